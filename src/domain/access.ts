@@ -1,0 +1,103 @@
+/**
+ * What a bearer of a secret is: each kind opens its own operations and no other.
+ *
+ * @group Credentials
+ */
+export type CredentialKind = 'access_token' | 'reseller_token' | 'api_key'
+
+/**
+ * Every kind of secret this library generates.
+ *
+ * @group Credentials
+ */
+export type SecretKind = CredentialKind | 'client_secret' | 'authorization_code'
+
+/**
+ * An OAuth client as it is stored.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc6749#section-2 | RFC 6749 section 2}
+ *
+ * @group Credentials
+ */
+export interface Client {
+  /** Public identifier. */
+  readonly clientId: string
+  /** SHA-256 of every secret that is accepted now: one, or two during a rotation. */
+  readonly secretHashes: readonly Uint8Array[]
+  /** The redirection URIs registered for this client. */
+  readonly redirectUris: readonly string[]
+  /** When the client was revoked, in milliseconds since the epoch; null while it is live. */
+  readonly revokedAt: number | null
+  /** A label for people; never used to decide anything. */
+  readonly name?: string
+}
+
+/**
+ * An authorization code as it is stored. Nothing but `redeemedAt` ever changes.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc6749#section-4.1.2 | RFC 6749 section 4.1.2}
+ *
+ * @group Credentials
+ */
+export interface AuthorizationCode {
+  /** The client the code was issued to. */
+  readonly clientId: string
+  /** The redirection URI of the authorization request, byte for byte. */
+  readonly redirectUri: string
+  /** The scope granted: names separated by spaces. */
+  readonly scope: string
+  /** The PKCE S256 challenge (RFC 7636); null when the code was issued without one. */
+  readonly codeChallenge: string | null
+  /** First millisecond at which the code is no longer accepted. */
+  readonly expiresAt: number
+  /** When it was exchanged, in milliseconds since the epoch; null while it is unspent. */
+  readonly redeemedAt: number | null
+}
+
+/**
+ * A credential that opens an operation, without its secret.
+ *
+ * @group Credentials
+ */
+export interface Credential {
+  /** Identifier of the credential itself; safe to log. */
+  readonly id: string
+  /** Who holds it: the reseller of a reseller token, the client of an access token, the holder of an API key. */
+  readonly ownerId: string
+  /** What it permits: exact names separated by spaces. */
+  readonly scope: string
+  /** First millisecond at which it is no longer accepted; null: it does not expire. */
+  readonly expiresAt: number | null
+  /** When it was revoked, in milliseconds since the epoch; null while it is live. */
+  readonly revokedAt: number | null
+  /** A label for people; never used to decide anything. */
+  readonly name?: string
+}
+
+/**
+ * An access token about to be stored with the redemption of its code.
+ *
+ * @group Credentials
+ */
+export interface NewAccessToken {
+  /** Identifier of the token; safe to log. */
+  readonly id: string
+  /** SHA-256 of the token: 32 bytes. */
+  readonly hash: Uint8Array
+  /** The client it is issued to. */
+  readonly ownerId: string
+  /** The scope granted: names separated by spaces, `''` for none. */
+  readonly scope: string
+  /** First millisecond at which it is no longer accepted. */
+  readonly expiresAt: number
+}
+
+/** Tells whether a credential is neither revoked nor expired. The expiry millisecond itself is too late. */
+export function isLive(credential: Credential, now: number): boolean {
+  return credential.revokedAt === null && (credential.expiresAt === null || now < credential.expiresAt)
+}
+
+/** Tells whether a scope contains a name, compared exactly. */
+export function grants(scope: string, name: string): boolean {
+  return scope.split(' ').includes(name)
+}

@@ -1,0 +1,159 @@
+/** The record types a DNS check can ask for, as in section 2.3 of the service's contract. */
+export const recordTypes: readonly [
+  'A',
+  'AAAA',
+  'MX',
+  'NS',
+  'PTR',
+  'CNAME',
+  'SOA',
+  'TXT',
+  'SRV',
+  'CAA',
+  'DS',
+  'DNSKEY',
+] = ['A', 'AAAA', 'MX', 'NS', 'PTR', 'CNAME', 'SOA', 'TXT', 'SRV', 'CAA', 'DS', 'DNSKEY']
+
+/**
+ * A DNS record type that can be asked for.
+ *
+ * @group DNS
+ */
+export type RecordType = (typeof recordTypes)[number]
+
+/**
+ * What every DNS record carries.
+ *
+ * @group DNS
+ */
+export interface RecordBase<Type extends RecordType> {
+  /** The record type. */
+  readonly type: Type
+  /** The record's owner name, lower case, without final dot (the root is `.`). */
+  readonly host: string
+  /** Time to live in seconds. */
+  readonly ttl: number
+}
+
+/**
+ * A DNS record, with the field names of PHP's `dns_get_record`; DS and DNSKEY, which PHP lacks, follow their RFC.
+ *
+ * Names have no final dot (the root is `.`). See `docs/guide/dns.md` for each field.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc1035#section-3.3 | RFC 1035 section 3.3} and, for the later types, RFC 3596
+ * (AAAA), RFC 2782 (SRV), RFC 8659 (CAA), RFC 4034 (DS, DNSKEY)
+ *
+ * @group DNS
+ */
+export type DnsRecord =
+  | (RecordBase<'A'> & { readonly ip: string })
+  | (RecordBase<'AAAA'> & { readonly ip: string; readonly ipv6: string })
+  | (RecordBase<'MX'> & { readonly pri: number; readonly target: string })
+  | (RecordBase<'NS' | 'PTR' | 'CNAME'> & { readonly target: string })
+  | (RecordBase<'SOA'> & {
+      readonly mname: string
+      readonly rname: string
+      readonly serial: number
+      readonly refresh: number
+      readonly retry: number
+      readonly expire: number
+      readonly 'minimum-ttl': number
+    })
+  | (RecordBase<'TXT'> & {
+      /** All strings joined; octets that are no UTF-8 as `\DDD`. */
+      readonly txt: string
+      /** The strings one by one, empty ones kept. */
+      readonly entries: readonly string[]
+      /** The strings' octets in base64, only where they are no UTF-8. */
+      readonly base64?: readonly string[]
+    })
+  | (RecordBase<'SRV'> & {
+      readonly pri: number
+      readonly weight: number
+      readonly port: number
+      readonly target: string
+    })
+  | (RecordBase<'CAA'> & { readonly flags: number; readonly tag: string; readonly value: string })
+  | (RecordBase<'DS'> & {
+      readonly key_tag: number
+      readonly algorithm: number
+      readonly digest_type: number
+      readonly digest: string
+    })
+  | (RecordBase<'DNSKEY'> & {
+      readonly flags: number
+      readonly protocol: number
+      readonly algorithm: number
+      readonly public_key: string
+      readonly key_tag: number
+    })
+
+/**
+ * How a DNS question ended. `NODATA` is NOERROR without a record of the asked type; `TIMEOUT`, `UNREACHABLE`,
+ * `TRUNCATED` and `MALFORMED` mean that no usable answer came.
+ *
+ * @group DNS
+ */
+export type DnsStatus =
+  | 'NOERROR'
+  | 'NXDOMAIN'
+  | 'NODATA'
+  | 'SERVFAIL'
+  | 'REFUSED'
+  | 'FORMERR'
+  | 'TIMEOUT'
+  | 'UNREACHABLE'
+  | 'TRUNCATED'
+  | 'MALFORMED'
+
+/**
+ * An extended DNS error, as the resolver sent it.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc8914 | RFC 8914}
+ *
+ * @group DNS
+ */
+export interface ExtendedDnsError {
+  /** INFO-CODE. */
+  readonly code: number
+  /** EXTRA-TEXT, `''` when there is none. */
+  readonly text: string
+}
+
+/**
+ * What one resolver answered to one question.
+ *
+ * @group DNS
+ */
+export interface DnsAnswer {
+  /** How the question ended. */
+  readonly status: DnsStatus
+  /** The records of the asked type; empty unless `status` is `NOERROR`. */
+  readonly records: readonly DnsRecord[]
+  /** The canonical names passed through, in order; empty when the name is no alias. */
+  readonly cnameChain: readonly string[]
+  /** What carried the answer. */
+  readonly transport: 'udp' | 'tcp'
+  /** Milliseconds from asking to the answer, or to giving up. */
+  readonly latencyMs: number
+  /** Extended DNS errors, where the resolver sent any. */
+  readonly ede?: readonly ExtendedDnsError[]
+}
+
+/**
+ * A resolver to ask, and how to label it.
+ *
+ * @group DNS
+ */
+export interface ResolverLocation {
+  /** Place label, sent as `location`. */
+  readonly location: string
+  /** The resolver's IPv4 or IPv6 address. */
+  readonly ip: string
+  /** Name of the operator, sent as `provider`. */
+  readonly provider: string
+  /** UDP and TCP port. Default: 53. */
+  readonly port?: number
+  /** A network like `192.0.2.0/24` for which to ask (EDNS Client Subnet, RFC 7871). Default: none is sent. */
+  readonly clientSubnet?: string
+}

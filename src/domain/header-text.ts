@@ -1,0 +1,34 @@
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+const beyondAscii = /[\x80-\xff]/
+const controlOrBidi = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u
+
+/**
+ * Reads a header value as text: HTTP stacks hand its octets over as Latin-1, clients mostly meant UTF-8.
+ *
+ * Octets that are valid UTF-8 are decoded as such, others stay Latin-1. Trimming comes after decoding: octet A0 is a
+ * space in Latin-1 but half a letter in the UTF-8 of "Università".
+ */
+export function decodeHeaderText(value: string): string {
+  return decodeOctets(value).trim()
+}
+
+function decodeOctets(value: string): string {
+  if (!beyondAscii.test(value)) return value
+  try {
+    return strictUtf8.decode(Buffer.from(value, 'latin1'))
+  } catch {
+    return value
+  }
+}
+
+/** Tells whether text holds no control and no bidirectional formatting characters, which would forge what people read. */
+export function isPlainText(text: string): boolean {
+  return !controlOrBidi.test(text)
+}
+
+/** The number of code points in a text. */
+export function codePointCount(text: string): number {
+  let count = 0
+  for (const _ of text) count += 1
+  return count
+}

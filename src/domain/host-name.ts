@@ -1,0 +1,38 @@
+import { domainToASCII } from 'node:url'
+
+/** What a caller of {@link parseHostName} allows beyond letters, digits and hyphens. */
+export interface HostNameRules {
+  /** Allow underscores, as in `_dmarc.example.com`. Default: no. */
+  readonly underscores?: boolean
+}
+
+const ldhLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
+const underscoreLabel = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
+const numericLabel = /^(?:\d+|0x[0-9a-f]*)$/
+// domainToASCII silently drops or rewrites much of what is outside this set ('a.com/x' becomes 'a.com').
+const internationalName = /^[\p{L}\p{M}\p{N}\u200c\u200d\u3002\uff0e\uff61._-]+$/u
+// eslint-disable-next-line no-control-regex
+const asciiOnly = /^[\x00-\x7f]*$/
+
+/**
+ * Turns a host name into its lower-case ASCII form without final dot; null when it is none.
+ *
+ * International names go through IDNA (UTS 46). Names whose last label is a number are refused: `127.1`, `0x7f.1` and
+ * `2130706433` are IPv4 addresses to some programs and names to others.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc1035#section-2.3.4 | RFC 1035 section 2.3.4}
+ */
+export function parseHostName(text: string, rules: HostNameRules = {}): string | null {
+  const ascii = toAscii(text.toLowerCase())
+  const name = ascii.endsWith('.') ? ascii.slice(0, -1) : ascii
+  if (name.length > 253) return null
+  const labels = name.split('.')
+  const label = rules.underscores ? underscoreLabel : ldhLabel
+  if (!labels.every((each) => label.test(each))) return null
+  return numericLabel.test(labels.at(-1) ?? '') ? null : name
+}
+
+function toAscii(text: string): string {
+  if (asciiOnly.test(text)) return text
+  return internationalName.test(text) ? domainToASCII(text) : ''
+}

@@ -1,0 +1,150 @@
+import { isIPv4, isIPv6 } from 'node:net'
+
+/** The octets of an IPv4 (4) or IPv6 (16) address in its standard text form; null for anything else, zones included. */
+export function parseIpAddress(text: string): Uint8Array | null {
+  if (isIPv4(text)) return parseIpv4(text)
+  if (isIPv6(text) && !text.includes('%')) return parseIpv6(text)
+  return null
+}
+
+function parseIpv4(text: string): Uint8Array {
+  return Uint8Array.from(text.split('.'), Number)
+}
+
+function parseIpv6(text: string): Uint8Array {
+  const [head = '', tail] = text.split('::')
+  const before = parseGroups(head)
+  const after = tail === undefined ? [] : parseGroups(tail)
+  const octets = new Uint8Array(16)
+  octets.set(before)
+  octets.set(after, 16 - after.length)
+  return octets
+}
+
+function parseGroups(text: string): number[] {
+  if (text === '') return []
+  return text.split(':').flatMap((group) => {
+    if (group.includes('.')) return group.split('.').map(Number)
+    const value = Number.parseInt(group, 16)
+    return [value >> 8, value & 0xff]
+  })
+}
+
+/**
+ * The canonical text of an address: dotted decimal, or RFC 5952 for IPv6.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc5952#section-4 | RFC 5952 section 4}
+ */
+export function formatIpAddress(octets: Uint8Array): string {
+  return octets.length === 4 ? octets.join('.') : formatIpv6(octets)
+}
+
+function formatIpv6(octets: Uint8Array): string {
+  if (startsWith(octets, mappedPrefix)) return `::ffff:${octets.subarray(12).join('.')}`
+  const groups = Array.from(
+    { length: 8 },
+    (_, index) => ((octets[2 * index] ?? 0) << 8) | (octets[2 * index + 1] ?? 0),
+  )
+  const { start, length } = longestZeroRun(groups)
+  const hex = groups.map((group) => group.toString(16))
+  if (length < 2) return hex.join(':')
+  return `${hex.slice(0, start).join(':')}::${hex.slice(start + length).join(':')}`
+}
+
+function longestZeroRun(groups: readonly number[]): { start: number; length: number } {
+  let best = { start: 0, length: 0 }
+  let length = 0
+  groups.forEach((group, index) => {
+    length = group === 0 ? length + 1 : 0
+    if (length > best.length) best = { start: index - length + 1, length }
+  })
+  return best
+}
+
+const mappedPrefix: Uint8Array = Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff)
+
+function startsWith(octets: Uint8Array, prefix: Uint8Array): boolean {
+  return prefix.every((octet, index) => octets[index] === octet)
+}
+
+/** The name that a PTR question asks for an address: `4.3.2.1.in-addr.arpa`, or 32 nibbles under `ip6.arpa`. */
+export function reverseName(octets: Uint8Array): string {
+  if (octets.length === 4) return `${octets.toReversed().join('.')}.in-addr.arpa`
+  const nibbles = Array.from(
+    octets.toReversed(),
+    (octet) => `${(octet & 0xf).toString(16)}.${(octet >> 4).toString(16)}`,
+  )
+  return `${nibbles.join('.')}.ip6.arpa`
+}
+
+interface Network {
+  readonly octets: Uint8Array
+  readonly prefixLength: number
+}
+
+function network(cidr: string): Network {
+  const [address = '', prefixLength] = cidr.split('/')
+  return { octets: parseIpAddress(address) ?? new Uint8Array(), prefixLength: Number(prefixLength) }
+}
+
+function contains({ octets, prefixLength }: Network, address: Uint8Array): boolean {
+  for (let bit = 0; bit < prefixLength; bit += 8) {
+    const index = bit >> 3
+    const mask = 0xff << Math.max(0, 8 - (prefixLength - bit))
+    if ((((octets[index] ?? 0) ^ (address[index] ?? 0)) & mask & 0xff) !== 0) return false
+  }
+  return true
+}
+
+const closedIpv4: readonly Network[] = [
+  '0.0.0.0/8', // this network
+  '10.0.0.0/8', // private
+  '100.64.0.0/10', // carrier-grade NAT
+  '127.0.0.0/8', // loopback
+  '169.254.0.0/16', // link local, cloud metadata services
+  '172.16.0.0/12', // private
+  '192.0.0.0/24', // protocol assignments
+  '192.0.2.0/24', // documentation
+  '192.88.99.0/24', // 6to4 relays
+  '192.168.0.0/16', // private
+  '198.18.0.0/15', // benchmarking
+  '198.51.100.0/24', // documentation
+  '203.0.113.0/24', // documentation
+  '224.0.0.0/4', // multicast
+  '240.0.0.0/4', // reserved, broadcast
+].map(network)
+
+const globalIpv6: Network = network('2000::/3')
+
+const closedIpv6: readonly Network[] = [
+  '2001::/23', // Teredo, ORCHID, benchmarking
+  '2001:db8::/32', // documentation
+  '2002::/16', // 6to4: an IPv4 address in disguise
+  '3fff::/20', // documentation
+].map(network)
+
+/**
+ * Tells whether an address is public unicast: reachable on the internet and nothing else.
+ *
+ * Private, loopback, link-local, shared, documentation, benchmarking, multicast and reserved ranges are not, nor is
+ * IPv4 inside IPv6 (mapped, compatible, NAT64, 6to4, Teredo). Text that is no address is not public either.
+ *
+ * @param ip - An IPv4 or IPv6 address in its standard text form, without zone or brackets.
+ *
+ * @example
+ * ```ts
+ * isPublicAddress('1.1.1.1') // true
+ * isPublicAddress('::ffff:127.0.0.1') // false
+ * ```
+ *
+ * @see {@link https://www.iana.org/assignments/iana-ipv4-special-registry/ | IANA IPv4 special-purpose registry}
+ * @see {@link https://www.iana.org/assignments/iana-ipv6-special-registry/ | IANA IPv6 special-purpose registry}
+ *
+ * @group Block game
+ */
+export function isPublicAddress(ip: string): boolean {
+  const octets = parseIpAddress(ip)
+  if (octets === null) return false
+  if (octets.length === 4) return !closedIpv4.some((closed) => contains(closed, octets))
+  return contains(globalIpv6, octets) && !closedIpv6.some((closed) => contains(closed, octets))
+}

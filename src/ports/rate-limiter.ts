@@ -1,0 +1,24 @@
+/**
+ * Decides whether a caller may go on.
+ *
+ * @group Ports
+ */
+export interface RateLimiter {
+  /**
+   * Counts one request of a caller.
+   *
+   * MUST be safe to call concurrently. A rejection counts as allowed and is logged, so that a broken limiter does not take
+   * the service down.
+   *
+   * @param key - Who is counted, as `<kind>:<id>`; opaque to the limiter.
+   */
+  consume(key: string): Promise<RateLimitDecision>
+}
+
+/**
+ * The answer of a {@link RateLimiter}.
+ *
+ * @group Ports
+ */
+export type RateLimitDecision =
+  { readonly allowed: true } | { readonly allowed: false; readonly retryAfterSeconds: number }
