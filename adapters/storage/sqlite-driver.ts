@@ -1,0 +1,128 @@
+import { StorageError, type StorageErrorKind } from 'utility-api/storage'
+
+/**
+ * The slice of a SQLite connection that is used: better-sqlite3's, `node:sqlite`'s and `bun:sqlite`'s all have it.
+ *
+ * @group Storage
+ */
+export interface SqliteDatabase {
+  /** Runs statements that return nothing. */
+  exec(sql: string): unknown
+  /** Compiles one statement. */
+  prepare(sql: string): SqliteStatement
+}
+
+/**
+ * The slice of a prepared statement that is used.
+ *
+ * @group Storage
+ */
+export interface SqliteStatement {
+  /** Runs it and says how many rows it changed. */
+  run(...values: SqliteValue[]): { changes: number | bigint }
+  /** Its first row; `undefined`, or `null` in Bun, when there is none. */
+  get(...values: SqliteValue[]): unknown
+  /** All its rows. */
+  all(...values: SqliteValue[]): unknown[]
+}
+
+/**
+ * What is bound to a statement. Never `undefined`: `node:sqlite` throws where others bind NULL.
+ *
+ * @group Storage
+ */
+export type SqliteValue = string | number | null | Uint8Array
+
+/** Runs statements by their text; each is compiled once, on its first use. */
+export interface SqliteQueries {
+  /** The first row; null when there is none. */
+  get<Row>(sql: string, ...values: SqliteValue[]): Row | null
+  /** All rows. */
+  all<Row>(sql: string, ...values: SqliteValue[]): Row[]
+  /** The number of rows changed. */
+  run(sql: string, ...values: SqliteValue[]): number
+}
+
+export function createSqliteQueries(database: SqliteDatabase): SqliteQueries {
+  const statements = new Map<string, SqliteStatement>()
+  function prepare(sql: string): SqliteStatement {
+    const known = statements.get(sql)
+    if (known !== undefined) return known
+    const statement = database.prepare(sql)
+    statements.set(sql, statement)
+    return statement
+  }
+  return {
+    get: <Row>(sql: string, ...values: SqliteValue[]) => (prepare(sql).get(...values) ?? null) as Row | null,
+    all: <Row>(sql: string, ...values: SqliteValue[]) => prepare(sql).all(...values) as Row[],
+    run: (sql, ...values) => Number(prepare(sql).run(...values).changes),
+  }
+}
+
+/** Primary result codes by number (`node:sqlite`, Bun) and by name (better-sqlite3). */
+const resultCodes: ReadonlyMap<number, string> = new Map([
+  [5, 'BUSY'],
+  [6, 'LOCKED'],
+  [7, 'NOMEM'],
+  [8, 'READONLY'],
+  [10, 'IOERR'],
+  [13, 'FULL'],
+  [14, 'CANTOPEN'],
+  [18, 'TOOBIG'],
+  [19, 'CONSTRAINT'],
+  [20, 'MISMATCH'],
+])
+
+const kinds: Readonly<Record<string, StorageErrorKind>> = {
+  BUSY: 'unavailable',
+  LOCKED: 'unavailable',
+  NOMEM: 'unavailable',
+  READONLY: 'unavailable',
+  IOERR: 'unavailable',
+  FULL: 'unavailable',
+  CANTOPEN: 'unavailable',
+  TOOBIG: 'invalid',
+  CONSTRAINT: 'conflict',
+  MISMATCH: 'invalid',
+}
+
+interface DriverError {
+  readonly code?: unknown
+  readonly errcode?: unknown
+  readonly errno?: unknown
+  readonly message?: unknown
+}
+
+/** The primary result code of a driver's error, without `SQLITE_`; `''` when it carries none we know. */
+function resultCode(error: DriverError): string {
+  const number = error.errcode ?? error.errno
+  if (typeof number === 'number') return resultCodes.get(number & 0xff) ?? ''
+  return /^SQLITE_([A-Z]+)/.exec(String(error.code))?.[1] ?? ''
+}
+
+/** Tells whether another connection holds the lock, so that the same work may succeed in a moment. */
+export function isBusy(error: unknown): boolean {
+  const code = resultCode(error as DriverError)
+  return code === 'BUSY' || code === 'LOCKED'
+}
+
+/** Tells whether the program that owns the connection has a transaction open on it. */
+export function isForeignTransaction(error: unknown): boolean {
+  return /within a transaction|inside a transaction/.test(String((error as DriverError).message))
+}
+
+/** What a driver threw, as the port wants it. */
+export function toStorageError(error: unknown): StorageError {
+  if (error instanceof StorageError) return error
+  if (isForeignTransaction(error)) {
+    const message = 'A transaction of the host program is open on the connection that the storage was given.'
+    return new StorageError('bug', message, { cause: error })
+  }
+  const message = String((error as DriverError).message)
+  // A closed connection carries no result code in any of the three drivers.
+  const closed = /database (?:connection )?(?:is not open|has closed)|closed database|finalized/i.test(
+    message,
+  )
+  const kind = closed ? 'unavailable' : (kinds[resultCode(error as DriverError)] ?? 'bug')
+  return new StorageError(kind, `SQLite: ${message}`, { cause: error, retryable: isBusy(error) })
+}
