@@ -1,0 +1,88 @@
+import type { Socket } from 'node:net'
+import { ServerCheckError } from '../domain/server-status.ts'
+import { connectionFailure } from './connect.ts'
+import { encodePing, malformed, PacketReader, readStatusText } from './packets.ts'
+import { parseStatus, type StatusReply } from './status.ts'
+
+/** What a server said, and how far it is. */
+export interface ServerReply {
+  /** What it says of itself. */
+  readonly status: StatusReply
+  /** Milliseconds of the pong's round trip, or of the status where no pong came. */
+  readonly latencyMs: number
+}
+
+/** A failed modern exchange that looks like a server older than 1.7: worth a legacy ping. */
+export class OldServerError extends ServerCheckError {}
+
+/** How an exchange waits. */
+export interface ExchangeOptions {
+  /** Milliseconds the server may stay silent before `onSilence` is called. */
+  readonly silenceMs: number
+  /** Called once when the server stays silent; the exchange goes on. */
+  readonly onSilence: () => void
+  /** Milliseconds to wait for a pong once the status is in. */
+  readonly pongMs: () => number
+}
+
+/**
+ * Sends the request over an open connection, and reads the status and the pong.
+ *
+ * A missing, late, odd or broken pong never fails it: the status' round trip stands in.
+ */
+export function exchangeStatus(
+  socket: Socket,
+  request: Uint8Array,
+  { silenceMs, onSilence, pongMs }: ExchangeOptions,
+): Promise<ServerReply> {
+  return new Promise((resolve, reject) => {
+    const reader = new PacketReader()
+    let timer = setTimeout(onSilence, silenceMs)
+    let heard = false
+    let sentAt = performance.now()
+    let reply: ServerReply | undefined
+
+    const finish = (error?: Error): void => {
+      clearTimeout(timer)
+      socket.destroy()
+      if (reply) resolve(reply)
+      else reject(error ?? new ServerCheckError('closed'))
+    }
+    const takeStatus = (status: StatusReply, latencyMs: number): void => {
+      reply = { status, latencyMs }
+      // A pong that came before the ping measures nothing.
+      while (reader.next());
+      timer = setTimeout(finish, pongMs())
+      socket.write(encodePing(0n))
+      sentAt = performance.now()
+    }
+    const takePackets = (receivedAt: number): void => {
+      for (let packet = reader.next(); packet; packet = reader.next()) {
+        if (reply === undefined && packet.id === 0) {
+          takeStatus(parseStatus(readStatusText(packet)), receivedAt - sentAt)
+        } else if (reply && packet.id === 1) {
+          reply = { ...reply, latencyMs: receivedAt - sentAt }
+          return finish()
+        }
+      }
+      if (reader.kicked) throw new OldServerError('protocol', { cause: malformed('a kick') })
+    }
+    socket.on('data', (chunk) => {
+      const receivedAt = performance.now()
+      if (!heard) clearTimeout(timer)
+      heard = true
+      try {
+        reader.push(chunk)
+        takePackets(receivedAt)
+      } catch (error) {
+        finish(error as Error)
+      }
+    })
+    socket.once('error', (error) => {
+      const failure = connectionFailure(error, 'closed')
+      finish(heard || failure.reason !== 'closed' ? failure : new OldServerError('closed', { cause: error }))
+    })
+    socket.once('close', () => finish(heard ? undefined : new OldServerError('closed')))
+    socket.write(request)
+  })
+}

@@ -1,0 +1,84 @@
+import { UtilityApiError } from '../domain/errors.ts'
+import { isPublicAddress, parseIpAddress } from '../domain/ip-address.ts'
+import { ServerCheckError } from '../domain/server-status.ts'
+import type { Endpoint } from './resolve.ts'
+
+/**
+ * Somewhere a lookup is about to connect to.
+ *
+ * @group Block game
+ */
+export interface ConnectionTarget {
+  /** The resolved address, in canonical text. */
+  readonly ip: string
+  /** The TCP port, after SRV. */
+  readonly port: number
+  /** The host as asked for: a name, or the address itself. */
+  readonly host: string
+}
+
+/** Decides whether a connection may be made. */
+export type AddressRule = (target: ConnectionTarget) => boolean
+
+/** A host and port as asked for. */
+export interface Typed {
+  readonly host: string
+  readonly port: number
+}
+
+const lowestPort = 1024
+const localhost = /(?:^|\.)localhost$/
+const defaultRule: AddressRule = ({ ip, port }) => port >= lowestPort && isPublicAddress(ip)
+
+/** What stands between what strangers type and the addresses we connect to. */
+export interface Guard {
+  /**
+   * The permitted endpoints of a target that leads somewhere without asking a resolver; null when it needs one.
+   *
+   * @throws `UtilityApiError` `address_not_allowed` when the target can lead to none.
+   */
+  typed(target: Typed): Endpoint[] | null
+  /**
+   * The permitted ones among resolved endpoints.
+   *
+   * @throws `ServerCheckError` `dns` when there are no endpoints, `blocked` when none is permitted.
+   */
+  resolved(target: Typed, endpoints: readonly Endpoint[]): Endpoint[]
+}
+
+/** Makes a guard; `rule` replaces the default one: public addresses and ports from 1024. */
+export function createGuard(rule: AddressRule = defaultRule): Guard {
+  const permitted = ({ host }: Typed, endpoints: readonly Endpoint[]): Endpoint[] =>
+    endpoints.filter(({ ip, port }) => rule({ ip, port, host }))
+  return {
+    typed(target) {
+      const { host, port } = target
+      // The default rule judges a port whatever the address, so nobody need be asked about the name.
+      if (rule === defaultRule && port < lowestPort) throw notAllowed()
+      const ips = typedAddresses(host)
+      if (ips === null) return null
+      const endpoints = permitted(
+        target,
+        ips.map((ip) => ({ ip, port, srvRecord: null })),
+      )
+      if (endpoints.length === 0) throw notAllowed()
+      return endpoints
+    },
+    resolved(target, endpoints) {
+      if (endpoints.length === 0) throw new ServerCheckError('dns')
+      const open = permitted(target, endpoints)
+      if (open.length === 0) throw new ServerCheckError('blocked')
+      return open
+    },
+  }
+}
+
+/** The addresses that a host has without asking anybody: an address itself, `localhost` the loopback ones (RFC 6761). */
+function typedAddresses(host: string): string[] | null {
+  if (parseIpAddress(host)) return [host]
+  return localhost.test(host) ? ['127.0.0.1', '::1'] : null
+}
+
+function notAllowed(): UtilityApiError {
+  return new UtilityApiError('address_not_allowed', 'This address may not be asked.')
+}

@@ -1,0 +1,56 @@
+import { ServerCheckError } from '../domain/server-status.ts'
+import { connectionFailure, connectToFirst } from './connect.ts'
+import type { ServerReply } from './exchange.ts'
+import { encodeLegacyPingHost, legacyPing, legacyReplySize, parseLegacyReply } from './legacy.ts'
+import type { Lookup } from './lookup.ts'
+import type { Endpoint } from './resolve.ts'
+
+// Betas and 1.4 answer two bytes at once and betas choke on more; 1.6 waits for the rest, and 1.5 s if it never comes.
+const restDelayMs = 250
+const largestReply = 3 + 2 * 0xffff
+
+/** Asks a server older than 1.7, on a connection of its own. */
+export async function exchangeLegacy(
+  lookup: Lookup,
+  endpoint: Endpoint,
+  typed: { readonly host: string; readonly port: number },
+): Promise<ServerReply> {
+  const { socket, connectMs } = await connectToFirst(lookup, [endpoint])
+  return new Promise((resolve, reject) => {
+    const received = Buffer.allocUnsafe(largestReply)
+    let size = 0
+    let sentAt = performance.now()
+    let firstSentAt = sentAt
+
+    const rest = setTimeout(() => {
+      socket.write(encodeLegacyPingHost(typed.host, typed.port))
+      sentAt = performance.now()
+    }, restDelayMs)
+    const finish = (settle: () => void): void => {
+      clearTimeout(rest)
+      socket.destroy()
+      settle()
+    }
+    // What comes sooner after the rest than one round trip answers the first two bytes.
+    const latency = (receivedAt: number): number =>
+      receivedAt - (receivedAt - sentAt < connectMs / 2 ? firstSentAt : sentAt)
+
+    socket.on('data', (chunk) => {
+      const receivedAt = performance.now()
+      clearTimeout(rest)
+      size += chunk.copy(received, size)
+      try {
+        const needed = legacyReplySize(received.subarray(0, size))
+        if (needed === null || size < needed) return
+        const status = parseLegacyReply(received.subarray(0, size))
+        finish(() => resolve({ status, latencyMs: latency(receivedAt) }))
+      } catch (error) {
+        finish(() => reject(error as Error))
+      }
+    })
+    socket.once('error', (error) => finish(() => reject(connectionFailure(error, 'closed'))))
+    socket.once('close', () => finish(() => reject(new ServerCheckError('closed'))))
+    socket.write(legacyPing)
+    firstSentAt = sentAt = performance.now()
+  })
+}

@@ -1,0 +1,98 @@
+import { malformed } from './packets.ts'
+import type { StatusReply } from './status.ts'
+import { cleanText } from './text.ts'
+
+const kick = 0xff
+const headerSize = 3
+const pluginChannel = 'MC|PingHost'
+// The last protocol number that used this request.
+const lastProtocol = 74
+
+/** The first two bytes of every legacy ping: all that servers before 1.6 want, and all that betas bear. */
+export const legacyPing: Uint8Array = Uint8Array.of(0xfe, 0x01)
+
+/**
+ * Encodes what 1.6 servers wait for after {@link legacyPing}: the host and port as typed, in a plugin message.
+ *
+ * @group Block game
+ */
+export function encodeLegacyPingHost(host: string, port: number): Uint8Array {
+  const channel = utf16(pluginChannel)
+  const name = utf16(host)
+  const head = Buffer.alloc(1 + 2)
+  head[0] = 0xfa
+  head.writeUInt16BE(pluginChannel.length, 1)
+  const body = Buffer.alloc(2 + 1 + 2 + name.length + 4)
+  body.writeUInt16BE(body.length - 2, 0)
+  body[2] = lastProtocol
+  body.writeUInt16BE(host.length, 3)
+  body.set(name, 5)
+  body.writeInt32BE(port, body.length - 4)
+  return Buffer.concat([head, channel, body])
+}
+
+function utf16(text: string): Uint8Array {
+  return Buffer.from(text, 'utf16le').swap16()
+}
+
+/**
+ * How many bytes the kick takes that begins here; null while its first three bytes are not all there.
+ *
+ * @throws `ServerCheckError` `protocol` when these bytes begin no kick.
+ *
+ * @group Block game
+ */
+export function legacyReplySize(bytes: Uint8Array): number | null {
+  const [first, high, low] = bytes
+  if (first !== undefined && first !== kick) throw malformed('something else than a kick')
+  return high === undefined || low === undefined ? null : headerSize + 2 * ((high << 8) | low)
+}
+
+/**
+ * Reads the kick that answers a legacy ping, of any era.
+ *
+ * Servers from 1.4 on send their version, older ones only description, players and capacity; the description of those
+ * may hold section signs, so it is read from its end.
+ *
+ * @throws `ServerCheckError` `protocol` when it is a kick for another reason.
+ *
+ * @group Block game
+ */
+export function parseLegacyReply(bytes: Uint8Array): StatusReply {
+  const size = legacyReplySize(bytes)
+  if (size === null || size > bytes.length) throw malformed('half a kick')
+  const text = new TextDecoder('utf-16be').decode(bytes.subarray(headerSize, size))
+  if (!text.startsWith('§1\0')) return parseBetaReply(text)
+  const [, protocol = '', name = '', description = '', online = '', max = ''] = text.split('\0')
+  return reply({ name, protocol: count(protocol) ?? -1, description, online: count(online), max: count(max) })
+}
+
+function parseBetaReply(text: string): StatusReply {
+  const parts = text.split('§')
+  const [online = '', max = ''] = parts.slice(-2)
+  const description = parts.slice(0, -2).join('§')
+  const counts = { online: count(online), max: count(max) }
+  if (parts.length < 3 || counts.online === null || counts.max === null)
+    throw malformed('a kick that is no status')
+  return reply({ name: '', protocol: -1, description, ...counts })
+}
+
+function count(text: string): number | null {
+  return /^-?\d{1,10}$/.test(text) ? Number(text) + 0 : null
+}
+
+interface LegacyFields {
+  readonly name: string
+  readonly protocol: number
+  readonly description: string
+  readonly online: number | null
+  readonly max: number | null
+}
+
+function reply({ name, protocol, description, online, max }: LegacyFields): StatusReply {
+  return {
+    players: { online: online ?? 0, max: max ?? 0 },
+    version: { name, protocol },
+    description: cleanText(description),
+  }
+}

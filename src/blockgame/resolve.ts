@@ -1,0 +1,111 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { DnsRecord, RecordType } from '../domain/dns-check.ts'
+import { formatIpAddress, parseIpAddress } from '../domain/ip-address.ts'
+import { defaultServerPort, parseServerHost } from '../domain/server-address.ts'
+import { ServerCheckError } from '../domain/server-status.ts'
+import type { DnsClient } from '../ports/dns-client.ts'
+import type { Lookup } from './lookup.ts'
+import { orderSrvRecords, type SrvRecord } from './srv.ts'
+
+/** A resolver to ask: its address, and its port where it is not 53. */
+export interface Resolver {
+  /** IPv4 or IPv6 address. */
+  readonly ip: string
+  /** UDP and TCP port. Default: 53. */
+  readonly port?: number
+}
+
+/** An address and port to connect to, and the SRV record that led there. */
+export interface Endpoint {
+  /** Canonical text of the address. */
+  readonly ip: string
+  /** TCP port. */
+  readonly port: number
+  /** The SRV record that was followed; null when there is none. */
+  readonly srvRecord: { readonly host: string; readonly port: number } | null
+}
+
+type Records<Type extends RecordType> = readonly Extract<DnsRecord, { type: Type }>[]
+type Ask = <Type extends RecordType>(name: string, type: Type, budgetMs: number) => Promise<Records<Type>>
+
+const longestName = 253
+const maxResolvers = 3
+const maxTargets = 4
+const maxAddresses = 4
+// A resolver that drops SRV questions must not eat the time of the lookup, nor one that drops AAAA delay it.
+const srvShare = 1 / 3
+const addressShare = 1 / 2
+const secondFamilyDelayMs = 50
+
+/** Where a typed host leads: SRV where it counts, A and AAAA, all asked at once. */
+export async function resolveEndpoints(
+  { host, port }: { host: string; port: number },
+  ask: Ask,
+  lookup: Lookup,
+): Promise<Endpoint[]> {
+  const direct = resolveAddresses(host, ask, lookup)
+  direct.catch(() => {})
+  const srv = port === defaultServerPort ? await resolveSrv(host, ask, lookup) : []
+  if (srv.length === 0) return (await direct).map((ip) => ({ ip, port, srvRecord: null }))
+  const targets = srv.slice(0, maxTargets)
+  const addresses = await Promise.all(targets.map((target) => resolveAddresses(target.target, ask, lookup)))
+  return targets.flatMap((record, index) => {
+    const srvRecord = { host: record.target, port: record.port }
+    return (addresses[index] ?? []).map((ip) => ({ ip, port: record.port, srvRecord }))
+  })
+}
+
+/** The usable SRV records in the order to try them; none: the host itself is to be asked. */
+async function resolveSrv(host: string, ask: Ask, lookup: Lookup): Promise<SrvRecord[]> {
+  const name = `_minecraft._tcp.${host}`
+  if (name.length > longestName) return []
+  const records = await ask(name, 'SRV', lookup.timeLeftMs() * srvShare)
+  const usable = records.flatMap((record) => {
+    const target = parseServerHost(record.target)
+    return target !== null && record.port > 0 ? [{ ...record, target }] : []
+  })
+  // A single target "." says that there is no such service (RFC 2782).
+  if (usable.length === 0 && records.some(({ target }) => target === '.' || target === '')) {
+    throw new ServerCheckError('dns')
+  }
+  return orderSrvRecords(usable)
+}
+
+/** The addresses of a name, IPv4 first as the game's own client has them; of an address, itself. */
+async function resolveAddresses(host: string, ask: Ask, lookup: Lookup): Promise<string[]> {
+  if (parseIpAddress(host)) return [host]
+  const budgetMs = lookup.timeLeftMs() * addressShare
+  const askFor = async (type: 'A' | 'AAAA'): Promise<string[]> =>
+    (await ask(host, type, budgetMs)).slice(0, maxAddresses).flatMap(canonicalIp)
+  return bothOrFirst(askFor('A'), askFor('AAAA'))
+}
+
+function canonicalIp({ ip }: { ip: string }): string[] {
+  const octets = parseIpAddress(ip)
+  return octets ? [formatIpAddress(octets)] : []
+}
+
+/** Both lists, or the first that holds anything once the other is late. */
+async function bothOrFirst(first: Promise<string[]>, second: Promise<string[]>): Promise<string[]> {
+  const both = Promise.all([first, second]).then((lists) => lists.flat())
+  const waitForOther = (list: string[]): Promise<string[]> | string[] =>
+    list.length > 0 ? delay(secondFamilyDelayMs, list, { ref: false }) : both
+  return Promise.race([both, first.then(waitForOther), second.then(waitForOther)])
+}
+
+/** Asks one resolver after the other until one answers; no records where none does. */
+export function asker(dns: DnsClient, resolvers: readonly Resolver[], { signal }: Lookup): Ask {
+  const servers = resolvers.slice(0, maxResolvers)
+  return async <Type extends RecordType>(name: string, type: Type, budgetMs: number) => {
+    const timeoutMs = Math.max(1, Math.floor(budgetMs / servers.length))
+    const askFrom = async (index: number): Promise<Records<Type>> => {
+      const server = servers[index]
+      if (server === undefined) return []
+      const { status, records } = await dns.query({ name, type, server, timeoutMs, signal })
+      if (status === 'NXDOMAIN' || status === 'NODATA') return []
+      if (status !== 'NOERROR') return askFrom(index + 1)
+      return records.filter((record): record is Extract<DnsRecord, { type: Type }> => record.type === type)
+    }
+    return askFrom(0)
+  }
+}

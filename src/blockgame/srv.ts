@@ -1,0 +1,41 @@
+/** What the order of SRV records depends on, and what they lead to. */
+export interface SrvRecord {
+  /** Lower ones first. */
+  readonly pri: number
+  /** Share among records of one priority. */
+  readonly weight: number
+  /** TCP port. */
+  readonly port: number
+  /** Host name in ASCII without final dot. */
+  readonly target: string
+}
+
+/**
+ * SRV records in the order to try them: by priority, and drawn by weight within one.
+ *
+ * @param random - A number from 0 up to but not including 1. Default: `Math.random`.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc2782 | RFC 2782}, "Weight"
+ */
+export function orderSrvRecords(
+  records: readonly SrvRecord[],
+  random: () => number = Math.random,
+): SrvRecord[] {
+  const ordered: SrvRecord[] = []
+  // Weight 0 comes first, so that it has its very small chance.
+  const left = records.toSorted((a, b) => a.pri - b.pri || a.weight - b.weight)
+  while (left.length > 0) {
+    const priority = left[0]?.pri
+    const peers = left.filter(({ pri }) => pri === priority)
+    const [drawn] = left.splice(drawByWeight(peers, random), 1)
+    if (drawn) ordered.push(drawn)
+  }
+  return ordered
+}
+
+function drawByWeight(peers: readonly SrvRecord[], random: () => number): number {
+  const total = peers.reduce((sum, { weight }) => sum + weight, 0)
+  const drawn = Math.floor(random() * (total + 1))
+  let running = 0
+  return peers.findIndex(({ weight }) => (running += weight) >= drawn)
+}

@@ -1,0 +1,81 @@
+import type { ServerStatus } from '../domain/server-status.ts'
+import { malformed } from './packets.ts'
+import { cleanText, componentText, own } from './text.ts'
+
+/**
+ * What a server says of itself: a {@link ServerStatus} without where it is and how far.
+ *
+ * @group Block game
+ */
+export type StatusReply = Omit<ServerStatus, 'ip' | 'port' | 'latencyMs' | 'srvRecord'>
+
+const maxSample = 100
+const maxFaviconLength = 65_536
+const pngDataUri = /^data:image\/png;base64,iVBORw0KGgo[A-Za-z0-9+/]*={0,2}$/
+
+/**
+ * Reads the JSON of a status, tolerant where real servers are odd.
+ *
+ * Counts that are no numbers become 0, an unknown version `''` and -1; formatting codes stay in the version name only.
+ *
+ * @throws `ServerCheckError` `protocol` when it is no JSON object, or has neither players nor version nor description.
+ *
+ * @example
+ * ```ts
+ * parseStatus('{"players":{"online":3,"max":20}}').players // { online: 3, max: 20 }
+ * ```
+ *
+ * @group Block game
+ */
+export function parseStatus(text: string): StatusReply {
+  const json = parseJson(text)
+  const [players, version, description] = ['players', 'version', 'description'].map(
+    (key) => own(json, key) ?? null,
+  )
+  if (players === null && version === null && description === null) throw malformed('JSON that is no status')
+  const name = own(version, 'name')
+  return {
+    players: { online: integer(own(players, 'online'), 0), max: integer(own(players, 'max'), 0) },
+    version: { name: typeof name === 'string' ? name : '', protocol: integer(own(version, 'protocol'), -1) },
+    description: componentText(description),
+    ...optional('favicon', parseFavicon(own(json, 'favicon'))),
+    ...optional('sample', parseSample(own(players, 'sample'))),
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    // The game's own parser skips a byte order mark too.
+    return JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text)
+  } catch (error) {
+    throw malformed('no JSON', error)
+  }
+}
+
+// Adding zero turns -0 into 0.
+function integer(value: unknown, otherwise: number): number {
+  return typeof value === 'number' && Number.isFinite(value) ? Math.trunc(value) + 0 : otherwise
+}
+
+function parseFavicon(value: unknown): string | undefined {
+  if (typeof value !== 'string' || value.length > maxFaviconLength) return undefined
+  // Servers of 1.7 break the base64 into lines.
+  const uri = value.replaceAll('\n', '')
+  return pngDataUri.test(uri) ? uri : undefined
+}
+
+function parseSample(value: unknown): StatusReply['sample'] {
+  if (!Array.isArray(value)) return undefined
+  const sample = value.slice(0, maxSample).flatMap((player: unknown) => {
+    const [name, id] = [own(player, 'name'), own(player, 'id')]
+    return typeof name === 'string' ? [{ name: cleanText(name), id: typeof id === 'string' ? id : '' }] : []
+  })
+  return sample.length > 0 ? sample : undefined
+}
+
+function optional<Key extends string, Value>(
+  key: Key,
+  value: Value | undefined,
+): { readonly [K in Key]?: Value } {
+  return value === undefined ? {} : ({ [key]: value } as { [K in Key]: Value })
+}
