@@ -1,0 +1,81 @@
+/**
+ * Block-game servers: a client for their status, its codec, and the rule for addresses.
+ *
+ * @module blockgame
+ */
+import { getServers } from 'node:dns'
+import { createClient } from './blockgame/client.ts'
+import type { ConnectionTarget } from './blockgame/guard.ts'
+import type { Resolver } from './blockgame/resolve.ts'
+import { createDnsClient } from './dns/client.ts'
+import { UtilityApiError } from './domain/errors.ts'
+import { isPublicAddress, parseIpAddress } from './domain/ip-address.ts'
+import type { BlockgameClient } from './ports/blockgame-client.ts'
+
+export type { ConnectionTarget } from './blockgame/guard.ts'
+export { encodeLegacyPingHost, legacyPing, legacyReplySize, parseLegacyReply } from './blockgame/legacy.ts'
+export { encodePing, encodeStatusRequest, PacketReader, readStatusText } from './blockgame/packets.ts'
+export type { Packet, PacketLimits, StatusRequest } from './blockgame/packets.ts'
+export type { Resolver } from './blockgame/resolve.ts'
+export { parseStatus } from './blockgame/status.ts'
+export type { StatusReply } from './blockgame/status.ts'
+export { readVarInt, varIntSize, writeVarInt } from './blockgame/varint.ts'
+export { UtilityApiError } from './domain/errors.ts'
+export { ServerCheckError } from './domain/server-status.ts'
+export type { ServerCheckFailure, ServerStatus } from './domain/server-status.ts'
+export type { BlockgameClient, BlockgameTarget } from './ports/blockgame-client.ts'
+export { isPublicAddress }
+
+/**
+ * What {@link createBlockgameClient} can be told.
+ *
+ * @group Block game
+ */
+export interface BlockgameClientOptions {
+  /**
+   * Decides, for every resolved address, whether a connection may be made; it replaces the default rule.
+   *
+   * Default: {@link isPublicAddress} and a port from 1024.
+   */
+  readonly allowAddress?: (target: ConnectionTarget) => boolean
+  /** The resolvers to ask, best first; the first three count. Default: the system's. */
+  readonly resolvers?: readonly Resolver[]
+  /** The protocol number to send. Default: -1, which asks for the server's own. */
+  readonly protocolVersion?: number
+}
+
+/**
+ * Makes a client that asks block-game servers for their status: of any age, behind any proxy, and never a private address.
+ *
+ * @example
+ * ```ts
+ * const client = createBlockgameClient()
+ * const { players, version, latencyMs } = await client.status({ host: 'mc.example.com' })
+ * await client.close()
+ * ```
+ *
+ * @throws `UtilityApiError` `invalid_options`, naming the option.
+ *
+ * @group Block game
+ */
+export function createBlockgameClient(options: BlockgameClientOptions = {}): BlockgameClient {
+  const { allowAddress, resolvers = systemResolvers(), protocolVersion = -1 } = options
+  if (resolvers.length === 0 || resolvers.some(({ ip }) => parseIpAddress(ip) === null)) {
+    throw new UtilityApiError('invalid_options', 'resolvers must name at least one IP address.')
+  }
+  if (!Number.isInteger(protocolVersion) || Math.abs(protocolVersion) > 0x7fffffff) {
+    throw new UtilityApiError('invalid_options', 'protocolVersion must be a 32-bit integer.')
+  }
+  return createClient({ dns: createDnsClient(), resolvers, allowAddress, protocolVersion })
+}
+
+/** The system's resolvers; link-local ones need a zone, which the DNS client does not take. */
+function systemResolvers(): Resolver[] {
+  const resolvers = getServers().flatMap((text) => {
+    const [, bracketed, port] = /^\[(.*)\]:(\d+)$/.exec(text) ?? /^([\d.]+):(\d+)$/.exec(text) ?? []
+    const ip = bracketed ?? text
+    if (parseIpAddress(ip) === null) return []
+    return [port === undefined ? { ip } : { ip, port: Number(port) }]
+  })
+  return resolvers.length > 0 ? resolvers : [{ ip: '127.0.0.1' }]
+}
