@@ -1,0 +1,156 @@
+import { deepStrictEqual, rejects, strictEqual } from 'node:assert/strict'
+import type { UtilityStorage } from '../../ports/storage.ts'
+import { countOf, hashOf, makeCode, makeToken, race, type ContractCase } from './context.ts'
+
+const code = hashOf(100)
+
+/** Lets 50 callers spend one code; exactly one may win, and only the winner's token may stand. */
+async function raceForOneCode(stores: readonly UtilityStorage[]): Promise<void> {
+  const storeOf = (index: number): UtilityStorage => stores[index % stores.length] as UtilityStorage
+  const won = await race(50, (index) => storeOf(index).redeemAuthorizationCode(code, 5, makeToken(index)))
+  strictEqual(countOf(won, true), 1, 'exactly one caller may win')
+  const found = await race(50, (index) => storeOf(index).findCredential('access_token', hashOf(index)))
+  deepStrictEqual(
+    found.map((token) => token !== null),
+    won,
+    'only the winner may hold a token',
+  )
+}
+
+export const codeCases: readonly ContractCase[] = [
+  {
+    name: 'a code comes back as it was issued, or checks of client, redirect URI and PKCE judge something else',
+    needs: ['seed'],
+    async run({ storage, seed }) {
+      const codes = [
+        makeCode(),
+        makeCode({ codeChallenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', scope: '' }),
+      ]
+      await race(2, (index) => seed.insertAuthorizationCode(hashOf(index), codes[index] ?? makeCode()))
+      deepStrictEqual(await race(2, (index) => storage.findAuthorizationCode(hashOf(index))), codes)
+    },
+  },
+  {
+    name: 'an unknown code is null and buys nothing, or guesses end in errors or in tokens',
+    async run({ storage }) {
+      strictEqual(await storage.findAuthorizationCode(code), null)
+      strictEqual(await storage.redeemAuthorizationCode(code, 5, makeToken(1)), false)
+      strictEqual(await storage.findCredential('access_token', hashOf(1)), null)
+    },
+  },
+  {
+    name: 'a redeemed code has its token at once, whole, or a customer is refused with the token just bought',
+    needs: ['seed'],
+    async run({ storage, seed }) {
+      await seed.insertAuthorizationCode(code, makeCode())
+      strictEqual(await storage.redeemAuthorizationCode(code, 5, makeToken(1)), true)
+      deepStrictEqual(await storage.findCredential('access_token', hashOf(1)), {
+        id: 'token-1',
+        ownerId: 'client',
+        scope: 'dns:check',
+        expiresAt: 3_600_000,
+        revokedAt: null,
+      })
+    },
+  },
+  {
+    name: 'a spent code stays spent and stays visible, or a replay is not seen and leaves the thief his token',
+    needs: ['seed'],
+    async run({ storage, seed }) {
+      await seed.insertAuthorizationCode(code, makeCode())
+      await storage.redeemAuthorizationCode(code, 5, makeToken(1))
+      strictEqual(await storage.redeemAuthorizationCode(code, 6, makeToken(2)), false)
+      deepStrictEqual(await storage.findAuthorizationCode(code), makeCode({ redeemedAt: 5 }))
+      strictEqual(await storage.findCredential('access_token', hashOf(2)), null)
+    },
+  },
+  {
+    name: 'fifty callers with one code: one token, or a stolen code buys a second one',
+    needs: ['seed'],
+    async run({ storage, seed }) {
+      await seed.insertAuthorizationCode(code, makeCode())
+      await raceForOneCode([storage])
+    },
+  },
+  {
+    name: 'fifty callers with one code over two instances: one token, or a second server sells the code again',
+    needs: ['seed', 'second'],
+    async run({ storage, second, seed }) {
+      await seed.insertAuthorizationCode(code, makeCode())
+      await raceForOneCode([storage, second])
+    },
+  },
+  {
+    name: 'fifty codes at once: each buys its own token, or busy moments turn honest customers away',
+    needs: ['seed'],
+    async run({ storage, seed }) {
+      await race(50, (index) => seed.insertAuthorizationCode(hashOf(100 + index), makeCode()))
+      const won = await race(50, (index) =>
+        storage.redeemAuthorizationCode(hashOf(100 + index), 5, makeToken(index)),
+      )
+      strictEqual(countOf(won, true), 50)
+      const found = await race(50, (index) => storage.findCredential('access_token', hashOf(index)))
+      deepStrictEqual(
+        found.map((token) => token?.id),
+        won.map((_, index) => `token-${index}`),
+      )
+    },
+  },
+  {
+    name: 'a token that cannot be stored leaves its code unspent, or a failure costs the customer the only code',
+    needs: ['seed'],
+    async run({ storage, seed }) {
+      await race(2, (index) => seed.insertAuthorizationCode(hashOf(100 + index), makeCode()))
+      await storage.redeemAuthorizationCode(hashOf(100), 5, makeToken(1))
+      const taken = makeToken(1, { id: 'another' })
+      await rejects(
+        async () => storage.redeemAuthorizationCode(hashOf(101), 6, taken),
+        'a taken hash is refused',
+      )
+      strictEqual((await storage.findAuthorizationCode(hashOf(101)))?.redeemedAt, null)
+      strictEqual(await storage.redeemAuthorizationCode(hashOf(101), 7, makeToken(2)), true)
+    },
+  },
+  {
+    name: 'one write that fails does not fail those beside it, or one odd request takes a crowd down',
+    needs: ['seed'],
+    async run({ storage, seed }) {
+      await race(20, (index) => seed.insertAuthorizationCode(hashOf(100 + index), makeCode()))
+      const outcomes = await race(20, async (index) => {
+        const token = makeToken(index < 2 ? 0 : index, { id: `token-${index}` })
+        try {
+          return await storage.redeemAuthorizationCode(hashOf(100 + index), 5, token)
+        } catch {
+          return 'failed'
+        }
+      })
+      deepStrictEqual([countOf<unknown>(outcomes, true), countOf<unknown>(outcomes, 'failed')], [19, 1])
+    },
+  },
+  {
+    name: 'expiry is not judged by the store, or its clock overrules the one the operator set',
+    needs: ['seed'],
+    async run({ storage, seed }) {
+      await seed.insertAuthorizationCode(code, makeCode({ expiresAt: 1 }))
+      deepStrictEqual(await storage.findAuthorizationCode(code), makeCode({ expiresAt: 1 }))
+      strictEqual(await storage.redeemAuthorizationCode(code, 2, makeToken(1, { expiresAt: 1 })), true)
+      strictEqual((await storage.findCredential('access_token', hashOf(1)))?.expiresAt, 1)
+    },
+  },
+  {
+    name: 'revoking what a code bought hits that token alone, once, or a replay leaves it alive or harms others',
+    needs: ['seed'],
+    async run({ storage, seed }) {
+      await race(2, (index) => seed.insertAuthorizationCode(hashOf(100 + index), makeCode()))
+      await race(2, (index) => storage.redeemAuthorizationCode(hashOf(100 + index), 5, makeToken(index)))
+      strictEqual(await storage.revokeAccessTokensOfCode(hashOf(100), 7), 1)
+      strictEqual(await storage.revokeAccessTokensOfCode(hashOf(100), 8), 0)
+      strictEqual(await storage.revokeAccessTokensOfCode(hashOf(999), 8), 0)
+      const tokens = await race(2, (index) => storage.findCredential('access_token', hashOf(index)))
+      deepStrictEqual(
+        tokens.map((token) => token?.revokedAt),
+        [7, null],
+      )
+    },
+  },
+]

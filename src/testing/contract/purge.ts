@@ -1,0 +1,75 @@
+import { deepStrictEqual, strictEqual } from 'node:assert/strict'
+import {
+  hashOf,
+  inTurn,
+  makeClient,
+  makeCode,
+  makeCredential,
+  makeLicense,
+  makeToken,
+  race,
+  type ContractCase,
+} from './context.ts'
+
+const nothing = { codes: 0, tokens: 0, idempotency: 0 }
+
+export const purgeCases: readonly ContractCase[] = [
+  {
+    name: 'a purge deletes what has expired, at the very millisecond, or dead rows pile up for ever',
+    needs: ['admin'],
+    async run({ admin }) {
+      await inTurn([999, 1000, 1001], async (expiresAt) => {
+        await admin.insertAuthorizationCode(hashOf(expiresAt), makeCode({ expiresAt }))
+        await admin.insertCredential(
+          'access_token',
+          hashOf(expiresAt),
+          makeCredential(`${expiresAt}`, { expiresAt }),
+        )
+        const key = { resellerId: 'reseller', keyHash: hashOf(expiresAt), requestHash: hashOf(2), expiresAt }
+        await admin.insertLicense(makeLicense(`key-${expiresAt}`, { createdAt: 1 }), key)
+      })
+      deepStrictEqual(await admin.purgeExpired(1000), { codes: 2, tokens: 2, idempotency: 2 })
+      deepStrictEqual(await admin.purgeExpired(1000), nothing)
+      strictEqual(await admin.findAuthorizationCode(hashOf(1000)), null)
+      strictEqual(await admin.findCredential('access_token', hashOf(1000)), null)
+      deepStrictEqual(await admin.findAuthorizationCode(hashOf(1001)), makeCode({ expiresAt: 1001 }))
+      strictEqual((await admin.findCredential('access_token', hashOf(1001)))?.id, '1001')
+    },
+  },
+  {
+    name: 'a purge keeps clients, resellers, API keys and licences, or customers are deleted overnight',
+    needs: ['admin'],
+    async run({ admin }) {
+      await admin.insertClient(makeClient({ revokedAt: 1 }))
+      await admin.insertCredential('reseller_token', hashOf(1), makeCredential('a', { expiresAt: 1 }))
+      await admin.insertCredential('api_key', hashOf(1), makeCredential('b', { expiresAt: 1, revokedAt: 1 }))
+      await admin.insertCredential('access_token', hashOf(1), makeCredential('c'))
+      await admin.insertLicense(makeLicense('key'))
+      deepStrictEqual(await admin.purgeExpired(Number.MAX_SAFE_INTEGER), nothing)
+      strictEqual((await admin.findClient('client'))?.clientId, 'client')
+      strictEqual((await admin.findCredential('reseller_token', hashOf(1)))?.id, 'a')
+      strictEqual((await admin.findCredential('api_key', hashOf(1)))?.id, 'b')
+      strictEqual((await admin.findCredential('access_token', hashOf(1)))?.id, 'c')
+      deepStrictEqual(await admin.getLicense('key'), makeLicense('key'))
+    },
+  },
+  {
+    name: 'a purge keeps a spent code while its token lives, or a replay can no longer revoke the token',
+    needs: ['admin'],
+    async run({ admin }) {
+      await admin.insertAuthorizationCode(hashOf(1), makeCode({ expiresAt: 100 }))
+      await admin.redeemAuthorizationCode(hashOf(1), 5, makeToken(1, { expiresAt: 200 }))
+      deepStrictEqual(await admin.purgeExpired(150), nothing)
+      strictEqual(await admin.revokeAccessTokensOfCode(hashOf(1), 160), 1)
+      deepStrictEqual(await admin.purgeExpired(200), { codes: 1, tokens: 1, idempotency: 0 })
+    },
+  },
+  {
+    name: 'a purge deletes a great many rows whole, or a busy service never gets rid of them',
+    needs: ['admin'],
+    async run({ admin }) {
+      await race(1100, (index) => admin.insertAuthorizationCode(hashOf(index), makeCode({ expiresAt: 1 })))
+      deepStrictEqual(await admin.purgeExpired(1), { codes: 1100, tokens: 0, idempotency: 0 })
+    },
+  },
+]

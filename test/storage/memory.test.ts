@@ -1,0 +1,21 @@
+import { memoryStorage } from 'utility-api/storage/memory'
+import { expect, test } from 'vitest'
+import { testContract } from './register.ts'
+
+testContract('memory', () => ({ storage: memoryStorage(), close() {} }))
+
+test('refuses row 1,000,001 instead of forgetting an older one or eating the machine', async () => {
+  const storage = memoryStorage()
+  const license = {
+    registeredTo: 'Ada',
+    domainOrIp: 'a',
+    status: 'valid',
+    resellerId: 'r',
+    createdAt: 1,
+    updatedAt: 1,
+  }
+  for (let index = 0; index < 1_000_000; index += 1)
+    void storage.insertLicense({ ...license, licenseKey: `${index}` })
+  expect(() => storage.insertLicense({ ...license, licenseKey: 'more' })).toThrow(/full/)
+  expect(await storage.getLicense('0')).not.toBeNull()
+})

@@ -1,0 +1,13 @@
+import { describe, test } from 'vitest'
+import { storageContract, type StorageFixture } from '../../src/testing/storage-contract.ts'
+
+/** Registers the contract suite; a case that is not applicable shows as skipped, never as passed. */
+export function testContract(label: string, make: () => StorageFixture | Promise<StorageFixture>): void {
+  describe(label, () => {
+    for (const { name, run } of storageContract(make)) {
+      test(name, async ({ skip }) => {
+        if ((await run()) === 'not applicable') skip('not applicable')
+      })
+    }
+  })
+}
