@@ -138,6 +138,11 @@ export interface DnsAnswer {
   readonly latencyMs: number
   /** Extended DNS errors, where the resolver sent any. */
   readonly ede?: readonly ExtendedDnsError[]
+  /**
+   * The prefix length the answer holds for, where a client subnet was sent and the resolver minded it; 0: it is the same
+   * for everyone.
+   */
+  readonly clientSubnetScope?: number
 }
 
 /**

@@ -1,0 +1,20 @@
+/**
+ * The DNS client by itself: one question to one resolver, by UDP and TCP.
+ *
+ * @module dns
+ */
+export { createDnsClient } from './dns/client.ts'
+export type { DnsClientOptions } from './dns/client.ts'
+export { defaultResolverLocations } from './dns/default-locations.ts'
+export type {
+  DnsAnswer,
+  DnsRecord,
+  DnsStatus,
+  ExtendedDnsError,
+  RecordBase,
+  RecordType,
+  ResolverLocation,
+} from './domain/dns-check.ts'
+export { UtilityApiError } from './domain/errors.ts'
+export type { ErrorCode, UtilityApiErrorOptions } from './domain/errors.ts'
+export type { DnsClient, DnsQuestion } from './ports/dns-client.ts'

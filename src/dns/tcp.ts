@@ -1,0 +1,78 @@
+import { connect } from 'node:net'
+import type { Server } from './udp.ts'
+
+/** Who waits for a reply over TCP. */
+export interface TcpListener {
+  /** A whole message came; true when it was the one. */
+  receive(message: Buffer): boolean
+  /** The connection is gone, and the reply did not come. */
+  fail(): void
+}
+
+const lengthSize = 2
+/** A server that sends this much without an answer among it will not send one. */
+const maxReceived = 4 * 65_537
+
+/**
+ * Sends a message over a connection of its own. Returns what ends it early.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc7766#section-8 | RFC 7766 section 8}
+ */
+export function askOverTcp({ ip, port }: Server, message: Buffer, listener: TcpListener): () => void {
+  const socket = connect({ host: ip, port, noDelay: true })
+  const frames = new FrameReader()
+  const end = (): void => {
+    socket.removeAllListeners()
+    // An error can still come between here and the close; unheard it would end the process.
+    socket.on('error', () => {})
+    socket.destroy()
+  }
+  socket.on('data', (chunk) => {
+    for (const frame of frames.add(chunk)) {
+      const isOurs = frame.length >= 2 && frame.readUInt16BE(0) === message.readUInt16BE(0)
+      if (isOurs && listener.receive(frame)) return
+    }
+    if (frames.received > maxReceived) socket.destroy()
+  })
+  socket.on('error', () => {})
+  socket.on('close', () => listener.fail())
+  // One write, so that length and message travel in one segment.
+  socket.write(Buffer.concat([lengthOf(message), message]))
+  return end
+}
+
+function lengthOf(message: Buffer): Buffer {
+  const length = Buffer.alloc(lengthSize)
+  length.writeUInt16BE(message.length)
+  return length
+}
+
+/** Cuts a stream into messages, each behind its length in two octets. */
+export class FrameReader {
+  /** Octets taken in so far. */
+  received = 0
+  private chunks: Buffer[] = []
+  private buffered = 0
+  private needed = lengthSize
+
+  /** The messages that `chunk` completes. */
+  add(chunk: Buffer): Buffer[] {
+    const messages: Buffer[] = []
+    this.received += chunk.length
+    this.chunks.push(chunk)
+    this.buffered += chunk.length
+    while (this.buffered >= this.needed) {
+      // Joined only when there is enough: a message in segments of one octet would be copied over and over.
+      const joined = this.chunks.length === 1 ? (this.chunks[0] ?? chunk) : Buffer.concat(this.chunks)
+      this.chunks = [joined]
+      this.needed = lengthSize + joined.readUInt16BE(0)
+      if (this.buffered < this.needed) break
+      messages.push(joined.subarray(lengthSize, this.needed))
+      const rest = joined.subarray(this.needed)
+      this.chunks = [rest]
+      this.buffered = rest.length
+      this.needed = lengthSize
+    }
+    return messages
+  }
+}

@@ -1,0 +1,151 @@
+import { createSocket, type Socket } from 'node:dgram'
+import { isIPv6 } from 'node:net'
+import { randomId } from './random-id.ts'
+
+/** Address and port of a resolver. */
+export interface Server {
+  readonly ip: string
+  readonly port: number
+}
+
+/** Who waits for a reply. */
+export interface UdpListener {
+  /** A datagram came from the resolver with the id of a try of this listener. */
+  receive(message: Buffer): void
+  /** The socket of a try broke: mostly ICMP saying that nobody listens there. */
+  fail(): void
+}
+
+/** One try that waits for its reply. */
+export interface UdpTicket {
+  /** Stops waiting. */
+  release(): void
+  /** The port it went out from belongs to this. */
+  readonly socket: object
+}
+
+/** Sockets connected to one resolver. */
+export interface UdpPool {
+  /** Sends a message with a fresh id, by another socket than the try before if there was one. */
+  send(message: Buffer, listener: UdpListener, before?: UdpTicket): UdpTicket
+  /** Takes sockets out of service that were opened before a moment of `performance.now()`. Tells whether any is left. */
+  retire(openedBefore: number): boolean
+  /** Closes all sockets, whoever waits. */
+  close(): void
+}
+
+/** Several at once, so that a port alone does not tell where the next query goes. */
+const socketsInService = 4
+/** After so many queries a socket gives way to one with another port. */
+const maxUses = 64
+
+/** Makes a pool. Sockets are opened when they are needed and never keep a process alive. */
+export function createUdpPool(server: Server): UdpPool {
+  const open = new Set<UdpSocket>()
+  const inService: (UdpSocket | undefined)[] = Array.from({ length: socketsInService })
+
+  function pick(avoided: object | undefined): UdpSocket {
+    const slot = randomId() % socketsInService
+    const current = inService[slot]
+    if (current !== undefined && !current.retired && current !== avoided) return current
+    // Without this, an avoided socket that nobody uses any more would stay open until it is too old.
+    current?.retire()
+    const socket = new UdpSocket(server, open)
+    inService[slot] = socket
+    return socket
+  }
+
+  return {
+    send: (message, listener, before) => pick(before?.socket).send(message, listener),
+    retire(openedBefore) {
+      for (const socket of open) if (socket.openedAt < openedBefore) socket.retire()
+      return open.size > 0
+    },
+    close() {
+      for (const socket of open) socket.close()
+    },
+  }
+}
+
+/** A connected socket: the kernel drops what other sources send, and reports ICMP errors. */
+class UdpSocket {
+  readonly openedAt: number = performance.now()
+  /** Out of service: it only waits for the replies still owed to it. */
+  retired = false
+  private readonly socket: Socket
+  private readonly open: Set<UdpSocket>
+  private readonly waiting = new Map<number, UdpListener>()
+  /** Messages from before the connection stood; null once it does. */
+  private backlog: Buffer[] | null = []
+  private uses = 0
+
+  constructor({ ip, port }: Server, open: Set<UdpSocket>) {
+    const family = isIPv6(ip) ? 6 : 4
+    this.open = open
+    this.socket = createSocket({
+      type: `udp${family}`,
+      // The address is one already, so that connecting need not wait for a look-up.
+      lookup: (address, _options, callback) => callback(null, address, family),
+    })
+    this.socket.on('message', (message) => this.receive(message))
+    this.socket.on('error', () => this.fail())
+    this.socket.on('connect', () => this.flush())
+    this.socket.connect(port, ip)
+    this.socket.unref()
+    open.add(this)
+  }
+
+  send(template: Buffer, listener: UdpListener): UdpTicket {
+    const id = this.freshId()
+    const message = Buffer.from(template)
+    message.writeUInt16BE(id, 0)
+    this.waiting.set(id, listener)
+    this.uses += 1
+    if (this.uses === maxUses) this.retired = true
+    if (!this.open.has(this)) setImmediate(() => this.fail())
+    else if (this.backlog === null) this.socket.send(message)
+    else this.backlog.push(message)
+    return { socket: this, release: () => this.release(id) }
+  }
+
+  retire(): void {
+    this.retired = true
+    if (this.waiting.size === 0) this.close()
+  }
+
+  close(): void {
+    this.retired = true
+    if (this.open.delete(this)) this.socket.close()
+  }
+
+  private freshId(): number {
+    for (;;) {
+      const id = randomId()
+      if (!this.waiting.has(id)) return id
+    }
+  }
+
+  private release(id: number): void {
+    this.waiting.delete(id)
+    if (this.retired) this.retire()
+  }
+
+  private flush(): void {
+    const messages = this.backlog ?? []
+    this.backlog = null
+    if (!this.open.has(this)) return
+    for (const message of messages) this.socket.send(message)
+  }
+
+  private receive(message: Buffer): void {
+    if (message.length < 2) return
+    this.waiting.get(message.readUInt16BE(0))?.receive(message)
+  }
+
+  private fail(): void {
+    const listeners = [...this.waiting]
+    this.waiting.clear()
+    this.close()
+    for (const [, listener] of listeners) listener.fail()
+  }
+}

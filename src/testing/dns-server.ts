@@ -1,0 +1,198 @@
+import { createSocket, type Socket as UdpSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import type { DnsRecord, RecordType } from '../domain/dns-check.ts'
+import { FrameReader } from '../dns/tcp.ts'
+import { readFakeDnsQuery } from './dns-query.ts'
+import { words } from './dns-encoding.ts'
+
+/**
+ * A response code of DNS, by its name or number.
+ *
+ * @group Testing
+ */
+export type FakeDnsRcode = 'NOERROR' | 'FORMERR' | 'SERVFAIL' | 'NXDOMAIN' | 'NOTIMP' | 'REFUSED' | number
+
+/**
+ * What a {@link fakeDnsServer} answers, and how it misbehaves.
+ *
+ * @group Testing
+ */
+export interface FakeDnsServerOptions {
+  /** The zone data, in the shape answers have. A name with no record at or below it does not exist. Default: none. */
+  readonly records?: readonly DnsRecord[]
+  /** Answers everything with this code and without records. Default: what the records say. */
+  readonly rcode?: FakeDnsRcode
+  /** Waits this long before each answer, in milliseconds. Default: 0. */
+  readonly delayMs?: number
+  /** Leaves this many queries unanswered, then answers; `Infinity`: never answers. Default: 0. */
+  readonly drop?: number
+  /** Marks every UDP answer as truncated and empties it, so that clients come back over TCP. Default: only what is too long. */
+  readonly truncate?: boolean
+  /** Address to listen on. Default: 127.0.0.1. */
+  readonly ip?: '127.0.0.1' | '::1'
+  /** Port for UDP and TCP. Default: a free one. */
+  readonly port?: number
+  /**
+   * Answers by itself: one message, several, or null for silence; undefined leaves the answer to the records. Start from
+   * `query.answer()` to send something nearly right.
+   */
+  readonly reply?: (query: FakeDnsQuery) => FakeDnsReply | Promise<FakeDnsReply>
+}
+
+/**
+ * What `reply` may return.
+ *
+ * @group Testing
+ */
+export type FakeDnsReply = Uint8Array | readonly Uint8Array[] | null | undefined
+
+/**
+ * A query as a {@link fakeDnsServer} received it.
+ *
+ * @group Testing
+ */
+export interface FakeDnsQuery {
+  /** Message id. */
+  readonly id: number
+  /** The name asked for, lower case, without final dot. */
+  readonly name: string
+  /** The record type asked for; null for types that this library does not know. */
+  readonly type: RecordType | null
+  /** How it came. */
+  readonly transport: 'udp' | 'tcp'
+  /** The port it came from. */
+  readonly clientPort: number
+  /** Longest datagram the client takes, as its OPT record says; null without one. */
+  readonly udpPayloadSize: number | null
+  /** The whole message. */
+  readonly message: Uint8Array
+  /** The right answer, or one with other records or another code. */
+  answer(content?: FakeDnsAnswer): Buffer
+}
+
+/**
+ * What to change about the right answer.
+ *
+ * @group Testing
+ */
+export interface FakeDnsAnswer {
+  /** Records of the answer section. Default: those of the zone. */
+  readonly records?: readonly DnsRecord[]
+  /** Response code, up to 12 bits. Default: what the zone says. */
+  readonly rcode?: FakeDnsRcode
+  /** Options of the OPT record. Default: none. */
+  readonly options?: readonly { readonly code: number; readonly data: Uint8Array }[]
+}
+
+/**
+ * A DNS server on loopback.
+ *
+ * @group Testing
+ */
+export interface FakeDnsServer extends AsyncDisposable {
+  /** Where it listens. */
+  readonly ip: string
+  /** The port, the same for UDP and TCP. */
+  readonly port: number
+  /** The queries so far, in order. */
+  readonly queries: readonly FakeDnsQuery[]
+  /** Stops listening and ends all connections. */
+  close(): Promise<void>
+}
+
+/**
+ * Starts a DNS server on loopback, over UDP and TCP: for tests and demonstrations.
+ *
+ * @example
+ * ```ts
+ * import { fakeDnsServer } from 'utility-api/testing'
+ *
+ * const server = await fakeDnsServer({
+ *   records: [{ type: 'A', host: 'example.com', ttl: 60, ip: '192.0.2.1' }],
+ * })
+ * // … ask server.ip at server.port …
+ * await server.close()
+ * ```
+ *
+ * @group Testing
+ */
+export async function fakeDnsServer(options: FakeDnsServerOptions = {}): Promise<FakeDnsServer> {
+  const queries: FakeDnsQuery[] = []
+  const connections = new Set<Socket>()
+  const { ip = '127.0.0.1', delayMs = 0, drop = 0 } = options
+
+  async function respond(
+    message: Buffer,
+    transport: 'udp' | 'tcp',
+    clientPort: number,
+    send: (message: Uint8Array) => void,
+  ): Promise<void> {
+    const query = readFakeDnsQuery(message, transport, clientPort, options)
+    if (query === null) return
+    queries.push(query)
+    if (queries.length <= drop) return
+    const reply = options.reply === undefined ? undefined : await options.reply(query)
+    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs))
+    for (const each of messagesOf(reply, query)) send(each)
+  }
+
+  const { tcp, udp, port } = await listen(ip, options.port ?? 0)
+  udp.on('message', (message, from) => {
+    void respond(message, 'udp', from.port, (reply) => udp.send(reply, from.port, from.address, () => {}))
+  })
+  tcp.on('connection', (connection) => {
+    connections.add(connection)
+    const frames = new FrameReader()
+    connection.on('error', () => {})
+    connection.on('close', () => connections.delete(connection))
+    connection.on('data', (chunk) => {
+      for (const message of frames.add(chunk)) {
+        void respond(message, 'tcp', connection.remotePort ?? 0, (reply) =>
+          connection.write(Buffer.concat([words(reply.length), reply])),
+        )
+      }
+    })
+  })
+
+  let closing: Promise<void> | undefined
+  async function stop(): Promise<void> {
+    for (const connection of connections) connection.destroy()
+    udp.close()
+    tcp.close()
+    await Promise.all([once(udp, 'close'), once(tcp, 'close')])
+  }
+  const close = (): Promise<void> => (closing ??= stop())
+  return { ip, port, queries, close, [Symbol.asyncDispose]: close }
+}
+
+function messagesOf(reply: FakeDnsReply, query: FakeDnsQuery): readonly Uint8Array[] {
+  if (reply === null) return []
+  if (reply === undefined) return [query.answer()]
+  return reply instanceof Uint8Array ? [reply] : reply
+}
+
+interface Listening {
+  readonly tcp: Server
+  readonly udp: UdpSocket
+  readonly port: number
+}
+
+/** Listens on one port for both; the free port of one may be taken for the other, so several are tried. */
+async function listen(ip: string, wantedPort: number, triesLeft = 10): Promise<Listening> {
+  const tcp = createServer()
+  const udp = createSocket(ip.includes(':') ? 'udp6' : 'udp4')
+  tcp.listen(wantedPort, ip)
+  await once(tcp, 'listening')
+  const { port } = tcp.address() as AddressInfo
+  try {
+    udp.bind(port, ip)
+    await once(udp, 'listening')
+    return { tcp, udp, port }
+  } catch (error) {
+    tcp.close()
+    udp.close()
+    if (wantedPort !== 0 || triesLeft === 0) throw error
+    return listen(ip, wantedPort, triesLeft - 1)
+  }
+}

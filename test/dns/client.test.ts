@@ -1,0 +1,73 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import type { DnsRecord } from '../../src/domain/dns-check.ts'
+import { createDnsClient } from '../../src/dns/client.ts'
+import { fakeDnsServer, type FakeDnsServerOptions, type FakeDnsServer } from '../../src/testing/dns-server.ts'
+
+const records: DnsRecord[] = [
+  { type: 'A', host: 'example.com', ttl: 60, ip: '192.0.2.1' },
+  { type: 'A', host: 'example.com', ttl: 60, ip: '192.0.2.2' },
+  { type: 'AAAA', host: 'example.com', ttl: 60, ip: '2001:db8::1:0:0:1', ipv6: '2001:db8::1:0:0:1' },
+  { type: 'MX', host: 'example.com', ttl: 300, pri: 10, target: 'mail.example.com' },
+  { type: 'CNAME', host: 'www.example.com', ttl: 5, target: 'example.com' },
+  {
+    type: 'TXT',
+    host: 'big.example.com',
+    ttl: 5,
+    txt: 'x'.repeat(4000),
+    entries: Array(20).fill('x'.repeat(200)),
+  },
+]
+
+const open: { close(): Promise<void> }[] = []
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((each) => each.close()))
+})
+
+async function setUp(options: FakeDnsServerOptions = { records }) {
+  const server = await fakeDnsServer(options)
+  const client = createDnsClient()
+  open.push(client, server)
+  return { server, client }
+}
+
+describe('the client', () => {
+  test('gives the records of the type', async () => {
+    const { server, client } = await setUp()
+    const answer = await client.query({ name: 'example.com', type: 'A', server })
+    expect(answer).toEqual({
+      status: 'NOERROR',
+      records: records.slice(0, 2),
+      cnameChain: [],
+      transport: 'udp',
+      latencyMs: expect.any(Number),
+    })
+  })
+
+  test('follows an alias', async () => {
+    const { server, client } = await setUp()
+    const answer = await client.query({ name: 'WWW.example.com.', type: 'AAAA', server })
+    expect(answer).toMatchObject({ status: 'NOERROR', records: [records[2]], cnameChain: ['example.com'] })
+  })
+
+  test('fetches over TCP what does not fit a datagram', async () => {
+    const { server, client } = await setUp()
+    const answer = await client.query({ name: 'big.example.com', type: 'TXT', server })
+    expect(answer).toMatchObject({ status: 'NOERROR', records: [records[5]], transport: 'tcp' })
+    expect(server.queries.map((query) => query.transport)).toEqual(['udp', 'tcp'])
+  })
+
+  test.each([
+    ['no.example.com', 'NXDOMAIN'],
+    ['example.com', 'NODATA'],
+  ] as const)('tells %s from missing data', async (name, status) => {
+    const { server, client } = await setUp()
+    expect(await client.query({ name, type: 'SRV', server })).toMatchObject({ status, records: [] })
+  })
+
+  test('gives up at its deadline', async () => {
+    const { server, client } = await setUp({ drop: Infinity })
+    const answer = await client.query({ name: 'example.com', type: 'A', server, timeoutMs: 200 })
+    expect(answer).toMatchObject({ status: 'TIMEOUT', records: [] })
+    expect(server.queries).toHaveLength(3)
+  })
+})
