@@ -4,12 +4,13 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import Database from 'better-sqlite3'
 import { sqliteStorage, type SqliteDatabase } from 'utility-api/storage/sqlite'
+import type { StorageFixture } from '../../src/testing/storage-contract.ts'
 import { testContract } from './register.ts'
 
 type Closable = SqliteDatabase & { close(): unknown }
 
 /** Two connections to one file, as two processes would have. */
-async function openTwice(open: (path: string) => Closable): ReturnType<Parameters<typeof testContract>[1]> {
+async function openTwice(open: (path: string) => Closable): Promise<StorageFixture> {
   const directory = mkdtempSync(join(tmpdir(), 'utility-api-'))
   const connections = [open(join(directory, 'a.sqlite')), open(join(directory, 'a.sqlite'))]
   const [storage, second] = connections.map((connection) => sqliteStorage(connection))
