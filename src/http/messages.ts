@@ -1,0 +1,56 @@
+/**
+ * A request as the core reads it: the thin view that a mount makes of its server's own request.
+ *
+ * @group Mounts
+ */
+export interface RequestLike {
+  /** The HTTP method, in upper case. */
+  readonly method: string
+  /** The request target as it came (`/v3/tools/dnscheck?x=1`), or a whole URL. */
+  readonly url: string
+  /**
+   * The value of a header, null when it was not sent.
+   *
+   * @param name - In any case. MUST join a header sent more than once with `, `, so that a repeated credential is seen.
+   */
+  header(name: string): string | null
+  /**
+   * The whole body; called at most once, and only where an operation has one.
+   *
+   * MUST count while reading and MUST stop as soon as there are more than `maxBytes`: what was read by then is resolved, and
+   * refused by its length. Rejects when the body does not arrive whole.
+   */
+  body(maxBytes: number): Promise<Uint8Array>
+  /** Aborts when the client has gone. */
+  readonly signal?: AbortSignal
+}
+
+/**
+ * An answer as a plain record, for a mount to write out.
+ *
+ * @group Mounts
+ */
+export interface Reply {
+  /** The HTTP status. */
+  readonly status: number
+  /** Headers by their usual spelling; `Content-Length` is among them. */
+  readonly headers: Record<string, string>
+  /** The body, `''` for none; a mount sends it in UTF-8. */
+  readonly body: string
+}
+
+/**
+ * What a host knows of a request beyond the request itself.
+ *
+ * @group Mounts
+ */
+export interface RequestContext {
+  /** Path parameters, where the host has routed by itself: `{ license_key: 'LIC-…' }`. */
+  readonly params?: Readonly<Record<string, string>>
+  /** The client's address, for rate limits on failed credentials. */
+  readonly ip?: string
+  /** Aborts when the client has gone, instead of the request's own signal. */
+  readonly signal?: AbortSignal
+  /** The request id to use, instead of `X-Request-Id` or a new one. */
+  readonly requestId?: string
+}

@@ -1,0 +1,30 @@
+import type { Reply, RequestLike } from './messages.ts'
+
+/** The view of a standard `Request` that the core reads. */
+export function viewOf(request: Request): RequestLike {
+  return {
+    method: request.method,
+    url: request.url,
+    header: (name) => request.headers.get(name),
+    body: (maxBytes) => readBytes(request.body, maxBytes),
+    signal: request.signal,
+  }
+}
+
+async function readBytes(stream: ReadableStream<Uint8Array> | null, maxBytes: number): Promise<Uint8Array> {
+  if (stream === null) return new Uint8Array()
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of stream as unknown as AsyncIterable<Uint8Array>) {
+    length += chunk.length
+    chunks.push(chunk)
+    // Leaving the loop cancels the stream, so that the rest is never read.
+    if (length > maxBytes) break
+  }
+  return Buffer.concat(chunks, length)
+}
+
+/** A standard `Response` of a reply. */
+export function render({ status, headers, body }: Reply): Response {
+  return new Response(body === '' ? null : body, { status, headers })
+}

@@ -1,0 +1,69 @@
+import type { AnyOperation } from '../operations/operation.ts'
+
+/** An operation found by its path, with the path's parameters. */
+export interface Route {
+  readonly operation: AnyOperation
+  readonly params: Readonly<Record<string, string>>
+}
+
+const noParams: Readonly<Record<string, string>> = {}
+
+/** Finds the operation of a path; null when there is none. Methods are not looked at. */
+export function createRouter(
+  operations: readonly AnyOperation[],
+  basePath: string,
+): (url: string) => Route | null {
+  const fixed = new Map<string, Route>()
+  const variable: ((path: string) => Route | null)[] = []
+  for (const operation of operations) {
+    if (operation.path.includes('{')) variable.push(matcherOf(operation))
+    else fixed.set(operation.path, { operation, params: noParams })
+  }
+
+  return (url) => {
+    const path = withoutPrefix(pathOf(url), basePath)
+    const route = fixed.get(path)
+    if (route !== undefined) return route
+    for (const match of variable) {
+      const found = match(path)
+      if (found !== null) return found
+    }
+    return null
+  }
+}
+
+function matcherOf(operation: AnyOperation): (path: string) => Route | null {
+  const names: string[] = []
+  const pattern = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    names.push(name)
+    return '([^/]+)'
+  })
+  const expression = new RegExp(`^${pattern}$`)
+  return (path) => {
+    const match = expression.exec(path)
+    if (match === null) return null
+    const values = match.slice(1).map(decodeSegment)
+    if (values.includes(null)) return null
+    return { operation, params: Object.fromEntries(names.map((name, index) => [name, values[index] ?? ''])) }
+  }
+}
+
+function decodeSegment(segment: string): string | null {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return null
+  }
+}
+
+/** The path of a request target. Parsed by hand: `new URL` throws on a bad Host and resolves `..` inside a license key. */
+function pathOf(url: string): string {
+  const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3)
+  if (start < 0) return '/'
+  const end = url.slice(start).search(/[?#]/)
+  return end < 0 ? url.slice(start) : url.slice(start, start + end)
+}
+
+function withoutPrefix(path: string, basePath: string): string {
+  return path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : path
+}

@@ -1,0 +1,200 @@
+import { z } from 'zod'
+import {
+  recordTypes,
+  type DnsAnswer,
+  type DnsRecord,
+  type DnsStatus,
+  type ExtendedDnsError,
+  type RecordType,
+  type ResolverLocation,
+} from '../domain/dns-check.ts'
+import { UtilityApiError } from '../domain/errors.ts'
+import { parseHostName } from '../domain/host-name.ts'
+import { parseIpAddress, reverseName } from '../domain/ip-address.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { DnsClient } from '../ports/dns-client.ts'
+import { requiredText } from './fields.ts'
+import { createLimiter } from './limiter.ts'
+import type { Operation } from './operation.ts'
+import { createSharedWork } from './shared-work.ts'
+
+export interface CheckDnsParts {
+  readonly client: DnsClient
+  readonly clock: Clock
+  readonly locations: readonly ResolverLocation[]
+  readonly timeoutMs: number
+  readonly cacheTtlMs: number
+  readonly maxConcurrentPerResolver: number
+  readonly requiredScope?: string | undefined
+}
+
+export interface CheckDnsInput {
+  domain: string
+  recordType: RecordType
+}
+
+export interface DnsCheckResult {
+  location: string
+  ip: string
+  provider: string
+  dns_results: DnsRecord[]
+  resolved: boolean
+  status: DnsStatus
+  latency_ms: number
+  cname_chain?: string[] | undefined
+  transport?: 'udp' | 'tcp' | undefined
+  ede?: ExtendedDnsError[] | undefined
+}
+
+/**
+ * Asks every configured resolver for the records of a domain.
+ *
+ * @see spec section 4.4
+ */
+export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsCheckResult[]> {
+  const { client, clock, locations, timeoutMs } = parts
+  const limiters = new Map(
+    locations.map((location) => [addressOf(location), createLimiter(parts.maxConcurrentPerResolver)]),
+  )
+  const checks = createSharedWork<DnsCheckResult[]>({
+    clock,
+    lifetimeMs: (results) => Math.min(parts.cacheTtlMs, shortestTtlMs(results)),
+  })
+
+  async function ask(
+    location: ResolverLocation,
+    question: Question,
+    signal: AbortSignal,
+  ): Promise<DnsCheckResult> {
+    const { ip, port, clientSubnet } = location
+    const started = performance.now()
+    const query = (): Promise<DnsAnswer> =>
+      client.query({
+        ...question,
+        server: { ip, ...(port !== undefined && { port }) },
+        timeoutMs: Math.max(1, Math.floor(timeoutMs - (performance.now() - started))),
+        ...(clientSubnet !== undefined && { clientSubnet }),
+        signal,
+      })
+    const answer = await limiters.get(addressOf(location))?.run(query, signal)
+    return resultOf(location, answer ?? unanswered('UNREACHABLE', performance.now() - started))
+  }
+
+  async function askAll(question: Question, signal: AbortSignal): Promise<DnsCheckResult[]> {
+    const deadline = AbortSignal.timeout(timeoutMs)
+    const bounded = AbortSignal.any([signal, deadline])
+    return Promise.all(
+      locations.map((location) =>
+        ask(location, question, bounded).catch((error: unknown) => {
+          if (signal.aborted) throw error
+          return resultOf(location, unanswered(deadline.aborted ? 'TIMEOUT' : 'UNREACHABLE', timeoutMs))
+        }),
+      ),
+    )
+  }
+
+  return {
+    id: 'checkDns',
+    method: 'GET',
+    path: '/v3/tools/dnscheck',
+    summary: 'Check the DNS records of a domain at several resolver locations',
+    security: { kind: 'access_token', permission: parts.requiredScope },
+    waitsFor: 'network',
+    parameters: {
+      domain: { in: 'header', name: 'X-Domain', description: 'The domain to check.' },
+      recordType: { in: 'header', name: 'X-Record-Type', description: 'The record type to look up.' },
+    },
+    input: z.object({
+      domain: requiredText(),
+      recordType: requiredText()
+        .toUpperCase()
+        .pipe(z.enum(recordTypes, `must be one of ${recordTypes.join(', ')}`)),
+    }),
+    output: z.array(dnsCheckResultSchema()),
+
+    async run({ domain, recordType }, { signal }) {
+      const name = questionName(domain, recordType)
+      if (name === null) throw new UtilityApiError('invalid_request', 'X-Domain must be a domain name.')
+      const question = { name, type: recordType }
+      return checks.get(`${recordType} ${name}`, signal, (shared) => askAll(question, shared))
+    },
+  }
+}
+
+interface Question {
+  readonly name: string
+  readonly type: RecordType
+}
+
+function questionName(domain: string, type: RecordType): string | null {
+  if (domain === '.') return type === 'NS' || type === 'SOA' || type === 'DNSKEY' ? '.' : null
+  const octets = type === 'PTR' ? parseIpAddress(domain) : null
+  return octets === null ? parseHostName(domain, { underscores: true }) : reverseName(octets)
+}
+
+function addressOf({ ip, port = 53 }: ResolverLocation): string {
+  return `${ip} ${port}`
+}
+
+function unanswered(status: DnsStatus, latencyMs: number): DnsAnswer {
+  return { status, records: [], cnameChain: [], transport: 'udp', latencyMs }
+}
+
+function resultOf({ location, ip, provider }: ResolverLocation, answer: DnsAnswer): DnsCheckResult {
+  return {
+    location,
+    ip,
+    provider,
+    dns_results: [...answer.records],
+    resolved: answer.records.length > 0,
+    status: answer.status,
+    latency_ms: Math.round(answer.latencyMs),
+    ...(answer.cnameChain.length > 0 && { cname_chain: [...answer.cnameChain] }),
+    transport: answer.transport,
+    ...(answer.ede !== undefined && { ede: [...answer.ede] }),
+  }
+}
+
+function shortestTtlMs(results: readonly DnsCheckResult[]): number {
+  const ttls = results.flatMap((result) => result.dns_results.map((record) => record.ttl))
+  return ttls.length === 0 ? Number.POSITIVE_INFINITY : Math.min(...ttls) * 1000
+}
+
+function dnsCheckResultSchema(): z.ZodType<DnsCheckResult> {
+  const record = z
+    .looseObject({
+      type: z.enum(recordTypes).describe('The record type.'),
+      host: z.string().describe('Owner name, without final dot.'),
+      ttl: z.int().describe('Time to live in seconds.'),
+      ip: z.string().optional().describe('The address, of A and AAAA records.'),
+    })
+    .describe('A record; its further fields depend on its type.') as unknown as z.ZodType<DnsRecord>
+  return z.object({
+    location: z.string().describe('Place label of the resolver.'),
+    ip: z.string().describe('Address of the resolver.'),
+    provider: z.string().describe('Name of the resolver provider.'),
+    dns_results: z.array(record).describe('Records found.'),
+    resolved: z.boolean().describe('Whether a record of the asked type came.'),
+    status: z
+      .enum([
+        'NOERROR',
+        'NXDOMAIN',
+        'NODATA',
+        'SERVFAIL',
+        'REFUSED',
+        'FORMERR',
+        'TIMEOUT',
+        'UNREACHABLE',
+        'TRUNCATED',
+        'MALFORMED',
+      ])
+      .describe('How the lookup ended.'),
+    latency_ms: z.int().describe('Milliseconds the resolver took.'),
+    cname_chain: z.array(z.string()).optional().describe('Canonical names passed through.'),
+    transport: z.enum(['udp', 'tcp']).optional().describe('What carried the answer.'),
+    ede: z
+      .array(z.object({ code: z.int(), text: z.string() }))
+      .optional()
+      .describe('Extended DNS errors (RFC 8914).'),
+  })
+}

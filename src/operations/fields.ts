@@ -1,0 +1,38 @@
+import { z } from 'zod'
+import { codePointCount, isPlainText } from '../domain/header-text.ts'
+import { isDomainOrIp } from '../domain/license.ts'
+
+/** The message of a field that is absent or of the wrong type; the field's name is put before it. */
+function missingOr(otherwise: string): (issue: { readonly input?: unknown }) => string {
+  return ({ input }) => (input === undefined ? 'is missing' : otherwise)
+}
+
+/** A required, non-empty string. */
+export function requiredText(): z.ZodString {
+  return z.string({ error: missingOr('must be a string') }).min(1, 'is missing')
+}
+
+/** A required string of visible ASCII characters and spaces: VSCHAR of RFC 6749, appendix A. */
+export function visibleText(): z.ZodString {
+  return requiredText().regex(/^[\x20-\x7e]+$/, 'must consist of visible ASCII characters')
+}
+
+/** Text that people read: no control or bidirectional formatting characters, at most 255 code points. */
+export function displayText(): z.ZodString {
+  return requiredText()
+    .refine(isPlainText, 'must not contain control or bidirectional formatting characters')
+    .refine((text) => codePointCount(text) <= 255, 'must have at most 255 characters')
+}
+
+/** A host name or an IP address. */
+export function domainOrIp(allowWildcards: boolean): z.ZodString {
+  return displayText().refine(
+    (text) => isDomainOrIp(text, allowWildcards),
+    'must be a host name or an IP address, without scheme, port or path',
+  )
+}
+
+/** One of the configured statuses, exactly. */
+export function licenseStatus(statuses: readonly string[]): z.ZodEnum<Record<string, string>> {
+  return z.enum(statuses, { error: missingOr(`must be one of ${statuses.join(', ')}`) })
+}

@@ -1,0 +1,118 @@
+import { z } from 'zod'
+import { UtilityApiError } from '../domain/errors.ts'
+import type { License } from '../domain/license.ts'
+import { hashSecret } from '../domain/secret.ts'
+import type { InsertLicenseResult, NewIdempotencyKey } from '../ports/storage.ts'
+import { displayText, domainOrIp, licenseStatus, requiredText } from './fields.ts'
+import { callerOf, type Operation } from './operation.ts'
+import type { LicenseParts } from './update-license.ts'
+
+export interface GenerateLicenseInput {
+  registeredTo: string
+  domainOrIp: string
+  status: string
+  idempotencyKey?: string | undefined
+}
+
+export interface GenerateLicenseOutput {
+  message: string
+  data: { registered_to: string; domain_or_ip: string; license_key: string; status: string }
+}
+
+const keyAttempts = 4
+const idempotencyLifetimeMs = 24 * 60 * 60 * 1000
+
+/**
+ * Creates a licence with a new key.
+ *
+ * @see spec section 4.3
+ */
+export function generateLicense(parts: LicenseParts): Operation<GenerateLicenseInput, GenerateLicenseOutput> {
+  const { storage, clock, keyGenerator, keyPrefix } = parts
+
+  async function insert(
+    license: Omit<License, 'licenseKey'>,
+    idempotency?: NewIdempotencyKey,
+  ): Promise<License> {
+    for (let attempt = 1; attempt <= keyAttempts; attempt += 1) {
+      const row = { ...license, licenseKey: keyGenerator.licenseKey(keyPrefix) }
+      // Attempts depend on each other: a new key is made only once the last one is known to be taken.
+      // oxlint-disable-next-line no-await-in-loop
+      const result = await storage.insertLicense(row, idempotency)
+      if (result === 'inserted') return row
+      if (result !== 'key_taken') return replayed(result, idempotency)
+    }
+    throw new UtilityApiError('internal_error', 'No unused license key was found.')
+  }
+
+  return {
+    id: 'generateLicense',
+    method: 'POST',
+    path: '/v2/reseller/licenses/generate',
+    summary: 'Generate a reseller licence',
+    security: { kind: 'reseller_token' },
+    waitsFor: 'storage',
+    parameters: {
+      registeredTo: { in: 'header', name: 'X-Registered-To', description: 'Name of the registered user.' },
+      domainOrIp: { in: 'header', name: 'X-Domain-Or-IP', description: 'Domain or IP address to bind to.' },
+      status: { in: 'header', name: 'X-Status', description: 'Status of the licence.' },
+      idempotencyKey: {
+        in: 'header',
+        name: 'Idempotency-Key',
+        description: 'Repeating a request with the same key within 24 hours returns the first answer again.',
+      },
+    },
+    input: z.object({
+      registeredTo: displayText(),
+      domainOrIp: domainOrIp(parts.allowWildcards),
+      status: licenseStatus(parts.statuses),
+      idempotencyKey: requiredText()
+        .regex(/^[\x21-\x7e]{1,255}$/, 'must have 1 to 255 visible ASCII characters')
+        .optional(),
+    }),
+    output: z.object({
+      message: z.string().describe('A confirmation text.'),
+      data: z.object({
+        registered_to: z.string().describe('Name of the registered user.'),
+        domain_or_ip: z.string().describe('Domain or IP address the licence is bound to.'),
+        license_key: z.string().describe('The new key.'),
+        status: z.string().describe('Status of the licence.'),
+      }),
+    }),
+
+    async run(input, context) {
+      const resellerId = callerOf(context).ownerId
+      const now = clock.now()
+      const { registeredTo, domainOrIp: domain, status } = input
+      const license = await insert(
+        { registeredTo, domainOrIp: domain, status, resellerId, createdAt: now, updatedAt: now },
+        input.idempotencyKey === undefined
+          ? undefined
+          : {
+              resellerId,
+              keyHash: hashSecret(input.idempotencyKey),
+              requestHash: hashSecret(JSON.stringify([registeredTo, domain, status])),
+              expiresAt: now + idempotencyLifetimeMs,
+            },
+      )
+      return {
+        message: 'License generated.',
+        data: {
+          registered_to: license.registeredTo,
+          domain_or_ip: license.domainOrIp,
+          license_key: license.licenseKey,
+          status: license.status,
+        },
+      }
+    },
+  }
+}
+
+function replayed(
+  first: Exclude<InsertLicenseResult, string>,
+  idempotency: NewIdempotencyKey | undefined,
+): License {
+  if (idempotency !== undefined && Buffer.compare(first.requestHash, idempotency.requestHash) === 0)
+    return first.replay
+  throw new UtilityApiError('idempotency_mismatch', 'The Idempotency-Key was sent before with other fields.')
+}

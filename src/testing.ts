@@ -1,0 +1,10 @@
+/**
+ * For your tests: the storage contract, a clock and keys that you control, DNS and game servers on loopback.
+ *
+ * @module testing
+ */
+export * from './testing/blockgame-server.ts'
+export { fixedClock, type FixedClock } from './testing/clock.ts'
+export * from './testing/dns-server.ts'
+export { sequentialKeys } from './testing/keys.ts'
+export * from './testing/storage-contract.ts'

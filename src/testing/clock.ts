@@ -1,0 +1,34 @@
+import type { Clock } from '../ports/clock.ts'
+
+/**
+ * A clock that stands still until it is told to go on.
+ *
+ * @group Testing
+ */
+export interface FixedClock extends Clock {
+  /** Goes on by this many milliseconds. */
+  advance(milliseconds: number): void
+}
+
+/**
+ * Makes a clock that stands still.
+ *
+ * @param start - Milliseconds since the epoch. Default: 2026-01-01T00:00:00Z.
+ *
+ * @example
+ * ```ts
+ * const clock = fixedClock()
+ * clock.advance(60_000)
+ * ```
+ *
+ * @group Testing
+ */
+export function fixedClock(start: number = Date.UTC(2026, 0, 1)): FixedClock {
+  let now = start
+  return {
+    now: () => now,
+    advance(milliseconds) {
+      now += milliseconds
+    },
+  }
+}
