@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { surfaces, type TestAnswer, type TestRequest } from './surfaces.ts'
+import { createWorld, type World, type WorldOptions } from './world.ts'
+
+/** One line of the contract: what is sent, and the whole of what must come back. */
+export interface Row {
+  readonly name: string
+  readonly request: (world: World) => TestRequest | Promise<TestRequest>
+  readonly status: number
+  /** The whole body, compared strictly; or a check of it. */
+  readonly body?: unknown
+  /** Headers that must be there; null: must not be there. */
+  readonly headers?: Readonly<Record<string, string | RegExp | null>>
+  readonly check?: (world: World, answer: TestAnswer) => void | Promise<void>
+}
+
+/** Runs every row over every surface: they must not differ. */
+export function runRows(title: string, rows: readonly Row[], options: WorldOptions = {}): void {
+  describe.each(Object.keys(surfaces))(`${title} through %s`, (surface) => {
+    let world: World
+    beforeAll(async () => {
+      world = await createWorld(surface, options)
+    })
+    afterAll(() => world.close())
+
+    test.each(rows)('$status $name', async ({ request, status, body, headers = {}, check }) => {
+      const answer = await world.send(await request(world))
+      expect({ status: answer.status, body: answer.json }).toMatchObject({ status })
+      expect(answer.status).toBe(status)
+      if (body !== undefined) expect(answer.json).toStrictEqual(body)
+      for (const [name, value] of Object.entries(headers)) expectHeader(answer, name, value)
+      expectContentLength(answer)
+      await check?.(world, answer)
+    })
+  })
+}
+
+function expectHeader(answer: TestAnswer, name: string, value: string | RegExp | null): void {
+  const sent = answer.headers[name.toLowerCase()]
+  if (value === null) expect(sent).toBeUndefined()
+  else if (value instanceof RegExp) expect(sent).toMatch(value)
+  else expect(sent).toBe(value)
+}
+
+function expectContentLength({ text, headers }: TestAnswer): void {
+  if (text !== '') expect(headers['content-length']).toBe(String(Buffer.byteLength(text)))
+}
