@@ -95,7 +95,7 @@ const nothing = new Uint8Array()
  * @group Block game
  */
 export class PacketReader {
-  /** Bytes copied so far, each counted every time. Stays under three times the bytes received. */
+  /** Bytes copied so far, each counted every time: under three times those received, if each chunk is read before the next. */
   bytesCopied = 0
   /** Whether the stream began with a kick (`FF 00`), the answer of servers older than 1.7; then no packet comes. */
   kicked = false
@@ -117,14 +117,15 @@ export class PacketReader {
   }
 
   /**
-   * Takes the next bytes of the stream. Call {@link PacketReader.next} until it returns null before pushing more.
+   * Takes the next bytes of the stream. They are kept by reference until {@link PacketReader.next} has returned null.
    *
    * @throws `ServerCheckError` `protocol` when the stream is longer than the limit.
    */
   push(chunk: Uint8Array): void {
     this.#received += chunk.length
     if (this.#received > this.#maxBytes) throw malformed('more bytes than the limit')
-    this.#unread = chunk
+    if (this.#unread.length === 0) this.#unread = chunk
+    else this.#unread = this.#join(chunk)
   }
 
   /**
@@ -139,6 +140,11 @@ export class PacketReader {
     const id = readVarInt(frame, 0)
     if (id === null) throw malformed('no packet id')
     return { id: id.value, payload: frame.subarray(id.end) }
+  }
+
+  #join(chunk: Uint8Array): Uint8Array {
+    this.bytesCopied += this.#unread.length + chunk.length
+    return Buffer.concat([this.#unread, chunk])
   }
 
   #readLength(): boolean {

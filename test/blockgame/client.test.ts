@@ -1,51 +1,31 @@
-import { afterEach, expect, test } from 'vitest'
-import { createClient, type ClientParts } from '../../src/blockgame/client.ts'
-import {
-  fakeBlockgameServer,
-  type FakeBlockgameServer,
-  type FakeBlockgameServerOptions,
-} from '../../src/testing/blockgame-server.ts'
-import type { BlockgameClient } from '../../src/ports/blockgame-client.ts'
+import { describe, expect, test } from 'vitest'
+import { ServerCheckError } from '../../src/domain/server-status.ts'
+import { cases } from './cases.ts'
+import { startClient, noneOpen, startServer } from './harness.ts'
 
-const noDns: ClientParts['dns'] = {
-  query: () => Promise.reject(new Error('No DNS in this test.')),
-  close: async () => {},
-}
-const client: BlockgameClient = createClient({
-  dns: noDns,
-  resolvers: [{ ip: '127.0.0.1' }],
-  allowAddress: () => true,
-  protocolVersion: -1,
-})
-const servers: FakeBlockgameServer[] = []
-async function start(options?: FakeBlockgameServerOptions): Promise<FakeBlockgameServer> {
-  const server = await fakeBlockgameServer(options)
-  servers.push(server)
-  return server
-}
-afterEach(async () => {
-  await Promise.all(servers.splice(0).map((server) => server.close()))
-})
+const marginMs = 400
 
-for (const era of ['modern', '1.6', '1.4', 'beta'] as const)
-  for (const unknownPacket of ['close', 'wait', 'kick'] as const)
-    test(`answers ${era} ${unknownPacket}`, async () => {
-      const { ip, port, connections } = await start({ era, unknownPacket })
-      const status = await client.status({ host: ip, port, timeoutMs: 2000 })
-      expect(status).toMatchObject({
-        ip,
-        port,
-        players: { online: 3, max: 20 },
-        description: 'A fake server',
-        srvRecord: null,
-      })
-      await new Promise((r) => setTimeout(r, 20))
-      expect(connections.some((c) => c.open)).toBe(false)
+describe.concurrent(
+  'every server has an answer or a clean failure inside the deadline, and no socket stays',
+  () => {
+    test.for(cases)('$name', async ({ server: options, expected, timeoutMs = 2000 }, { onTestFinished }) => {
+      const server = await startServer(options, onTestFinished)
+      const client = startClient({}, onTestFinished)
+      const { ip, port } = server
+      const startedAt = performance.now()
+      const outcome = await client.status({ host: ip, port, timeoutMs }).catch((error: unknown) => error)
+      expect(performance.now() - startedAt).toBeLessThan(timeoutMs + marginMs)
+      if (typeof expected === 'string') {
+        expect(outcome).toBeInstanceOf(ServerCheckError)
+        expect(outcome).toMatchObject({
+          reason: expected,
+          code: 'server_check_failed',
+          message: 'The server check failed.',
+        })
+      } else {
+        expect(outcome).toMatchObject({ ip, port, srvRecord: null, ...expected })
+      }
+      await noneOpen(server)
     })
-test('silent', async () => {
-  const { ip, port } = await start({ script() {} })
-  await expect(client.status({ host: ip, port, timeoutMs: 300 })).rejects.toMatchObject({ reason: 'timeout' })
-  await expect(client.status({ host: ip, port: 9, timeoutMs: 300 })).rejects.toMatchObject({
-    reason: 'refused',
-  })
-})
+  },
+)

@@ -1,0 +1,165 @@
+import { expect, test } from 'vitest'
+import { createGuard } from '../../src/blockgame/guard.ts'
+import { parseServerAddress } from '../../src/domain/server-address.ts'
+import { addresses, type Verdict } from './addresses.ts'
+import { startClient, startServer, zoneDns } from './harness.ts'
+
+function judge(text: string): Verdict {
+  const typed = parseServerAddress(text)
+  if (typed === null) return 'syntax'
+  try {
+    createGuard().typed(typed)
+    return 'allowed'
+  } catch {
+    return 'private'
+  }
+}
+
+test.for(addresses)('%s is %s: %s', ([typed, verdict]) => {
+  expect(judge(typed)).toBe(verdict)
+})
+
+test('the table has what it promises', () => {
+  expect(addresses.length).toBeGreaterThanOrEqual(80)
+  expect(new Set(addresses.map(([typed]) => typed)).size).toBe(addresses.length)
+})
+
+test('what is refused as typed is told so, before any question or connection', async () => {
+  const canary = await startServer()
+  const dns = zoneDns({})
+  const client = startClient({ dns, allowAddress: null })
+  const refused = ['127.0.0.1', 'localhost', 'mc.localhost', '::1', '::ffff:127.0.0.1', '0.0.0.0']
+  const outcomes = await Promise.allSettled(refused.map((host) => client.status({ host, port: canary.port })))
+  const lowPort = await Promise.allSettled([client.status({ host: 'mc.example.com', port: 443 })])
+  for (const outcome of [...outcomes, ...lowPort]) {
+    expect(outcome).toMatchObject({
+      status: 'rejected',
+      reason: { code: 'address_not_allowed', status: 400 },
+    })
+  }
+  expect(canary.connections).toHaveLength(0)
+  expect(dns.asked).toEqual([])
+})
+
+test.for([
+  '127.0.0.1',
+  '127.0.0.2',
+  '0.0.0.0',
+  '10.0.0.1',
+  '169.254.169.254',
+  '192.168.1.1',
+  '255.255.255.255',
+])('a name that leads to %s fails like any check, and nothing is connected to', async (ip) => {
+  const canary = await startServer({ ip: '0.0.0.0' })
+  const client = startClient({ dns: zoneDns({ 'A mc.example.com': [ip] }), allowAddress: null })
+  const check = client.status({ host: 'mc.example.com', port: canary.port })
+  await expect(check).rejects.toMatchObject({ code: 'server_check_failed', reason: 'blocked' })
+  expect(canary.connections).toHaveLength(0)
+})
+
+test.for([
+  '::1',
+  '::ffff:127.0.0.1',
+  '::ffff:7f00:1',
+  'fe80::1',
+  'fd00::1',
+  '64:ff9b::7f00:1',
+  '2002:7f00:1::',
+])('a name that leads to %s is blocked', async (ip) => {
+  const canary = await startServer({ ip: '::' })
+  const client = startClient({ dns: zoneDns({ 'AAAA mc.example.com': [ip] }), allowAddress: null })
+  const check = client.status({ host: 'mc.example.com', port: canary.port })
+  await expect(check).rejects.toMatchObject({ reason: 'blocked' })
+  expect(canary.connections).toHaveLength(0)
+})
+
+test('an SRV record that leads to a private address never gets a connection', async () => {
+  const canary = await startServer()
+  const leads = [
+    `0 0 ${canary.port} private.example.com`,
+    `0 0 ${canary.port} 127.0.0.1`,
+    `0 0 ${canary.port} localhost`,
+  ]
+  const checks = leads.map((record) => {
+    const dns = zoneDns({
+      'SRV _minecraft._tcp.mc.example.com': [record],
+      'A private.example.com': ['127.0.0.1'],
+      'A localhost': ['127.0.0.1'],
+    })
+    return startClient({ dns, allowAddress: null }).status({ host: 'mc.example.com' })
+  })
+  for (const outcome of await Promise.allSettled(checks)) {
+    expect(outcome).toMatchObject({ status: 'rejected', reason: { reason: 'blocked' } })
+  }
+  expect(canary.connections).toHaveLength(0)
+})
+
+test('an SRV record with a port below 1024 never gets a connection', async () => {
+  const dns = zoneDns({
+    'SRV _minecraft._tcp.mc.example.com': ['0 0 25 mail.example.com'],
+    'A mail.example.com': ['1.1.1.1'],
+  })
+  const check = startClient({ dns, allowAddress: null }).status({ host: 'mc.example.com' })
+  await expect(check).rejects.toMatchObject({ reason: 'blocked' })
+})
+
+// Loopback stands in for the internet here: 127.0.0.2 is what the rule opens, 127.0.0.1 the owner's own network.
+const onlyTheSecond = ({ ip }: { ip: string }): boolean => ip === '127.0.0.2'
+
+test('a name that changes its address after the check leads nowhere else', async () => {
+  const open = await startServer({ ip: '127.0.0.2', era: 'beta' })
+  const canary = await startServer({ ip: '127.0.0.1', port: open.port })
+  const dns = zoneDns({ 'A mc.example.com': (asked) => [asked === 1 ? '127.0.0.2' : '127.0.0.1'] })
+  const client = startClient({ dns, allowAddress: onlyTheSecond })
+  // An old server needs a second connection: the moment for a rebinding resolver.
+  await expect(client.status({ host: 'mc.example.com', port: open.port })).resolves.toMatchObject({
+    ip: '127.0.0.2',
+  })
+  expect(open.connections).toHaveLength(2)
+  const again = client.status({ host: 'mc.example.com', port: open.port })
+  await expect(again).rejects.toMatchObject({ reason: 'blocked' })
+  expect(dns.asked.filter((question) => question.startsWith('A '))).toHaveLength(2)
+  expect(canary.connections).toHaveLength(0)
+})
+
+test('of several addresses only the permitted ones are connected to, even when those fail', async () => {
+  const canary = await startServer({ ip: '127.0.0.1' })
+  const dns = zoneDns({ 'A mc.example.com': ['127.0.0.1', '127.0.0.2'] })
+  const check = startClient({ dns, allowAddress: onlyTheSecond }).status({
+    host: 'mc.example.com',
+    port: canary.port,
+  })
+  await expect(check).rejects.toMatchObject({ reason: 'refused' })
+  expect(canary.connections).toHaveLength(0)
+})
+
+test('a rule hears the address, the port after SRV, and the host as asked for', async () => {
+  const server = await startServer()
+  const heard: unknown[] = []
+  const dns = zoneDns({
+    'SRV _minecraft._tcp.mc.example.com': [`0 0 ${server.port} target.example.com`],
+    'A target.example.com': ['127.0.0.1'],
+  })
+  const allowAddress = (target: unknown): boolean => heard.push(target) > 0
+  await startClient({ dns, allowAddress }).status({ host: 'MC.example.com.' })
+  expect(heard).toEqual([{ ip: '127.0.0.1', port: server.port, host: 'mc.example.com' }])
+})
+
+test('a rule that opens loopback opens localhost, without a question', async () => {
+  const server = await startServer()
+  const dns = zoneDns({})
+  const status = await startClient({ dns }).status({ host: 'localhost', port: server.port })
+  expect(status.ip).toBe('127.0.0.1')
+  expect(dns.asked).toEqual([])
+})
+
+function brokenRule(): boolean {
+  throw new Error('broken rule')
+}
+
+test('a rule that throws opens nothing', async () => {
+  const server = await startServer()
+  const check = startClient({ allowAddress: brokenRule }).status({ host: server.ip, port: server.port })
+  await expect(check).rejects.toThrow('broken rule')
+  expect(server.connections).toHaveLength(0)
+})

@@ -1,0 +1,194 @@
+import { expect, test } from 'vitest'
+import { fakeBlockgameServer } from '../../src/testing/blockgame-server.ts'
+import { startClient, startServer, zoneDns, type Zone } from './harness.ts'
+
+const name = 'mc.example.com'
+const srv = `SRV _minecraft._tcp.${name}`
+// Only this test file listens on the default port, on a loopback address of its own.
+const home = '127.0.0.77'
+
+test('an SRV record is followed, and the handshake carries what was typed', async () => {
+  const server = await startServer()
+  const dns = zoneDns({
+    [srv]: [`0 0 ${server.port} node7.example.net`],
+    'A node7.example.net': ['127.0.0.1'],
+  })
+  await expect(startClient({ dns }).status({ host: 'MC.Example.com' })).resolves.toMatchObject({
+    ip: '127.0.0.1',
+    port: server.port,
+    srvRecord: { host: 'node7.example.net', port: server.port },
+  })
+  expect(server.connections[0]?.handshake).toEqual({ protocolVersion: -1, host: name, port: 25565 })
+})
+
+test('SRV, A and AAAA are asked at once', async () => {
+  const dns = zoneDns({ [srv]: 'silent', [`A ${name}`]: 'silent', [`AAAA ${name}`]: 'silent' })
+  const check = startClient({ dns }).status({ host: name, timeoutMs: 200 })
+  expect(dns.asked.toSorted()).toEqual([`A ${name}`, `AAAA ${name}`, srv])
+  await expect(check).rejects.toMatchObject({ reason: 'dns' })
+})
+
+test('another port means that no SRV record is asked for', async () => {
+  const server = await startServer()
+  const dns = zoneDns({ [srv]: ['0 0 1 elsewhere.example.net'], [`A ${name}`]: ['127.0.0.1'] })
+  const status = await startClient({ dns }).status({ host: name, port: server.port })
+  expect(status).toMatchObject({ port: server.port, srvRecord: null })
+  expect(dns.asked).not.toContain(srv)
+  expect(server.connections[0]?.handshake).toEqual({ protocolVersion: -1, host: name, port: server.port })
+})
+
+test('an address needs no question', async () => {
+  const server = await startServer({ ip: home, port: 25565 })
+  const dns = zoneDns({})
+  await expect(startClient({ dns }).status({ host: home })).resolves.toMatchObject({ ip: home, port: 25565 })
+  expect(dns.asked).toEqual([])
+  await server.close()
+})
+
+const withoutSrv: Zone = { [`A ${name}`]: [home] }
+
+test.for([
+  ['none', withoutSrv],
+  ['no data', { ...withoutSrv, [srv]: 'NODATA' }],
+  ['a server failure', { ...withoutSrv, [srv]: 'SERVFAIL' }],
+  ['a refusal', { ...withoutSrv, [srv]: 'REFUSED' }],
+  ['garbage', { ...withoutSrv, [srv]: 'MALFORMED' }],
+  ['an empty answer', { ...withoutSrv, [srv]: [] }],
+  ['silence', { ...withoutSrv, [srv]: 'silent' }],
+  ['port 0', { ...withoutSrv, [srv]: ['0 0 0 node7.example.net'] }],
+  ['a target that is no name', { ...withoutSrv, [srv]: ['0 0 1234 not/a/name'] }],
+  ['a target like an integer address', { ...withoutSrv, [srv]: ['0 0 1234 2130706433'] }],
+] as const)('where the SRV answer is %s, the host itself is asked', async ([, zone]) => {
+  const server = await fakeBlockgameServer({ ip: home, port: 25565 })
+  try {
+    const status = await startClient({ dns: zoneDns(zone) }).status({ host: name, timeoutMs: 1500 })
+    expect(status).toMatchObject({ ip: home, port: 25565, srvRecord: null })
+  } finally {
+    await server.close()
+  }
+})
+
+test('a name too long for an SRV question is asked without', async () => {
+  const long = `${'a'.repeat(60)}.`.repeat(4) + 'example'
+  const server = await fakeBlockgameServer({ ip: home, port: 25565 })
+  try {
+    const dns = zoneDns({ [`A ${long}`]: [home] })
+    await expect(startClient({ dns }).status({ host: long })).resolves.toMatchObject({ ip: home })
+  } finally {
+    await server.close()
+  }
+})
+
+test('the target "." says that there is no server', async () => {
+  const canary = await startServer({ ip: home, port: 25565 })
+  const dns = zoneDns({ ...withoutSrv, [srv]: ['0 0 0 .'] })
+  await expect(startClient({ dns }).status({ host: name })).rejects.toMatchObject({ reason: 'dns' })
+  expect(canary.connections).toHaveLength(0)
+  await canary.close()
+})
+
+test('a target may be an address, as the game has it', async () => {
+  const server = await startServer()
+  const dns = zoneDns({ [srv]: [`0 0 ${server.port} 127.0.0.1`] })
+  const status = await startClient({ dns }).status({ host: name })
+  expect(status.srvRecord).toEqual({ host: '127.0.0.1', port: server.port })
+})
+
+test('a target loses its final dot', async () => {
+  const server = await startServer()
+  const dns = zoneDns({
+    [srv]: [`0 0 ${server.port} Node7.example.net.`],
+    'A node7.example.net': ['127.0.0.1'],
+  })
+  const status = await startClient({ dns }).status({ host: name })
+  expect(status.srvRecord?.host).toBe('node7.example.net')
+})
+
+test('the lowest priority is asked, whatever order the records come in', async () => {
+  const [best, worse] = await Promise.all([startServer(), startServer()])
+  const dns = zoneDns({
+    [srv]: [`20 0 ${worse.port} worse.example.net`, `10 0 ${best.port} best.example.net`],
+    'A worse.example.net': ['127.0.0.1'],
+    'A best.example.net': ['127.0.0.1'],
+  })
+  const status = await startClient({ dns }).status({ host: name })
+  expect(status.srvRecord?.host).toBe('best.example.net')
+  expect(worse.connections).toHaveLength(0)
+})
+
+test.for([
+  ['refuses', ['127.0.0.1']],
+  ['does not resolve', []],
+] as const)('where the best target %s, the next is asked', async ([, addresses]) => {
+  const server = await startServer()
+  const closed = await startServer()
+  await closed.close()
+  const dns = zoneDns({
+    [srv]: [`10 0 ${closed.port} best.example.net`, `20 0 ${server.port} next.example.net`],
+    'A best.example.net': addresses,
+    'A next.example.net': ['127.0.0.1'],
+  })
+  const status = await startClient({ dns }).status({ host: name })
+  expect(status.srvRecord).toEqual({ host: 'next.example.net', port: server.port })
+})
+
+test('a target that does not resolve fails the check', async () => {
+  const dns = zoneDns({ [srv]: ['0 0 25566 gone.example.net'], [`A ${name}`]: ['127.0.0.1'] })
+  await expect(startClient({ dns }).status({ host: name })).rejects.toMatchObject({ reason: 'dns' })
+})
+
+test.for(['NXDOMAIN', 'NODATA', 'SERVFAIL', 'REFUSED', 'silent'] as const)(
+  'a name that answers %s fails the check',
+  async (answer) => {
+    const zone = { [`A ${name}`]: answer, [`AAAA ${name}`]: answer }
+    const check = startClient({ dns: zoneDns(zone) }).status({ host: name, port: 25566, timeoutMs: 300 })
+    await expect(check).rejects.toMatchObject({ reason: 'dns', code: 'server_check_failed' })
+  },
+)
+
+test('an IPv6-only server is found', async () => {
+  const server = await startServer({ ip: '::1' })
+  const dns = zoneDns({ [`AAAA ${name}`]: ['0:0:0:0:0:0:0:1'] })
+  const status = await startClient({ dns }).status({ host: name, port: server.port })
+  expect(status).toMatchObject({ ip: '::1', port: server.port })
+})
+
+test('where IPv4 refuses, IPv6 is tried, and where one address refuses, the next', async () => {
+  const server = await startServer({ ip: '::1' })
+  const dns = zoneDns({ [`A ${name}`]: ['127.0.0.5', '127.0.0.6'], [`AAAA ${name}`]: ['::1'] })
+  const status = await startClient({ dns }).status({ host: name, port: server.port })
+  expect(status.ip).toBe('::1')
+})
+
+test.for(['A', 'AAAA'])('a resolver that drops %s questions delays nobody', async (dropped) => {
+  const server = await startServer({ ip: dropped === 'A' ? '::1' : '127.0.0.1' })
+  const zone = {
+    [`A ${name}`]: ['127.0.0.1'],
+    [`AAAA ${name}`]: ['::1'],
+    [`${dropped} ${name}`]: 'silent',
+  } as const
+  const startedAt = performance.now()
+  await startClient({ dns: zoneDns(zone) }).status({ host: name, port: server.port, timeoutMs: 10_000 })
+  expect(performance.now() - startedAt).toBeLessThan(2000)
+})
+
+test('where the first resolver fails, the next is asked', async () => {
+  const server = await startServer()
+  const zone = zoneDns({ [`A ${name}`]: ['127.0.0.1'] })
+  const dns: typeof zone = {
+    ...zone,
+    query: (question) =>
+      question.server.ip === '127.0.0.8'
+        ? Promise.resolve({ status: 'SERVFAIL', records: [], cnameChain: [], transport: 'udp', latencyMs: 0 })
+        : zone.query(question),
+  }
+  const client = startClient({ dns, resolvers: [{ ip: '127.0.0.8' }, { ip: '127.0.0.9' }] })
+  await expect(client.status({ host: name, port: server.port })).resolves.toMatchObject({ ip: '127.0.0.1' })
+})
+
+test('addresses that are none, and records of other types, lead nowhere', async () => {
+  const dns = zoneDns({ [`A ${name}`]: ['127.1', 'localhost', '::1%lo', ''] })
+  await expect(startClient({ dns }).status({ host: name, port: 25566 })).rejects.toMatchObject({
+    reason: 'dns',
+  })
+})

@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'vitest'
+import { parseServerAddress } from '../../src/domain/server-address.ts'
+
+describe('what people type', () => {
+  test.for([
+    ['mc.example.com', 'mc.example.com', 25565, false],
+    ['MC.Example.COM.', 'mc.example.com', 25565, false],
+    ['my_server.example.com', 'my_server.example.com', 25565, false],
+    ['localhost', 'localhost', 25565, false],
+    ['mc.example.com:25566', 'mc.example.com', 25566, true],
+    ['mc.example.com:25565', 'mc.example.com', 25565, true],
+    ['mc.example.com:1', 'mc.example.com', 1, true],
+    ['mc.example.com:65535', 'mc.example.com', 65535, true],
+    ['bücher.example', 'xn--bcher-kva.example', 25565, false],
+    ['1.2.3.4', '1.2.3.4', 25565, false],
+    ['1.2.3.4:80', '1.2.3.4', 80, true],
+    ['2001:DB8:0:0::1', '2001:db8::1', 25565, false],
+    ['[2001:db8::1]', '2001:db8::1', 25565, false],
+    ['[2001:db8::1]:25570', '2001:db8::1', 25570, true],
+    ['::ffff:1.2.3.4', '::ffff:1.2.3.4', 25565, false],
+    ['::ffff:102:304', '::ffff:1.2.3.4', 25565, false],
+  ] as const)('%s', ([text, host, port, portGiven]) => {
+    expect(parseServerAddress(text)).toEqual({ host, port, portGiven })
+  })
+
+  test('a port typed apart wins over one in the address', () => {
+    expect(parseServerAddress('mc.example.com', '1234')).toEqual({
+      host: 'mc.example.com',
+      port: 1234,
+      portGiven: true,
+    })
+    expect(parseServerAddress('mc.example.com:99', '1234')?.port).toBe(1234)
+    expect(parseServerAddress('2001:db8::1', '1234')?.port).toBe(1234)
+  })
+})
+
+describe('what is no address', () => {
+  test.for([
+    '',
+    '.',
+    '-',
+    ' ',
+    'a b',
+    'a..b',
+    '-a.example',
+    'a-.example',
+    `${'a'.repeat(64)}.example`,
+    'a.'.repeat(127) + 'aa',
+    'http://example.com',
+    'example.com/',
+    'user@example.com',
+    'example.com?x',
+    'example.com#x',
+    'a\r\nb',
+    'a\0b',
+    '127.1',
+    '0x7f.1',
+    '0x7f000001',
+    '2130706433',
+    '0177.0.0.1',
+    '127.0.0.1.',
+    '1.2.3',
+    '1.2.3.256',
+    '1.2.3.4.5',
+    '[::1',
+    '::1]',
+    '[]',
+    '[1.2.3.4]',
+    '[example.com]',
+    '[::1]x',
+    '[::1]:',
+    'fe80::1%eth0',
+    '[fe80::1%25eth0]',
+    ':::',
+    '1::2::3',
+    'example.com:',
+    'example.com:0',
+    'example.com:65536',
+    'example.com:080',
+    'example.com:x',
+    'example.com:-1',
+    ':25565',
+    'example.com:1:2',
+    '１２７.0.0.1',
+    '127。0。0。1',
+    'a%2eb',
+    '*.example.com',
+    '1.2.3.4:99999',
+  ])('%j', (text) => {
+    expect(parseServerAddress(text)).toBeNull()
+  })
+
+  test.for(['', '0', '65536', '080', ' 80', '80 ', '+80', '8e1', '0x50', '-1', '1.5', '99999999999'])(
+    'port %j',
+    (port) => {
+      expect(parseServerAddress('mc.example.com', port)).toBeNull()
+    },
+  )
+
+  test('a port in the address must be one, even where another wins', () => {
+    expect(parseServerAddress('mc.example.com:x', '1234')).toBeNull()
+  })
+})
