@@ -10,6 +10,10 @@ export interface SqliteDatabase {
   exec(sql: string): unknown
   /** Compiles one statement. */
   prepare(sql: string): SqliteStatement
+  /** Whether a transaction is open, in better-sqlite3 and Bun. */
+  readonly inTransaction?: boolean
+  /** Whether a transaction is open, in `node:sqlite`. */
+  readonly isTransaction?: boolean
 }
 
 /**
@@ -106,18 +110,23 @@ export function isBusy(error: unknown): boolean {
   return code === 'BUSY' || code === 'LOCKED'
 }
 
-/** Tells whether the program that owns the connection has a transaction open on it. */
-export function isForeignTransaction(error: unknown): boolean {
-  return /within a transaction|inside a transaction/.test(String((error as DriverError).message))
+/**
+ * Throws when the program that owns the connection has a transaction open on it: what we read could be undone, and what
+ * we write would be, with theirs.
+ *
+ * Bun's statements outlive their connection; there this look at it is also what notices that it was closed.
+ */
+export function requireNoTransaction(database: SqliteDatabase): void {
+  if (database.inTransaction !== true && database.isTransaction !== true) return
+  throw new StorageError(
+    'bug',
+    'A transaction of the host program is open on the connection the storage was given.',
+  )
 }
 
 /** What a driver threw, as the port wants it. */
 export function toStorageError(error: unknown): StorageError {
   if (error instanceof StorageError) return error
-  if (isForeignTransaction(error)) {
-    const message = 'A transaction of the host program is open on the connection that the storage was given.'
-    return new StorageError('bug', message, { cause: error })
-  }
   const message = String((error as DriverError).message)
   // A closed connection carries no result code in any of the three drivers.
   const closed = /database (?:connection )?(?:is not open|has closed)|closed database|finalized/i.test(

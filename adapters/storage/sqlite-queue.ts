@@ -1,5 +1,5 @@
 import type { StorageError } from 'utility-api/storage'
-import { isBusy, toStorageError, type SqliteDatabase } from './sqlite-driver.ts'
+import { isBusy, requireNoTransaction, toStorageError, type SqliteDatabase } from './sqlite-driver.ts'
 
 /** How long a busy database is tried again before the caller is told. */
 const busyDeadlineMs = 5000
@@ -58,7 +58,7 @@ export function createSqliteQueue(database: SqliteDatabase): SqliteQueue {
 
   return {
     write,
-    read: (work) => readOrRetry(work, performance.now() + busyDeadlineMs),
+    read: (work) => readOrRetry(database, work, performance.now() + busyDeadlineMs),
     drain: () => write(() => {}).catch(() => {}),
   }
 }
@@ -71,6 +71,7 @@ function randomPauseMs(): number {
 function commit(database: SqliteDatabase, batch: readonly Job[]): readonly Job[] {
   if (batch.length === 0) return []
   try {
+    requireNoTransaction(database)
     database.exec('BEGIN IMMEDIATE')
   } catch (error) {
     return isBusy(error) ? rejectLate(batch, error) : rejectAll(batch, error)
@@ -80,10 +81,12 @@ function commit(database: SqliteDatabase, batch: readonly Job[]): readonly Job[]
     for (const job of batch) results.push(job.work())
   } catch (error) {
     rollBack(database)
-    const failed = results.length
-    batch[failed]?.reject(toStorageError(error))
+    const reason = toStorageError(error)
+    // A full disk or a lost file is nobody's bad statement: the batch fails as one.
+    if (reason.kind === 'unavailable') return rejectAll(batch, reason)
     // One bad statement never takes its neighbours down: they go again without it.
-    return commit(database, batch.toSpliced(failed, 1))
+    batch[results.length]?.reject(reason)
+    return commit(database, batch.toSpliced(results.length, 1))
   }
   try {
     database.exec('COMMIT')
@@ -114,13 +117,18 @@ function rejectLate(batch: readonly Job[], error: unknown): Job[] {
   return batch.filter((job) => job.deadline > now)
 }
 
-function readOrRetry<Result>(work: () => Result, deadline: number): Result | Promise<Result> {
+function readOrRetry<Result>(
+  database: SqliteDatabase,
+  work: () => Result,
+  deadline: number,
+): Result | Promise<Result> {
   try {
+    requireNoTransaction(database)
     return work()
   } catch (error) {
     if (!isBusy(error) || performance.now() >= deadline) throw toStorageError(error)
     return new Promise((resolve) => setTimeout(resolve, randomPauseMs())).then(() =>
-      readOrRetry(work, deadline),
+      readOrRetry(database, work, deadline),
     )
   }
 }

@@ -19,6 +19,7 @@ import { joinHashes, toClient, toCode, toCredential, toLicense, toReplay } from 
 import type { AnswerRow, ClientRow, CodeRow, CredentialRow, LicenseRow } from './rows.ts'
 import {
   createSqliteQueries,
+  requireNoTransaction,
   toStorageError,
   type SqliteDatabase,
   type SqliteQueries,
@@ -173,9 +174,9 @@ export function sqliteStorage(database: SqliteDatabase, options: SqliteStorageOp
 
 function configure(database: SqliteDatabase, durability: 'full' | 'normal'): void {
   try {
+    requireNoTransaction(database)
     // First the time-out: drivers wait seconds by default, and the event loop with them.
     database.exec('PRAGMA busy_timeout = 10')
-    // A change of `synchronous` is refused within a transaction, so one that the host left open shows here.
     database.exec(`PRAGMA synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}`)
   } catch (error) {
     throw toStorageError(error)

@@ -1,0 +1,11 @@
+// Run by Node's own test runner: `node --import ./test/storage/sources.ts --test test/storage/contract.node.ts`.
+import test from 'node:test'
+import { DatabaseSync } from 'node:sqlite'
+import { storageContract } from '../../src/testing/storage-contract.ts'
+import { openTwice } from './sqlite-fixture.ts'
+
+for (const { name, run } of storageContract(() => openTwice((path) => new DatabaseSync(path)))) {
+  void test(name, async (t) => {
+    if ((await run()) === 'not applicable') t.skip()
+  })
+}

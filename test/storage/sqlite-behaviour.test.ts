@@ -1,0 +1,227 @@
+import { DatabaseSync } from 'node:sqlite'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import { StorageError, type License } from 'utility-api/storage'
+import { sqliteStorage, type SqliteDatabase } from 'utility-api/storage/sqlite'
+import { afterEach, describe, expect, test } from 'vitest'
+import { testContract } from './register.ts'
+import { openTwice, temporaryFile, type ClosableDatabase } from './sqlite-fixture.ts'
+
+const cleanUps: (() => unknown)[] = []
+afterEach(() => {
+  for (const cleanUp of cleanUps.splice(0).toReversed()) cleanUp()
+})
+
+function license(licenseKey: string): License {
+  const fields = { registeredTo: 'Ada', domainOrIp: 'example.com', status: 'valid', resellerId: 'r' }
+  return { licenseKey, ...fields, createdAt: 1, updatedAt: 1 }
+}
+
+/** A connection that notes what is executed on it. */
+function noting(database: SqliteDatabase): SqliteDatabase & { readonly executed: string[] } {
+  const executed: string[] = []
+  return {
+    executed,
+    exec(sql) {
+      executed.push(sql)
+      return database.exec(sql)
+    },
+    prepare: (sql) => database.prepare(sql),
+  }
+}
+
+async function errorOf(call: () => unknown): Promise<StorageError> {
+  try {
+    await call()
+  } catch (error) {
+    if (error instanceof StorageError) return error
+    throw error
+  }
+  throw new Error('nothing was thrown')
+}
+
+const drivers: [string, (path: string) => ClosableDatabase][] = [
+  ['node:sqlite', (path) => new DatabaseSync(path)],
+  ['better-sqlite3', (path) => new Database(path)],
+]
+
+testContract('SQLite through better-sqlite3 with 64-bit integers', () =>
+  openTwice((path) => new Database(path).defaultSafeIntegers(true)),
+)
+
+testContract('SQLite in memory', async () => {
+  const storage = sqliteStorage(new DatabaseSync(':memory:'))
+  await storage.migrate()
+  return { storage, close() {} }
+})
+
+describe.each(drivers)('%s', (_, openPath) => {
+  function openFile(): { path: string; open: () => ClosableDatabase } {
+    const { path, remove } = temporaryFile()
+    cleanUps.push(remove)
+    function open(): ClosableDatabase {
+      const database = openPath(path)
+      cleanUps.push(() => database.close())
+      return database
+    }
+    return { path, open }
+  }
+
+  test('writes of one turn share a commit, in batches of 500 at most', async () => {
+    const database = noting(openFile().open())
+    const storage = sqliteStorage(database)
+    await storage.migrate()
+    database.executed.length = 0
+    await Promise.all(
+      Array.from({ length: 100 }, (_each, index) => storage.insertLicense(license(`a${index}`))),
+    )
+    expect(database.executed).toEqual(['BEGIN IMMEDIATE', 'COMMIT'])
+    database.executed.length = 0
+    await Promise.all(
+      Array.from({ length: 1001 }, (_each, index) => storage.insertLicense(license(`b${index}`))),
+    )
+    expect(database.executed.filter((sql) => sql === 'COMMIT')).toHaveLength(3)
+  })
+
+  test('is durable unless told otherwise, and waits for locks 10 ms at most', async () => {
+    const { open } = openFile()
+    const pragmas = async (durability?: 'full' | 'normal'): Promise<unknown[]> => {
+      const database = open()
+      await sqliteStorage(database, durability === undefined ? {} : { durability }).migrate()
+      return ['journal_mode', 'synchronous', 'busy_timeout'].map(
+        (name) => Object.values(database.prepare(`PRAGMA ${name}`).get() as object)[0] as unknown,
+      )
+    }
+    expect(await pragmas()).toEqual(['wal', 2, 10])
+    expect(await pragmas('full')).toEqual(['wal', 2, 10])
+    expect(await pragmas('normal')).toEqual(['wal', 1, 10])
+  })
+
+  test('a lock held elsewhere delays a write, not the event loop and not the readers', async () => {
+    const { open } = openFile()
+    const storage = sqliteStorage(open())
+    await storage.migrate()
+    await storage.insertLicense(license('first'))
+    const other = open()
+    other.exec('BEGIN IMMEDIATE')
+    const delay = monitorEventLoopDelay({ resolution: 5 })
+    delay.enable()
+    const written = storage.insertLicense(license('second'))
+    await sleep(400)
+    expect((await storage.getLicense('first'))?.licenseKey).toBe('first')
+    other.exec('COMMIT')
+    expect(await written).toBe('inserted')
+    delay.disable()
+    // The driver's usual time-out of 5 s would have stopped the loop for all of the 400 ms.
+    expect(delay.max / 1e6).toBeLessThan(200)
+  })
+
+  test('a lock that is never released ends in unavailable, for every write that waited', async () => {
+    const { open } = openFile()
+    const storage = sqliteStorage(open())
+    await storage.migrate()
+    const other = open()
+    other.exec('BEGIN IMMEDIATE')
+    const errors = await Promise.all(
+      ['a', 'b'].map((key) => errorOf(() => storage.insertLicense(license(key)))),
+    )
+    expect(errors.map(({ kind, retryable }) => [kind, retryable])).toEqual([
+      ['unavailable', true],
+      ['unavailable', true],
+    ])
+    other.exec('ROLLBACK')
+    expect(await storage.insertLicense(license('a'))).toBe('inserted')
+  })
+
+  test("a transaction the host left open is named, and is the host's to end", async () => {
+    const database = openFile().open()
+    const storage = sqliteStorage(database)
+    await storage.migrate()
+    database.exec('CREATE TABLE theirs (a); BEGIN; INSERT INTO theirs VALUES (1)')
+    const calls = [
+      () => storage.insertLicense(license('a')),
+      () => storage.getLicense('a'),
+      () => sqliteStorage(database),
+    ]
+    const errors = await Promise.all(calls.map(errorOf))
+    expect(errors.map(({ kind, message }) => [kind, /transaction of the host/.test(message)])).toEqual(
+      calls.map(() => ['bug', true]),
+    )
+    database.exec('COMMIT')
+    expect(database.prepare('SELECT count(*) AS count FROM theirs').get()).toEqual({ count: 1 })
+    expect(await storage.insertLicense(license('a'))).toBe('inserted')
+  })
+
+  test('migrating twice, and from several processes at once, is the same as once', async () => {
+    const { open } = openFile()
+    await Promise.all(Array.from({ length: 5 }, () => sqliteStorage(open()).migrate()))
+    const storage = sqliteStorage(open())
+    expect(await storage.insertLicense(license('a'))).toBe('inserted')
+    await storage.migrate()
+    expect((await storage.getLicense('a'))?.licenseKey).toBe('a')
+  })
+
+  test('a database without the tables says what to do', async () => {
+    const storage = sqliteStorage(openFile().open())
+    const error = await errorOf(() => storage.findClient('a'))
+    expect([error.kind, error.message]).toEqual(['invalid', expect.stringContaining('run migrate()')])
+    await storage.migrate()
+    expect(await storage.findClient('a')).toBeNull()
+  })
+
+  test('a schema newer than this version is refused, before anything is read or written', async () => {
+    const { open } = openFile()
+    const database = open()
+    await sqliteStorage(database).migrate()
+    database.exec('UPDATE utility_api_schema SET version = 99')
+    const storage = sqliteStorage(open())
+    const calls = [
+      () => storage.migrate(),
+      () => storage.findClient('a'),
+      () => storage.insertLicense(license('a')),
+    ]
+    const errors = await Promise.all(calls.map(errorOf))
+    expect(errors.map(({ kind, message }) => [kind, /version 99.*Update utility-api/.test(message)])).toEqual(
+      calls.map(() => ['invalid', true]),
+    )
+  })
+
+  test('a full disk fails what does not fit, keeps what was answered, and heals when there is room', async () => {
+    const { open } = openFile()
+    const database = open()
+    const storage = sqliteStorage(database)
+    await storage.migrate()
+    const pages = (database.prepare('PRAGMA page_count').get() as { page_count: number }).page_count
+    database.prepare(`PRAGMA max_page_count = ${pages + 8}`).get()
+    const outcomes: string[] = []
+    for (let batch = 0; batch < 40; batch += 1) {
+      const keys = Array.from({ length: 10 }, (_each, index) => `${batch}-${index}`)
+      // oxlint-disable-next-line no-await-in-loop -- batch after batch, until the disk is full
+      const results = await Promise.allSettled(
+        keys.map((key) => storage.insertLicense({ ...license(key), registeredTo: 'x'.repeat(255) })),
+      )
+      for (const result of results) {
+        outcomes.push(result.status === 'fulfilled' ? 'inserted' : (result.reason as StorageError).kind)
+      }
+    }
+    const inserted = outcomes.filter((outcome) => outcome === 'inserted').length
+    expect(inserted).toBeGreaterThan(0)
+    expect(outcomes.filter((outcome) => outcome === 'unavailable')).toHaveLength(400 - inserted)
+    expect(inserted).toBeLessThan(400)
+    expect((await storage.listLicenses({ limit: 1000 })).licenses).toHaveLength(inserted)
+    database.prepare('PRAGMA max_page_count = 1000000').get()
+    expect(await storage.insertLicense(license('after'))).toBe('inserted')
+  })
+
+  test('closing waits for the writes under way, and leaves the connection to its owner', async () => {
+    const database = openFile().open()
+    const storage = sqliteStorage(database)
+    await storage.migrate()
+    const written = storage.insertLicense(license('a'))
+    await storage.close?.()
+    const rows = database.prepare('SELECT count(*) AS count FROM utility_api_licenses').get()
+    expect(rows).toEqual({ count: 1 })
+    expect(await written).toBe('inserted')
+  })
+})
