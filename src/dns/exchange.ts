@@ -98,7 +98,9 @@ export class Exchange implements UdpListener, TcpListener {
 
   private send(): void {
     this.outstanding += 1
-    this.tickets.push(this.parts.pool.send(this.query.message, this, this.tickets.at(-1)))
+    // From another port than the try before: that one may be guessed, blocked or broken.
+    this.tickets.at(-1)?.retireSocket()
+    this.tickets.push(this.parts.pool.send(this.query.message, this))
   }
 
   private take(reply: Reply): void {

@@ -20,14 +20,14 @@ export interface UdpListener {
 export interface UdpTicket {
   /** Stops waiting. */
   release(): void
-  /** The port it went out from belongs to this. */
-  readonly socket: object
+  /** Lets nothing more go out from the port it went out from. */
+  retireSocket(): void
 }
 
 /** Sockets connected to one resolver. */
 export interface UdpPool {
-  /** Sends a message with a fresh id, by another socket than the try before if there was one. */
-  send(message: Buffer, listener: UdpListener, before?: UdpTicket): UdpTicket
+  /** Sends a message with a fresh id. */
+  send(message: Buffer, listener: UdpListener): UdpTicket
   /** Takes sockets out of service that were opened before a moment of `performance.now()`. Tells whether any is left. */
   retire(openedBefore: number): boolean
   /** Closes all sockets, whoever waits. */
@@ -44,19 +44,17 @@ export function createUdpPool(server: Server): UdpPool {
   const open = new Set<UdpSocket>()
   const inService: (UdpSocket | undefined)[] = Array.from({ length: socketsInService })
 
-  function pick(avoided: object | undefined): UdpSocket {
+  function pick(): UdpSocket {
     const slot = randomId() % socketsInService
     const current = inService[slot]
-    if (current !== undefined && !current.retired && current !== avoided) return current
-    // Without this, an avoided socket that nobody uses any more would stay open until it is too old.
-    current?.retire()
+    if (current !== undefined && !current.retired) return current
     const socket = new UdpSocket(server, open)
     inService[slot] = socket
     return socket
   }
 
   return {
-    send: (message, listener, before) => pick(before?.socket).send(message, listener),
+    send: (message, listener) => pick().send(message, listener),
     retire(openedBefore) {
       for (const socket of open) if (socket.openedAt < openedBefore) socket.retire()
       return open.size > 0
@@ -105,7 +103,7 @@ class UdpSocket {
     if (!this.open.has(this)) setImmediate(() => this.fail())
     else if (this.backlog === null) this.socket.send(message)
     else this.backlog.push(message)
-    return { socket: this, release: () => this.release(id) }
+    return { release: () => this.release(id), retireSocket: () => this.retire() }
   }
 
   retire(): void {

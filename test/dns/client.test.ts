@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { DnsRecord } from '../../src/domain/dns-check.ts'
 import { createDnsClient } from '../../src/dns/client.ts'
-import { fakeDnsServer, type FakeDnsServerOptions, type FakeDnsServer } from '../../src/testing/dns-server.ts'
+import { fakeDnsServer, type FakeDnsServerOptions } from '../../src/testing/dns-server.ts'
 
 const records: DnsRecord[] = [
   { type: 'A', host: 'example.com', ttl: 60, ip: '192.0.2.1' },

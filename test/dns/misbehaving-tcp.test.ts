@@ -1,0 +1,192 @@
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { describe, expect, test } from 'vitest'
+import { createDnsClient } from '../../src/dns/client.ts'
+import { FrameReader } from '../../src/dns/tcp.ts'
+import { words } from '../../src/testing/dns-encoding.ts'
+import type { FakeDnsQuery } from '../../src/testing/dns-server.ts'
+import { readFakeDnsQuery } from '../../src/testing/dns-query.ts'
+import { patched, pointerBomb, rawRecord, rawReply, rightRecord } from './messages.ts'
+
+const margin = 2000
+const zone = { records: [rightRecord] }
+
+type Behaviour = (connection: Socket, query: FakeDnsQuery) => void | Promise<void>
+
+/** A server whose UDP side says "too long" and whose TCP side does what the test wants. */
+async function listen(behave: Behaviour | 'no tcp', truncate: (query: FakeDnsQuery) => Buffer) {
+  const connections: Socket[] = []
+  const tcp = createServer((connection) => {
+    connections.push(connection)
+    connection.on('error', () => {})
+    const frames = new FrameReader()
+    connection.on('data', (chunk) => {
+      for (const message of frames.add(chunk)) {
+        const query = readFakeDnsQuery(message, 'tcp', connection.remotePort ?? 0, zone)
+        if (query !== null && behave !== 'no tcp') void behave(connection, query)
+      }
+    })
+  })
+  tcp.listen(0, '127.0.0.1')
+  await once(tcp, 'listening')
+  const { port } = tcp.address() as AddressInfo
+  if (behave === 'no tcp') tcp.close()
+  const udp = createSocket('udp4')
+  udp.on('message', (message, from) => {
+    const query = readFakeDnsQuery(message, 'udp', from.port, { ...zone, truncate: true })
+    if (query !== null) udp.send(truncate(query), from.port, from.address)
+  })
+  udp.bind(port, '127.0.0.1')
+  await once(udp, 'listening')
+  return {
+    server: { ip: '127.0.0.1', port },
+    connections,
+    async [Symbol.asyncDispose]() {
+      for (const connection of connections) connection.destroy()
+      udp.close()
+      if (behave !== 'no tcp') tcp.close()
+    },
+  }
+}
+
+async function ask(
+  behave: Behaviour | 'no tcp',
+  timeoutMs: number,
+  truncate = (query: FakeDnsQuery) => query.answer(),
+) {
+  await using listening = await listen(behave, truncate)
+  const client = createDnsClient()
+  const started = performance.now()
+  const { server } = listening
+  const answer = await client.query({ name: 'example.com', type: 'A', server, timeoutMs })
+  const elapsed = performance.now() - started
+  await client.close()
+  expect(elapsed).toBeLessThan(timeoutMs + margin)
+  return { answer, elapsed, connections: listening.connections }
+}
+
+const framed = (message: Uint8Array): Buffer => Buffer.concat([words(message.length), message])
+const right = (query: FakeDnsQuery): Buffer => framed(query.answer())
+const another = (query: FakeDnsQuery): Buffer => framed(patched(query.answer(), { 13: 0x7a }))
+const badData = rawRecord({ data: Buffer.of(1, 2, 3) })
+const broken = (query: FakeDnsQuery): Buffer => framed(rawReply(query, { answers: [badData] }))
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+async function writeSlowly(connection: Socket, octets: Buffer, sizes: readonly number[]): Promise<void> {
+  connection.setNoDelay(true)
+  let at = 0
+  for (const size of sizes) {
+    connection.write(octets.subarray(at, at + size))
+    at += size
+    await pause(2)
+  }
+  connection.write(octets.subarray(at))
+}
+
+const answering: Record<string, Behaviour> = {
+  'the answer at once': (connection, query) => void connection.write(right(query)),
+  'the answer, and closes': (connection, query) => void connection.end(right(query)),
+  'octet after octet': (connection, query) =>
+    writeSlowly(connection, right(query), Array<number>(60).fill(1)),
+  'half the length first': (connection, query) => writeSlowly(connection, right(query), [1]),
+  'the length first': (connection, query) => writeSlowly(connection, right(query), [2]),
+  'all but the last octet first': (connection, query) =>
+    writeSlowly(connection, right(query), [right(query).length - 1]),
+  'an answer with another id first': (connection, query) =>
+    void connection.write(
+      Buffer.concat([framed(patched(query.answer(), { 0: (query.id >> 8) ^ 1 })), right(query)]),
+    ),
+  'an answer to another question first': (connection, query) =>
+    void connection.write(Buffer.concat([another(query), right(query)])),
+  'a broken message first': (connection, query) =>
+    void connection.write(Buffer.concat([broken(query), right(query)])),
+  'an empty message first': (connection, query) =>
+    void connection.write(Buffer.concat([words(0), right(query)])),
+  'a message of one octet first': (connection, query) =>
+    void connection.write(Buffer.concat([framed(Buffer.of(7)), right(query)])),
+  'noise behind the answer': (connection, query) =>
+    void connection.write(Buffer.concat([right(query), Buffer.alloc(70_000, 0xff)])),
+  'the answer twice': (connection, query) =>
+    void connection.write(Buffer.concat([right(query), right(query)])),
+  'an answer of 65,535 octets': (connection, query) => {
+    const filler = rawRecord({ type: 65_280, data: Buffer.alloc(65_535 - query.answer().length - 12) })
+    const record = rawRecord({ data: Buffer.of(192, 0, 2, 1) })
+    const opt = rawRecord({ owner: Buffer.of(0), type: 41, ttl: 0, class: 1232, data: Buffer.alloc(0) })
+    const message = rawReply(query, { answers: [record, filler], additionals: [opt] })
+    expect(message.length).toBe(65_535)
+    connection.write(framed(message))
+  },
+  'FORMERR, until EDNS is left out': (connection, query) =>
+    void connection.write(
+      query.udpPayloadSize === null ? right(query) : framed(words(query.id, 0x8181, 0, 0, 0, 0)),
+    ),
+}
+
+const failing: Record<string, Behaviour | 'no tcp'> = {
+  'refuses the connection': 'no tcp',
+  'says nothing': () => {},
+  'closes without a word': (connection) => void connection.end(),
+  'resets the connection': (connection) => void connection.resetAndDestroy(),
+  'closes inside the length': (connection) => void connection.end(Buffer.of(0)),
+  'closes inside the answer': (connection, query) => void connection.end(right(query).subarray(0, 30)),
+  'announces more than it sends': (connection, query) =>
+    void connection.write(Buffer.concat([words(0xffff), query.answer()])),
+  'truncates again': (connection, query) =>
+    void connection.write(framed(patched(query.answer(), { 2: 0x83 }))),
+  'answers another question': (connection, query) => void connection.end(another(query)),
+  'answers with another id': (connection, query) =>
+    void connection.end(framed(patched(query.answer(), { 0: (query.id >> 8) ^ 1 }))),
+  'sends empty messages without end': (connection) => flood(connection, Buffer.alloc(8192)),
+  'sends other answers without end': (connection, query) => flood(connection, another(query)),
+}
+
+async function flood(connection: Socket, octets: Buffer): Promise<void> {
+  for (let sent = 0; sent < 64 * 1024 * 1024 && !connection.destroyed; sent += octets.length) {
+    if (!connection.write(octets)) await Promise.race([once(connection, 'drain'), once(connection, 'close')])
+  }
+}
+
+describe.concurrent('a server asked over TCP', () => {
+  test.each(Object.entries(answering))('sends %s', async (_kind, behave) => {
+    const { answer } = await ask(behave, 5000)
+    expect(answer).toMatchObject({ status: 'NOERROR', records: [rightRecord], transport: 'tcp' })
+  })
+
+  test.each(Object.entries(failing))('%s', async (_kind, behave) => {
+    const { answer } = await ask(behave, 300)
+    expect(answer).toMatchObject({ status: 'TRUNCATED', records: [], transport: 'tcp' })
+  })
+
+  test('sends a broken message and closes', async () => {
+    const { answer, elapsed } = await ask((connection, query) => void connection.end(broken(query)), 5000)
+    expect(answer).toMatchObject({ status: 'MALFORMED', records: [] })
+    expect(elapsed).toBeLessThan(4000)
+  })
+
+  test('sends 64 KB of pointers to pointers', async () => {
+    const { answer } = await ask((connection, query) => void connection.end(framed(pointerBomb(query))), 5000)
+    expect(answer).toMatchObject({ status: 'MALFORMED', records: [] })
+  })
+
+  test('has a whole record in its truncated datagram, which is not used', async () => {
+    const partial = (query: FakeDnsQuery): Buffer =>
+      rawReply(query, { flags: 0x8380, answers: [rawRecord({ data: Buffer.of(192, 0, 2, 9) })] })
+    const { answer } = await ask((connection, query) => void connection.write(right(query)), 5000, partial)
+    expect(answer).toMatchObject({ status: 'NOERROR', records: [rightRecord] })
+    expect(await ask('no tcp', 300, partial)).toMatchObject({ answer: { status: 'TRUNCATED', records: [] } })
+  })
+
+  test('has a cut record in its truncated datagram', async () => {
+    const cut = (query: FakeDnsQuery): Buffer =>
+      rawReply(query, { flags: 0x8380, counts: [1, 9, 0, 0], answers: [Buffer.of(0xc0)] })
+    const { answer } = await ask((connection, query) => void connection.write(right(query)), 5000, cut)
+    expect(answer).toMatchObject({ status: 'NOERROR', records: [rightRecord] })
+  })
+
+  test('has its connections closed', async () => {
+    const { connections } = await ask((connection, query) => void connection.write(right(query)), 5000)
+    expect(connections).toHaveLength(1)
+    for (const connection of connections) if (!connection.destroyed) await once(connection, 'close')
+  })
+})

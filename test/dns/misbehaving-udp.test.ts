@@ -1,0 +1,377 @@
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { describe, expect, test } from 'vitest'
+import { createDnsClient } from '../../src/dns/client.ts'
+import type { DnsAnswer, DnsRecord } from '../../src/domain/dns-check.ts'
+import { encodeName, words } from '../../src/testing/dns-encoding.ts'
+import {
+  fakeDnsServer,
+  type FakeDnsQuery,
+  type FakeDnsReply,
+  type FakeDnsServerOptions,
+} from '../../src/testing/dns-server.ts'
+import { patched, pointerBomb, pointerToQuestion, rawRecord, rawReply, rightRecord } from './messages.ts'
+
+const ip = Buffer.of(192, 0, 2, 66)
+const margin = 2000
+
+async function ask(options: FakeDnsServerOptions, timeoutMs: number) {
+  await using server = await fakeDnsServer({ records: [rightRecord], ...options })
+  const client = createDnsClient()
+  const started = performance.now()
+  const answer = await client.query({ name: 'example.com', type: 'A', server, timeoutMs })
+  const elapsed = performance.now() - started
+  await client.close()
+  expect(elapsed).toBeLessThan(timeoutMs + margin)
+  return { answer, queries: server.queries, elapsed }
+}
+
+type Forge = (query: FakeDnsQuery) => Buffer
+const answerWith =
+  (...answers: Buffer[]): Forge =>
+  (query) =>
+    rawReply(query, { answers })
+const dataOf = (type: number, data: Buffer, length?: number): Forge =>
+  answerWith(rawRecord({ type, data, ...(length !== undefined && { length }) }))
+const opt = (data: Buffer, owner: Buffer = Buffer.of(0)): Buffer =>
+  rawRecord({ owner, type: 41, class: 1232, ttl: 0, data })
+
+/** Anybody can send these: no reply of ours. */
+const unrelated: Record<string, Forge> = {
+  'another id': (query) => patched(query.answer(), { 0: ((query.id >> 8) + 1) & 0xff }),
+  'the query itself': (query) => Buffer.from(query.message),
+  'an answer without the QR bit': (query) => patched(query.answer(), { 2: 0x01 }),
+  'opcode NOTIFY': (query) => patched(query.answer(), { 2: 0xa0 }),
+  'no question': (query) => rawReply(query, { counts: [0, 1, 0, 0], answers: [rawRecord({ data: ip })] }),
+  'two questions': (query) => patched(query.answer(), { 5: 2 }),
+  'the question for another name': (query) => patched(query.answer(), { 13: 'f'.charCodeAt(0) }),
+  'the question for a shorter name': (query) => patched(query.answer(), { 12: 0 }),
+  'the question for another type': (query) => patched(query.answer(), { 26: 28 }),
+  'the question for another class': (query) => patched(query.answer(), { 28: 3 }),
+  'a message cut in the question': (query) => query.answer().subarray(0, 20),
+  'an empty datagram': () => Buffer.alloc(0),
+  'a single octet': (query) => query.answer().subarray(0, 1),
+  'eleven octets': (query) => query.answer().subarray(0, 11),
+  'a bare header that says NOERROR': (query) => words(query.id, 0x8180, 0, 0, 0, 0),
+  'a bare header that says NXDOMAIN': (query) => words(query.id, 0x8183, 0, 0, 0, 0),
+  'noise behind the right id': (query) => Buffer.concat([words(query.id), Buffer.alloc(200, 0xa7)]),
+}
+
+/** The right id and question, and then no DNS message. */
+const malformed: Record<string, Forge> = {
+  'A of 3 octets': dataOf(1, ip.subarray(1)),
+  'A of no octets': dataOf(1, Buffer.alloc(0)),
+  'A of 5 octets': dataOf(1, Buffer.alloc(5)),
+  'data that passes the end of the message': dataOf(1, ip, 400),
+  'data that passes the end by one octet': dataOf(1, ip, 5),
+  'a record cut before its length': answerWith(rawRecord({ data: ip }).subarray(0, 11)),
+  'more records announced than sent': (query) =>
+    rawReply(query, { counts: [1, 0xffff, 0xffff, 0xffff], answers: [rawRecord({ data: ip })] }),
+  'an owner that points forward': answerWith(rawRecord({ owner: words(0xc0ff), data: ip })),
+  'an owner that points to itself': answerWith(rawRecord({ owner: words(0xc000 | 29), data: ip })),
+  'an owner that points into the header': answerWith(rawRecord({ owner: words(0xc004), data: ip })),
+  'a label and a pointer back to it': answerWith(
+    rawRecord({ owner: Buffer.concat([Buffer.from('\x01a'), words(0xc000 | 29)]), data: ip }),
+  ),
+  'a label of an undefined kind': answerWith(rawRecord({ owner: Buffer.of(0x41, 0x41, 0), data: ip })),
+  'a label of another undefined kind': answerWith(rawRecord({ owner: Buffer.of(0x81, 0x41, 0), data: ip })),
+  'an owner of 258 octets': answerWith(
+    rawRecord({ owner: encodeName(Array(4).fill('x'.repeat(63)).join('.')), data: ip }),
+  ),
+  'an owner that never ends': answerWith(Buffer.from('\x3fexample')),
+  'pointers to pointers, 64 KB of them': (query) => pointerBomb(query).subarray(0, 60_000),
+  'two OPT records': (query) =>
+    rawReply(query, {
+      answers: [rawRecord({ data: ip })],
+      additionals: [opt(Buffer.alloc(0)), opt(Buffer.alloc(0))],
+    }),
+  'OPT with a name': (query) =>
+    rawReply(query, {
+      answers: [rawRecord({ data: ip })],
+      additionals: [opt(Buffer.alloc(0), pointerToQuestion)],
+    }),
+  'an option that passes its OPT record': (query) =>
+    rawReply(query, { answers: [rawRecord({ data: ip })], additionals: [opt(words(15, 40, 1))] }),
+  'half an option': (query) =>
+    rawReply(query, { answers: [rawRecord({ data: ip })], additionals: [opt(Buffer.of(0, 15, 0))] }),
+  'an authority section cut short': (query) =>
+    rawReply(query, {
+      counts: [1, 1, 1, 0],
+      answers: [rawRecord({ data: ip })],
+      authorities: [Buffer.of(0, 0)],
+    }),
+  'an alias whose target passes its data': answerWith(
+    rawRecord({ type: 5, data: Buffer.from('\x03abc\x00'), length: 3 }),
+  ),
+  'an alias with octets behind its target': dataOf(5, Buffer.from('\x01a\x00zz')),
+}
+
+const patience = 250
+
+describe.concurrent('a reply that is none', () => {
+  test.each(Object.entries({ ...unrelated, ...malformed }))('%s, then the answer', async (_kind, forge) => {
+    const { answer } = await ask({ reply: (query) => [forge(query), query.answer()] }, 5000)
+    expect(answer).toMatchObject({ status: 'NOERROR', records: [rightRecord], transport: 'udp' })
+  })
+
+  test.each(Object.entries(unrelated))('%s, and nothing else', async (_kind, forge) => {
+    const { answer, elapsed } = await ask({ reply: forge }, patience)
+    expect(answer).toMatchObject({ status: 'TIMEOUT', records: [] })
+    expect(elapsed).toBeGreaterThan(patience - 20)
+  })
+
+  test.each(Object.entries(malformed))('%s, and nothing else', async (_kind, forge) => {
+    const { answer } = await ask({ reply: forge }, patience)
+    expect(answer).toMatchObject({ status: 'MALFORMED', records: [] })
+  })
+
+  test('comes from another port', async () => {
+    const forger = createSocket('udp4').bind(0, '127.0.0.1')
+    await once(forger, 'listening')
+    const forged = (query: FakeDnsQuery): Buffer => rawReply(query, { answers: [rawRecord({ data: ip })] })
+    const { answer } = await ask(
+      {
+        async reply(query) {
+          await new Promise((resolve) => forger.send(forged(query), query.clientPort, '127.0.0.1', resolve))
+          await new Promise((resolve) => setTimeout(resolve, 50))
+          return undefined
+        },
+      },
+      5000,
+    )
+    forger.close()
+    expect(answer).toMatchObject({ status: 'NOERROR', records: [rightRecord] })
+  })
+
+  test('comes a hundred times before the answer', async () => {
+    const { answer } = await ask(
+      {
+        reply: (query) => [...Array<Buffer>(100).fill(patched(query.answer(), { 13: 0x7a })), query.answer()],
+      },
+      5000,
+    )
+    expect(answer).toMatchObject({ status: 'NOERROR', records: [rightRecord] })
+  })
+})
+
+const cname = (host: string, target: string): DnsRecord => ({ type: 'CNAME', host, ttl: 60, target })
+const chainOf = (length: number): DnsRecord[] =>
+  Array.from({ length }, (_, index) =>
+    cname(index === 0 ? 'example.com' : `c${index}.example.com`, `c${index + 1}.example.com`),
+  )
+const aOf = (host: string, address = '192.0.2.7'): DnsRecord => ({ type: 'A', host, ttl: 60, ip: address })
+const withoutOpt = (query: FakeDnsQuery): boolean => query.udpPayloadSize === null
+const bare = (query: FakeDnsQuery, rcode: number): Buffer => words(query.id, 0x8180 | rcode, 0, 0, 0, 0)
+const ede = (code: number, text: string) => ({
+  code: 15,
+  data: Buffer.concat([words(code), Buffer.from(text)]),
+})
+
+const odd: Record<string, { reply: (query: FakeDnsQuery) => FakeDnsReply; expected: Partial<DnsAnswer> }> = {
+  'NXDOMAIN with records': {
+    reply: (query) => query.answer({ rcode: 'NXDOMAIN', records: [rightRecord] }),
+    expected: { status: 'NXDOMAIN', records: [] },
+  },
+  'NXDOMAIN at the end of an alias': {
+    reply: (query) => query.answer({ rcode: 'NXDOMAIN', records: chainOf(1) }),
+    expected: { status: 'NXDOMAIN', records: [], cnameChain: ['c1.example.com'] },
+  },
+  'SERVFAIL with records': {
+    reply: (query) => query.answer({ rcode: 'SERVFAIL', records: [rightRecord] }),
+    expected: { status: 'SERVFAIL', records: [] },
+  },
+  'SERVFAIL and why': {
+    reply: (query) => query.answer({ rcode: 'SERVFAIL', options: [ede(6, 'no signature'), ede(22, '')] }),
+    expected: {
+      status: 'SERVFAIL',
+      ede: [
+        { code: 6, text: 'no signature' },
+        { code: 22, text: '' },
+      ],
+    },
+  },
+  'an extended error of one octet': {
+    reply: (query) => query.answer({ options: [{ code: 15, data: Buffer.of(6) }] }),
+    expected: { status: 'NOERROR', records: [rightRecord] },
+  },
+  'a cookie nobody asked for': {
+    reply: (query) => query.answer({ options: [{ code: 10, data: Buffer.alloc(40) }] }),
+    expected: { status: 'NOERROR', records: [rightRecord] },
+  },
+  REFUSED: {
+    reply: (query) => query.answer({ rcode: 'REFUSED', records: [] }),
+    expected: { status: 'REFUSED', records: [] },
+  },
+  YXDOMAIN: { reply: (query) => query.answer({ rcode: 6 }), expected: { status: 'SERVFAIL', records: [] } },
+  'an extended code': {
+    reply: (query) => query.answer({ rcode: 23 }),
+    expected: { status: 'SERVFAIL', records: [] },
+  },
+  'FORMERR in a bare header, until EDNS is left out': {
+    reply: (query) => (withoutOpt(query) ? undefined : bare(query, 1)),
+    expected: { status: 'NOERROR', records: [rightRecord] },
+  },
+  'FORMERR with the question, until EDNS is left out': {
+    reply: (query) => (withoutOpt(query) ? undefined : rawReply(query, { flags: 0x8181 })),
+    expected: { status: 'NOERROR', records: [rightRecord] },
+  },
+  'NOTIMP, until EDNS is left out': {
+    reply: (query) => (withoutOpt(query) ? undefined : bare(query, 4)),
+    expected: { status: 'NOERROR', records: [rightRecord] },
+  },
+  'BADVERS, until EDNS is left out': {
+    reply: (query) => (withoutOpt(query) ? undefined : query.answer({ rcode: 16, records: [] })),
+    expected: { status: 'NOERROR', records: [rightRecord] },
+  },
+  'FORMERR twice over, to each try': {
+    reply: (query) => (withoutOpt(query) ? undefined : [bare(query, 1), bare(query, 1)]),
+    expected: { status: 'NOERROR', records: [rightRecord] },
+  },
+  'FORMERR to everything': { reply: (query) => bare(query, 1), expected: { status: 'FORMERR', records: [] } },
+  'NOTIMP to everything': { reply: (query) => bare(query, 4), expected: { status: 'REFUSED', records: [] } },
+  'silence, until EDNS is left out': {
+    reply: (query) => (withoutOpt(query) ? undefined : null),
+    expected: { status: 'NOERROR', records: [rightRecord] },
+  },
+  'a referral': {
+    reply: (query) =>
+      rawReply(query, { authorities: [rawRecord({ type: 2, data: encodeName('ns.example.net') })] }),
+    expected: { status: 'NODATA', records: [] },
+  },
+  'the address in the additional section only': {
+    reply: (query) => rawReply(query, { additionals: [rawRecord({ data: ip })] }),
+    expected: { status: 'NODATA', records: [] },
+  },
+  'a record of another owner': {
+    reply: (query) => query.answer({ records: [aOf('evil.example')] }),
+    expected: { status: 'NODATA', records: [] },
+  },
+  'a record of another owner among the right ones': {
+    reply: (query) => query.answer({ records: [aOf('evil.example'), rightRecord, aOf('www.example.com')] }),
+    expected: { status: 'NOERROR', records: [rightRecord] },
+  },
+  'a record of another class': {
+    reply: (query) => rawReply(query, { answers: [rawRecord({ class: 3, data: ip })] }),
+    expected: { status: 'NODATA', records: [] },
+  },
+  'a record with the mDNS flush bit': {
+    reply: (query) => rawReply(query, { answers: [rawRecord({ class: 0x8001, data: ip })] }),
+    expected: { status: 'NODATA', records: [] },
+  },
+  'records of other types': {
+    reply: (query) =>
+      query.answer({
+        records: [{ type: 'MX', host: 'example.com', ttl: 60, pri: 1, target: 'example.com' }],
+      }),
+    expected: { status: 'NODATA', records: [] },
+  },
+  'records of an unknown type beside the right one': {
+    reply: (query) =>
+      rawReply(query, {
+        answers: [rawRecord({ type: 65, data: ip }), rawRecord({ data: Buffer.of(192, 0, 2, 1) })],
+      }),
+    expected: { status: 'NOERROR', records: [rightRecord] },
+  },
+  'an alias to itself': {
+    reply: (query) => query.answer({ records: [cname('example.com', 'example.com'), rightRecord] }),
+    expected: { status: 'NODATA', records: [] },
+  },
+  'aliases in a circle': {
+    reply: (query) => query.answer({ records: [...chainOf(2), cname('c2.example.com', 'c1.example.com')] }),
+    expected: { status: 'NODATA', records: [] },
+  },
+  'seventeen aliases in a row': {
+    reply: (query) => query.answer({ records: [...chainOf(17), aOf('c17.example.com')] }),
+    expected: { status: 'NODATA', records: [] },
+  },
+  'sixteen aliases in a row': {
+    reply: (query) => query.answer({ records: [...chainOf(16), aOf('c16.example.com')] }),
+    expected: { status: 'NOERROR', records: [aOf('c16.example.com')] },
+  },
+  'records before their aliases': {
+    reply: (query) => query.answer({ records: [aOf('c2.example.com'), ...chainOf(2).reverse()] }),
+    expected: {
+      status: 'NOERROR',
+      records: [aOf('c2.example.com')],
+      cnameChain: ['c1.example.com', 'c2.example.com'],
+    },
+  },
+  'aliases in capitals': {
+    reply: (query) =>
+      query.answer({ records: [cname('EXAMPLE.com', 'C1.example.COM'), aOf('c1.EXAMPLE.com')] }),
+    expected: { status: 'NOERROR', records: [aOf('c1.example.com')], cnameChain: ['C1.example.COM'] },
+  },
+  'an alias and no more': {
+    reply: (query) => query.answer({ records: chainOf(1) }),
+    expected: { status: 'NODATA', records: [], cnameChain: ['c1.example.com'] },
+  },
+  'two aliases of one name': {
+    reply: (query) =>
+      query.answer({
+        records: [...chainOf(1), cname('example.com', 'b.example.com'), aOf('c1.example.com')],
+      }),
+    expected: { status: 'NOERROR', records: [aOf('c1.example.com')] },
+  },
+  'a record beside an alias': {
+    reply: (query) => query.answer({ records: [rightRecord, ...chainOf(1)] }),
+    expected: { status: 'NODATA', records: [] },
+  },
+  'the same record thrice': {
+    reply: (query) => query.answer({ records: [rightRecord, { ...rightRecord, ttl: 5 }, rightRecord] }),
+    expected: { status: 'NOERROR', records: [rightRecord] },
+  },
+  'a TTL with the top bit': {
+    reply: (query) => query.answer({ records: [{ ...rightRecord, ttl: 0x8000_0000 }] }),
+    expected: { status: 'NOERROR', records: [{ ...rightRecord, ttl: 0 }] },
+  },
+  'the longest TTL': {
+    reply: (query) => query.answer({ records: [{ ...rightRecord, ttl: 0x7fff_ffff }] }),
+    expected: { status: 'NOERROR', records: [{ ...rightRecord, ttl: 0x7fff_ffff }] },
+  },
+  'the question in capitals': {
+    reply: (query) => patched(query.answer(), { 13: 'E'.charCodeAt(0), 19: 'E'.charCodeAt(0) }),
+    expected: { status: 'NOERROR', records: [rightRecord] },
+  },
+  'octets behind the message': {
+    reply: (query) => Buffer.concat([query.answer(), Buffer.alloc(99, 0xff)]),
+    expected: { status: 'NOERROR', records: [rightRecord] },
+  },
+  'the answer five times': {
+    reply: (query) => Array(5).fill(query.answer()),
+    expected: { status: 'NOERROR', records: [rightRecord] },
+  },
+}
+
+describe.concurrent('an odd reply', () => {
+  test.each(Object.entries(odd))('%s', async (_kind, { reply, expected }) => {
+    const { answer } = await ask({ reply }, 1000)
+    expect(answer).toMatchObject(expected)
+  })
+})
+
+describe.concurrent('a lazy server', () => {
+  test('answers the first try when the second is out', async () => {
+    let tries = 0
+    const { answer, queries } = await ask(
+      {
+        async reply() {
+          tries += 1
+          if (tries > 1) return null
+          await new Promise((resolve) => setTimeout(resolve, 500))
+          return undefined
+        },
+      },
+      1000,
+    )
+    expect(answer).toMatchObject({ status: 'NOERROR', records: [rightRecord] })
+    expect(queries.length).toBe(2)
+  })
+
+  test('answers the third query only', async () => {
+    const { answer, queries } = await ask({ drop: 2 }, 1000)
+    expect(answer).toMatchObject({ status: 'NOERROR', records: [rightRecord] })
+    expect(new Set(queries.map((query) => query.id)).size).toBe(3)
+    expect(new Set(queries.map((query) => query.clientPort)).size).toBe(3)
+    expect(queries.map((query) => query.udpPayloadSize)).toEqual([1232, 1232, null])
+  })
+})
