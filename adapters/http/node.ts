@@ -4,7 +4,11 @@
  * @module node
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Reply, RequestLike, UtilityApi } from 'utility-api'
+import type { UtilityApi } from 'utility-api'
+import { clientAddress, type MountOptions } from './client-address.ts'
+import { NodeRequest, writeReply } from './node-message.ts'
+
+export type { MountOptions } from './client-address.ts'
 
 /**
  * A listener for `http.createServer`.
@@ -25,78 +29,10 @@ export type NodeHandler = (request: IncomingMessage, response: ServerResponse) =
  *
  * @group Mounts
  */
-export function toNodeHandler(api: UtilityApi): NodeHandler {
+export function toNodeHandler(api: UtilityApi, options: MountOptions = {}): NodeHandler {
   return (request, response) => {
-    const ip = request.socket.remoteAddress
-    void api
-      .dispatch(new NodeRequest(request, response), ip === undefined ? {} : { ip })
-      .then((reply) => write(response, reply))
-  }
-}
-
-function write(response: ServerResponse, { status, headers, body }: Reply): void {
-  // The client may have gone, or the host may have answered already.
-  if (response.destroyed || response.headersSent) return
-  response.writeHead(status, headers)
-  response.end(body)
-}
-
-/** A view of the request that copies nothing until it is asked. */
-class NodeRequest implements RequestLike {
-  readonly method: string
-  readonly url: string
-  readonly #request: IncomingMessage
-  readonly #response: ServerResponse
-  #controller: AbortController | undefined
-
-  constructor(request: IncomingMessage, response: ServerResponse) {
-    this.method = request.method ?? 'GET'
-    this.url = request.url ?? '/'
-    this.#request = request
-    this.#response = response
-  }
-
-  header(name: string): string | null {
-    // `headers` keeps only the first of two Authorization headers; the raw list keeps both.
-    const { rawHeaders } = this.#request
-    const wanted = name.toLowerCase()
-    let value: string | null = null
-    for (let index = 0; index < rawHeaders.length; index += 2) {
-      const candidate = rawHeaders[index] ?? ''
-      if (candidate.length !== wanted.length || candidate.toLowerCase() !== wanted) continue
-      const part = rawHeaders[index + 1] ?? ''
-      value = value === null ? part : `${value}, ${part}`
-    }
-    return value
-  }
-
-  body(maxBytes: number): Promise<Uint8Array> {
-    const request = this.#request
-    return new Promise((resolve, reject) => {
-      const chunks: Buffer[] = []
-      let length = 0
-      const finish = (): void => resolve(Buffer.concat(chunks, length))
-      request.on('data', (chunk: Buffer) => {
-        chunks.push(chunk)
-        length += chunk.length
-        if (length <= maxBytes) return
-        // Not destroyed: the refusal still has to be written to this socket.
-        request.pause().removeAllListeners('data')
-        finish()
-      })
-      request.once('end', finish)
-      request.once('error', reject)
-    })
-  }
-
-  get signal(): AbortSignal {
-    if (this.#controller !== undefined) return this.#controller.signal
-    const controller = new AbortController()
-    this.#controller = controller
-    // A response that closes before its end means that the client has gone.
-    this.#response.once('close', () => {
-      if (!this.#response.writableFinished) controller.abort()
-    })
-    return controller.signal
+    const view = new NodeRequest(request, response)
+    const ip = clientAddress(request.socket.remoteAddress, view.header('X-Forwarded-For'), options.trustProxy)
+    void api.dispatch(view, ip === undefined ? {} : { ip }).then((reply) => writeReply(response, reply))
   }
 }

@@ -170,7 +170,7 @@ export function serveOperations(parts: ServiceParts): UtilityApi {
   function refuse(error: UtilityApiError, { operation, request, requestId }: Passage): Reply {
     logError(logger, error, { requestId, operation: operation?.id })
     const challenge = operation === null ? null : challengeOf(error, operation.security, request)
-    return jsonReply(error.status, bodyOf(error, operation, requestId), {
+    const reply = jsonReply(error.status, bodyOf(error, operation, requestId), {
       ...(challenge !== null && { 'WWW-Authenticate': challenge }),
       ...(error.retryAfterSeconds !== undefined && {
         'Retry-After': String(Math.ceil(error.retryAfterSeconds)),
@@ -178,6 +178,7 @@ export function serveOperations(parts: ServiceParts): UtilityApi {
       ...(error.code === 'method_not_allowed' && operation !== null && { Allow: allowedMethods(operation) }),
       ...(operation !== null && cacheHeaders(operation)),
     })
+    return operation === null ? { ...reply, unrouted: true } : reply
   }
 
   function bodyOf(error: UtilityApiError, operation: AnyOperation | null, requestId: string): unknown {

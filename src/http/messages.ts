@@ -37,6 +37,8 @@ export interface Reply {
   readonly headers: Record<string, string>
   /** The body, `''` for none; a mount sends it in UTF-8. */
   readonly body: string
+  /** True when no operation has the path asked for, so that a mount may leave the request to others. */
+  readonly unrouted?: true
 }
 
 /**

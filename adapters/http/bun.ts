@@ -1,0 +1,44 @@
+/**
+ * The mount for Bun.
+ *
+ * @module bun
+ */
+import type { UtilityApi } from 'utility-api'
+import { clientAddress, type MountOptions } from './client-address.ts'
+
+export type { MountOptions } from './client-address.ts'
+
+/**
+ * The part of Bun's server that is used.
+ *
+ * @group Mounts
+ */
+export interface BunServer {
+  /** The address of the other end of a request's connection. */
+  requestIP(request: Request): { readonly address: string } | null
+}
+
+/**
+ * What `Bun.serve({ fetch })` takes.
+ *
+ * @group Mounts
+ */
+export type BunHandler = (request: Request, server?: BunServer) => Promise<Response>
+
+/**
+ * Serves the operations from Bun's own server.
+ *
+ * @example
+ * ```ts
+ * Bun.serve({ port: 3000, fetch: toBunHandler(api) })
+ * ```
+ *
+ * @group Mounts
+ */
+export function toBunHandler(api: UtilityApi, options: MountOptions = {}): BunHandler {
+  return (request, server) => {
+    const connection = server?.requestIP(request)?.address
+    const ip = clientAddress(connection, request.headers.get('X-Forwarded-For'), options.trustProxy)
+    return api.fetch(request, ip === undefined ? {} : { ip })
+  }
+}

@@ -1,0 +1,23 @@
+/**
+ * What every mount can be told.
+ *
+ * @group Mounts
+ */
+export interface MountOptions {
+  /**
+   * How many proxies of your own stand before the server. The client's address is then that many entries from the right
+   * of `X-Forwarded-For`; what stands further left was written by strangers. Default: 0, no header is trusted.
+   */
+  readonly trustProxy?: number
+}
+
+/** The address of the client: the connection's, or the one the outermost trusted proxy has seen. */
+export function clientAddress(
+  connection: string | undefined,
+  forwardedFor: string | null,
+  trustProxy: number = 0,
+): string | undefined {
+  if (trustProxy === 0 || forwardedFor === null) return connection
+  const hops = forwardedFor.split(',').map((hop) => hop.trim())
+  return hops.at(-trustProxy) ?? hops[0]
+}

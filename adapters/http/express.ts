@@ -1,0 +1,100 @@
+/**
+ * The mount for Express 4 and 5.
+ *
+ * @module express
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { UtilityApi } from 'utility-api'
+import { clientAddress, type MountOptions } from './client-address.ts'
+import { NodeRequest, writeReply } from './node-message.ts'
+
+export type { MountOptions } from './client-address.ts'
+
+/**
+ * Express middleware, by its shape: no version of Express is a dependency.
+ *
+ * @group Mounts
+ */
+export type ExpressHandler = (
+  request: ExpressRequest,
+  response: ServerResponse,
+  next: (error?: unknown) => void,
+) => void
+
+/**
+ * The part of an Express request that is read.
+ *
+ * @group Mounts
+ */
+export type ExpressRequest = IncomingMessage & {
+  /** What a body parser made of the body. */
+  body?: unknown
+  /** The body's bytes, where a parser's `verify` has kept them. */
+  rawBody?: Uint8Array
+}
+
+/**
+ * What {@link toExpressHandler} can be told.
+ *
+ * @group Mounts
+ */
+export interface ExpressMountOptions extends MountOptions {
+  /** Hand requests for other paths on to the next handler instead of answering 404. Default: false. */
+  readonly fallthrough?: boolean
+}
+
+/**
+ * Serves the operations from an Express application or router, with or without body parsers before it.
+ *
+ * After `express.json()` a repeated JSON member can no longer be seen; mount before it where that matters.
+ *
+ * @example
+ * ```ts
+ * app.use('/api', toExpressHandler(api, { fallthrough: true }))
+ * ```
+ *
+ * @group Mounts
+ */
+export function toExpressHandler(api: UtilityApi, options: ExpressMountOptions = {}): ExpressHandler {
+  return (request, response, next) => {
+    const view = new ParsedRequest(request, response)
+    const ip = clientAddress(request.socket.remoteAddress, view.header('X-Forwarded-For'), options.trustProxy)
+    api
+      .dispatch(view, ip === undefined ? {} : { ip })
+      .then((reply) => {
+        if (options.fallthrough === true && reply.unrouted === true) next()
+        else writeReply(response, reply)
+      })
+      .catch(next)
+  }
+}
+
+class ParsedRequest extends NodeRequest {
+  readonly #request: ExpressRequest
+
+  constructor(request: ExpressRequest, response: ServerResponse) {
+    super(request, response)
+    this.#request = request
+  }
+
+  override async body(maxBytes: number): Promise<Uint8Array> {
+    // A parser that did not care for the content type leaves `body` set and the stream unread.
+    if (!this.#request.readableEnded) return super.body(maxBytes)
+    const { rawBody, body } = this.#request
+    return rawBody ?? encode(body, this.header('Content-Type') ?? '')
+  }
+}
+
+/** The bytes of a parsed body, so that it is judged by the same rules as one that was not parsed. */
+function encode(body: unknown, contentType: string): Uint8Array {
+  if (body === undefined || body instanceof Uint8Array) return body ?? new Uint8Array()
+  if (typeof body === 'string') return Buffer.from(body)
+  return Buffer.from(contentType.includes('urlencoded') ? encodeForm(body as object) : JSON.stringify(body))
+}
+
+function encodeForm(fields: object): string {
+  const pairs = Object.entries(fields).flatMap(([name, value]) =>
+    [value].flat().map((each): [string, string] => [name, String(each)]),
+  )
+  return new URLSearchParams(pairs).toString()
+}
