@@ -10,8 +10,7 @@ const ldhLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 const underscoreLabel = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
 const numericLabel = /^(?:\d+|0x[0-9a-f]*)$/
 // domainToASCII silently drops or rewrites much of what is outside this set ('a.com/x' becomes 'a.com').
-const internationalName = /^[\p{L}\p{M}\p{N}\u200c\u200d\u3002\uff0e\uff61._-]+$/u
-// eslint-disable-next-line no-control-regex
+const internationalName = /^(?:[\p{L}\p{M}\p{N}\u3002\uff0e\uff61._-]|\u200c|\u200d)+$/u
 const asciiOnly = /^[\x00-\x7f]*$/
 
 /**
