@@ -1,4 +1,5 @@
-import type { AuthorizationCode, Client, Credential, License } from 'utility-api/storage'
+import { StorageError } from 'utility-api/storage'
+import type { AuthorizationCode, Client, Credential, License, LicenseList } from 'utility-api/storage'
 
 /** An integer column: drivers hand over numbers, or text or bigints for what might exceed them. */
 export type IntegerColumn = number | string | bigint
@@ -110,4 +111,18 @@ export function toLicense(row: LicenseRow): License {
 
 export function toReplay(row: AnswerRow): { replay: License; requestHash: Uint8Array } {
   return { replay: JSON.parse(row.license) as License, requestHash: Uint8Array.from(row.request_hash) }
+}
+
+/** The place in the list of licences that a page mark names: the `seq` of the last licence seen. */
+export function toSeq(after: string | undefined): number {
+  if (after === undefined) return 0
+  if (/^\d{1,15}$/.test(after)) return Number(after)
+  throw new StorageError('invalid', 'This is no place in the list of licences.')
+}
+
+/** A page of rows of which one more was read than fit, to see whether there is a next page. */
+export function toPage(rows: readonly LicenseRow[], limit: number): LicenseList {
+  const licenses = rows.slice(0, limit).map(toLicense)
+  const last = rows[limit - 1]
+  return rows.length > limit && last !== undefined ? { licenses, next: String(last.seq) } : { licenses }
 }

@@ -3,80 +3,81 @@
 const credentialColumns = 'id, owner_id, scope, expires_at, revoked_at, name'
 const licenseColumns = 'license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at'
 
-export const findClient = 'SELECT * FROM utility_api_clients WHERE client_id = ?'
+export const findClient: string = 'SELECT * FROM utility_api_clients WHERE client_id = ?'
 
-export const findCode = 'SELECT * FROM utility_api_codes WHERE hash = ?'
+export const findCode: string = 'SELECT * FROM utility_api_codes WHERE hash = ?'
 
-export const spendCode = 'UPDATE utility_api_codes SET redeemed_at = ? WHERE hash = ? AND redeemed_at IS NULL'
+export const spendCode: string =
+  'UPDATE utility_api_codes SET redeemed_at = ? WHERE hash = ? AND redeemed_at IS NULL'
 
-export const insertToken = `
+export const insertToken: string = `
   INSERT INTO utility_api_credentials (id, kind, hash, owner_id, scope, expires_at, code_hash)
   VALUES (?, 'access_token', ?, ?, ?, ?, ?)`
 
-export const revokeTokensOfCode =
+export const revokeTokensOfCode: string =
   'UPDATE utility_api_credentials SET revoked_at = ? WHERE code_hash = ? AND revoked_at IS NULL'
 
-export const findCredential = `
+export const findCredential: string = `
   SELECT ${credentialColumns} FROM utility_api_credentials WHERE hash = ? AND kind = ?`
 
-export const findAnswer = `
+export const findAnswer: string = `
   SELECT license, request_hash FROM utility_api_idempotency_keys
   WHERE reseller_id = ? AND key_hash = ? AND expires_at > ?`
 
-export const insertLicense = `
+export const insertLicense: string = `
   INSERT INTO utility_api_licenses (${licenseColumns}) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 
-export const putAnswer = `
+export const putAnswer: string = `
   INSERT OR REPLACE INTO utility_api_idempotency_keys (reseller_id, key_hash, request_hash, license, expires_at)
   VALUES (?, ?, ?, ?, ?)`
 
 /** Ownership is tested where it is written; a column whose value was not sent keeps the one it has. */
-export const updateLicense = `
+export const updateLicense: string = `
   UPDATE utility_api_licenses
   SET registered_to = coalesce(?, registered_to), domain_or_ip = coalesce(?, domain_or_ip),
       status = coalesce(?, status), updated_at = ?
   WHERE license_key = ? AND reseller_id = ?`
 
-export const getLicense = `SELECT ${licenseColumns} FROM utility_api_licenses WHERE license_key = ?`
+export const getLicense: string = `SELECT ${licenseColumns} FROM utility_api_licenses WHERE license_key = ?`
 
-export const listLicenses = `SELECT * FROM utility_api_licenses WHERE seq > ? ORDER BY seq LIMIT ?`
+export const listLicenses: string = `SELECT * FROM utility_api_licenses WHERE seq > ? ORDER BY seq LIMIT ?`
 
-export const listLicensesOfReseller = `
+export const listLicensesOfReseller: string = `
   SELECT * FROM utility_api_licenses WHERE seq > ? AND reseller_id = ? ORDER BY seq LIMIT ?`
 
-export const insertClient = `
+export const insertClient: string = `
   INSERT INTO utility_api_clients (client_id, secret_hashes, redirect_uris, revoked_at, name)
   VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 
-export const setClientSecrets = 'UPDATE utility_api_clients SET secret_hashes = ? WHERE client_id = ?'
+export const setClientSecrets: string = 'UPDATE utility_api_clients SET secret_hashes = ? WHERE client_id = ?'
 
-export const revokeClient =
+export const revokeClient: string =
   'UPDATE utility_api_clients SET revoked_at = ? WHERE client_id = ? AND revoked_at IS NULL'
 
-export const insertCode = `
+export const insertCode: string = `
   INSERT INTO utility_api_codes (hash, client_id, redirect_uri, scope, code_challenge, expires_at, redeemed_at)
   VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 
-export const insertCredential = `
+export const insertCredential: string = `
   INSERT INTO utility_api_credentials (kind, hash, ${credentialColumns})
   VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 
-export const revokeCredentialByHash =
+export const revokeCredentialByHash: string =
   'UPDATE utility_api_credentials SET revoked_at = ? WHERE hash = ? AND revoked_at IS NULL'
 
-export const revokeCredentialById =
+export const revokeCredentialById: string =
   'UPDATE utility_api_credentials SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL'
 
-export const purgeTokens = `
+export const purgeTokens: string = `
   DELETE FROM utility_api_credentials WHERE rowid IN (
     SELECT rowid FROM utility_api_credentials WHERE kind = 'access_token' AND expires_at <= ? LIMIT ?)`
 
 /** A spent code stays with its token: without it a replay could no longer revoke that. */
-export const purgeCodes = `
+export const purgeCodes: string = `
   DELETE FROM utility_api_codes WHERE rowid IN (
     SELECT rowid FROM utility_api_codes AS code WHERE expires_at <= ? AND NOT EXISTS (
       SELECT 1 FROM utility_api_credentials WHERE code_hash = code.hash) LIMIT ?)`
 
-export const purgeAnswers = `
+export const purgeAnswers: string = `
   DELETE FROM utility_api_idempotency_keys WHERE rowid IN (
     SELECT rowid FROM utility_api_idempotency_keys WHERE expires_at <= ? LIMIT ?)`

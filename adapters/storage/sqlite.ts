@@ -15,7 +15,7 @@ import type {
   NewIdempotencyKey,
   UpdateLicenseResult,
 } from 'utility-api/storage'
-import { joinHashes, toClient, toCode, toCredential, toLicense, toReplay } from './rows.ts'
+import { joinHashes, toClient, toCode, toCredential, toLicense, toPage, toReplay, toSeq } from './rows.ts'
 import type { AnswerRow, ClientRow, CodeRow, CredentialRow, LicenseRow } from './rows.ts'
 import {
   createSqliteQueries,
@@ -231,14 +231,10 @@ function updateLicense(db: SqliteQueries, update: LicenseUpdate): UpdateLicenseR
   return db.get(sql.getLicense, licenseKey) === null ? 'not_found' : 'not_owner'
 }
 
-function listLicenses(db: SqliteQueries, { resellerId, after = '0', limit }: LicensePage): LicenseList {
-  if (!/^\d{1,15}$/.test(after))
-    throw new StorageError('invalid', 'This is no place in the list of licences.')
+function listLicenses(db: SqliteQueries, { resellerId, after, limit }: LicensePage): LicenseList {
   const rows =
     resellerId === undefined
-      ? db.all<LicenseRow>(sql.listLicenses, Number(after), limit + 1)
-      : db.all<LicenseRow>(sql.listLicensesOfReseller, Number(after), resellerId, limit + 1)
-  const licenses = rows.slice(0, limit).map(toLicense)
-  const last = rows[limit - 1]
-  return rows.length > limit && last !== undefined ? { licenses, next: String(last.seq) } : { licenses }
+      ? db.all<LicenseRow>(sql.listLicenses, toSeq(after), limit + 1)
+      : db.all<LicenseRow>(sql.listLicensesOfReseller, toSeq(after), resellerId, limit + 1)
+  return toPage(rows, limit)
 }

