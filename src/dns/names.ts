@@ -2,15 +2,18 @@
 export const malformed: Error = new Error('Malformed DNS message')
 
 /**
- * How many labels and pointers may be read in one message. The largest honest answers need about 13,000; without a limit,
- * 64 KB of pointers to pointers keep a process busy for 0.4 s.
+ * How many labels and pointers may be read in one message; the longest message has room for 32,767 labels. Without a limit,
+ * 64 KB of names that point to each other keep a process busy for 0.4 s.
  */
-const maxSteps = 20_000
+const maxSteps = 40_000
+/** A name has at most 127 labels, so more pointers than that lead to pointers only. */
+const maxHops = 127
 const maxNameLength = 255
 const headerLength = 12
 
-interface KnownName {
+interface Name {
   readonly text: string
+  /** Octets it takes without pointers, the final zero included. */
   readonly length: number
 }
 
@@ -20,73 +23,63 @@ interface KnownName {
  * @see {@link https://www.rfc-editor.org/rfc/rfc1035#section-4.1.4 | RFC 1035 section 4.1.4}
  */
 export class NameReader {
-  readonly message: Buffer
   /** Where the name read last ends. */
   offset = 0
   /** Labels and pointers read so far. */
   steps = 0
-  private readonly known = new Map<number, KnownName>()
+  private readonly message: Buffer
+  /** Names that were pointed to, by where they start: pointers to them cost one step. */
+  private readonly known = new Map<number, Name>()
 
   constructor(message: Buffer) {
     this.message = message
   }
 
-  /** The name at `offset` as text, without final dot; the root is `.`. Throws {@link malformed}. */
-  read(offset: number): string {
-    const { text } = this.follow(offset)
+  /** The name at `start` as text, without final dot; the root is `.`. Throws {@link malformed}. */
+  read(start: number): string {
+    const { text } = this.follow(start, 0)
     return text === '' ? '.' : text
   }
 
-  private follow(start: number): KnownName {
+  private follow(start: number, hops: number): Name {
     let text = ''
     let length = 1
-    let end = -1
-    let pointerTarget = -1
-    let textBefore = 0
-    let lengthBefore = 0
-    let segment = start
     let at = start
-    for (;;) {
-      if (++this.steps > maxSteps) throw malformed
-      const octet = this.octet(at)
-      if (octet === 0) {
-        if (end < 0) end = at + 1
-        break
-      }
-      if (octet < 0x40) {
-        length += octet + 1
-        if (length > maxNameLength) throw malformed
-        const label = this.label(at + 1, octet)
-        text = text === '' ? label : `${text}.${label}`
-        at += octet + 1
-        continue
-      }
-      if (octet < 0xc0) throw malformed
-      const target = ((octet & 0x3f) << 8) | this.octet(at + 1)
-      // Strictly backwards: each pointer leads before the labels it was found behind, so no chain of them is endless.
-      if (target >= segment || target < headerLength) throw malformed
-      if (end < 0) end = at + 2
-      const known = this.known.get(target)
-      if (known !== undefined) {
-        length += known.length - 1
-        if (length > maxNameLength) throw malformed
-        text = text === '' || known.text === '' ? text + known.text : `${text}.${known.text}`
-        break
-      }
-      if (pointerTarget < 0) {
-        pointerTarget = target
-        textBefore = text.length
-        lengthBefore = length
-      }
-      segment = target
-      at = target
+    let octet = this.step(at)
+    while (octet > 0 && octet < 0x40) {
+      text = join(text, this.label(at + 1, octet))
+      length = checkedLength(length + 1 + octet)
+      at += 1 + octet
+      octet = this.step(at)
     }
-    if (pointerTarget >= 0) {
-      const suffix = textBefore === 0 ? text : text.slice(textBefore + 1)
-      this.known.set(pointerTarget, { text: suffix, length: length - lengthBefore + 1 })
+    if (octet === 0) {
+      this.offset = at + 1
+      return { text, length }
     }
-    this.offset = end
-    return { text, length }
+    const target = this.pointer(at)
+    // Strictly backwards, before everything read so far: a chain of such pointers has an end.
+    if (target >= start || target < headerLength || hops === maxHops) throw malformed
+    const rest = this.known.get(target) ?? this.remember(target, hops)
+    this.offset = at + 2
+    return { text: join(text, rest.text), length: checkedLength(length + rest.length - 1) }
+  }
+
+  private remember(target: number, hops: number): Name {
+    const name = this.follow(target, hops + 1)
+    this.known.set(target, name)
+    return name
+  }
+
+  private step(at: number): number {
+    this.steps += 1
+    if (this.steps > maxSteps) throw malformed
+    return this.octet(at)
+  }
+
+  private pointer(at: number): number {
+    const high = this.octet(at)
+    if (high < 0xc0) throw malformed
+    return ((high & 0x3f) << 8) | this.octet(at + 1)
   }
 
   private octet(at: number): number {
@@ -99,6 +92,16 @@ export class NameReader {
     if (start + length > this.message.length) throw malformed
     return escapeLabel(this.message.toString('latin1', start, start + length))
   }
+}
+
+function join(text: string, rest: string): string {
+  if (text === '') return rest
+  return rest === '' ? text : `${text}.${rest}`
+}
+
+function checkedLength(length: number): number {
+  if (length > maxNameLength) throw malformed
+  return length
 }
 
 const special = /[^!-~]|[.\\]/

@@ -30,6 +30,9 @@ const { a, txt, ds } = dnsPacket as unknown as {
   }
 }
 
+/** RFC 8659 section 4.1.1. */
+const caaTag = /^[a-z0-9]+$/i
+
 /** The fields of each record type. Every reader throws {@link malformed} unless the data ends where its length says. */
 const readers: { readonly [Type in RecordType]: (data: RecordData) => Fields<Type> } = {
   A(data) {
@@ -81,10 +84,12 @@ const readers: { readonly [Type in RecordType]: (data: RecordData) => Fields<Typ
     requireAtLeast(data, 2)
     const [flags = 0, tagLength = 0] = octets(data)
     const valueStart = data.start + 2 + tagLength
-    if (tagLength === 0 || valueStart > data.end) throw malformed
+    if (valueStart > data.end) throw malformed
+    const tag = data.message.toString('latin1', data.start + 2, valueStart)
+    if (!caaTag.test(tag)) throw malformed
     return {
       flags,
-      tag: readText(data.message.subarray(data.start + 2, valueStart)).toLowerCase(),
+      tag: tag.toLowerCase(),
       value: readText(data.message.subarray(valueStart, data.end)),
     }
   },

@@ -94,10 +94,14 @@ interface Walked {
 }
 
 /** Reads all sections of a reply whose header and question are right. Throws {@link malformed}. */
-function readSections(message: Buffer, query: Query): Reply {
+export function readSections(
+  message: Buffer,
+  query: Query,
+  names: NameReader = new NameReader(message),
+): Reply {
   const answers = message.readUInt16BE(6)
   const others = message.readUInt16BE(8) + message.readUInt16BE(10)
-  const answer = new AnswerSection(message, query)
+  const answer = new AnswerSection(message, query, names)
   let offset = query.questionEnd
   for (let index = 0; index < answers; index += 1) offset = answer.add(offset)
   const opt = new OptRecord()
@@ -140,10 +144,10 @@ class AnswerSection {
   private readonly records: DnsRecord[] = []
   private readonly aliases = new Map<string, string>()
 
-  constructor(message: Buffer, query: Query) {
+  constructor(message: Buffer, query: Query, names: NameReader) {
     this.message = message
     this.query = query
-    this.names = new NameReader(message)
+    this.names = names
     this.wanted = typeNumbers[query.type]
   }
 

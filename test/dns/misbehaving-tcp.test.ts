@@ -75,13 +75,11 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 async function writeSlowly(connection: Socket, octets: Buffer, sizes: readonly number[]): Promise<void> {
   connection.setNoDelay(true)
-  let at = 0
-  for (const size of sizes) {
-    connection.write(octets.subarray(at, at + size))
-    at += size
-    await pause(2)
-  }
-  connection.write(octets.subarray(at))
+  const [size, ...rest] = sizes
+  connection.write(octets.subarray(0, size))
+  if (size === undefined) return
+  await pause(2)
+  return writeSlowly(connection, octets.subarray(size), rest)
 }
 
 const answering: Record<string, Behaviour> = {
@@ -141,11 +139,18 @@ const failing: Record<string, Behaviour | 'no tcp'> = {
   'sends other answers without end': (connection, query) => flood(connection, another(query)),
 }
 
-async function flood(connection: Socket, octets: Buffer): Promise<void> {
-  for (let sent = 0; sent < 64 * 1024 * 1024 && !connection.destroyed; sent += octets.length) {
-    if (!connection.write(octets)) await Promise.race([once(connection, 'drain'), once(connection, 'close')])
+function flood(connection: Socket, octets: Buffer): void {
+  const send = (): void => {
+    while (!connection.destroyed && connection.write(octets));
   }
+  connection.on('drain', send)
+  send()
 }
+
+const partial = (query: FakeDnsQuery): Buffer =>
+  rawReply(query, { flags: 0x8380, answers: [rawRecord({ data: Buffer.of(192, 0, 2, 9) })] })
+const cut = (query: FakeDnsQuery): Buffer =>
+  rawReply(query, { flags: 0x8380, counts: [1, 9, 0, 0], answers: [Buffer.of(0xc0)] })
 
 describe.concurrent('a server asked over TCP', () => {
   test.each(Object.entries(answering))('sends %s', async (_kind, behave) => {
@@ -170,16 +175,12 @@ describe.concurrent('a server asked over TCP', () => {
   })
 
   test('has a whole record in its truncated datagram, which is not used', async () => {
-    const partial = (query: FakeDnsQuery): Buffer =>
-      rawReply(query, { flags: 0x8380, answers: [rawRecord({ data: Buffer.of(192, 0, 2, 9) })] })
     const { answer } = await ask((connection, query) => void connection.write(right(query)), 5000, partial)
     expect(answer).toMatchObject({ status: 'NOERROR', records: [rightRecord] })
     expect(await ask('no tcp', 300, partial)).toMatchObject({ answer: { status: 'TRUNCATED', records: [] } })
   })
 
   test('has a cut record in its truncated datagram', async () => {
-    const cut = (query: FakeDnsQuery): Buffer =>
-      rawReply(query, { flags: 0x8380, counts: [1, 9, 0, 0], answers: [Buffer.of(0xc0)] })
     const { answer } = await ask((connection, query) => void connection.write(right(query)), 5000, cut)
     expect(answer).toMatchObject({ status: 'NOERROR', records: [rightRecord] })
   })

@@ -36,6 +36,8 @@ const dataOf = (type: number, data: Buffer, length?: number): Forge =>
 const opt = (data: Buffer, owner: Buffer = Buffer.of(0)): Buffer =>
   rawRecord({ owner, type: 41, class: 1232, ttl: 0, data })
 
+const withForgedAddress = answerWith(rawRecord({ data: ip }))
+
 /** Anybody can send these: no reply of ours. */
 const unrelated: Record<string, Forge> = {
   'another id': (query) => patched(query.answer(), { 0: ((query.id >> 8) + 1) & 0xff }),
@@ -128,11 +130,12 @@ describe.concurrent('a reply that is none', () => {
   test('comes from another port', async () => {
     const forger = createSocket('udp4').bind(0, '127.0.0.1')
     await once(forger, 'listening')
-    const forged = (query: FakeDnsQuery): Buffer => rawReply(query, { answers: [rawRecord({ data: ip })] })
     const { answer } = await ask(
       {
         async reply(query) {
-          await new Promise((resolve) => forger.send(forged(query), query.clientPort, '127.0.0.1', resolve))
+          await new Promise((resolve) =>
+            forger.send(withForgedAddress(query), query.clientPort, '127.0.0.1', resolve),
+          )
           await new Promise((resolve) => setTimeout(resolve, 50))
           return undefined
         },
@@ -289,7 +292,7 @@ const odd: Record<string, { reply: (query: FakeDnsQuery) => FakeDnsReply; expect
     expected: { status: 'NOERROR', records: [aOf('c16.example.com')] },
   },
   'records before their aliases': {
-    reply: (query) => query.answer({ records: [aOf('c2.example.com'), ...chainOf(2).reverse()] }),
+    reply: (query) => query.answer({ records: [aOf('c2.example.com'), ...chainOf(2).toReversed()] }),
     expected: {
       status: 'NOERROR',
       records: [aOf('c2.example.com')],

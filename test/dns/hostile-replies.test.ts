@@ -1,0 +1,288 @@
+import { describe, expect, test } from 'vitest'
+import { malformed, NameReader } from '../../src/dns/names.ts'
+import { encodeQuery, typeNumbers, type Query } from '../../src/dns/query.ts'
+import { readReply, readSections, type Reply } from '../../src/dns/reply.ts'
+import { recordTypes, type DnsRecord, type RecordType } from '../../src/domain/dns-check.ts'
+import { encodeData, encodeDnsReply, encodeName } from '../../src/testing/dns-encoding.ts'
+import { rawRecord } from './messages.ts'
+
+/** How many replies are tried; ten million take a few minutes. */
+const count = Number(process.env['DNS_REPLIES'] ?? 200_000)
+const seed = Number(process.env['DNS_SEED'] ?? Date.now() & 0x7fff_ffff)
+const maxSteps = 40_000
+
+/** xorshift32: fast, and the same for the same seed. */
+function randomFrom(start: number): (below: number) => number {
+  let state = start | 1
+  return (below) => {
+    state ^= state << 13
+    state ^= state >>> 17
+    state ^= state << 5
+    return (state >>> 0) % below
+  }
+}
+
+const host = 'www.example.com'
+const base = { host, ttl: 300 }
+const dnskey = { flags: 257, protocol: 3, algorithm: 13, public_key: 'aGVsbG8gd29ybGQ=', key_tag: 0 }
+const samples: Record<RecordType, DnsRecord[]> = {
+  A: [
+    { ...base, type: 'A', ip: '192.0.2.1' },
+    { ...base, type: 'A', ip: '192.0.2.2' },
+  ],
+  AAAA: [{ ...base, type: 'AAAA', ip: '2001:db8::1', ipv6: '2001:db8::1' }],
+  MX: [{ ...base, type: 'MX', pri: 10, target: 'mail.example.com' }],
+  NS: [{ ...base, type: 'NS', target: 'ns.example.com' }],
+  PTR: [{ ...base, type: 'PTR', target: 'host.example.com' }],
+  CNAME: [{ ...base, type: 'CNAME', target: 'other.example.com' }],
+  SOA: [
+    {
+      ...base,
+      type: 'SOA',
+      mname: 'ns.example.com',
+      rname: 'a\\.b.example.com',
+      serial: 1,
+      refresh: 2,
+      retry: 3,
+      expire: 4,
+      'minimum-ttl': 5,
+    },
+  ],
+  TXT: [{ ...base, type: 'TXT', txt: 'v=spf1 -all', entries: ['v=spf1', ' -all'] }],
+  SRV: [{ ...base, type: 'SRV', pri: 1, weight: 2, port: 3, target: 'srv.example.com' }],
+  CAA: [{ ...base, type: 'CAA', flags: 128, tag: 'issue', value: 'ca.example' }],
+  DS: [{ ...base, type: 'DS', key_tag: 1, algorithm: 13, digest_type: 2, digest: 'AB'.repeat(32) }],
+  DNSKEY: [{ ...base, type: 'DNSKEY', ...dnskey }],
+}
+
+interface Sample {
+  readonly query: Query
+  readonly reply: Buffer
+}
+
+/** Right replies to start from: of each type, direct and behind an alias, with names behind pointers. */
+const corpus: readonly Sample[] = recordTypes.flatMap((type) => {
+  const query = encodeQuery(host, type)
+  const question = query.message.subarray(12, query.questionEnd)
+  const records = samples[type]
+  const alias: DnsRecord = { ...base, type: 'CNAME', target: 'real.example.com' }
+  const content = { id: 0, flags: 0x8180, question }
+  const opt = { options: [{ code: 15, data: Buffer.from('\0\x06why') }] }
+  const compressed = rawRecord({ type: 5, data: Buffer.from('\x04real\xc0\x10', 'latin1') })
+  const direct = encodeDnsReply({ ...content, answers: records, opt })
+  return [
+    { query, reply: direct },
+    {
+      query,
+      reply: encodeDnsReply({
+        ...content,
+        answers: [alias, ...records.map((record) => ({ ...record, host: alias.target }))],
+        authorities: samples.SOA,
+        opt,
+      }),
+    },
+    {
+      query,
+      reply: Buffer.concat([
+        encodeDnsReply({ ...content, answers: [] }).fill(2, 7, 8),
+        compressed,
+        rawRecord({
+          owner: Buffer.of(0xc0, query.questionEnd + 12),
+          type: typeNumbers[type],
+          data: encodeData(records[0]!),
+        }),
+      ]),
+    },
+  ]
+})
+
+function mutate(sample: Sample, random: (below: number) => number): Buffer {
+  let message = Buffer.from(sample.reply)
+  if (random(20) === 0) message[2]! |= 0x02
+  // Mostly behind the question: what fails before it is soon thrown away.
+  const start = random(10) === 0 ? 0 : random(20) === 0 ? 6 : sample.query.questionEnd
+  for (let left = 1 + random(4); left > 0; left -= 1) {
+    const at = start + random(Math.max(1, message.length - start))
+    switch (random(8)) {
+      case 0:
+        message = message.subarray(0, at)
+        break
+      case 1:
+        message[at]! ^= 1 << random(8)
+        break
+      case 2:
+        message[at] = random(256)
+        break
+      case 3:
+        message[at] = [0, 1, 0x3f, 0x40, 0x7f, 0x80, 0xc0, 0xff][random(8)]!
+        break
+      case 4:
+        message = Buffer.concat([message.subarray(0, at), message.subarray(at + 1 + random(8))])
+        break
+      case 5:
+        message = Buffer.concat([
+          message.subarray(0, at),
+          randomOctets(1 + random(8), random),
+          message.subarray(at),
+        ])
+        break
+      case 6:
+        if (at + 1 < message.length) message.writeUInt16BE(0xc000 | random(message.length + 4), at)
+        break
+      default:
+        message = Buffer.concat([message.subarray(0, at), message.subarray(start + random(at - start + 1))])
+    }
+  }
+  return message
+}
+
+function randomOctets(length: number, random: (below: number) => number): Buffer {
+  return Buffer.from(Array.from({ length }, () => random(256)))
+}
+
+/** A name read the slow and simple way; null when it is none. */
+function plainName(message: Buffer, start: number): { text: string; end: number } | null {
+  const labels: string[] = []
+  let length = 1
+  let end = -1
+  for (let at = start; ;) {
+    const octet = message[at]
+    if (octet === undefined) return null
+    if (octet === 0) return length > 255 ? null : { text: labels.join('.'), end: end < 0 ? at + 1 : end }
+    if (octet >= 0xc0) {
+      if (end < 0) end = at + 2
+      const target = message.readUInt16BE(at) & 0x3fff
+      if (target >= at || target < 12) return null
+      at = target
+    } else {
+      if (octet >= 0x40) return null
+      labels.push(message.toString('hex', at + 1, at + 1 + octet))
+      length += octet + 1
+      at += octet + 1
+    }
+  }
+}
+
+function sameName(text: string, hex: string): boolean {
+  const whole = plainName(Buffer.concat([Buffer.alloc(12), encodeName(text)]), 12)
+  const lower = (value: string): string =>
+    value.replace(/4[1-9a-f]|5[0-9a]/g, (pair) => `${Number(pair[0]) + 2}${pair[1]}`)
+  // In steps of two digits, as a pair may begin in the middle of an octet otherwise.
+  const octetwise = (value: string): string =>
+    value.replace(/\.|../g, (pair) => (pair === '.' ? pair : lower(pair)))
+  return octetwise(whole?.text ?? '') === octetwise(hex)
+}
+
+/** Checks an accepted reply against a reading of the message that shares no code with the client. */
+function justify(message: Buffer, query: Query, reply: Reply): void {
+  expect(message.readUInt16BE(2) & 0xfa00).toBe(0x8000)
+  expect(message.readUInt16BE(4)).toBe(1)
+  expect(message.toString('latin1', 12, query.questionEnd).toLowerCase()).toBe(
+    query.message.toString('latin1', 12, query.questionEnd).toLowerCase(),
+  )
+  const wanted = reply.records.map((record) => ({ record, found: false }))
+  const end = reply.cnameChain.at(-1) ?? query.name
+  let at = query.questionEnd
+  for (let index = message.readUInt16BE(6); index > 0; index -= 1) {
+    let after = at
+    while (message[after]! > 0 && message[after]! < 0x40) after += message[after]! + 1
+    after += message[after] === 0 ? 1 : 2
+    const [type, klass] = [message.readUInt16BE(after), message.readUInt16BE(after + 2)]
+    const dataEnd = after + 10 + message.readUInt16BE(after + 8)
+    expect(dataEnd).toBeLessThanOrEqual(message.length)
+    if (klass === 1 && type === typeNumbers[query.type]) {
+      const owner = plainName(message, at)
+      for (const each of wanted) {
+        if (!sameName(each.record.host, owner!.text)) continue
+        if (sameData(message, after + 10, dataEnd, each.record)) each.found = true
+      }
+    }
+    at = dataEnd
+  }
+  for (const { record, found } of wanted) {
+    if (!found) throw new Error(`Made up: ${JSON.stringify(record)} from ${message.toString('hex')}`)
+    expect(record.host).toBe(end.toLowerCase())
+    expect(record.type).toBe(query.type)
+    expect(record.ttl).toBeLessThanOrEqual(0x7fff_ffff)
+  }
+}
+
+/** Where the names of each type stand in its data: after so many octets, how many, and so many octets behind them. */
+const nameLayout: Partial<Record<RecordType, readonly [number, number, number]>> = {
+  NS: [0, 1, 0],
+  PTR: [0, 1, 0],
+  CNAME: [0, 1, 0],
+  MX: [2, 1, 0],
+  SRV: [6, 1, 0],
+  SOA: [0, 2, 20],
+}
+
+function sameData(message: Buffer, start: number, end: number, record: DnsRecord): boolean {
+  const encoded = encodeData(record)
+  const layout = nameLayout[record.type]
+  const data = message.subarray(start, end)
+  if (record.type === 'CAA') return sameCaa(data, record)
+  if (layout === undefined) return encoded.equals(data)
+  const [before, names, behind] = layout
+  if (!encoded.subarray(0, before).equals(data.subarray(0, before))) return false
+  let [here, there] = [start + before, before + 12]
+  const padded = Buffer.concat([Buffer.alloc(12), encoded])
+  for (let left = names; left > 0; left -= 1) {
+    const [one, other] = [plainName(message, here), plainName(padded, there)]
+    if (one === null || one.text !== other?.text) return false
+    here = one.end
+    there = other.end
+  }
+  if (here + behind !== end) return false
+  return message.subarray(here, end).equals(padded.subarray(there))
+}
+
+function sameCaa(data: Buffer, { flags, tag, value }: Extract<DnsRecord, { type: 'CAA' }>): boolean {
+  const valueStart = 2 + data[1]!
+  const valueOctets = data.subarray(valueStart)
+  return (
+    flags === data[0] &&
+    tag === data.toString('latin1', 2, valueStart).toLowerCase() &&
+    // Octets that are no text come escaped.
+    (value === valueOctets.toString() || value.includes('\\'))
+  )
+}
+
+describe(`replies of any octets (DNS_SEED=${seed})`, () => {
+  test(
+    `${count} of them neither throw, nor deceive, nor cost more than the budget`,
+    { timeout: 3_600_000 },
+    () => {
+      const random = randomFrom(seed)
+      const seen = { answer: 0, records: 0, malformed: 0, unrelated: 0, truncated: 0 }
+      let mostSteps = 0
+      for (let left = count; left > 0; left -= 1) {
+        const sample = corpus[random(corpus.length)]!
+        const { query } = sample
+        const noise = random(50) === 0
+        const message = noise
+          ? Buffer.concat([sample.reply.subarray(0, query.questionEnd), randomOctets(random(200), random)])
+          : mutate(sample, random)
+        const reply = readReply(message, query)
+        if (typeof reply === 'object') {
+          seen.answer += 1
+          if (reply.records.length > 0) seen.records += 1
+          if (message.length > 12) justify(message, query, reply)
+        } else seen[reply] += 1
+        if (reply === 'unrelated' || reply === 'truncated') continue
+        if (message.length === 12) continue
+        const names = new NameReader(message)
+        try {
+          readSections(message, query, names)
+          expect(reply).not.toBe('malformed')
+        } catch (error) {
+          if (error !== malformed) throw new Error(message.toString('hex'), { cause: error })
+        }
+        mostSteps = Math.max(mostSteps, names.steps)
+      }
+      // All roads were taken.
+      for (const times of Object.values(seen)) expect(times).toBeGreaterThan(count / 200)
+      expect(mostSteps).toBeLessThanOrEqual(maxSteps)
+    },
+  )
+})

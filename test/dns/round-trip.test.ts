@@ -1,0 +1,173 @@
+import dnsPacket from 'dns-packet'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { NameReader } from '../../src/dns/names.ts'
+import { encodeQuery } from '../../src/dns/query.ts'
+import { readReply, type Reply } from '../../src/dns/reply.ts'
+import { recordTypes, type DnsRecord } from '../../src/domain/dns-check.ts'
+import { encodeDnsReply, encodeName } from '../../src/testing/dns-encoding.ts'
+import { name, recordOf, referenceKeyTag } from './arbitrary-records.ts'
+
+function replyWith(answers: readonly DnsRecord[], query: ReturnType<typeof encodeQuery>): Buffer {
+  const question = query.message.subarray(12, query.questionEnd)
+  return encodeDnsReply({ id: 0, flags: 0x8180, question, answers })
+}
+
+describe('what is encoded comes back', () => {
+  test.each(recordTypes)('%s', (type) => {
+    const query = encodeQuery('example.com', type)
+    fc.assert(
+      fc.property(fc.array(recordOf(type, 'example.com'), { minLength: 1, maxLength: 4 }), (records) => {
+        const reply = readReply(replyWith(records, query), query) as Reply
+        const unique = records.filter(
+          (record, index) =>
+            records.findIndex(
+              (other) => JSON.stringify({ ...other, ttl: 0 }) === JSON.stringify({ ...record, ttl: 0 }),
+            ) === index,
+        )
+        expect(reply.records).toEqual(unique)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('names of any octets', () => {
+    fc.assert(
+      fc.property(name, name, (first, second) => {
+        const octets = Buffer.concat([Buffer.alloc(12), encodeName(first), encodeName(second)])
+        const names = new NameReader(octets)
+        expect(names.read(12)).toBe(first)
+        expect(names.read(names.offset)).toBe(second)
+        expect(names.offset).toBe(octets.length)
+      }),
+    )
+  })
+
+  test('names behind pointers at every label', () => {
+    const labels = fc.array(fc.stringMatching(/^[a-z]{1,8}$/), { minLength: 1, maxLength: 8 })
+    fc.assert(
+      fc.property(labels, fc.stringMatching(/^[a-z]{1,9}$/), (list, label) => {
+        const whole = encodeName(list.join('.'))
+        let at = 12
+        for (let index = 0; index <= list.length; index += 1) {
+          const start = 12 + whole.length
+          const pointed = Buffer.concat([
+            Buffer.alloc(12),
+            whole,
+            Buffer.of(label.length),
+            Buffer.from(label),
+            Buffer.of(0xc0, at),
+          ])
+          const names = new NameReader(pointed)
+          const expected = [label, ...list.slice(index)].join('.')
+          expect(names.read(start)).toBe(expected)
+          expect(names.offset).toBe(pointed.length)
+          // The second time it is known.
+          const steps = names.steps
+          expect(names.read(start)).toBe(expected)
+          expect(names.steps - steps).toBe(2)
+          at += 1 + (list[index]?.length ?? 0)
+        }
+      }),
+    )
+  })
+})
+
+describe('a query', () => {
+  test.each(recordTypes)('for %s is what dns-packet reads back', (type) => {
+    const { message, questionEnd } = encodeQuery('_a.Example.com', type, '192.0.2.77/25')
+    const decoded = dnsPacket.decode(message)
+    expect(decoded).toMatchObject({
+      type: 'query',
+      flags: dnsPacket.RECURSION_DESIRED,
+      questions: [{ name: '_a.example.com', type, class: 'IN' }],
+      additionals: [{ type: 'OPT', udpPayloadSize: 1232, ednsVersion: 0, flags: 0 }],
+    })
+    const [opt] = decoded.additionals as unknown as { options: unknown[] }[]
+    expect(opt?.options).toMatchObject([
+      { code: 8, family: 1, sourcePrefixLength: 25, scopePrefixLength: 0, ip: '192.0.2.0' },
+    ])
+    expect(message.subarray(0, 2)).toEqual(Buffer.alloc(2))
+    expect(questionEnd).toBe(12 + 16 + 4)
+  })
+
+  test.each([
+    ['192.0.2.255/24', '0008000700011800c00002'],
+    ['192.0.2.255/31', '0008000800011f00c00002fe'],
+    ['0.0.0.0/0', '0008000400010000'],
+    ['2001:db8:ffff:ffff::1/49', '0008000b0002310020010db8ffff80'],
+  ])('for the network %s', (network, option) => {
+    const { message } = encodeQuery('.', 'NS', network)
+    expect(message.subarray(12 + 5 + 11).toString('hex')).toBe(option)
+  })
+
+  test.each([
+    '192.0.2.0',
+    '192.0.2.0/33',
+    '192.0.2.0/-1',
+    '192.0.2.0/',
+    'x/8',
+    '::1/129',
+    '192.0.2.0/ 8',
+    '',
+  ])('for the network "%s" is none', (network) => {
+    expect(() => encodeQuery('example.com', 'A', network)).toThrow(
+      expect.objectContaining({ code: 'invalid_argument' }),
+    )
+  })
+
+  test.each([
+    'x'.repeat(64) + '.com',
+    'x'.repeat(192) + '.com',
+    Array(43).fill('x'.repeat(5)).join('.'),
+    'a..b',
+    '.a',
+    'a..',
+    '..',
+    'bücher.example',
+    'a b.example',
+    'a\\.b.example',
+    'a\0b',
+    'a\n.example',
+  ])('for the name "%s" is none', (invalid) => {
+    expect(() => encodeQuery(invalid, 'A')).toThrow(expect.objectContaining({ code: 'invalid_argument' }))
+  })
+
+  test.each(['ANY', 'AXFR', 'OPT', '__proto__', 'toString', 'a', ''])('for the type "%s" is none', (type) => {
+    expect(() => encodeQuery('example.com', type as 'A')).toThrow(
+      expect.objectContaining({ code: 'invalid_argument' }),
+    )
+  })
+
+  test.each([
+    ['.', 17],
+    ['', 17],
+    ['com', 21],
+    [Array(127).fill('x').join('.'), 12 + 255 + 4],
+    ['0/26.2.0.192.in-addr.arpa', 12 + 27 + 4],
+  ])('for "%s" has its question where it should', (asked, questionEnd) => {
+    const query = encodeQuery(asked, 'NS')
+    expect(query.questionEnd).toBe(questionEnd)
+    expect(dnsPacket.decode(query.message).questions?.[0]?.name).toBe(asked === '' ? '.' : asked)
+  })
+})
+
+// The example of RFC 4034 section 5.4.
+test('a key tag is the one that its DS record has', () => {
+  const key =
+    'AQOeiiR0GOMYkDshWoSKz9XzfwJr1AYtsmx3TGkJaNXVbfi/2pHm822aJ5iI9BMzNXxeYCmZDRD99WYwYqUSdjMmmAphXdvxegXd/M5+X7OrzKBaMbCVdFLUUh6DhweJBjEVv5f2wwjM9XzcnOf+EPbtG9DMBmADjFDc2w/rljwvFw=='
+  const data = Buffer.concat([Buffer.of(1, 0, 3, 5), Buffer.from(key, 'base64')])
+  expect(referenceKeyTag(data)).toBe(60485)
+  const query = encodeQuery('dskey.example.com', 'DNSKEY')
+  const record: DnsRecord = {
+    type: 'DNSKEY',
+    host: 'dskey.example.com',
+    ttl: 86_400,
+    flags: 256,
+    protocol: 3,
+    algorithm: 5,
+    public_key: key,
+    key_tag: 60_485,
+  }
+  expect((readReply(replyWith([record], query), query) as Reply).records).toEqual([record])
+})
