@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto'
+import { expect } from 'vitest'
+import type { License } from 'utility-api/storage'
+import { exchange, generate, type World } from './load.ts'
+
+/** Rows of the first column of a query, asked of the database itself. */
+export type Ask = (sql: string) => Promise<unknown>
+
+const hash = (secret: string): Uint8Array => createHash('sha256').update(secret).digest()
+
+async function allLicenses(world: World): Promise<License[]> {
+  const licenses: License[] = []
+  let after: string | undefined
+  do {
+    const page = await world.admin.listLicenses({ limit: 1000, ...(after === undefined ? {} : { after }) })
+    licenses.push(...page.licenses)
+    after = page.next
+  } while (after !== undefined)
+  return licenses
+}
+
+/** Everything that was answered with 200 is there. */
+export async function verifyLedger(world: World): Promise<void> {
+  const { licenses, maybe, tokens } = world.ledger
+  const stored = new Map((await allLicenses(world)).map((each) => [each.licenseKey, each.registeredTo]))
+  const lost = [...licenses].filter(([key, name]) => {
+    const found = stored.get(key)
+    return found !== name && found !== (maybe.get(key) ?? name)
+  })
+  expect(lost, 'acknowledged licences and updates that are gone').toEqual([])
+  for (const [code, token] of tokens) {
+    const credential = await world.storage.findCredential('access_token', hash(token))
+    expect(credential?.revokedAt, 'an acknowledged token is there and live').toBe(null)
+    const spent = await world.storage.findAuthorizationCode(hash(code))
+    expect(spent?.redeemedAt, 'its code is spent').toEqual(expect.any(Number))
+  }
+}
+
+/** Spent codes and tokens come in pairs, whatever was answered or not. */
+export async function verifyPairs(ask: Ask): Promise<void> {
+  const spentWithoutToken = await ask(
+    `SELECT count(*) AS count FROM utility_api_codes AS code WHERE redeemed_at IS NOT NULL
+       AND (SELECT count(*) FROM utility_api_credentials WHERE code_hash = code.hash) <> 1`,
+  )
+  const tokenWithoutSpentCode = await ask(
+    `SELECT count(*) AS count FROM utility_api_credentials WHERE code_hash IS NOT NULL AND NOT EXISTS (
+       SELECT 1 FROM utility_api_codes WHERE hash = code_hash AND redeemed_at IS NOT NULL)`,
+  )
+  expect([Number(spentWithoutToken), Number(tokenWithoutSpentCode)]).toEqual([0, 0])
+}
+
+/** Repeats what got no answer, and what did: a code is never spent twice, and a licence never made twice. */
+export async function verifyRepeats(world: World, origin: string): Promise<void> {
+  const { ledger } = world
+  await Promise.all([...ledger.unanswered].map((retry) => generate(world, origin, retry)))
+  expect([...ledger.unanswered], 'every repeat is answered').toEqual([])
+  const names = (await allLicenses(world)).map((each) => each.registeredTo.replaceAll('+', ''))
+  expect(names.length, 'one licence for each order').toBe(new Set(names).size)
+  for (const code of ledger.maybeSpent) {
+    expect([200, 400]).toContain((await exchange(world, origin, code))?.status)
+  }
+  await verifyLedger(world)
+  for (const code of ledger.tokens.keys()) {
+    expect((await exchange(world, origin, code))?.status, 'a spent code buys nothing').toBe(400)
+  }
+}
