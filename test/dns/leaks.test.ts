@@ -1,0 +1,104 @@
+import { readdirSync, readlinkSync } from 'node:fs'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { expect, test, vi } from 'vitest'
+import { createDnsClient } from '../../src/dns/client.ts'
+import { fakeDnsServer } from '../../src/testing/dns-server.ts'
+import { rightRecord } from './messages.ts'
+
+/** How many checks of twelve locations are made. */
+const checks = Number(process.env['DNS_CHECKS'] ?? 1000)
+const atOnce = 100
+const mebibyte = 1024 * 1024
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+function heapUsed(): number {
+  collectGarbage()
+  return process.memoryUsage().heapUsed
+}
+
+const onLinux = process.platform === 'linux'
+
+/** Open sockets of this process; Node does not count those that keep nothing alive. */
+function openSockets(): number {
+  const kinds = readdirSync('/proc/self/fd').map((descriptor) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${descriptor}`)
+    } catch {
+      return 'gone'
+    }
+  })
+  return kinds.filter((kind) => kind.startsWith('socket:')).length
+}
+
+function timers(): number {
+  return process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length
+}
+
+const title = `${checks} checks with a third of the resolvers dead leave nothing behind`
+
+test.runIf(onLinux)(title, { timeout: 600_000 }, async () => {
+  const [socketsBefore, timersBefore] = [openSockets(), timers()]
+  const good = await fakeDnsServer({ records: [rightRecord] })
+  const truncating = await fakeDnsServer({ records: [rightRecord], truncate: true })
+  const silent = await fakeDnsServer({ drop: Number.POSITIVE_INFINITY })
+  const closed = await fakeDnsServer()
+  await closed.close()
+  const servers = [
+    ...Array.from({ length: 7 }, () => good),
+    truncating,
+    ...Array.from({ length: 2 }, () => silent),
+    ...Array.from({ length: 2 }, () => closed),
+  ]
+  const client = createDnsClient()
+
+  async function check(): Promise<void> {
+    const answers = await Promise.all(
+      servers.map((server) => client.query({ name: 'example.com', type: 'A', server, timeoutMs: 300 })),
+    )
+    const statuses = answers.map((answer) => answer.status)
+    expect(statuses.slice(8, 10)).toEqual(['TIMEOUT', 'TIMEOUT'])
+    // The kernel sends so many ICMP messages a second and no more.
+    for (const status of statuses.slice(10)) expect(['UNREACHABLE', 'TIMEOUT']).toContain(status)
+  }
+
+  async function run(rounds: number): Promise<void> {
+    for (let left = rounds; left > 0; left -= atOnce) {
+      await Promise.all(Array.from({ length: Math.min(atOnce, left) }, check))
+      // The servers remember every query; the test is not about them.
+      for (const server of [good, truncating, silent]) (server.queries as unknown[]).length = 0
+    }
+  }
+
+  await run(atOnce)
+  const before = heapUsed()
+  await run(checks)
+  const grown = heapUsed() - before
+  await client.close()
+  await Promise.all([good.close(), truncating.close(), silent.close()])
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  expect(openSockets()).toBe(socketsBefore)
+  expect(timers()).toBeLessThanOrEqual(timersBefore)
+  expect(grown / mebibyte).toBeLessThan(8)
+  if (process.env['DNS_CHECKS'] !== undefined)
+    console.log(`${checks} checks: heap ${grown / mebibyte} MiB larger`)
+})
+
+test.runIf(onLinux)('sockets close by themselves when nobody asks any more', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] })
+  await using server = await fakeDnsServer({ records: [rightRecord] })
+  const before = openSockets()
+  const client = createDnsClient()
+  const ask = () => client.query({ name: 'example.com', type: 'A', server })
+  await Promise.all(Array.from({ length: 20 }, ask))
+  expect(openSockets()).toBeGreaterThan(before)
+  vi.advanceTimersByTime(20_000)
+  await vi.waitFor(() => expect(openSockets()).toBe(before))
+  // And they come back.
+  expect(await ask()).toMatchObject({ status: 'NOERROR' })
+  await client.close()
+  await vi.waitFor(() => expect(openSockets()).toBe(before))
+  vi.useRealTimers()
+})

@@ -1,0 +1,254 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+import { describe, expect, test, vi } from 'vitest'
+import { createDnsClient } from '../../src/dns/client.ts'
+import { fakeDnsServer } from '../../src/testing/dns-server.ts'
+import { patched, rightRecord } from './messages.ts'
+
+const question = { name: 'example.com', type: 'A' } as const
+const zone = { records: [rightRecord] }
+
+/** A port of 127.0.0.1 where nobody listens. */
+async function closedPort(): Promise<number> {
+  const server = await fakeDnsServer()
+  await server.close()
+  return server.port
+}
+
+describe('ports and ids', () => {
+  test('change, however the queries come', async () => {
+    await using server = await fakeDnsServer(zone)
+    const client = createDnsClient()
+    for (let left = 800; left > 0; left -= 1) await client.query({ ...question, server })
+    await Promise.all(Array.from({ length: 200 }, () => client.query({ ...question, server })))
+    await client.close()
+
+    const uses = new Map<number, number>()
+    for (const { clientPort } of server.queries) uses.set(clientPort, (uses.get(clientPort) ?? 0) + 1)
+    expect(server.queries).toHaveLength(1000)
+    expect(uses.size).toBeGreaterThanOrEqual(1000 / 64)
+    expect(Math.max(...uses.values())).toBeLessThanOrEqual(64)
+    // Neighbours are sent from different ports mostly: 4 are in service at any time.
+    const same = server.queries.filter(
+      ({ clientPort }, at) => clientPort === server.queries[at - 1]?.clientPort,
+    )
+    expect(same.length).toBeLessThan(400)
+
+    const ids = server.queries.map(({ id }) => id)
+    // Of 1000 out of 65,536, about 8 meet another by chance.
+    expect(new Set(ids).size).toBeGreaterThan(950)
+    for (const bit of [1, 2, 4, 8, 0x10, 0x100, 0x1000, 0x4000, 0x8000]) {
+      const set = ids.filter((id) => (id & bit) !== 0).length
+      expect(set).toBeGreaterThan(350)
+      expect(set).toBeLessThan(650)
+    }
+  })
+
+  test('never carry two questions at once', async () => {
+    const waiting = new Set<string>()
+    const twice: string[] = []
+    await using server = await fakeDnsServer({
+      ...zone,
+      async reply({ clientPort, id }) {
+        const key = `${clientPort} ${id}`
+        if (waiting.has(key)) twice.push(key)
+        waiting.add(key)
+        await new Promise((resolve) => setTimeout(resolve, 50))
+        waiting.delete(key)
+        return undefined
+      },
+    })
+    const client = createDnsClient()
+    for (let rounds = 10; rounds > 0; rounds -= 1)
+      await Promise.all(Array.from({ length: 200 }, () => client.query({ ...question, server })))
+    await client.close()
+    expect(twice).toEqual([])
+  })
+
+  test('change over TCP as well', async () => {
+    await using server = await fakeDnsServer({ ...zone, truncate: true })
+    const client = createDnsClient()
+    await client.query({ ...question, server })
+    await client.close()
+    const [udp, tcp] = server.queries
+    expect([udp?.transport, tcp?.transport]).toEqual(['udp', 'tcp'])
+    // Alike once in 65,536 times.
+    expect(tcp?.id).not.toBe(udp?.id)
+  })
+})
+
+describe('a signal', () => {
+  test('that is aborted already sends nothing', async () => {
+    await using server = await fakeDnsServer(zone)
+    const client = createDnsClient()
+    const signal = AbortSignal.abort('no need')
+    await expect(client.query({ ...question, server, signal })).rejects.toBe('no need')
+    await client.close()
+    expect(server.queries).toEqual([])
+  })
+
+  test.each(['udp', 'tcp'] as const)('ends a query under way over %s', async (transport) => {
+    await using server = await fakeDnsServer({
+      ...zone,
+      truncate: true,
+      reply: (query) => (query.transport === transport ? null : undefined),
+    })
+    const client = createDnsClient()
+    const controller = new AbortController()
+    const answer = client.query({ ...question, server, signal: controller.signal, timeoutMs: 60_000 })
+    await vi.waitFor(() => expect(server.queries.at(-1)?.transport).toBe(transport))
+    controller.abort(new Error('gone'))
+    await expect(answer).rejects.toThrow('gone')
+    await client.close()
+  })
+
+  test('shared by many queries is let go by each', async () => {
+    const warnings: Error[] = []
+    const onWarning = (warning: Error): void => void warnings.push(warning)
+    process.on('warning', onWarning)
+    await using server = await fakeDnsServer(zone)
+    const client = createDnsClient()
+    const { signal } = new AbortController()
+    const removed = vi.spyOn(signal, 'removeEventListener')
+    await Promise.all(Array.from({ length: 100 }, () => client.query({ ...question, server, signal })))
+    expect(removed).toHaveBeenCalledTimes(100)
+    await client.close()
+    await new Promise((resolve) => setImmediate(resolve))
+    process.off('warning', onWarning)
+    expect(warnings).toEqual([])
+  })
+})
+
+describe('closing', () => {
+  test('ends what is under way, and all that comes later', async () => {
+    await using server = await fakeDnsServer({ drop: Number.POSITIVE_INFINITY })
+    const client = createDnsClient()
+    const answers = Array.from({ length: 10 }, () => client.query({ ...question, server, timeoutMs: 60_000 }))
+    await vi.waitFor(() => expect(server.queries.length).toBe(10))
+    await client.close()
+    await client.close()
+    for (const answer of await Promise.all(answers)) expect(answer.status).toBe('UNREACHABLE')
+    expect(await client.query({ ...question, server })).toMatchObject({ status: 'UNREACHABLE', records: [] })
+  })
+
+  test('right after asking leaves nothing behind', async () => {
+    await using server = await fakeDnsServer(zone)
+    const client = createDnsClient()
+    const answer = client.query({ ...question, server })
+    await client.close()
+    expect(await answer).toMatchObject({ status: 'UNREACHABLE' })
+  })
+})
+
+describe('a server that cannot be reached', () => {
+  test('is given up after a second try, long before the deadline', async () => {
+    const port = await closedPort()
+    const client = createDnsClient()
+    const answer = await client.query({ ...question, server: { ip: '127.0.0.1', port }, timeoutMs: 10_000 })
+    await client.close()
+    expect(answer).toMatchObject({ status: 'UNREACHABLE', records: [] })
+    expect(answer.latencyMs).toBeLessThan(2000)
+  })
+
+  test('does not spoil the next query when it comes back', async () => {
+    const port = await closedPort()
+    const client = createDnsClient()
+    const server = { ip: '127.0.0.1', port }
+    expect(await client.query({ ...question, server })).toMatchObject({ status: 'UNREACHABLE' })
+    const back = await fakeDnsServer({ ...zone, port })
+    expect(await client.query({ ...question, server })).toMatchObject({ status: 'NOERROR' })
+    await client.close()
+    await back.close()
+  })
+
+  test('does not hold up the others', async () => {
+    const dead = await fakeDnsServer({ drop: Number.POSITIVE_INFINITY })
+    const hostile = await fakeDnsServer({ reply: (query) => patched(query.answer(), { 2: 0 }) })
+    const good = await fakeDnsServer(zone)
+    const client = createDnsClient()
+    const order: number[] = []
+    const servers = [dead, hostile, { ip: '127.0.0.1', port: await closedPort() }, good, good]
+    const answers = await Promise.all(
+      servers.map(async (server, index) => {
+        const answer = await client.query({ ...question, server, timeoutMs: 600 })
+        order.push(index)
+        return answer.status
+      }),
+    )
+    await Promise.all([client.close(), dead.close(), hostile.close(), good.close()])
+    expect(answers).toEqual(['TIMEOUT', 'TIMEOUT', 'UNREACHABLE', 'NOERROR', 'NOERROR'])
+    expect(order.slice(0, 3).toSorted()).toEqual([2, 3, 4])
+  })
+})
+
+describe('the address of a server', () => {
+  test('may be IPv6, by UDP and TCP', async () => {
+    await using server = await fakeDnsServer({ ...zone, ip: '::1' })
+    await using truncating = await fakeDnsServer({ ...zone, ip: '::1', truncate: true })
+    const client = createDnsClient()
+    expect(await client.query({ ...question, server })).toMatchObject({ status: 'NOERROR', transport: 'udp' })
+    expect(await client.query({ ...question, server: truncating })).toMatchObject({
+      status: 'NOERROR',
+      transport: 'tcp',
+    })
+    await client.close()
+  })
+
+  test.each([
+    ['fe80::1%eth0', 53],
+    ['localhost', 53],
+    ['[::1]', 53],
+    ['127.0.0.1:53', 53],
+    ['127.1', 53],
+    ['', 53],
+    ['127.0.0.1', 0],
+    ['127.0.0.1', 65_536],
+    ['127.0.0.1', 53.5],
+    ['127.0.0.1', Number.NaN],
+  ])('is refused when it is "%s" and %s', async (ip, port) => {
+    const client = createDnsClient()
+    await expect(client.query({ ...question, server: { ip, port } })).rejects.toMatchObject({
+      code: 'invalid_argument',
+    })
+    await client.close()
+  })
+})
+
+test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31])(
+  'a deadline of %s ms is refused',
+  async (timeoutMs) => {
+    expect(() => createDnsClient({ timeoutMs })).toThrow(
+      expect.objectContaining({ code: 'invalid_argument' }),
+    )
+    const client = createDnsClient()
+    const server = { ip: '127.0.0.1' }
+    await expect(client.query({ ...question, server, timeoutMs })).rejects.toMatchObject({
+      code: 'invalid_argument',
+    })
+    await client.close()
+  },
+)
+
+test('a deadline holds over UDP and TCP together', async () => {
+  const tcp = createServer()
+  tcp.listen(0, '127.0.0.1')
+  await once(tcp, 'listening')
+  const { port } = tcp.address() as AddressInfo
+  tcp.close()
+  // Truncates late, then is silent: TCP has what is left and no more.
+  await using server = await fakeDnsServer({
+    ...zone,
+    port,
+    async reply(query) {
+      if (query.transport === 'tcp') return null
+      await new Promise((resolve) => setTimeout(resolve, 200))
+      return patched(query.answer(), { 2: 0x83 })
+    },
+  })
+  const client = createDnsClient()
+  const answer = await client.query({ ...question, server, timeoutMs: 500 })
+  await client.close()
+  expect(answer).toMatchObject({ status: 'TRUNCATED', transport: 'tcp' })
+  expect(answer.latencyMs).toBeGreaterThan(450)
+  expect(answer.latencyMs).toBeLessThan(1500)
+})
