@@ -1,0 +1,55 @@
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sqliteStorage } from 'utility-api/storage/sqlite'
+import { expect, test } from 'vitest'
+import { temporaryFile } from '../storage/sqlite-fixture.ts'
+import { createWorld, issueCodes, startLoad } from './load.ts'
+import { startServer } from './start.ts'
+import { verifyLedger, verifyPairs } from './verify.ts'
+
+/** FAULT_SECONDS sets how long the two write. */
+const seconds = Number(process.env['FAULT_SECONDS'] ?? 4)
+
+test(
+  'two servers write one SQLite file without a failure and without standing still for each other',
+  async () => {
+    const { path, remove } = temporaryFile()
+    const database = new DatabaseSync(path)
+    const storage = sqliteStorage(database)
+    await storage.migrate()
+    const world = await createWorld(storage)
+    await issueCodes(world, 2000 * Math.max(1, seconds / 4))
+
+    const servers = await Promise.all([startServer(path), startServer(path)])
+    const stop = startLoad(
+      world,
+      servers.map(({ origin }) => origin),
+    )
+    await sleep(500)
+    for (const server of servers) server.watch()
+    await sleep(seconds * 1000)
+    const stalls = await Promise.all(servers.map((server) => server.stalls()))
+    await stop()
+    await Promise.all(servers.map((server) => server.kill()))
+
+    const { statuses, licenses, tokens } = world.ledger
+    console.log(
+      'statuses',
+      Object.fromEntries(statuses),
+      'licences',
+      licenses.size,
+      'tokens',
+      tokens.size,
+      stalls,
+    )
+    expect([...statuses.keys()]).toEqual([200])
+    // The driver's own waiting would stop the loop for seconds; 10 ms is what it is allowed, the rest is a busy machine.
+    for (const { lock } of stalls) expect(lock).toBeLessThan(250)
+    await verifyLedger(world)
+    await verifyPairs(async (sql) => (database.prepare(sql).get() as { count: number }).count)
+    expect(database.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
+    database.close()
+    remove()
+  },
+  60_000 + seconds * 2000,
+)
