@@ -1,0 +1,81 @@
+import { defineCommand, type ArgsDef, type CommandDef, type ParsedArgs } from 'citty'
+
+/** The command line is wrong: the message says how, and the program ends with code 2. */
+export class UsageError extends Error {
+  override readonly name: string = 'UsageError'
+}
+
+/** One command: what it takes, how it is used, and what it does. */
+export interface Command<Args extends ArgsDef> {
+  readonly description: string
+  readonly args?: Args
+  /** Whether more words may follow the named ones; they are in `args._`. */
+  readonly rest?: boolean
+  /** Command lines without the program's name, for `--help`. */
+  readonly examples: readonly string[]
+  run(args: ParsedArgs<Args>): Promise<void> | void
+}
+
+// oxlint-disable-next-line typescript/no-explicit-any
+export type AnyCommand = CommandDef<any>
+
+const exampleLines = new WeakMap<AnyCommand, readonly string[]>()
+
+/** Defines a command that refuses what it does not know: a mistyped option must not be ignored. */
+export function command<const Args extends ArgsDef>(definition: Command<Args>): AnyCommand {
+  const { description, args, rest = false, run } = definition
+  const known = args ?? ({} as Args)
+  const defined: AnyCommand = defineCommand({
+    meta: { description },
+    args: known,
+    run: (context) => {
+      refuseUnknown(known, context.args, rest)
+      return run(context.args)
+    },
+  })
+  exampleLines.set(defined, definition.examples)
+  return defined
+}
+
+/** A command that only has commands. */
+export function group(
+  description: string,
+  subCommands: Record<string, AnyCommand>,
+  examples: readonly string[] = [],
+): AnyCommand {
+  const defined: AnyCommand = defineCommand({ meta: { description }, subCommands })
+  exampleLines.set(defined, examples)
+  return defined
+}
+
+/** What `--help` shows of a command's use. */
+export function examplesOf(defined: AnyCommand): readonly string[] {
+  return exampleLines.get(defined) ?? []
+}
+
+function refuseUnknown(known: ArgsDef, args: Readonly<Record<string, unknown>>, rest: boolean): void {
+  const names = new Set(Object.keys(known).flatMap((name) => [name, camelCase(name)]))
+  const stranger = Object.keys(args).find((name) => name !== '_' && !names.has(name))
+  if (stranger !== undefined) throw new UsageError(`There is no option --${stranger} here.`)
+  const empty = Object.entries(known).find(([name, { type }]) => type === 'string' && args[name] === '')
+  if (empty !== undefined) throw new UsageError(`--${empty[0]} needs a value.`)
+  const places = Object.values(known).filter(({ type }) => type === 'positional').length
+  const surplus = (args['_'] as string[])[places]
+  if (!rest && surplus !== undefined) throw new UsageError(`"${surplus}" is one word too many.`)
+}
+
+function camelCase(name: string): string {
+  return name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+}
+
+/** The integer an option was given, or a usage error that says what it must be. */
+export function integer(name: string, text: string, min: number, max: number): number {
+  const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
+  if (value >= min && value <= max) return value
+  throw new UsageError(`--${name} must be a number from ${min} to ${max}.`)
+}
+
+/** `a,b` as a list. */
+export function list(text: string): string[] {
+  return text.split(',').map((each) => each.trim())
+}

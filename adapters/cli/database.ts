@@ -1,0 +1,133 @@
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { pathToFileURL } from 'node:url'
+import { createAdmin, type Admin } from 'utility-api'
+import type { AdminStorage } from 'utility-api/storage'
+import { postgresStorage, type PostgresPool } from 'utility-api/storage/postgres'
+import { sqliteStorage, type SqliteDatabase } from 'utility-api/storage/sqlite'
+import { UsageError } from './command.ts'
+
+/** The option that every command on a database has. */
+export const databaseOption = {
+  database: {
+    type: 'string',
+    valueHint: 'FILE',
+    description: 'SQLite file, or PostgreSQL URL without password. Default: UTILITY_API_DATABASE.',
+  },
+} as const
+
+export interface OpenDatabase {
+  readonly storage: AdminStorage & { migrate(): Promise<void> }
+  close(): Promise<void>
+}
+
+/** Opens the database named on the command line or in the environment; a new file only where `create` allows it. */
+export async function openDatabase(
+  given: string | undefined,
+  { create = false }: { create?: boolean } = {},
+): Promise<OpenDatabase> {
+  refusePassword(given)
+  const name = given ?? process.env['UTILITY_API_DATABASE']
+  if (name === undefined || name === '') {
+    throw new UsageError('Which database? Give --database FILE, or set UTILITY_API_DATABASE.')
+  }
+  if (isPostgresUrl(name)) return openPostgres(name)
+  if (name.includes('://')) throw new UsageError('The database must be a file or a postgres:// URL.')
+  if (!create && !existsSync(name)) {
+    throw new Error(`There is no file ${name}. To create it: utility-api migrate --database ${name}`)
+  }
+  return openSqlite(name)
+}
+
+/** Opens the database, provisions, and closes it whatever happened. */
+export async function withAdmin<Value>(
+  database: string | undefined,
+  work: (admin: Admin) => Promise<Value>,
+): Promise<Value> {
+  const { storage, close } = await openDatabase(database)
+  try {
+    return await work(createAdmin({ storage }))
+  } finally {
+    await close()
+  }
+}
+
+function isPostgresUrl(text: string): boolean {
+  return /^postgres(?:ql)?:\/\//.test(text)
+}
+
+/** Command lines end up in shell histories and process lists. */
+function refusePassword(given: string | undefined): void {
+  if (given === undefined || !isPostgresUrl(given)) return
+  const url = URL.canParse(given) ? new URL(given) : null
+  if (url === null) throw new UsageError('--database is no valid URL.')
+  if (url.password === '' && !url.searchParams.has('password')) return
+  throw new UsageError(
+    'A password on the command line can be read by others. Set UTILITY_API_DATABASE to the URL instead.',
+  )
+}
+
+async function openSqlite(file: string): Promise<OpenDatabase> {
+  const database = await connectSqlite(file)
+  const storage = sqliteStorage(database)
+  const close = async (): Promise<void> => {
+    await storage.close?.()
+    database.close()
+  }
+  return { storage, close }
+}
+
+type SqliteConnection = SqliteDatabase & { close(): void }
+type SqliteConstructor = new (file: string) => SqliteConnection
+
+async function connectSqlite(file: string): Promise<SqliteConnection> {
+  const Database = await sqliteDriver()
+  try {
+    return new Database(file)
+  } catch (error) {
+    throw new Error(`Cannot open ${file}: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+async function sqliteDriver(): Promise<SqliteConstructor> {
+  if (process.versions['bun'] !== undefined) return constructorIn('bun:sqlite', 'Database')
+  const betterSqlite = resolvePackage('better-sqlite3')
+  if (betterSqlite !== null) return constructorIn(betterSqlite, 'default')
+  // Node 22 warns that its own SQLite is experimental: noise between the lines of a command.
+  process.removeAllListeners('warning')
+  return constructorIn('node:sqlite', 'DatabaseSync')
+}
+
+async function constructorIn(specifier: string, name: string): Promise<SqliteConstructor> {
+  const module = (await import(specifier)) as Record<string, SqliteConstructor>
+  return module[name] as SqliteConstructor
+}
+
+interface PgModule {
+  readonly default: {
+    readonly Pool: new (config: object) => PostgresPool & { end(): Promise<void> }
+  }
+}
+
+async function openPostgres(connectionString: string): Promise<OpenDatabase> {
+  const path = resolvePackage('pg')
+  if (path === null) throw new Error('PostgreSQL needs a driver. Install it with: npm install pg')
+  const { default: pg } = (await import(path)) as PgModule
+  const pool = new pg.Pool({ connectionString, connectionTimeoutMillis: 5000, statement_timeout: 5000 })
+  const storage = postgresStorage(pool)
+  const close = async (): Promise<void> => {
+    await storage.close?.()
+    await pool.end()
+  }
+  return { storage, close }
+}
+
+/** Where a driver is: in the project the command is run in, or beside this package; null when in neither. */
+function resolvePackage(name: string): string | null {
+  const require = createRequire(import.meta.url)
+  try {
+    return pathToFileURL(require.resolve(name, { paths: [process.cwd(), import.meta.dirname] })).href
+  } catch {
+    return null
+  }
+}

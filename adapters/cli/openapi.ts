@@ -1,0 +1,15 @@
+import { createUtilityApi } from 'utility-api'
+import { memoryStorage } from 'utility-api/storage/memory'
+import { command, type AnyCommand } from './command.ts'
+import { printJson } from './output.ts'
+
+export const openapi: AnyCommand = command({
+  description: 'Print the OpenAPI 3.1 document.',
+  args: {
+    prefix: { type: 'string', valueHint: 'PATH', description: 'Where the paths begin, such as /api.' },
+  },
+  examples: ['openapi > openapi.json', 'openapi --prefix /api'],
+  run({ prefix = '' }) {
+    printJson(createUtilityApi({ storage: memoryStorage(), basePath: prefix }).openapi())
+  },
+})
