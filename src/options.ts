@@ -152,6 +152,11 @@ function withMethods(...names: string[]): z.ZodType {
   )
 }
 
+/** An operation's options, or false where it is taken out. */
+function switchable(schema: z.ZodType): z.ZodType {
+  return z.preprocess((value) => (value === false ? undefined : value), schema.optional())
+}
+
 const callback = z.custom((value) => typeof value === 'function', 'must be a function')
 const milliseconds = z.int().min(1).max(600_000)
 const count = z.int().min(1).max(1_000_000)
@@ -210,8 +215,8 @@ const optionsSchema = z.strictObject({
     })
     .optional(),
   licenses,
-  dns: z
-    .strictObject({
+  dns: switchable(
+    z.strictObject({
       locations: z
         .array(
           z.strictObject({
@@ -229,11 +234,10 @@ const optionsSchema = z.strictObject({
       maxConcurrentPerResolver: count.optional(),
       requiredScope: name.optional(),
       client: withMethods('query').optional(),
-    })
-    .or(z.literal(false))
-    .optional(),
-  blockgame: z
-    .strictObject({
+    }),
+  ),
+  blockgame: switchable(
+    z.strictObject({
       timeoutMs: milliseconds.optional(),
       cacheTtlMs: z.int().min(0).max(86_400_000).optional(),
       maxConcurrent: count.optional(),
@@ -245,9 +249,8 @@ const optionsSchema = z.strictObject({
         .min(1)
         .optional(),
       protocolVersion: z.int().min(-2_147_483_648).max(2_147_483_647).optional(),
-    })
-    .or(z.literal(false))
-    .optional(),
+    }),
+  ),
   storageTimeoutMs: milliseconds.optional(),
   maxInFlight: count.optional(),
   rateLimiter: withMethods('consume').optional(),

@@ -237,10 +237,9 @@ export function assembleAdmin({ storage, clock, keyGenerator, keyPrefix }: Admin
     },
 
     async createApiKey({ name, permissions = ['blockgame:lookup'] } = {}) {
-      const scope = permissions.join(' ')
-      demand(isScope(scope), 'permissions must be names without spaces.')
+      demand(permissions.every(isScopeName), 'permissions must be names without spaces.')
       const { id, secret } = await insertCredential('api_key', {
-        scope,
+        scope: permissions.join(' '),
         expiresAt: null,
         ...(name !== undefined && { name }),
       })
@@ -283,7 +282,11 @@ function isRedirectUri(text: string): boolean {
 
 /** @see RFC 6749 section 3.3 */
 function isScope(text: string): boolean {
-  return text === '' || /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/.test(text)
+  return text === '' || text.split(' ').every(isScopeName)
+}
+
+function isScopeName(text: string): boolean {
+  return /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(text)
 }
 
 /** @see RFC 7636 section 4.2 */

@@ -1,0 +1,238 @@
+import { createAdmin, UtilityApiError, type Admin } from 'utility-api'
+import type { AdminStorage } from 'utility-api/storage'
+import { memoryStorage } from 'utility-api/storage/memory'
+import { fixedClock, sequentialKeys, type FixedClock } from 'utility-api/testing'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { hashSecret } from '../../src/domain/secret.ts'
+
+const redirectUri = 'https://client.example/callback'
+let storage: AdminStorage
+let clock: FixedClock
+let admin: Admin
+
+beforeEach(() => {
+  storage = memoryStorage()
+  clock = fixedClock()
+  admin = createAdmin({ storage, clock })
+})
+
+async function refusal(work: Promise<unknown>): Promise<string> {
+  const error = await work.then(
+    () => expect.fail('was accepted'),
+    (thrown: unknown) => thrown,
+  )
+  expect(error).toBeInstanceOf(UtilityApiError)
+  expect(error).toMatchObject({ code: 'invalid_argument' })
+  return (error as Error).message
+}
+
+describe('clients', () => {
+  test('a new client has an id and a generated secret, stored as a hash', async () => {
+    const { clientId, clientSecret } = await admin.createClient({ name: 'Shop', redirectUris: [redirectUri] })
+    expect(clientSecret).toMatch(/^uapi_cs_/)
+    expect(await storage.findClient(clientId)).toMatchObject({
+      clientId,
+      redirectUris: [redirectUri],
+      revokedAt: null,
+      name: 'Shop',
+    })
+    expect((await storage.findClient(clientId))?.secretHashes).toHaveLength(1)
+  })
+
+  test('an id and a secret can be imported', async () => {
+    const secret = 'x'.repeat(32)
+    const client = await admin.createClient({
+      clientId: 'shop',
+      clientSecret: secret,
+      redirectUris: [redirectUri],
+    })
+    expect(client).toStrictEqual({ clientId: 'shop', clientSecret: secret })
+  })
+
+  test.each([
+    [{ clientSecret: 'x'.repeat(31) }, 'clientSecret must have at least 32 visible ASCII characters.'],
+    [{ clientSecret: 'é'.repeat(32) }, 'clientSecret must have at least 32 visible ASCII characters.'],
+    [{ clientId: 'a b' }, 'clientId must be visible ASCII without spaces.'],
+    [{ clientId: '' }, 'clientId must be visible ASCII without spaces.'],
+    [{ redirectUris: ['/callback'] }, 'redirectUris: "/callback" is no absolute URI without fragment.'],
+    [
+      { redirectUris: ['https://a.example/#x'] },
+      'redirectUris: "https://a.example/#x" is no absolute URI without fragment.',
+    ],
+  ])('%j is refused', async (changes, message) => {
+    expect(await refusal(admin.createClient({ redirectUris: [redirectUri], ...changes }))).toBe(message)
+  })
+
+  test('an id is given once', async () => {
+    await admin.createClient({ clientId: 'shop', redirectUris: [redirectUri] })
+    expect(await refusal(admin.createClient({ clientId: 'shop', redirectUris: [] }))).toBe(
+      'clientId: "shop" is taken.',
+    )
+  })
+
+  test('a rotation keeps the secret before, and only that one', async () => {
+    const { clientId, clientSecret: first } = await admin.createClient({ redirectUris: [redirectUri] })
+    const { clientSecret: second } = await admin.rotateClientSecret(clientId)
+    const { clientSecret: third } = await admin.rotateClientSecret(clientId)
+    const hashes = (await storage.findClient(clientId))?.secretHashes.map((hash) =>
+      Buffer.from(hash).toString('hex'),
+    )
+    expect(hashes).toStrictEqual(
+      [third, second].map((secret) => Buffer.from(hashSecret(secret)).toString('hex')),
+    )
+    expect(new Set([first, second, third]).size).toBe(3)
+  })
+
+  test('rotating an unknown client is refused', async () => {
+    expect(await refusal(admin.rotateClientSecret('nobody'))).toBe('clientId: there is no client "nobody".')
+  })
+
+  test('a client is revoked once', async () => {
+    const { clientId } = await admin.createClient({ redirectUris: [redirectUri] })
+    expect(await admin.revokeClient(clientId)).toBe(true)
+    expect(await admin.revokeClient(clientId)).toBe(false)
+    expect(await admin.revokeClient('nobody')).toBe(false)
+  })
+})
+
+describe('authorization codes', () => {
+  let clientId: string
+  beforeEach(async () => {
+    ;({ clientId } = await admin.createClient({ redirectUris: [redirectUri] }))
+  })
+
+  test('a code lives 60 seconds unless said otherwise', async () => {
+    const { expiresAt } = await admin.issueAuthorizationCode({ clientId, redirectUri, scope: 'a b' })
+    expect(expiresAt.getTime() - clock.now()).toBe(60_000)
+    const longer = await admin.issueAuthorizationCode({
+      clientId,
+      redirectUri,
+      scope: '',
+      lifetimeSeconds: 600,
+    })
+    expect(longer.expiresAt.getTime() - clock.now()).toBe(600_000)
+  })
+
+  test.each([
+    [{ clientId: 'nobody' }, 'clientId: there is no live client "nobody".'],
+    [{ redirectUri: `${redirectUri}/` }, `redirectUri: "${redirectUri}/" is not registered.`],
+    [{ scope: 'a  b' }, 'scope must be names separated by single spaces.'],
+    [{ scope: ' a' }, 'scope must be names separated by single spaces.'],
+    [{ scope: 'a"b' }, 'scope must be names separated by single spaces.'],
+    [{ codeChallenge: 'short' }, 'codeChallenge must be 43 base64url characters.'],
+    [{ lifetimeSeconds: 601 }, 'lifetimeSeconds must be an integer from 1 to 600.'],
+    [{ lifetimeSeconds: 0 }, 'lifetimeSeconds must be an integer from 1 to 600.'],
+    [{ lifetimeSeconds: 1.5 }, 'lifetimeSeconds must be an integer from 1 to 600.'],
+  ])('%j is refused', async (changes, message) => {
+    expect(
+      await refusal(admin.issueAuthorizationCode({ clientId, redirectUri, scope: '', ...changes })),
+    ).toBe(message)
+  })
+
+  test('none for a revoked client', async () => {
+    await admin.revokeClient(clientId)
+    expect(await refusal(admin.issueAuthorizationCode({ clientId, redirectUri, scope: '' }))).toMatch(
+      /no live client/,
+    )
+  })
+})
+
+describe('credentials', () => {
+  test('each kind is found as itself and as nothing else', async () => {
+    const { token } = await admin.createReseller()
+    const { accessToken } = await admin.createAccessToken({ scope: 'dns:check' })
+    const { apiKey } = await admin.createApiKey()
+    const kinds = ['reseller_token', 'access_token', 'api_key'] as const
+    for (const [index, secret] of [token, accessToken, apiKey].entries()) {
+      for (const [other, kind] of kinds.entries()) {
+        const found = await storage.findCredential(kind, hashSecret(secret))
+        expect(found === null).toBe(index !== other)
+      }
+    }
+  })
+
+  test('a reseller can have several tokens, revoked one by one', async () => {
+    const { resellerId, token } = await admin.createReseller({ resellerId: 'r-1' })
+    const second = await admin.createResellerToken(resellerId)
+    expect(await admin.revoke({ secret: token })).toBe(true)
+    expect(await admin.revoke({ secret: token })).toBe(false)
+    expect(await storage.findCredential('reseller_token', hashSecret(token))).toMatchObject({
+      revokedAt: clock.now(),
+    })
+    expect(await storage.findCredential('reseller_token', hashSecret(second.token))).toMatchObject({
+      ownerId: 'r-1',
+      revokedAt: null,
+    })
+    expect(await admin.revoke({ id: second.resellerTokenId })).toBe(true)
+    expect(await admin.revoke({ id: 'nothing' })).toBe(false)
+  })
+
+  test('an API key carries its permissions; the default is the lookup', async () => {
+    const { apiKey } = await admin.createApiKey()
+    const wide = await admin.createApiKey({ permissions: ['blockgame:lookup', 'x'] })
+    expect(await storage.findCredential('api_key', hashSecret(apiKey))).toMatchObject({
+      scope: 'blockgame:lookup',
+    })
+    expect(await storage.findCredential('api_key', hashSecret(wide.apiKey))).toMatchObject({
+      scope: 'blockgame:lookup x',
+    })
+    expect(await refusal(admin.createApiKey({ permissions: ['a b'] }))).toBe(
+      'permissions must be names without spaces.',
+    )
+  })
+})
+
+describe('licences', () => {
+  test('are listed page by page and read by any spelling of their key', async () => {
+    const keys = sequentialKeys()
+    const license = {
+      registeredTo: 'A',
+      domainOrIp: 'a.example',
+      status: 'valid',
+      resellerId: 'r',
+      createdAt: 1,
+      updatedAt: 1,
+    }
+    for (let count = 0; count < 5; count += 1)
+      await storage.insertLicense({ ...license, licenseKey: keys.licenseKey('OLD-') })
+    const first = await admin.listLicenses({ limit: 3 })
+    const second = await admin.listLicenses({
+      limit: 3,
+      ...(first.next !== undefined && { after: first.next }),
+    })
+    expect([...first.licenses, ...second.licenses].map(({ licenseKey }) => licenseKey)).toStrictEqual([
+      'OLD-1',
+      'OLD-2',
+      'OLD-3',
+      'OLD-4',
+      'OLD-5',
+    ])
+    expect(second.next).toBeUndefined()
+    expect(await admin.getLicense('OLD-3')).toMatchObject({ licenseKey: 'OLD-3' })
+    expect(await admin.getLicense('OLD-9')).toBeNull()
+    expect(await refusal(admin.listLicenses({ limit: 1001 }))).toBe(
+      'limit must be an integer from 1 to 1000.',
+    )
+  })
+})
+
+test('purging deletes what has expired and says how much', async () => {
+  const { clientId } = await admin.createClient({ redirectUris: [redirectUri] })
+  await admin.issueAuthorizationCode({ clientId, redirectUri, scope: '' })
+  await admin.createAccessToken({ scope: '', lifetimeSeconds: 60 })
+  const { apiKey } = await admin.createApiKey()
+  expect(await admin.purgeExpired()).toStrictEqual({ codes: 0, tokens: 0, idempotency: 0 })
+  clock.advance(60_000)
+  expect(await admin.purgeExpired()).toStrictEqual({ codes: 1, tokens: 1, idempotency: 0 })
+  expect(await storage.findCredential('api_key', hashSecret(apiKey))).not.toBeNull()
+})
+
+test.each([
+  [{}, 'storage'],
+  [{ storage: {} }, 'storage'],
+  [{ storage: memoryStorage(), clock: {} }, 'clock'],
+  [{ storage: memoryStorage(), dns: {} }, 'dns: is no option'],
+])('createAdmin(%#) names the option it refuses', (options, name) => {
+  expect(() => createAdmin(options as never)).toThrow(expect.objectContaining({ code: 'invalid_options' }))
+  expect(() => createAdmin(options as never)).toThrow(name)
+})

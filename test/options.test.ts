@@ -1,0 +1,65 @@
+import { createUtilityApi, UtilityApiError } from 'utility-api'
+import { memoryStorage } from 'utility-api/storage/memory'
+import { expect, test } from 'vitest'
+
+const storage = memoryStorage()
+const location = { location: 'Here', ip: '192.0.2.1', provider: 'Someone' }
+
+test.each<[string, object]>([
+  ['storage', {}],
+  ['storage', { storage: null }],
+  ['storage', { storage: { findClient: () => null } }],
+  ['basePath', { basePath: 'api' }],
+  ['basePath', { basePath: '/api/' }],
+  ['basePath', { basePath: '/a?b' }],
+  ['clock', { clock: {} }],
+  ['keyGenerator', { keyGenerator: { secret: () => '' } }],
+  ['oauth.accessTokenLifetimeSeconds', { oauth: { accessTokenLifetimeSeconds: 0 } }],
+  ['oauth.accessTokenLifetimeSeconds', { oauth: { accessTokenLifetimeSeconds: 1.5 } }],
+  ['oauth.onReplay', { oauth: { onReplay: 'ignore' } }],
+  ['oauth.refreshTokens', { oauth: { refreshTokens: true } }],
+  ['licenses.keyPrefix', { licenses: { keyPrefix: 'a/b' } }],
+  ['licenses.statuses', { licenses: { statuses: [] } }],
+  ['licenses.statuses.0', { licenses: { statuses: ['a b'] } }],
+  ['licenses.allowWildcards', { licenses: { allowWildcards: 'yes' } }],
+  ['dns', { dns: true }],
+  ['dns.locations', { dns: { locations: [] } }],
+  ['dns.locations.1.ip', { dns: { locations: [location, { ...location, ip: 'dns.google' }] } }],
+  ['dns.locations.0.port', { dns: { locations: [{ ...location, port: 0 }] } }],
+  ['dns.locations.0.clientSubnet', { dns: { locations: [{ ...location, clientSubnet: '192.0.2.0/33' }] } }],
+  ['dns.locations.0.clientSubnet', { dns: { locations: [{ ...location, clientSubnet: '192.0.2.0' }] } }],
+  ['dns.timeoutMs', { dns: { timeoutMs: 0 } }],
+  ['dns.cacheTtlMs', { dns: { cacheTtlMs: -1 } }],
+  ['dns.maxConcurrentPerResolver', { dns: { maxConcurrentPerResolver: 0 } }],
+  ['dns.requiredScope', { dns: { requiredScope: 'a b' } }],
+  ['dns.client', { dns: { client: {} } }],
+  ['blockgame.timeoutMs', { blockgame: { timeoutMs: Number.NaN } }],
+  ['blockgame.allowAddress', { blockgame: { allowAddress: true } }],
+  ['blockgame.resolvers.0.ip', { blockgame: { resolvers: [{ ip: 'localhost' }] } }],
+  ['blockgame.protocolVersion', { blockgame: { protocolVersion: 2 ** 31 } }],
+  ['storageTimeoutMs', { storageTimeoutMs: Infinity }],
+  ['maxInFlight', { maxInFlight: 0 }],
+  ['rateLimiter', { rateLimiter: {} }],
+  ['logger', { logger: true }],
+  ['logger', { logger: { error: () => {} } }],
+  ['onRequestEnd', { onRequestEnd: 'log' }],
+  ['errorBody', { errorBody: {} }],
+  ['storagePath', { storagePath: 'x.sqlite' }],
+])('%s is named when it is wrong: %j', (name, options) => {
+  const complete = 'storage' in options || name === 'storage' ? options : { storage, ...options }
+  const make = (): unknown => createUtilityApi(complete as never)
+  expect(make).toThrow(UtilityApiError)
+  expect(make).toThrow(expect.objectContaining({ code: 'invalid_options' }))
+  expect(make).toThrow(new RegExp(`^${name.replaceAll('.', '\\.')}: `))
+})
+
+test('storage alone is enough, and an operation can be taken out', async () => {
+  createUtilityApi({ storage })
+  const api = createUtilityApi({ storage, dns: false, blockgame: false })
+  for (const path of ['/v3/tools/dnscheck', '/v4/games/blockgame/lookup']) {
+    expect((await api.fetch(new Request(`http://localhost${path}`))).status).toBe(404)
+  }
+  const { checkDns, lookUpGameServer } = api.handlers
+  expect((await checkDns(new Request('http://localhost/v3/tools/dnscheck'))).status).toBe(404)
+  expect((await lookUpGameServer(new Request('http://localhost/anything'))).status).toBe(404)
+})
