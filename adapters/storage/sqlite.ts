@@ -70,7 +70,7 @@ export interface SqliteStorage extends AdminStorage {
  * processes may open the same file; closing the connection stays with whoever opened it.
  *
  * Writes of one turn of the event loop share one transaction and are answered after its commit. A database that others
- * keep busy is tried for 5 s, without blocking the event loop for more than 10 ms at a time.
+ * keep busy is tried for 5 s, without blocking the event loop for more than 3 ms at a time.
  *
  * @example
  * ```ts
@@ -176,7 +176,7 @@ function configure(database: SqliteDatabase, durability: 'full' | 'normal'): voi
   try {
     requireNoTransaction(database)
     // First the time-out: drivers wait seconds by default, and the event loop with them.
-    database.exec('PRAGMA busy_timeout = 10')
+    database.exec('PRAGMA busy_timeout = 3')
     database.exec(`PRAGMA synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}`)
   } catch (error) {
     throw toStorageError(error)

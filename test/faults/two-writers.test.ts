@@ -43,7 +43,7 @@ test(
       stalls,
     )
     expect([...statuses.keys()]).toEqual([200])
-    // The driver's own waiting would stop the loop for seconds; 10 ms is what it is allowed, the rest is a busy machine.
+    // The driver's own waiting would stop the loop for seconds; 3 ms is what it is allowed, the rest is a busy machine.
     for (const { lock } of stalls) expect(lock).toBeLessThan(250)
     await verifyLedger(world)
     await verifyPairs(async (sql) => (database.prepare(sql).get() as { count: number }).count)

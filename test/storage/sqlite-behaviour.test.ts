@@ -84,7 +84,7 @@ describe.each(drivers)('%s', (_, openPath) => {
     expect(database.executed.filter((sql) => sql === 'COMMIT')).toHaveLength(3)
   })
 
-  test('is durable unless told otherwise, and waits for locks 10 ms at most', async () => {
+  test('is durable unless told otherwise, and waits for locks 3 ms at most', async () => {
     const { open } = openFile()
     const pragmas = async (durability?: 'full' | 'normal'): Promise<unknown[]> => {
       const database = open()
@@ -93,9 +93,9 @@ describe.each(drivers)('%s', (_, openPath) => {
         (name) => Object.values(database.prepare(`PRAGMA ${name}`).get() as object)[0] as unknown,
       )
     }
-    expect(await pragmas()).toEqual(['wal', 2, 10])
-    expect(await pragmas('full')).toEqual(['wal', 2, 10])
-    expect(await pragmas('normal')).toEqual(['wal', 1, 10])
+    expect(await pragmas()).toEqual(['wal', 2, 3])
+    expect(await pragmas('full')).toEqual(['wal', 2, 3])
+    expect(await pragmas('normal')).toEqual(['wal', 1, 3])
   })
 
   test('a lock held elsewhere delays a write, not the event loop and not the readers', async () => {

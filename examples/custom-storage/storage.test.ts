@@ -1,0 +1,54 @@
+import { appendFile, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { storageContract, type StorageFixture } from 'utility-api/testing'
+import { expect, test } from 'vitest'
+import { journalStorage } from './storage.ts'
+
+async function makeFixture(): Promise<StorageFixture> {
+  const directory = await mkdtemp(join(tmpdir(), 'journal-'))
+  const storage = await journalStorage(join(directory, 'journal.jsonl'))
+  return {
+    storage,
+    async close() {
+      await storage.close?.()
+      await rm(directory, { recursive: true })
+    },
+  }
+}
+
+for (const { name, run } of storageContract(makeFixture)) {
+  test(name, async ({ skip }) => {
+    // A store for one process has no second instance: those cases are skipped, not passed.
+    if ((await run()) === 'not applicable') skip()
+  })
+}
+
+test('what was answered is there after a restart, and a line torn by a crash is not', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'journal-'))
+  const path = join(directory, 'journal.jsonl')
+  const license = {
+    licenseKey: 'LIC-1',
+    registeredTo: 'Ada',
+    domainOrIp: 'example.com',
+    status: 'valid',
+    resellerId: 'r',
+    createdAt: 1,
+    updatedAt: 1,
+  }
+  const before = await journalStorage(path)
+  await before.insertLicense(license)
+  await before.updateLicense({ licenseKey: 'LIC-1', resellerId: 'r', patch: { status: 'invalid' }, at: 2 })
+  await before.close?.()
+  await appendFile(path, '[["licenses","LIC-2",{"licenseKey":"LI')
+  const after = await journalStorage(path)
+  expect((await after.listLicenses({ limit: 10 })).licenses).toEqual([
+    { ...license, status: 'invalid', updatedAt: 2 },
+  ])
+  expect(await after.insertLicense({ ...license, licenseKey: 'LIC-2' })).toBe('inserted')
+  await after.close?.()
+  const again = await journalStorage(path)
+  expect((await again.listLicenses({ limit: 10 })).licenses).toHaveLength(2)
+  await again.close?.()
+  await rm(directory, { recursive: true })
+})
