@@ -1,0 +1,202 @@
+import type { DnsAnswer, DnsClient, DnsQuestion, DnsRecord, ResolverLocation } from 'utility-api'
+import { fixedClock } from 'utility-api/testing'
+import { expect, test } from 'vitest'
+import { checkDns, type CheckDnsInput, type CheckDnsParts } from '../../src/operations/check-dns.ts'
+
+const clock = fixedClock()
+const record: DnsRecord = { type: 'A', host: 'example.com', ttl: 2, ip: '192.0.2.1' }
+const found: DnsAnswer = {
+  status: 'NOERROR',
+  records: [record],
+  cnameChain: [],
+  transport: 'udp',
+  latencyMs: 1.4,
+}
+
+const locations: ResolverLocation[] = ['192.0.2.1', '192.0.2.2', '192.0.2.3'].map((ip) => ({
+  location: `At ${ip}`,
+  ip,
+  provider: 'Someone',
+}))
+
+type Answering = (question: DnsQuestion) => Promise<DnsAnswer>
+
+/** The check over a client of the test's own, and what that client was asked. */
+function check(answer: Answering, parts: Partial<CheckDnsParts> = {}) {
+  const asked: DnsQuestion[] = []
+  const client: DnsClient = {
+    query(question) {
+      asked.push(question)
+      return answer(question)
+    },
+    close: async () => {},
+  }
+  const operation = checkDns({
+    client,
+    clock,
+    locations,
+    timeoutMs: 1000,
+    cacheTtlMs: 0,
+    maxConcurrentPerResolver: 10,
+    ...parts,
+  })
+  const run = (input: Partial<CheckDnsInput> = {}, signal: AbortSignal = new AbortController().signal) =>
+    operation.run(
+      { domain: 'example.com', recordType: 'A', ...input },
+      { caller: null, signal, identified: async () => {} },
+    )
+  return { asked, run }
+}
+
+const after = (milliseconds: number, answer: DnsAnswer): Promise<DnsAnswer> =>
+  new Promise((resolve) => setTimeout(resolve, milliseconds, answer))
+
+test('elements stand in configured order, whoever answers first', async () => {
+  const { run } = check(({ server }) => after(server.ip === '192.0.2.1' ? 30 : 1, found))
+  expect((await run()).map(({ ip }) => ip)).toStrictEqual(['192.0.2.1', '192.0.2.2', '192.0.2.3'])
+})
+
+test('every location is asked its own question, with the time that is left', async () => {
+  const { asked, run } = check(async () => found, {
+    locations: [
+      { location: 'A', ip: '192.0.2.9', provider: 'P', port: 5353, clientSubnet: '198.51.100.0/24' },
+    ],
+  })
+  await run({ domain: 'Example.COM.', recordType: 'MX' })
+  expect(asked).toMatchObject([
+    {
+      name: 'example.com',
+      type: 'MX',
+      server: { ip: '192.0.2.9', port: 5353 },
+      clientSubnet: '198.51.100.0/24',
+    },
+  ])
+  expect(asked[0]?.timeoutMs).toBeLessThanOrEqual(1000)
+  expect(asked[0]?.timeoutMs).toBeGreaterThan(900)
+})
+
+test('a resolver that fails is an element like the others', async () => {
+  const { run } = check(async ({ server }) => {
+    if (server.ip === '192.0.2.2') throw new Error('broken client')
+    return found
+  })
+  expect((await run()).map(({ status, resolved }) => [status, resolved])).toStrictEqual([
+    ['NOERROR', true],
+    ['UNREACHABLE', false],
+    ['NOERROR', true],
+  ])
+})
+
+test('an element says what came of it, and no more', async () => {
+  const { run } = check(
+    async () => ({
+      ...found,
+      status: 'NODATA',
+      records: [],
+      cnameChain: ['www.example.com'],
+      transport: 'tcp',
+      ede: [{ code: 18, text: '' }],
+    }),
+    { locations: locations.slice(0, 1) },
+  )
+  expect(await run()).toStrictEqual([
+    {
+      location: 'At 192.0.2.1',
+      ip: '192.0.2.1',
+      provider: 'Someone',
+      dns_results: [],
+      resolved: false,
+      status: 'NODATA',
+      latency_ms: 1,
+      cname_chain: ['www.example.com'],
+      transport: 'tcp',
+      ede: [{ code: 18, text: '' }],
+    },
+  ])
+})
+
+test('equal checks in flight ask once, others ask for themselves', async () => {
+  const { asked, run } = check(() => after(10, found))
+  await Promise.all([run(), run({ domain: 'EXAMPLE.com' }), run({ recordType: 'MX' })])
+  expect(asked).toHaveLength(2 * locations.length)
+})
+
+test('an answer is kept no longer than the shortest TTL in it', async () => {
+  const { asked, run } = check(async () => found, { cacheTtlMs: 5000 })
+  await run()
+  clock.advance(1999)
+  await run()
+  expect(asked).toHaveLength(locations.length)
+  clock.advance(1)
+  await run()
+  expect(asked).toHaveLength(2 * locations.length)
+})
+
+test('one resolver gets no more questions at once than allowed, and the others do not wait for it', async () => {
+  const open = new Map<string, number>()
+  let most = 0
+  const { run } = check(
+    async ({ server }) => {
+      const now = (open.get(server.ip) ?? 0) + 1
+      open.set(server.ip, now)
+      most = Math.max(most, now)
+      await after(5, found)
+      open.set(server.ip, now - 1)
+      return found
+    },
+    { maxConcurrentPerResolver: 2 },
+  )
+  await Promise.all(Array.from({ length: 10 }, (_, index) => run({ domain: `${index}.example.com` })))
+  expect(most).toBe(2)
+})
+
+test('a question that never gets its turn is a TIMEOUT within the deadline', async () => {
+  const { run } = check(({ server, timeoutMs }) => after(server.ip === '192.0.2.1' ? 300 : 1, found), {
+    maxConcurrentPerResolver: 1,
+    timeoutMs: 60,
+  })
+  const [, second] = await Promise.all([run({ domain: 'a.example' }), run({ domain: 'b.example' })])
+  expect(second?.map(({ status }) => status)).toStrictEqual(['TIMEOUT', 'NOERROR', 'NOERROR'])
+})
+
+test('when the caller leaves, the questions are aborted', async () => {
+  const leaving = new AbortController()
+  const { asked, run } = check(
+    ({ signal }) =>
+      new Promise((_, reject) => {
+        signal?.addEventListener('abort', () => reject(signal.reason))
+      }),
+  )
+  const result = run({}, leaving.signal)
+  leaving.abort(new Error('gone'))
+  await expect(result).rejects.toThrow('gone')
+  expect(asked.map(({ signal }) => signal?.aborted)).toStrictEqual([true, true, true])
+})
+
+test.each([
+  ['PTR', '192.0.2.1', '1.2.0.192.in-addr.arpa'],
+  ['PTR', '2001:db8::1', `1.${'0.'.repeat(23)}8.b.d.0.1.0.0.2.ip6.arpa`],
+  ['PTR', '1.2.0.192.in-addr.arpa', '1.2.0.192.in-addr.arpa'],
+  ['NS', '.', '.'],
+  ['TXT', '_dmarc.example.com', '_dmarc.example.com'],
+  ['A', 'b\u00fccher.example', 'xn--bcher-kva.example'],
+] as const)('%s %s asks for %s', async (recordType, domain, name) => {
+  const { asked, run } = check(async () => found)
+  await run({ domain, recordType })
+  expect(asked[0]?.name).toBe(name)
+})
+
+test.each([
+  ['A', '192.0.2.1'],
+  ['A', '.'],
+  ['A', 'a..b'],
+  ['A', `${'a'.repeat(64)}.example`],
+  ['A', 'example.com/'],
+  ['A', 'example.com:53'],
+  ['PTR', '192.0.2.256'],
+  ['MX', 'a b'],
+] as const)('%s %s is no domain', async (recordType, domain) => {
+  const { asked, run } = check(async () => found)
+  await expect(run({ domain, recordType })).rejects.toMatchObject({ code: 'invalid_request' })
+  expect(asked).toHaveLength(0)
+})

@@ -1,0 +1,109 @@
+import { UtilityApiError, type BlockgameClient, type BlockgameTarget, type ServerStatus } from 'utility-api'
+import { ServerCheckError } from 'utility-api/blockgame'
+import { fixedClock } from 'utility-api/testing'
+import { expect, test } from 'vitest'
+import { lookUpGameServer, type LookUpGameServerParts } from '../../src/operations/look-up-game-server.ts'
+
+const clock = fixedClock()
+const status: ServerStatus = {
+  ip: '192.0.2.1',
+  port: 25565,
+  players: { online: 1, max: 2 },
+  version: { name: 'x', protocol: 1 },
+  latencyMs: 12.6,
+  srvRecord: { host: 'a.example', port: 1234 },
+  description: 'private',
+  favicon: 'data:image/png;base64,AAAA',
+  sample: [{ name: 'someone', id: '1' }],
+}
+
+function lookup(
+  answer: (target: BlockgameTarget) => Promise<ServerStatus>,
+  parts: Partial<LookUpGameServerParts> = {},
+) {
+  const asked: BlockgameTarget[] = []
+  const client: BlockgameClient = {
+    status(target) {
+      asked.push(target)
+      return answer(target)
+    },
+    close: async () => {},
+  }
+  const operation = lookUpGameServer({
+    client,
+    clock,
+    timeoutMs: 1000,
+    cacheTtlMs: 0,
+    maxConcurrent: 50,
+    requiredPermission: 'x',
+    ...parts,
+  })
+  const run = (address = 'play.example', port?: string, signal: AbortSignal = new AbortController().signal) =>
+    operation.run({ address, port }, { caller: null, signal, identified: async () => {} })
+  return { asked, run }
+}
+
+test('the answer has the six fields of the contract and nothing else', async () => {
+  expect(await lookup(async () => status).run()).toStrictEqual({
+    ip: '192.0.2.1',
+    port: '25565',
+    players: { online: 1, max: 2 },
+    version: { name: 'x', protocol: 1 },
+    ping: '13ms',
+    srvRecord: { host: 'a.example', port: 1234 },
+  })
+  const { srvRecord } = await lookup(async () => ({ ...status, srvRecord: null })).run()
+  expect(srvRecord).toStrictEqual({})
+})
+
+test('equal lookups in flight share one connection; another port is another lookup', async () => {
+  const { asked, run } = lookup(() => new Promise((resolve) => setTimeout(resolve, 10, status)))
+  await Promise.all([run(), run('PLAY.example'), run('play.example:25565'), run('play.example', '25566')])
+  expect(asked.map(({ host, port }) => `${host} ${port}`)).toStrictEqual([
+    'play.example 25565',
+    'play.example 25566',
+  ])
+})
+
+test('an answer is kept as long as configured', async () => {
+  const { asked, run } = lookup(async () => status, { cacheTtlMs: 1000 })
+  await run()
+  clock.advance(999)
+  await run()
+  expect(asked).toHaveLength(1)
+  clock.advance(1)
+  await run()
+  expect(asked).toHaveLength(2)
+})
+
+test('a lookup that never gets its turn is told that we are busy, within its deadline', async () => {
+  const { run } = lookup(() => new Promise((resolve) => setTimeout(resolve, 200, status)), {
+    maxConcurrent: 1,
+    timeoutMs: 50,
+  })
+  const first = run('a.example')
+  await expect(run('b.example')).rejects.toMatchObject({ code: 'unavailable', retryAfterSeconds: 1 })
+  expect(await first).toMatchObject({ ip: '192.0.2.1' })
+})
+
+test.each([
+  [new ServerCheckError('timeout'), 'server_check_failed'],
+  [new UtilityApiError('address_not_allowed', 'No.'), 'address_not_allowed'],
+  [new Error('a bug in the client of the host'), 'server_check_failed'],
+  [null, 'server_check_failed'],
+])('%s is answered as %s', async (error, code) => {
+  const { run } = lookup(() => Promise.reject(error))
+  await expect(run()).rejects.toMatchObject({ code })
+})
+
+test('when the caller leaves, the lookup is aborted', async () => {
+  const leaving = new AbortController()
+  const { asked, run } = lookup(
+    ({ signal }) =>
+      new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),
+  )
+  const result = run('play.example', undefined, leaving.signal)
+  leaving.abort(new Error('gone'))
+  await expect(result).rejects.toThrow('gone')
+  expect(asked[0]?.signal?.aborted).toBe(true)
+})
