@@ -245,7 +245,11 @@ export function serveOperations(parts: ServiceParts): UtilityApi {
       lookUpGameServer: handlerOf('lookUpGameServer'),
     },
     dispatch,
-    openapi: () => openApiDocument(operations, parts.basePath),
+    openapi: () =>
+      openApiDocument(operations, {
+        basePath: parts.basePath,
+        ownErrorBodies: parts.errorBody !== undefined,
+      }),
     async health() {
       try {
         await storage.ping()

@@ -1,0 +1,77 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createUtilityApi, type UtilityApiOptions } from 'utility-api'
+import { memoryStorage } from 'utility-api/storage/memory'
+import { expect, test } from 'vitest'
+
+const recommended = 'test/http/redocly.yaml'
+
+interface Described {
+  readonly openapi: string
+  readonly servers: { url: string }[]
+  readonly paths: Record<string, Record<string, { operationId: string; responses: Record<string, unknown> }>>
+  readonly components: { securitySchemes: Record<string, unknown> }
+}
+
+function document(options: Partial<UtilityApiOptions> = {}): Described {
+  return createUtilityApi({ storage: memoryStorage(), ...options }).openapi() as unknown as Described
+}
+
+function operationIds({ paths }: Described): string[] {
+  return Object.values(paths).flatMap((path) => Object.values(path).map(({ operationId }) => operationId))
+}
+
+test.for([
+  ['as it is by default', {}],
+  ['with everything changed', { basePath: '/api', dns: { requiredScope: 'dns' }, errorBody: () => ({}) }],
+  ['with two operations taken out', { dns: false, blockgame: false }],
+] as const)('the document %s passes the strict rules of an independent linter', ([, options]) => {
+  const folder = mkdtempSync(join(tmpdir(), 'utility-api-openapi-'))
+  const file = join(folder, 'openapi.json')
+  writeFileSync(file, JSON.stringify(document(options)))
+  const { status, stdout, stderr } = spawnSync(
+    'node_modules/.bin/redocly',
+    ['lint', '--config', recommended, file],
+    {
+      encoding: 'utf8',
+      env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
+    },
+  )
+  rmSync(folder, { recursive: true })
+  expect({ status, said: status === 0 ? '' : stdout + stderr }).toEqual({ status: 0, said: '' })
+})
+
+test('it knows the prefix, and what is switched off', () => {
+  const { servers, ...described } = document({ basePath: '/api', dns: false })
+  expect(servers).toEqual([{ url: '/api' }])
+  expect(operationIds({ servers, ...described })).toEqual([
+    'exchangeToken',
+    'updateLicense',
+    'generateLicense',
+    'lookUpGameServer',
+  ])
+  expect(described.components.securitySchemes).not.toHaveProperty('access_token')
+})
+
+test('it says 403 only where a scope is required', () => {
+  const responses = (requiredScope?: string): object =>
+    document({ dns: { ...(requiredScope !== undefined && { requiredScope }) } }).paths[
+      '/v3/tools/dnscheck'
+    ]?.['get']?.responses ?? {}
+  expect(responses()).not.toHaveProperty('403')
+  expect(responses('dns:check')).toHaveProperty('403')
+})
+
+test('it lists the configured statuses', () => {
+  expect(JSON.stringify(document({ licenses: { statuses: ['on', 'off'] } }))).toContain('"enum":["on","off"]')
+})
+
+test('it promises nothing of error bodies that the host makes, but for the token endpoint', () => {
+  const { paths } = document({ errorBody: () => 'anything' })
+  const content = { content: { 'application/json': {} } }
+  expect(paths['/v3/tools/dnscheck']?.['get']?.responses['400']).toMatchObject(content)
+  expect(JSON.stringify(paths['/v3/tools/dnscheck'])).not.toContain('"error"')
+  expect(JSON.stringify(paths['/v4/oauth2/token'])).toContain('"invalid_grant"')
+})
