@@ -5,7 +5,7 @@ import type { BlockgameClient, BlockgameTarget } from '../ports/blockgame-client
 import type { DnsClient } from '../ports/dns-client.ts'
 import { askServer } from './ask.ts'
 import { createGuard, type AddressRule, type Typed } from './guard.ts'
-import { runLookup, type Lookup } from './lookup.ts'
+import { Lookup } from './lookup.ts'
 import { asker, resolveEndpoints, type Endpoint, type Resolver } from './resolve.ts'
 
 /** What {@link createClient} needs. */
@@ -35,22 +35,27 @@ export function createClient({
   let closed = false
 
   const lookUp = async (typed: Typed, known: Endpoint[] | null, lookup: Lookup): Promise<ServerStatus> => {
-    lookups.add(lookup)
-    try {
-      const endpoints =
-        known ?? guard.resolved(typed, await resolveEndpoints(typed, asker(dns, resolvers, lookup), lookup))
-      return await askServer(lookup, endpoints, typed, protocolVersion)
-    } finally {
-      lookups.delete(lookup)
-    }
+    const endpoints =
+      known ?? guard.resolved(typed, await resolveEndpoints(typed, asker(dns, resolvers, lookup), lookup))
+    return askServer(lookup, endpoints, typed, protocolVersion)
   }
 
   return {
     async status(target) {
       const { timeoutMs, ...typed } = checkTarget(target)
       if (closed) throw closedError()
+      target.signal?.throwIfAborted()
       const known = guard.typed(typed)
-      return runLookup({ timeoutMs, signal: target.signal }, (lookup) => lookUp(typed, known, lookup))
+      const lookup = new Lookup(timeoutMs)
+      const abort = (): void => lookup.abort(target.signal?.reason as Error)
+      target.signal?.addEventListener('abort', abort)
+      lookups.add(lookup)
+      try {
+        return await lookup.run(lookUp(typed, known, lookup))
+      } finally {
+        lookups.delete(lookup)
+        target.signal?.removeEventListener('abort', abort)
+      }
     },
     async close() {
       closed = true

@@ -32,10 +32,10 @@ export function connectToFirst(lookup: Lookup, endpoints: readonly Endpoint[]): 
   return new Promise((resolve, reject) => {
     const tryNext = (): void => {
       clearTimeout(timer)
-      const endpoint = lookup.signal.aborted ? undefined : waiting.shift()
+      const endpoint = lookup.over ? undefined : waiting.shift()
       if (endpoint) attempt(endpoint)
       else if (trying.size === 0) reject(failure ?? new ServerCheckError('refused'))
-      if (waiting.length > 0 && !lookup.signal.aborted) timer = setTimeout(tryNext, attemptDelayMs)
+      if (waiting.length > 0 && !lookup.over) timer = setTimeout(tryNext, attemptDelayMs)
     }
     const attempt = (endpoint: Endpoint): void => {
       const startedAt = performance.now()
@@ -44,10 +44,11 @@ export function connectToFirst(lookup: Lookup, endpoints: readonly Endpoint[]): 
       const moveOn = (): void => {
         if (trying.delete(socket)) tryNext()
       }
-      socket.once('error', noteFailure).once('close', moveOn)
+      // Stays for good: an error nobody listens to would end the process.
+      socket.on('error', noteFailure).once('close', moveOn)
       socket.once('connect', () => {
         clearTimeout(timer)
-        socket.off('error', noteFailure).off('close', moveOn)
+        socket.off('close', moveOn)
         trying.delete(socket)
         for (const slower of trying) slower.destroy()
         waiting.length = 0

@@ -1,5 +1,6 @@
+import { isIP } from 'node:net'
 import { UtilityApiError } from '../domain/errors.ts'
-import { isPublicAddress, parseIpAddress } from '../domain/ip-address.ts'
+import { isPublicAddress } from '../domain/ip-address.ts'
 import { ServerCheckError } from '../domain/server-status.ts'
 import type { Endpoint } from './resolve.ts'
 
@@ -75,7 +76,7 @@ export function createGuard(rule: AddressRule = defaultRule): Guard {
 
 /** The addresses that a host has without asking anybody: an address itself, `localhost` the loopback ones (RFC 6761). */
 function typedAddresses(host: string): string[] | null {
-  if (parseIpAddress(host)) return [host]
+  if (isIP(host)) return [host]
   return localhost.test(host) ? ['127.0.0.1', '::1'] : null
 }
 

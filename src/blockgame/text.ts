@@ -1,13 +1,12 @@
 const maxParts = 1000
 const maxLength = 4096
-// What the game draws: a section sign swallows the character after it.
-const formattingCodes = /§[^]?/gu
+// A section sign swallows the character after it, as the game draws it.
 // eslint-disable-next-line no-control-regex
-const controls = /[\x00-\x09\x0b-\x1f\x7f-\x9f]/g
+const unclean = /§[^]?|[\x00-\x09\x0b-\x1f\x7f-\x9f]/gu
 
 /** Text without formatting codes and control characters other than line feeds. */
 export function cleanText(text: string): string {
-  return text.replace(formattingCodes, '').replace(controls, '')
+  return text.replace(unclean, '')
 }
 
 /**

@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net'
 import { parseHostName } from './host-name.ts'
 import { formatIpAddress, parseIpAddress } from './ip-address.ts'
 
@@ -40,6 +41,7 @@ function splitPort(text: string): { host: string | null; port?: string | undefin
 
 /** The canonical form of a host name (underscores allowed) or a bare address; null when it is neither. */
 export function parseServerHost(text: string): string | null {
+  if (isIPv4(text)) return text
   const octets = parseIpAddress(text)
   return octets ? formatIpAddress(octets) : parseHostName(text, { underscores: true })
 }

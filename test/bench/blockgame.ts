@@ -1,0 +1,131 @@
+// Block-game lookups side by side: `npx tsup && node test/bench/blockgame.ts`. ROUNDS and ROUND_MS change how long.
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { benchCodec } from './blockgame-codec.ts'
+import { quantile, subjects, type RoundOrder, type RoundResult } from './blockgame-subject.ts'
+
+const rounds = Number(process.env['ROUNDS'] ?? 8)
+const durationMs = Number(process.env['ROUND_MS'] ?? 500)
+const concurrencies = [1, 50, 200]
+
+const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url))
+
+async function start(
+  file: string,
+  args: readonly string[],
+  execPath = process.execPath,
+): Promise<ChildProcess> {
+  const child = fork(path(file), args, { execPath })
+  child.once('exit', (code) => {
+    if (code) throw new Error(`${file} ${args.join(' ')} ended with ${code}.`)
+  })
+  return child
+}
+
+async function startResponder(): Promise<{ child: ChildProcess; port: number }> {
+  const child = await start('blockgame-responder.ts', [], path('../../node_modules/.bin/bun'))
+  const [port] = (await once(child, 'message')) as [number]
+  return { child, port }
+}
+
+async function startSubject(name: string): Promise<{ name: string; child: ChildProcess }> {
+  const child = await start('blockgame-subject.ts', [name])
+  await once(child, 'message')
+  return { name, child }
+}
+
+async function round(child: ChildProcess, order: RoundOrder): Promise<RoundResult> {
+  child.send(order)
+  const [result] = (await once(child, 'message')) as [RoundResult]
+  return result
+}
+
+type Results = Map<string, RoundResult[]>
+
+async function measure(): Promise<Results> {
+  const responder = await startResponder()
+  const running = await Promise.all(Object.keys(subjects).map(startSubject))
+  const results: Results = new Map()
+  const run = async (
+    name: string,
+    child: ChildProcess,
+    concurrency: number,
+    keep: boolean,
+  ): Promise<void> => {
+    const result = await round(child, { port: responder.port, concurrency, durationMs })
+    const key = `${name} ${concurrency}`
+    if (keep) results.set(key, [...(results.get(key) ?? []), result])
+  }
+  // The first round warms up; the order of the subjects turns, so that none always follows the same other.
+  for (let index = -1; index < rounds; index += 1) {
+    for (const concurrency of concurrencies) {
+      const turn = Math.max(0, index) % running.length
+      for (const { name, child } of [...running.slice(turn), ...running.slice(0, turn)]) {
+        await run(name, child, concurrency, index >= 0)
+      }
+    }
+  }
+  for (const { child } of [responder, ...running]) child.kill()
+  return results
+}
+
+function median(results: readonly RoundResult[], key: keyof RoundResult): number {
+  return quantile(
+    results.map((result) => result[key]),
+    0.5,
+  )
+}
+
+/** The median over rounds of the ratio to another subject within the same round. */
+function ratio(
+  results: Results,
+  name: string,
+  base: string,
+  concurrency: number,
+  key: keyof RoundResult,
+): number {
+  const own = results.get(`${name} ${concurrency}`) ?? []
+  const theirs = results.get(`${base} ${concurrency}`) ?? []
+  return quantile(
+    own.map((result, index) => result[key] / (theirs[index]?.[key] ?? Number.NaN)),
+    0.5,
+  )
+}
+
+function table(results: Results, concurrency: number): object[] {
+  return Object.keys(subjects).map((name) => {
+    const own = results.get(`${name} ${concurrency}`) ?? []
+    return {
+      client: name,
+      'lookups/s': Math.round(median(own, 'perSecond')),
+      'rate/floor': round2(ratio(results, name, 'floor', concurrency, 'perSecond')),
+      'cpu µs': Math.round(median(own, 'cpuMicros')),
+      'cpu/floor': round2(ratio(results, name, 'floor', concurrency, 'cpuMicros')),
+      'p50 ms': round2(median(own, 'p50Ms')),
+      'p99 ms': round2(median(own, 'p99Ms')),
+      'ping p50 ms': round2(median(own, 'pingMs')),
+      'rss MB': Math.round(median(own, 'rssMb')),
+      errors: own.reduce((sum, { errors }) => sum + errors, 0),
+    }
+  })
+}
+
+function round2(value: number): number {
+  return Math.round(value * 100) / 100
+}
+
+console.log(
+  `Node ${process.version}, ${rounds} interleaved rounds of ${durationMs} ms, 8 KB status, one connection each`,
+)
+const results = await measure()
+for (const concurrency of concurrencies) {
+  console.log(`\n${concurrency} at once`)
+  console.table(table(results, concurrency))
+  for (const peer of ['minecraft-server-util', 'minecraft-protocol']) {
+    const times = ratio(results, 'utility-api', peer, concurrency, 'perSecond')
+    console.log(`utility-api makes ${times.toFixed(2)} times the lookups of ${peer}`)
+  }
+}
+console.log('\nCodec, microseconds')
+console.table(benchCodec())
