@@ -29,10 +29,14 @@ export interface Nsd extends AsyncDisposable {
   readonly port: number
 }
 
-/** Signs a zone with a fresh key and serves it with NSD on a free port of 127.0.0.1. */
-export async function startNsd(origin: string, zoneFile: string): Promise<Nsd> {
+/** Signs a zone with a fresh key and serves it with NSD on a free port, of 127.0.0.1 by default. */
+export async function startNsd(
+  origin: string,
+  zoneFile: string,
+  ips: readonly string[] = ['127.0.0.1'],
+): Promise<Nsd> {
   const folder = mkdtempSync(join(tmpdir(), 'nsd-'))
-  const ip = '127.0.0.1'
+  const [ip = ''] = ips
   const port = await freePort()
   writeFileSync(join(folder, 'zone'), zoneFile)
   const { stdout } = await run(
@@ -41,7 +45,7 @@ export async function startNsd(origin: string, zoneFile: string): Promise<Nsd> {
     { cwd: folder },
   )
   await run(program('ldns-signzone'), ['-o', origin, '-f', 'signed', 'zone', stdout.trim()], { cwd: folder })
-  writeFileSync(join(folder, 'nsd.conf'), configuration(folder, ip, port, origin))
+  writeFileSync(join(folder, 'nsd.conf'), configuration(folder, ips, port, origin))
   const nsd = spawn(program('nsd'), ['-d', '-c', join(folder, 'nsd.conf')], { stdio: 'ignore' })
   await waitUntilItAnswers(nsd, ip, port, origin)
   return {
@@ -66,10 +70,10 @@ async function freePort(): Promise<number> {
   return server.port
 }
 
-function configuration(folder: string, ip: string, port: number, origin: string): string {
+function configuration(folder: string, ips: readonly string[], port: number, origin: string): string {
   return `
 server:
-  ip-address: ${ip}@${port}
+${ips.map((ip) => `  ip-address: ${ip}@${port}`).join('\n')}
   username: ""
   chroot: ""
   zonesdir: "${folder}"
