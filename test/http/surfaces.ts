@@ -1,22 +1,19 @@
-import { createServer, request as httpRequest, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { connect, type ClientHttp2Session } from 'node:http2'
 import type { UtilityApi } from 'utility-api'
-import { toNodeHandler } from 'utility-api/node'
+import {
+  expresses,
+  onExpress,
+  onExpressAfterParsers,
+  onExpressRouter,
+  onFastify,
+  onHono,
+  onHttp2,
+  onNode,
+  type Host,
+} from './hosts.ts'
+import { answerOf, sendToFetch, sendToPort, type TestAnswer, type TestRequest } from './send.ts'
 
-/** A request as the tests write it. A list of values sends the header once for each. */
-export interface TestRequest {
-  readonly method: string
-  readonly path: string
-  readonly headers?: Readonly<Record<string, string | readonly string[]>>
-  readonly body?: string | Uint8Array
-}
-
-export interface TestAnswer {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string>>
-  readonly text: string
-  readonly json: unknown
-}
+export type { TestAnswer, TestRequest } from './send.ts'
 
 /** A way to reach the operations: the same request must get the same answer on all of them. */
 export interface Surface {
@@ -24,67 +21,79 @@ export interface Surface {
   close(): Promise<void>
 }
 
-export const surfaces: Readonly<Record<string, (api: UtilityApi) => Promise<Surface>>> = {
+export type StartSurface = (api: UtilityApi) => Promise<Surface>
+
+/** The surfaces that run in this process. */
+export const surfaces: Readonly<Record<string, StartSurface>> = {
   'api.fetch': async (api) => ({ send: (request) => sendToFetch(api, request), close: async () => {} }),
-  'Node http': startNode,
+  'Node http': listening(onNode),
+  'Node http2': startHttp2,
+  ...Object.fromEntries(
+    Object.entries(expresses).flatMap(([name, express]): [string, StartSurface][] => [
+      [name, listening((api) => onExpress(express, api))],
+      [`${name} after body parsers`, listening((api) => onExpressAfterParsers(express, api))],
+      [`${name} router under a prefix`, listening((api) => onExpressRouter(express, api))],
+    ]),
+  ),
+  Fastify: listening(onFastify),
+  Hono: listening(onHono),
 }
 
-async function sendToFetch(
-  api: UtilityApi,
-  { method, path, headers = {}, body }: TestRequest,
-): Promise<TestAnswer> {
-  const pairs = Object.entries(headers).flatMap(([name, value]) =>
-    [value].flat().map((each): [string, string] => [name, each]),
-  )
-  const response = await api.fetch(
-    new Request(`http://localhost${path}`, {
-      method,
-      headers: pairs,
-      ...(body !== undefined && { body: body as BodyInit }),
-    }),
-  )
-  return answerOf(response.status, Object.fromEntries(response.headers), await response.text())
+/** Rows, by their names, that some hosts judge by rules of their own before we see the request. */
+const judgedFirst: readonly (readonly [surface: RegExp, row: RegExp])[] = [
+  // Body parsers read charsets and encodings, answer malformed JSON, and keep the last of two equal JSON members.
+  [
+    /after body parsers$/,
+    /charset "[^"]|Content-Encoding|^JSON [^[]|no UTF-8$|^form code=%|64 KB, which is read|repeated \w+ in JSON|repeated member/,
+  ],
+  // HTTP/2 knows no spaces around a value, and Node's client sends one Authorization header at most.
+  [/http2$/, /a repeated header$|"  example\.com  "/],
+  // Fastify decodes the path before it routes.
+  [/^Fastify$/, /that is a broken escape|that is no UTF-8/],
+]
+
+export function judgedByHost(surface: string, row: string): boolean {
+  return judgedFirst.some(([host, name]) => host.test(surface) && name.test(row))
 }
 
-async function startNode(api: UtilityApi): Promise<Surface> {
-  const server = createServer(toNodeHandler(api))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+export function surfaceOf({ port, prefix, close }: Host): Surface {
+  return { send: (request) => sendToPort(port, { ...request, path: prefix + request.path }), close }
+}
+
+function listening(start: (api: UtilityApi) => Promise<Host>): StartSurface {
+  return async (api) => surfaceOf(await start(api))
+}
+
+async function startHttp2(api: UtilityApi): Promise<Surface> {
+  const { port, close } = await onHttp2(api)
+  const session = connect(`http://127.0.0.1:${port}`)
   return {
-    send: (request) => sendToPort(port, request),
-    close: () =>
-      new Promise((resolve) => {
-        server.closeAllConnections()
-        server.close(() => resolve())
-      }),
+    send: (request) => sendToSession(session, request),
+    async close() {
+      session.destroy()
+      await close()
+    },
   }
 }
 
-/** Sends with node:http, which lets Latin-1 octets, repeated headers and any path through. */
-export function sendToPort(
-  port: number,
-  { method, path, headers = {}, body }: TestRequest,
-): Promise<TestAnswer> {
+function sendToSession(session: ClientHttp2Session, request: TestRequest): Promise<TestAnswer> {
+  const { method, path, headers = {}, body } = request
   return new Promise((resolve, reject) => {
-    const sent = httpRequest({ host: '127.0.0.1', port, method, path, agent: false }, (response) => {
-      readText(response).then(
-        (text) =>
-          resolve(answerOf(response.statusCode ?? 0, response.headers as Record<string, string>, text)),
-        reject,
-      )
+    const fields = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
+    const authorization = headers['Authorization']
+    // Node's client refuses to send it.
+    if (Array.isArray(authorization)) return resolve(answerOf(400, {}, ''))
+    const stream = session.request({ ':method': method, ':path': path, ...Object.fromEntries(fields) })
+    const chunks: Buffer[] = []
+    let received: Record<string, string> = {}
+    stream.on('response', (answer) => {
+      received = answer as Record<string, string>
     })
-    sent.on('error', reject)
-    for (const [name, value] of Object.entries(headers)) sent.setHeader(name, value)
-    sent.end(body)
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+    stream.on('end', () =>
+      resolve(answerOf(Number(received[':status']), received, Buffer.concat(chunks).toString('utf8'))),
+    )
+    stream.on('error', reject)
+    stream.end(body)
   })
-}
-
-async function readText(message: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  for await (const chunk of message) chunks.push(chunk as Buffer)
-  return Buffer.concat(chunks).toString('utf8')
-}
-
-function answerOf(status: number, headers: Record<string, string>, text: string): TestAnswer {
-  return { status, headers, text, json: text === '' ? undefined : JSON.parse(text) }
 }

@@ -8,7 +8,8 @@ import {
 import type { AdminStorage } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { fakeBlockgameServer, fakeDnsServer, fixedClock, type FixedClock } from 'utility-api/testing'
-import { surfaces, type Surface } from './surfaces.ts'
+import { remotes, startRemoteWorld } from './remote.ts'
+import { surfaces, type StartSurface, type Surface } from './surfaces.ts'
 
 /** Everything a request can meet: a service with one of each credential, resolvers and a game server on loopback. */
 export interface World extends Surface {
@@ -36,7 +37,16 @@ export const redirectUri = 'https://client.example/callback'
 
 export type WorldOptions = Partial<UtilityApiOptions>
 
-export async function createWorld(surface: string, options: WorldOptions = {}): Promise<World> {
+/** Makes a world around a surface, in this process or, for another runtime, in one of its own. */
+export function createWorld(surface: string, options: WorldOptions = {}): Promise<World> {
+  const remote = remotes[surface]
+  if (remote !== undefined) return startRemoteWorld(remote, options)
+  const start = surfaces[surface]
+  if (start === undefined) throw new Error(`There is no surface "${surface}".`)
+  return buildWorld(start, options)
+}
+
+export async function buildWorld(start: StartSurface, options: WorldOptions = {}): Promise<World> {
   const storage = memoryStorage()
   const clock = fixedClock()
   const admin = createAdmin({ storage, clock })
@@ -86,8 +96,6 @@ export async function createWorld(surface: string, options: WorldOptions = {}): 
   const { accessToken } = await admin.createAccessToken({ scope: 'dns:check' })
   const { apiKey } = await admin.createApiKey()
   const { apiKey: weakApiKey } = await admin.createApiKey({ permissions: ['something:else'] })
-  const start = surfaces[surface]
-  if (start === undefined) throw new Error(`There is no surface "${surface}".`)
   const { send, close } = await start(api)
 
   return {
