@@ -181,7 +181,7 @@ export type CredentialReference = { readonly hash: Uint8Array } | { readonly id:
 export interface LicensePage {
   /** Only this reseller's. Default: everyone's. */
   readonly resellerId?: string
-  /** `next` of the page before. Default: from the start. */
+  /** `next` of the page before; what can be none is refused as `invalid`. Default: from the start. */
   readonly after?: string
   /** How many at most. */
   readonly limit: number
