@@ -1,0 +1,57 @@
+// Only the game server lookup, at a path of the host's own and with the host's own API keys.
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createUtilityApi, isPublicAddress } from 'utility-api'
+import type { UtilityStorage } from 'utility-api/storage'
+import { memoryStorage } from 'utility-api/storage/memory'
+
+/** The host's keys by their hash. In real life these stand in the host's own table. */
+const keys = new Map([[sha256(process.env['API_KEY'] ?? 'a-key-of-ours'), 'status-page']])
+
+// This operation asks its storage one thing, so one method is all that must be the host's.
+const storage: UtilityStorage = {
+  ...memoryStorage(),
+  findCredential(kind, hash) {
+    const ownerId = keys.get(Buffer.from(hash).toString('hex'))
+    if (kind !== 'api_key' || ownerId === undefined) return null
+    return { id: ownerId, ownerId, scope: 'blockgame:lookup', expiresAt: null, revokedAt: null }
+  },
+}
+
+// Only public addresses may be asked, and beside them one server in the host's own network.
+const ownServer = process.env['OWN_SERVER']
+const api = createUtilityApi({
+  storage,
+  dns: false,
+  blockgame: {
+    cacheTtlMs: 10_000,
+    allowAddress: ({ ip, port }) => `${ip}:${port}` === ownServer || (isPublicAddress(ip) && port >= 1024),
+  },
+})
+
+const server = createServer(async (request, response) => {
+  if (request.url !== '/server-status') {
+    response.writeHead(404).end('Not here.\n')
+    return
+  }
+  const answer = await api.handlers.lookUpGameServer(
+    new Request('http://localhost/', {
+      method: request.method ?? 'GET',
+      headers: request.headers as Record<string, string>,
+    }),
+  )
+  response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text())
+}).listen(Number(process.env['PORT'] ?? 3000), '127.0.0.1')
+await once(server, 'listening')
+console.log(`Listening on http://127.0.0.1:${(server.address() as AddressInfo).port}/server-status`)
+
+await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
+server.close()
+await api.close()
+server.closeAllConnections()
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}

@@ -1,0 +1,7 @@
+// validatorUrl: without null, the page would send the document's address to a service elsewhere.
+globalThis.SwaggerUIBundle({
+  url: '/openapi.json',
+  dom_id: '#reference',
+  deepLinking: true,
+  validatorUrl: null,
+})
