@@ -1,6 +1,11 @@
 import type { OperationId } from '../operations/operation.ts'
 
-/** A value for every field of a request, by its wire name. */
+/**
+ * A value for the fields of a request, by their wire names.
+ *
+ * None for `Idempotency-Key`: pages that let a reader try an operation fill examples in, and the second try would then
+ * get the licence of the first.
+ */
 export const requestExamples: Readonly<Record<string, string>> = {
   grant_type: 'authorization_code',
   code: 'uapi_ac_6mYc0Y0kQvK9cJ3c7iTzqLrJm2w8sVd1aXbN5eHfPgUo4Rt1',
@@ -12,7 +17,6 @@ export const requestExamples: Readonly<Record<string, string>> = {
   'X-Registered-To': 'Ada Lovelace',
   'X-Domain-Or-IP': 'shop.example',
   'X-Status': 'valid',
-  'Idempotency-Key': 'order-1234',
   'X-Domain': 'example.com',
   'X-Record-Type': 'A',
   'X-Address': 'play.example.com',

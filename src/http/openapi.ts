@@ -109,7 +109,8 @@ function tidy({ jsonSchema }: { jsonSchema: Record<string, unknown> }): void {
 function parameterOf(field: string, { in: place, name, description }: Parameter, input: JsonSchema): object {
   const required = input.required?.includes(field) ?? false
   const schema = input.properties?.[field] ?? {}
-  return { name, in: place, description, required, schema, example: requestExamples[name] }
+  const example = requestExamples[name]
+  return { name, in: place, description, required, schema, ...(example !== undefined && { example }) }
 }
 
 function bodyOf(parameters: [string, Parameter][], input: JsonSchema): object {
@@ -164,7 +165,6 @@ const requestIdParameter = {
   description: 'An id to find this request by. Taken if it is short and safe, else a new one is made.',
   required: false,
   schema: { type: 'string', pattern: '^[\\w.~:+/=-]{1,64}$' },
-  example: 'order-1234',
 }
 
 const headers = {

@@ -245,7 +245,7 @@ describe('every example matches its schema', () => {
   test('of parameters', () => {
     each(({ parameters }) => {
       for (const parameter of parameters) {
-        if ('$ref' in parameter) continue
+        if ('$ref' in parameter || parameter.example === undefined) continue
         expect(problems(parameter.schema, parameter.example), parameter.name).toEqual([])
       }
     })
