@@ -31,6 +31,7 @@ const statusByRcode: Readonly<Record<number, DnsStatus>> = {
 const formErr = 1
 const notImp = 4
 const badVers = 16
+const noReply: Reply = { rcode: 0, records: [], cnameChain: [], ede: [], clientSubnetScope: undefined }
 
 /**
  * One question to one resolver, until it is answered or the time is up.
@@ -59,9 +60,23 @@ export class Exchange implements UdpListener, TcpListener {
     this.startTry()
   }
 
-  /** Ends it without an answer from the resolver. */
-  end(status: DnsStatus): void {
-    this.finish({ status, records: [], cnameChain: [] })
+  /** Ends it, and tells what came of it. */
+  end(status: DnsStatus, { records, cnameChain, ede, clientSubnetScope }: Reply = noReply): void {
+    if (this.over) return
+    this.over = true
+    clearTimeout(this.timer)
+    this.releaseTickets()
+    this.endTcp?.()
+    this.parts.onEnd({
+      status,
+      // A name that does not exist has no records, whatever else came (RFC 6604).
+      records: status === 'NOERROR' ? records : [],
+      cnameChain,
+      transport: this.endTcp === undefined ? 'udp' : 'tcp',
+      latencyMs: this.elapsed(),
+      ...(ede.length > 0 && { ede }),
+      ...(clientSubnetScope !== undefined && { clientSubnetScope }),
+    })
   }
 
   receive(message: Buffer): boolean {
@@ -106,16 +121,8 @@ export class Exchange implements UdpListener, TcpListener {
   private take(reply: Reply): void {
     const { rcode } = reply
     if (!this.plain && (rcode === formErr || rcode === notImp || rcode === badVers)) return this.askPlainly()
-    const { records, cnameChain, ede, clientSubnetScope } = reply
     const status = statusByRcode[rcode] ?? 'SERVFAIL'
-    this.finish({
-      status: status === 'NOERROR' && records.length === 0 ? 'NODATA' : status,
-      // A name that does not exist has no records, whatever else came (RFC 6604).
-      records: status === 'NOERROR' ? records : [],
-      cnameChain,
-      ...(ede.length > 0 && { ede }),
-      ...(clientSubnetScope !== undefined && { clientSubnetScope }),
-    })
+    this.end(status === 'NOERROR' && reply.records.length === 0 ? 'NODATA' : status, reply)
   }
 
   /** RFC 6891 section 7: who does not know EDNS calls it a format error. */
@@ -156,15 +163,5 @@ export class Exchange implements UdpListener, TcpListener {
     for (const ticket of this.tickets) ticket.release()
     this.tickets = []
     this.outstanding = 0
-  }
-
-  private finish(answer: Omit<DnsAnswer, 'transport' | 'latencyMs'>): void {
-    if (this.over) return
-    this.over = true
-    clearTimeout(this.timer)
-    this.releaseTickets()
-    this.endTcp?.()
-    const transport = this.endTcp === undefined ? 'udp' : 'tcp'
-    this.parts.onEnd({ ...answer, transport, latencyMs: this.elapsed() })
   }
 }

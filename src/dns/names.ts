@@ -29,7 +29,7 @@ export class NameReader {
   steps = 0
   private readonly message: Buffer
   /** Names that were pointed to, by where they start: pointers to them cost one step. */
-  private readonly known = new Map<number, Name>()
+  private known: Map<number, Name> | undefined
 
   constructor(message: Buffer) {
     this.message = message
@@ -59,13 +59,14 @@ export class NameReader {
     const target = this.pointer(at)
     // Strictly backwards, before everything read so far: a chain of such pointers has an end.
     if (target >= start || target < headerLength || hops === maxHops) throw malformed
-    const rest = this.known.get(target) ?? this.remember(target, hops)
+    const rest = this.known?.get(target) ?? this.remember(target, hops)
     this.offset = at + 2
     return { text: join(text, rest.text), length: checkedLength(length + rest.length - 1) }
   }
 
   private remember(target: number, hops: number): Name {
     const name = this.follow(target, hops + 1)
+    this.known ??= new Map()
     this.known.set(target, name)
     return name
   }

@@ -142,7 +142,7 @@ class AnswerSection {
   private readonly names: NameReader
   private readonly wanted: number
   private readonly records: DnsRecord[] = []
-  private readonly aliases = new Map<string, string>()
+  private aliases: Map<string, string> | undefined
 
   constructor(message: Buffer, query: Query, names: NameReader) {
     this.message = message
@@ -159,11 +159,15 @@ class AnswerSection {
     const host = this.ownerAt(offset)
     const data = { names: this.names, message: this.message, start: record.start, end: record.end }
     if (isWanted) this.records.push(readRecord(this.query.type, host, record.ttl, data))
-    else if (!this.aliases.has(host)) {
-      const alias = readRecord('CNAME', host, record.ttl, data)
-      if (alias.type === 'CNAME') this.aliases.set(host, alias.target)
-    }
+    else this.addAlias(readRecord('CNAME', host, record.ttl, data))
     return record.end
+  }
+
+  private addAlias(record: DnsRecord): void {
+    this.aliases ??= new Map()
+    // Two aliases of one name are not allowed; the first one counts.
+    if (record.type === 'CNAME' && !this.aliases.has(record.host))
+      this.aliases.set(record.host, record.target)
   }
 
   private ownerAt(offset: number): string {
@@ -176,7 +180,7 @@ class AnswerSection {
   resolve(): Pick<Reply, 'records' | 'cnameChain'> {
     const cnameChain: string[] = []
     let host = this.query.name
-    for (let next = this.aliases.get(host); next !== undefined; next = this.aliases.get(host)) {
+    for (let next = this.aliases?.get(host); next !== undefined; next = this.aliases?.get(host)) {
       if (cnameChain.length === maxChain || cnameChain.includes(next)) return { records: [], cnameChain }
       cnameChain.push(next)
       host = next.toLowerCase()

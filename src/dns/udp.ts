@@ -103,7 +103,7 @@ class UdpSocket {
     if (!this.open.has(this)) setImmediate(() => this.fail())
     else if (this.backlog === null) this.socket.send(message)
     else this.backlog.push(message)
-    return { release: () => this.release(id), retireSocket: () => this.retire() }
+    return new SentTry(this, id)
   }
 
   retire(): void {
@@ -123,7 +123,7 @@ class UdpSocket {
     }
   }
 
-  private release(id: number): void {
+  release(id: number): void {
     this.waiting.delete(id)
     if (this.retired) this.retire()
   }
@@ -145,5 +145,23 @@ class UdpSocket {
     this.waiting.clear()
     this.close()
     for (const [, listener] of listeners) listener.fail()
+  }
+}
+
+class SentTry implements UdpTicket {
+  private readonly socket: UdpSocket
+  private readonly id: number
+
+  constructor(socket: UdpSocket, id: number) {
+    this.socket = socket
+    this.id = id
+  }
+
+  release(): void {
+    this.socket.release(this.id)
+  }
+
+  retireSocket(): void {
+    this.socket.retire()
   }
 }
