@@ -31,7 +31,8 @@ export function createClient({
   protocolVersion,
 }: ClientParts): BlockgameClient {
   const guard = createGuard(allowAddress)
-  const lookups = new Set<Lookup>()
+  // No Set: the tables that one outgrows keep every lookup they held until V8's next full collection.
+  const lookups: Lookup[] = []
   let closed = false
 
   const lookUp = async (typed: Typed, known: Endpoint[] | null, lookup: Lookup): Promise<ServerStatus> => {
@@ -49,17 +50,17 @@ export function createClient({
       const lookup = new Lookup(timeoutMs)
       const abort = (): void => lookup.abort(target.signal?.reason as Error)
       target.signal?.addEventListener('abort', abort)
-      lookups.add(lookup)
+      lookups.push(lookup)
       try {
         return await lookup.run(lookUp(typed, known, lookup))
       } finally {
-        lookups.delete(lookup)
+        lookups.splice(lookups.indexOf(lookup), 1)
         target.signal?.removeEventListener('abort', abort)
       }
     },
     async close() {
       closed = true
-      for (const lookup of lookups) lookup.abort(closedError())
+      for (const lookup of [...lookups]) lookup.abort(closedError())
       await dns.close()
     },
   }

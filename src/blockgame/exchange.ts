@@ -78,7 +78,7 @@ export function exchangeStatus(
         finish(error as Error)
       }
     })
-    socket.once('error', (error) => {
+    socket.on('error', (error) => {
       const failure = connectionFailure(error, 'closed')
       finish(heard || failure.reason !== 'closed' ? failure : new OldServerError('closed', { cause: error }))
     })

@@ -48,7 +48,7 @@ export async function exchangeLegacy(
         finish(() => reject(error as Error))
       }
     })
-    socket.once('error', (error) => finish(() => reject(connectionFailure(error, 'closed'))))
+    socket.on('error', (error) => finish(() => reject(connectionFailure(error, 'closed'))))
     socket.once('close', () => finish(() => reject(new ServerCheckError('closed'))))
     socket.write(legacyPing)
     firstSentAt = sentAt = performance.now()
