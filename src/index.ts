@@ -216,7 +216,7 @@ export type {
 export type { ErrorCode, UtilityApiErrorOptions } from './domain/errors.ts'
 export type { ServerStatus } from './domain/server-status.ts'
 export type { Handler, UtilityApi } from './http/create-utility-api.ts'
-export type { RequestEndEvent } from './http/hooks.ts'
+export type { RequestEndEvent, RequestTraceEvent } from './http/hooks.ts'
 export type { Reply, RequestContext, RequestLike } from './http/messages.ts'
 export type { OpenApiDocument } from './http/openapi.ts'
 export type { OperationId } from './operations/operation.ts'

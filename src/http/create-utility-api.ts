@@ -1,18 +1,23 @@
+import type { Credential } from '../domain/access.ts'
 import { UtilityApiError } from '../domain/errors.ts'
 import type { AnyOperation, OperationContext, OperationId } from '../operations/operation.ts'
+import { trace } from '../operations/tracing.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { RateLimiter } from '../ports/rate-limiter.ts'
 import type { UtilityStorage } from '../ports/storage.ts'
-import { challengeOf, identify, presentedSecret } from './credentials.ts'
+import { identify, presentedSecret } from './credentials.ts'
 import { createGate } from './gate.ts'
-import { logError, requestIdOf, type RequestEndEvent } from './hooks.ts'
+import { harmless, type RequestEndEvent } from './hooks.ts'
 import { inputReader, type InputReader } from './input.ts'
 import type { Reply, RequestContext, RequestLike } from './messages.ts'
 import { openApiDocument, type OpenApiDocument } from './openapi.ts'
-import { emptyReply, errorBody, jsonReply, publicError, withoutBody } from './reply.ts'
+import { passageOf, type Passage } from './passage.ts'
+import { limitWith } from './rate-limit.ts'
+import { refusalsOf } from './refusal.ts'
+import { emptyReply, jsonReply, publicError, unroutedReply, withoutBody } from './reply.ts'
 import { render, viewOf } from './render.ts'
-import { createRouter, type Route } from './router.ts'
+import { allowedMethods, cacheHeaders, createRouter, isAllowed, type Route } from './router.ts'
 
 /**
  * Answers a standard `Request`. Never rejects.
@@ -65,96 +70,96 @@ export interface ServiceParts {
   closeClients(): Promise<void>
 }
 
-/** A request on its way, and what becomes known about it. */
-interface Passage {
-  readonly request: RequestLike
-  readonly context: RequestContext
-  readonly operation: AnyOperation | null
-  readonly params: Readonly<Record<string, string>>
-  readonly requestId: string
-  callerId?: string
-}
-
 export function serveOperations(parts: ServiceParts): UtilityApi {
   const { operations, storage, clock, logger } = parts
   const route = createRouter(operations, parts.basePath)
   const readers = new Map<AnyOperation, InputReader>(operations.map((each) => [each, inputReader(each)]))
   const gate = createGate(parts.maxInFlight)
+  const limit = limitWith(parts.rateLimiter, logger)
+  const refuse = refusalsOf(parts)
   const closing = new AbortController()
 
   async function serve(request: RequestLike, context: RequestContext, found: Route | null): Promise<Reply> {
-    const started = performance.now()
-    const passage: Passage = {
-      request,
-      context,
-      operation: found?.operation ?? null,
-      params: context.params ?? found?.params ?? {},
-      requestId: requestIdOf(request, context),
-    }
-    let reply: Reply
-    let errorCode: string | undefined
-    try {
-      reply = await answer(passage)
-    } catch (thrown) {
-      const error = await limitFailures(publicError(thrown), passage)
-      errorCode = error.code
-      reply = refuse(error, passage)
-    }
-    reply.headers['X-Request-Id'] = passage.requestId
-    report(passage, reply.status, errorCode, performance.now() - started)
+    if (found === null && context.fallthrough === true) return unroutedReply()
+    const passage = passageOf(request, context, found)
+    const reply = await trace(
+      'request',
+      () => passage.event,
+      () => respond(passage),
+    )
     return request.method === 'HEAD' ? withoutBody(reply) : reply
+  }
+
+  async function respond(passage: Passage): Promise<Reply> {
+    const { event } = passage
+    const started = performance.now()
+    const reply = await answer(passage).catch(async (thrown: unknown) => {
+      const error = await limitFailures(publicError(thrown), passage)
+      event.errorCode = error.code
+      return refuse(error, passage)
+    })
+    reply.headers['X-Request-Id'] = event.requestId
+    event.status = reply.status
+    event.durationMs = performance.now() - started
+    harmless(
+      () => parts.onRequestEnd?.(event as RequestEndEvent),
+      (cause) => logger.error('onRequestEnd failed.', { requestId: event.requestId, cause }),
+    )
+    return reply
   }
 
   async function answer(passage: Passage): Promise<Reply> {
     const { operation, request } = passage
     if (operation === null) throw new UtilityApiError('not_found', 'There is nothing at this path.')
     if (request.method === 'OPTIONS') return emptyReply({ Allow: allowedMethods(operation) })
-    if (!allowedMethods(operation).split(', ').includes(request.method)) {
+    if (!isAllowed(request.method, operation)) {
       throw new UtilityApiError(
         'method_not_allowed',
         `The method must be one of ${allowedMethods(operation)}.`,
       )
     }
-    const leave = gate.enter(operation)
-    try {
-      return jsonReply(200, await perform(operation, passage), cacheHeaders(operation))
-    } finally {
-      leave()
-    }
+    return jsonReply(200, await perform(operation, passage), cacheHeaders(operation))
   }
 
   /** Credentials, then input, then work: a caller without credentials learns nothing about validation. */
   async function perform(operation: AnyOperation, passage: Passage): Promise<unknown> {
     const { security } = operation
-    const { request } = passage
-    const identified = (callerId: string): Promise<void> => {
-      passage.callerId = callerId
-      return limit(`${security.kind}:${callerId}`)
+    const { request, params } = passage
+    const read = async (): Promise<unknown> => readers.get(operation)?.(request, params)
+    if (security.kind === 'client') {
+      // Before the gate: whoever sends a body slowly would keep a place that others need.
+      const input = await read()
+      return gate.pass(operation, () => run(operation, passage, null, input))
     }
-    const caller =
-      security.kind === 'client'
-        ? null
-        : await identify(security, presentedSecret(security, request), storage, clock)
-    if (caller !== null) await identified(caller.ownerId)
-    const input = await readers.get(operation)?.(request, passage.params)
+    return gate.pass(operation, async () => {
+      const caller = await identify(security, presentedSecret(security, request), storage, clock)
+      await identified(operation, passage, caller.ownerId)
+      return run(operation, passage, caller, await read())
+    })
+  }
+
+  function identified({ security }: AnyOperation, { event }: Passage, callerId: string): Promise<void> {
+    event.callerId = callerId
+    return limit(`${security.kind}:${callerId}`)
+  }
+
+  function run(
+    operation: AnyOperation,
+    passage: Passage,
+    caller: Credential | null,
+    input: unknown,
+  ): Promise<unknown> {
     const signal = operation.waitsFor === 'network' ? signalOf(passage) : closing.signal
-    return runUnlessAborted(operation, input as never, { caller, signal, identified })
+    return runUnlessAborted(operation, input as never, {
+      caller,
+      signal,
+      identified: (callerId) => identified(operation, passage, callerId),
+    })
   }
 
   function signalOf({ context, request }: Passage): AbortSignal {
     const gone = context.signal ?? request.signal
     return gone === undefined ? closing.signal : AbortSignal.any([gone, closing.signal])
-  }
-
-  async function limit(key: string): Promise<void> {
-    const decision = await parts.rateLimiter?.consume(key).catch((cause: unknown) => {
-      logger.warn('The rate limiter failed; the request goes on.', { cause })
-      return { allowed: true } as const
-    })
-    if (decision === undefined || decision.allowed) return
-    throw new UtilityApiError('too_many_requests', 'Too many requests.', {
-      retryAfterSeconds: decision.retryAfterSeconds,
-    })
   }
 
   /** Counts failed credentials against their sender's address, so that guessing has an end. */
@@ -165,53 +170,6 @@ export function serveOperations(parts: ServiceParts): UtilityApi {
       () => error,
       (limited: unknown) => publicError(limited),
     )
-  }
-
-  function refuse(error: UtilityApiError, { operation, request, requestId }: Passage): Reply {
-    logError(logger, error, { requestId, operation: operation?.id })
-    const challenge = operation === null ? null : challengeOf(error, operation.security, request)
-    const reply = jsonReply(error.status, bodyOf(error, operation, requestId), {
-      ...(challenge !== null && { 'WWW-Authenticate': challenge }),
-      ...(error.retryAfterSeconds !== undefined && {
-        'Retry-After': String(Math.ceil(error.retryAfterSeconds)),
-      }),
-      ...(error.code === 'method_not_allowed' && operation !== null && { Allow: allowedMethods(operation) }),
-      ...(operation !== null && cacheHeaders(operation)),
-    })
-    return operation === null ? { ...reply, unrouted: true } : reply
-  }
-
-  function bodyOf(error: UtilityApiError, operation: AnyOperation | null, requestId: string): unknown {
-    if (parts.errorBody === undefined || operation?.security.kind === 'client')
-      return errorBody(error, operation)
-    try {
-      return parts.errorBody(error, { requestId })
-    } catch (cause) {
-      logger.error('errorBody failed; the standard body is sent.', { requestId, cause })
-      return errorBody(error, operation)
-    }
-  }
-
-  function report(
-    { operation, request, requestId, callerId }: Passage,
-    status: number,
-    errorCode: string | undefined,
-    durationMs: number,
-  ): void {
-    if (parts.onRequestEnd === undefined) return
-    try {
-      parts.onRequestEnd({
-        ...(operation !== null && { operation: operation.id }),
-        method: request.method,
-        status,
-        ...(errorCode !== undefined && { errorCode }),
-        durationMs,
-        requestId,
-        ...(callerId !== undefined && { callerId }),
-      })
-    } catch (cause) {
-      logger.error('onRequestEnd failed.', { requestId, cause })
-    }
   }
 
   async function close(): Promise<void> {
@@ -264,15 +222,6 @@ export function serveOperations(parts: ServiceParts): UtilityApi {
   }
 }
 
-function allowedMethods({ method }: AnyOperation): string {
-  return method === 'GET' ? 'GET, HEAD, OPTIONS' : `${method}, OPTIONS`
-}
-
-/** @see RFC 6749 section 5.1 */
-function cacheHeaders({ security }: AnyOperation): Record<string, string> {
-  return security.kind === 'client' ? { 'Cache-Control': 'no-store' } : {}
-}
-
 async function runUnlessAborted(
   operation: AnyOperation,
   input: never,
@@ -282,6 +231,9 @@ async function runUnlessAborted(
     return await operation.run(input, context)
   } catch (error) {
     if (!context.signal.aborted || error instanceof UtilityApiError) throw error
-    throw new UtilityApiError('unavailable', 'The request was given up.', { cause: error })
+    throw new UtilityApiError('unavailable', 'The request was given up.', {
+      cause: error,
+      retryAfterSeconds: 1,
+    })
   }
 }

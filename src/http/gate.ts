@@ -3,8 +3,8 @@ import type { AnyOperation } from '../operations/operation.ts'
 
 /** Counts the requests under way, refuses those beyond the bound, and knows when all are done. */
 export interface Gate {
-  /** Lets a request in and returns what it must call when it leaves. Throws `unavailable` when full or closed. */
-  enter(operation: AnyOperation): () => void
+  /** Does an operation's work while it is counted. Throws `unavailable` when there is no place, or no more work is taken. */
+  pass<Value>(operation: AnyOperation, work: () => Promise<Value>): Promise<Value>
   /** Lets nobody in any more; resolves when everybody has left, or after `timeoutMs`. */
   close(timeoutMs: number): Promise<void>
 }
@@ -15,27 +15,31 @@ export interface Gate {
  */
 export function createGate(maxInFlight: number): Gate {
   const inFlight = { storage: 0, network: 0 }
-  let onEmpty: (() => void) | null = null
+  let closed: PromiseWithResolvers<void> | undefined
+
+  function leave(kind: keyof typeof inFlight): void {
+    inFlight[kind] -= 1
+    if (inFlight.storage + inFlight.network === 0) closed?.resolve()
+  }
 
   return {
-    enter({ waitsFor }) {
-      if (onEmpty !== null) throw unavailable('The service is shutting down.')
+    async pass({ waitsFor }, work) {
+      if (closed !== undefined) throw unavailable('The service is shutting down.')
       if (inFlight[waitsFor] >= maxInFlight) throw unavailable('Too many requests are under way.')
       inFlight[waitsFor] += 1
-      return () => {
-        inFlight[waitsFor] -= 1
-        if (inFlight.storage + inFlight.network === 0) onEmpty?.()
+      try {
+        return await work()
+      } finally {
+        leave(waitsFor)
       }
     },
-    close: (timeoutMs) =>
-      new Promise((resolve) => {
-        const timer = setTimeout(resolve, timeoutMs)
-        onEmpty = () => {
-          clearTimeout(timer)
-          resolve()
-        }
-        if (inFlight.storage + inFlight.network === 0) onEmpty()
-      }),
+    async close(timeoutMs) {
+      closed ??= Promise.withResolvers()
+      if (inFlight.storage + inFlight.network === 0) closed.resolve()
+      const timer = setTimeout(closed.resolve, timeoutMs)
+      await closed.promise
+      clearTimeout(timer)
+    },
   }
 }
 

@@ -5,6 +5,15 @@ import type { Logger } from '../ports/logger.ts'
 import type { RequestContext, RequestLike } from './messages.ts'
 
 /**
+ * The event of the tracing channel `utility-api.request`: at its start what is known of the request then, at its end all of
+ * {@link RequestEndEvent}.
+ *
+ * @group Operation
+ */
+export type RequestTraceEvent = Pick<RequestEndEvent, 'operation' | 'method' | 'requestId'> &
+  Partial<RequestEndEvent>
+
+/**
  * What a finished request tells a metrics system. Holds no secret and no personal text.
  *
  * @group Operation
@@ -28,11 +37,10 @@ export interface RequestEndEvent {
 
 const safeRequestId = /^[\w.~:+/=-]{1,64}$/
 
-/** The id of a request: the host's, the client's if it is short and safe to log, or a new one. */
+/** The id of a request: the host's or the client's, if it is short and safe to log and to send; or a new one. */
 export function requestIdOf(request: RequestLike, context: RequestContext): string {
-  if (context.requestId !== undefined) return context.requestId
-  const sent = request.header('X-Request-Id')
-  return sent !== null && safeRequestId.test(sent) ? sent : randomUUID()
+  const given = context.requestId ?? request.header('X-Request-Id')
+  return given !== null && safeRequestId.test(given) ? given : randomUUID()
 }
 
 /** A logger that cannot fail a request: what it throws is ignored. */
@@ -40,19 +48,27 @@ export function harmlessLogger(logger: Logger | false): Logger {
   const call =
     (level: keyof Logger) =>
     (message: string, fields?: object): void => {
-      if (logger === false) return
-      try {
-        logger[level](message, fields)
-      } catch {
-        // A full disk under the log is no reason to answer 500.
-      }
+      // A full disk under the log is no reason to answer 500.
+      if (logger !== false) harmless(() => logger[level](message, fields), ignore)
     }
   return { debug: call('debug'), info: call('info'), warn: call('warn'), error: call('error') }
 }
 
-/** Logs an error by whose fault it is: ours as `error` with its cause, a refusal as `debug` without one. */
+/** Calls a hook of the host's; an `async` one that rejects would otherwise end the process. */
+export function harmless(hook: () => unknown, onFailure: (cause: unknown) => void): void {
+  try {
+    const result = hook()
+    if (result instanceof Promise) result.catch(onFailure)
+  } catch (cause) {
+    onFailure(cause)
+  }
+}
+
+function ignore(): void {}
+
+/** Logs an error by whose fault it is: ours as `error`, a server that was looked up as `info`, a refusal as `debug`. */
 export function logError(logger: Logger, error: UtilityApiError, fields: object): void {
-  if (error.status < 500 || error.code === 'unavailable')
-    logger.debug(error.message, { ...fields, code: error.code })
-  else logger.error(error.message, { ...fields, code: error.code, cause: error.cause })
+  const { code, message, status, cause } = error
+  if (status < 500 || code === 'unavailable') logger.debug(message, { ...fields, code })
+  else logger[code === 'server_check_failed' ? 'info' : 'error'](message, { ...fields, code, cause })
 }

@@ -53,6 +53,8 @@ export interface RequestContext {
   readonly ip?: string
   /** Aborts when the client has gone, instead of the request's own signal. */
   readonly signal?: AbortSignal
-  /** The request id to use, instead of `X-Request-Id` or a new one. */
+  /** The request id to use, instead of `X-Request-Id`; at most 64 of the characters A-Z a-z 0-9 _ . ~ : + / = -. */
   readonly requestId?: string
+  /** A request for another path goes on to others: it gets a bare `unrouted` reply, and is neither logged nor reported. */
+  readonly fallthrough?: boolean
 }

@@ -7,7 +7,10 @@ export function viewOf(request: Request): RequestLike {
     url: request.url,
     header: (name) => request.headers.get(name),
     body: (maxBytes) => readBytes(request.body, maxBytes),
-    signal: request.signal,
+    get signal() {
+      // Asked for late: hosts with requests of their own make the signal only then.
+      return request.signal
+    },
   }
 }
 

@@ -21,6 +21,11 @@ export function emptyReply(headers: Record<string, string>): Reply {
   return { status: 204, headers, body: '' }
 }
 
+/** An answer that a mount drops, to leave the request to others. */
+export function unroutedReply(): Reply {
+  return { status: 404, headers: {}, body: '', unrouted: true }
+}
+
 /** The same answer as for GET, without its body. */
 export function withoutBody(reply: Reply): Reply {
   return { ...reply, body: '' }

@@ -56,14 +56,26 @@ function decodeSegment(segment: string): string | null {
   }
 }
 
+const target = /^(?:[a-z][a-z\d+.-]*:\/\/[^/?#]*)?(\/[^?#]*)/i
+
 /** The path of a request target. Parsed by hand: `new URL` throws on a bad Host and resolves `..` inside a license key. */
 function pathOf(url: string): string {
-  const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3)
-  if (start < 0) return '/'
-  const end = url.slice(start).search(/[?#]/)
-  return end < 0 ? url.slice(start) : url.slice(start, start + end)
+  return target.exec(url)?.[1] ?? '/'
 }
 
 function withoutPrefix(path: string, basePath: string): string {
   return path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : path
+}
+
+export function isAllowed(method: string, operation: AnyOperation): boolean {
+  return method === operation.method || (method === 'HEAD' && operation.method === 'GET')
+}
+
+export function allowedMethods({ method }: AnyOperation): string {
+  return method === 'GET' ? 'GET, HEAD, OPTIONS' : `${method}, OPTIONS`
+}
+
+/** @see RFC 6749 section 5.1 */
+export function cacheHeaders({ security }: AnyOperation): Record<string, string> {
+  return security.kind === 'client' ? { 'Cache-Control': 'no-store' } : {}
 }

@@ -17,6 +17,7 @@ import { requiredText } from './fields.ts'
 import { createLimiter } from './limiter.ts'
 import type { Operation } from './operation.ts'
 import { createSharedWork } from './shared-work.ts'
+import { trace } from './tracing.ts'
 
 export interface CheckDnsParts {
   readonly client: DnsClient
@@ -68,7 +69,7 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
   ): Promise<DnsCheckResult> {
     const { ip, port, clientSubnet } = location
     const started = performance.now()
-    const query = (): Promise<DnsAnswer> =>
+    const send = (): Promise<DnsAnswer> =>
       client.query({
         ...question,
         server: { ip, ...(port !== undefined && { port }) },
@@ -76,6 +77,7 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
         ...(clientSubnet !== undefined && { clientSubnet }),
         signal,
       })
+    const query = (): Promise<DnsAnswer> => trace('dns', () => ({ type: question.type, server: ip }), send)
     const answer = await limiters.get(addressOf(location))?.run(query, signal)
     return resultOf(location, answer ?? unanswered('UNREACHABLE', performance.now() - started))
   }

@@ -1,5 +1,6 @@
 import { UtilityApiError } from '../domain/errors.ts'
 import type { MaybePromise, UtilityStorage } from '../ports/storage.ts'
+import { trace } from './tracing.ts'
 
 /**
  * The same storage with one deadline for every call, and one error: `database_error`, its cause inside.
@@ -7,7 +8,15 @@ import type { MaybePromise, UtilityStorage } from '../ports/storage.ts'
  * A call that is given up on is not cancelled: a write may still commit.
  */
 export function withDeadline(storage: UtilityStorage, timeoutMs: number): Required<UtilityStorage> {
-  async function guard<Value>(call: () => MaybePromise<Value>): Promise<Value> {
+  function guard<Value>(method: keyof UtilityStorage, call: () => MaybePromise<Value>): Promise<Value> {
+    return trace(
+      'storage',
+      () => ({ method }),
+      () => bounded(call),
+    )
+  }
+
+  async function bounded<Value>(call: () => MaybePromise<Value>): Promise<Value> {
     try {
       const result = call()
       return result instanceof Promise ? await within(timeoutMs, result) : result
@@ -17,15 +26,18 @@ export function withDeadline(storage: UtilityStorage, timeoutMs: number): Requir
   }
 
   return {
-    findClient: (clientId) => guard(() => storage.findClient(clientId)),
-    findAuthorizationCode: (codeHash) => guard(() => storage.findAuthorizationCode(codeHash)),
+    findClient: (clientId) => guard('findClient', () => storage.findClient(clientId)),
+    findAuthorizationCode: (codeHash) =>
+      guard('findAuthorizationCode', () => storage.findAuthorizationCode(codeHash)),
     redeemAuthorizationCode: (codeHash, at, token) =>
-      guard(() => storage.redeemAuthorizationCode(codeHash, at, token)),
-    revokeAccessTokensOfCode: (codeHash, at) => guard(() => storage.revokeAccessTokensOfCode(codeHash, at)),
-    findCredential: (kind, hash) => guard(() => storage.findCredential(kind, hash)),
-    insertLicense: (license, idempotency) => guard(() => storage.insertLicense(license, idempotency)),
-    updateLicense: (update) => guard(() => storage.updateLicense(update)),
-    ping: () => guard(() => storage.ping?.()),
+      guard('redeemAuthorizationCode', () => storage.redeemAuthorizationCode(codeHash, at, token)),
+    revokeAccessTokensOfCode: (codeHash, at) =>
+      guard('revokeAccessTokensOfCode', () => storage.revokeAccessTokensOfCode(codeHash, at)),
+    findCredential: (kind, hash) => guard('findCredential', () => storage.findCredential(kind, hash)),
+    insertLicense: (license, idempotency) =>
+      guard('insertLicense', () => storage.insertLicense(license, idempotency)),
+    updateLicense: (update) => guard('updateLicense', () => storage.updateLicense(update)),
+    ping: () => guard('ping', () => storage.ping?.()),
   }
 }
 
