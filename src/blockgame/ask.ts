@@ -4,7 +4,7 @@ import { exchangeStatus, OldServerError, type ServerReply } from './exchange.ts'
 import type { Typed } from './guard.ts'
 import { exchangeLegacy } from './legacy-exchange.ts'
 import type { Lookup } from './lookup.ts'
-import { encodeStatusRequest } from './packets.ts'
+import { encodeStatusRequest } from './requests.ts'
 import type { Endpoint } from './resolve.ts'
 
 const silenceShare = 0.4

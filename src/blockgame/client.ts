@@ -60,7 +60,7 @@ export function createClient({
     },
     async close() {
       closed = true
-      for (const lookup of [...lookups]) lookup.abort(closedError())
+      for (const lookup of lookups) lookup.abort(closedError())
       await dns.close()
     },
   }

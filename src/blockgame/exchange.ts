@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net'
 import { ServerCheckError } from '../domain/server-status.ts'
 import { connectionFailure } from './connect.ts'
-import { encodePing, malformed, PacketReader, readStatusText } from './packets.ts'
+import { malformed, PacketReader, readStatusText } from './packets.ts'
+import { encodePing } from './requests.ts'
 import { parseStatus, type StatusReply } from './status.ts'
 
 /** What a server said, and how far it is. */

@@ -1,53 +1,5 @@
 import { ServerCheckError } from '../domain/server-status.ts'
-import { readVarInt, varIntSize, writeVarInt } from './varint.ts'
-
-/**
- * What a status request says of itself.
- *
- * @group Block game
- */
-export interface StatusRequest {
-  /** The host as typed: proxies route by it. At most 255 bytes of ASCII. */
-  readonly host: string
-  /** The port as typed. */
-  readonly port: number
-  /** The protocol number of the asking client; -1 asks for the server's own. */
-  readonly protocolVersion: number
-}
-
-/**
- * Encodes the handshake and the status request, to be sent in one write.
- *
- * @group Block game
- */
-export function encodeStatusRequest({ host, port, protocolVersion }: StatusRequest): Uint8Array {
-  const hostSize = Buffer.byteLength(host)
-  const length = 1 + varIntSize(protocolVersion) + varIntSize(hostSize) + hostSize + 2 + 1
-  const bytes = Buffer.allocUnsafe(varIntSize(length) + length + 2)
-  let offset = writeVarInt(bytes, 0, length)
-  bytes[offset++] = 0x00 // handshake
-  offset = writeVarInt(bytes, offset, protocolVersion)
-  offset = writeVarInt(bytes, offset, hostSize)
-  offset += bytes.write(host, offset)
-  offset = bytes.writeUInt16BE(port, offset)
-  bytes[offset++] = 1 // next state: status
-  bytes[offset++] = 1 // length of the status request
-  bytes[offset++] = 0x00 // status request
-  return bytes
-}
-
-/**
- * Encodes a ping. Its payload is any eight bytes; servers send them back.
- *
- * @group Block game
- */
-export function encodePing(payload: bigint): Uint8Array {
-  const bytes = Buffer.allocUnsafe(10)
-  bytes[0] = 9
-  bytes[1] = 0x01
-  bytes.writeBigInt64BE(payload, 2)
-  return bytes
-}
+import { readVarInt } from './varint.ts'
 
 /**
  * A packet as it came: its id and what follows.

@@ -1,6 +1,7 @@
+import { isIP } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { DnsRecord, RecordType } from '../domain/dns-check.ts'
-import { formatIpAddress, parseIpAddress } from '../domain/ip-address.ts'
+import { canonicalIpAddress } from '../domain/ip-address.ts'
 import { defaultServerPort, parseServerHost } from '../domain/server-address.ts'
 import { ServerCheckError } from '../domain/server-status.ts'
 import type { DnsClient } from '../ports/dns-client.ts'
@@ -73,16 +74,11 @@ async function resolveSrv(host: string, ask: Ask, lookup: Lookup): Promise<SrvRe
 
 /** The addresses of a name, IPv4 first as the game's own client has them; of an address, itself. */
 async function resolveAddresses(host: string, ask: Ask, lookup: Lookup): Promise<string[]> {
-  if (parseIpAddress(host)) return [host]
+  if (isIP(host)) return [host]
   const budgetMs = lookup.timeLeftMs() * addressShare
   const askFor = async (type: 'A' | 'AAAA'): Promise<string[]> =>
-    (await ask(host, type, budgetMs)).slice(0, maxAddresses).flatMap(canonicalIp)
+    (await ask(host, type, budgetMs)).slice(0, maxAddresses).flatMap(({ ip }) => canonicalIpAddress(ip) ?? [])
   return bothOrFirst(askFor('A'), askFor('AAAA'))
-}
-
-function canonicalIp({ ip }: { ip: string }): string[] {
-  const octets = parseIpAddress(ip)
-  return octets ? [formatIpAddress(octets)] : []
 }
 
 /** Both lists, or the first that holds anything once the other is late. */

@@ -39,6 +39,13 @@ export function formatIpAddress(octets: Uint8Array): string {
   return octets.length === 4 ? octets.join('.') : formatIpv6(octets)
 }
 
+/** The canonical text of an address in any of its text forms; null for anything else. */
+export function canonicalIpAddress(text: string): string | null {
+  if (isIPv4(text)) return text
+  const octets = parseIpAddress(text)
+  return octets && formatIpAddress(octets)
+}
+
 function formatIpv6(octets: Uint8Array): string {
   if (startsWith(octets, mappedPrefix)) return `::ffff:${octets.subarray(12).join('.')}`
   const groups = Array.from(

@@ -1,6 +1,5 @@
-import { isIPv4 } from 'node:net'
 import { parseHostName } from './host-name.ts'
-import { formatIpAddress, parseIpAddress } from './ip-address.ts'
+import { canonicalIpAddress } from './ip-address.ts'
 
 /** The port a block-game server has when nobody says otherwise. */
 export const defaultServerPort = 25565
@@ -41,9 +40,7 @@ function splitPort(text: string): { host: string | null; port?: string | undefin
 
 /** The canonical form of a host name (underscores allowed) or a bare address; null when it is neither. */
 export function parseServerHost(text: string): string | null {
-  if (isIPv4(text)) return text
-  const octets = parseIpAddress(text)
-  return octets ? formatIpAddress(octets) : parseHostName(text, { underscores: true })
+  return canonicalIpAddress(text) ?? parseHostName(text, { underscores: true })
 }
 
 function parseIpv6(text: string): string | null {

@@ -1,13 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  encodePing,
-  encodeStatusRequest,
-  PacketReader,
-  readStatusText,
-  type Packet,
-  type PacketLimits,
-} from '../../src/blockgame/packets.ts'
+import { PacketReader, readStatusText, type Packet, type PacketLimits } from '../../src/blockgame/packets.ts'
+import { encodePing, encodeStatusRequest } from '../../src/blockgame/requests.ts'
 import { readVarInt, varIntSize, writeVarInt } from '../../src/blockgame/varint.ts'
 import { ServerCheckError } from '../../src/domain/server-status.ts'
 import { encodePacket, encodeStatusPacket } from '../../src/testing/blockgame-server.ts'

@@ -1,0 +1,162 @@
+import type { Socket } from 'node:net'
+import { PacketReader, type Packet } from '../blockgame/packets.ts'
+import { encodeKick, encodePacket, encodeStatusPacket } from './blockgame-packets.ts'
+
+/**
+ * How old a fake server is: `1.7` and later speak today's protocol, the others only the legacy pings of their time.
+ *
+ * @group Testing
+ */
+export type BlockgameEra = 'modern' | '1.6' | '1.4' | 'beta'
+
+/**
+ * How a fake block-game server behaves.
+ *
+ * @group Testing
+ */
+export interface FakeBlockgameServerOptions {
+  /** What it says of itself: a JSON value, or the text to send in its place. Default: a plausible status. */
+  readonly status?: unknown
+  /** Whether a ping is answered; `'close'` hangs up at it. Default: true. */
+  readonly pong?: boolean | 'close'
+  /** Milliseconds before the status is sent. Default: 0. */
+  readonly delayMs?: number
+  /** Milliseconds before the pong is sent. Default: 0. */
+  readonly pongDelayMs?: number
+  /** Bytes per write, each a turn of the event loop apart. Default: everything in one write. */
+  readonly chunkBytes?: number
+  /** How old it is. Default: `'modern'`, which answers legacy pings too. */
+  readonly era?: BlockgameEra
+  /** What a server before 1.7 does with a packet it does not know. Default: `'close'`. */
+  readonly unknownPacket?: 'close' | 'wait' | 'kick'
+  /** Takes over every connection: nothing is answered but by it. For hostile and broken servers. */
+  readonly script?: (connection: FakeBlockgameConnection) => void
+  /** Address to listen on. Default: `127.0.0.1`. */
+  readonly ip?: string
+  /** Port to listen on. Default: a free one. */
+  readonly port?: number
+}
+
+/**
+ * One connection to a fake server, and what came over it.
+ *
+ * @group Testing
+ */
+export interface FakeBlockgameConnection {
+  /** The server's end, for a script to write to. */
+  readonly socket: Socket
+  /** Every byte received so far. */
+  readonly received: Uint8Array
+  /** The handshake, once it came. */
+  readonly handshake: {
+    readonly protocolVersion: number
+    readonly host: string
+    readonly port: number
+  } | null
+  /** Whether the connection is still open. */
+  readonly open: boolean
+}
+
+const plausibleStatus = {
+  version: { name: '1.21.4', protocol: 769 },
+  players: { online: 3, max: 20 },
+  description: 'A fake server',
+}
+
+/** What a fake server does with a connection. */
+export type Behaviour = (connection: FakeBlockgameConnection) => void
+
+/** The behaviour that these options describe. */
+export function behaviourOf(options: FakeBlockgameServerOptions): Behaviour {
+  const { script, era = 'modern' } = options
+  return script ?? (era === 'modern' ? answerAsModern(options) : answerAsOld(options))
+}
+
+function answerAsModern(options: FakeBlockgameServerOptions): Behaviour {
+  const status = encodeStatusPacket(options.status ?? plausibleStatus)
+  return ({ socket }) => {
+    const reader = new PacketReader()
+    let handshaken = false
+    const answer = ({ id, payload }: Packet): void => {
+      if (!handshaken) handshaken = true
+      else if (id === 0) later(options.delayMs, () => send(socket, status, options.chunkBytes))
+      else if (id === 1) answerPing(socket, payload, options)
+    }
+    socket.on('data', (chunk) => {
+      if (!handshaken && chunk[0] === 0xfe) return void socket.end(encodeLegacyReply(options))
+      try {
+        reader.push(chunk)
+        for (let packet = reader.next(); packet; packet = reader.next()) answer(packet)
+      } catch {
+        socket.destroy()
+      }
+    })
+  }
+}
+
+function answerPing(
+  socket: Socket,
+  payload: Uint8Array,
+  { pong = true, pongDelayMs, chunkBytes }: FakeBlockgameServerOptions,
+): void {
+  if (pong === 'close') socket.destroy()
+  else if (pong) later(pongDelayMs, () => send(socket, encodePacket(1, payload), chunkBytes))
+}
+
+function later(delayMs: number | undefined, work: () => void): void {
+  if (delayMs === undefined || delayMs === 0) work()
+  else setTimeout(work, delayMs)
+}
+
+function send(socket: Socket, bytes: Uint8Array, chunkBytes = bytes.length): void {
+  if (socket.destroyed) return
+  socket.write(bytes.subarray(0, chunkBytes))
+  if (bytes.length > chunkBytes) setImmediate(() => send(socket, bytes.subarray(chunkBytes), chunkBytes))
+}
+
+// How long a 1.6 server waits for the rest of a legacy ping before it answers what it has.
+const restTimeoutMs = 1500
+
+/** Servers before 1.7: the first byte is the packet's id. */
+function answerAsOld(options: FakeBlockgameServerOptions): Behaviour {
+  const { era, unknownPacket = 'close' } = options
+  const reply = encodeLegacyReply(options)
+  return (connection) => {
+    const { socket } = connection
+    let timer: NodeJS.Timeout | undefined
+    const answer = (): void => void (socket.destroyed || socket.end(reply))
+    socket.once('close', () => clearTimeout(timer))
+    socket.on('data', () => {
+      clearTimeout(timer)
+      const { received } = connection
+      if (received[0] !== 0xfe) {
+        if (unknownPacket === 'kick') socket.end(encodeKick('Protocol error'))
+        else if (unknownPacket === 'close') socket.destroy()
+      } else if (era === 'beta') {
+        // What follows FE 01 is read as a login packet with an absurdly long name.
+        if (received.length > 2) socket.destroy()
+        else later(options.delayMs, answer)
+      } else if (era === '1.4' && received.length >= 2) answer()
+      else if (era === '1.6' && isWholeLegacyPing(received)) answer()
+      else timer = setTimeout(answer, restTimeoutMs)
+    })
+  }
+}
+
+function isWholeLegacyPing(bytes: Uint8Array): boolean {
+  const channelEnd = 5 + 2 * ((bytes[3] ?? 0) * 256 + (bytes[4] ?? 0))
+  const size = (bytes[channelEnd] ?? 0) * 256 + (bytes[channelEnd + 1] ?? 0)
+  return bytes.length > channelEnd + 1 && bytes.length >= channelEnd + 2 + size
+}
+
+function encodeLegacyReply({
+  status = plausibleStatus,
+  era = 'modern',
+}: FakeBlockgameServerOptions): Uint8Array {
+  if (typeof status === 'string') return encodeKick(status)
+  const { version, players, description } = { ...plausibleStatus, ...(status as typeof plausibleStatus) }
+  if (era === 'beta') return encodeKick([description, players.online, players.max].join('§'))
+  // Servers from 1.7 on say 127 here whatever they speak.
+  const protocol = era === 'modern' ? 127 : version.protocol
+  return encodeKick(['§1', protocol, version.name, description, players.online, players.max].join('\0'))
+}
