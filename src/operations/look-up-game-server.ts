@@ -8,6 +8,7 @@ import { requiredText } from './fields.ts'
 import { createLimiter } from './limiter.ts'
 import type { Operation } from './operation.ts'
 import { createSharedWork } from './shared-work.ts'
+import { trace } from './tracing.ts'
 
 export interface LookUpGameServerParts {
   readonly client: BlockgameClient
@@ -49,7 +50,11 @@ export function lookUpGameServer(
     const deadline = AbortSignal.timeout(timeoutMs)
     const ask = (): Promise<ServerStatus> => {
       const remainingMs = Math.max(1, Math.floor(timeoutMs - (performance.now() - started)))
-      return client.status({ host, port, timeoutMs: remainingMs, signal })
+      return trace(
+        'blockgame',
+        () => ({}),
+        () => client.status({ host, port, timeoutMs: remainingMs, signal }),
+      )
     }
     try {
       return outputOf(await limiter.run(ask, AbortSignal.any([signal, deadline])))
