@@ -62,13 +62,20 @@ export interface BlockgameClientOptions {
  */
 export function createBlockgameClient(options: BlockgameClientOptions = {}): BlockgameClient {
   const { allowAddress, resolvers = systemResolvers(), protocolVersion = -1 } = options
-  if (resolvers.length === 0 || resolvers.some(({ ip }) => parseIpAddress(ip) === null)) {
-    throw new UtilityApiError('invalid_options', 'resolvers must name at least one IP address.')
+  if (resolvers.length === 0 || !resolvers.every(isResolver)) {
+    throw new UtilityApiError(
+      'invalid_options',
+      'resolvers must be one IP address at least, with ports from 1 to 65535.',
+    )
   }
   if (!Number.isInteger(protocolVersion) || Math.abs(protocolVersion) > 0x7fffffff) {
     throw new UtilityApiError('invalid_options', 'protocolVersion must be a 32-bit integer.')
   }
   return createClient({ dns: createDnsClient(), resolvers, allowAddress, protocolVersion })
+}
+
+function isResolver({ ip, port = 53 }: Resolver): boolean {
+  return parseIpAddress(ip) !== null && Number.isInteger(port) && port >= 1 && port <= 65_535
 }
 
 /** The system's resolvers; link-local ones need a zone, which the DNS client does not take. */

@@ -1,0 +1,246 @@
+import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { UtilityApiError } from '../../src/domain/errors.ts'
+import { ServerCheckError } from '../../src/domain/server-status.ts'
+import { encodeStatusPacket } from '../../src/testing/blockgame-server.ts'
+import { noneOpen, startClient, startServer, zoneDns } from './harness.ts'
+
+const sockets = (): number => process.getActiveResourcesInfo().filter((name) => name.startsWith('TCP')).length
+const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+
+describe('the one deadline', () => {
+  test.for([
+    ['DNS', { dns: zoneDns({ 'A slow.example': 'silent', 'AAAA slow.example': 'silent' }) }],
+    [
+      'a DNS client that breaks its promise',
+      { dns: { ...zoneDns({}), query: () => new Promise<never>(() => {}) } },
+    ],
+  ] as const)('holds over %s', async ([, setup]) => {
+    const startedAt = performance.now()
+    const check = startClient(setup).status({ host: 'slow.example', port: 25566, timeoutMs: 200 })
+    await expect(check).rejects.toBeInstanceOf(ServerCheckError)
+    expect(performance.now() - startedAt).toBeLessThan(800)
+  })
+
+  test('holds over status and pong together, and a status in time is an answer', async () => {
+    const server = await startServer({ delayMs: 300, pongDelayMs: 5000 })
+    const startedAt = performance.now()
+    const status = await startClient().status({ host: server.ip, port: server.port, timeoutMs: 800 })
+    expect(performance.now() - startedAt).toBeLessThan(1000)
+    expect(status.players.online).toBe(3)
+    expect(status.latencyMs).toBeGreaterThanOrEqual(295)
+  })
+
+  test('gives the pong a second at most', async () => {
+    const server = await startServer({ pong: false })
+    const startedAt = performance.now()
+    await startClient().status({ host: server.ip, port: server.port, timeoutMs: 20_000 })
+    expect(performance.now() - startedAt).toBeLessThan(2500)
+  })
+
+  test('ends both connections to a server that answers neither protocol', async () => {
+    const server = await startServer({ script() {} })
+    const check = startClient().status({ host: server.ip, port: server.port, timeoutMs: 500 })
+    await expect(check).rejects.toMatchObject({ reason: 'timeout' })
+    expect(server.connections).toHaveLength(2)
+    expect(server.connections[1]?.received[0]).toBe(0xfe)
+    await noneOpen(server)
+  })
+})
+
+describe('the latency', () => {
+  test('is the pong’s round trip, whatever the status took', async () => {
+    const server = await startServer({ delayMs: 300, pongDelayMs: 100 })
+    const { latencyMs } = await startClient().status({ host: server.ip, port: server.port })
+    expect(latencyMs).toBeGreaterThanOrEqual(95)
+    expect(latencyMs).toBeLessThan(280)
+  })
+
+  test('is the status’ round trip where no pong comes', async () => {
+    const server = await startServer({ delayMs: 150, pong: 'close' })
+    const { latencyMs } = await startClient().status({ host: server.ip, port: server.port })
+    expect(latencyMs).toBeGreaterThanOrEqual(145)
+  })
+
+  test('is not measured by a pong that comes before the ping', async () => {
+    const early = Buffer.concat([
+      encodeStatusPacket({ players: {} }),
+      Uint8Array.of(9, 1, 0, 0, 0, 0, 0, 0, 0, 0),
+    ])
+    const server = await startServer({
+      script: ({ socket }) => socket.once('data', () => setTimeout(() => socket.write(early), 100)),
+    })
+    const { latencyMs } = await startClient().status({ host: server.ip, port: server.port, timeoutMs: 500 })
+    expect(latencyMs).toBeGreaterThanOrEqual(95)
+  })
+
+  test('of a server before 1.7 counts from the request that it answers', async () => {
+    const server = await startServer({ era: '1.6' })
+    const { latencyMs } = await startClient().status({ host: server.ip, port: server.port })
+    expect(latencyMs).toBeLessThan(200)
+  })
+})
+
+describe('giving up', () => {
+  test('ends a lookup at once, with the signal’s reason', async () => {
+    const server = await startServer({ script() {} })
+    const controller = new AbortController()
+    const check = startClient().status({ host: server.ip, port: server.port, signal: controller.signal })
+    await delay(50)
+    const reason = new Error('changed my mind')
+    controller.abort(reason)
+    await expect(check).rejects.toBe(reason)
+    await noneOpen(server)
+  })
+
+  test('before the start opens nothing', async () => {
+    const server = await startServer()
+    const signal = AbortSignal.abort(new Error('too late'))
+    await expect(startClient().status({ host: server.ip, port: server.port, signal })).rejects.toThrow(
+      'too late',
+    )
+    expect(server.connections).toHaveLength(0)
+  })
+
+  test('ends DNS questions too', async () => {
+    const asked: AbortSignal[] = []
+    const dns = zoneDns({ 'A mc.example.com': 'silent', 'AAAA mc.example.com': 'silent' })
+    const query: typeof dns.query = (question) => {
+      asked.push(question.signal!)
+      return dns.query(question)
+    }
+    const controller = new AbortController()
+    const check = startClient({ dns: { ...dns, query } }).status({
+      host: 'mc.example.com',
+      port: 25566,
+      signal: controller.signal,
+    })
+    controller.abort(new Error('stop'))
+    await expect(check).rejects.toThrow('stop')
+    expect(asked.map(({ aborted }) => aborted)).toEqual([true, true])
+  })
+
+  test('leaves no timer behind', async () => {
+    const server = await startServer({ script() {} })
+    await delay(300)
+    const before = timers()
+    const controller = new AbortController()
+    const check = startClient().status({ host: server.ip, port: server.port, signal: controller.signal })
+    await delay(30)
+    controller.abort(new Error('stop'))
+    await expect(check).rejects.toThrow('stop')
+    await noneOpen(server)
+    expect(timers()).toBeLessThanOrEqual(before)
+  })
+
+  test('takes no listener of a signal that lives on', async () => {
+    const server = await startServer()
+    const controller = new AbortController()
+    let listening = 0
+    const { signal } = controller
+    const [add, remove] = [signal.addEventListener.bind(signal), signal.removeEventListener.bind(signal)]
+    Object.assign(signal, {
+      addEventListener: (...args: Parameters<typeof add>) => ((listening += 1), add(...args)),
+      removeEventListener: (...args: Parameters<typeof remove>) => ((listening -= 1), remove(...args)),
+    })
+    const client = startClient()
+    await Promise.all(
+      Array.from({ length: 5 }, () => client.status({ host: server.ip, port: server.port, signal })),
+    )
+    expect(listening).toBe(0)
+  })
+})
+
+describe('close', () => {
+  test('ends lookups under way, refuses new ones, and may be called again', async () => {
+    const server = await startServer({ script() {} })
+    const client = startClient()
+    const checks = [1, 2, 3].map(() => client.status({ host: server.ip, port: server.port }))
+    await delay(20)
+    const ended = Promise.allSettled(checks)
+    await client.close()
+    for (const outcome of await ended) expect(outcome).toMatchObject({ reason: { code: 'unavailable' } })
+    await client.close()
+    await expect(client.status({ host: server.ip, port: server.port })).rejects.toMatchObject({
+      code: 'unavailable',
+    })
+    await noneOpen(server)
+  })
+})
+
+describe('what is no target', () => {
+  test.for([
+    [{ host: '' }],
+    [{ host: 'a b' }],
+    [{ host: '[::1]' }],
+    [{ host: 'mc.example.com:25565' }],
+    [{ host: '127.1' }],
+    [{ host: 'mc.example.com', port: 0 }],
+    [{ host: 'mc.example.com', port: 65_536 }],
+    [{ host: 'mc.example.com', port: 1.5 }],
+    [{ host: 'mc.example.com', port: Number.NaN }],
+    [{ host: 'mc.example.com', timeoutMs: 0 }],
+    [{ host: 'mc.example.com', timeoutMs: -1 }],
+    [{ host: 'mc.example.com', timeoutMs: Number.POSITIVE_INFINITY }],
+    [{ host: 'mc.example.com', timeoutMs: Number.NaN }],
+    [{ host: 'mc.example.com', timeoutMs: 2 ** 31 }],
+  ])('%j', async ([target]) => {
+    const check = startClient().status(target!)
+    await expect(check).rejects.toBeInstanceOf(UtilityApiError)
+    await expect(check).rejects.toMatchObject({ code: 'invalid_argument' })
+  })
+})
+
+test('a refused connection is no reason for a legacy ping', async () => {
+  const server = await startServer()
+  await server.close()
+  const startedAt = performance.now()
+  const check = startClient().status({ host: server.ip, port: server.port })
+  await expect(check).rejects.toMatchObject({ reason: 'refused', cause: { code: 'ECONNREFUSED' } })
+  expect(performance.now() - startedAt).toBeLessThan(1000)
+})
+
+test('a bad frame is no reason for a legacy ping', async () => {
+  const server = await startServer({
+    script: ({ socket }) => socket.once('data', () => socket.write(Uint8Array.of(0))),
+  })
+  await expect(startClient().status({ host: server.ip, port: server.port })).rejects.toMatchObject({
+    reason: 'protocol',
+  })
+  expect(server.connections).toHaveLength(1)
+})
+
+test('1,000 lookups of silent servers end by the deadline, and the process answers others meanwhile', async () => {
+  const server = await startServer({ script() {} })
+  const http = createHttpServer((_, response) => response.end('ok')).listen(0, '127.0.0.1')
+  await once(http, 'listening')
+  onTestFinished(() => void http.close())
+  const { port } = http.address() as AddressInfo
+  const client = startClient()
+  const before = sockets()
+  const heapBefore = process.memoryUsage().heapUsed
+  const startedAt = performance.now()
+  const checks = Promise.allSettled(
+    Array.from({ length: 1000 }, () =>
+      client.status({ host: server.ip, port: server.port, timeoutMs: 2000 }),
+    ),
+  )
+  await delay(1300)
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, async () => (await fetch(`http://127.0.0.1:${port}/`)).text()),
+  )
+  expect(answers.every((text) => text === 'ok')).toBe(true)
+  expect(performance.now() - startedAt).toBeLessThan(2000)
+  expect(process.memoryUsage().heapUsed - heapBefore).toBeLessThan(100 * 2 ** 20)
+  for (const outcome of await checks)
+    expect(outcome).toMatchObject({ status: 'rejected', reason: { reason: 'timeout' } })
+  expect(performance.now() - startedAt).toBeLessThan(4000)
+  await noneOpen(server)
+  await server.close()
+  http.closeAllConnections()
+  await delay(50)
+  expect(sockets()).toBeLessThanOrEqual(before)
+})
