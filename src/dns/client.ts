@@ -47,7 +47,7 @@ interface Resolver {
 export function createDnsClient(options: DnsClientOptions = {}): DnsClient {
   const defaultTimeoutMs = checkedTimeout(options.timeoutMs ?? 5000)
   const resolvers = new Map<string, Resolver>()
-  const underWay = new Set<Exchange>()
+  const underWay = new UnderWay()
   let sweeper: NodeJS.Timeout | undefined
   let closed = false
   let latest: { readonly key: string; readonly query: Query } | undefined
@@ -88,7 +88,7 @@ export function createDnsClient(options: DnsClientOptions = {}): DnsClient {
       settle.reject(signal?.reason)
     }
     const onEnd = (answer: DnsAnswer): void => {
-      underWay.delete(exchange)
+      underWay.remove(exchange)
       signal?.removeEventListener('abort', abort)
       // A promise settles once: after an abort this comes second.
       if (signal?.aborted !== true) settle.resolve(answer)
@@ -108,10 +108,34 @@ export function createDnsClient(options: DnsClientOptions = {}): DnsClient {
     async close() {
       closed = true
       clearInterval(sweeper)
-      for (const exchange of underWay) exchange.end('UNREACHABLE')
+      underWay.endAll()
       for (const { pool } of resolvers.values()) pool.close()
       resolvers.clear()
     },
+  }
+}
+
+/**
+ * The exchanges that are not over. An array whose gaps its last one fills, as a set that is added to and deleted from all
+ * the time keeps its former tables alive, and what is in them, until a major garbage collection.
+ */
+class UnderWay {
+  private readonly exchanges: Exchange[] = []
+
+  add(exchange: Exchange): void {
+    exchange.place = this.exchanges.length
+    this.exchanges.push(exchange)
+  }
+
+  remove(exchange: Exchange): void {
+    const last = this.exchanges.pop()
+    if (last === undefined || last === exchange) return
+    this.exchanges[exchange.place] = last
+    last.place = exchange.place
+  }
+
+  endAll(): void {
+    for (const exchange of this.exchanges.slice()) exchange.end('UNREACHABLE')
   }
 }
 

@@ -39,6 +39,8 @@ const noReply: Reply = { rcode: 0, records: [], cnameChain: [], ede: [], clientS
  * A reply that does not fit is ignored, as anybody can send one; every try is listened to until the end.
  */
 export class Exchange implements UdpListener, TcpListener {
+  /** Where its owner keeps it. */
+  place = 0
   private readonly parts: ExchangeParts
   private readonly started: number = performance.now()
   private query: Query

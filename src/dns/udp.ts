@@ -72,10 +72,13 @@ class UdpSocket {
   retired = false
   private readonly socket: Socket
   private readonly open: Set<UdpSocket>
-  private readonly waiting = new Map<number, UdpListener>()
+  /** The ids sent so far, and who waits for each. Two arrays: a map that is added to and deleted from all the time keeps
+   * its former tables alive, and what is in them, until a major garbage collection. */
+  private readonly ids = new Uint16Array(maxUses)
+  private readonly listeners: (UdpListener | undefined)[] = []
+  private waiting = 0
   /** Messages from before the connection stood; null once it does. */
   private backlog: Buffer[] | null = []
-  private uses = 0
 
   constructor({ ip, port }: Server, open: Set<UdpSocket>) {
     const family = isIPv6(ip) ? 6 : 4
@@ -94,21 +97,23 @@ class UdpSocket {
   }
 
   send(template: Buffer, listener: UdpListener): UdpTicket {
-    const id = this.freshId()
+    const use = this.listeners.length
+    const id = this.freshId(use)
     const message = Buffer.from(template)
     message.writeUInt16BE(id, 0)
-    this.waiting.set(id, listener)
-    this.uses += 1
-    if (this.uses === maxUses) this.retired = true
+    this.ids[use] = id
+    this.listeners.push(listener)
+    this.waiting += 1
+    if (use + 1 === maxUses) this.retired = true
     if (!this.open.has(this)) setImmediate(() => this.fail())
     else if (this.backlog === null) this.socket.send(message)
     else this.backlog.push(message)
-    return new SentTry(this, id)
+    return new SentTry(this, use)
   }
 
   retire(): void {
     this.retired = true
-    if (this.waiting.size === 0) this.close()
+    if (this.waiting === 0) this.close()
   }
 
   close(): void {
@@ -116,15 +121,23 @@ class UdpSocket {
     if (this.open.delete(this)) this.socket.close()
   }
 
-  private freshId(): number {
+  /** An id that this port has not used yet. */
+  private freshId(uses: number): number {
     for (;;) {
       const id = randomId()
-      if (!this.waiting.has(id)) return id
+      if (this.useOf(id, uses) < 0) return id
     }
   }
 
-  release(id: number): void {
-    this.waiting.delete(id)
+  private useOf(id: number, uses: number): number {
+    const use = this.ids.indexOf(id)
+    return use < uses ? use : -1
+  }
+
+  release(use: number): void {
+    if (this.listeners[use] === undefined) return
+    this.listeners[use] = undefined
+    this.waiting -= 1
     if (this.retired) this.retire()
   }
 
@@ -137,28 +150,29 @@ class UdpSocket {
 
   private receive(message: Buffer): void {
     if (message.length < 2) return
-    this.waiting.get(message.readUInt16BE(0))?.receive(message)
+    this.listeners[this.useOf(message.readUInt16BE(0), this.listeners.length)]?.receive(message)
   }
 
   private fail(): void {
-    const listeners = [...this.waiting]
-    this.waiting.clear()
+    const listeners = this.listeners.slice()
+    this.listeners.fill(undefined)
+    this.waiting = 0
     this.close()
-    for (const [, listener] of listeners) listener.fail()
+    for (const listener of listeners) listener?.fail()
   }
 }
 
 class SentTry implements UdpTicket {
   private readonly socket: UdpSocket
-  private readonly id: number
+  private readonly use: number
 
-  constructor(socket: UdpSocket, id: number) {
+  constructor(socket: UdpSocket, use: number) {
     this.socket = socket
-    this.id = id
+    this.use = use
   }
 
   release(): void {
-    this.socket.release(this.id)
+    this.socket.release(this.use)
   }
 
   retireSocket(): void {
