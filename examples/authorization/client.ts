@@ -1,0 +1,70 @@
+// A client as another company might write it: sends its user to the authorization page, and comes back with a code.
+import { createHash, randomBytes } from 'node:crypto'
+import type { RequestListener, ServerResponse } from 'node:http'
+
+export interface ClientSettings {
+  readonly serverUrl: string
+  readonly clientId: string
+  readonly clientSecret: string
+  readonly redirectUri: string
+}
+
+/** `/` starts the round, `/callback` ends it and shows what the server granted. */
+export function createClient({
+  serverUrl,
+  clientId,
+  clientSecret,
+  redirectUri,
+}: ClientSettings): RequestListener {
+  // One verifier per round, found again by its state: a callback nobody started is refused.
+  const verifiers = new Map<string, string>()
+
+  function start(response: ServerResponse): void {
+    const state = randomBytes(16).toString('base64url')
+    const verifier = randomBytes(32).toString('base64url')
+    verifiers.set(state, verifier)
+    const target = new URL('/authorize', serverUrl)
+    target.search = new URLSearchParams({
+      response_type: 'code',
+      client_id: clientId,
+      redirect_uri: redirectUri,
+      scope: 'dns:check',
+      state,
+      code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+      code_challenge_method: 'S256',
+    }).toString()
+    response.writeHead(303, { Location: target.href }).end()
+  }
+
+  async function finish(query: URLSearchParams, response: ServerResponse): Promise<void> {
+    const state = query.get('state') ?? ''
+    const verifier = verifiers.get(state)
+    verifiers.delete(state)
+    if (verifier === undefined) return send(response, 400, { problem: 'This round was not started here.' })
+    if (query.has('error')) return send(response, 200, { refused: query.get('error') })
+    const answer = await fetch(new URL('/v4/oauth2/token', serverUrl), {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        grant_type: 'authorization_code',
+        code: query.get('code'),
+        redirect_uri: redirectUri,
+        client_id: clientId,
+        client_secret: clientSecret,
+        code_verifier: verifier,
+      }),
+    })
+    const { scope, expires_in: expiresIn } = (await answer.json()) as { scope?: string; expires_in?: number }
+    send(response, answer.status, { granted: scope, forSeconds: expiresIn })
+  }
+
+  return (request, response) => {
+    const url = new URL(request.url ?? '/', redirectUri)
+    if (url.pathname === '/callback') void finish(url.searchParams, response)
+    else start(response)
+  }
+}
+
+function send(response: ServerResponse, status: number, value: object): void {
+  response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(value))
+}

@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { startExample, type RunningExample } from '../../test/package/start-example.ts'
+
+let example: RunningExample
+let clientUrl: string
+
+beforeAll(async () => {
+  example = await startExample('authorization', { CLIENT_PORT: '0' })
+  await vi.waitFor(() => expect(example.output()).toContain('in a browser'))
+  clientUrl = /Open (\S+)\/ in/.exec(example.output())?.[1] ?? ''
+})
+afterAll(async () => {
+  expect(await example.stop()).toBe(0)
+})
+
+interface ConsentPage {
+  readonly status: number
+  readonly text: string
+  readonly key: string
+  readonly cookie: string
+}
+
+/** What a browser does when its user opens a link: follows to the consent page. */
+async function open(link: string): Promise<ConsentPage> {
+  const response = await fetch(link, { redirect: 'manual' })
+  const text = await response.text()
+  const key = /name="key" value="([^"]+)"/.exec(text)?.[1] ?? ''
+  return {
+    status: response.status,
+    text,
+    key,
+    cookie: (response.headers.get('set-cookie') ?? '').split(';')[0] ?? '',
+  }
+}
+
+async function startRound(): Promise<string> {
+  const response = await fetch(`${clientUrl}/`, { redirect: 'manual' })
+  return response.headers.get('location') ?? ''
+}
+
+async function answer({ key, cookie }: ConsentPage, choice: 'allow' | 'deny'): Promise<Response> {
+  return fetch(`${example.url}/authorize`, {
+    method: 'POST',
+    headers: { Cookie: cookie },
+    body: new URLSearchParams({ key, answer: choice }),
+    redirect: 'manual',
+  })
+}
+
+const locationOf = (response: Response): string => response.headers.get('location') ?? ''
+
+test('a user who agrees gives the client a token, once', async () => {
+  const page = await open(await startRound())
+  expect(page.text).toContain('asks for: dns:check')
+  const agreed = await answer(page, 'allow')
+  expect(agreed.status).toBe(303)
+  const callback = locationOf(agreed)
+  expect(callback).toMatch(new RegExp(`^${clientUrl}/callback\\?code=uapi_ac_\\w{49}&state=`))
+  const done = await fetch(callback)
+  expect([done.status, await done.json()]).toStrictEqual([200, { granted: 'dns:check', forSeconds: 3600 }])
+  expect((await fetch(callback)).status).toBe(400)
+  expect((await answer(page, 'allow')).status).toBe(400)
+})
+
+test('a user who does not agree sends the client away empty-handed', async () => {
+  const callback = locationOf(await answer(await open(await startRound()), 'deny'))
+  expect(await (await fetch(callback)).json()).toStrictEqual({ refused: 'access_denied' })
+})
+
+test('a form sent from another site, without the cookie, is refused', async () => {
+  const page = await open(await startRound())
+  expect((await answer({ ...page, cookie: '' }, 'allow')).status).toBe(400)
+  expect((await answer({ ...page, cookie: 'consent=other' }, 'allow')).status).toBe(400)
+})
+
+test.each([
+  ['redirect_uri', 'https://attacker.example/'],
+  ['client_id', 'nobody'],
+])('a wrong %s redirects nobody', async (name, value) => {
+  const link = new URL(await startRound())
+  link.searchParams.set(name, value)
+  expect(await open(link.href)).toMatchObject({ status: 400, key: '' })
+})
+
+test.each([
+  ['response_type', 'token', 'unsupported_response_type'],
+  ['scope', 'everything', 'invalid_scope'],
+  ['code_challenge_method', 'plain', 'invalid_request'],
+  ['code_challenge', 'short', 'invalid_request'],
+])('%s=%s comes back to the client as %s', async (name, value, error) => {
+  const link = new URL(await startRound())
+  link.searchParams.set(name, value)
+  const response = await fetch(link, { redirect: 'manual' })
+  expect(new URL(locationOf(response)).searchParams.get('error')).toBe(error)
+})
+
+test('a callback that nobody started is refused by the client', async () => {
+  expect((await fetch(`${clientUrl}/callback?code=x&state=y`)).status).toBe(400)
+})
