@@ -1,5 +1,11 @@
-/** Every statement of the PostgreSQL store but the schema's: one each, so that each decides its race by itself. */
+/**
+ * Every statement of the PostgreSQL store but the schema's: one each, so that each decides its race by itself.
+ *
+ * Columns are named: a prepared `SELECT *` fails for good once another server's migration adds one.
+ */
 
+const clientColumns = 'client_id, secret_hashes, redirect_uris, revoked_at, name'
+const codeColumns = 'client_id, redirect_uri, scope, code_challenge, expires_at, redeemed_at'
 const credentialColumns = 'id, owner_id, scope, expires_at, revoked_at, name'
 const licenseColumns = 'license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at'
 
@@ -8,9 +14,9 @@ export const licenseKeyConstraint: string = 'utility_api_licenses_license_key_ke
 
 export const ping: string = 'SELECT 1'
 
-export const findClient: string = 'SELECT * FROM utility_api_clients WHERE client_id = $1'
+export const findClient: string = `SELECT ${clientColumns} FROM utility_api_clients WHERE client_id = $1`
 
-export const findCode: string = 'SELECT * FROM utility_api_codes WHERE hash = $1'
+export const findCode: string = `SELECT ${codeColumns} FROM utility_api_codes WHERE hash = $1`
 
 /** Spends the code and stores the token, or neither: a token that is refused undoes the whole statement. */
 export const redeemCode: string = `
@@ -60,13 +66,14 @@ export const updateLicense: string = `
 
 export const getLicense: string = `SELECT ${licenseColumns} FROM utility_api_licenses WHERE license_key = $1`
 
-export const listLicenses: string = 'SELECT * FROM utility_api_licenses WHERE seq > $1 ORDER BY seq LIMIT $2'
+export const listLicenses: string = `
+  SELECT seq, ${licenseColumns} FROM utility_api_licenses WHERE seq > $1 ORDER BY seq LIMIT $2`
 
 export const listLicensesOfReseller: string = `
-  SELECT * FROM utility_api_licenses WHERE seq > $1 AND reseller_id = $3 ORDER BY seq LIMIT $2`
+  SELECT seq, ${licenseColumns} FROM utility_api_licenses WHERE seq > $1 AND reseller_id = $3 ORDER BY seq LIMIT $2`
 
 export const insertClient: string = `
-  INSERT INTO utility_api_clients (client_id, secret_hashes, redirect_uris, revoked_at, name)
+  INSERT INTO utility_api_clients (${clientColumns})
   VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`
 
 export const setClientSecrets: string =
@@ -76,7 +83,7 @@ export const revokeClient: string =
   'UPDATE utility_api_clients SET revoked_at = $2 WHERE client_id = $1 AND revoked_at IS NULL'
 
 export const insertCode: string = `
-  INSERT INTO utility_api_codes (hash, client_id, redirect_uri, scope, code_challenge, expires_at, redeemed_at)
+  INSERT INTO utility_api_codes (hash, ${codeColumns})
   VALUES ($1, $2, $3, $4, $5, $6, $7)`
 
 export const insertCredential: string = `

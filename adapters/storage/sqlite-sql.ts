@@ -1,11 +1,13 @@
 /** Every statement of the SQLite store but the schema's. */
 
+const clientColumns = 'client_id, secret_hashes, redirect_uris, revoked_at, name'
+const codeColumns = 'client_id, redirect_uri, scope, code_challenge, expires_at, redeemed_at'
 const credentialColumns = 'id, owner_id, scope, expires_at, revoked_at, name'
 const licenseColumns = 'license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at'
 
-export const findClient: string = 'SELECT * FROM utility_api_clients WHERE client_id = ?'
+export const findClient: string = `SELECT ${clientColumns} FROM utility_api_clients WHERE client_id = ?`
 
-export const findCode: string = 'SELECT * FROM utility_api_codes WHERE hash = ?'
+export const findCode: string = `SELECT ${codeColumns} FROM utility_api_codes WHERE hash = ?`
 
 export const spendCode: string =
   'UPDATE utility_api_codes SET redeemed_at = ? WHERE hash = ? AND redeemed_at IS NULL'
@@ -40,13 +42,13 @@ export const updateLicense: string = `
 
 export const getLicense: string = `SELECT ${licenseColumns} FROM utility_api_licenses WHERE license_key = ?`
 
-export const listLicenses: string = `SELECT * FROM utility_api_licenses WHERE seq > ? ORDER BY seq LIMIT ?`
+export const listLicenses: string = `SELECT seq, ${licenseColumns} FROM utility_api_licenses WHERE seq > ? ORDER BY seq LIMIT ?`
 
 export const listLicensesOfReseller: string = `
-  SELECT * FROM utility_api_licenses WHERE seq > ? AND reseller_id = ? ORDER BY seq LIMIT ?`
+  SELECT seq, ${licenseColumns} FROM utility_api_licenses WHERE seq > ? AND reseller_id = ? ORDER BY seq LIMIT ?`
 
 export const insertClient: string = `
-  INSERT INTO utility_api_clients (client_id, secret_hashes, redirect_uris, revoked_at, name)
+  INSERT INTO utility_api_clients (${clientColumns})
   VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 
 export const setClientSecrets: string = 'UPDATE utility_api_clients SET secret_hashes = ? WHERE client_id = ?'
@@ -55,7 +57,7 @@ export const revokeClient: string =
   'UPDATE utility_api_clients SET revoked_at = ? WHERE client_id = ? AND revoked_at IS NULL'
 
 export const insertCode: string = `
-  INSERT INTO utility_api_codes (hash, client_id, redirect_uri, scope, code_challenge, expires_at, redeemed_at)
+  INSERT INTO utility_api_codes (hash, ${codeColumns})
   VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 
 export const insertCredential: string = `

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
 import { expect, test } from 'vitest'
 import { temporaryFile } from '../storage/sqlite-fixture.ts'
-import { createWorld, issueCodes, startLoad } from './load.ts'
+import { createWorld, exchange, issueCodes, startLoad } from './load.ts'
 import { startServer } from './start.ts'
 import { verifyLedger, verifyPairs } from './verify.ts'
 
@@ -30,7 +30,6 @@ test(
     await sleep(seconds * 1000)
     const stalls = await Promise.all(servers.map((server) => server.stalls()))
     await stop()
-    await Promise.all(servers.map((server) => server.kill()))
 
     const { statuses, licenses, tokens } = world.ledger
     console.log(
@@ -47,6 +46,15 @@ test(
     for (const { lock } of stalls) expect(lock).toBeLessThan(250)
     await verifyLedger(world)
     await verifyPairs(async (sql) => (database.prepare(sql).get() as { count: number }).count)
+
+    await issueCodes(world, 100)
+    for (const code of world.codes.splice(-100)) {
+      const answers = await Promise.all(servers.map(({ origin }) => exchange(world, origin, code)))
+      expect(answers.map((answer) => answer?.status).toSorted(), 'one code, two processes').toEqual([
+        200, 400,
+      ])
+    }
+    await Promise.all(servers.map((server) => server.kill()))
     expect(database.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
     database.close()
     remove()

@@ -105,6 +105,28 @@ describe('PostgreSQL schema', () => {
     )
   })
 
+  test('a column that a newer server adds does not disturb those that still run', async () => {
+    const database = await server.createDatabase()
+    const own = makePool(database, 'read committed', 1)
+    pools.push(own)
+    const storage = postgresStorage(own)
+    await storage.migrate()
+    await storage.insertLicense(license('a'))
+    const reads = (): Promise<unknown> =>
+      Promise.all([
+        storage.findClient('a'),
+        storage.findAuthorizationCode(new Uint8Array(32)),
+        storage.findCredential('api_key', new Uint8Array(32)),
+        storage.getLicense('a'),
+        storage.listLicenses({ limit: 5 }),
+        storage.listLicenses({ limit: 5, resellerId: 'r' }),
+      ])
+    const before = await reads()
+    const added = tables.split(', ').map((table) => `ALTER TABLE ${table} ADD COLUMN added text`)
+    await execute(database, added.join(';'))
+    expect(await reads()).toEqual(before)
+  })
+
   test('lists and updates by index, so that the table may grow', async () => {
     const plans = await Promise.all(
       [
