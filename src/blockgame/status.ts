@@ -55,9 +55,10 @@ function parseJson(text: string): unknown {
   }
 }
 
-// Adding zero turns -0 into 0.
+// Adding zero turns -0 into 0. What no longer counts in ones, such as 1e300, is no count.
 function integer(value: unknown, otherwise: number): number {
-  return typeof value === 'number' && Number.isFinite(value) ? Math.trunc(value) + 0 : otherwise
+  const whole = typeof value === 'number' ? Math.trunc(value) + 0 : Number.NaN
+  return Number.isSafeInteger(whole) ? whole : otherwise
 }
 
 // Encoded anew, so that nothing but base64 gets through: servers of 1.7 break it into lines, hostile ones out of HTML.

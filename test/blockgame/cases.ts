@@ -45,6 +45,11 @@ const statuses: readonly Row[] = [
     { players: { online: 9, max: 2 } },
   ],
   ['an infinite count', '{"players":{"online":1e999,"max":2}}', { players: { online: 0, max: 2 } }],
+  [
+    'an absurd count',
+    '{"players":{"online":1e300,"max":9007199254740993}}',
+    { players: { online: 0, max: 0 } },
+  ],
   ['a count as null', { ...plain, players: { online: null, max: 2 } }, { players: { online: 0, max: 2 } }],
   [
     'version name as a number',
