@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { manifest } from './packed.ts'
+
+// What `npm ci` needs on machines that are not the one the lock file was written on.
+
+interface Entry {
+  readonly resolved?: string
+  readonly gypfile?: boolean
+  readonly link?: boolean
+  readonly optional?: boolean
+  readonly optionalDependencies?: Record<string, string>
+}
+
+const text = readFileSync('package-lock.json', 'utf8')
+const { packages } = JSON.parse(text) as { packages: Record<string, Entry> }
+
+test('better-sqlite3 is not compiled where it is installed', () => {
+  // npm 11 reads the one, npm 10 the other; its binaries are inside the package.
+  expect(manifest().allowScripts['better-sqlite3']).toBe(false)
+  const entries = Object.entries(packages).filter(([path]) => path.endsWith('node_modules/better-sqlite3'))
+  expect(entries.map(([path, { gypfile }]) => [path, gypfile])).toEqual([
+    ['node_modules/better-sqlite3', false],
+  ])
+})
+
+test('it names no registry', () => {
+  const resolved = Object.values(packages).flatMap((entry) =>
+    entry.link === true ? [] : (entry.resolved ?? []),
+  )
+  expect(resolved).toEqual([])
+  expect(text).not.toMatch(/https?:\/\/registry\./)
+})
+
+test('it has the binaries of every platform', () => {
+  const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
+    Object.keys(optionalDependencies)
+      .filter((name) => !isLocked(path, name))
+      .map((name) => `${path} > ${name}`),
+  )
+  expect(missing).toEqual([])
+})
+
+/** Looks where Node would: beside the package, then in every folder above it. */
+function isLocked(from: string, name: string): boolean {
+  const parts = from.split('/node_modules/')
+  const places = parts.map((_, at) => parts.slice(0, at + 1).join('/node_modules/'))
+  return [...places.map((place) => `${place}/node_modules/${name}`), `node_modules/${name}`].some(
+    (path) => packages[path] !== undefined,
+  )
+}
+
+test('every install script is decided on', () => {
+  const scripts = Object.entries(packages)
+    .filter(([, entry]) => (entry as { hasInstallScript?: boolean }).hasInstallScript === true)
+    .map(([path]) => path.split('node_modules/').at(-1) ?? '')
+  const { allowScripts } = manifest()
+  expect([...new Set(scripts)].filter((name) => allowScripts[name] === undefined)).toEqual([])
+})

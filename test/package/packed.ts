@@ -1,0 +1,84 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const root = join(import.meta.dirname, '../..')
+
+/** The package as npm would publish it, and an empty project that has installed it. */
+export interface PackedPackage {
+  /** The tarball. */
+  readonly tarball: string
+  /** The paths in it. */
+  readonly paths: readonly string[]
+  /** A project with the package installed, and what its types and its reader's programs need. */
+  readonly project: string
+  /** The specifiers that can be imported. */
+  readonly entries: readonly string[]
+  remove(): void
+}
+
+/** Builds and packs apart from the work tree, where somebody else may be building. */
+export function packAndInstall(): PackedPackage {
+  const folder = mkdtempSync(join(tmpdir(), 'utility-api-package-'))
+  const source = join(folder, 'source')
+  mkdirSync(source)
+  for (const name of ['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md'])
+    cpSync(join(root, name), join(source, name))
+  execFileSync(
+    process.execPath,
+    [join(root, 'node_modules/tsup/dist/cli-default.js'), '--silent', '--outDir', join(source, 'dist')],
+    { cwd: root },
+  )
+  const packed = npm(source, 'pack', '--json', '--ignore-scripts', '--pack-destination', folder)
+  const [{ filename, files }] = JSON.parse(packed) as [{ filename: string; files: { path: string }[] }]
+  const tarball = join(folder, filename)
+
+  const project = join(folder, 'project')
+  mkdirSync(project)
+  writeFileSync(join(project, 'package.json'), '{ "private": true, "type": "module" }\n')
+  const { devDependencies, exports } = manifest()
+  const others = ['better-sqlite3', '@types/node', '@types/better-sqlite3', 'typescript'].map(
+    (name) => `${name}@${devDependencies[name]}`,
+  )
+  npm(
+    project,
+    'install',
+    '--prefer-offline',
+    '--no-audit',
+    '--no-fund',
+    '--ignore-scripts',
+    tarball,
+    ...others,
+  )
+  const entries = Object.keys(exports)
+    .filter((path) => path !== './package.json')
+    .map((path) => path.replace('.', 'utility-api'))
+  return {
+    tarball,
+    paths: files.map(({ path }) => path),
+    project,
+    entries,
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+export function manifest(): {
+  exports: Record<string, unknown>
+  devDependencies: Record<string, string>
+  allowScripts: Record<string, boolean>
+} {
+  return JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as ReturnType<typeof manifest>
+}
+
+function npm(cwd: string, ...args: string[]): string {
+  // What `npm test` sets for its own children would point these commands at the wrong project.
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('npm_')))
+  return execFileSync('npm', args, { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+}
+
+/** Puts a program into a project and says where it is. */
+export function put(project: string, name: string, text: string): string {
+  writeFileSync(join(project, name), text)
+  return name
+}

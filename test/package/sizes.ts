@@ -1,0 +1,48 @@
+// Prints what every entry costs: its bytes with all that it shares with others, and the time its import takes.
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { manifest, packAndInstall } from './packed.ts'
+
+const rounds = 15
+const { project, entries, remove } = packAndInstall()
+const dist = join(project, 'node_modules/utility-api')
+const exports = manifest().exports as Record<string, { default: string }>
+
+/** A program with everything of ours that it imports. */
+function closure(path: string, seen = new Set<string>()): Set<string> {
+  if (seen.has(path)) return seen
+  seen.add(path)
+  const text = readFileSync(path, 'utf8')
+  for (const [, target] of text.matchAll(/(?:from|import)\s*"(\.[^"]+)"/g))
+    closure(join(dirname(path), target ?? ''), seen)
+  return seen
+}
+
+/** The median time of a first import, each in a process of its own. */
+function importMs(...specifiers: string[]): number {
+  const program = `const start = performance.now()
+    await Promise.all(${JSON.stringify(specifiers)}.map((each) => import(each)))
+    console.log(performance.now() - start)`
+  const times = Array.from({ length: rounds }, () =>
+    Number(execFileSync(process.execPath, ['--input-type=module', '-e', program], { cwd: project })),
+  )
+  return times.toSorted((a, b) => a - b)[Math.floor(rounds / 2)] ?? 0
+}
+
+console.log('| entry | kB | gzip kB | import ms |\n|---|---|---|---|')
+for (const entry of entries) {
+  const path = join(dist, exports[entry.replace('utility-api', '.')]?.default ?? '')
+  const texts = [...closure(path)].map((each) => readFileSync(each))
+  const bytes = Buffer.concat(texts)
+  const cells = [bytes.length / 1000, gzipSync(bytes).length / 1000, importMs(entry)].map((value) =>
+    value.toFixed(1),
+  )
+  console.log(`| \`${entry}\` | ${cells.join(' | ')} |`)
+}
+console.log(`| zod and dns-packet alone | | | ${importMs('zod', 'dns-packet').toFixed(1)} |`)
+console.log(
+  `\nNode ${process.versions.node}, median of ${rounds} first imports, unminified, dependencies not counted.`,
+)
+remove()
