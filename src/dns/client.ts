@@ -1,4 +1,4 @@
-import type { DnsAnswer, DnsStatus } from '../domain/dns-check.ts'
+import type { DnsAnswer } from '../domain/dns-check.ts'
 import { UtilityApiError } from '../domain/errors.ts'
 import { parseIpAddress } from '../domain/ip-address.ts'
 import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'
@@ -79,32 +79,33 @@ export function createDnsClient(options: DnsClientOptions = {}): DnsClient {
     return latest.query
   }
 
-  function start(question: DnsQuestion, timeoutMs: number, settle: Settle): void {
-    const { signal } = question
+  function start(question: DnsQuestion, resolve: Resolve, reject: (reason: unknown) => void): void {
+    const { signal, timeoutMs = defaultTimeoutMs } = question
+    signal?.throwIfAborted()
     const query = encode(question)
     const { server, pool } = resolverFor(question.server)
-    const abort = (): void => {
-      exchange.end('UNREACHABLE')
-      settle.reject(signal?.reason)
-    }
     const onEnd = (answer: DnsAnswer): void => {
       underWay.remove(exchange)
       signal?.removeEventListener('abort', abort)
-      // A promise settles once: after an abort this comes second.
-      if (signal?.aborted !== true) settle.resolve(answer)
+      resolve(answer)
     }
-    const exchange = new Exchange({ query, server, pool, timeoutMs, onEnd })
+    const exchange = new Exchange({ query, server, pool, timeoutMs: checkedTimeout(timeoutMs), onEnd })
+    const abort = (): void => {
+      // First, as a promise settles once.
+      reject(signal?.reason)
+      exchange.end('UNREACHABLE')
+    }
     underWay.add(exchange)
     signal?.addEventListener('abort', abort, { once: true })
   }
 
   return {
-    async query(question) {
-      question.signal?.throwIfAborted()
-      const timeoutMs = checkedTimeout(question.timeoutMs ?? defaultTimeoutMs)
-      if (closed) return withoutAnswer('UNREACHABLE')
-      return new Promise((resolve, reject) => start(question, timeoutMs, { resolve, reject }))
-    },
+    query: (question) =>
+      new Promise((resolve, reject) => {
+        if (closed) resolve(closedAnswer)
+        // What it throws rejects the promise.
+        else start(question, resolve, reject)
+      }),
     async close() {
       closed = true
       clearInterval(sweeper)
@@ -139,13 +140,14 @@ class UnderWay {
   }
 }
 
-interface Settle {
-  readonly resolve: (answer: DnsAnswer) => void
-  readonly reject: (reason: unknown) => void
-}
+type Resolve = (answer: DnsAnswer) => void
 
-function withoutAnswer(status: DnsStatus): DnsAnswer {
-  return { status, records: [], cnameChain: [], transport: 'udp', latencyMs: 0 }
+const closedAnswer: DnsAnswer = {
+  status: 'UNREACHABLE',
+  records: [],
+  cnameChain: [],
+  transport: 'udp',
+  latencyMs: 0,
 }
 
 function checkedTimeout(timeoutMs: number): number {

@@ -47,12 +47,33 @@ const udpPayloadSize = 1232
 /** Encodes a question. Throws `invalid_argument` for a name, type or network that is none. */
 export function encodeQuery(name: string, type: RecordType, clientSubnet?: string): Query {
   if (!Object.hasOwn(typeNumbers, type)) throw new UtilityApiError('invalid_argument', 'Unknown record type.')
-  const questionName = checkedName(name)
-  const message = dnsPacket.encode({
+  const lowerCase = withoutFinalDot(name.toLowerCase())
+  const octets = encodeName(lowerCase)
+  const rootQuery = clientSubnet === undefined ? plainRootQuery(type) : encodeRootQuery(type, clientSubnet)
+  const message = Buffer.allocUnsafe(rootQuery.length - rootLength + octets.length)
+  rootQuery.copy(message, 0, 0, headerLength)
+  octets.copy(message, headerLength)
+  rootQuery.copy(message, headerLength + octets.length, headerLength + rootLength)
+  const questionEnd = headerLength + octets.length + 4
+  return { name: lowerCase === '' ? '.' : lowerCase, type, message, questionEnd, edns: true }
+}
+
+const rootLength = 1
+const rootQueries = new Map<RecordType, Buffer>()
+
+function plainRootQuery(type: RecordType): Buffer {
+  const known = rootQueries.get(type) ?? encodeRootQuery(type)
+  rootQueries.set(type, known)
+  return known
+}
+
+/** The query for the root: all of a query but the name, which dns-packet would not check. */
+function encodeRootQuery(type: RecordType, clientSubnet?: string): Buffer {
+  return dnsPacket.encode({
     type: 'query',
     id: 0,
     flags: dnsPacket.RECURSION_DESIRED,
-    questions: [{ type, name: questionName, class: 'IN' }],
+    questions: [{ type, name: '.', class: 'IN' }],
     additionals: [
       {
         type: 'OPT',
@@ -66,8 +87,6 @@ export function encodeQuery(name: string, type: RecordType, clientSubnet?: strin
       },
     ],
   })
-  const nameLength = questionName === '.' ? 1 : questionName.length + 2
-  return { name: questionName, type, message, questionEnd: headerLength + nameLength + 4, edns: true }
 }
 
 /** The same question without OPT record, for resolvers that take it for an error. */
@@ -77,15 +96,38 @@ export function withoutEdns(query: Query): Query {
   return { ...query, message, edns: false }
 }
 
-// dns-packet writes the length of a longer label as if it were a compression pointer, and ends the name at an empty one.
-const label = /^[!-[\]-~]{1,63}$/
+function withoutFinalDot(name: string): string {
+  return name.endsWith('.') ? name.slice(0, -1) : name
+}
 
-function checkedName(text: string): string {
-  if (text === '' || text === '.') return '.'
-  const name = (text.endsWith('.') ? text.slice(0, -1) : text).toLowerCase()
-  if (name.length > 253 || !name.split('.').every((each) => label.test(each)))
-    throw new UtilityApiError('invalid_argument', 'The name is no domain name in ASCII.')
-  return name
+const dot = 0x2e
+const backslash = 0x5c
+const maxLabelLength = 63
+const maxNameLength = 255
+
+/** A name on the wire: each dot gives way to the length of the label behind it. `''` is the root. */
+function encodeName(name: string): Buffer {
+  if (name === '') return Buffer.alloc(rootLength)
+  // Not Latin-1, which would fold characters beyond it into others.
+  const octets = Buffer.from(`.${name}\0`, 'utf8')
+  let length = 0
+  for (let at = octets.length - 2; at >= 0; at -= 1) {
+    const octet = octets[at] ?? 0
+    if (octet === dot) {
+      if (length === 0) throw notAName()
+      octets[at] = length
+      length = 0
+    } else {
+      length += 1
+      if (length > maxLabelLength || octet <= 0x20 || octet > 0x7e || octet === backslash) throw notAName()
+    }
+  }
+  if (octets.length > maxNameLength) throw notAName()
+  return octets
+}
+
+function notAName(): UtilityApiError {
+  return new UtilityApiError('invalid_argument', 'The name is no domain name in ASCII.')
 }
 
 function clientSubnetOption(network: string): dnsPacket.PacketOpt {

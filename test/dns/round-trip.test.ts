@@ -125,6 +125,8 @@ describe('a query', () => {
     'a..',
     '..',
     'bücher.example',
+    // Its letters end in the octets of ASCII ones.
+    'Łńł.example',
     'a b.example',
     'a\\.b.example',
     'a\0b',
