@@ -151,7 +151,7 @@ test('one resolver gets no more questions at once than allowed, and the others d
 })
 
 test('a question that never gets its turn is a TIMEOUT within the deadline', async () => {
-  const { run } = check(({ server, timeoutMs }) => after(server.ip === '192.0.2.1' ? 300 : 1, found), {
+  const { run } = check(({ server }) => after(server.ip === '192.0.2.1' ? 300 : 1, found), {
     maxConcurrentPerResolver: 1,
     timeoutMs: 60,
   })
