@@ -1,13 +1,18 @@
 import { ServerCheckError } from '../domain/server-status.ts'
 import { connectionFailure, connectToFirst } from './connect.ts'
 import type { ServerReply } from './exchange.ts'
-import { encodeLegacyPingHost, legacyPing, legacyReplySize, parseLegacyReply } from './legacy.ts'
+import {
+  encodeLegacyPingHost,
+  legacyPing,
+  legacyReplySize,
+  longestLegacyReply,
+  parseLegacyReply,
+} from './legacy.ts'
 import type { Lookup } from './lookup.ts'
 import type { Endpoint } from './resolve.ts'
 
 // Betas and 1.4 answer two bytes at once and betas choke on more; 1.6 waits for the rest, and 1.5 s if it never comes.
 const restDelayMs = 250
-const largestReply = 3 + 2 * 0xffff
 
 /** Asks a server older than 1.7, on a connection of its own. */
 export async function exchangeLegacy(
@@ -17,7 +22,7 @@ export async function exchangeLegacy(
 ): Promise<ServerReply> {
   const { socket, connectMs } = await connectToFirst(lookup, [endpoint])
   return new Promise((resolve, reject) => {
-    const received = Buffer.allocUnsafe(largestReply)
+    const received = Buffer.allocUnsafe(longestLegacyReply)
     let size = 0
     let sentAt = performance.now()
     let firstSentAt = sentAt

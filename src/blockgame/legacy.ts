@@ -4,6 +4,10 @@ import { cleanText } from './text.ts'
 
 const kick = 0xff
 const headerSize = 3
+const maxCharacters = 2000
+
+/** The longest reply that is read, in bytes; the game itself stops at 256 characters. */
+export const longestLegacyReply: number = headerSize + 2 * maxCharacters
 const pluginChannel = 'MC|PingHost'
 // The last protocol number that used this request.
 const lastProtocol = 74
@@ -38,14 +42,17 @@ function utf16(text: string): Uint8Array {
 /**
  * How many bytes the kick takes that begins here; null while its first three bytes are not all there.
  *
- * @throws `ServerCheckError` `protocol` when these bytes begin no kick.
+ * @throws `ServerCheckError` `protocol` when these bytes begin no kick, or one of more than 2,000 characters.
  *
  * @group Block game
  */
 export function legacyReplySize(bytes: Uint8Array): number | null {
   const [first, high, low] = bytes
   if (first !== undefined && first !== kick) throw malformed('something else than a kick')
-  return high === undefined || low === undefined ? null : headerSize + 2 * ((high << 8) | low)
+  if (high === undefined || low === undefined) return null
+  const size = headerSize + 2 * ((high << 8) | low)
+  if (size > longestLegacyReply) throw malformed('an endless kick')
+  return size
 }
 
 /**

@@ -33,6 +33,8 @@ const longestName = 253
 const maxResolvers = 3
 const maxTargets = 4
 const maxAddresses = 4
+// Whoever fills the zone chooses where we knock: not at dozens of doors for one lookup.
+const maxEndpoints = 8
 // A resolver that drops SRV questions must not eat the time of the lookup, nor one that drops AAAA delay it.
 const srvShare = 1 / 3
 const addressShare = 1 / 2
@@ -50,10 +52,11 @@ export async function resolveEndpoints(
   if (srv.length === 0) return (await direct).map((ip) => ({ ip, port, srvRecord: null }))
   const targets = srv.slice(0, maxTargets)
   const addresses = await Promise.all(targets.map((target) => resolveAddresses(target.target, ask, lookup)))
-  return targets.flatMap((record, index) => {
+  const endpoints = targets.flatMap((record, index) => {
     const srvRecord = { host: record.target, port: record.port }
     return (addresses[index] ?? []).map((ip) => ({ ip, port: record.port, srvRecord }))
   })
+  return endpoints.slice(0, maxEndpoints)
 }
 
 /** The usable SRV records in the order to try them; none: the host itself is to be asked. */

@@ -131,6 +131,7 @@ function saysAndCloses(...chunks: readonly Uint8Array[]): FakeBlockgameServerOpt
 }
 
 const status = encodeStatusPacket(plain)
+const endlessKick = Buffer.alloc(90_000, 0x41).fill(0xff, 0, 1).fill(0, 1, 2)
 const bytes = (...octets: readonly number[]): Uint8Array => Uint8Array.from(octets)
 const statusOfSize = (size: number): string => JSON.stringify(plain).padEnd(size)
 const frameOf255 = encodeStatusPacket(statusOfSize(255 - 3))
@@ -209,6 +210,11 @@ const streams: readonly (readonly [string, FakeBlockgameServerOptions, Case['exp
     'protocol',
   ],
   [
+    'an endless kick to everything',
+    { script: ({ socket }) => void socket.once('data', () => socket.write(endlessKick)) },
+    'protocol',
+  ],
+  [
     'half a kick to everything',
     { script: ({ socket }) => void socket.once('data', () => socket.end(bytes(0xff, 0, 9, 0))) },
     'protocol',
@@ -253,6 +259,11 @@ const eras: readonly (readonly [string, FakeBlockgameServerOptions, Case['expect
   ['1.4 that hangs up', { era: '1.4' }, { ...counts, ...modernVersion }],
   ['1.4 that waits for more', { era: '1.4', unknownPacket: 'wait' }, { ...counts, ...modernVersion }],
   ['1.4 that kicks', { era: '1.4', unknownPacket: 'kick' }, { ...counts, ...modernVersion }],
+  [
+    'beta that takes its time, and breaks on a longer ping',
+    { era: 'beta', delayMs: 100 },
+    { ...counts, ...unknown },
+  ],
   ['beta that hangs up', { era: 'beta' }, { ...counts, ...unknown }],
   ['beta that waits for more', { era: 'beta', unknownPacket: 'wait' }, { ...counts, ...unknown }],
   ['beta that kicks', { era: 'beta', unknownPacket: 'kick' }, { ...counts, ...unknown }],

@@ -40,6 +40,7 @@ export function zoneDns(zone: Zone): ZoneDns {
   const answer = async (question: DnsQuestion): ReturnType<DnsClient['query']> => {
     const key = `${question.type} ${question.name}`
     asked.push(key)
+    if (question.name.length > 253) throw new Error('No such name can be asked for.')
     const entry = zone[key] ?? 'NXDOMAIN'
     const found = typeof entry === 'function' ? entry(asked.filter((each) => each === key).length) : entry
     if (found === 'silent')

@@ -73,5 +73,7 @@ describe('replies', () => {
       [[], [0xff], [0xff, 0], [0xff, 0, 5]].map((bytes) => legacyReplySize(Uint8Array.from(bytes))),
     ).toEqual([null, null, null, 13])
     expect(() => legacyReplySize(Uint8Array.of(0x00))).toThrow(ServerCheckError)
+    expect(legacyReplySize(Uint8Array.of(0xff, 0x07, 0xd0))).toBe(4003)
+    expect(() => legacyReplySize(Uint8Array.of(0xff, 0x07, 0xd1))).toThrow(ServerCheckError)
   })
 })

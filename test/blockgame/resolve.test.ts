@@ -192,3 +192,20 @@ test('addresses that are none, and records of other types, lead nowhere', async 
     reason: 'dns',
   })
 })
+
+test('a zone full of addresses gets a few connections, not dozens', async () => {
+  const heard: string[] = []
+  const targets = Array.from({ length: 20 }, (_, index) => `t${index}.example.net`)
+  const addresses = (start: number): string[] =>
+    Array.from({ length: 20 }, (_, index) => `127.0.${start}.${index + 1}`)
+  const dns = zoneDns({
+    [srv]: targets.map((target, index) => `${index} 0 25566 ${target}`),
+    ...Object.fromEntries(targets.map((target, index) => [`A ${target}`, addresses(index)])),
+  })
+  const allowAddress = ({ ip }: { ip: string }): boolean => heard.push(ip) < 0
+  await expect(startClient({ dns, allowAddress }).status({ host: name })).rejects.toMatchObject({
+    reason: 'blocked',
+  })
+  expect(heard).toHaveLength(8)
+  expect(dns.asked.length).toBeLessThan(12)
+})
