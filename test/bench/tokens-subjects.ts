@@ -6,12 +6,16 @@ import { createUtilityApi } from 'utility-api'
 import { toNodeHandler } from 'utility-api/node'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
 
-export const client = {
+export const client: {
+  readonly clientId: string
+  readonly clientSecret: string
+  readonly redirectUri: string
+} = {
   clientId: 'bench-client',
   clientSecret: 'a-secret-of-at-least-32-characters-for-the-bench',
   redirectUri: 'https://client.example/callback',
 }
-export const codeCount = Number(process.env['CODES'] ?? 400_000)
+export const codeCount: number = Number(process.env['CODES'] ?? 400_000)
 /** Codes have one length, so that every request has. */
 export const codeOf = (index: number): string => `code-${String(index).padStart(10, '0')}`
 
@@ -177,6 +181,7 @@ function nodeOauth(): Server {
   app.post(
     path,
     express.urlencoded({ extended: false }),
+    // oxlint-disable-next-line no-async-endpoint-handlers -- Express 5 handles rejections, and this one never rejects
     async (
       request: IncomingMessage,
       response: ServerResponse & {

@@ -35,7 +35,7 @@ test('a key is read in any case, with O for 0 and I or L for 1', () => {
   fc.assert(
     fc.property(fc.noShrink(fc.nat()), fc.infiniteStream(fc.nat(2)), (_, choices) => {
       const key = keys.licenseKey('LIC-')
-      const typed = [...key.slice(4)].map((symbol) => {
+      const typed = Array.from(key.slice(4)).map((symbol) => {
         const choice = choices.next().value ?? 0
         if (symbol === '0') return '0Oo'[choice]
         if (symbol === '1') return '1Il'[choice]
@@ -103,7 +103,10 @@ test.each(kinds)('%s: what scanners look for', (kind) => {
   for (let count = 0; count < 500; count += 1) {
     const secret = keys.secret(kind)
     expect(secret).toMatch(new RegExp(`^${pattern.source}$`))
-    const checksum = [...secret.slice(-6)].reduce((sum, symbol) => sum * 62 + base62.indexOf(symbol), 0)
+    const checksum = Array.from(secret.slice(-6)).reduce(
+      (sum, symbol) => sum * 62 + base62.indexOf(symbol),
+      0,
+    )
     expect(checksum).toBe(crc32(secret.slice(0, -6)))
     seen.add(secret)
   }
