@@ -2,7 +2,7 @@ import { StorageError } from 'utility-api/storage'
 import type { AuthorizationCode, Client, Credential, License, LicenseList } from 'utility-api/storage'
 
 /** An integer column: drivers hand over numbers, or text or bigints for what might exceed them. */
-export type IntegerColumn = number | string | bigint
+type IntegerColumn = number | string | bigint
 
 export interface ClientRow {
   readonly client_id: string

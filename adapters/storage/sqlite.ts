@@ -177,6 +177,8 @@ function configure(database: SqliteDatabase, durability: 'full' | 'normal'): voi
     requireNoTransaction(database)
     // First the time-out: drivers wait seconds by default, and the event loop with them.
     database.exec('PRAGMA busy_timeout = 3')
+    // 16 MB hold the inner pages of the indexes over millions of licences; SQLite's 2 MB do not.
+    database.exec('PRAGMA cache_size = -16000')
     database.exec(`PRAGMA synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}`)
   } catch (error) {
     throw toStorageError(error)

@@ -2,7 +2,7 @@ import { createAdmin, type Admin } from 'utility-api'
 import type { AdminStorage } from 'utility-api/storage'
 
 /** Everything that clients were told, kept where no crash of the server reaches it. */
-export interface Ledger {
+interface Ledger {
   /** Registered names by license key, for every licence whose creation was answered. */
   readonly licenses: Map<string, string>
   /** Names that an update without an answer may have written, by license key. */

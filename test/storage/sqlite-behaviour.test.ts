@@ -41,7 +41,9 @@ async function errorOf(call: () => unknown): Promise<StorageError> {
   throw new Error('nothing was thrown')
 }
 
-const drivers: [string, (path: string) => ClosableDatabase][] = [
+type Driver = [name: string, open: (path: string) => ClosableDatabase]
+
+const drivers: [Driver, Driver] = [
   ['node:sqlite', (path) => new DatabaseSync(path)],
   ['better-sqlite3', (path) => new Database(path)],
 ]
@@ -56,17 +58,38 @@ testContract('SQLite in memory', async () => {
   return { storage, close() {} }
 })
 
-describe.each(drivers)('%s', (_, openPath) => {
-  function openFile(): { path: string; open: () => ClosableDatabase } {
-    const { path, remove } = temporaryFile()
-    cleanUps.push(remove)
-    function open(): ClosableDatabase {
+/** A new file that any number of connections may open; all is cleaned up after the test. */
+function fileOf(openPath: (path: string) => ClosableDatabase): { open: () => ClosableDatabase } {
+  const { path, remove } = temporaryFile()
+  cleanUps.push(remove)
+  return {
+    open() {
       const database = openPath(path)
       cleanUps.push(() => database.close())
       return database
-    }
-    return { path, open }
+    },
   }
+}
+
+test('a lock that is never released ends in unavailable, for every write that waited', async () => {
+  const { open } = fileOf(drivers[0][1])
+  const storage = sqliteStorage(open())
+  await storage.migrate()
+  const other = open()
+  other.exec('BEGIN IMMEDIATE')
+  const errors = await Promise.all(
+    ['a', 'b'].map((key) => errorOf(() => storage.insertLicense(license(key)))),
+  )
+  expect(errors.map(({ kind, retryable }) => [kind, retryable])).toEqual([
+    ['unavailable', true],
+    ['unavailable', true],
+  ])
+  other.exec('ROLLBACK')
+  expect(await storage.insertLicense(license('a'))).toBe('inserted')
+})
+
+describe.each(drivers)('%s', (_, openPath) => {
+  const openFile = (): ReturnType<typeof fileOf> => fileOf(openPath)
 
   test('writes of one turn share a commit, in batches of 500 at most', async () => {
     const database = noting(openFile().open())
@@ -115,23 +138,6 @@ describe.each(drivers)('%s', (_, openPath) => {
     delay.disable()
     // The driver's usual time-out of 5 s would have stopped the loop for all of the 400 ms.
     expect(delay.max / 1e6).toBeLessThan(200)
-  })
-
-  test('a lock that is never released ends in unavailable, for every write that waited', async () => {
-    const { open } = openFile()
-    const storage = sqliteStorage(open())
-    await storage.migrate()
-    const other = open()
-    other.exec('BEGIN IMMEDIATE')
-    const errors = await Promise.all(
-      ['a', 'b'].map((key) => errorOf(() => storage.insertLicense(license(key)))),
-    )
-    expect(errors.map(({ kind, retryable }) => [kind, retryable])).toEqual([
-      ['unavailable', true],
-      ['unavailable', true],
-    ])
-    other.exec('ROLLBACK')
-    expect(await storage.insertLicense(license('a'))).toBe('inserted')
   })
 
   test("a transaction the host left open is named, and is the host's to end", async () => {

@@ -1,0 +1,110 @@
+// One file of the scale benchmark in a process of its own: `node scale-subject.ts fill|serve <path> <size>`.
+import { DatabaseSync } from 'node:sqlite'
+import { randomKeys } from 'utility-api'
+import type { License } from 'utility-api/storage'
+import { sqliteStorage } from 'utility-api/storage/sqlite'
+
+const [mode, path = '', sizeText] = process.argv.slice(2)
+const size = Number(sizeText)
+/** Every reseller has 200 licences, whatever the size, so that pages are equally full. */
+const resellers = size / 200
+const concurrency = 32
+
+const database = new DatabaseSync(path)
+const storage = sqliteStorage(database)
+const keys = randomKeys()
+
+/** One licence of so many, by number; its key follows from it, so that any can be found without keeping all keys. */
+function licenseOf(number: number, licenseKey = keyOf(number)): License {
+  const fields = {
+    registeredTo: `Customer ${number}`,
+    domainOrIp: `host-${number}.example.com`,
+    status: 'valid',
+  }
+  return { licenseKey, ...fields, resellerId: resellerOf(number), createdAt: number, updatedAt: number }
+}
+
+function resellerOf(number: number): string {
+  return `reseller-${number % resellers}`
+}
+
+/** Numbers scattered as random keys are: growth in the order of keys would flatter the index. */
+function keyOf(number: number): string {
+  const scattered = (BigInt(number) * 0x9e3779b97f4a7c15n) & 0xffffffffffffffffn
+  return `LIC-${scattered.toString(36).padStart(13, '0')}-${number.toString(36).padStart(13, '0')}`.toUpperCase()
+}
+
+async function fill(): Promise<void> {
+  await storage.migrate()
+  database.exec('PRAGMA cache_size = -400000; PRAGMA synchronous = OFF')
+  const columns = 'license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at'
+  const insert = database.prepare(
+    `INSERT INTO utility_api_licenses (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const { count } = database.prepare('SELECT count(*) AS count FROM utility_api_licenses').get() as {
+    count: number
+  }
+  for (let start = count; start < size; start += 100_000) {
+    const end = Math.min(size, start + 100_000)
+    database.exec('BEGIN')
+    for (let number = start; number < end; number += 1) {
+      const { licenseKey, registeredTo, domainOrIp, status, resellerId, createdAt, updatedAt } =
+        licenseOf(number)
+      insert.run(licenseKey, registeredTo, domainOrIp, status, resellerId, createdAt, updatedAt)
+    }
+    database.exec('COMMIT')
+    process.stderr.write(`\rfilling ${size}: ${Math.round((100 * end) / size)} %  `)
+  }
+  process.stderr.write('\n')
+  database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  database.close()
+}
+
+const any = (below: number): number => Math.floor(Math.random() * below)
+let now = 0
+
+const operations: Record<string, () => unknown> = {
+  find: () => storage.getLicense(keyOf(any(size))),
+  update() {
+    const number = any(size)
+    // Never the time of before: SQLite does not write a row that stays the same.
+    const at = (now += 1)
+    const patch = { registeredTo: `Customer ${at}` }
+    return storage.updateLicense({ licenseKey: keyOf(number), resellerId: resellerOf(number), patch, at })
+  },
+  generate: () => storage.insertLicense(licenseOf(any(size), keys.licenseKey('LIC-'))),
+  'list 50': () => storage.listLicenses({ after: String(any(size / 2)), limit: 50 }),
+  "list a reseller's 50": () =>
+    storage.listLicenses({ resellerId: resellerOf(any(size)), after: String(any(size / 2)), limit: 50 }),
+}
+
+/** Operations a second, with 32 callers at once as a server has them. */
+async function measure(name: string, durationMs: number): Promise<number> {
+  const start = performance.now()
+  let done = 0
+  async function caller(): Promise<void> {
+    while (performance.now() - start < durationMs) {
+      await operations[name]?.()
+      done += 1
+      // A server's reads come from sockets: the event loop turns between them, and garbage is seen to.
+      if (done % concurrency === 0) await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+  await Promise.all(Array.from({ length: concurrency }, caller))
+  return done / ((performance.now() - start) / 1000)
+}
+
+/** What the parent is told after each round. */
+export interface ScaleResult {
+  readonly perSecond: number
+  readonly memory: number
+}
+
+if (mode === 'fill') await fill()
+if (mode === 'serve') {
+  process.on('message', async ([name, durationMs]: [string, number]) => {
+    const perSecond = await measure(name, durationMs)
+    process.send?.({ perSecond, memory: process.memoryUsage.rss() } satisfies ScaleResult)
+  })
+  process.on('disconnect', () => process.exit())
+}

@@ -1,0 +1,78 @@
+// What licences cost as they grow in number: `npx tsup && node test/bench/scale.ts`.
+// SIZES (comma-separated), ROUNDS and ROUND_MS change how many and how long; FILES names a folder that keeps the filled files.
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { ScaleResult } from './scale-subject.ts'
+
+const sizes = (process.env['SIZES'] ?? '10000,1000000,5000000').split(',').map(Number)
+const rounds = Number(process.env['ROUNDS'] ?? 5)
+const roundMs = Number(process.env['ROUND_MS'] ?? 1000)
+const operations = ['find', 'update', 'generate', 'list 50', "list a reseller's 50"]
+
+interface Store {
+  readonly size: number
+  readonly child: ChildProcess
+  readonly rates: Map<string, number[]>
+  memory: number
+}
+
+const subject = fileURLToPath(new URL('scale-subject.ts', import.meta.url))
+
+async function prepare(directory: string, size: number): Promise<Store> {
+  const path = join(directory, `${size}.sqlite`)
+  const [code] = (await once(fork(subject, ['fill', path, `${size}`]), 'exit')) as [number]
+  if (code !== 0) throw new Error(`filling ended with ${code}`)
+  console.log(`${size} licences: ${Math.round(statSync(path).size / size)} bytes each`)
+  // Left alone, V8 would rather grow than collect the garbage of long lists; a bound shows what is needed.
+  const execArgv = ['--max-old-space-size=64', '--max-semi-space-size=4']
+  const child = fork(subject, ['serve', path, `${size}`], { execArgv })
+  return { size, child, rates: new Map(operations.map((name) => [name, []])), memory: 0 }
+}
+
+async function measure(store: Store, name: string, keep: boolean): Promise<void> {
+  store.child.send([name, roundMs])
+  const [{ perSecond, memory }] = (await once(store.child, 'message')) as [ScaleResult]
+  store.memory = Math.max(store.memory, memory)
+  if (keep) store.rates.get(name)?.push(perSecond)
+}
+
+function median(values: readonly number[] = []): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN
+}
+
+const directory = process.env['FILES'] ?? mkdtempSync(join(tmpdir(), 'utility-api-scale-'))
+mkdirSync(directory, { recursive: true })
+const stores: Store[] = []
+for (const size of sizes) stores.push(await prepare(directory, size))
+
+// The first round warms the caches; within each, the sizes take turns, so that what else the machine does hits them alike.
+for (let round = 0; round <= rounds; round += 1) {
+  for (const name of operations) for (const store of stores) await measure(store, name, round > 0)
+  process.stderr.write(`\rround ${round} of ${rounds}`)
+}
+process.stderr.write('\n')
+
+console.log(
+  `Full durability, 32 callers, ${rounds} rounds of ${roundMs} ms: median per second, and cost against the first.`,
+)
+console.table(
+  operations.map((name) => {
+    const base = median(stores[0]?.rates.get(name))
+    const columns = stores.map(({ size, rates }) => {
+      const rate = median(rates.get(name))
+      return [`${size} licences`, `${Math.round(rate)} (${(base / rate).toFixed(2)})`] as const
+    })
+    return { operation: name, ...Object.fromEntries(columns) }
+  }),
+)
+for (const { size, memory, child } of stores) {
+  console.log(
+    `${size} licences: ${Math.round(memory / 1e6)} MB of memory at most (old space limited to 64 MB)`,
+  )
+  child.disconnect()
+}
+if (process.env['FILES'] === undefined) rmSync(directory, { recursive: true })
