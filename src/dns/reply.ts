@@ -1,5 +1,6 @@
 import type { DnsRecord, ExtendedDnsError } from '../domain/dns-check.ts'
 import { malformed, NameReader, skipName } from './names.ts'
+import { readOpt, withoutOpt, type Opt } from './opt.ts'
 import { typeNumbers, type Query } from './query.ts'
 import { readRecord } from './records.ts'
 
@@ -21,8 +22,6 @@ const headerLength = 12
 const cnameType = 5
 const optType = 41
 const inClass = 1
-const edeOption = 15
-const clientSubnetOption = 8
 const formErr = 1
 const notImp = 4
 const maxChain = 16
@@ -104,18 +103,19 @@ export function readSections(
   const answer = new AnswerSection(message, query, names)
   let offset = query.questionEnd
   for (let index = 0; index < answers; index += 1) offset = answer.add(offset)
-  const opt = new OptRecord()
+  let opt: Opt | undefined
   for (let index = 0; index < others; index += 1) {
     const record = walk(message, skipName(message, offset))
-    if (record.type === optType) opt.read(message, record, message[offset] === 0)
+    if (record.type === optType) {
+      // One at most, and owned by the root.
+      if (opt !== undefined || message[offset] !== 0) throw malformed
+      opt = readOpt(message, record.start, record.end)
+    }
     offset = record.end
   }
-  return {
-    rcode: (opt.extendedRcode << 4) | ((message[3] ?? 0) & 0x0f),
-    ...answer.resolve(),
-    ede: opt.ede,
-    clientSubnetScope: opt.clientSubnetScope,
-  }
+  const { extendedRcode, ede, clientSubnetScope } = opt ?? withoutOpt
+  const rcode = (extendedRcode << 4) | ((message[3] ?? 0) & 0x0f)
+  return { rcode, ...answer.resolve(), ede, clientSubnetScope }
 }
 
 /** The record whose owner name ends at `at`. */
@@ -198,35 +198,4 @@ function withoutDuplicates(records: readonly DnsRecord[]): DnsRecord[] {
     if (!unique.has(key)) unique.set(key, record)
   }
   return [...unique.values()]
-}
-
-/**
- * What EDNS adds to a reply.
- *
- * @see {@link https://www.rfc-editor.org/rfc/rfc6891#section-6.1 | RFC 6891 section 6.1}
- */
-class OptRecord {
-  extendedRcode = 0
-  readonly ede: ExtendedDnsError[] = []
-  clientSubnetScope: number | undefined
-  private seen = false
-
-  read(message: Buffer, { start, end }: Walked, atRoot: boolean): void {
-    if (this.seen || !atRoot) throw malformed
-    this.seen = true
-    this.extendedRcode = message[start - 6] ?? 0
-    for (let at = start; at < end;) {
-      if (at + 4 > end) throw malformed
-      const next = at + 4 + message.readUInt16BE(at + 2)
-      if (next > end) throw malformed
-      this.readOption(message.readUInt16BE(at), message.subarray(at + 4, next))
-      at = next
-    }
-  }
-
-  private readOption(code: number, data: Buffer): void {
-    if (code === edeOption && data.length >= 2)
-      this.ede.push({ code: data.readUInt16BE(0), text: data.toString('utf8', 2) })
-    if (code === clientSubnetOption && data.length >= 4) this.clientSubnetScope = data[3]
-  }
 }

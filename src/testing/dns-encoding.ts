@@ -14,7 +14,7 @@ export interface ReplyContent {
   readonly opt?: OptContent
 }
 
-export interface OptContent {
+interface OptContent {
   readonly extendedRcode?: number
   readonly options?: readonly { readonly code: number; readonly data: Uint8Array }[]
 }

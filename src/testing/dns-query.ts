@@ -1,7 +1,58 @@
 import type { DnsRecord, RecordType } from '../domain/dns-check.ts'
 import { NameReader } from '../dns/names.ts'
 import { encodeDnsReply, typeOfNumber } from './dns-encoding.ts'
-import type { FakeDnsAnswer, FakeDnsQuery, FakeDnsRcode, FakeDnsServerOptions } from './dns-server.ts'
+
+/**
+ * A response code of DNS, by its name or number.
+ *
+ * @group Testing
+ */
+export type FakeDnsRcode = 'NOERROR' | 'FORMERR' | 'SERVFAIL' | 'NXDOMAIN' | 'NOTIMP' | 'REFUSED' | number
+
+/**
+ * A query as a `fakeDnsServer` received it.
+ *
+ * @group Testing
+ */
+export interface FakeDnsQuery {
+  /** Message id. */
+  readonly id: number
+  /** The name asked for, lower case, without final dot. */
+  readonly name: string
+  /** The record type asked for; null for types that this library does not know. */
+  readonly type: RecordType | null
+  /** How it came. */
+  readonly transport: 'udp' | 'tcp'
+  /** The port it came from. */
+  readonly clientPort: number
+  /** Longest datagram the client takes, as its OPT record says; null without one. */
+  readonly udpPayloadSize: number | null
+  /** The whole message. */
+  readonly message: Uint8Array
+  /** The right answer, or one with other records or another code. */
+  answer(content?: FakeDnsAnswer): Buffer
+}
+
+/**
+ * What to change about the right answer.
+ *
+ * @group Testing
+ */
+export interface FakeDnsAnswer {
+  /** Records of the answer section. Default: those of the zone. */
+  readonly records?: readonly DnsRecord[]
+  /** Response code, up to 12 bits. Default: what the zone says. */
+  readonly rcode?: FakeDnsRcode
+  /** Options of the OPT record. Default: none. */
+  readonly options?: readonly { readonly code: number; readonly data: Uint8Array }[]
+}
+
+/** The part of the server's options that makes its answers. */
+interface Zone {
+  readonly records?: readonly DnsRecord[]
+  readonly rcode?: FakeDnsRcode
+  readonly truncate?: boolean
+}
 
 const rcodes = { NOERROR: 0, FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, NOTIMP: 4, REFUSED: 5 } as const
 const headerLength = 12
@@ -22,7 +73,7 @@ export function readFakeDnsQuery(
   message: Buffer,
   transport: 'udp' | 'tcp',
   clientPort: number,
-  options: FakeDnsServerOptions,
+  options: Zone,
 ): FakeDnsQuery | null {
   const question = readQuestion(message)
   if (question === null) return null

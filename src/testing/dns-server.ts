@@ -1,17 +1,12 @@
 import { createSocket, type Socket as UdpSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
-import type { DnsRecord, RecordType } from '../domain/dns-check.ts'
+import type { DnsRecord } from '../domain/dns-check.ts'
 import { FrameReader } from '../dns/tcp.ts'
-import { readFakeDnsQuery } from './dns-query.ts'
+import { readFakeDnsQuery, type FakeDnsQuery, type FakeDnsRcode } from './dns-query.ts'
 import { words } from './dns-encoding.ts'
 
-/**
- * A response code of DNS, by its name or number.
- *
- * @group Testing
- */
-export type FakeDnsRcode = 'NOERROR' | 'FORMERR' | 'SERVFAIL' | 'NXDOMAIN' | 'NOTIMP' | 'REFUSED' | number
+export type { FakeDnsAnswer, FakeDnsQuery, FakeDnsRcode } from './dns-query.ts'
 
 /**
  * What a {@link fakeDnsServer} answers, and how it misbehaves.
@@ -46,44 +41,6 @@ export interface FakeDnsServerOptions {
  * @group Testing
  */
 export type FakeDnsReply = Uint8Array | readonly Uint8Array[] | null | undefined
-
-/**
- * A query as a {@link fakeDnsServer} received it.
- *
- * @group Testing
- */
-export interface FakeDnsQuery {
-  /** Message id. */
-  readonly id: number
-  /** The name asked for, lower case, without final dot. */
-  readonly name: string
-  /** The record type asked for; null for types that this library does not know. */
-  readonly type: RecordType | null
-  /** How it came. */
-  readonly transport: 'udp' | 'tcp'
-  /** The port it came from. */
-  readonly clientPort: number
-  /** Longest datagram the client takes, as its OPT record says; null without one. */
-  readonly udpPayloadSize: number | null
-  /** The whole message. */
-  readonly message: Uint8Array
-  /** The right answer, or one with other records or another code. */
-  answer(content?: FakeDnsAnswer): Buffer
-}
-
-/**
- * What to change about the right answer.
- *
- * @group Testing
- */
-export interface FakeDnsAnswer {
-  /** Records of the answer section. Default: those of the zone. */
-  readonly records?: readonly DnsRecord[]
-  /** Response code, up to 12 bits. Default: what the zone says. */
-  readonly rcode?: FakeDnsRcode
-  /** Options of the OPT record. Default: none. */
-  readonly options?: readonly { readonly code: number; readonly data: Uint8Array }[]
-}
 
 /**
  * A DNS server on loopback.
