@@ -1,3 +1,5 @@
+import { isIP } from 'node:net'
+
 /**
  * What every mount can be told.
  *
@@ -18,6 +20,13 @@ export function clientAddress(
   trustProxy: number = 0,
 ): string | undefined {
   if (trustProxy === 0 || forwardedFor === null) return connection
-  const hops = forwardedFor.split(',').map((hop) => hop.trim())
-  return hops.at(-trustProxy) ?? hops[0]
+  const hops = forwardedFor.split(',')
+  const address = withoutPort((hops.at(-trustProxy) ?? hops[0] ?? '').trim())
+  return isIP(address) === 0 ? connection : address
+}
+
+/** Some proxies write the port, a new one for each connection, and brackets around IPv6. */
+function withoutPort(hop: string): string {
+  const [, bracketed, ipv4] = /^(?:\[(.+)\](?::\d+)?|([\d.]+):\d+)$/.exec(hop) ?? []
+  return bracketed ?? ipv4 ?? hop
 }

@@ -31,10 +31,12 @@ export type ExpressRequest = IncomingMessage & {
   body?: unknown
   /** The body's bytes, where a parser's `verify` has kept them. */
   rawBody?: Uint8Array
+  /** The client's address by the application's own setting `trust proxy`. */
+  ip?: string | undefined
 }
 
 /**
- * What {@link toExpressHandler} can be told.
+ * What {@link toExpressHandler} can be told. Without `trustProxy` the application's setting `trust proxy` holds.
  *
  * @group Mounts
  */
@@ -56,17 +58,27 @@ export interface ExpressMountOptions extends MountOptions {
  * @group Mounts
  */
 export function toExpressHandler(api: UtilityApi, options: ExpressMountOptions = {}): ExpressHandler {
+  const { fallthrough = false, trustProxy } = options
   return (request, response, next) => {
     const view = new ParsedRequest(request, response)
-    const ip = clientAddress(request.socket.remoteAddress, view.header('X-Forwarded-For'), options.trustProxy)
+    const ip = addressOf(request, view, trustProxy)
     api
-      .dispatch(view, ip === undefined ? {} : { ip })
+      .dispatch(view, { fallthrough, ...(ip !== undefined && { ip }) })
       .then((reply) => {
-        if (options.fallthrough === true && reply.unrouted === true) next()
+        if (fallthrough && reply.unrouted === true) next()
         else writeReply(response, reply)
       })
       .catch(next)
   }
+}
+
+function addressOf(
+  request: ExpressRequest,
+  view: NodeRequest,
+  trustProxy: number | undefined,
+): string | undefined {
+  if (trustProxy === undefined && request.ip !== undefined) return request.ip
+  return clientAddress(request.socket.remoteAddress, view.header('X-Forwarded-For'), trustProxy)
 }
 
 class ParsedRequest extends NodeRequest {

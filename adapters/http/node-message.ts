@@ -15,7 +15,7 @@ export class NodeRequest implements RequestLike {
   readonly url: string
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
-  #controller: AbortController | undefined
+  #signal: AbortSignal | undefined
 
   constructor(request: IncomingMessage, response: ServerResponse) {
     this.method = request.method ?? 'GET'
@@ -41,30 +41,39 @@ export class NodeRequest implements RequestLike {
   body(maxBytes: number): Promise<Uint8Array> {
     const request = this.#request
     return new Promise((resolve, reject) => {
+      // A stream that has ended or broken already tells so no second time.
+      if (request.readableEnded) return resolve(new Uint8Array())
+      if (request.destroyed) return reject(new Error('The client has gone.'))
       const chunks: Buffer[] = []
       let length = 0
       const finish = (): void => resolve(Buffer.concat(chunks, length))
-      request.on('data', (chunk: Buffer) => {
+      const take = (chunk: Buffer): void => {
         chunks.push(chunk)
         length += chunk.length
         if (length <= maxBytes) return
-        // Not destroyed: the refusal still has to be written to this socket.
-        request.pause().removeAllListeners('data')
+        // The rest is read and dropped: a client that is still sending would not see the refusal, nor could the next
+        // request on this connection be told from this body.
+        request.off('data', take).resume()
         finish()
-      })
-      request.once('end', finish)
-      request.once('error', reject)
+      }
+      request.on('data', take).once('end', finish).once('error', reject)
+      request.once('close', () => reject(new Error('The client has gone.')))
     })
   }
 
   get signal(): AbortSignal {
-    if (this.#controller !== undefined) return this.#controller.signal
-    const controller = new AbortController()
-    this.#controller = controller
-    // A response that closes before its end means that the client has gone.
-    this.#response.once('close', () => {
-      if (!this.#response.writableFinished) controller.abort()
-    })
-    return controller.signal
+    this.#signal ??= signalOf(this.#response)
+    return this.#signal
   }
+}
+
+/** Aborts when the connection closes before the answer is written, or has done so already. */
+function signalOf(response: ServerResponse & { stream?: { destroyed: boolean } }): AbortSignal {
+  // Not the request's `aborted`: that is also set when a client has only ended its own half and waits for the answer.
+  if (response.stream?.destroyed ?? response.destroyed) return AbortSignal.abort()
+  const controller = new AbortController()
+  response.once('close', () => {
+    if (!response.writableEnded) controller.abort()
+  })
+  return controller.signal
 }

@@ -33,6 +33,10 @@ export function toNodeHandler(api: UtilityApi, options: MountOptions = {}): Node
   return (request, response) => {
     const view = new NodeRequest(request, response)
     const ip = clientAddress(request.socket.remoteAddress, view.header('X-Forwarded-For'), options.trustProxy)
-    void api.dispatch(view, ip === undefined ? {} : { ip }).then((reply) => writeReply(response, reply))
+    api
+      .dispatch(view, ip === undefined ? {} : { ip })
+      .then((reply) => writeReply(response, reply))
+      // What a host has hung into its response may throw; that must cost one connection, not the process.
+      .catch(() => response.destroy())
   }
 }

@@ -16,7 +16,7 @@ import { passageOf, type Passage } from './passage.ts'
 import { limitWith } from './rate-limit.ts'
 import { refusalsOf } from './refusal.ts'
 import { emptyReply, jsonReply, publicError, unroutedReply, withoutBody } from './reply.ts'
-import { render, viewOf } from './render.ts'
+import { dropBody, render, viewOf } from './render.ts'
 import { allowedMethods, cacheHeaders, createRouter, isAllowed, type Route } from './router.ts'
 
 /**
@@ -181,20 +181,30 @@ export function serveOperations(parts: ServiceParts): UtilityApi {
   const dispatch = (request: RequestLike, context: RequestContext = {}): Promise<Reply> =>
     serve(request, context, route(request.url))
 
+  async function respondTo(
+    request: Request,
+    context: RequestContext,
+    found: Route | null,
+  ): Promise<Response> {
+    const reply = await serve(viewOf(request), context, found)
+    dropBody(request)
+    return render(reply)
+  }
+
   function handlerOf(id: OperationId): Handler {
     const operation = operations.find((each) => each.id === id)
-    return async (request, context = {}) => {
+    return (request, context = {}) => {
       const found = route(request.url)
       const own =
         operation === undefined
           ? null
           : { operation, params: found?.operation === operation ? found.params : {} }
-      return render(await serve(viewOf(request), context, own))
+      return respondTo(request, context, own)
     }
   }
 
   return {
-    fetch: async (request, context) => render(await dispatch(viewOf(request), context)),
+    fetch: (request, context = {}) => respondTo(request, context, route(request.url)),
     handlers: {
       exchangeToken: handlerOf('exchangeToken'),
       updateLicense: handlerOf('updateLicense'),

@@ -27,6 +27,17 @@ async function readBytes(stream: ReadableStream<Uint8Array> | null, maxBytes: nu
   return Buffer.concat(chunks, length)
 }
 
+/**
+ * Gives up a body that nobody has read: some servers close the connection over it, others wait for it.
+ *
+ * Asks the headers first, for `body` makes hosts with requests of their own build a stream.
+ */
+export function dropBody(request: Request): void {
+  const { headers } = request
+  if (request.bodyUsed || !(headers.has('Content-Length') || headers.has('Transfer-Encoding'))) return
+  request.body?.cancel().catch(() => undefined)
+}
+
 /** A standard `Response` of a reply. */
 export function render({ status, headers, body }: Reply): Response {
   return new Response(body === '' ? null : body, { status, headers })

@@ -69,6 +69,8 @@ export async function startRemoteWorld(remote: Remote, options: WorldOptions): P
       advance: (milliseconds) => void (settled = call('clock.advance', milliseconds)),
     },
     issueCode: (...args) => call('issueCode', ...args) as Promise<string>,
+    address: { port, prefix: '' },
+    silentLookups: () => call('silentLookups') as ReturnType<World['silentLookups']>,
     generate: () => call('generate') as Promise<string>,
     async send(request) {
       await settled

@@ -17,6 +17,8 @@ export type { TestAnswer, TestRequest } from './send.ts'
 
 /** A way to reach the operations: the same request must get the same answer on all of them. */
 export interface Surface {
+  /** Where it listens for HTTP/1, if it does. */
+  readonly address?: { readonly port: number; readonly prefix: string }
   send(request: TestRequest): Promise<TestAnswer>
   close(): Promise<void>
 }
@@ -48,6 +50,8 @@ const judgedFirst: readonly (readonly [surface: RegExp, row: RegExp])[] = [
   ],
   // HTTP/2 knows no spaces around a value, and Node's client sends one Authorization header at most.
   [/http2$/, /a repeated header$|"  example\.com  "/],
+  // Express 4 takes a slash too many off with the prefix.
+  [/^Express 4 router/, /^path \/\//],
   // Fastify decodes the path before it routes.
   [/^Fastify$/, /that is a broken escape|that is no UTF-8/],
 ]
@@ -57,7 +61,11 @@ export function judgedByHost(surface: string, row: string): boolean {
 }
 
 export function surfaceOf({ port, prefix, close }: Host): Surface {
-  return { send: (request) => sendToPort(port, { ...request, path: prefix + request.path }), close }
+  return {
+    address: { port, prefix },
+    send: (request) => sendToPort(port, { ...request, path: prefix + request.path }),
+    close,
+  }
 }
 
 function listening(start: (api: UtilityApi) => Promise<Host>): StartSurface {

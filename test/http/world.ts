@@ -31,11 +31,16 @@ export interface World extends Surface {
   issueCode(options?: { scope?: string; codeChallenge?: string }): Promise<string>
   /** A fresh licence of the first reseller. */
   generate(): Promise<string>
+  /** How many lookups the silent game server has seen, and how many of them are still there. */
+  silentLookups(): Promise<{ seen: number; open: number }>
 }
 
 export const redirectUri = 'https://client.example/callback'
 
-export type WorldOptions = Partial<UtilityApiOptions>
+export interface WorldOptions extends Partial<UtilityApiOptions> {
+  /** Deadline of a game server lookup. Default: 300. */
+  readonly lookupTimeoutMs?: number
+}
 
 /** Makes a world around a surface, in this process or, for another runtime, in one of its own. */
 export function createWorld(surface: string, options: WorldOptions = {}): Promise<World> {
@@ -46,7 +51,10 @@ export function createWorld(surface: string, options: WorldOptions = {}): Promis
   return buildWorld(start, options)
 }
 
-export async function buildWorld(start: StartSurface, options: WorldOptions = {}): Promise<World> {
+export async function buildWorld(
+  start: StartSurface,
+  { lookupTimeoutMs = 300, ...options }: WorldOptions = {},
+): Promise<World> {
   const storage = memoryStorage()
   const clock = fixedClock()
   const admin = createAdmin({ storage, clock })
@@ -84,7 +92,7 @@ export async function buildWorld(start: StartSurface, options: WorldOptions = {}
     clock,
     dns: { locations, timeoutMs: 2000, cacheTtlMs: 0 },
     blockgame: {
-      timeoutMs: 300,
+      timeoutMs: lookupTimeoutMs,
       allowAddress: ({ ip, port }) => ip === '127.0.0.1' && port >= 1024,
       resolvers: [{ ip: dns.ip, port: dns.port }],
     },
@@ -96,7 +104,7 @@ export async function buildWorld(start: StartSurface, options: WorldOptions = {}
   const { accessToken } = await admin.createAccessToken({ scope: 'dns:check' })
   const { apiKey } = await admin.createApiKey()
   const { apiKey: weakApiKey } = await admin.createApiKey({ permissions: ['something:else'] })
-  const { send, close } = await start(api)
+  const { send, address, close } = await start(api)
 
   return {
     api,
@@ -114,6 +122,11 @@ export async function buildWorld(start: StartSurface, options: WorldOptions = {}
     game,
     silentGame,
     send,
+    ...(address !== undefined && { address }),
+    async silentLookups() {
+      const { connections } = silentGame
+      return { seen: connections.length, open: connections.filter(({ open }) => open).length }
+    },
     async issueCode({ scope = 'dns:check', codeChallenge } = {}) {
       const { code } = await admin.issueAuthorizationCode({
         clientId,

@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { rawClient, type RawClient } from './raw.ts'
+import { missingRuntime, remotes } from './remote.ts'
+import { surfaces } from './surfaces.ts'
+import { createWorld, type World, type WorldOptions } from './world.ts'
+
+/** A mount in a server that listens for HTTP/1, and connections to it. */
+export interface Server {
+  readonly name: string
+  readonly world: World
+  /** The path before the contract's own paths. */
+  readonly prefix: string
+  connect(): Promise<RawClient>
+}
+
+const listening = Object.keys({ ...surfaces, ...remotes }).filter((name) => !/fetch|http2/.test(name))
+
+/** Declares the same tests for every server; each gets a world of its own. */
+export function describeEachServer(
+  title: string,
+  options: WorldOptions,
+  declare: (server: () => Server) => void,
+): void {
+  describe.each(listening)(`${title}: %s`, (name) => {
+    const missing = missingRuntime(name)
+    if (missing !== null) return test.skip(missing)
+    let server: Server
+    const clients: RawClient[] = []
+
+    beforeAll(async () => {
+      const world = await createWorld(name, options)
+      const { port = 0, prefix = '' } = world.address ?? {}
+      const connect = async (): Promise<RawClient> => {
+        const client = await rawClient(port)
+        clients.push(client)
+        return client
+      }
+      server = { name, world, prefix, connect }
+    })
+    afterAll(async () => {
+      for (const client of clients) client.close()
+      await server.world.close()
+    })
+
+    declare(() => server)
+  })
+}
