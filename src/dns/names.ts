@@ -47,7 +47,8 @@ export class NameReader {
     let at = start
     let octet = this.step(at)
     while (octet > 0 && octet < 0x40) {
-      text = join(text, this.label(at + 1, octet))
+      // A label that passes the end is found out at the next step.
+      text = join(text, escapeLabel(this.message.toString('latin1', at + 1, at + 1 + octet)))
       length = checkedLength(length + 1 + octet)
       at += 1 + octet
       octet = this.step(at)
@@ -87,11 +88,6 @@ export class NameReader {
     const octet = this.message[at]
     if (octet === undefined) throw malformed
     return octet
-  }
-
-  private label(start: number, length: number): string {
-    if (start + length > this.message.length) throw malformed
-    return escapeLabel(this.message.toString('latin1', start, start + length))
   }
 }
 

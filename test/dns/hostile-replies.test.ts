@@ -4,7 +4,8 @@ import { encodeQuery, typeNumbers, type Query } from '../../src/dns/query.ts'
 import { readReply, readSections, type Reply } from '../../src/dns/reply.ts'
 import { recordTypes, type DnsRecord, type RecordType } from '../../src/domain/dns-check.ts'
 import { encodeData, encodeDnsReply, encodeName } from '../../src/testing/dns-encoding.ts'
-import { rawRecord } from './messages.ts'
+import { readFakeDnsQuery } from '../../src/testing/dns-query.ts'
+import { labelLattice, pointerChain, rawRecord, rawReply } from './messages.ts'
 
 /** How many replies are tried; ten million take a few minutes. */
 const count = Number(process.env['DNS_REPLIES'] ?? 200_000)
@@ -285,4 +286,74 @@ describe(`replies of any octets (DNS_SEED=${seed})`, () => {
       expect(mostSteps).toBeLessThanOrEqual(maxSteps)
     },
   )
+})
+
+const name = '016100'
+
+/** Data that breaks the format of its type, in hexadecimal. */
+const brokenData: readonly (readonly [RecordType, string, string])[] = [
+  ['A', '3 octets', 'c00002'],
+  ['A', '5 octets', 'c000020100'],
+  ['AAAA', '4 octets', 'c0000201'],
+  ['AAAA', '17 octets', '20010db8000000000000000000000000ff'],
+  ['MX', 'no target', '000a'],
+  ['MX', 'octets behind the target', `000a${name}00`],
+  ['MX', 'a target that passes the end', '000a0561'],
+  ['NS', 'nothing', ''],
+  ['PTR', 'a pointer cut in half', 'c0'],
+  ['CNAME', 'two names', `${name}${name}`],
+  ['SOA', 'four numbers', `${name}${name}${'00000001'.repeat(4)}`],
+  ['SOA', 'six numbers', `${name}${name}${'00000001'.repeat(6)}`],
+  ['SOA', 'one name', `${name}${'00000001'.repeat(5)}`],
+  ['TXT', 'nothing', ''],
+  ['TXT', 'a string that passes the end', '0361'],
+  ['TXT', 'a second string that passes the end', '01610261'],
+  ['SRV', 'no target', '000100020003'],
+  ['SRV', 'octets behind the target', `000100020003${name}00`],
+  ['CAA', 'one octet', '00'],
+  ['CAA', 'no tag', '0000'],
+  ['CAA', 'a tag that passes the end', '00056973737565'.slice(0, -2)],
+  ['CAA', 'a tag with a space', '000261206363'],
+  ['DS', 'no digest', '00010d02'],
+  ['DNSKEY', 'no key', '0101030d'],
+]
+
+test.each(brokenData)('%s data with %s is malformed', (type, _what, hex) => {
+  const query = encodeQuery('example.com', type)
+  const asked = readFakeDnsQuery(query.message, 'udp', 0, {})!
+  const record = rawRecord({ type: typeNumbers[type], data: Buffer.from(hex, 'hex') })
+  // More octets follow, so that reading on would find some.
+  const message = rawReply(asked, {
+    answers: [record],
+    authorities: [rawRecord({ data: Buffer.alloc(40, 0x61) })],
+  })
+  expect(readReply(message, query)).toBe('malformed')
+  expect(() => readSections(message, query)).toThrow(malformed)
+})
+
+describe('replies made to be slow', () => {
+  const query = encodeQuery('example.com', 'A')
+  const asked = readFakeDnsQuery(query.message, 'udp', 0, {})!
+
+  test('cost no more labels and pointers than the budget', () => {
+    const message = labelLattice(asked)
+    expect(message.length).toBeLessThan(65_536)
+    const names = new NameReader(message)
+    expect(() => readSections(message, query, names)).toThrow(malformed)
+    expect(names.steps).toBe(maxSteps + 1)
+  })
+
+  test('may have 127 pointers in a row, and no more', () => {
+    const read = (links: number) => readSections(pointerChain(asked, links, 1), query)
+    expect(read(126).records).toHaveLength(1)
+    expect(() => read(127)).toThrow(malformed)
+  })
+
+  test('pay once for what many names share', () => {
+    const message = pointerChain(asked, 126, 126)
+    const names = new NameReader(message)
+    expect(readSections(message, query, names).records).toHaveLength(1)
+    // 126 links and the two labels and the end of the name, then one step for each further owner.
+    expect(names.steps).toBe(1 + 126 + 3 + 125)
+  })
 })

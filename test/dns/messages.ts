@@ -57,18 +57,34 @@ export function patched(message: Uint8Array, octets: Record<number, number>): Bu
   return copy
 }
 
-/** 64 KB of names that are pointers to pointers: every record makes a naive reader walk the whole chain. */
-export function pointerBomb(query: FakeDnsQuery, type = 1): Buffer {
-  const chainLength = 8000
-  const start = 12 + encodeName(query.name).length + 4 + 11
-  // One record of an unknown type holds the chain, each link pointing to the one before.
-  const links = Array.from({ length: chainLength }, (_, index) =>
+/** Pointers to pointers, and records whose owners enter the chain at different places. */
+export function pointerChain(query: FakeDnsQuery, links: number, records: number): Buffer {
+  const start = holderDataStart(query)
+  const chain = Array.from({ length: links }, (_, index) =>
     words(0xc000 | (index === 0 ? 12 : start + 2 * (index - 1))),
   )
-  const holder = rawRecord({ owner: Buffer.of(0), type: 65_280, data: Buffer.concat(links) })
-  const lastLink = Math.min(start + 2 * (chainLength - 1), 0x3fff)
-  const records = Array.from({ length: 3000 }, (_, index) =>
-    rawRecord({ owner: words(0xc000 | (lastLink - 2 * index)), type, data: Buffer.of(192, 0, 2, 1) }),
+  const holder = rawRecord({ owner: Buffer.of(0), type: 65_280, data: Buffer.concat(chain) })
+  const owners = Array.from({ length: records }, (_, index) =>
+    rawRecord({ owner: words(0xc000 | (start + 2 * (links - 1 - index))), data: Buffer.of(192, 0, 2, 1) }),
   )
-  return rawReply(query, { answers: [holder, ...records] })
+  return rawReply(query, { answers: [holder, ...owners] })
+}
+
+/** Names of 126 labels, and records that point to every one of those labels: with the longest names last. */
+export function labelLattice(query: FakeDnsQuery): Buffer {
+  const labels = 126
+  const name = Buffer.concat([...Array<Buffer>(labels).fill(Buffer.from('\x01a')), Buffer.of(0)])
+  const names = Array<Buffer>(60).fill(name)
+  const start = holderDataStart(query)
+  const holder = rawRecord({ owner: Buffer.of(0), type: 65_280, data: Buffer.concat(names) })
+  const owners = Array.from({ length: 3000 }, (_, index) => {
+    const target = start + name.length * (index % names.length) + 2 * (50 - Math.floor(index / names.length))
+    return rawRecord({ owner: words(0xc000 | target), data: Buffer.of(192, 0, 2, 1) })
+  })
+  return rawReply(query, { answers: [holder, ...owners] })
+}
+
+/** Where the data of a first record begins whose owner is the root. */
+function holderDataStart(query: FakeDnsQuery): number {
+  return 12 + encodeName(query.name).length + 4 + 11
 }

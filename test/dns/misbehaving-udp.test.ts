@@ -10,7 +10,15 @@ import {
   type FakeDnsReply,
   type FakeDnsServerOptions,
 } from '../../src/testing/dns-server.ts'
-import { patched, pointerBomb, pointerToQuestion, rawRecord, rawReply, rightRecord } from './messages.ts'
+import {
+  labelLattice,
+  patched,
+  pointerChain,
+  pointerToQuestion,
+  rawRecord,
+  rawReply,
+  rightRecord,
+} from './messages.ts'
 
 const ip = Buffer.of(192, 0, 2, 66)
 const margin = 2000
@@ -81,7 +89,8 @@ const malformed: Record<string, Forge> = {
     rawRecord({ owner: encodeName(Array(4).fill('x'.repeat(63)).join('.')), data: ip }),
   ),
   'an owner that never ends': answerWith(Buffer.from('\x3fexample')),
-  'pointers to pointers, 64 KB of them': (query) => pointerBomb(query).subarray(0, 60_000),
+  'pointers to pointers, 64 KB of them': (query) => pointerChain(query, 8000, 3000),
+  'names within names, 64 KB of them': (query) => labelLattice(query),
   'two OPT records': (query) =>
     rawReply(query, {
       answers: [rawRecord({ data: ip })],
@@ -101,6 +110,11 @@ const malformed: Record<string, Forge> = {
       counts: [1, 1, 1, 0],
       answers: [rawRecord({ data: ip })],
       authorities: [Buffer.of(0, 0)],
+    }),
+  'a label of an undefined kind in the authority section': (query) =>
+    rawReply(query, {
+      answers: [rawRecord({ data: ip })],
+      authorities: [rawRecord({ owner: Buffer.concat([Buffer.of(0x41), Buffer.alloc(66)]), data: ip })],
     }),
   'an alias whose target passes its data': answerWith(
     rawRecord({ type: 5, data: Buffer.from('\x03abc\x00'), length: 3 }),

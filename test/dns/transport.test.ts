@@ -2,6 +2,10 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { describe, expect, test, vi } from 'vitest'
 import { createDnsClient } from '../../src/dns/client.ts'
+import { Exchange } from '../../src/dns/exchange.ts'
+import { encodeQuery } from '../../src/dns/query.ts'
+import type { UdpListener, UdpPool } from '../../src/dns/udp.ts'
+import type { DnsAnswer } from '../../src/domain/dns-check.ts'
 import { fakeDnsServer } from '../../src/testing/dns-server.ts'
 import { patched, rightRecord } from './messages.ts'
 
@@ -141,6 +145,31 @@ describe('closing', () => {
 })
 
 describe('a server that cannot be reached', () => {
+  test('is tried twice, as a message that says so can be forged', () => {
+    const sent: UdpListener[] = []
+    const ticket = { release() {}, retireSocket() {} }
+    const pool: UdpPool = {
+      send: (_message, listener) => (sent.push(listener), ticket),
+      retire: () => false,
+      close() {},
+    }
+    const onEnd = vi.fn<(answer: DnsAnswer) => void>()
+    const query = encodeQuery('example.com', 'A')
+    const exchange = new Exchange({
+      query,
+      server: { ip: '127.0.0.1', port: 9 },
+      pool,
+      timeoutMs: 1000,
+      onEnd,
+    })
+    exchange.fail()
+    expect(sent).toHaveLength(2)
+    expect(onEnd).not.toHaveBeenCalled()
+    exchange.fail()
+    expect(sent).toHaveLength(2)
+    expect(onEnd).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ status: 'UNREACHABLE' }))
+  })
+
   test('is given up after a second try, long before the deadline', async () => {
     const port = await closedPort()
     const client = createDnsClient()
