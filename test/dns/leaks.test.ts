@@ -102,3 +102,12 @@ test.runIf(onLinux)('sockets close by themselves when nobody asks any more', asy
   await vi.waitFor(() => expect(openSockets()).toBe(before))
   vi.useRealTimers()
 })
+
+test.runIf(onLinux)('sockets that are used up close at once', async () => {
+  await using server = await fakeDnsServer({ records: [rightRecord] })
+  const before = openSockets()
+  const client = createDnsClient()
+  for (let left = 1000; left > 0; left -= 1) await client.query({ name: 'example.com', type: 'A', server })
+  expect(openSockets()).toBeLessThanOrEqual(before + 4)
+  await client.close()
+})

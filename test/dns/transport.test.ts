@@ -135,6 +135,27 @@ describe('closing', () => {
     expect(await client.query({ ...question, server })).toMatchObject({ status: 'UNREACHABLE', records: [] })
   })
 
+  test('ends what is under way when other questions are over', async () => {
+    const names = ['a.test', 'b.test', 'c.test', 'd.test', 'e.test', 'f.test']
+    const answered = new Set(['a.test', 'c.test', 'f.test'])
+    await using server = await fakeDnsServer({
+      reply: ({ name }) => (answered.has(name) ? undefined : null),
+    })
+    const client = createDnsClient()
+    const answers = names.map((name) => client.query({ name, type: 'A', server, timeoutMs: 60_000 }))
+    await Promise.all(answers.filter((_, index) => answered.has(names[index] ?? '')))
+    await client.close()
+    const statuses = (await Promise.all(answers)).map((answer) => answer.status)
+    expect(statuses).toEqual([
+      'NXDOMAIN',
+      'UNREACHABLE',
+      'NXDOMAIN',
+      'UNREACHABLE',
+      'UNREACHABLE',
+      'NXDOMAIN',
+    ])
+  })
+
   test('right after asking leaves nothing behind', async () => {
     await using server = await fakeDnsServer(zone)
     const client = createDnsClient()
