@@ -1,0 +1,16 @@
+// What a reader has from the blocks before: names that examples use without making them.
+import type { Socket } from 'node:net'
+import type { Express } from 'express'
+import type { Admin, AdminStorage, UtilityApi } from 'utility-api'
+
+declare global {
+  const api: UtilityApi
+  const storage: AdminStorage
+  const admin: Admin
+  const app: Express
+  const error: Error
+  const socket: Socket
+  const myStorage: () => AdminStorage
+  const Bun: { serve(options: { port?: number; fetch: (...args: never[]) => Promise<Response> }): unknown }
+  const Deno: { serve(options: { port?: number }, handler: (request: Request) => Promise<Response>): unknown }
+}
