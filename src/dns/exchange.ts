@@ -100,11 +100,11 @@ export class Exchange implements UdpListener, TcpListener {
   }
 
   private startTry(): void {
-    const share = (schedule[this.tries + 1] ?? 1) - (schedule[this.tries] ?? 1)
     // RFC 8906: some servers and firewalls answer EDNS with silence.
     if (this.tries === lastTry) this.query = withoutEdns(this.query)
     this.tries += 1
-    this.timer = setTimeout(() => this.onTimer(), share * this.parts.timeoutMs)
+    const next = (schedule[this.tries] ?? 1) * this.parts.timeoutMs
+    this.timer = setTimeout(() => this.onTimer(), next - this.elapsed())
     this.send()
   }
 
