@@ -322,10 +322,10 @@ test.each(brokenData)('%s data with %s is malformed', (type, _what, hex) => {
   const query = encodeQuery('example.com', type)
   const asked = readFakeDnsQuery(query.message, 'udp', 0, {})!
   const record = rawRecord({ type: typeNumbers[type], data: Buffer.from(hex, 'hex') })
-  // More octets follow, so that reading on would find some.
+  // More octets follow, letters and digits, so that reading on would find some.
   const message = rawReply(asked, {
     answers: [record],
-    authorities: [rawRecord({ data: Buffer.alloc(40, 0x61) })],
+    authorities: [rawRecord({ owner: encodeName('a'.repeat(0x30)), data: Buffer.alloc(40, 0x61) })],
   })
   expect(readReply(message, query)).toBe('malformed')
   expect(() => readSections(message, query)).toThrow(malformed)
