@@ -56,7 +56,7 @@ export interface SqliteStorage extends AdminStorage {
    * Creates the tables or brings them up to date, and turns the write-ahead log on. Idempotent; safe with several
    * processes starting at once.
    *
-   * @throws {@link StorageError} `invalid` when the schema is of a newer version of this library.
+   * @throws `StorageError` `invalid` when the schema is of a newer version of this library.
    */
   migrate(): Promise<void>
 }
@@ -81,7 +81,7 @@ export interface SqliteStorage extends AdminStorage {
  * await storage.migrate()
  * ```
  *
- * @throws {@link StorageError} when the connection is closed or has a transaction open.
+ * @throws `StorageError` when the connection is closed or has a transaction open.
  *
  * @group Storage
  */
