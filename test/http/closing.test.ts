@@ -1,0 +1,256 @@
+/** The end of a service, the bounds of its work, and who is turned away. */
+import { spawn } from 'node:child_process'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createAdmin, createUtilityApi, type RateLimiter, type UtilityApi } from 'utility-api'
+import { toNodeHandler } from 'utility-api/node'
+import { memoryStorage } from 'utility-api/storage/memory'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { sendToFetch, sendToPort, type TestAnswer, type TestRequest } from './send.ts'
+import { createWorld, licenseHeaders, type World, type WorldOptions } from './world.ts'
+
+const storage = memoryStorage()
+const admin = createAdmin({ storage })
+const { token } = await admin.createReseller()
+const { apiKey } = await admin.createApiKey()
+const { accessToken } = await admin.createAccessToken({ scope: '' })
+const unavailable = { status: 503, headers: { 'retry-after': '1' }, json: { error: 'unavailable' } }
+
+const generate: TestRequest = {
+  method: 'POST',
+  path: '/v2/reseller/licenses/generate',
+  headers: { Authorization: `Bearer ${token}`, ...licenseHeaders },
+}
+const lookUp = (host: number): TestRequest => ({
+  method: 'GET',
+  path: '/v4/games/blockgame/lookup',
+  headers: { Basic: apiKey, 'X-Address': `192.0.2.${host}` },
+})
+const check = (name: string): TestRequest => ({
+  method: 'GET',
+  path: '/v3/tools/dnscheck',
+  headers: { Authorization: `Bearer ${accessToken}`, 'X-Domain': name, 'X-Record-Type': 'A' },
+})
+
+/** Network clients that never answer, and leave only when they are told to. */
+function hanging() {
+  const state = { waiting: 0 }
+  const wait = ({ signal }: { signal?: AbortSignal }): Promise<never> =>
+    new Promise((_, reject) => {
+      state.waiting += 1
+      signal?.addEventListener('abort', () => {
+        state.waiting -= 1
+        reject(signal.reason)
+      })
+    })
+  const close = async (): Promise<void> => {}
+  return { state, blockgame: { status: wait, close }, dns: { query: wait, close } }
+}
+
+function hangingApi(options: WorldOptions = {}): { api: UtilityApi; waiting: () => number } {
+  const { state, blockgame, dns } = hanging()
+  const api = createUtilityApi({
+    storage,
+    dns: {
+      client: dns,
+      timeoutMs: 60_000,
+      maxConcurrentPerResolver: 10_000,
+      locations: [{ location: 'Here', ip: '192.0.2.1', provider: 'None' }],
+    },
+    blockgame: { client: blockgame, timeoutMs: 60_000, maxConcurrent: 10_000 },
+    ...options,
+  })
+  return { api, waiting: () => state.waiting }
+}
+
+describe('close', () => {
+  test('answers what is under way, and refuses what comes', async () => {
+    let finish = (): void => {}
+    const slow = {
+      ...storage,
+      async insertLicense(...args: Parameters<typeof storage.insertLicense>) {
+        await new Promise<void>((resolve) => (finish = resolve))
+        return storage.insertLicense(...args)
+      },
+    }
+    const api = createUtilityApi({ storage: slow })
+    const underWay = sendToFetch(api, generate)
+    await vi.waitFor(() => expect(finish).not.toBe(undefined))
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    const closed = vi.fn()
+    const closing = [api.close(), api.close(), api[Symbol.asyncDispose]()].map((each) => each.then(closed))
+    expect(await sendToFetch(api, generate)).toMatchObject(unavailable)
+    expect(closed).not.toHaveBeenCalled()
+    finish()
+    expect(await underWay).toMatchObject({ status: 200 })
+    await Promise.all(closing)
+    expect(await sendToFetch(api, generate)).toMatchObject(unavailable)
+  })
+
+  test('ends lookups that outlast its patience, and answers them', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      const { api, waiting } = hangingApi()
+      const answers = [sendToFetch(api, lookUp(1)), sendToFetch(api, check('example.com'))]
+      while (waiting() < 2) await new Promise((resolve) => setImmediate(resolve))
+      const closing = api.close()
+      await vi.advanceTimersByTimeAsync(60_999)
+      expect(waiting()).toBe(2)
+      await vi.advanceTimersByTimeAsync(1)
+      for (const answer of answers) expect(await answer).toMatchObject(unavailable)
+      await closing
+      expect(waiting()).toBe(0)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  test("leaves the host's storage and server alone", async () => {
+    const own = memoryStorage()
+    const storageClosed = vi.spyOn(own, 'close')
+    const api = createUtilityApi({ storage: own })
+    const server = createServer(toNodeHandler(api))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    await api.close()
+    const { port } = server.address() as AddressInfo
+    expect(await sendToPort(port, { method: 'GET', path: '/' })).toMatchObject({ status: 404 })
+    expect(await sendToPort(port, check('example.com'))).toMatchObject({ status: 503 })
+    expect(await api.health()).toStrictEqual({ storage: 'ok' })
+    expect(storageClosed).not.toHaveBeenCalled()
+    await new Promise((resolve) => server.close(resolve))
+  })
+
+  test('lets the process end, with every accepted request answered', async () => {
+    const child = spawn('node', ['--import', './test/storage/sources.ts', 'test/http/closing-process.ts'])
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)))
+    const code = await new Promise((resolve) => child.once('exit', resolve))
+    expect({ code, output }).toMatchObject({ code: 0 })
+    const { accepted, finished, answered, refused } = JSON.parse(output) as Record<string, number>
+    expect(answered).toBeGreaterThan(0)
+    expect(refused).toBeGreaterThan(0)
+    expect(finished).toBe(accepted)
+    expect(Number(answered) + Number(refused)).toBe(accepted)
+  }, 30_000)
+})
+
+describe('overload', () => {
+  test('a thousand hanging lookups and checks turn away the next, and nobody else', async () => {
+    const { api, waiting } = hangingApi()
+    const held = Array.from({ length: 1000 }, (_, index) =>
+      sendToFetch(api, index % 2 === 0 ? check(`h${index}.example`) : lookUpName(`h${index}.example`)),
+    )
+    await vi.waitFor(() => expect(waiting()).toBe(1000), { timeout: 10_000 })
+    expect(await sendToFetch(api, lookUpName('one-more.example'))).toMatchObject(unavailable)
+    expect(await sendToFetch(api, check('one-more.example'))).toMatchObject(unavailable)
+    for (let count = 0; count < 100; count += 1) {
+      expect(await sendToFetch(api, generate)).toMatchObject({ status: 200 })
+    }
+    api.close().catch(() => {})
+    expect(held).toHaveLength(1000)
+  })
+
+  test('maxInFlight bounds storage work by itself', async () => {
+    let release = (): void => {}
+    const gate = new Promise<void>((resolve) => (release = resolve))
+    const slow = {
+      ...storage,
+      async findCredential(...args: Parameters<typeof storage.findCredential>) {
+        await gate
+        return storage.findCredential(...args)
+      },
+    }
+    const api = createUtilityApi({ storage: slow, maxInFlight: 3 })
+    const held = [1, 2, 3].map(() => sendToFetch(api, generate))
+    expect(await sendToFetch(api, generate)).toMatchObject(unavailable)
+    release()
+    for (const answer of held) expect(await answer).toMatchObject({ status: 200 })
+    expect(await sendToFetch(api, generate)).toMatchObject({ status: 200 })
+  })
+})
+
+function lookUpName(name: string): TestRequest {
+  const { headers, ...request } = lookUp(1)
+  return { ...request, headers: { ...headers, 'X-Address': name } }
+}
+
+describe('rate limits', () => {
+  let world: World
+  const keys: string[] = []
+  let decide: RateLimiter['consume']
+
+  beforeEach(async () => {
+    keys.length = 0
+    decide = async () => ({ allowed: true })
+    const rateLimiter: RateLimiter = {
+      consume(key) {
+        keys.push(key)
+        return decide(key)
+      },
+    }
+    world = await createWorld('Node http', { rateLimiter })
+  })
+  afterEach(() => world.close())
+
+  const exchange = async (changes: object = {}): Promise<TestAnswer> =>
+    world.send({
+      method: 'POST',
+      path: '/v4/oauth2/token',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        grant_type: 'authorization_code',
+        code: await world.issueCode(),
+        redirect_uri: 'https://client.example/callback',
+        client_id: world.clientId,
+        client_secret: world.clientSecret,
+        ...changes,
+      }),
+    })
+  const generateAs = (secret: string): Promise<TestAnswer> =>
+    world.send({ ...generate, headers: { ...licenseHeaders, Authorization: `Bearer ${secret}` } })
+
+  test('ask for the caller once it is known, and for the address when credentials fail', async () => {
+    await generateAs(world.resellerToken)
+    expect(keys.splice(0)).toStrictEqual([`reseller_token:${world.resellerId}`])
+    await generateAs('wrong')
+    expect(keys.splice(0)).toStrictEqual(['address:127.0.0.1'])
+    await exchange()
+    expect(keys.splice(0)).toStrictEqual([`client:${world.clientId}`])
+    await exchange({ client_secret: 'wrong' })
+    expect(keys.splice(0)).toStrictEqual(['address:127.0.0.1'])
+    await world.send({ method: 'GET', path: '/nowhere' })
+    await world.send({ method: 'OPTIONS', path: '/v3/tools/dnscheck' })
+    expect(keys).toStrictEqual([])
+  })
+
+  test('are answered with 429, Retry-After, and the codes of the endpoint', async () => {
+    decide = async () => ({ allowed: false, retryAfterSeconds: 1.2 })
+    const headers = { 'retry-after': '2' }
+    expect(await generateAs(world.resellerToken)).toMatchObject({
+      status: 429,
+      headers,
+      json: { error: 'too_many_requests' },
+    })
+    expect(await generateAs('wrong')).toMatchObject({ status: 429, headers })
+    expect(await exchange()).toMatchObject({
+      status: 429,
+      headers,
+      json: { error: 'temporarily_unavailable' },
+    })
+    expect((await world.admin.listLicenses({})).licenses).toHaveLength(0)
+  })
+
+  test.each<[string, RateLimiter['consume']]>([
+    ['rejects', () => Promise.reject(new Error('down'))],
+    [
+      'throws',
+      () => {
+        throw new Error('down')
+      },
+    ],
+    ['hangs', () => new Promise(() => {})],
+  ])('a limiter that %s lets everybody through', async (_, consume) => {
+    decide = consume
+    expect(await generateAs(world.resellerToken)).toMatchObject({ status: 200 })
+  })
+})

@@ -1,0 +1,291 @@
+/** What belongs to one mount alone, and what a host may do to it. */
+import express5 from 'express'
+import type { RequestListener } from 'node:http'
+import { createAdmin, createUtilityApi, type RateLimiter, type RequestEndEvent } from 'utility-api'
+import { toBunHandler } from 'utility-api/bun'
+import { toExpressHandler } from 'utility-api/express'
+import { toNodeHandler } from 'utility-api/node'
+import { memoryStorage } from 'utility-api/storage/memory'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { expresses, listenNode, type Host } from './hosts.ts'
+import { rawClient, rawRequestText } from './raw.ts'
+import { sendToPort } from './send.ts'
+import { licenseHeaders, redirectUri } from './world.ts'
+
+const storage = memoryStorage()
+const admin = createAdmin({ storage })
+const api = createUtilityApi({ storage })
+const { token } = await admin.createReseller()
+const generate = {
+  method: 'POST',
+  path: '/v2/reseller/licenses/generate',
+  headers: { Authorization: `Bearer ${token}`, ...licenseHeaders },
+}
+
+const hosts: Host[] = []
+async function listen(listener: RequestListener): Promise<number> {
+  const host = await listenNode(listener)
+  hosts.push(host)
+  return host.port
+}
+afterEach(async () => {
+  await Promise.all(hosts.splice(0).map((host) => host.close()))
+})
+
+/** A limiter that remembers whom it was asked for. */
+function recorder(): RateLimiter & { keys: string[] } {
+  const keys: string[] = []
+  return {
+    keys,
+    async consume(key) {
+      keys.push(key)
+      return { allowed: true }
+    },
+  }
+}
+
+describe.each(Object.entries(expresses))('%s', (_, express) => {
+  test('fallthrough leaves other paths to others, unseen by the hooks', async () => {
+    const events: RequestEndEvent[] = []
+    const debug = vi.fn()
+    const logger = { debug, info: debug, warn: debug, error: debug }
+    const watched = createUtilityApi({ storage, logger, onRequestEnd: (event) => events.push(event) })
+    const app = express().use(toExpressHandler(watched, { fallthrough: true }))
+    app.use((request, response) => void response.status(418).json({ path: request.path }))
+    const port = await listen(app)
+    const other = await sendToPort(port, { method: 'POST', path: '/other', body: 'x'.repeat(70_000) })
+    expect(other).toMatchObject({ status: 418, json: { path: '/other' } })
+    expect(events).toStrictEqual([])
+    expect(debug).not.toHaveBeenCalled()
+    expect(await sendToPort(port, { ...generate, method: 'GET' })).toMatchObject({ status: 405 })
+    expect(await sendToPort(port, generate)).toMatchObject({ status: 200 })
+    expect(events.map(({ status }) => status)).toStrictEqual([405, 200])
+  })
+
+  test('without it, other paths are answered', async () => {
+    const app = express().use(toExpressHandler(api))
+    const next = vi.fn()
+    app.use(next)
+    expect(await sendToPort(await listen(app), { method: 'GET', path: '/other' })).toMatchObject({
+      status: 404,
+    })
+    expect(next).not.toHaveBeenCalled()
+  })
+
+  test('what the host has broken reaches its own error handler', async () => {
+    const app = express()
+    app.use((_request, response, next) => {
+      response.writeHead = () => {
+        throw new Error('patched')
+      }
+      next()
+    })
+    app.use(toExpressHandler(api))
+    const seen = vi.fn()
+    app.use(((error, _request, response, _next) => {
+      seen(error)
+      response.destroy()
+    }) as express5.ErrorRequestHandler)
+    await expect(sendToPort(await listen(app), generate)).rejects.toThrow()
+    expect(seen).toHaveBeenCalledWith(new Error('patched'))
+  })
+
+  test('headers that the host has set before survive, on refusals too', async () => {
+    const app = express()
+    app.use((_request, response, next) => {
+      response.set({
+        'Access-Control-Allow-Origin': '*',
+        'Set-Cookie': ['a=1', 'b=2'],
+        'Content-Type': 'text/html',
+      })
+      next()
+    })
+    app.use(toExpressHandler(api))
+    const port = await listen(app)
+    for (const [request, status] of [
+      [generate, 200],
+      [{ ...generate, headers: {} }, 401],
+    ] as const) {
+      const answer = await sendToPort(port, request)
+      expect(answer).toMatchObject({ status })
+      expect(answer.headers).toMatchObject({
+        'access-control-allow-origin': '*',
+        'set-cookie': ['a=1', 'b=2'],
+        'content-type': 'application/json',
+      })
+    }
+  })
+
+  test('a request that the host has already answered is left alone', async () => {
+    const app = express()
+    app.use((_request, response, next) => {
+      response.status(202).send('host')
+      next()
+    })
+    app.use(toExpressHandler(api))
+    expect(await sendToPort(await listen(app), generate)).toMatchObject({ status: 202, text: 'host' })
+  })
+
+  test('the bytes that a parser kept are judged, not what it made of them', async () => {
+    const app = express()
+    const keep = (request: object, _response: object, rawBody: Buffer): void =>
+      void Object.assign(request, { rawBody })
+    app.use(express.json({ verify: keep }), toExpressHandler(api))
+    const body = `{"grant_type":"a","grant_type":"b"}`
+    const headers = { 'Content-Type': 'application/json' }
+    const answer = await sendToPort(await listen(app), {
+      method: 'POST',
+      path: '/v4/oauth2/token',
+      headers,
+      body,
+    })
+    expect(answer.json).toMatchObject({ error_description: 'grant_type must be sent once.' })
+  })
+
+  test.each(['text', 'raw'] as const)('express.%s() before us', async (parser) => {
+    const { clientId, clientSecret } = await admin.createClient({ redirectUris: [redirectUri] })
+    const { code } = await admin.issueAuthorizationCode({ clientId, redirectUri, scope: '' })
+    const app = express().use(express[parser]({ type: '*/*' }), toExpressHandler(api))
+    const answer = await sendToPort(await listen(app), {
+      method: 'POST',
+      path: '/v4/oauth2/token',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        grant_type: 'authorization_code',
+        code,
+        redirect_uri: redirectUri,
+        client_id: clientId,
+        client_secret: clientSecret,
+      }),
+    })
+    expect(answer).toMatchObject({ status: 200 })
+  })
+
+  test('every way to say a prefix', async () => {
+    const handler = toExpressHandler(createUtilityApi({ storage, basePath: '/api' }))
+    const wildcard = express === express5 ? '/api/*splat' : '/api/*'
+    for (const app of [
+      express().use('/api', handler),
+      express().use(handler),
+      express().all(wildcard, handler),
+      express().use('/api', express.Router().use(handler)),
+    ]) {
+      const port = await listen(app)
+      expect(await sendToPort(port, { ...generate, path: `/api${generate.path}` })).toMatchObject({
+        status: 200,
+      })
+    }
+  })
+
+  test("the application's own trust proxy decides who is counted, unless the mount says more", async () => {
+    const forwarded = { 'X-Forwarded-For': '198.51.100.1, 198.51.100.2' }
+    const wrong = { ...generate, headers: { ...forwarded, Authorization: 'Bearer wrong' } }
+    const rateLimiter = recorder()
+    const limited = createUtilityApi({ storage, rateLimiter })
+    const plain = express().use(toExpressHandler(limited))
+    const trusting = express().set('trust proxy', 1).use(toExpressHandler(limited))
+    const told = express()
+      .set('trust proxy', 1)
+      .use(toExpressHandler(limited, { trustProxy: 2 }))
+    const distrusting = express()
+      .set('trust proxy', 1)
+      .use(toExpressHandler(limited, { trustProxy: 0 }))
+    for (const app of [plain, trusting, told, distrusting]) await sendToPort(await listen(app), wrong)
+    expect(rateLimiter.keys).toStrictEqual([
+      'address:127.0.0.1',
+      'address:198.51.100.2',
+      'address:198.51.100.1',
+      'address:127.0.0.1',
+    ])
+  })
+})
+
+describe('the address of the client', () => {
+  const cases: [number | undefined, string | null, string][] = [
+    [undefined, '198.51.100.1', '127.0.0.1'],
+    [0, '198.51.100.1', '127.0.0.1'],
+    [1, null, '127.0.0.1'],
+    [1, '203.0.113.9, 198.51.100.1', '198.51.100.1'],
+    [2, '203.0.113.9, 198.51.100.1', '203.0.113.9'],
+    [3, '203.0.113.9, 198.51.100.1', '203.0.113.9'],
+    [1, '198.51.100.1:4711', '198.51.100.1'],
+    [1, '[2001:db8::1]:4711', '2001:db8::1'],
+    [1, '2001:db8::1', '2001:db8::1'],
+    [1, 'unknown', '127.0.0.1'],
+    [1, '', '127.0.0.1'],
+    [1, '198.51.100.1, ', '127.0.0.1'],
+    [1, 'x'.repeat(5000), '127.0.0.1'],
+  ]
+
+  test.each(cases)('trustProxy %s, X-Forwarded-For %j: %s', async (trustProxy, forwardedFor, expected) => {
+    const rateLimiter = recorder()
+    const limited = createUtilityApi({ storage, rateLimiter })
+    const options = trustProxy === undefined ? {} : { trustProxy }
+    const headers = {
+      Authorization: 'Bearer wrong',
+      ...(forwardedFor !== null && { 'X-Forwarded-For': forwardedFor }),
+    }
+    await sendToPort(await listen(toNodeHandler(limited, options)), { ...generate, headers })
+    const request = new Request(`http://localhost${generate.path}`, { method: 'POST', headers })
+    await toBunHandler(limited, options)(request, { requestIP: () => ({ address: '127.0.0.1' }) })
+    expect(rateLimiter.keys).toStrictEqual([`address:${expected}`, `address:${expected}`])
+  })
+
+  test('two headers count as one list', async () => {
+    const rateLimiter = recorder()
+    const port = await listen(toNodeHandler(createUtilityApi({ storage, rateLimiter }), { trustProxy: 1 }))
+    const headers = { Authorization: 'Bearer wrong', 'X-Forwarded-For': ['203.0.113.9', '198.51.100.1'] }
+    await sendToPort(port, { ...generate, headers })
+    expect(rateLimiter.keys).toStrictEqual(['address:198.51.100.1'])
+  })
+})
+
+describe('the Node mount', () => {
+  test('headers that the host has set before survive', async () => {
+    const handler = toNodeHandler(api)
+    const port = await listen((request, response) => {
+      response.setHeader('X-Host', 'here')
+      handler(request, response)
+    })
+    expect((await sendToPort(port, generate)).headers).toMatchObject({ 'x-host': 'here' })
+  })
+
+  test('a host that breaks its response loses one connection, not the process', async () => {
+    const handler = toNodeHandler(api)
+    const port = await listen((request, response) => {
+      if (request.headers['x-break'] !== undefined) {
+        response.writeHead = () => {
+          throw new Error('patched')
+        }
+      }
+      handler(request, response)
+    })
+    const broken = { ...generate, headers: { ...generate.headers, 'X-Break': '1' } }
+    await expect(sendToPort(port, broken)).rejects.toThrow(/hang up/)
+    expect(await sendToPort(port, generate)).toMatchObject({ status: 200 })
+  })
+
+  test('a body that the host has read is an empty one, not a wait', async () => {
+    const handler = toNodeHandler(api)
+    const port = await listen((request, response) => {
+      request.resume().on('end', () => handler(request, response))
+    })
+    const headers = { 'Content-Type': 'application/json' }
+    const answer = await sendToPort(port, { method: 'POST', path: '/v4/oauth2/token', headers, body: '{}' })
+    expect(answer.json).toMatchObject({ error_description: 'The body is not valid JSON.' })
+  })
+
+  test('a body that breaks off is reported as such, and no place is kept for it', async () => {
+    const events: RequestEndEvent[] = []
+    const watched = createUtilityApi({ storage, maxInFlight: 1, onRequestEnd: (event) => events.push(event) })
+    const port = await listen(toNodeHandler(watched))
+    const client = await rawClient(port)
+    const headers = { 'Content-Type': 'application/json', 'Content-Length': '100' }
+    client.write(rawRequestText('POST /v4/oauth2/token', headers, '{'))
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    expect(await sendToPort(port, generate)).toMatchObject({ status: 200 })
+    client.close()
+    await vi.waitFor(() => expect(events).toHaveLength(2))
+    expect(events[1]).toMatchObject({ operation: 'exchangeToken', status: 400, errorCode: 'invalid_request' })
+  })
+})

@@ -1,0 +1,283 @@
+/** What an owner sees: logs, events and traces; and what nobody may see in them. */
+import { tracingChannel, type TracingChannelSubscribers } from 'node:diagnostics_channel'
+import { inspect } from 'node:util'
+import { createUtilityApi, type Logger, type RequestEndEvent } from 'utility-api'
+import { memoryStorage } from 'utility-api/storage/memory'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { sendToFetch } from './send.ts'
+import { createWorld, licenseHeaders, redirectUri, type World, type WorldOptions } from './world.ts'
+
+const channelNames = ['request', 'storage', 'dns', 'blockgame'].map((name) => `utility-api.${name}`)
+const stages = ['start', 'end', 'asyncStart', 'asyncEnd', 'error'] as const
+
+interface Seen {
+  readonly channel: string
+  readonly stage: string
+  readonly event: object
+}
+
+/** Listens to every channel until it is told to stop. */
+function listen(): { seen: Seen[]; stop: () => void } {
+  const seen: Seen[] = []
+  const stops = channelNames.map((channel) => {
+    const subscribers = Object.fromEntries(
+      stages.map((stage) => [stage, (event: object) => seen.push({ channel, stage, event: { ...event } })]),
+    ) as unknown as TracingChannelSubscribers<object>
+    tracingChannel(channel).subscribe(subscribers)
+    return () => tracingChannel(channel).unsubscribe(subscribers)
+  })
+  return { seen, stop: () => stops.forEach((stop) => stop()) }
+}
+
+function recordingLogger(): { entries: unknown[][]; logger: Logger } {
+  const entries: unknown[][] = []
+  const at =
+    (level: string) =>
+    (...entry: unknown[]): void =>
+      void entries.push([level, ...entry])
+  return { entries, logger: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') } }
+}
+
+let world: World | undefined
+afterEach(async () => {
+  await world?.close()
+  world = undefined
+})
+
+const generateHeaders = (token: string) => ({ Authorization: `Bearer ${token}`, ...licenseHeaders })
+
+async function exchange(target: World, changes: object = {}): Promise<string> {
+  const { json } = await target.send({
+    method: 'POST',
+    path: '/v4/oauth2/token',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({
+      grant_type: 'authorization_code',
+      code: await target.issueCode(),
+      redirect_uri: redirectUri,
+      client_id: target.clientId,
+      client_secret: target.clientSecret,
+      ...changes,
+    }),
+  })
+  return (json as { access_token?: string }).access_token ?? ''
+}
+
+describe('tracing channels', () => {
+  test('tell of a request, and of the storage calls inside it', async () => {
+    world = await createWorld('Node http')
+    const { seen, stop } = listen()
+    await world.send({
+      method: 'POST',
+      path: '/v2/reseller/licenses/generate',
+      headers: { ...generateHeaders(world.resellerToken), 'X-Request-Id': 'the-id' },
+    })
+    stop()
+    const names = seen.map(({ channel, stage, event }) => [
+      channel.slice(12),
+      stage,
+      'method' in event && event.method,
+    ])
+    expect(names).toStrictEqual([
+      ['request', 'start', 'POST'],
+      ['storage', 'start', 'findCredential'],
+      ['storage', 'end', 'findCredential'],
+      ['request', 'end', 'POST'],
+      ['storage', 'asyncStart', 'findCredential'],
+      ['storage', 'asyncEnd', 'findCredential'],
+      ['storage', 'start', 'insertLicense'],
+      ['storage', 'end', 'insertLicense'],
+      ['storage', 'asyncStart', 'insertLicense'],
+      ['storage', 'asyncEnd', 'insertLicense'],
+      ['request', 'asyncStart', 'POST'],
+      ['request', 'asyncEnd', 'POST'],
+    ])
+    const start = { operation: 'generateLicense', method: 'POST', requestId: 'the-id' }
+    expect(seen[0]?.event).toStrictEqual(start)
+    expect(seen.at(-1)?.event).toStrictEqual({
+      ...start,
+      status: 200,
+      callerId: world.resellerId,
+      durationMs: expect.any(Number),
+      result: undefined,
+    })
+  })
+
+  test('tell of every question to a resolver, and of every look at a game server', async () => {
+    world = await createWorld('Node http')
+    const { seen, stop } = listen()
+    const { accessToken, apiKey, game } = world
+    await world.send({
+      method: 'GET',
+      path: '/v3/tools/dnscheck',
+      headers: { Authorization: `Bearer ${accessToken}`, 'X-Domain': 'example.com', 'X-Record-Type': 'A' },
+    })
+    await world.send({
+      method: 'GET',
+      path: '/v4/games/blockgame/lookup',
+      headers: { Basic: apiKey, 'X-Address': game.ip, 'X-Port': String(game.port) },
+    })
+    stop()
+    const starts = seen
+      .filter(({ stage }) => stage === 'start')
+      .map(({ channel, event }) => ({ channel, event }))
+    const question = { channel: 'utility-api.dns', event: { type: 'A', server: '127.0.0.1' } }
+    expect(starts.filter(({ channel }) => channel === 'utility-api.dns')).toStrictEqual([question, question])
+    expect(starts.at(-1)).toStrictEqual({ channel: 'utility-api.blockgame', event: {} })
+  })
+
+  test('tell of a storage that fails, with its cause', async () => {
+    const cause = new Error('down')
+    const storage = { ...memoryStorage(), findCredential: () => Promise.reject(cause) }
+    const { seen, stop } = listen()
+    const api = createUtilityApi({ storage })
+    await sendToFetch(api, {
+      method: 'POST',
+      path: '/v2/reseller/licenses/generate',
+      headers: generateHeaders('x'),
+    })
+    stop()
+    const error = seen.find(({ stage }) => stage === 'error')
+    expect(error).toMatchObject({ channel: 'utility-api.storage', event: { error: { cause } } })
+    expect(seen.at(-1)?.event).toMatchObject({ status: 500, errorCode: 'database_error' })
+  })
+})
+
+describe('hooks', () => {
+  async function statusWith(options: WorldOptions): Promise<number> {
+    world = await createWorld('Node http', options)
+    const answer = await world.send({
+      method: 'POST',
+      path: '/v2/reseller/licenses/generate',
+      headers: generateHeaders(world.resellerToken),
+    })
+    const refusal = await world.send({ method: 'GET', path: '/nowhere' })
+    expect(refusal).toMatchObject({ status: 404, json: { error: 'not_found' } })
+    return answer.status
+  }
+  const fail = (): never => {
+    throw new Error('hook')
+  }
+  const failLater = async (): Promise<never> => fail()
+  const failing = (hook: () => never | Promise<never>): Logger => ({
+    debug: hook,
+    info: hook,
+    warn: hook,
+    error: hook,
+  })
+  const unhandled = vi.fn()
+
+  test.each<[string, WorldOptions]>([
+    ['onRequestEnd throws', { onRequestEnd: fail }],
+    ['onRequestEnd rejects', { onRequestEnd: failLater as () => void }],
+    ['the logger throws', { logger: failing(fail), onRequestEnd: fail }],
+    ['the logger rejects', { logger: failing(failLater), onRequestEnd: fail }],
+    ['errorBody throws', { errorBody: fail }],
+    ['errorBody makes nothing', { errorBody: () => undefined }],
+    ['errorBody makes what is no JSON', { errorBody: () => 1n }],
+  ])('%s: the request does not notice', async (_, options) => {
+    process.on('unhandledRejection', unhandled)
+    expect(await statusWith(options)).toBe(200)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    process.off('unhandledRejection', unhandled)
+    expect(unhandled).not.toHaveBeenCalled()
+  })
+
+  test('a request id of the host counts, unless it is unfit to be sent', async () => {
+    world = await createWorld('api.fetch')
+    const { api } = world
+    const ask = async (requestId: string): Promise<string | null> =>
+      (await api.fetch(new Request('http://localhost/'), { requestId })).headers.get('X-Request-Id')
+    expect(await ask('host-1')).toBe('host-1')
+    expect(await ask('a\r\nSet-Cookie: b')).toMatch(/^[\w-]{36}$/)
+  })
+
+  test('levels: refusals are debug, a server that does not answer is info, our own faults are error', async () => {
+    const { entries, logger } = recordingLogger()
+    world = await createWorld('Node http', { logger })
+    vi.spyOn(world.storage, 'updateLicense').mockRejectedValue(new Error('down'))
+    const { apiKey, silentGame, resellerToken } = world
+    await world.send({ method: 'GET', path: '/nowhere' })
+    const address = { 'X-Address': silentGame.ip, 'X-Port': String(silentGame.port) }
+    await world.send({
+      method: 'GET',
+      path: '/v4/games/blockgame/lookup',
+      headers: { Basic: apiKey, ...address },
+    })
+    const headers = { Authorization: `Bearer ${resellerToken}`, 'X-Status': 'valid' }
+    await world.send({ method: 'PUT', path: '/v2/reseller/OLD-1/update', headers })
+    const codes = entries.map(([level, , fields]) => [level, (fields as { code: string }).code])
+    expect(codes.slice(1)).toStrictEqual([
+      ['info', 'server_check_failed'],
+      ['error', 'database_error'],
+    ])
+    expect(codes[0]).toStrictEqual(['debug', 'not_found'])
+  })
+})
+
+test('no secret, key or personal text in logs, events or traces', async () => {
+  const { entries, logger } = recordingLogger()
+  const events: RequestEndEvent[] = []
+  const { seen, stop } = listen()
+  const personal = { name: 'Personal Name', domain: 'personal-domain.example', wrong: 'wrong-secret-text' }
+  world = await createWorld('Node http', { logger, onRequestEnd: (event) => events.push(event) })
+  const { accessToken, apiKey, clientSecret, resellerToken, otherResellerToken, silentGame } = world
+  const secrets = [
+    accessToken,
+    apiKey,
+    clientSecret,
+    resellerToken,
+    otherResellerToken,
+    ...Object.values(personal),
+  ]
+
+  secrets.push(await exchange(world))
+  const code = await world.issueCode()
+  for (const _ of [1, 2]) secrets.push(code, await exchange(world, { code }))
+  await exchange(world, { client_secret: personal.wrong })
+  await exchange(world, { code: personal.wrong, redirect_uri: `https://${personal.domain}/` })
+  const fields = { 'X-Registered-To': personal.name, 'X-Domain-Or-IP': personal.domain, 'X-Status': 'valid' }
+  for (const token of [resellerToken, otherResellerToken, personal.wrong]) {
+    const Authorization = `Bearer ${token}`
+    const made = await world.send({
+      method: 'POST',
+      path: '/v2/reseller/licenses/generate',
+      headers: { ...fields, Authorization, 'Idempotency-Key': `${personal.wrong}-${token.slice(-4)}` },
+    })
+    const key = (made.json as { data?: { license_key: string } }).data?.license_key ?? 'LIC-PERSONAL'
+    secrets.push(key)
+    for (const change of [fields, { ...fields, 'X-Status': personal.wrong }, {}]) {
+      await world.send({
+        method: 'PUT',
+        path: `/v2/reseller/${key}/update?token=${token}`,
+        headers: { Authorization: `Bearer ${resellerToken}`, ...change },
+      })
+    }
+  }
+  for (const domain of [personal.domain, 'example.com', `${personal.wrong} `]) {
+    const headers = { Authorization: `Bearer ${accessToken}`, 'X-Domain': domain, 'X-Record-Type': 'A' }
+    await world.send({ method: 'GET', path: '/v3/tools/dnscheck', headers })
+  }
+  for (const address of [
+    personal.domain,
+    `${silentGame.ip}:${silentGame.port}`,
+    '10.0.0.1',
+    personal.wrong,
+  ]) {
+    for (const key of [apiKey, personal.wrong]) {
+      const headers = { Basic: key, 'X-Address': address }
+      await world.send({ method: 'GET', path: '/v4/games/blockgame/lookup', headers })
+    }
+  }
+  stop()
+
+  const text = inspect(
+    { entries, events, seen },
+    { depth: Infinity, maxArrayLength: null, maxStringLength: null, showHidden: true },
+  )
+  expect(entries.length).toBeGreaterThan(10)
+  expect(events.length).toBeGreaterThan(20)
+  expect(seen.length).toBeGreaterThan(50)
+  const found = secrets.filter((secret) => secret !== '' && text.includes(secret))
+  expect(found).toStrictEqual([])
+})
