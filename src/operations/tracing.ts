@@ -1,10 +1,12 @@
 import { tracingChannel, type TracingChannel } from 'node:diagnostics_channel'
 
+type Channel = 'request' | 'storage' | 'dns' | 'blockgame'
+
 /**
  * The tracing channels (`node:diagnostics_channel`), each named `utility-api.` and this. Public, like the fields of their
  * events: tracing tools subscribe to them by name. Without a subscriber they cost nothing.
  */
-const channels = {
+const channels: Readonly<Record<Channel, TracingChannel<unknown>>> = {
   /** One request, from the first look at it to the finished answer. */
   request: tracingChannel('utility-api.request'),
   /** One call of a storage method: `{ method }`. */
@@ -13,11 +15,11 @@ const channels = {
   dns: tracingChannel('utility-api.dns'),
   /** One look at a game server: `{}`, for its address is what a user looks at. */
   blockgame: tracingChannel('utility-api.blockgame'),
-} satisfies Record<string, TracingChannel<unknown>>
+}
 
 /** Does the work between the events of a channel. The event is made only where somebody listens. */
 export function trace<Value>(
-  name: keyof typeof channels,
+  name: Channel,
   event: () => object,
   work: () => Promise<Value>,
 ): Promise<Value> {
