@@ -89,8 +89,7 @@ async function readRequest(
 /** The error to send back to the client (RFC 6749 section 4.1.2.1); null when there is none. */
 function problemOf(query: URLSearchParams, { scope, codeChallenge }: AuthorizationRequest): string | null {
   if (query.get('response_type') !== 'code') return 'unsupported_response_type'
-  if (scope !== '' && !scope.split(' ').every((name) => grantableScopes.has(name)))
-    return 'invalid_scope'
+  if (scope !== '' && !scope.split(' ').every((name) => grantableScopes.has(name))) return 'invalid_scope'
   if (codeChallenge === null) return null
   const wellFormed = /^[\w-]{43}$/.test(codeChallenge) && query.get('code_challenge_method') === 'S256'
   return wellFormed ? null : 'invalid_request'

@@ -11,7 +11,7 @@ const underscoreLabel = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
 const numericLabel = /^(?:\d+|0x[0-9a-f]*)$/
 // domainToASCII silently drops or rewrites much of what is outside this set ('a.com/x' becomes 'a.com').
 const internationalName = /^(?:[\p{L}\p{M}\p{N}\u3002\uff0e\uff61._-]|\u200c|\u200d)+$/u
-const asciiOnly = /^[\x00-\x7f]*$/
+const asciiOnly = /^[ -~]*$/
 
 /**
  * Turns a host name into its lower-case ASCII form without final dot; null when it is none.

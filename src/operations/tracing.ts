@@ -18,11 +18,7 @@ const channels: Readonly<Record<Channel, TracingChannel<unknown>>> = {
 }
 
 /** Does the work between the events of a channel. The event is made only where somebody listens. */
-export function trace<Value>(
-  name: Channel,
-  event: () => object,
-  work: () => Promise<Value>,
-): Promise<Value> {
+export function trace<Value>(name: Channel, event: () => object, work: () => Promise<Value>): Promise<Value> {
   const channel: TracingChannel<unknown> = channels[name]
   // Bun cannot tell and says undefined.
   return channel.hasSubscribers === false ? work() : withoutResult(channel, event(), work)
