@@ -61,10 +61,12 @@ console.log(
 )
 console.table(
   operations.map((name) => {
-    const base = median(stores[0]?.rates.get(name))
+    const base = stores[0]?.rates.get(name) ?? []
     const columns = stores.map(({ size, rates }) => {
-      const rate = median(rates.get(name))
-      return [`${size} licences`, `${Math.round(rate)} (${(base / rate).toFixed(2)})`] as const
+      const own = rates.get(name) ?? []
+      // Round by round: what slowed one of a pair down slowed the other down too.
+      const cost = median(own.map((rate, round) => (base[round] ?? Number.NaN) / rate))
+      return [`${size} licences`, `${Math.round(median(own))} (${cost.toFixed(2)})`] as const
     })
     return { operation: name, ...Object.fromEntries(columns) }
   }),
