@@ -1,5 +1,13 @@
+/**
+ * A DNS record type that can be asked for.
+ *
+ * @group DNS
+ */
+export type RecordType =
+  'A' | 'AAAA' | 'MX' | 'NS' | 'PTR' | 'CNAME' | 'SOA' | 'TXT' | 'SRV' | 'CAA' | 'DS' | 'DNSKEY'
+
 /** The record types a DNS check can ask for, as in section 2.3 of the service's contract. */
-export const recordTypes: readonly [
+export const recordTypes: readonly RecordType[] = [
   'A',
   'AAAA',
   'MX',
@@ -12,14 +20,7 @@ export const recordTypes: readonly [
   'CAA',
   'DS',
   'DNSKEY',
-] = ['A', 'AAAA', 'MX', 'NS', 'PTR', 'CNAME', 'SOA', 'TXT', 'SRV', 'CAA', 'DS', 'DNSKEY']
-
-/**
- * A DNS record type that can be asked for.
- *
- * @group DNS
- */
-export type RecordType = (typeof recordTypes)[number]
+]
 
 /**
  * What every DNS record carries.

@@ -1,5 +1,37 @@
+/**
+ * The stable, machine-readable name of an error: what callers branch on.
+ *
+ * `invalid_options` and `invalid_argument` are thrown to the embedding program and never sent over HTTP.
+ *
+ * @group Errors
+ */
+export type ErrorCode =
+  | 'invalid_request'
+  | 'address_not_allowed'
+  | 'invalid_grant'
+  | 'unauthorized_client'
+  | 'unsupported_grant_type'
+  | 'invalid_client'
+  | 'invalid_token'
+  | 'invalid_api_key'
+  | 'license_owner_mismatch'
+  | 'insufficient_scope'
+  | 'not_found'
+  | 'license_not_found'
+  | 'method_not_allowed'
+  | 'payload_too_large'
+  | 'unsupported_media_type'
+  | 'idempotency_mismatch'
+  | 'too_many_requests'
+  | 'database_error'
+  | 'server_check_failed'
+  | 'internal_error'
+  | 'unavailable'
+  | 'invalid_options'
+  | 'invalid_argument'
+
 /** The HTTP status each error code answers with. */
-const statusByCode = {
+const statusByCode: Readonly<Record<ErrorCode, number>> = {
   invalid_request: 400,
   address_not_allowed: 400,
   invalid_grant: 400,
@@ -24,16 +56,7 @@ const statusByCode = {
   // Never sent: these two reach the program that calls us, not its clients.
   invalid_options: 500,
   invalid_argument: 500,
-} as const
-
-/**
- * The stable, machine-readable name of an error: what callers branch on.
- *
- * `invalid_options` and `invalid_argument` are thrown to the embedding program and never sent over HTTP.
- *
- * @group Errors
- */
-export type ErrorCode = keyof typeof statusByCode
+}
 
 /**
  * What can accompany an error.
