@@ -1,7 +1,7 @@
 /**
  * Block-game servers: a client for their status, its codec, and the rule for addresses.
  *
- * @module blockgame
+ * @module utility-api/blockgame
  */
 import { getServers } from 'node:dns'
 import { createClient } from './blockgame/client.ts'

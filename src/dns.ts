@@ -1,7 +1,7 @@
 /**
  * The DNS client by itself: one question to one resolver, by UDP and TCP.
  *
- * @module dns
+ * @module utility-api/dns
  */
 export { createDnsClient } from './dns/client.ts'
 export type { DnsClientOptions } from './dns/client.ts'

@@ -1,7 +1,7 @@
 /**
  * The storage port: all that an adapter for another database imports.
  *
- * @module storage
+ * @module utility-api/storage
  */
 export type {
   AuthorizationCode,

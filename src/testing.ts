@@ -1,7 +1,7 @@
 /**
  * For your tests: the storage contract, a clock and keys that you control, DNS and game servers on loopback.
  *
- * @module testing
+ * @module utility-api/testing
  */
 export * from './testing/blockgame-server.ts'
 export { fixedClock, type FixedClock } from './testing/clock.ts'

@@ -1,7 +1,7 @@
 /**
  * The mount for Bun.
  *
- * @module bun
+ * @module utility-api/bun
  */
 import type { UtilityApi } from 'utility-api'
 import { clientAddress, type MountOptions } from './client-address.ts'

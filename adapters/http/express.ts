@@ -1,7 +1,7 @@
 /**
  * The mount for Express 4 and 5.
  *
- * @module express
+ * @module utility-api/express
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { UtilityApi } from 'utility-api'

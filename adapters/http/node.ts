@@ -1,7 +1,7 @@
 /**
  * The mount for `node:http`.
  *
- * @module node
+ * @module utility-api/node
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { UtilityApi } from 'utility-api'

@@ -1,7 +1,7 @@
 /**
  * A store in the memory of the process, for tests and trials.
  *
- * @module storage/memory
+ * @module utility-api/storage/memory
  */
 import { StorageError } from 'utility-api/storage'
 import type {

@@ -1,7 +1,7 @@
 /**
  * A store in PostgreSQL, for any number of servers.
  *
- * @module storage/postgres
+ * @module utility-api/storage/postgres
  */
 import { StorageError } from 'utility-api/storage'
 import type {

@@ -1,7 +1,7 @@
 /**
  * A store in one SQLite file, for one machine.
  *
- * @module storage/sqlite
+ * @module utility-api/storage/sqlite
  */
 import { StorageError } from 'utility-api/storage'
 import type {
