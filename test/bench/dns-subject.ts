@@ -54,7 +54,7 @@ async function run({ work, concurrency, durationMs }: RoundOrder): Promise<Round
   await Promise.all(Array.from({ length: concurrency }, loop))
   const elapsed = performance.now() - started
   const { user, system } = process.cpuUsage(cpu)
-  const sorted = times.subarray(0, count).sort()
+  const sorted = times.subarray(0, count).toSorted()
   return {
     perSecond: (count / elapsed) * 1000,
     p50Ms: sorted[Math.floor(count * 0.5)] ?? 0,
