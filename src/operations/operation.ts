@@ -4,7 +4,7 @@ import type { Credential, CredentialKind } from '../domain/access.ts'
 /**
  * The identifier of an operation: its handler's name and its OpenAPI `operationId`.
  *
- * @group Operations
+ * @group Operation
  */
 export type OperationId =
   'exchangeToken' | 'updateLicense' | 'generateLicense' | 'checkDns' | 'lookUpGameServer'
