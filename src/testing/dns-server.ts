@@ -77,6 +77,7 @@ export interface FakeDnsServer extends AsyncDisposable {
 export async function fakeDnsServer(options: FakeDnsServerOptions = {}): Promise<FakeDnsServer> {
   const queries: FakeDnsQuery[] = []
   const connections = new Set<Socket>()
+  let closing: Promise<void> | undefined
   const { ip = '127.0.0.1', delayMs = 0, drop = 0 } = options
 
   async function respond(
@@ -91,6 +92,7 @@ export async function fakeDnsServer(options: FakeDnsServerOptions = {}): Promise
     if (queries.length <= drop) return
     const reply = options.reply === undefined ? undefined : await options.reply(query)
     if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs))
+    if (closing !== undefined) return
     for (const each of messagesOf(reply, query)) send(each)
   }
 
@@ -112,7 +114,6 @@ export async function fakeDnsServer(options: FakeDnsServerOptions = {}): Promise
     })
   })
 
-  let closing: Promise<void> | undefined
   async function stop(): Promise<void> {
     for (const connection of connections) connection.destroy()
     udp.close()
