@@ -40,4 +40,5 @@ const { port } = Bun.listen({
     error() {},
   },
 })
+process.on('disconnect', () => process.exit())
 process.send?.(port)
