@@ -72,13 +72,20 @@ class UdpSocket {
   retired = false
   private readonly socket: Socket
   private readonly open: Set<UdpSocket>
-  /** The ids sent so far, and who waits for each. Two arrays: a map that is added to and deleted from all the time keeps
-   * its former tables alive, and what is in them, until a major garbage collection. */
+  /**
+   * The ids sent so far, and who waits for each. Two arrays: a map that is added to and deleted from all the time keeps its
+   * former tables alive, and what is in them, until a major garbage collection.
+   */
   private readonly ids = new Uint16Array(maxUses)
   private readonly listeners: (UdpListener | undefined)[] = []
   private waiting = 0
   /** Messages from before the connection stood; null once it does. */
   private backlog: Buffer[] | null = []
+
+  /** ICMP errors are told to whatever comes first, sending or receiving; without a callback, sending keeps them to itself. */
+  private readonly onSent = (error: Error | null): void => {
+    if (error !== null) this.fail()
+  }
 
   constructor({ ip, port }: Server, open: Set<UdpSocket>) {
     const family = isIPv6(ip) ? 6 : 4
@@ -106,7 +113,7 @@ class UdpSocket {
     this.waiting += 1
     if (use + 1 === maxUses) this.retired = true
     if (!this.open.has(this)) setImmediate(() => this.fail())
-    else if (this.backlog === null) this.socket.send(message)
+    else if (this.backlog === null) this.socket.send(message, this.onSent)
     else this.backlog.push(message)
     return new SentTry(this, use)
   }
@@ -145,7 +152,7 @@ class UdpSocket {
     const messages = this.backlog ?? []
     this.backlog = null
     if (!this.open.has(this)) return
-    for (const message of messages) this.socket.send(message)
+    for (const message of messages) this.socket.send(message, this.onSent)
   }
 
   private receive(message: Buffer): void {

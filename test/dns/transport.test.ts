@@ -200,6 +200,16 @@ describe('a server that cannot be reached', () => {
     expect(answer.latencyMs).toBeLessThan(2000)
   })
 
+  test('is given up by all who asked at once', async () => {
+    const server = { ip: '127.0.0.1', port: await closedPort() }
+    const client = createDnsClient()
+    const ask = () => client.query({ ...question, server, timeoutMs: 10_000 })
+    const answers = await Promise.all(Array.from({ length: 200 }, ask))
+    await client.close()
+    expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set(['UNREACHABLE']))
+    expect(Math.max(...answers.map((answer) => answer.latencyMs))).toBeLessThan(2000)
+  })
+
   test('does not spoil the next query when it comes back', async () => {
     const port = await closedPort()
     const client = createDnsClient()
