@@ -42,8 +42,8 @@ test(
       stalls,
     )
     expect([...statuses.keys()]).toEqual([200])
-    // The driver's own waiting would stop the loop for seconds; 3 ms is what it is allowed, the rest is a busy machine.
-    for (const { lock } of stalls) expect(lock).toBeLessThan(250)
+    // Left to the driver, the loop would stand still for its 5 s; it may wait 3 ms, and the rest is a busy machine.
+    for (const { lock } of stalls) expect(lock).toBeLessThan(1000)
     await verifyLedger(world)
     await verifyPairs(async (sql) => (database.prepare(sql).get() as { count: number }).count)
 
