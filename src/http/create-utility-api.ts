@@ -1,6 +1,6 @@
 import type { Credential } from '../domain/access.ts'
 import { UtilityApiError } from '../domain/errors.ts'
-import type { AnyOperation, OperationContext, OperationId } from '../operations/operation.ts'
+import type { AnyOperation, OperationId } from '../operations/operation.ts'
 import { trace } from '../operations/tracing.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
@@ -75,7 +75,7 @@ export function serveOperations(parts: ServiceParts): UtilityApi {
   const route = createRouter(operations, parts.basePath)
   const readers = new Map<AnyOperation, InputReader>(operations.map((each) => [each, inputReader(each)]))
   const gate = createGate(parts.maxInFlight)
-  const limit = limitWith(parts.rateLimiter, logger)
+  const limit = parts.rateLimiter && limitWith(parts.rateLimiter, logger)
   const refuse = refusalsOf(parts)
   const closing = new AbortController()
 
@@ -93,19 +93,27 @@ export function serveOperations(parts: ServiceParts): UtilityApi {
   async function respond(passage: Passage): Promise<Reply> {
     const { event } = passage
     const started = performance.now()
-    const reply = await answer(passage).catch(async (thrown: unknown) => {
+    let reply: Reply
+    try {
+      reply = await answer(passage)
+    } catch (thrown) {
       const error = await limitFailures(publicError(thrown), passage)
       event.errorCode = error.code
-      return refuse(error, passage)
-    })
+      reply = refuse(error, passage)
+    }
     reply.headers['X-Request-Id'] = event.requestId
     event.status = reply.status
     event.durationMs = performance.now() - started
+    report(event as RequestEndEvent)
+    return reply
+  }
+
+  function report(event: RequestEndEvent): void {
+    if (parts.onRequestEnd === undefined) return
     harmless(
-      () => parts.onRequestEnd?.(event as RequestEndEvent),
+      () => parts.onRequestEnd?.(event),
       (cause) => logger.error('onRequestEnd failed.', { requestId: event.requestId, cause }),
     )
-    return reply
   }
 
   async function answer(passage: Passage): Promise<Reply> {
@@ -125,36 +133,45 @@ export function serveOperations(parts: ServiceParts): UtilityApi {
   async function perform(operation: AnyOperation, passage: Passage): Promise<unknown> {
     const { security } = operation
     const { request, params } = passage
-    const read = async (): Promise<unknown> => readers.get(operation)?.(request, params)
-    if (security.kind === 'client') {
-      // Before the gate: whoever sends a body slowly would keep a place that others need.
-      const input = await read()
-      return gate.pass(operation, () => run(operation, passage, null, input))
-    }
-    return gate.pass(operation, async () => {
+    const read = readers.get(operation)
+    // Before the gate: whoever sends a body slowly would keep a place that others need.
+    const early = security.kind === 'client' ? await read?.(request, params) : undefined
+    gate.enter(operation)
+    try {
+      if (security.kind === 'client') return await run(operation, passage, null, early)
       const caller = await identify(security, presentedSecret(security, request), storage, clock)
       await identified(operation, passage, caller.ownerId)
-      return run(operation, passage, caller, await read())
-    })
+      return await run(operation, passage, caller, await read?.(request, params))
+    } finally {
+      gate.leave(operation)
+    }
   }
 
-  function identified({ security }: AnyOperation, { event }: Passage, callerId: string): Promise<void> {
+  async function identified({ security }: AnyOperation, { event }: Passage, callerId: string): Promise<void> {
     event.callerId = callerId
-    return limit(`${security.kind}:${callerId}`)
+    await limit?.(`${security.kind}:${callerId}`)
   }
 
-  function run(
+  async function run(
     operation: AnyOperation,
     passage: Passage,
     caller: Credential | null,
     input: unknown,
   ): Promise<unknown> {
     const signal = operation.waitsFor === 'network' ? signalOf(passage) : closing.signal
-    return runUnlessAborted(operation, input as never, {
-      caller,
-      signal,
-      identified: (callerId) => identified(operation, passage, callerId),
-    })
+    try {
+      return await operation.run(input as never, {
+        caller,
+        signal,
+        identified: (callerId) => identified(operation, passage, callerId),
+      })
+    } catch (error) {
+      if (!signal.aborted || error instanceof UtilityApiError) throw error
+      throw new UtilityApiError('unavailable', 'The request was given up.', {
+        cause: error,
+        retryAfterSeconds: 1,
+      })
+    }
   }
 
   function signalOf({ context, request }: Passage): AbortSignal {
@@ -164,8 +181,8 @@ export function serveOperations(parts: ServiceParts): UtilityApi {
 
   /** Counts failed credentials against their sender's address, so that guessing has an end. */
   async function limitFailures(error: UtilityApiError, { context }: Passage): Promise<UtilityApiError> {
-    if (error.status !== 401 || error.code === 'license_owner_mismatch' || context.ip === undefined)
-      return error
+    if (limit === undefined || context.ip === undefined) return error
+    if (error.status !== 401 || error.code === 'license_owner_mismatch') return error
     return limit(`address:${context.ip}`).then(
       () => error,
       (limited: unknown) => publicError(limited),
@@ -229,21 +246,5 @@ export function serveOperations(parts: ServiceParts): UtilityApi {
     },
     close,
     [Symbol.asyncDispose]: close,
-  }
-}
-
-async function runUnlessAborted(
-  operation: AnyOperation,
-  input: never,
-  context: OperationContext,
-): Promise<unknown> {
-  try {
-    return await operation.run(input, context)
-  } catch (error) {
-    if (!context.signal.aborted || error instanceof UtilityApiError) throw error
-    throw new UtilityApiError('unavailable', 'The request was given up.', {
-      cause: error,
-      retryAfterSeconds: 1,
-    })
   }
 }

@@ -3,8 +3,10 @@ import type { AnyOperation } from '../operations/operation.ts'
 
 /** Counts the requests under way, refuses those beyond the bound, and knows when all are done. */
 export interface Gate {
-  /** Does an operation's work while it is counted. Throws `unavailable` when there is no place, or no more work is taken. */
-  pass<Value>(operation: AnyOperation, work: () => Promise<Value>): Promise<Value>
+  /** Counts an operation's work from now on. Throws `unavailable` when there is no place, or no more work is taken. */
+  enter(operation: AnyOperation): void
+  /** To be called when that work is done. */
+  leave(operation: AnyOperation): void
   /** Lets nobody in any more; resolves when everybody has left, or after `timeoutMs`. */
   close(timeoutMs: number): Promise<void>
 }
@@ -17,21 +19,15 @@ export function createGate(maxInFlight: number): Gate {
   const inFlight = { storage: 0, network: 0 }
   let closed: PromiseWithResolvers<void> | undefined
 
-  function leave(kind: keyof typeof inFlight): void {
-    inFlight[kind] -= 1
-    if (inFlight.storage + inFlight.network === 0) closed?.resolve()
-  }
-
   return {
-    async pass({ waitsFor }, work) {
+    enter({ waitsFor }) {
       if (closed !== undefined) throw unavailable('The service is shutting down.')
       if (inFlight[waitsFor] >= maxInFlight) throw unavailable('Too many requests are under way.')
       inFlight[waitsFor] += 1
-      try {
-        return await work()
-      } finally {
-        leave(waitsFor)
-      }
+    },
+    leave({ waitsFor }) {
+      inFlight[waitsFor] -= 1
+      if (inFlight.storage + inFlight.network === 0) closed?.resolve()
     },
     async close(timeoutMs) {
       closed ??= Promise.withResolvers()

@@ -8,8 +8,7 @@ export type Limit = (key: string) => Promise<void>
 const timeoutMs = 1000
 
 /** A limiter that fails or hangs lets everybody through: it must not take the service down with it. */
-export function limitWith(limiter: RateLimiter | undefined, logger: Logger): Limit {
-  if (limiter === undefined) return async () => {}
+export function limitWith(limiter: RateLimiter, logger: Logger): Limit {
   return async (key) => {
     const decision = await decide(limiter, key).catch((cause: unknown): RateLimitDecision => {
       logger.warn('The rate limiter failed; the request goes on.', { cause })

@@ -42,13 +42,18 @@ function matcherOf(operation: AnyOperation): (path: string) => Route | null {
   return (path) => {
     const match = expression.exec(path)
     if (match === null) return null
-    const values = match.slice(1).map(decodeSegment)
-    if (values.includes(null)) return null
-    return { operation, params: Object.fromEntries(names.map((name, index) => [name, values[index] ?? ''])) }
+    const params: Record<string, string> = {}
+    for (const [index, name] of names.entries()) {
+      const value = decodeSegment(match[index + 1] ?? '')
+      if (value === null) return null
+      params[name] = value
+    }
+    return { operation, params }
   }
 }
 
 function decodeSegment(segment: string): string | null {
+  if (!segment.includes('%')) return segment
   try {
     return decodeURIComponent(segment)
   } catch {
@@ -60,6 +65,7 @@ const target = /^(?:[a-z][a-z\d+.-]*:\/\/[^/?#]*)?(\/[^?#]*)/i
 
 /** The path of a request target. Parsed by hand: `new URL` throws on a bad Host and resolves `..` inside a license key. */
 function pathOf(url: string): string {
+  if (url.startsWith('/') && !url.includes('?') && !url.includes('#')) return url
   return target.exec(url)?.[1] ?? '/'
 }
 

@@ -1,0 +1,45 @@
+// Licence updates per second on memory storage, mount by mount, beside the same work written by hand:
+// `npm run bench -- mounts`. ROUNDS and ROUND_MS change how long.
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { measureServers, printResults, type LoadResult, type ServerUnderLoad } from './http-load.ts'
+import { licenseKey, subjects, token } from './mounts-subjects.ts'
+
+const rounds = Number(process.env['ROUNDS'] ?? 7)
+const roundMs = Number(process.env['ROUND_MS'] ?? 2000)
+const connections = 32
+const file = fileURLToPath(new URL('mounts-subject.ts', import.meta.url))
+
+async function start(name: string): Promise<ServerUnderLoad> {
+  const onBun = name.endsWith('Bun') && { execPath: 'node_modules/.bin/bun', execArgv: [] }
+  const child = fork(file, [name], { ...onBun })
+  const [port] = (await once(child, 'message')) as [number]
+  const headers = {
+    Host: `127.0.0.1:${port}`,
+    Authorization: `Bearer ${token}`,
+    'X-Registered-To': 'Grace Hopper',
+    'X-Domain-Or-IP': 'shop.example.com',
+    'X-Status': 'invalid',
+    'Content-Length': '0',
+  }
+  const lines = Object.entries(headers).map(([header, value]) => `${header}: ${value}\r\n`)
+  const request = `PUT /v2/reseller/${licenseKey}/update HTTP/1.1\r\n${lines.join('')}\r\n`
+  return { name, port, child, nextRequest: () => request }
+}
+
+const servers: ServerUnderLoad[] = []
+for (const name of Object.keys(subjects)) servers.push(await start(name))
+const results = await measureServers(servers, { connections, rounds, roundMs })
+for (const { child } of servers) child.disconnect()
+
+printResults(
+  `Licence updates, ${connections} connections, ${rounds} rounds of ${roundMs} ms: medians.`,
+  results,
+)
+
+const rateOf = (name: string): number =>
+  (results.find(({ server }) => server === name) as LoadResult | undefined)?.perSecond ?? Number.NaN
+const ratio = (one: string, other: string): string => (rateOf(one) / rateOf(other)).toFixed(2)
+console.log(`Node mount to node:http by hand: ${ratio('utility-api on Node', 'node:http by hand')}`)
+console.log(`Express mount to Express by hand: ${ratio('utility-api on Express 5', 'Express 5 by hand')}`)
