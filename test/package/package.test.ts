@@ -1,8 +1,11 @@
-import { execFileSync, spawnSync, type SpawnSyncReturns } from 'node:child_process'
+import { execFileSync, spawn, spawnSync, type SpawnSyncReturns } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { codeBlocks } from '../docs/code-blocks.ts'
 import { packAndInstall, put, type PackedPackage } from './packed.ts'
 import { importAll, serveOnce, typedConsumer, watchImports } from './programs.ts'
 
@@ -20,6 +23,14 @@ afterAll(() => packed.remove())
 function inProject(command: string, ...args: string[]): SpawnSyncReturns<string> {
   const env = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', NO_COLOR: '1' }
   return spawnSync(command, args, { cwd: packed.project, env, encoding: 'utf8' })
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  return port
 }
 
 function program(name: string, text: string): string {
@@ -118,6 +129,29 @@ test('importing changes no global, opens no handle and prints nothing', () => {
 test('a CommonJS program can require it', () => {
   const file = program('require.cjs', "console.log(typeof require('utility-api').createUtilityApi)")
   expect(inProject(process.execPath, file)).toMatchObject({ status: 0, stdout: 'function\n', stderr: '' })
+})
+
+test("the README's program makes a licence, run as it stands", async () => {
+  const block = codeBlocks().find(({ file, language }) => file === 'README.md' && language === 'ts')
+  const port = await freePort()
+  put(packed.project, 'server.mjs', block?.text.replace('listen(3000)', `listen(${port}, '127.0.0.1')`) ?? '')
+  const child = spawn(process.execPath, ['server.mjs'], { cwd: packed.project })
+  const [line] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string]
+  const request = {
+    method: 'POST',
+    headers: {
+      Authorization: `Bearer ${/Reseller token: (\S+)/.exec(line)?.[1]}`,
+      'X-Registered-To': 'Ada Lovelace',
+      'X-Domain-Or-IP': 'shop.example',
+      'X-Status': 'valid',
+    },
+  }
+  const url = `http://127.0.0.1:${port}/api/v2/reseller/licenses/generate`
+  await expect
+    .poll(() => fetch(url, request).then(({ status }) => status, String), { timeout: 5000 })
+    .toBe(200)
+  child.kill()
+  await once(child, 'close')
 })
 
 test('the command is installed with it', () => {

@@ -41,6 +41,10 @@ export function packAndInstall(): PackedPackage {
   const others = ['better-sqlite3', '@types/node', '@types/better-sqlite3', 'typescript'].map(
     (name) => `${name}@${devDependencies[name]}`,
   )
+  const express = JSON.parse(readFileSync(join(root, 'examples/express/package.json'), 'utf8')) as {
+    dependencies: Record<string, string>
+  }
+  others.push(`express@${express.dependencies['express']}`)
   npm(
     project,
     'install',
