@@ -1,0 +1,10 @@
+// What of Deno is used here, so that the example is checked beside the others.
+declare const Deno: {
+  serve(
+    options: { port: number; hostname: string; onListen: () => void },
+    handler: (request: Request, info: { remoteAddr: { hostname: string } }) => Promise<Response>,
+  ): { readonly addr: { readonly port: number }; shutdown(): Promise<void> }
+  readonly env: { get(name: string): string | undefined }
+  addSignalListener(signal: 'SIGTERM', listener: () => void): void
+  exit(code: number): never
+}

@@ -1,0 +1,44 @@
+// The five operations inside Fastify, under a prefix, without Fastify's body parsers in their way.
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import Database from 'better-sqlite3'
+import fastify from 'fastify'
+import { createAdmin, createUtilityApi } from 'utility-api'
+import { toNodeHandler } from 'utility-api/node'
+import { sqliteStorage } from 'utility-api/storage/sqlite'
+
+const database = new Database(process.env['DATABASE'] ?? 'utility.sqlite')
+const storage = sqliteStorage(database)
+await storage.migrate()
+const api = createUtilityApi({ storage, basePath: '/api' })
+
+const app = fastify()
+app.get('/', async () => 'A page of our own.\n')
+await app.register(
+  async (scope) => {
+    const handler = toNodeHandler(api)
+    // The first hook takes the request over: before the body is read, and before its type is judged.
+    scope.addHook('onRequest', async (request, reply) => {
+      reply.hijack()
+      handler(request.raw, reply.raw)
+    })
+    scope.all('/*', () => {})
+  },
+  { prefix: '/api' },
+)
+
+// Fastify's close waits for what is under way; ours ends lookups that would take too long.
+app.addHook('preClose', () => api.close())
+app.addHook('onClose', () => void database.close())
+
+await app.listen({ port: Number(process.env['PORT'] ?? 3000), host: '127.0.0.1' })
+const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
+console.log(`Listening on ${url}`)
+
+const { token } = await createAdmin({ storage }).createReseller({ name: 'Example Hosting' })
+console.log(`curl -X POST ${url}/api/v2/reseller/licenses/generate -H 'Authorization: Bearer ${token}' \\
+  -H 'X-Registered-To: Ada Lovelace' -H 'X-Domain-Or-IP: shop.example' -H 'X-Status: valid'`)
+
+await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
+app.server.closeIdleConnections()
+await app.close()

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest'
+import { startExample } from '../../test/package/start-example.ts'
+
+test('it serves the operations under /api', async () => {
+  const example = await startExample('hono')
+  await expect.poll(example.output).toContain('X-Status')
+  const token = /Bearer (\S+)'/.exec(example.output())?.[1]
+  const made = await fetch(`${example.url}/api/v2/reseller/licenses/generate`, {
+    method: 'POST',
+    headers: {
+      Authorization: `Bearer ${token}`,
+      'X-Registered-To': 'Ada',
+      'X-Domain-Or-IP': 'shop.example',
+      'X-Status': 'valid',
+    },
+  })
+  expect(made.status).toBe(200)
+  const refused = await fetch(`${example.url}/api/v4/oauth2/token`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: '{"grant_type":"authorization_code"}',
+  })
+  expect(await refused.json()).toStrictEqual({
+    error: 'invalid_request',
+    error_description: 'code is missing.',
+  })
+  expect(await (await fetch(example.url)).text()).toBe('A page of our own.\n')
+  expect(await example.stop()).toBe(0)
+})
