@@ -1,11 +1,10 @@
 /**
- * A server process of its own on a shared SQLite file: exchanges what it is told to, all at once, and reports the answers.
+ * A server process of its own on a shared store: exchanges what it is told to, all at once, and reports the answers.
  *
- * node --import test/storage/sources.ts race-worker.ts FILE
+ * node --import test/storage/sources.ts race-worker.ts TARGET
  */
-import Database from 'better-sqlite3'
 import { createUtilityApi } from 'utility-api'
-import { sqliteStorage } from 'utility-api/storage/sqlite'
+import { openRaceStore } from './race-store.ts'
 
 export interface RaceOrder {
   readonly racers: number
@@ -15,13 +14,8 @@ export interface RaceOrder {
 /** Per body, how many racers got each answer: `200`, `invalid_grant`, … */
 export type RaceResult = Record<string, number>[]
 
-const database = new Database(process.argv[2])
-const api = createUtilityApi({
-  storage: sqliteStorage(database),
-  dns: false,
-  blockgame: false,
-  maxInFlight: 100_000,
-})
+const { storage, close } = openRaceStore(process.argv[2] ?? '')
+const api = createUtilityApi({ storage, dns: false, blockgame: false, maxInFlight: 100_000 })
 
 async function exchange(body: string): Promise<string> {
   const headers = { 'Content-Type': 'application/json' }
@@ -33,16 +27,15 @@ async function exchange(body: string): Promise<string> {
 }
 
 process.on('message', async ({ racers, bodies }: RaceOrder) => {
-  const results = await Promise.all(
-    bodies.map(async (body) => {
-      const answers = await Promise.all(Array.from({ length: racers }, () => exchange(body)))
-      const counts: Record<string, number> = {}
-      for (const answer of answers) counts[answer] = (counts[answer] ?? 0) + 1
-      return counts
-    }),
-  )
-  process.send?.(results satisfies RaceResult)
+  const results: RaceResult = []
+  for (const body of bodies) {
+    const answers = await Promise.all(Array.from({ length: racers }, () => exchange(body)))
+    const counts: Record<string, number> = {}
+    for (const answer of answers) counts[answer] = (counts[answer] ?? 0) + 1
+    results.push(counts)
+  }
+  process.send?.(results)
 })
 
-process.on('disconnect', () => database.close())
+process.on('disconnect', () => void close())
 process.send?.('ready')

@@ -5,17 +5,25 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import Database from 'better-sqlite3'
 import { createAdmin, createUtilityApi, type Admin } from 'utility-api'
-import type { AdminStorage } from 'utility-api/storage'
-import { memoryStorage } from 'utility-api/storage/memory'
-import { sqliteStorage } from 'utility-api/storage/sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startPostgres, type PostgresServer } from '../storage/postgres-server.ts'
+import { openRaceStore, type RaceStore } from './race-store.ts'
 import type { RaceOrder, RaceResult } from './race-worker.ts'
 
 const codes = Number(process.env['RACE_CODES'] ?? 100)
 const racers = 50
 const redirectUri = 'https://client.example/callback'
+
+const folder = mkdtempSync(join(tmpdir(), 'utility-api-race-'))
+let postgres: PostgresServer
+beforeAll(async () => {
+  postgres = await startPostgres()
+}, 60_000)
+afterAll(async () => {
+  await postgres.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
 
 async function exchangeBodies(admin: Admin, count: number): Promise<string[]> {
   const { clientId, clientSecret } = await admin.createClient({ redirectUris: [redirectUri] })
@@ -38,50 +46,49 @@ async function exchangeBodies(admin: Admin, count: number): Promise<string[]> {
   )
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'utility-api-race-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+describe('one process', () => {
+  const targets: Record<string, () => Promise<string>> = {
+    memory: async () => 'memory',
+    SQLite: async () => join(folder, 'one.sqlite'),
+    PostgreSQL: () => postgres.createDatabase(),
+  }
 
-describe.each(['memory', 'SQLite'])('one process on %s', (kind) => {
-  test(`${racers} racers on each of ${codes} codes`, async () => {
-    const database = new Database(join(folder, 'one.sqlite'))
-    const sqlite = sqliteStorage(database)
-    await sqlite.migrate()
-    const storage: AdminStorage = kind === 'memory' ? memoryStorage() : sqlite
-    const api = createUtilityApi({ storage, dns: false, blockgame: false })
-    const bodies = await exchangeBodies(createAdmin({ storage }), codes)
-    for (const body of bodies) {
-      const answers = await Promise.all(
-        Array.from({ length: racers }, async () => {
-          const headers = { 'Content-Type': 'application/json' }
-          const request = new Request('http://localhost/v4/oauth2/token', { method: 'POST', headers, body })
-          return (await api.fetch(request)).status
-        }),
-      )
-      expect(answers.filter((status) => status === 200)).toHaveLength(1)
-      expect(answers.filter((status) => status === 400)).toHaveLength(racers - 1)
-    }
-    database.close()
-  })
+  test.each(Object.entries(targets))(
+    `${racers} racers on each of ${codes} codes, on %s`,
+    async (_, target) => {
+      const { storage, migrate, tokenRows, close } = openRaceStore(await target())
+      await migrate()
+      const api = createUtilityApi({ storage, dns: false, blockgame: false })
+      for (const body of await exchangeBodies(createAdmin({ storage }), codes)) {
+        const answers = await Promise.all(
+          Array.from({ length: racers }, async () => {
+            const headers = { 'Content-Type': 'application/json' }
+            const request = new Request('http://localhost/v4/oauth2/token', { method: 'POST', headers, body })
+            return (await api.fetch(request)).status
+          }),
+        )
+        expect(answers.toSorted()).toStrictEqual([200, ...Array.from({ length: racers - 1 }, () => 400)])
+      }
+      expect(await tokenRows()).toBe(codes)
+      await close()
+    },
+    60_000,
+  )
 })
 
-describe('two processes on one SQLite file', () => {
-  const file = join(folder, 'two.sqlite')
-  const database = new Database(file)
-  const storage = sqliteStorage(database)
-  const workers: ChildProcess[] = []
+describe.each(['SQLite', 'PostgreSQL'])('two processes on one %s', (kind) => {
+  let store: RaceStore
+  let workers: ChildProcess[]
 
   beforeAll(async () => {
-    await storage.migrate()
+    const target = kind === 'SQLite' ? join(folder, 'two.sqlite') : await postgres.createDatabase()
+    store = openRaceStore(target)
+    await store.migrate()
     const sources = fileURLToPath(new URL('../storage/sources.ts', import.meta.url))
-    for (let count = 0; count < 2; count += 1) {
-      workers.push(
-        fork(fileURLToPath(new URL('race-worker.ts', import.meta.url)), [file], {
-          execArgv: ['--import', sources],
-        }),
-      )
-    }
+    const program = fileURLToPath(new URL('race-worker.ts', import.meta.url))
+    workers = [1, 2].map(() => fork(program, [target], { execArgv: ['--import', sources] }))
     await Promise.all(workers.map((worker) => once(worker, 'message')))
-  })
+  }, 60_000)
   afterAll(async () => {
     await Promise.all(
       workers.map((worker) => {
@@ -90,9 +97,10 @@ describe('two processes on one SQLite file', () => {
         return ended
       }),
     )
-    database.close()
+    await store.close()
   })
 
+  /** Both processes exchange the same codes at once; the answers of both together, code by code. */
   async function race(order: RaceOrder): Promise<Record<string, number>[]> {
     const results = await Promise.all(
       workers.map(async (worker) => {
@@ -105,32 +113,25 @@ describe('two processes on one SQLite file', () => {
     return order.bodies.map((_, index) => {
       const total: Record<string, number> = {}
       for (const result of results) {
-        for (const [answer, count] of Object.entries(result[index] ?? {}))
+        for (const [answer, count] of Object.entries(result[index] ?? {})) {
           total[answer] = (total[answer] ?? 0) + count
+        }
       }
       return total
     })
   }
 
-  function tokenRows(): number {
-    const row = database
-      .prepare("SELECT count(*) AS rows FROM utility_api_credentials WHERE kind = 'access_token'")
-      .get()
-    return (row as { rows: number }).rows
-  }
-
   test('200 exchanges of one code: one token, 199 refusals, one row', async () => {
-    const bodies = await exchangeBodies(createAdmin({ storage }), 1)
-    const before = tokenRows()
+    const bodies = await exchangeBodies(createAdmin({ storage: store.storage }), 1)
     expect(await race({ racers: 100, bodies })).toStrictEqual([{ 200: 1, invalid_grant: 199 }])
-    expect(tokenRows() - before).toBe(1)
+    expect(await store.tokenRows()).toBe(1)
   })
 
-  test(`${racers} racers on each of ${codes} codes`, { timeout: 60_000 }, async () => {
-    const bodies = await exchangeBodies(createAdmin({ storage }), codes)
-    const before = tokenRows()
+  test(`${racers} racers on each of ${codes} codes`, async () => {
+    const bodies = await exchangeBodies(createAdmin({ storage: store.storage }), codes)
+    const before = await store.tokenRows()
     const results = await race({ racers: racers / 2, bodies })
     expect(results).toStrictEqual(bodies.map(() => ({ 200: 1, invalid_grant: racers - 1 })))
-    expect(tokenRows() - before).toBe(codes)
-  })
+    expect((await store.tokenRows()) - before).toBe(codes)
+  }, 60_000)
 })

@@ -1,0 +1,64 @@
+import Database from 'better-sqlite3'
+import { Pool } from 'pg'
+import type { AdminStorage } from 'utility-api/storage'
+import { memoryStorage } from 'utility-api/storage/memory'
+import { postgresStorage } from 'utility-api/storage/postgres'
+import { sqliteStorage } from 'utility-api/storage/sqlite'
+
+/** A store to race on, opened in as many processes as one likes. */
+export interface RaceStore {
+  readonly storage: AdminStorage
+  migrate(): Promise<void>
+  /** How many access tokens are stored. */
+  tokenRows(): Promise<number>
+  close(): Promise<void>
+}
+
+const countTokens = "SELECT count(*) AS rows FROM utility_api_credentials WHERE kind = 'access_token'"
+
+/** Opens `memory`, a PostgreSQL URL, or a SQLite file. */
+export function openRaceStore(target: string): RaceStore {
+  if (target === 'memory') return openMemory()
+  return target.startsWith('postgres:') ? openPostgres(target) : openSqlite(target)
+}
+
+function openMemory(): RaceStore {
+  const storage = memoryStorage()
+  const tokens = { rows: 0 }
+  const redeem = storage.redeemAuthorizationCode
+  return {
+    storage: {
+      ...storage,
+      async redeemAuthorizationCode(...redemption) {
+        const redeemed = await redeem(...redemption)
+        if (redeemed) tokens.rows += 1
+        return redeemed
+      },
+    },
+    migrate: async () => {},
+    tokenRows: async () => tokens.rows,
+    close: async () => {},
+  }
+}
+
+function openSqlite(file: string): RaceStore {
+  const database = new Database(file)
+  const storage = sqliteStorage(database)
+  return {
+    storage,
+    migrate: () => storage.migrate(),
+    tokenRows: async () => (database.prepare(countTokens).get() as { rows: number }).rows,
+    close: async () => void database.close(),
+  }
+}
+
+function openPostgres(url: string): RaceStore {
+  const pool = new Pool({ connectionString: url })
+  const storage = postgresStorage(pool)
+  return {
+    storage,
+    migrate: () => storage.migrate(),
+    tokenRows: async () => Number((await pool.query<{ rows: string }>(countTokens)).rows[0]?.rows),
+    close: () => pool.end(),
+  }
+}
