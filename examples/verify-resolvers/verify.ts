@@ -37,8 +37,7 @@ export async function verify(
   const faults = [
     existing.status !== 'NOERROR' && `says ${existing.status} of a name that exists`,
     missing.status !== 'NXDOMAIN' && `says ${missing.status} of a name that does not exist`,
-    [existing, missing].some((answer) => answer.ede?.some(({ code }) => filtering.has(code))) &&
-      'filters',
+    [existing, missing].some((answer) => answer.ede?.some(({ code }) => filtering.has(code))) && 'filters',
   ]
   return {
     location,
