@@ -45,6 +45,7 @@ export interface DnsCheckResult {
   cname_chain?: string[] | undefined
   transport?: 'udp' | 'tcp' | undefined
   ede?: ExtendedDnsError[] | undefined
+  client_subnet_scope?: number | undefined
 }
 
 /**
@@ -65,8 +66,8 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
   async function ask(
     location: ResolverLocation,
     question: Question,
-    signal: AbortSignal,
-  ): Promise<DnsCheckResult> {
+    { signal, turn }: Waits,
+  ): Promise<DnsAnswer> {
     const { ip, port, clientSubnet } = location
     const started = performance.now()
     const send = (): Promise<DnsAnswer> =>
@@ -78,20 +79,19 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
         signal,
       })
     const query = (): Promise<DnsAnswer> => trace('dns', () => ({ type: question.type, server: ip }), send)
-    const answer = await limiters.get(addressOf(location))?.run(query, signal)
-    return resultOf(location, answer ?? unanswered('UNREACHABLE', performance.now() - started))
+    try {
+      return (await limiters.get(addressOf(location))?.run(query, turn)) ?? unanswered('UNREACHABLE', 0)
+    } catch (error) {
+      if (signal.aborted) throw error
+      return unanswered(turn.aborted ? 'TIMEOUT' : 'UNREACHABLE', performance.now() - started)
+    }
   }
 
   async function askAll(question: Question, signal: AbortSignal): Promise<DnsCheckResult[]> {
-    const deadline = AbortSignal.timeout(timeoutMs)
-    const bounded = AbortSignal.any([signal, deadline])
+    // The deadline of a query is the client's affair: this one is for those that wait for their turn.
+    const turn = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
     return Promise.all(
-      locations.map((location) =>
-        ask(location, question, bounded).catch((error: unknown) => {
-          if (signal.aborted) throw error
-          return resultOf(location, unanswered(deadline.aborted ? 'TIMEOUT' : 'UNREACHABLE', timeoutMs))
-        }),
-      ),
+      locations.map(async (location) => resultOf(location, await ask(location, question, { signal, turn }))),
     )
   }
 
@@ -121,6 +121,13 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
       return checks.get(`${recordType} ${name}`, signal, (shared) => askAll(question, shared))
     },
   }
+}
+
+interface Waits {
+  /** Aborts when nobody wants the answer any more. */
+  readonly signal: AbortSignal
+  /** Aborts then, and when there is no more time to wait for a resolver's turn. */
+  readonly turn: AbortSignal
 }
 
 interface Question {
@@ -154,6 +161,7 @@ function resultOf({ location, ip, provider }: ResolverLocation, answer: DnsAnswe
     ...(answer.cnameChain.length > 0 && { cname_chain: [...answer.cnameChain] }),
     transport: answer.transport,
     ...(answer.ede !== undefined && { ede: [...answer.ede] }),
+    ...(answer.clientSubnetScope !== undefined && { client_subnet_scope: answer.clientSubnetScope }),
   }
 }
 
@@ -198,5 +206,9 @@ function dnsCheckResultSchema(): z.ZodType<DnsCheckResult> {
       .array(z.object({ code: z.int(), text: z.string() }))
       .optional()
       .describe('Extended DNS errors (RFC 8914).'),
+    client_subnet_scope: z
+      .int()
+      .optional()
+      .describe('Bits of the client subnet that the answer was made for (RFC 7871); 0: for everybody.'),
   })
 }

@@ -96,6 +96,7 @@ test('an element says what came of it, and no more', async () => {
       cnameChain: ['www.example.com'],
       transport: 'tcp',
       ede: [{ code: 18, text: '' }],
+      clientSubnetScope: 24,
     }),
     { locations: locations.slice(0, 1) },
   )
@@ -111,6 +112,7 @@ test('an element says what came of it, and no more', async () => {
       cname_chain: ['www.example.com'],
       transport: 'tcp',
       ede: [{ code: 18, text: '' }],
+      client_subnet_scope: 24,
     },
   ])
 })
