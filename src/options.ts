@@ -127,12 +127,12 @@ export interface BlockgameLimits {
  * @throws `UtilityApiError` `invalid_options`, naming the option
  */
 export function checkOptions(options: UtilityApiOptions): void {
-  check(optionsSchema, options)
+  check(optionsSchema(), options)
 }
 
 /** The same for the options of `createAdmin`. */
 export function checkAdminOptions(options: unknown): void {
-  check(adminOptionsSchema, options)
+  check(adminOptionsSchema(), options)
 }
 
 function check(schema: z.ZodType, options: unknown): void {
@@ -200,68 +200,71 @@ const storageMethods = [
   'updateLicense',
 ]
 
-const optionsSchema = z.strictObject({
-  storage: withMethods(...storageMethods),
-  basePath: z
-    .string()
-    .regex(/^(?:\/[^/?#]+)*$/, 'must be empty or start with a slash and not end with one')
-    .optional(),
-  clock,
-  keyGenerator,
-  oauth: z
-    .strictObject({
-      accessTokenLifetimeSeconds: z.int().min(1).max(31_536_000).optional(),
-      onReplay: z.enum(['revoke', 'deny']).optional(),
-    })
-    .optional(),
-  licenses,
-  dns: switchable(
-    z.strictObject({
-      locations: z
-        .array(
-          z.strictObject({
-            location: z.string().min(1),
-            ip: ipAddress,
-            provider: z.string().min(1),
-            port: port.optional(),
-            clientSubnet: clientSubnet.optional(),
-          }),
-        )
-        .min(1, 'must name at least one resolver')
-        .optional(),
-      timeoutMs: milliseconds.optional(),
-      cacheTtlMs: z.int().min(0).max(86_400_000).optional(),
-      maxConcurrentPerResolver: count.optional(),
-      requiredScope: name.optional(),
-      client: withMethods('query').optional(),
-    }),
-  ),
-  blockgame: switchable(
-    z.strictObject({
-      timeoutMs: milliseconds.optional(),
-      cacheTtlMs: z.int().min(0).max(86_400_000).optional(),
-      maxConcurrent: count.optional(),
-      requiredPermission: name.optional(),
-      client: withMethods('status').optional(),
-      allowAddress: callback.optional(),
-      resolvers: z
-        .array(z.strictObject({ ip: ipAddress, port: port.optional() }))
-        .min(1)
-        .optional(),
-      protocolVersion: z.int().min(-2_147_483_648).max(2_147_483_647).optional(),
-    }),
-  ),
-  storageTimeoutMs: milliseconds.optional(),
-  maxInFlight: count.optional(),
-  rateLimiter: withMethods('consume').optional(),
-  logger: withMethods('debug', 'info', 'warn', 'error').or(z.literal(false)).optional(),
-  onRequestEnd: callback.optional(),
-  errorBody: callback.optional(),
-})
+// Made when first asked for: an import should not pay for schemas that nobody checks by.
+const optionsSchema = (): z.ZodType =>
+  z.strictObject({
+    storage: withMethods(...storageMethods),
+    basePath: z
+      .string()
+      .regex(/^(?:\/[^/?#]+)*$/, 'must be empty or start with a slash and not end with one')
+      .optional(),
+    clock,
+    keyGenerator,
+    oauth: z
+      .strictObject({
+        accessTokenLifetimeSeconds: z.int().min(1).max(31_536_000).optional(),
+        onReplay: z.enum(['revoke', 'deny']).optional(),
+      })
+      .optional(),
+    licenses,
+    dns: switchable(
+      z.strictObject({
+        locations: z
+          .array(
+            z.strictObject({
+              location: z.string().min(1),
+              ip: ipAddress,
+              provider: z.string().min(1),
+              port: port.optional(),
+              clientSubnet: clientSubnet.optional(),
+            }),
+          )
+          .min(1, 'must name at least one resolver')
+          .optional(),
+        timeoutMs: milliseconds.optional(),
+        cacheTtlMs: z.int().min(0).max(86_400_000).optional(),
+        maxConcurrentPerResolver: count.optional(),
+        requiredScope: name.optional(),
+        client: withMethods('query').optional(),
+      }),
+    ),
+    blockgame: switchable(
+      z.strictObject({
+        timeoutMs: milliseconds.optional(),
+        cacheTtlMs: z.int().min(0).max(86_400_000).optional(),
+        maxConcurrent: count.optional(),
+        requiredPermission: name.optional(),
+        client: withMethods('status').optional(),
+        allowAddress: callback.optional(),
+        resolvers: z
+          .array(z.strictObject({ ip: ipAddress, port: port.optional() }))
+          .min(1)
+          .optional(),
+        protocolVersion: z.int().min(-2_147_483_648).max(2_147_483_647).optional(),
+      }),
+    ),
+    storageTimeoutMs: milliseconds.optional(),
+    maxInFlight: count.optional(),
+    rateLimiter: withMethods('consume').optional(),
+    logger: withMethods('debug', 'info', 'warn', 'error').or(z.literal(false)).optional(),
+    onRequestEnd: callback.optional(),
+    errorBody: callback.optional(),
+  })
 
-const adminOptionsSchema = z.strictObject({
-  storage: withMethods(...storageMethods, 'insertClient', 'insertAuthorizationCode', 'insertCredential'),
-  clock,
-  keyGenerator,
-  licenses,
-})
+const adminOptionsSchema = (): z.ZodType =>
+  z.strictObject({
+    storage: withMethods(...storageMethods, 'insertClient', 'insertAuthorizationCode', 'insertCredential'),
+    clock,
+    keyGenerator,
+    licenses,
+  })
