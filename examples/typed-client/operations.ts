@@ -59,7 +59,7 @@ export async function performAll(baseUrl: string, credentials: Credentials): Pro
     message: dataOf(updated).message,
     addresses: dataOf(checked).map(({ location, dns_results }) => ({
       location,
-      ips: dns_results.map(({ ip: address }) => address ?? ''),
+      ips: dns_results.flatMap((record) => (record.type === 'A' ? [record.ip] : [])),
     })),
     playersOnline: dataOf(lookedUp).players.online,
   }

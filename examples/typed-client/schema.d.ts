@@ -823,20 +823,182 @@ export interface operations {
             /** @description Name of the resolver provider. */
             provider: string
             /** @description Records found. */
-            dns_results: {
-              /**
-               * @description The record type.
-               * @enum {string}
-               */
-              type:
-                'A' | 'AAAA' | 'MX' | 'NS' | 'PTR' | 'CNAME' | 'SOA' | 'TXT' | 'SRV' | 'CAA' | 'DS' | 'DNSKEY'
-              /** @description Owner name, without final dot. */
-              host: string
-              /** @description Time to live in seconds. */
-              ttl: number
-              /** @description The address, of A and AAAA records. */
-              ip?: string
-            }[]
+            dns_results: (
+              | {
+                  /**
+                   * @description The record type.
+                   * @enum {string}
+                   */
+                  type: 'A'
+                  /** @description Owner name, without final dot. */
+                  host: string
+                  /** @description Time to live in seconds. */
+                  ttl: number
+                  /** @description The address. */
+                  ip: string
+                }
+              | {
+                  /**
+                   * @description The record type.
+                   * @enum {string}
+                   */
+                  type: 'AAAA'
+                  /** @description Owner name, without final dot. */
+                  host: string
+                  /** @description Time to live in seconds. */
+                  ttl: number
+                  /** @description The address. */
+                  ip: string
+                  /** @description The address again. */
+                  ipv6: string
+                }
+              | {
+                  /**
+                   * @description The record type.
+                   * @enum {string}
+                   */
+                  type: 'MX'
+                  /** @description Owner name, without final dot. */
+                  host: string
+                  /** @description Time to live in seconds. */
+                  ttl: number
+                  /** @description Priority; the lowest comes first. */
+                  pri: number
+                  /** @description The name pointed to, without final dot. */
+                  target: string
+                }
+              | {
+                  /**
+                   * @description The record type.
+                   * @enum {string}
+                   */
+                  type: 'NS' | 'PTR' | 'CNAME'
+                  /** @description Owner name, without final dot. */
+                  host: string
+                  /** @description Time to live in seconds. */
+                  ttl: number
+                  /** @description The name pointed to, without final dot. */
+                  target: string
+                }
+              | {
+                  /**
+                   * @description The record type.
+                   * @enum {string}
+                   */
+                  type: 'SOA'
+                  /** @description Owner name, without final dot. */
+                  host: string
+                  /** @description Time to live in seconds. */
+                  ttl: number
+                  /** @description Primary name server. */
+                  mname: string
+                  /** @description Mailbox of the one responsible, as a name. */
+                  rname: string
+                  /** @description Serial number of the zone. */
+                  serial: number
+                  /** @description Seconds between refreshes. */
+                  refresh: number
+                  /** @description Seconds before a failed refresh is tried again. */
+                  retry: number
+                  /** @description Seconds after which the zone is given up. */
+                  expire: number
+                  /** @description Seconds a missing name is remembered. */
+                  'minimum-ttl': number
+                }
+              | {
+                  /**
+                   * @description The record type.
+                   * @enum {string}
+                   */
+                  type: 'TXT'
+                  /** @description Owner name, without final dot. */
+                  host: string
+                  /** @description Time to live in seconds. */
+                  ttl: number
+                  /** @description All strings joined; octets that are no UTF-8 as \DDD. */
+                  txt: string
+                  /** @description The strings one by one. */
+                  entries: string[]
+                  /** @description The strings' octets in base64, only where they are no UTF-8. */
+                  base64?: string[]
+                }
+              | {
+                  /**
+                   * @description The record type.
+                   * @enum {string}
+                   */
+                  type: 'SRV'
+                  /** @description Owner name, without final dot. */
+                  host: string
+                  /** @description Time to live in seconds. */
+                  ttl: number
+                  /** @description Priority; the lowest comes first. */
+                  pri: number
+                  /** @description Weight among equal priorities. */
+                  weight: number
+                  /** @description Port of the service. */
+                  port: number
+                  /** @description The name pointed to, without final dot. */
+                  target: string
+                }
+              | {
+                  /**
+                   * @description The record type.
+                   * @enum {string}
+                   */
+                  type: 'CAA'
+                  /** @description Owner name, without final dot. */
+                  host: string
+                  /** @description Time to live in seconds. */
+                  ttl: number
+                  /** @description 128: critical. */
+                  flags: number
+                  /** @description Property, such as issue. */
+                  tag: string
+                  /** @description Value of the property. */
+                  value: string
+                }
+              | {
+                  /**
+                   * @description The record type.
+                   * @enum {string}
+                   */
+                  type: 'DS'
+                  /** @description Owner name, without final dot. */
+                  host: string
+                  /** @description Time to live in seconds. */
+                  ttl: number
+                  /** @description Key tag. */
+                  key_tag: number
+                  /** @description DNSSEC algorithm number. */
+                  algorithm: number
+                  /** @description Digest algorithm number. */
+                  digest_type: number
+                  /** @description Digest in hexadecimal. */
+                  digest: string
+                }
+              | {
+                  /**
+                   * @description The record type.
+                   * @enum {string}
+                   */
+                  type: 'DNSKEY'
+                  /** @description Owner name, without final dot. */
+                  host: string
+                  /** @description Time to live in seconds. */
+                  ttl: number
+                  /** @description 257: key signing key, 256: zone signing key. */
+                  flags: number
+                  /** @description Always 3. */
+                  protocol: number
+                  /** @description DNSSEC algorithm number. */
+                  algorithm: number
+                  /** @description Public key in base64. */
+                  public_key: string
+                  /** @description Key tag. */
+                  key_tag: number
+                }
+            )[]
             /** @description Whether a record of the asked type came. */
             resolved: boolean
             /**
@@ -868,6 +1030,8 @@ export interface operations {
               code: number
               text: string
             }[]
+            /** @description Bits of the client subnet that the answer was made for (RFC 7871); 0: for everybody. */
+            client_subnet_scope?: number
           }[]
         }
       }

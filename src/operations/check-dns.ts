@@ -13,6 +13,7 @@ import { parseHostName } from '../domain/host-name.ts'
 import { parseIpAddress, reverseName } from '../domain/ip-address.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { DnsClient } from '../ports/dns-client.ts'
+import { dnsRecordSchema } from './dns-record-schema.ts'
 import { requiredText } from './fields.ts'
 import { createLimiter } from './limiter.ts'
 import type { Operation } from './operation.ts'
@@ -171,19 +172,11 @@ function shortestTtlMs(results: readonly DnsCheckResult[]): number {
 }
 
 function dnsCheckResultSchema(): z.ZodType<DnsCheckResult> {
-  const record = z
-    .looseObject({
-      type: z.enum(recordTypes).describe('The record type.'),
-      host: z.string().describe('Owner name, without final dot.'),
-      ttl: z.int().describe('Time to live in seconds.'),
-      ip: z.string().optional().describe('The address, of A and AAAA records.'),
-    })
-    .describe('A record; its further fields depend on its type.') as unknown as z.ZodType<DnsRecord>
   return z.object({
     location: z.string().describe('Place label of the resolver.'),
     ip: z.string().describe('Address of the resolver.'),
     provider: z.string().describe('Name of the resolver provider.'),
-    dns_results: z.array(record).describe('Records found.'),
+    dns_results: z.array(dnsRecordSchema()).describe('Records found.'),
     resolved: z.boolean().describe('Whether a record of the asked type came.'),
     status: z
       .enum([

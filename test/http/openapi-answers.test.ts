@@ -1,6 +1,8 @@
 import { Ajv2020, type AnySchema } from 'ajv/dist/2020.js'
+import type { DnsRecord, RecordType } from 'utility-api'
 import { StorageError } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
+import { fakeDnsServer } from 'utility-api/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestAnswer, TestRequest } from './surfaces.ts'
 import { createWorld, licenseHeaders, redirectUri, type World, type WorldOptions } from './world.ts'
@@ -236,6 +238,68 @@ async function requestTo(path: string, to: World): Promise<TestRequest> {
     return get(dns, { ...bearer(to.accessToken), 'X-Domain': 'a.example', 'X-Record-Type': 'A' })
   if (path === lookup) return get(lookup, { Basic: to.apiKey, 'X-Address': 'a.example' })
   return exchange({ client_id: to.clientId, client_secret: to.clientSecret })
+}
+
+const owner = { host: 'shop.example', ttl: 300 }
+const records: Readonly<Record<RecordType, DnsRecord>> = {
+  A: { type: 'A', ...owner, ip: '203.0.113.20' },
+  AAAA: { type: 'AAAA', ...owner, ip: '2001:db8::1', ipv6: '2001:db8::1' },
+  MX: { type: 'MX', ...owner, pri: 10, target: 'mail.shop.example' },
+  NS: { type: 'NS', ...owner, target: 'ns.shop.example' },
+  PTR: { type: 'PTR', ...owner, target: 'www.shop.example' },
+  CNAME: { type: 'CNAME', ...owner, target: 'www.shop.example' },
+  SOA: {
+    type: 'SOA',
+    ...owner,
+    mname: 'ns.shop.example',
+    rname: 'hostmaster.shop.example',
+    serial: 1,
+    refresh: 2,
+    retry: 3,
+    expire: 4,
+    'minimum-ttl': 5,
+  },
+  TXT: { type: 'TXT', ...owner, txt: 'a', entries: ['a'] },
+  SRV: { type: 'SRV', ...owner, pri: 0, weight: 0, port: 25565, target: 'mc.shop.example' },
+  CAA: { type: 'CAA', ...owner, flags: 0, tag: 'issue', value: 'ca.example' },
+  DS: { type: 'DS', ...owner, key_tag: 1, algorithm: 13, digest_type: 2, digest: 'AB'.repeat(32) },
+  DNSKEY: {
+    type: 'DNSKEY',
+    ...owner,
+    flags: 257,
+    protocol: 3,
+    algorithm: 13,
+    public_key: Buffer.alloc(64, 7).toString('base64'),
+    key_tag: 0,
+  },
+}
+
+test.for(Object.values(records))('a real $type record has the shape of its type', async (record) => {
+  const server = await fakeDnsServer({ records: [record] })
+  const locations = [{ location: 'Here', ip: server.ip, port: server.port, provider: 'Loopback' }]
+  const other = await createWorld('Node http', { dns: { locations } })
+  const headers = { ...bearer(other.accessToken), 'X-Domain': 'shop.example', 'X-Record-Type': record.type }
+  const answer = await other.send(get(dns, headers))
+  await Promise.all([other.close(), server.close()])
+  const [result] = answer.json as { dns_results: object[] }[]
+  expect(result?.dns_results).toHaveLength(1)
+  checkAnswer(dns, answer)
+
+  // The schema lets further members pass; here all that come must be described.
+  const schema = operationAt(dns).responses['200']?.content['application/json']?.schema ?? {}
+  const shapes = (schema as ResultsSchema).items.properties.dns_results.items.oneOf
+  const own = shapes.find(({ properties }) => properties.type.enum.includes(record.type))
+  expect(Object.keys(result?.dns_results[0] ?? {}).toSorted()).toEqual(own?.required.toSorted())
+})
+
+interface ResultsSchema {
+  readonly items: {
+    readonly properties: { readonly dns_results: { readonly items: { readonly oneOf: readonly Shape[] } } }
+  }
+}
+interface Shape {
+  readonly properties: { readonly type: { readonly enum: readonly string[] } }
+  readonly required: string[]
 }
 
 describe('every example matches its schema', () => {

@@ -1,0 +1,67 @@
+import { z } from 'zod'
+import type { DnsRecord, RecordType } from '../domain/dns-check.ts'
+
+/** The records of a DNS check as the OpenAPI document describes them: a shape per type. */
+export function dnsRecordSchema(): z.ZodType<DnsRecord> {
+  const ip = z.string().describe('The address.')
+  const target = z.string().describe('The name pointed to, without final dot.')
+  const pri = z.int().describe('Priority; the lowest comes first.')
+  const algorithm = z.int().describe('DNSSEC algorithm number.')
+  const keyTag = z.int().describe('Key tag.')
+  return z.discriminatedUnion('type', [
+    shape(['A'], { ip }),
+    shape(['AAAA'], { ip, ipv6: z.string().describe('The address again.') }),
+    shape(['MX'], { pri, target }),
+    shape(['NS', 'PTR', 'CNAME'], { target }),
+    shape(['SOA'], {
+      mname: z.string().describe('Primary name server.'),
+      rname: z.string().describe('Mailbox of the one responsible, as a name.'),
+      serial: z.int().describe('Serial number of the zone.'),
+      refresh: z.int().describe('Seconds between refreshes.'),
+      retry: z.int().describe('Seconds before a failed refresh is tried again.'),
+      expire: z.int().describe('Seconds after which the zone is given up.'),
+      'minimum-ttl': z.int().describe('Seconds a missing name is remembered.'),
+    }),
+    shape(['TXT'], {
+      txt: z.string().describe('All strings joined; octets that are no UTF-8 as \\DDD.'),
+      entries: z.array(z.string()).describe('The strings one by one.'),
+      base64: z
+        .array(z.string())
+        .optional()
+        .describe("The strings' octets in base64, only where they are no UTF-8."),
+    }),
+    shape(['SRV'], {
+      pri,
+      weight: z.int().describe('Weight among equal priorities.'),
+      port: z.int().describe('Port of the service.'),
+      target,
+    }),
+    shape(['CAA'], {
+      flags: z.int().describe('128: critical.'),
+      tag: z.string().describe('Property, such as issue.'),
+      value: z.string().describe('Value of the property.'),
+    }),
+    shape(['DS'], {
+      key_tag: keyTag,
+      algorithm,
+      digest_type: z.int().describe('Digest algorithm number.'),
+      digest: z.string().describe('Digest in hexadecimal.'),
+    }),
+    shape(['DNSKEY'], {
+      flags: z.int().describe('257: key signing key, 256: zone signing key.'),
+      protocol: z.int().describe('Always 3.'),
+      algorithm,
+      public_key: z.string().describe('Public key in base64.'),
+      key_tag: keyTag,
+    }),
+  ]) as unknown as z.ZodType<DnsRecord>
+}
+
+function shape<Fields extends z.ZodRawShape>(types: readonly RecordType[], fields: Fields) {
+  return z.object({
+    type: z.enum(types).describe('The record type.'),
+    host: z.string().describe('Owner name, without final dot.'),
+    ttl: z.int().describe('Time to live in seconds.'),
+    ...fields,
+  })
+}
