@@ -7,6 +7,8 @@ import { fakeBlockgameServer, fakeDnsServer } from 'utility-api/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { firstLine, outcomeOf, run, start, temporaryFolder } from './cli.ts'
 
+// oxlint-disable-next-line no-control-regex
+const steering = /[\u001b\u0080-\u009f\u202a-\u202e]/
 const folder = temporaryFolder()
 let right: Awaited<ReturnType<typeof fakeDnsServer>>
 let stale: Awaited<ReturnType<typeof fakeDnsServer>>
@@ -18,16 +20,16 @@ beforeAll(async () => {
     type: 'TXT',
     host: 'shop.example',
     ttl: 60,
-    txt: 'a\u001b[31mred',
-    entries: ['a\u001b[31mred'],
+    txt: 'a\u009b31mred',
+    entries: ['a\u009b31mred'],
   } as const
   const moved = { type: 'A', host: 'shop.example', ttl: 300, ip: '203.0.113.20' } as const
   right = await fakeDnsServer({ records: [moved, txt] })
   stale = await fakeDnsServer({ records: [{ ...moved, ip: '198.51.100.7' }, txt], delayMs: 50 })
   game = await fakeBlockgameServer({
     status: {
-      version: { name: '1.21.4', protocol: 769 },
-      players: { online: 2, max: 20, sample: [{ name: 'Ada', id: '1' }] },
+      version: { name: '1.21.4\u001b[2J', protocol: 769 },
+      players: { online: 2, max: 20, sample: [{ name: 'Ada\u202e', id: '1' }] },
       description: 'Welcome\u001b[2J',
     },
   })
@@ -71,7 +73,7 @@ describe('dns', () => {
   test('lets no record steer the terminal', async () => {
     const { stdout } = await run(['dns', 'shop.example', 'TXT', '--server', servers])
     expect(stdout).toContain('red')
-    expect(stdout).not.toContain('\u001b')
+    expect(stdout).not.toMatch(steering)
   })
 
   test.skipIf(!existsSync('/usr/bin/script'))('fills the table on a terminal as answers come', async () => {
@@ -103,10 +105,10 @@ describe('ping', () => {
     const { code, stdout, stderr } = await run(['ping', `${game.ip}:${game.port}`])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toContain(`${game.ip}:${game.port} is up\n  Welcome`)
-    expect(stdout).toMatch(/^Players {2}2 of 20 {2}Ada$/m)
-    expect(stdout).toMatch(/^Version {2}1\.21\.4 \(protocol 769\)$/m)
+    expect(stdout).toMatch(/^Players {2}2 of 20 {2}Ada/m)
+    expect(stdout).toMatch(/^Version {2}1\.21\.4.* \(protocol 769\)$/m)
     expect(stdout).toMatch(/^Ping {5}\d+ ms$/m)
-    expect(stdout).not.toContain('\u001b')
+    expect(stdout).not.toMatch(steering)
   })
 
   test('prints JSON', async () => {

@@ -100,6 +100,14 @@ const cases: Case[] = [
   [200, token, () => exchange()],
   [400, token, () => exchange({ code: 'wrong' })],
   [400, token, () => exchange({ grant_type: 'password' })],
+  [
+    400,
+    token,
+    async () => {
+      const { clientId, clientSecret } = await world.admin.createClient({ redirectUris: [] })
+      return exchange({ client_id: clientId, client_secret: clientSecret })
+    },
+  ],
   [401, token, () => exchange({ client_secret: 'wrong' })],
   [405, token, () => get(token, {})],
   [413, token, () => exchange({ more: 'x'.repeat(70_000) })],
