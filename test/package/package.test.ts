@@ -160,6 +160,14 @@ test('the command is installed with it', () => {
   expect(migrated).toMatchObject({ status: 0, stdout: 'The database is up to date.\n', stderr: '' })
 })
 
+test('the command runs in Bun, on the SQLite of Bun', () => {
+  const cli = 'node_modules/utility-api/dist/cli.js'
+  const migrated = inProject(join(bin, 'bun'), 'run', cli, 'migrate', '--database', 'bun.sqlite')
+  expect(migrated).toMatchObject({ status: 0, stdout: 'The database is up to date.\n', stderr: '' })
+  const created = inProject(join(bin, 'bun'), 'run', cli, 'api-key', 'create', '--database', 'bun.sqlite')
+  expect(created.stdout).toMatch(/^apiKey +uapi_ak_\w+$/m)
+})
+
 /** A Node.js that is too old, as machines carry one. */
 function olderNode(): string | null {
   const found = spawnSync('which', ['-a', 'node'], { encoding: 'utf8' }).stdout.split('\n').filter(Boolean)
