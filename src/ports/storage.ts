@@ -45,7 +45,8 @@ export interface UtilityStorage {
    *
    * MUST be one atomic step: mark the code as redeemed if it was not, and insert the token bound to the code, or do
    * neither. MUST return true to exactly one caller per code, however many race over however many processes; false to
-   * the others, and for an unknown code. Expiry is not judged here.
+   * the others, and for an unknown code. Expiry is not judged here. A token whose hash or id exists is a `conflict`, and its
+   * code stays unspent.
    */
   redeemAuthorizationCode(codeHash: Uint8Array, at: number, token: NewAccessToken): MaybePromise<boolean>
   /**
@@ -140,18 +141,18 @@ export interface AdminStorage extends UtilityStorage {
   setClientSecrets(clientId: string, secretHashes: readonly Uint8Array[]): MaybePromise<boolean>
   /** Revokes a client. False: there is none, or it was revoked before and keeps its time. */
   revokeClient(clientId: string, at: number): MaybePromise<boolean>
-  /** Stores a new, unspent code. A code that exists is a `conflict`. */
+  /** Stores a new code as it is given. A code that exists is a `conflict`. */
   insertAuthorizationCode(codeHash: Uint8Array, code: AuthorizationCode): MaybePromise<void>
   /** Stores a new credential. A hash of that kind, or an id, that exists is a `conflict`. */
   insertCredential(kind: CredentialKind, hash: Uint8Array, credential: Credential): MaybePromise<void>
-  /** Revokes the credential with this hash or id, of any kind. False: there is none, or it was revoked before. */
+  /** Revokes the credential with this id, or all with this hash, of any kind. False: there is none that was live. */
   revokeCredential(which: CredentialReference, at: number): MaybePromise<boolean>
   /** The licence with this key; null when there is none. */
   getLicense(licenseKey: string): MaybePromise<License | null>
   /**
    * A page of licences in order of creation.
    *
-   * MUST page by keyset: following `next` visits every licence that existed at the first call exactly once, whatever is
+   * That is the order of insertion: many licences can share one `createdAt`. MUST page by keyset: following `next` visits every licence that existed at the first call exactly once, whatever is
    * inserted meanwhile. `next` is absent on the last page; its form is the store's own.
    */
   listLicenses(page: LicensePage): MaybePromise<LicenseList>
@@ -162,7 +163,10 @@ export interface AdminStorage extends UtilityStorage {
    * clients, reseller tokens and API keys always stay.
    */
   purgeExpired(at: number): MaybePromise<PurgeCounts>
-  /** Refuses further calls with `unavailable`. A database that was handed in stays open: who opens closes. */
+  /**
+   * Refuses further calls with `unavailable`, and resolves when those under way are done. MUST be idempotent. A database that
+   * was handed in stays open: who opens closes.
+   */
   close?(): MaybePromise<void>
 }
 
@@ -183,7 +187,7 @@ export interface LicensePage {
   readonly resellerId?: string
   /** `next` of the page before; what can be none is refused as `invalid`. Default: from the start. */
   readonly after?: string
-  /** How many at most. */
+  /** How many at most; a positive integer. */
   readonly limit: number
 }
 

@@ -144,6 +144,18 @@ export const credentialCases: readonly ContractCase[] = [
     },
   },
   {
+    name: 'a hash is revoked in every kind it stands under, or half of a leaked secret stays alive',
+    needs: ['admin'],
+    async run({ admin }) {
+      const kinds = ['access_token', 'reseller_token', 'api_key'] as const
+      await inTurn(kinds, (kind) => admin.insertCredential(kind, hashOf(1), makeCredential(kind)))
+      strictEqual(await admin.revokeCredential({ hash: hashOf(1) }, 5), true)
+      await inTurn(kinds, async (kind) =>
+        strictEqual((await admin.findCredential(kind, hashOf(1)))?.revokedAt, 5),
+      )
+    },
+  },
+  {
     name: 'a credential revoked through one instance is revoked in all, or a leaked secret lives on elsewhere',
     needs: ['seed', 'second'],
     async run({ storage, second, seed }) {
@@ -172,11 +184,11 @@ export const credentialCases: readonly ContractCase[] = [
     name: 'rotated secrets replace the ones before, or a secret that was withdrawn still opens the account',
     needs: ['admin'],
     async run({ admin }) {
-      await admin.insertClient(makeClient())
+      await admin.insertClient(makeClient({ name: 'Shop' }))
       strictEqual(await admin.setClientSecrets('client', [hashOf(3), hashOf(2)]), true)
       deepStrictEqual(
         plain(await admin.findClient('client')),
-        makeClient({ secretHashes: [hashOf(3), hashOf(2)] }),
+        makeClient({ secretHashes: [hashOf(3), hashOf(2)], name: 'Shop' }),
       )
       strictEqual(await admin.setClientSecrets('nobody', [hashOf(3)]), false)
       strictEqual(await admin.findClient('nobody'), null)

@@ -67,6 +67,17 @@ export const licenseCases: readonly ContractCase[] = [
     },
   },
   {
+    name: 'an update to empty text is one, or what was taken away is still there',
+    needs: ['seed'],
+    async run({ storage, seed }) {
+      await storage.insertLicense(makeLicense('key'))
+      const empty = { registeredTo: '', domainOrIp: '', status: '' }
+      const update = { licenseKey: 'key', resellerId: 'reseller', patch: empty, at: 2000 }
+      strictEqual(await storage.updateLicense(update), 'updated')
+      deepStrictEqual(await seed.getLicense('key'), makeLicense('key', { ...empty, updatedAt: 2000 }))
+    },
+  },
+  {
     name: 'an update changes the sent fields only, or a new status wipes the name',
     needs: ['seed'],
     async run({ storage, seed }) {

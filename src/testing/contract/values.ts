@@ -6,6 +6,7 @@ import {
   makeCode,
   makeCredential,
   makeLicense,
+  makeToken,
   race,
   type ContractCase,
 } from './context.ts'
@@ -112,6 +113,47 @@ export const valueCases: readonly ContractCase[] = [
         const code = makeCode({ expiresAt: time, redeemedAt: time })
         await seed.insertAuthorizationCode(hashOf(index), code)
         deepStrictEqual(await storage.findAuthorizationCode(hashOf(index)), code)
+      })
+    },
+  },
+  {
+    name: 'times of changes keep every millisecond too, or nobody can tell when something was spent or revoked',
+    needs: ['admin'],
+    async run({ admin }) {
+      const at = 8_000_000_000_000_001
+      await admin.insertAuthorizationCode(hashOf(1), makeCode())
+      strictEqual(await admin.redeemAuthorizationCode(hashOf(1), at, makeToken(2)), true)
+      deepStrictEqual(await admin.findAuthorizationCode(hashOf(1)), makeCode({ redeemedAt: at }))
+      strictEqual(await admin.revokeAccessTokensOfCode(hashOf(1), at), 1)
+      strictEqual((await admin.findCredential('access_token', hashOf(2)))?.revokedAt, at)
+      await admin.insertCredential('api_key', hashOf(3), makeCredential('key'))
+      strictEqual(await admin.revokeCredential({ id: 'key' }, at), true)
+      strictEqual((await admin.findCredential('api_key', hashOf(3)))?.revokedAt, at)
+      await admin.insertClient(makeClient())
+      strictEqual(await admin.revokeClient('client', at), true)
+      strictEqual((await admin.findClient('client'))?.revokedAt, at)
+      await admin.insertLicense(makeLicense('key'))
+      await admin.updateLicense({ licenseKey: 'key', resellerId: 'reseller', patch: { status: 'new' }, at })
+      strictEqual((await admin.getLicense('key'))?.updatedAt, at)
+    },
+  },
+  {
+    name: 'identifiers with separators in them stay apart, or one reseller is shown the licences of another',
+    needs: ['admin'],
+    async run({ admin }) {
+      const resellers = ['a', 'a:', 'a:b', 'a/b', 'a;b', 'a|b', 'a%3Ab', 'a%', 'a_', 'a!', 'a.b', ':a']
+      await inTurn(resellers, (resellerId) =>
+        admin.insertLicense(makeLicense(`b:${resellerId}`, { resellerId }), {
+          resellerId,
+          keyHash: hashOf(1),
+          requestHash: hashOf(2),
+          expiresAt: 100_000,
+        }),
+      )
+      await inTurn(resellers, async (resellerId) => {
+        const { licenses } = await admin.listLicenses({ resellerId, limit: 20 })
+        deepStrictEqual(licenses, [makeLicense(`b:${resellerId}`, { resellerId })])
+        deepStrictEqual(await admin.getLicense(`b:${resellerId}`), licenses[0])
       })
     },
   },
