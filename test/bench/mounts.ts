@@ -1,5 +1,5 @@
 // Licence updates per second on memory storage, mount by mount, beside the same work written by hand:
-// `npm run bench -- mounts`. ROUNDS and ROUND_MS change how long.
+// `npm run bench -- mounts`. ROUNDS, ROUND_MS and CONNECTIONS change how much.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -8,7 +8,7 @@ import { licenseKey, subjects, token } from './mounts-subjects.ts'
 
 const rounds = Number(process.env['ROUNDS'] ?? 7)
 const roundMs = Number(process.env['ROUND_MS'] ?? 2000)
-const connections = 32
+const connections = Number(process.env['CONNECTIONS'] ?? 32)
 const file = fileURLToPath(new URL('mounts-subject.ts', import.meta.url))
 
 async function start(name: string): Promise<ServerUnderLoad> {
