@@ -25,6 +25,30 @@ function cutAtZero(hash: Uint8Array): Uint8Array {
 
 const mistakes: readonly Mistake[] = [
   {
+    what: 'takes empty text for none',
+    caughtBy: 'an update to empty text is one, ',
+    change: (good) => ({
+      updateLicense: ({ patch, ...update }) =>
+        good.updateLicense({
+          ...update,
+          patch: Object.fromEntries(Object.entries(patch).filter(([, text]) => text !== '')),
+        }),
+    }),
+  },
+  {
+    what: 'keeps times of changes in 32 bits',
+    caughtBy: 'times of changes keep every millisecond too, ',
+    change: (good) => ({ revokeClient: (clientId, at) => good.revokeClient(clientId, at | 0) }),
+  },
+  {
+    what: 'cuts identifiers at a separator',
+    caughtBy: 'identifiers with separators in them stay apart, ',
+    change: (good) => ({
+      listLicenses: ({ resellerId = '', ...page }) =>
+        good.listLicenses({ ...page, resellerId: resellerId.split(':')[0] ?? '' }),
+    }),
+  },
+  {
     what: 'reads the code, then spends it',
     caughtBy: 'fifty callers with one code: ',
     change: (good) => ({
