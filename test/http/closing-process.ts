@@ -1,5 +1,5 @@
 /** A server under load that is closed in the middle of it, and must then end by itself. Prints what became of the requests. */
-import { Agent, createServer, request } from 'node:http'
+import { Agent, createServer, request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { createAdmin, createUtilityApi } from 'utility-api'
@@ -49,7 +49,7 @@ function send(): Promise<void> {
         headers: { Authorization: `Bearer ${token}`, 'X-Status': 'valid' },
       }
   return new Promise((resolve) => {
-    const sent = request({ agent, port, host: '127.0.0.1', ...options }, (response) => {
+    const sent = httpRequest({ agent, port, host: '127.0.0.1', ...options }, (response) => {
       response.resume().on('end', () => {
         if (response.statusCode === 503) counts.refused += 1
         else counts.answered += 1

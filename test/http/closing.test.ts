@@ -121,7 +121,9 @@ describe('close', () => {
   })
 
   test('lets the process end, with every accepted request answered', async () => {
-    const child = spawn('node', ['--import', './test/storage/sources.ts', 'test/http/closing-process.ts'])
+    const sources = new URL('../storage/sources.ts', import.meta.url).pathname
+    const program = new URL('closing-process.ts', import.meta.url).pathname
+    const child = spawn('node', ['--import', sources, program])
     let output = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)))
     const code = await new Promise((resolve) => child.once('exit', resolve))

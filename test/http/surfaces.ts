@@ -60,7 +60,7 @@ export function judgedByHost(surface: string, row: string): boolean {
   return judgedFirst.some(([host, name]) => host.test(surface) && name.test(row))
 }
 
-export function surfaceOf({ port, prefix, close }: Host): Surface {
+function surfaceOf({ port, prefix, close }: Host): Surface {
   return {
     address: { port, prefix },
     send: (request) => sendToPort(port, { ...request, path: prefix + request.path }),

@@ -1,4 +1,4 @@
-// Runs the contract on every mount and prints what came of it: `node test/http/matrix.ts`.
+// Runs the contract on every mount and prints what came of it: `npm run bench -- matrix`.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
