@@ -1,4 +1,4 @@
-import { redirectUri, type Credentials } from './world.ts'
+import { redirectUri, type Credentials, type Targets } from './world.ts'
 
 /** One operation as it goes over HTTP. */
 export interface Step {
@@ -48,21 +48,21 @@ export function updateStep({ resellerToken }: Credentials, licenseKey: string): 
   }
 }
 
-export function checkStep(accessToken: string): Step {
+export function checkStep(accessToken: string, { domain }: Targets): Step {
   return {
-    title: 'Check DNS from three locations',
+    title: 'Check DNS from several locations',
     method: 'GET',
     path: '/v3/tools/dnscheck',
-    headers: { Authorization: `Bearer ${accessToken}`, 'X-Domain': 'shop.example', 'X-Record-Type': 'A' },
+    headers: { Authorization: `Bearer ${accessToken}`, 'X-Domain': domain, 'X-Record-Type': 'A' },
   }
 }
 
-export function lookupStep({ apiKey }: Credentials, gamePort: number): Step {
+export function lookupStep({ apiKey }: Credentials, { game }: Targets): Step {
   return {
     title: 'Look up a block-game server',
     method: 'GET',
     path: '/v4/games/blockgame/lookup',
-    headers: { Basic: apiKey, 'X-Address': '127.0.0.1', 'X-Port': String(gamePort) },
+    headers: { Basic: apiKey, 'X-Address': game },
   }
 }
 

@@ -6,8 +6,8 @@ import {
   createAdmin,
   createUtilityApi,
   type Admin,
-  type ResolverLocation,
   type UtilityApi,
+  type UtilityApiOptions,
 } from 'utility-api'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
 import { fakeBlockgameServer, fakeDnsServer } from 'utility-api/testing'
@@ -28,42 +28,39 @@ export interface DemoWorld {
   readonly admin: Admin
   readonly credentials: Credentials
   readonly databaseFile: string
-  readonly gamePort: number
+  readonly targets: Targets
   close(): Promise<void>
 }
 
-/** Three resolvers "in" three places that do not agree, as right after a move to another address. */
-async function startResolvers(): Promise<{ locations: ResolverLocation[]; close(): Promise<void> }> {
-  const mail = { type: 'MX', host: 'shop.example', ttl: 300, pri: 10, target: 'mail.shop.example' } as const
+/** What is looked up: a domain, and a game server as `host:port`. */
+export interface Targets {
+  readonly domain: string
+  readonly game: string
+}
+
+/** Where the two network operations look: at servers on loopback, or at the world outside. */
+interface Networks {
+  readonly options: Partial<UtilityApiOptions>
+  readonly targets: Targets
+  close(): Promise<void>
+}
+
+/** Three resolvers "in" three places that do not agree, as right after a move to another address; and a game server. */
+async function startLoopback(): Promise<Networks> {
   const moved = { type: 'A', host: 'shop.example', ttl: 300, ip: '203.0.113.20' } as const
   const stale = { type: 'A', host: 'shop.example', ttl: 41, ip: '198.51.100.7' } as const
-  const servers = await Promise.all([
-    fakeDnsServer({ records: [moved, mail] }),
-    fakeDnsServer({ records: [stale, mail], delayMs: 40 }),
+  const resolvers = await Promise.all([
+    fakeDnsServer({ records: [moved] }),
+    fakeDnsServer({ records: [stale], delayMs: 40 }),
     fakeDnsServer({ records: [] }),
   ])
   const places = ['Amsterdam, NL', 'Singapore, SG', 'Toronto, CA']
-  return {
-    locations: servers.map(({ ip, port }, index) => ({
-      location: places[index] ?? '',
-      ip,
-      port,
-      provider: 'Loopback DNS',
-    })),
-    close: async () => {
-      await Promise.all(servers.map((server) => server.close()))
-    },
-  }
-}
-
-export async function createDemoWorld(): Promise<DemoWorld> {
-  const folder = mkdtempSync(join(tmpdir(), 'utility-api-demo-'))
-  const databaseFile = join(folder, 'demo.sqlite')
-  const database = new Database(databaseFile)
-  const storage = sqliteStorage(database)
-  await storage.migrate()
-
-  const resolvers = await startResolvers()
+  const locations = resolvers.map(({ ip, port }, index) => ({
+    location: places[index] ?? '',
+    ip,
+    port,
+    provider: 'Loopback DNS',
+  }))
   const game = await fakeBlockgameServer({
     status: {
       version: { name: '1.21.4', protocol: 769 },
@@ -71,23 +68,43 @@ export async function createDemoWorld(): Promise<DemoWorld> {
       description: 'A block-game server on loopback',
     },
   })
-  const api = createUtilityApi({
-    storage,
-    dns: { locations: resolvers.locations },
-    // The demo's game server is on loopback, which the default rule rightly refuses.
-    blockgame: { allowAddress: ({ ip, port }) => ip === game.ip && port === game.port },
-  })
+  return {
+    options: {
+      dns: { locations },
+      // The demo's game server is on loopback, which the default rule rightly refuses.
+      blockgame: { allowAddress: ({ ip, port }) => ip === game.ip && port === game.port },
+    },
+    targets: { domain: 'shop.example', game: `${game.ip}:${game.port}` },
+    close: async () => {
+      await Promise.all([...resolvers, game].map((server) => server.close()))
+    },
+  }
+}
 
+/** The default resolvers, and the default rule for addresses. */
+function live(targets: Targets): Networks {
+  return { options: {}, targets, close: async () => {} }
+}
+
+/** Makes a service on a SQLite file in a temporary folder. With `targets` it looks at the world outside. */
+export async function createDemoWorld(targets?: Targets): Promise<DemoWorld> {
+  const folder = mkdtempSync(join(tmpdir(), 'utility-api-demo-'))
+  const databaseFile = join(folder, 'demo.sqlite')
+  const database = new Database(databaseFile)
+  const storage = sqliteStorage(database)
+  await storage.migrate()
+  const networks = targets === undefined ? await startLoopback() : live(targets)
+  const api = createUtilityApi({ storage, ...networks.options })
   const admin = createAdmin({ storage })
   return {
     api,
     admin,
     credentials: await provision(admin),
     databaseFile,
-    gamePort: game.port,
+    targets: networks.targets,
     async close() {
       await api.close()
-      await Promise.all([resolvers.close(), game.close()])
+      await networks.close()
       database.close()
       rmSync(folder, { recursive: true, force: true })
     },
