@@ -83,7 +83,7 @@ describe('close', () => {
     expect(closed).not.toHaveBeenCalled()
     finish()
     expect(await underWay).toMatchObject({ status: 200 })
-    await Promise.all(closing)
+    await vi.waitFor(() => expect(closed).toHaveBeenCalledTimes(closing.length), { timeout: 3000 })
     expect(await sendToFetch(api, generate)).toMatchObject(unavailable)
   })
 
