@@ -9,7 +9,7 @@
 export interface Logger {
   /** Details for development, refusals among them. */
   debug(message: string, fields?: object): void
-  /** Normal events. */
+  /** Normal events; a game server that did not answer is one. */
   info(message: string, fields?: object): void
   /** Something to look at that did not fail a request. */
   warn(message: string, fields?: object): void

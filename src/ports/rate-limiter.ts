@@ -7,8 +7,8 @@ export interface RateLimiter {
   /**
    * Counts one request of a caller.
    *
-   * MUST be safe to call concurrently. A rejection counts as allowed and is logged, so that a broken limiter does not take
-   * the service down.
+   * MUST be safe to call concurrently. A rejection, or no answer within a second, counts as allowed and is logged, so that
+   * a broken limiter does not take the service down.
    *
    * @param key - Who is counted, as `<kind>:<id>`; opaque to the limiter.
    */
