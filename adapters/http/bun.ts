@@ -38,7 +38,7 @@ export type BunHandler = (request: Request, server?: BunServer) => Promise<Respo
 export function toBunHandler(api: UtilityApi, options: MountOptions = {}): BunHandler {
   return (request, server) => {
     const connection = server?.requestIP(request)?.address
-    const ip = clientAddress(connection, request.headers.get('X-Forwarded-For'), options.trustProxy)
+    const ip = clientAddress(connection, options.trustProxy, () => request.headers.get('X-Forwarded-For'))
     return api.fetch(request, ip === undefined ? {} : { ip })
   }
 }

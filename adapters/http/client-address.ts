@@ -16,11 +16,11 @@ export interface MountOptions {
 /** The address of the client: the connection's, or the one the outermost trusted proxy has seen. */
 export function clientAddress(
   connection: string | undefined,
-  forwardedFor: string | null,
-  trustProxy: number = 0,
+  trustProxy: number | undefined,
+  forwardedFor: () => string | null,
 ): string | undefined {
-  if (trustProxy === 0 || forwardedFor === null) return connection
-  const hops = forwardedFor.split(',')
+  if (!trustProxy) return connection
+  const hops = (forwardedFor() ?? '').split(',')
   const address = withoutPort((hops.at(-trustProxy) ?? hops[0] ?? '').trim())
   return isIP(address) === 0 ? connection : address
 }

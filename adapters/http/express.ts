@@ -78,7 +78,7 @@ function addressOf(
   trustProxy: number | undefined,
 ): string | undefined {
   if (trustProxy === undefined && request.ip !== undefined) return request.ip
-  return clientAddress(request.socket.remoteAddress, view.header('X-Forwarded-For'), trustProxy)
+  return clientAddress(request.socket.remoteAddress, trustProxy, () => view.header('X-Forwarded-For'))
 }
 
 class ParsedRequest extends NodeRequest {

@@ -32,7 +32,9 @@ export type NodeHandler = (request: IncomingMessage, response: ServerResponse) =
 export function toNodeHandler(api: UtilityApi, options: MountOptions = {}): NodeHandler {
   return (request, response) => {
     const view = new NodeRequest(request, response)
-    const ip = clientAddress(request.socket.remoteAddress, view.header('X-Forwarded-For'), options.trustProxy)
+    const ip = clientAddress(request.socket.remoteAddress, options.trustProxy, () =>
+      view.header('X-Forwarded-For'),
+    )
     api
       .dispatch(view, ip === undefined ? {} : { ip })
       .then((reply) => writeReply(response, reply))

@@ -1,6 +1,6 @@
 import type { Credential } from '../domain/access.ts'
 import { UtilityApiError } from '../domain/errors.ts'
-import type { AnyOperation, OperationId } from '../operations/operation.ts'
+import type { AnyOperation, CredentialSecurity, OperationId, Security } from '../operations/operation.ts'
 import { trace } from '../operations/tracing.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
@@ -9,7 +9,7 @@ import type { UtilityStorage } from '../ports/storage.ts'
 import { identify, presentedSecret } from './credentials.ts'
 import { createGate } from './gate.ts'
 import { harmless, type RequestEndEvent } from './hooks.ts'
-import { inputReader, type InputReader } from './input.ts'
+import { inputReader, noFields, type InputReader } from './input.ts'
 import type { Reply, RequestContext, RequestLike } from './messages.ts'
 import { openApiDocument, type OpenApiDocument } from './openapi.ts'
 import { passageOf, type Passage } from './passage.ts'
@@ -133,23 +133,29 @@ export function serveOperations(parts: ServiceParts): UtilityApi {
   async function perform(operation: AnyOperation, passage: Passage): Promise<unknown> {
     const { security } = operation
     const { request, params } = passage
-    const read = readers.get(operation)
+    const reader = readers.get(operation) ?? inputReader(operation)
     // Before the gate: whoever sends a body slowly would keep a place that others need.
-    const early = security.kind === 'client' ? await read?.(request, params) : undefined
+    const body = reader.body === null ? noFields : await reader.body(request)
     gate.enter(operation)
     try {
-      if (security.kind === 'client') return await run(operation, passage, null, early)
-      const caller = await identify(security, presentedSecret(security, request), storage, clock)
-      await identified(operation, passage, caller.ownerId)
-      return await run(operation, passage, caller, await read?.(request, params))
+      const caller = security.kind === 'client' ? null : await identifyCaller(security, passage)
+      return await run(operation, passage, caller, reader.input(request, params, body))
     } finally {
       gate.leave(operation)
     }
   }
 
-  async function identified({ security }: AnyOperation, { event }: Passage, callerId: string): Promise<void> {
+  async function identifyCaller(security: CredentialSecurity, passage: Passage): Promise<Credential> {
+    const caller = await identify(security, presentedSecret(security, passage.request), storage, clock)
+    const admitted = identified(security, passage, caller.ownerId)
+    if (admitted !== undefined) await admitted
+    return caller
+  }
+
+  /** Notes who asks, and counts the request against their limit where there is one. */
+  function identified({ kind }: Security, { event }: Passage, callerId: string): Promise<void> | undefined {
     event.callerId = callerId
-    await limit?.(`${security.kind}:${callerId}`)
+    return limit?.(`${kind}:${callerId}`)
   }
 
   async function run(
@@ -163,7 +169,7 @@ export function serveOperations(parts: ServiceParts): UtilityApi {
       return await operation.run(input as never, {
         caller,
         signal,
-        identified: (callerId) => identified(operation, passage, callerId),
+        identified: async (callerId) => identified(operation.security, passage, callerId),
       })
     } catch (error) {
       if (!signal.aborted || error instanceof UtilityApiError) throw error

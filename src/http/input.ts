@@ -6,22 +6,29 @@ import { readBody, type BodyFields } from './body.ts'
 import { presentedClient } from './credentials.ts'
 import type { RequestLike } from './messages.ts'
 
-/** Reads the typed input of one operation out of a request and its path parameters. */
-export type InputReader = (request: RequestLike, params: Readonly<Record<string, string>>) => Promise<unknown>
+/** Reads what one operation takes from a request. */
+export interface InputReader {
+  /** Reads the body; null where the operation has none. */
+  readonly body: ((request: RequestLike) => Promise<BodyFields>) | null
+  /** The typed input, out of headers, path parameters and the body read before. */
+  input(request: RequestLike, params: Readonly<Record<string, string>>, body: BodyFields): unknown
+}
 
-const noFields: BodyFields = new Map()
+export const noFields: BodyFields = new Map()
 
 /** Prepares the reading of an operation's input: what it looks at is the same for every request. */
 export function inputReader(operation: AnyOperation): InputReader {
   const parameters = Object.entries<Parameter>(operation.parameters)
   const bodyNames = parameters.filter(([, parameter]) => parameter.in === 'body').map(([, { name }]) => name)
 
-  return async (request, params) => {
-    const body = bodyNames.length === 0 ? noFields : await readBody(request, bodyNames)
-    const raw: Record<string, unknown> = {}
-    for (const [field, parameter] of parameters) raw[field] = valueOf(parameter, request, params, body)
-    if (operation.security.kind === 'client') addClient(raw, request)
-    return parse(operation, raw)
+  return {
+    body: bodyNames.length === 0 ? null : (request) => readBody(request, bodyNames),
+    input(request, params, body) {
+      const raw: Record<string, unknown> = {}
+      for (const [field, parameter] of parameters) raw[field] = valueOf(parameter, request, params, body)
+      if (operation.security.kind === 'client') addClient(raw, request)
+      return parse(operation, raw)
+    },
   }
 }
 
