@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { missing, startRuntime } from '../../test/package/start-runtime.ts'
+import { missing, startRuntime } from '../../test/package/start-example.ts'
 
 const reason = missing('bun')
 

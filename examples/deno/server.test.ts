@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { remotes } from '../../test/http/remote.ts'
-import { missing, startRuntime } from '../../test/package/start-runtime.ts'
+import { missing, startRuntime } from '../../test/package/start-example.ts'
 
 const remote = remotes['Deno']
 const reason = missing('deno')

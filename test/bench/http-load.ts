@@ -21,6 +21,8 @@ export interface LoadOptions {
 export interface LoadResult {
   readonly server: string
   readonly perSecond: number
+  /** The first server's rate to this one's: the median of the ratios of each round. */
+  readonly ratio: number
   readonly p50: number
   readonly p99: number
   /** Microseconds of processor time per request, the server's process alone. */
@@ -54,23 +56,22 @@ function call(server: ServerUnderLoad, until: number): Promise<number[]> {
     const took: number[] = []
     const socket: Socket = connect(server.port, '127.0.0.1')
     let sent = 0
-    let received = ''
+    let status = 0
     function next(): void {
       if (performance.now() >= until) {
         socket.destroy()
         return resolve(took)
       }
-      received = ''
+      status = 0
       sent = performance.now()
       socket.write(server.nextRequest())
     }
     socket.setNoDelay(true).on('error', reject).on('connect', next)
+    // The caller must cost little: the first bytes hold the status, and every body is JSON and ends with a brace.
     socket.on('data', (chunk) => {
-      received += chunk.toString('latin1')
-      const head = received.indexOf('\r\n\r\n')
-      const length = /content-length: (\d+)/i.exec(received)?.[1]
-      if (head < 0 || received.length < head + 4 + Number(length)) return
-      if (!received.startsWith('HTTP/1.1 200')) return reject(new Error(`${server.name}: ${received}`))
+      status ||= Number(chunk.toString('latin1', 9, 12))
+      if (chunk.at(-1) !== 0x7d) return
+      if (status !== 200) return reject(new Error(`${server.name} answered with ${status}: ${String(chunk)}`))
       took.push(performance.now() - sent)
       next()
     })
@@ -105,11 +106,16 @@ export async function measureServers(
     process.stderr.write(`\rround ${round} of ${rounds}`)
   }
   process.stderr.write('\n')
+  const first = rates.get(servers[0]?.name ?? '') ?? []
   return servers.map(({ name }) => {
     const all = latencies.get(name) ?? []
+    const own = rates.get(name) ?? []
+    // Round by round: what slowed one of a pair down slowed the other down too.
+    const ratios = own.map((rate, round) => (first[round] ?? Number.NaN) / rate)
     return {
       server: name,
-      perSecond: quantile(rates.get(name) ?? [], 0.5),
+      perSecond: quantile(own, 0.5),
+      ratio: quantile(ratios, 0.5),
       p50: quantile(all, 0.5),
       p99: quantile(all, 0.99),
       cpuUs: (cpu.get(name) ?? 0) / all.length,
@@ -123,13 +129,12 @@ export function quantile(values: readonly number[], q: number): number {
 
 /** Prints the results, the first server compared with each. */
 export function printResults(title: string, results: readonly LoadResult[]): void {
-  const ours = results[0]
   console.log(title)
   console.table(
-    results.map(({ server, perSecond, p50, p99, cpuUs }) => ({
+    results.map(({ server, perSecond, ratio, p50, p99, cpuUs }) => ({
       server,
       'per second': Math.round(perSecond),
-      [`${ours?.server} is`]: `${((ours?.perSecond ?? Number.NaN) / perSecond).toFixed(2)} times`,
+      [`${results[0]?.server} is`]: `${ratio.toFixed(2)} times`,
       'p50 ms': p50.toFixed(1),
       'p99 ms': p99.toFixed(1),
       'CPU µs per request': Math.round(cpuUs),

@@ -1,11 +1,11 @@
 // One server of the licence benchmark in a process of its own: `node licences-subject.ts <name> <path>`.
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
+import { reportToParent } from './http-load.ts'
 import { subjects } from './licences-subjects.ts'
 
 const [name = '', path = ''] = process.argv.slice(2)
 const server = await subjects[name]?.(path)
 if (server === undefined) throw new Error(`There is no subject "${name}".`)
 if (!server.listening) await once(server, 'listening')
-process.send?.((server.address() as AddressInfo).port)
-process.on('disconnect', () => process.exit())
+reportToParent((server.address() as AddressInfo).port)

@@ -1,6 +1,7 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync, type ChildProcessByStdio } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 
 export interface RunningExample {
   /** Everything printed so far. */
@@ -13,17 +14,40 @@ export interface RunningExample {
 
 const root = join(import.meta.dirname, '../..')
 
-/** Starts an example's program on a free port, on the sources of this package, and waits until it listens. */
-export async function startExample(
+/** Starts an example's program in Node on a free port, on the sources of this package, and waits until it listens. */
+export function startExample(folder: string, env: Record<string, string> = {}): Promise<RunningExample> {
+  const args = ['--import', join(root, 'test/storage/sources.ts')]
+  return start(folder, process.execPath, args, { PATH: process.env['PATH'] ?? '', ...env })
+}
+
+/** The same in another runtime. */
+export function startRuntime(
   folder: string,
+  command: string,
+  args: readonly string[],
   env: Record<string, string> = {},
 ): Promise<RunningExample> {
-  const child = spawn(process.execPath, ['--import', join(root, 'test/storage/sources.ts'), 'server.ts'], {
+  return start(folder, command, args, { ...process.env, ...env })
+}
+
+/** Why a runtime's tests cannot run here; null when they can. */
+export function missing(command: string): string | null {
+  return spawnSync(command, ['--version']).status === 0 ? null : `skipped: ${command} is not installed`
+}
+
+async function start(
+  folder: string,
+  command: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<RunningExample> {
+  const child: ChildProcessByStdio<null, Readable, Readable> = spawn(command, [...args, 'server.ts'], {
     cwd: join(root, 'examples', folder),
-    env: { PATH: process.env['PATH'] ?? '', PORT: '0', ...env },
+    env: { PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
   let text = ''
-  const url = new Promise<string>((resolve, reject) => {
+  const url = await new Promise<string>((resolve, reject) => {
     const add = (chunk: Buffer): void => {
       text += String(chunk)
       const found = /Listening on (http:\/\/[^\s,]+)/.exec(text)?.[1]
@@ -34,7 +58,7 @@ export async function startExample(
     child.once('close', () => reject(new Error(`${folder} ended before it listened:\n${text}`)))
   })
   return {
-    url: await url,
+    url,
     output: () => text,
     async stop() {
       child.kill('SIGTERM')
