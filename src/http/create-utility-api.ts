@@ -133,7 +133,7 @@ export function serveOperations(parts: ServiceParts): UtilityApi {
   async function perform(operation: AnyOperation, passage: Passage): Promise<unknown> {
     const { security } = operation
     const { request, params } = passage
-    const reader = readers.get(operation) ?? inputReader(operation)
+    const reader = readers.get(operation) as InputReader
     // Before the gate: whoever sends a body slowly would keep a place that others need.
     const body = reader.body === null ? noFields : await reader.body(request)
     gate.enter(operation)

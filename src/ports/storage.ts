@@ -164,8 +164,8 @@ export interface AdminStorage extends UtilityStorage {
    */
   purgeExpired(at: number): MaybePromise<PurgeCounts>
   /**
-   * Refuses further calls with `unavailable`, and resolves when those under way are done. MUST be idempotent. A database that
-   * was handed in stays open: who opens closes.
+   * Refuses further calls with `unavailable`; those under way still finish. MUST be idempotent. A database that was handed
+   * in stays open: who opens closes.
    */
   close?(): MaybePromise<void>
 }

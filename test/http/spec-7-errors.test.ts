@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import type { AdminStorage } from 'utility-api/storage'
+import { memoryStorage } from 'utility-api/storage/memory'
 import { runRows, type Row } from './rows.ts'
 import { licenseHeaders, redirectUri, type World } from './world.ts'
 
@@ -203,7 +204,14 @@ function storageThat(behave: () => never | Promise<never>): AdminStorage {
   return new Proxy({} as AdminStorage, { get: () => behave })
 }
 
+function closedStorage(): AdminStorage {
+  const storage = memoryStorage()
+  void storage.close?.()
+  return storage
+}
+
 const failures: Record<string, AdminStorage> = {
+  'that is closed': closedStorage(),
   'that throws': storageThat(() => {
     throw secretCause
   }),
@@ -227,6 +235,7 @@ for (const [name, storage] of Object.entries(failures)) {
         expect(last?.message).toBe('The database failed.')
         expect(last?.fields).toMatchObject({ code: 'database_error', operation: expect.any(String) })
         if (name === 'that throws' || name === 'that rejects') expect(last?.fields.cause).toBe(secretCause)
+        if (name === 'that is closed') expect(last?.fields.cause).toMatchObject({ kind: 'unavailable' })
         if (name === 'that hangs past its deadline')
           expect(String(last?.fields.cause)).toMatch(/within 50 ms/)
       },
