@@ -11,7 +11,8 @@ const realm = 'utility-api'
 const bearer = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i
 /** Visible ASCII without the comma that joins repeated headers. */
 const apiKey = /^[\x21-\x2b\x2d-\x7e]+$/
-const basic = /^basic +([A-Za-z0-9+/]+={0,2})$/i
+/** RFC 7617: base64 with its padding. `Buffer` would decode almost anything. */
+const basic = /^basic +((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/i
 
 /** The secret a caller presents. Throws `invalid_token` or `invalid_api_key` when it is missing or malformed. */
 export function presentedSecret(security: CredentialSecurity, request: RequestLike): string {

@@ -238,6 +238,9 @@ const clientRows: Row[] = [
     'wrong secret': ({ clientId }) => basic(clientId, 'wrong'),
     'unknown client': () => basic('nobody', 'wrong'),
     'no base64': () => ({ Authorization: 'Basic ???' }),
+    'base64 without its padding': ({ clientId, clientSecret }) => ({
+      Authorization: basic(clientId, clientSecret).Authorization.replace(/=+$/, ''),
+    }),
     'no colon': () => ({ Authorization: `Basic ${btoa('client')}` }),
     'empty secret': ({ clientId }) => ({ Authorization: `Basic ${btoa(`${clientId}:`)}` }),
     'a broken escape': () => ({ Authorization: `Basic ${btoa('a%zz:b')}` }),
