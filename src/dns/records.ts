@@ -1,163 +1,169 @@
 import { isUtf8 } from 'node:buffer'
-import dnsPacket from 'dns-packet'
 import type { DnsRecord, RecordType } from '../domain/dns-check.ts'
 import { formatIpAddress } from '../domain/ip-address.ts'
 import { malformed, type NameReader } from './names.ts'
 
-/** One record's data: where it is in its message, and the reader for the names in it. */
-export interface RecordData {
+/** A record whose data has not been read: where it is in its message, and the reader for the names in it. */
+export interface RawRecord {
+  readonly host: string
+  readonly ttl: number
   readonly names: NameReader
   readonly message: Buffer
-  /** First octet of the data; the two before it are its length. */
+  /** First octet of the data. */
   readonly start: number
   /** First octet after the data; inside the message. */
   readonly end: number
 }
 
-type FieldsOf<Type extends RecordType, Each> = Each extends DnsRecord
-  ? Type extends Each['type']
-    ? Omit<Each, 'type' | 'host' | 'ttl'>
-    : never
-  : never
-type Fields<Type extends RecordType> = FieldsOf<Type, DnsRecord>
-
-// The parts of dns-packet that its type declarations leave out. Each reads a length of two octets, then the data.
-const { a, txt, ds } = dnsPacket as unknown as {
-  readonly a: { decode(data: Buffer): string }
-  readonly txt: { decode(data: Buffer): Buffer[] }
-  readonly ds: {
-    decode(data: Buffer): { keyTag: number; algorithm: number; digestType: number; digest: Buffer }
-  }
-}
-
 /** RFC 8659 section 4.1.1. */
 const caaTag = /^[a-z0-9]+$/i
 
-/** The fields of each record type. Every reader throws {@link malformed} unless the data ends where its length says. */
-const readers: { readonly [Type in RecordType]: (data: RecordData) => Fields<Type> } = {
-  A(data) {
-    requireLength(data, 4)
-    return { ip: a.decode(sized(data)) }
+/** Every reader throws {@link malformed} unless the data ends where its length says. */
+const readers: Readonly<Record<RecordType, (record: RawRecord) => DnsRecord>> = {
+  A(record) {
+    requireLength(record, 4)
+    const { host, ttl, message, start } = record
+    const ip = `${message[start]}.${message[start + 1]}.${message[start + 2]}.${message[start + 3]}`
+    return { type: 'A', host, ttl, ip }
   },
-  AAAA(data) {
-    requireLength(data, 16)
-    const ip = formatIpAddress(octets(data))
-    return { ip, ipv6: ip }
+  AAAA(record) {
+    requireLength(record, 16)
+    const { host, ttl } = record
+    const ip = formatIpAddress(octets(record))
+    return { type: 'AAAA', host, ttl, ip, ipv6: ip }
   },
-  MX(data) {
-    requireAtLeast(data, 3)
-    return { pri: data.message.readUInt16BE(data.start), target: lastName(data, data.start + 2) }
+  MX(record) {
+    requireAtLeast(record, 3)
+    const { host, ttl, message, start } = record
+    return { type: 'MX', host, ttl, pri: message.readUInt16BE(start), target: lastName(record, start + 2) }
   },
-  NS: target,
-  PTR: target,
-  CNAME: target,
-  SOA(data) {
-    const mname = data.names.read(data.start)
-    const rname = data.names.read(data.names.offset)
-    const at = data.names.offset
-    if (at + 20 !== data.end) throw malformed
-    const number = (index: number): number => data.message.readUInt32BE(at + 4 * index)
+  SOA(record) {
+    const { host, ttl, names, message, start, end } = record
+    const mname = names.read(start)
+    const rname = names.read(names.offset)
+    const at = names.offset
+    if (at + 20 !== end) throw malformed
     return {
+      type: 'SOA',
+      host,
+      ttl,
       mname,
       rname,
-      serial: number(0),
-      refresh: number(1),
-      retry: number(2),
-      expire: number(3),
-      'minimum-ttl': number(4),
+      serial: message.readUInt32BE(at),
+      refresh: message.readUInt32BE(at + 4),
+      retry: message.readUInt32BE(at + 8),
+      expire: message.readUInt32BE(at + 12),
+      'minimum-ttl': message.readUInt32BE(at + 16),
     }
   },
-  TXT(data) {
-    requireStrings(data)
-    return textFields(txt.decode(sized(data)))
+  TXT(record) {
+    const { host, ttl } = record
+    return { type: 'TXT', host, ttl, ...textFields(characterStrings(record)) }
   },
-  SRV(data) {
-    requireAtLeast(data, 7)
+  SRV(record) {
+    requireAtLeast(record, 7)
+    const { host, ttl, message, start } = record
     return {
-      pri: data.message.readUInt16BE(data.start),
-      weight: data.message.readUInt16BE(data.start + 2),
-      port: data.message.readUInt16BE(data.start + 4),
-      target: lastName(data, data.start + 6),
+      type: 'SRV',
+      host,
+      ttl,
+      pri: message.readUInt16BE(start),
+      weight: message.readUInt16BE(start + 2),
+      port: message.readUInt16BE(start + 4),
+      target: lastName(record, start + 6),
     }
   },
-  CAA(data) {
-    requireAtLeast(data, 2)
-    const [flags = 0, tagLength = 0] = octets(data)
-    const valueStart = data.start + 2 + tagLength
-    if (valueStart > data.end) throw malformed
-    const tag = data.message.toString('latin1', data.start + 2, valueStart)
+  CAA(record) {
+    requireAtLeast(record, 2)
+    const { host, ttl, message, start, end } = record
+    const valueStart = start + 2 + message.readUInt8(start + 1)
+    if (valueStart > end) throw malformed
+    const tag = message.toString('latin1', start + 2, valueStart)
     if (!caaTag.test(tag)) throw malformed
     return {
-      flags,
+      type: 'CAA',
+      host,
+      ttl,
+      flags: message.readUInt8(start),
       tag: tag.toLowerCase(),
-      value: readText(data.message.subarray(valueStart, data.end)),
+      value: readText(message.subarray(valueStart, end)),
     }
   },
-  DS(data) {
-    requireAtLeast(data, 5)
-    const { keyTag, algorithm, digestType, digest } = ds.decode(sized(data))
+  DS(record) {
+    requireAtLeast(record, 5)
+    const { host, ttl, message, start, end } = record
     return {
-      key_tag: keyTag,
-      algorithm,
-      digest_type: digestType,
-      digest: digest.toString('hex').toUpperCase(),
+      type: 'DS',
+      host,
+      ttl,
+      key_tag: message.readUInt16BE(start),
+      algorithm: message.readUInt8(start + 2),
+      digest_type: message.readUInt8(start + 3),
+      digest: message.toString('hex', start + 4, end).toUpperCase(),
     }
   },
-  DNSKEY(data) {
-    requireAtLeast(data, 5)
-    const { message, start, end } = data
+  DNSKEY(record) {
+    requireAtLeast(record, 5)
+    const { host, ttl, message, start, end } = record
     return {
+      type: 'DNSKEY',
+      host,
+      ttl,
       flags: message.readUInt16BE(start),
       protocol: message.readUInt8(start + 2),
       algorithm: message.readUInt8(start + 3),
       public_key: message.toString('base64', start + 4, end),
-      key_tag: keyTagOf(octets(data)),
+      key_tag: keyTagOf(octets(record)),
     }
   },
+  NS: pointer('NS'),
+  PTR: pointer('PTR'),
+  CNAME: pointer('CNAME'),
 }
 
 /** Reads a record of a known type. Throws {@link malformed}. */
-export function readRecord(type: RecordType, host: string, ttl: number, data: RecordData): DnsRecord {
-  return { type, host, ttl, ...readers[type](data) } as DnsRecord
+export function readRecord(type: RecordType, record: RawRecord): DnsRecord {
+  return readers[type](record)
 }
 
-function octets({ message, start, end }: RecordData): Buffer {
+function octets({ message, start, end }: RawRecord): Buffer {
   return message.subarray(start, end)
 }
 
-function sized({ message, start, end }: RecordData): Buffer {
-  return message.subarray(start - 2, end)
+function requireLength({ start, end }: RawRecord, length: number): void {
+  if (end - start !== length) throw malformed
 }
 
-function requireLength(data: RecordData, length: number): void {
-  if (data.end - data.start !== length) throw malformed
+function requireAtLeast({ start, end }: RawRecord, length: number): void {
+  if (end - start < length) throw malformed
 }
 
-function requireAtLeast(data: RecordData, length: number): void {
-  if (data.end - data.start < length) throw malformed
-}
-
-function target(data: RecordData): { target: string } {
-  return { target: lastName(data, data.start) }
+/** A reader of records that are nothing but a name. */
+function pointer(type: 'NS' | 'PTR' | 'CNAME'): (record: RawRecord) => DnsRecord {
+  return (record) => ({ type, host: record.host, ttl: record.ttl, target: lastName(record, record.start) })
 }
 
 /** The name that ends the data. */
-function lastName(data: RecordData, at: number): string {
-  const name = data.names.read(at)
-  if (data.names.offset !== data.end) throw malformed
+function lastName({ names, end }: RawRecord, at: number): string {
+  const name = names.read(at)
+  if (names.offset !== end) throw malformed
   return name
 }
 
 /** At least one string, and the last one ends with the data (RFC 1035 section 3.3.14). */
-function requireStrings({ message, start, end }: RecordData): void {
+function characterStrings({ message, start, end }: RawRecord): Buffer[] {
+  const strings: Buffer[] = []
   let at = start
   do {
-    if (at >= end) throw malformed
-    at += 1 + message.readUInt8(at)
-  } while (at !== end)
+    const next = at + 1 + (message[at] ?? 0)
+    if (next > end) throw malformed
+    strings.push(message.subarray(at + 1, next))
+    at = next
+  } while (at < end)
+  return strings
 }
 
-function textFields(strings: readonly Buffer[]): Fields<'TXT'> {
+function textFields(strings: readonly Buffer[]): { txt: string; entries: string[]; base64?: string[] } {
   const fields = { txt: readText(Buffer.concat(strings)), entries: strings.map(readText) }
   // A character may be split between two strings: whole text, broken entries.
   if (strings.every((string) => isUtf8(string))) return fields

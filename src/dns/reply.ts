@@ -115,7 +115,8 @@ export function readSections(
   }
   const { extendedRcode, ede, clientSubnetScope } = opt ?? withoutOpt
   const rcode = (extendedRcode << 4) | ((message[3] ?? 0) & 0x0f)
-  return { rcode, ...answer.resolve(), ede, clientSubnetScope }
+  const { records, cnameChain } = answer.resolve()
+  return { rcode, records, cnameChain, ede, clientSubnetScope }
 }
 
 /** The record whose owner name ends at `at`. */
@@ -156,11 +157,11 @@ class AnswerSection {
     const record = walk(this.message, skipName(this.message, offset))
     const isWanted = record.type === this.wanted
     if (record.class !== inClass || !(isWanted || record.type === cnameType)) return record.end
-    const host = this.ownerAt(offset)
-    const data = { names: this.names, message: this.message, start: record.start, end: record.end }
-    if (isWanted) this.records.push(readRecord(this.query.type, host, record.ttl, data))
-    else this.addAlias(readRecord('CNAME', host, record.ttl, data))
-    return record.end
+    const { ttl, start, end } = record
+    const raw = { host: this.ownerAt(offset), ttl, names: this.names, message: this.message, start, end }
+    if (isWanted) this.records.push(readRecord(this.query.type, raw))
+    else this.addAlias(readRecord('CNAME', raw))
+    return end
   }
 
   private addAlias(record: DnsRecord): void {
