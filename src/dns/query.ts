@@ -48,26 +48,38 @@ const udpPayloadSize = 1232
 export function encodeQuery(name: string, type: RecordType, clientSubnet?: string): Query {
   if (!Object.hasOwn(typeNumbers, type)) throw new UtilityApiError('invalid_argument', 'Unknown record type.')
   const lowerCase = withoutFinalDot(name.toLowerCase())
-  const octets = encodeName(lowerCase)
-  const rootQuery = clientSubnet === undefined ? plainRootQuery(type) : encodeRootQuery(type, clientSubnet)
-  const message = Buffer.allocUnsafe(rootQuery.length - rootLength + octets.length)
-  rootQuery.copy(message, 0, 0, headerLength)
-  octets.copy(message, headerLength)
-  rootQuery.copy(message, headerLength + octets.length, headerLength + rootLength)
-  const questionEnd = headerLength + octets.length + 4
-  return { name: lowerCase === '' ? '.' : lowerCase, type, message, questionEnd, edns: true }
+  if (lowerCase.length > maxNameLength || !visibleAscii.test(lowerCase)) throw notAName()
+  const { header, rest } = clientSubnet === undefined ? plainFrame(type) : encodeFrame(type, clientSubnet)
+  const labels = lowerCase === '' ? '' : `.${lowerCase}`
+  const message = Buffer.from(`${header}${labels}\0${rest}`, 'latin1')
+  const nameEnd = headerLength + labels.length
+  writeLabelLengths(message, nameEnd)
+  return { name: lowerCase || '.', type, message, questionEnd: nameEnd + 5, edns: true }
 }
 
-const rootLength = 1
-const rootQueries = new Map<RecordType, Buffer>()
+/** All of a query but the name, in Latin-1: what stands before it, and behind its final zero. */
+interface Frame {
+  readonly header: string
+  readonly rest: string
+}
 
-function plainRootQuery(type: RecordType): Buffer {
-  const known = rootQueries.get(type) ?? encodeRootQuery(type)
-  rootQueries.set(type, known)
+const plainFrames = new Map<RecordType, Frame>()
+
+function plainFrame(type: RecordType): Frame {
+  const known = plainFrames.get(type) ?? encodeFrame(type)
+  plainFrames.set(type, known)
   return known
 }
 
-/** The query for the root: all of a query but the name, which dns-packet would not check. */
+function encodeFrame(type: RecordType, clientSubnet?: string): Frame {
+  const rootQuery = encodeRootQuery(type, clientSubnet)
+  return {
+    header: rootQuery.toString('latin1', 0, headerLength),
+    rest: rootQuery.toString('latin1', headerLength + 1),
+  }
+}
+
+/** The query for the root: dns-packet would not check another name. */
 function encodeRootQuery(type: RecordType, clientSubnet?: string): Buffer {
   return dnsPacket.encode({
     type: 'query',
@@ -101,29 +113,22 @@ function withoutFinalDot(name: string): string {
 }
 
 const dot = 0x2e
-const backslash = 0x5c
 const maxLabelLength = 63
-const maxNameLength = 255
+/** 255 octets on the wire, of which the first length and the final zero are two. */
+const maxNameLength = 253
+/** All octets a name may have: dns-packet would send any. A backslash would have to be the start of an escape. */
+const visibleAscii = /^[!-[\]-~]*$/
 
-/** A name on the wire: each dot gives way to the length of the label behind it. `''` is the root. */
-function encodeName(name: string): Buffer {
-  if (name === '') return Buffer.alloc(rootLength)
-  // Not Latin-1, which would fold characters beyond it into others.
-  const octets = Buffer.from(`.${name}\0`, 'utf8')
-  let length = 0
-  for (let at = octets.length - 2; at >= 0; at -= 1) {
-    const octet = octets[at] ?? 0
-    if (octet === dot) {
-      if (length === 0) throw notAName()
-      octets[at] = length
-      length = 0
-    } else {
-      length += 1
-      if (length > maxLabelLength || octet <= 0x20 || octet > 0x7e || octet === backslash) throw notAName()
-    }
+/** Each dot from the header to `nameEnd` gives way to the length of the label behind it. */
+function writeLabelLengths(message: Buffer, nameEnd: number): void {
+  let labelEnd = nameEnd
+  for (let at = nameEnd - 1; at >= headerLength; at -= 1) {
+    if (message[at] !== dot) continue
+    const length = labelEnd - at - 1
+    if (length === 0 || length > maxLabelLength) throw notAName()
+    message[at] = length
+    labelEnd = at
   }
-  if (octets.length > maxNameLength) throw notAName()
-  return octets
 }
 
 function notAName(): UtilityApiError {
