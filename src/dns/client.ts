@@ -1,10 +1,11 @@
-import type { DnsAnswer } from '../domain/dns-check.ts'
+import type { DnsAnswer, RecordType } from '../domain/dns-check.ts'
 import { UtilityApiError } from '../domain/errors.ts'
 import { parseIpAddress } from '../domain/ip-address.ts'
 import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'
 import { Exchange } from './exchange.ts'
 import { encodeQuery, type Query } from './query.ts'
 import { createUdpPool, type Server, type UdpPool } from './udp.ts'
+import { WaitingRoom } from './waiting-room.ts'
 
 /**
  * Options of {@link createDnsClient}.
@@ -46,26 +47,30 @@ interface Resolver {
  */
 export function createDnsClient(options: DnsClientOptions = {}): DnsClient {
   const defaultTimeoutMs = checkedTimeout(options.timeoutMs ?? 5000)
-  const resolvers = new Map<string, Resolver>()
-  const underWay = new UnderWay()
+  /** By address; few have more than one port. */
+  const resolvers = new Map<string, readonly Resolver[]>()
+  const waitingRoom = new WaitingRoom<Exchange>()
   let sweeper: NodeJS.Timeout | undefined
   let closed = false
-  let latest: { readonly key: string; readonly query: Query } | undefined
+  let latest: Encoded | undefined
 
   function resolverFor({ ip, port = 53 }: DnsQuestion['server']): Resolver {
-    const key = `${ip} ${port}`
-    const known = resolvers.get(key)
+    const atAddress = resolvers.get(ip) ?? []
+    const known = atAddress.find(({ server }) => server.port === port)
     if (known !== undefined) return known
     const server = checkedServer(ip, port)
     const resolver = { server, pool: createUdpPool(server) }
-    resolvers.set(key, resolver)
+    resolvers.set(ip, [...atAddress, resolver])
     sweeper ??= setInterval(sweep, maxSocketAgeMs / 2).unref()
     return resolver
   }
 
   function sweep(): void {
-    for (const [key, { pool }] of resolvers) {
-      if (!pool.retire(performance.now() - maxSocketAgeMs)) resolvers.delete(key)
+    const openedBefore = performance.now() - maxSocketAgeMs
+    for (const [ip, atAddress] of resolvers) {
+      const inUse = atAddress.filter(({ pool }) => pool.retire(openedBefore))
+      if (inUse.length > 0) resolvers.set(ip, inUse)
+      else resolvers.delete(ip)
     }
     if (resolvers.size > 0) return
     clearInterval(sweeper)
@@ -74,73 +79,59 @@ export function createDnsClient(options: DnsClientOptions = {}): DnsClient {
 
   /** A check puts one question to many resolvers in a row: it is encoded once. */
   function encode({ name, type, clientSubnet }: DnsQuestion): Query {
-    const key = `${type} ${clientSubnet ?? ''} ${name}`
-    if (latest?.key !== key) latest = { key, query: encodeQuery(name, type, clientSubnet) }
+    if (latest?.name !== name || latest.type !== type || latest.clientSubnet !== clientSubnet)
+      latest = { name, type, clientSubnet, query: encodeQuery(name, type, clientSubnet) }
     return latest.query
   }
 
-  function start(question: DnsQuestion, resolve: Resolve, reject: (reason: unknown) => void): void {
-    const { signal, timeoutMs = defaultTimeoutMs } = question
-    signal?.throwIfAborted()
+  function start(question: DnsQuestion, onEnd: Resolve): Exchange {
     const query = encode(question)
     const { server, pool } = resolverFor(question.server)
-    const onEnd = (answer: DnsAnswer): void => {
-      underWay.remove(exchange)
-      signal?.removeEventListener('abort', abort)
-      resolve(answer)
-    }
-    const exchange = new Exchange({ query, server, pool, timeoutMs: checkedTimeout(timeoutMs), onEnd })
+    const timeoutMs = checkedTimeout(question.timeoutMs ?? defaultTimeoutMs)
+    return new Exchange({ query, server, pool, timeoutMs, waitingRoom, onEnd })
+  }
+
+  function startUntil(signal: AbortSignal, question: DnsQuestion, resolve: Resolve, reject: Reject): void {
+    signal.throwIfAborted()
     const abort = (): void => {
       // First, as a promise settles once.
-      reject(signal?.reason)
+      reject(signal.reason)
       exchange.end('UNREACHABLE')
     }
-    underWay.add(exchange)
-    signal?.addEventListener('abort', abort, { once: true })
+    const exchange = start(question, (answer) => {
+      signal.removeEventListener('abort', abort)
+      resolve(answer)
+    })
+    signal.addEventListener('abort', abort, { once: true })
   }
 
   return {
     query: (question) =>
       new Promise((resolve, reject) => {
+        // What is thrown here rejects the promise.
         if (closed) resolve(closedAnswer)
-        // What it throws rejects the promise.
-        else start(question, resolve, reject)
+        else if (question.signal === undefined) start(question, resolve)
+        else startUntil(question.signal, question, resolve, reject)
       }),
     async close() {
       closed = true
       clearInterval(sweeper)
-      underWay.endAll()
-      for (const { pool } of resolvers.values()) pool.close()
+      for (const exchange of waitingRoom.everyone()) exchange.end('UNREACHABLE')
+      for (const { pool } of [...resolvers.values()].flat()) pool.close()
       resolvers.clear()
     },
   }
 }
 
-/**
- * The exchanges that are not over. An array whose gaps its last one fills, as a set that is added to and deleted from all
- * the time keeps its former tables alive, and what is in them, until a major garbage collection.
- */
-class UnderWay {
-  private readonly exchanges: Exchange[] = []
-
-  add(exchange: Exchange): void {
-    exchange.place = this.exchanges.length
-    this.exchanges.push(exchange)
-  }
-
-  remove(exchange: Exchange): void {
-    const last = this.exchanges.pop()
-    if (last === undefined || last === exchange) return
-    this.exchanges[exchange.place] = last
-    last.place = exchange.place
-  }
-
-  endAll(): void {
-    for (const exchange of this.exchanges.slice()) exchange.end('UNREACHABLE')
-  }
+interface Encoded {
+  readonly name: string
+  readonly type: RecordType
+  readonly clientSubnet: string | undefined
+  readonly query: Query
 }
 
 type Resolve = (answer: DnsAnswer) => void
+type Reject = (reason: unknown) => void
 
 const closedAnswer: DnsAnswer = {
   status: 'UNREACHABLE',

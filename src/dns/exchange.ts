@@ -4,6 +4,7 @@ import { randomId } from './random-id.ts'
 import { readReply, type Reply } from './reply.ts'
 import { askOverTcp, type TcpListener } from './tcp.ts'
 import type { Server, UdpListener, UdpPool, UdpTicket } from './udp.ts'
+import type { Waiter, WaitingRoom } from './waiting-room.ts'
 
 /** What an exchange works with. */
 export interface ExchangeParts {
@@ -11,6 +12,8 @@ export interface ExchangeParts {
   readonly server: Server
   readonly pool: UdpPool
   readonly timeoutMs: number
+  /** Where it stays until it is over. */
+  readonly waitingRoom: WaitingRoom<Exchange>
   /** Called once, when it is over. */
   readonly onEnd: (answer: DnsAnswer) => void
 }
@@ -31,6 +34,7 @@ const statusByRcode: Readonly<Record<number, DnsStatus>> = {
 const formErr = 1
 const notImp = 4
 const badVers = 16
+const noTickets: readonly UdpTicket[] = []
 const noReply: Reply = { rcode: 0, records: [], cnameChain: [], ede: [], clientSubnetScope: undefined }
 
 /**
@@ -38,13 +42,13 @@ const noReply: Reply = { rcode: 0, records: [], cnameChain: [], ede: [], clientS
  *
  * A reply that does not fit is ignored, as anybody can send one; every try is listened to until the end.
  */
-export class Exchange implements UdpListener, TcpListener {
-  /** Where its owner keeps it. */
+export class Exchange implements UdpListener, TcpListener, Waiter {
   place = 0
+  dueAt = 0
   private readonly parts: ExchangeParts
   private readonly started: number = performance.now()
   private query: Query
-  private tickets: UdpTicket[] = []
+  private tickets = noTickets
   /** Tries that can still be answered. */
   private outstanding = 0
   private tries = 0
@@ -53,20 +57,20 @@ export class Exchange implements UdpListener, TcpListener {
   /** The resolver refused EDNS. */
   private plain = false
   private endTcp: (() => void) | undefined
-  private timer: NodeJS.Timeout | undefined
   private over = false
 
   constructor(parts: ExchangeParts) {
     this.parts = parts
     this.query = parts.query
     this.startTry()
+    parts.waitingRoom.add(this)
   }
 
   /** Ends it, and tells what came of it. */
   end(status: DnsStatus, { records, cnameChain, ede, clientSubnetScope }: Reply = noReply): void {
     if (this.over) return
     this.over = true
-    clearTimeout(this.timer)
+    this.parts.waitingRoom.remove(this)
     this.releaseTickets()
     this.endTcp?.()
     this.parts.onEnd({
@@ -75,7 +79,7 @@ export class Exchange implements UdpListener, TcpListener {
       records: status === 'NOERROR' ? records : [],
       cnameChain,
       transport: this.endTcp === undefined ? 'udp' : 'tcp',
-      latencyMs: this.elapsed(),
+      latencyMs: performance.now() - this.started,
       ...(ede.length > 0 && { ede }),
       ...(clientSubnetScope !== undefined && { clientSubnetScope }),
     })
@@ -99,25 +103,24 @@ export class Exchange implements UdpListener, TcpListener {
     else if (this.outstanding === 0) this.end('UNREACHABLE')
   }
 
+  onDue(): void {
+    if (this.endTcp === undefined && this.tries <= lastTry) this.startTry()
+    else this.end(this.statusSoFar())
+  }
+
   private startTry(): void {
     // RFC 8906: some servers and firewalls answer EDNS with silence.
     if (this.tries === lastTry) this.query = withoutEdns(this.query)
     this.tries += 1
-    const next = (schedule[this.tries] ?? 1) * this.parts.timeoutMs
-    this.timer = setTimeout(() => this.onTimer(), next - this.elapsed())
+    this.dueAt = this.started + (schedule[this.tries] ?? 1) * this.parts.timeoutMs
     this.send()
-  }
-
-  private onTimer(): void {
-    if (this.tries <= lastTry) this.startTry()
-    else this.end(this.statusSoFar())
   }
 
   private send(): void {
     this.outstanding += 1
     // From another port than the try before: that one may be guessed, blocked or broken.
     this.tickets.at(-1)?.retireSocket()
-    this.tickets.push(this.parts.pool.send(this.query.message, this))
+    this.tickets = [...this.tickets, this.parts.pool.send(this.query.message, this)]
   }
 
   private take(reply: Reply): void {
@@ -145,8 +148,7 @@ export class Exchange implements UdpListener, TcpListener {
   private askOverTcp(): void {
     this.releaseTickets()
     this.endTcp?.()
-    clearTimeout(this.timer)
-    this.timer = setTimeout(() => this.end(this.statusSoFar()), this.parts.timeoutMs - this.elapsed())
+    this.dueAt = this.started + this.parts.timeoutMs
     const message = Buffer.from(this.query.message)
     message.writeUInt16BE(randomId(), 0)
     this.endTcp = askOverTcp(this.parts.server, message, this)
@@ -157,13 +159,9 @@ export class Exchange implements UdpListener, TcpListener {
     return this.endTcp === undefined ? 'TIMEOUT' : 'TRUNCATED'
   }
 
-  private elapsed(): number {
-    return performance.now() - this.started
-  }
-
   private releaseTickets(): void {
     for (const ticket of this.tickets) ticket.release()
-    this.tickets = []
+    this.tickets = noTickets
     this.outstanding = 0
   }
 }

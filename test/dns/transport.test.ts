@@ -5,6 +5,7 @@ import { createDnsClient } from '../../src/dns/client.ts'
 import { Exchange } from '../../src/dns/exchange.ts'
 import { encodeQuery } from '../../src/dns/query.ts'
 import type { UdpListener, UdpPool } from '../../src/dns/udp.ts'
+import { WaitingRoom } from '../../src/dns/waiting-room.ts'
 import type { DnsAnswer } from '../../src/domain/dns-check.ts'
 import { fakeDnsServer } from '../../src/testing/dns-server.ts'
 import { patched, rightRecord } from './messages.ts'
@@ -181,6 +182,7 @@ describe('a server that cannot be reached', () => {
       server: { ip: '127.0.0.1', port: 9 },
       pool,
       timeoutMs: 1000,
+      waitingRoom: new WaitingRoom(),
       onEnd,
     })
     exchange.fail()

@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest'
+import { WaitingRoom, type Waiter } from '../../src/dns/waiting-room.ts'
+
+const patienceMs = 1000
+
+/** Comes in, and leaves when it is called, unless there is something else to do then. */
+function waiterIn(room: WaitingRoom<Waiter>, dueInMs: number, onDue?: (waiter: Waiter) => void) {
+  const dueAt = performance.now() + dueInMs
+  let called: (lateMs: number) => void
+  const late = new Promise<number>((resolve) => (called = resolve))
+  const waiter: Waiter = {
+    place: 0,
+    dueAt,
+    onDue() {
+      called(performance.now() - dueAt)
+      if (onDue === undefined) room.remove(waiter)
+      else onDue(waiter)
+    },
+  }
+  room.add(waiter)
+  return { waiter, late }
+}
+
+function timers(): number {
+  return process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length
+}
+
+describe('a waiting room', () => {
+  test('calls everyone in time, in whatever order they came', async () => {
+    const room = new WaitingRoom<Waiter>()
+    const dueIn = Array.from({ length: 200 }, (_, index) => (index * 73) % 200)
+    const late = await Promise.all(dueIn.map((ms) => waiterIn(room, ms).late))
+    expect(Math.min(...late)).toBeGreaterThanOrEqual(0)
+    expect(late.toSorted((one, other) => one - other)[100]).toBeLessThan(5)
+    expect(Math.max(...late)).toBeLessThan(patienceMs)
+    expect(room.everyone()).toEqual([])
+  })
+
+  test('calls those again that put themselves off', async () => {
+    const room = new WaitingRoom<Waiter>()
+    const calls: number[] = []
+    await new Promise<void>((resolve) => {
+      waiterIn(room, 5, (waiter) => {
+        calls.push(performance.now())
+        waiter.dueAt += 20
+        if (calls.length === 3) resolve(room.remove(waiter))
+      })
+    })
+    const [first = 0, second = 0, third = 0] = calls
+    expect(second - first).toBeGreaterThan(10)
+    expect(third - second).toBeGreaterThan(10)
+  })
+
+  test('keeps those that stay when others leave', () => {
+    const room = new WaitingRoom<Waiter>()
+    const [a, b, c, d] = [1, 2, 3, 4].map(() => waiterIn(room, 60_000).waiter) as [
+      Waiter,
+      Waiter,
+      Waiter,
+      Waiter,
+    ]
+    room.remove(b)
+    room.remove(d)
+    expect(new Set(room.everyone())).toEqual(new Set([a, c]))
+    room.remove(a)
+    expect(room.everyone()).toEqual([c])
+    room.remove(c)
+    expect(room.everyone()).toEqual([])
+  })
+
+  test('has a timer while somebody waits, and one only', () => {
+    const before = timers()
+    const room = new WaitingRoom<Waiter>()
+    const waiters = [300, 100, 200, 50, 400].map((ms) => waiterIn(room, ms * 1000).waiter)
+    expect(timers()).toBe(before + 1)
+    for (const waiter of waiters) room.remove(waiter)
+    expect(timers()).toBe(before)
+  })
+})
