@@ -17,7 +17,8 @@ const migrations: readonly string[] = [
      scope text NOT NULL,
      code_challenge text,
      expires_at bigint NOT NULL,
-     redeemed_at bigint
+     redeemed_at bigint,
+     token_hash bytea CHECK (length(token_hash) = 32)
    );
    CREATE INDEX utility_api_codes_expires_at ON utility_api_codes (expires_at);
    CREATE TABLE utility_api_credentials (
@@ -29,10 +30,8 @@ const migrations: readonly string[] = [
      expires_at bigint,
      revoked_at bigint,
      name text,
-     code_hash bytea,
      UNIQUE (hash, kind)
    );
-   CREATE INDEX utility_api_credentials_code_hash ON utility_api_credentials (code_hash) WHERE code_hash IS NOT NULL;
    CREATE INDEX utility_api_credentials_expires_at ON utility_api_credentials (expires_at)
      WHERE kind = 'access_token';
    CREATE TABLE utility_api_licenses (

@@ -21,12 +21,14 @@ export const findCode: string = `SELECT ${codeColumns} FROM utility_api_codes WH
 /** Spends the code and stores the token, or neither: a token that is refused undoes the whole statement. */
 export const redeemCode: string = `
   WITH spent AS (
-    UPDATE utility_api_codes SET redeemed_at = $2 WHERE hash = $1 AND redeemed_at IS NULL RETURNING hash)
-  INSERT INTO utility_api_credentials (id, kind, hash, owner_id, scope, expires_at, code_hash)
-  SELECT $3::text, 'access_token', $4::bytea, $5::text, $6::text, $7::bigint, hash FROM spent`
+    UPDATE utility_api_codes SET redeemed_at = $2, token_hash = $4 WHERE hash = $1 AND redeemed_at IS NULL
+    RETURNING token_hash)
+  INSERT INTO utility_api_credentials (id, kind, hash, owner_id, scope, expires_at)
+  SELECT $3::text, 'access_token', token_hash, $5::text, $6::text, $7::bigint FROM spent`
 
-export const revokeTokensOfCode: string =
-  'UPDATE utility_api_credentials SET revoked_at = $2 WHERE code_hash = $1 AND revoked_at IS NULL'
+export const revokeTokenOfCode: string = `
+  UPDATE utility_api_credentials SET revoked_at = $2
+  WHERE hash = (SELECT token_hash FROM utility_api_codes WHERE hash = $1) AND kind = 'access_token' AND revoked_at IS NULL`
 
 export const findCredential: string = `
   SELECT ${credentialColumns} FROM utility_api_credentials WHERE hash = $2 AND kind = $1`
@@ -104,7 +106,7 @@ export const purgeTokens: string = `
 export const purgeCodes: string = `
   DELETE FROM utility_api_codes WHERE hash IN (
     SELECT hash FROM utility_api_codes AS code WHERE expires_at <= $1 AND NOT EXISTS (
-      SELECT 1 FROM utility_api_credentials WHERE code_hash = code.hash)
+      SELECT 1 FROM utility_api_credentials WHERE hash = code.token_hash AND kind = 'access_token')
     LIMIT $2 FOR UPDATE SKIP LOCKED)`
 
 export const purgeAnswers: string = `

@@ -115,7 +115,7 @@ export function postgresStorage(pool: PostgresPool): PostgresStorage {
     findAuthorizationCode: (codeHash) => db.row(toCode, sql.findCode, codeHash),
     redeemAuthorizationCode: async (codeHash, at, { id, hash, ownerId, scope, expiresAt }) =>
       (await db.count(sql.redeemCode, codeHash, at, id, hash, ownerId, scope, expiresAt)) > 0,
-    revokeAccessTokensOfCode: (codeHash, at) => db.count(sql.revokeTokensOfCode, codeHash, at),
+    revokeAccessTokensOfCode: (codeHash, at) => db.count(sql.revokeTokenOfCode, codeHash, at),
     findCredential: (kind, hash) => db.row(toCredential, sql.findCredential, kind, hash),
     insertLicense: (license, idempotency) => insertLicense(db, license, idempotency),
     updateLicense: (update) => updateLicense(db, update),

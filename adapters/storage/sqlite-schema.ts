@@ -21,7 +21,8 @@ const migrations: readonly string[] = [
      scope TEXT NOT NULL,
      code_challenge TEXT,
      expires_at INTEGER NOT NULL,
-     redeemed_at INTEGER
+     redeemed_at INTEGER,
+     token_hash BLOB CHECK (length(token_hash) = 32)
    ) STRICT;
    CREATE INDEX utility_api_codes_expires_at ON utility_api_codes (expires_at);
    CREATE TABLE utility_api_credentials (
@@ -33,10 +34,8 @@ const migrations: readonly string[] = [
      expires_at INTEGER,
      revoked_at INTEGER,
      name TEXT,
-     code_hash BLOB,
      UNIQUE (hash, kind)
    ) STRICT;
-   CREATE INDEX utility_api_credentials_code_hash ON utility_api_credentials (code_hash) WHERE code_hash IS NOT NULL;
    CREATE INDEX utility_api_credentials_expires_at ON utility_api_credentials (expires_at)
      WHERE kind = 'access_token';
    CREATE TABLE utility_api_licenses (

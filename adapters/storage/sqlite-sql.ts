@@ -10,14 +10,15 @@ export const findClient: string = `SELECT ${clientColumns} FROM utility_api_clie
 export const findCode: string = `SELECT ${codeColumns} FROM utility_api_codes WHERE hash = ?`
 
 export const spendCode: string =
-  'UPDATE utility_api_codes SET redeemed_at = ? WHERE hash = ? AND redeemed_at IS NULL'
+  'UPDATE utility_api_codes SET redeemed_at = ?, token_hash = ? WHERE hash = ? AND redeemed_at IS NULL'
 
 export const insertToken: string = `
-  INSERT INTO utility_api_credentials (id, kind, hash, owner_id, scope, expires_at, code_hash)
-  VALUES (?, 'access_token', ?, ?, ?, ?, ?)`
+  INSERT INTO utility_api_credentials (id, kind, hash, owner_id, scope, expires_at)
+  VALUES (?, 'access_token', ?, ?, ?, ?)`
 
-export const revokeTokensOfCode: string =
-  'UPDATE utility_api_credentials SET revoked_at = ? WHERE code_hash = ? AND revoked_at IS NULL'
+export const revokeTokenOfCode: string = `
+  UPDATE utility_api_credentials SET revoked_at = ?
+  WHERE hash = (SELECT token_hash FROM utility_api_codes WHERE hash = ?) AND kind = 'access_token' AND revoked_at IS NULL`
 
 export const findCredential: string = `
   SELECT ${credentialColumns} FROM utility_api_credentials WHERE hash = ? AND kind = ?`
@@ -78,7 +79,7 @@ export const purgeTokens: string = `
 export const purgeCodes: string = `
   DELETE FROM utility_api_codes WHERE rowid IN (
     SELECT rowid FROM utility_api_codes AS code WHERE expires_at <= ? AND NOT EXISTS (
-      SELECT 1 FROM utility_api_credentials WHERE code_hash = code.hash) LIMIT ?)`
+      SELECT 1 FROM utility_api_credentials WHERE hash = code.token_hash AND kind = 'access_token') LIMIT ?)`
 
 export const purgeAnswers: string = `
   DELETE FROM utility_api_idempotency_keys WHERE rowid IN (

@@ -133,7 +133,7 @@ export function sqliteStorage(database: SqliteDatabase, options: SqliteStorageOp
     findClient: (clientId) => read((db) => map(db.get<ClientRow>(sql.findClient, clientId), toClient)),
     findAuthorizationCode: (codeHash) => read((db) => map(db.get<CodeRow>(sql.findCode, codeHash), toCode)),
     redeemAuthorizationCode: (codeHash, at, token) => write((db) => redeem(db, codeHash, at, token)),
-    revokeAccessTokensOfCode: (codeHash, at) => write((db) => db.run(sql.revokeTokensOfCode, at, codeHash)),
+    revokeAccessTokensOfCode: (codeHash, at) => write((db) => db.run(sql.revokeTokenOfCode, at, codeHash)),
     findCredential: (kind, hash) =>
       read((db) => map(db.get<CredentialRow>(sql.findCredential, hash, kind), toCredential)),
     insertLicense: (license, idempotency) => write((db) => insertLicense(db, license, idempotency)),
@@ -194,9 +194,9 @@ function refuseConflict(changes: number): void {
 }
 
 function redeem(db: SqliteQueries, codeHash: Uint8Array, at: number, token: NewAccessToken): boolean {
-  if (db.run(sql.spendCode, at, codeHash) === 0) return false
   const { id, hash, ownerId, scope, expiresAt } = token
-  db.run(sql.insertToken, id, hash, ownerId, scope, expiresAt, codeHash)
+  if (db.run(sql.spendCode, at, hash, codeHash) === 0) return false
+  db.run(sql.insertToken, id, hash, ownerId, scope, expiresAt)
   return true
 }
 

@@ -65,11 +65,11 @@ function byHand(database: Database.Database): Server {
     'SELECT client_id, redirect_uri, scope, expires_at FROM utility_api_codes WHERE hash = ? AND redeemed_at IS NULL',
   )
   const spend = database.prepare(
-    'UPDATE utility_api_codes SET redeemed_at = ? WHERE hash = ? AND redeemed_at IS NULL',
+    'UPDATE utility_api_codes SET redeemed_at = ?, token_hash = ? WHERE hash = ? AND redeemed_at IS NULL',
   )
   const insert = database.prepare(
-    `INSERT INTO utility_api_credentials (id, kind, hash, owner_id, scope, expires_at, code_hash)
-     VALUES (?, 'access_token', ?, ?, ?, ?, ?)`,
+    `INSERT INTO utility_api_credentials (id, kind, hash, owner_id, scope, expires_at)
+     VALUES (?, 'access_token', ?, ?, ?, ?)`,
   )
   interface Waiting {
     readonly codeHash: Buffer
@@ -82,10 +82,11 @@ function byHand(database: Database.Database): Server {
   const redeemAll = database.transaction((batch: Waiting[]) => {
     for (const each of batch) {
       const now = Date.now()
-      each.won = spend.run(now, each.codeHash).changes === 1
+      const tokenHash = sha256(each.token)
+      each.won = spend.run(now, tokenHash, each.codeHash).changes === 1
       if (!each.won) continue
       const id = randomBytes(16).toString('hex')
-      insert.run(id, sha256(each.token), client.clientId, each.scope, now + 3_600_000, each.codeHash)
+      insert.run(id, tokenHash, client.clientId, each.scope, now + 3_600_000)
     }
   })
   function flush(): void {

@@ -39,12 +39,12 @@ export async function verifyLedger(world: World): Promise<void> {
 /** Spent codes and tokens come in pairs, whatever was answered or not. */
 export async function verifyPairs(ask: Ask): Promise<void> {
   const spentWithoutToken = await ask(
-    `SELECT count(*) AS count FROM utility_api_codes AS code WHERE redeemed_at IS NOT NULL
-       AND (SELECT count(*) FROM utility_api_credentials WHERE code_hash = code.hash) <> 1`,
+    `SELECT count(*) AS count FROM utility_api_codes WHERE redeemed_at IS NOT NULL
+       AND NOT EXISTS (SELECT 1 FROM utility_api_credentials WHERE hash = token_hash AND kind = 'access_token')`,
   )
   const tokenWithoutSpentCode = await ask(
-    `SELECT count(*) AS count FROM utility_api_credentials WHERE code_hash IS NOT NULL AND NOT EXISTS (
-       SELECT 1 FROM utility_api_codes WHERE hash = code_hash AND redeemed_at IS NOT NULL)`,
+    `SELECT count(*) AS count FROM utility_api_credentials WHERE kind = 'access_token' AND hash NOT IN (
+       SELECT token_hash FROM utility_api_codes WHERE redeemed_at IS NOT NULL)`,
   )
   expect([Number(spentWithoutToken), Number(tokenWithoutSpentCode)]).toEqual([0, 0])
 }
