@@ -79,8 +79,9 @@ class UdpSocket {
   private readonly ids = new Uint16Array(maxUses)
   private readonly listeners: (UdpListener | undefined)[] = []
   private waiting = 0
-  /** Messages from before the connection stood; null once it does. */
-  private backlog: Buffer[] | null = []
+  private connected = false
+  /** What goes out at the end of this turn of the event loop, or once the connection stands. */
+  private outbox: Buffer[] = []
 
   /** ICMP errors are told to whatever comes first, sending or receiving; without a callback, sending keeps them to itself. */
   private readonly onSent = (error: Error | null): void => {
@@ -97,7 +98,10 @@ class UdpSocket {
     })
     this.socket.on('message', (message) => this.receive(message))
     this.socket.on('error', () => this.fail())
-    this.socket.on('connect', () => this.flush())
+    this.socket.on('connect', () => {
+      this.connected = true
+      this.flush()
+    })
     this.socket.connect(port, ip)
     this.socket.unref()
     open.add(this)
@@ -112,9 +116,7 @@ class UdpSocket {
     this.listeners.push(listener)
     this.waiting += 1
     if (use + 1 === maxUses) this.retired = true
-    if (!this.open.has(this)) setImmediate(() => this.fail())
-    else if (this.backlog === null) this.socket.send(message, this.onSent)
-    else this.backlog.push(message)
+    if (this.outbox.push(message) === 1) setImmediate(() => this.flush())
     return new SentTry(this, use)
   }
 
@@ -149,9 +151,10 @@ class UdpSocket {
   }
 
   private flush(): void {
-    const messages = this.backlog ?? []
-    this.backlog = null
-    if (!this.open.has(this)) return
+    if (!this.open.has(this)) return this.fail()
+    if (!this.connected) return
+    const messages = this.outbox
+    this.outbox = []
     for (const message of messages) this.socket.send(message, this.onSent)
   }
 

@@ -1,3 +1,4 @@
+import { Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { describe, expect, test, vi } from 'vitest'
@@ -80,6 +81,25 @@ describe('ports and ids', () => {
     // Alike once in 65,536 times.
     expect(tcp?.id).not.toBe(udp?.id)
   })
+})
+
+test('queries of one turn go out together', async () => {
+  await using server = await fakeDnsServer(zone)
+  const client = createDnsClient()
+  const sent = vi.spyOn(Socket.prototype, 'send')
+  const answers = Array.from({ length: 20 }, async () => {
+    await client.query({ ...question, server })
+    const before = sent.mock.calls.length
+    const answer = client.query({ ...question, server })
+    expect(sent.mock.calls.length).toBe(before)
+    return answer
+  })
+  expect(sent).not.toHaveBeenCalled()
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(sent).toHaveBeenCalledTimes(20)
+  for (const { status } of await Promise.all(answers)) expect(status).toBe('NOERROR')
+  sent.mockRestore()
+  await client.close()
 })
 
 describe('a signal', () => {
