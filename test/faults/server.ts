@@ -11,24 +11,29 @@ import type { AdminStorage } from 'utility-api/storage'
 import { postgresStorage } from 'utility-api/storage/postgres'
 import { sqliteStorage, type SqliteDatabase } from 'utility-api/storage/sqlite'
 
-/** The longest the event loop stood still, in milliseconds, and for what. */
+/** The longest the event loop stood still, in milliseconds, and for what: a busy machine is in all of them. */
 export interface Stalls {
   readonly loop: number
   /** Waiting for another process's lock. */
   lock: number
   /** Waiting for the disk. */
   disk: number
+  /** How often the lock was not to be had. */
+  busy: number
 }
 
-const stalls = { lock: 0, disk: 0 }
+const stalls = { lock: 0, disk: 0, busy: 0 }
 
-/** A connection that notes how long it waits for locks and for the disk. */
+/** A connection that notes how long it waits for locks and for the disk, and how often in vain. */
 function timed(database: SqliteDatabase): SqliteDatabase {
   return {
     exec(sql) {
       const start = performance.now()
       try {
         return database.exec(sql)
+      } catch (error) {
+        if (sql === 'BEGIN IMMEDIATE') stalls.busy += 1
+        throw error
       } finally {
         const took = performance.now() - start
         if (sql === 'BEGIN IMMEDIATE') stalls.lock = Math.max(stalls.lock, took)
@@ -53,7 +58,7 @@ process.on('message', (message) => {
   if (message === 'reset') {
     delay.enable()
     delay.reset()
-    stalls.lock = stalls.disk = 0
+    stalls.lock = stalls.disk = stalls.busy = 0
   } else process.send?.({ ...stalls, loop: delay.max / 1e6 } satisfies Stalls)
 })
 process.on('disconnect', () => process.exit())
