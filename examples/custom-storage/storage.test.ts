@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { storageContract, type StorageFixture } from 'utility-api/testing'
 import { expect, test } from 'vitest'
+import { startExample } from '../../test/package/start-example.ts'
 import { journalStorage } from './storage.ts'
 
 async function makeFixture(): Promise<StorageFixture> {
@@ -50,5 +51,35 @@ test('what was answered is there after a restart, and a line torn by a crash is 
   const again = await journalStorage(path)
   expect((await again.listLicenses({ limit: 10 })).licenses).toHaveLength(2)
   await again.close?.()
+  await rm(directory, { recursive: true })
+})
+
+test('the server serves from its journal, and finds it again', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'journal-'))
+  const start = (): ReturnType<typeof startExample> =>
+    startExample('custom-storage', { JOURNAL: join(directory, 'journal.jsonl') })
+  const before = await start()
+  const token = /reseller token (\S+)/.exec(before.output())?.[1]
+  const Authorization = `Bearer ${token}`
+  const generated = await fetch(new URL('/v2/reseller/licenses/generate', before.url), {
+    method: 'POST',
+    headers: {
+      Authorization,
+      'X-Registered-To': 'Ada',
+      'X-Domain-Or-IP': 'example.com',
+      'X-Status': 'valid',
+    },
+  })
+  expect(generated.status).toBe(200)
+  const { data } = (await generated.json()) as { data: { license_key: string } }
+  expect(await before.stop()).toBe(0)
+
+  const after = await start()
+  const updated = await fetch(new URL(`/v2/reseller/${data.license_key}/update`, after.url), {
+    method: 'PUT',
+    headers: { Authorization, 'X-Status': 'invalid' },
+  })
+  expect(updated.status).toBe(200)
+  expect(await after.stop()).toBe(0)
   await rm(directory, { recursive: true })
 })
