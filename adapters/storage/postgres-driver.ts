@@ -96,7 +96,14 @@ export function toStorageError(error: unknown): StorageError {
   if (error instanceof StorageError) return error
   const { code, message } = error as DriverError
   const retryable = lostRace(error as DriverError) || code === 'ECONNREFUSED' || code === '53300'
-  return new StorageError(kindOf(error), `PostgreSQL: ${String(message)}`, { cause: error, retryable })
+  const cause = withoutRow(error as object)
+  return new StorageError(kindOf(error), `PostgreSQL: ${String(message)}`, { cause, retryable })
+}
+
+/** Takes out of a server's error what quotes rows: it is logged, and keys and customers' names have no place there. */
+function withoutRow(error: object): object {
+  for (const field of ['detail', 'where', 'internalQuery']) Reflect.deleteProperty(error, field)
+  return error
 }
 
 function kindOf(error: unknown): StorageErrorKind {

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { StorageError, type License } from 'utility-api/storage'
 import { postgresStorage } from 'utility-api/storage/postgres'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -173,6 +174,28 @@ describe('PostgreSQL trouble', () => {
     pools.push(nowhere)
     const error = await errorOf(() => postgresStorage(nowhere).findClient('a'))
     expect([error.kind, error.retryable, error.cause instanceof Error]).toEqual(['unavailable', true, true])
+  })
+
+  test('an error quotes neither keys nor hashes nor what customers wrote: it is logged with its cause', async () => {
+    const own = makePool(await server.createDatabase())
+    pools.push(own)
+    const storage = postgresStorage(own)
+    await storage.migrate()
+    await own.query("ALTER TABLE utility_api_licenses ADD CHECK (status <> 'refused')")
+    const hash = Buffer.alloc(32, 'hash')
+    const credential = { id: 'an-id', ownerId: 'Ada', scope: '', expiresAt: 1, revokedAt: null }
+    await storage.insertCredential('access_token', hash, credential)
+    const errors = await Promise.all(
+      [
+        () => storage.insertLicense({ ...license('LIC-1'), status: 'refused' }),
+        () => storage.insertCredential('access_token', hash, { ...credential, id: 'another-id' }),
+        () => storage.insertCredential('api_key', hash, credential),
+      ].map(errorOf),
+    )
+    expect(errors.map(({ kind }) => kind)).toEqual(['invalid', 'conflict', 'conflict'])
+    const text = inspect(errors, { depth: Infinity, showHidden: true })
+    expect(text).toContain('utility_api_licenses')
+    expect(text).not.toMatch(/LIC-1|Ada|example\.com|an-id|another-id|68617368/)
   })
 
   test('text that PostgreSQL cannot hold is invalid, not a broken server', async () => {

@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { inspect } from 'node:util'
 import Database from 'better-sqlite3'
 import { StorageError, type License } from 'utility-api/storage'
 import { sqliteStorage, type SqliteDatabase } from 'utility-api/storage/sqlite'
@@ -218,6 +219,27 @@ describe.each(drivers)('%s', (_, openPath) => {
     expect((await storage.listLicenses({ limit: 1000 })).licenses).toHaveLength(inserted)
     database.prepare('PRAGMA max_page_count = 1000000').get()
     expect(await storage.insertLicense(license('after'))).toBe('inserted')
+  })
+
+  test('an error quotes neither keys nor hashes nor what customers wrote: it is logged with its cause', async () => {
+    const storage = sqliteStorage(openFile().open())
+    await storage.migrate()
+    const hash = Buffer.alloc(32, 'hash')
+    const code = { clientId: 'c', redirectUri: 'https://client.example/', scope: '', codeChallenge: null }
+    await storage.insertAuthorizationCode(hash, { ...code, expiresAt: 9, redeemedAt: null })
+    const token = { id: 'an-id', hash, ownerId: 'Ada', scope: '', expiresAt: 9 }
+    await storage.insertCredential('access_token', hash, { ...token, revokedAt: null })
+    const errors = await Promise.all(
+      [
+        () => storage.redeemAuthorizationCode(hash, 1, { ...token, id: 'another-id' }),
+        () => storage.redeemAuthorizationCode(hash, 1, { ...token, hash: Buffer.alloc(32) }),
+        () => storage.insertLicense({ ...license('LIC-1'), createdAt: 'Ada' as never }),
+      ].map(errorOf),
+    )
+    expect(errors.map(({ kind }) => kind)).toEqual(['conflict', 'conflict', 'conflict'])
+    const text = inspect(errors, { depth: Infinity, showHidden: true })
+    expect(text).toContain('utility_api_licenses')
+    expect(text).not.toMatch(/LIC-1|Ada|example\.com|an-id|another-id|68617368/)
   })
 
   test('closing waits for the writes under way, and leaves the connection to its owner', async () => {
