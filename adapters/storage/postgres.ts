@@ -188,6 +188,12 @@ async function listLicenses(db: Db, { resellerId, after, limit }: LicensePage): 
 }
 
 async function purge(db: Db, text: string, at: number): Promise<number> {
-  const deleted = await db.count(text, at, purgeChunk)
-  return deleted < purgeChunk ? deleted : deleted + (await purge(db, text, at))
+  let total = 0
+  let deleted: number
+  do {
+    // oxlint-disable-next-line no-await-in-loop -- chunk after chunk, so that others write in between
+    deleted = await db.count(text, at, purgeChunk)
+    total += deleted
+  } while (deleted === purgeChunk)
+  return total
 }

@@ -116,8 +116,14 @@ export function sqliteStorage(database: SqliteDatabase, options: SqliteStorageOp
     })
   }
   async function purge(statement: string, at: number): Promise<number> {
-    const deleted = await write((db) => db.run(statement, at, purgeChunk))
-    return deleted < purgeChunk ? deleted : deleted + (await purge(statement, at))
+    let total = 0
+    let deleted: number
+    do {
+      // oxlint-disable-next-line no-await-in-loop -- chunk after chunk, so that others write in between
+      deleted = await write((db) => db.run(statement, at, purgeChunk))
+      total += deleted
+    } while (deleted === purgeChunk)
+    return total
   }
 
   return {
