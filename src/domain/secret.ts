@@ -2,7 +2,8 @@ import { hash, timingSafeEqual } from 'node:crypto'
 
 /** SHA-256 of a secret: what is stored and looked up in its place. 32 bytes. */
 export function hashSecret(secret: string): Uint8Array {
-  return hash('sha256', secret, 'buffer')
+  // Not as 'buffer': a buffer of its own costs three times as much as one from the pool.
+  return Buffer.from(hash('sha256', secret, 'binary'), 'binary')
 }
 
 /** Tells whether a secret is one of those hashed, in time that depends on neither the secret nor which one matched. */
