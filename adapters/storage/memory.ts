@@ -25,11 +25,9 @@ import type {
 /** Rows of all kinds together; what comes after is refused, so that a forgotten trial cannot eat the machine. */
 const maxRows = 1_000_000
 
-const credentialKinds: readonly CredentialKind[] = ['access_token', 'reseller_token', 'api_key']
-
 interface StoredCode {
   readonly code: AuthorizationCode
-  /** Where the token it bought stands in `credentials`; `''` while it is unspent. */
+  /** The key of the access token it bought; `''` while it is unspent. */
   readonly token: string
 }
 
@@ -39,13 +37,18 @@ interface StoredAnswer {
   readonly expiresAt: number
 }
 
+/** Where a credential stands. */
+interface Place {
+  readonly kind: CredentialKind
+  readonly key: string
+}
+
 interface Tables {
   readonly clients: Map<string, Client>
   readonly codes: Map<string, StoredCode>
-  /** By kind and hash. */
-  readonly credentials: Map<string, Credential>
-  /** Where the credential with an id stands in `credentials`. */
-  readonly credentialIds: Map<string, string>
+  /** By hash. */
+  readonly credentials: Readonly<Record<CredentialKind, Map<string, Credential>>>
+  readonly credentialIds: Map<string, Place>
   readonly licenses: Map<string, License>
   /** License keys in order of creation. */
   readonly licenseOrder: string[]
@@ -71,7 +74,7 @@ export function memoryStorage(): AdminStorage {
   const tables: Tables = {
     clients: new Map(),
     codes: new Map(),
-    credentials: new Map(),
+    credentials: { access_token: new Map(), reseller_token: new Map(), api_key: new Map() },
     credentialIds: new Map(),
     licenses: new Map(),
     licenseOrder: [],
@@ -84,8 +87,8 @@ export function memoryStorage(): AdminStorage {
     return tables
   }
   function openForInsert(): Tables {
-    const { clients, codes, credentials, licenses, idempotencyKeys } = open()
-    if (clients.size + codes.size + credentials.size + licenses.size + idempotencyKeys.size < maxRows)
+    const { clients, codes, credentialIds, licenses, idempotencyKeys } = open()
+    if (clients.size + codes.size + credentialIds.size + licenses.size + idempotencyKeys.size < maxRows)
       return tables
     throw new StorageError('unavailable', `The memory storage is full: it holds ${maxRows} rows.`)
   }
@@ -102,10 +105,10 @@ export function memoryStorage(): AdminStorage {
     findAuthorizationCode: (codeHash) => copy(open().codes.get(toKey(codeHash))?.code),
     redeemAuthorizationCode: (codeHash, at, token) => redeem(openForInsert(), toKey(codeHash), at, token),
     revokeAccessTokensOfCode: (codeHash, at) => {
-      const place = open().codes.get(toKey(codeHash))?.token ?? ''
-      return revoke(tables, place, at) ? 1 : 0
+      const key = open().codes.get(toKey(codeHash))?.token ?? ''
+      return revoke(tables, { kind: 'access_token', key }, at) ? 1 : 0
     },
-    findCredential: (kind, hash) => copy(open().credentials.get(kind + toKey(hash))),
+    findCredential: (kind, hash) => copy(open().credentials[kind].get(toKey(hash))),
     insertLicense: (license, idempotency) => insertLicense(openForInsert(), license, idempotency),
     updateLicense: (update) => updateLicense(open(), update),
     insertClient: (client) => {
@@ -132,7 +135,7 @@ export function memoryStorage(): AdminStorage {
       codes.set(toKey(codeHash), { code: { ...code }, token: '' })
     },
     insertCredential: (kind, hash, credential) =>
-      insertCredential(openForInsert(), kind + toKey(hash), { ...credential }),
+      insertCredential(openForInsert(), { kind, key: toKey(hash) }, { ...credential }),
     revokeCredential: (which, at) => revokeCredential(open(), which, at),
     getLicense: (licenseKey) => copy(open().licenses.get(licenseKey)),
     listLicenses: (page) => listLicenses(open(), page),
@@ -151,38 +154,43 @@ function copyClient(client: Client): Client {
 }
 
 function toKey(hash: Uint8Array): string {
-  return Buffer.from(hash).toString('hex')
+  return Buffer.from(hash.buffer, hash.byteOffset, hash.length).toString('latin1')
 }
 
 function redeem(tables: Tables, codeHash: string, at: number, token: NewAccessToken): boolean {
   const row = tables.codes.get(codeHash)
   if (row === undefined || row.code.redeemedAt !== null) return false
   const { id, hash, ownerId, scope, expiresAt } = token
-  const place = `access_token${toKey(hash)}`
+  const key = toKey(hash)
   // First what can fail: a token that is refused must leave the code unspent.
-  insertCredential(tables, place, { id, ownerId, scope, expiresAt, revokedAt: null })
-  tables.codes.set(codeHash, { code: { ...row.code, redeemedAt: at }, token: place })
+  insertCredential(tables, { kind: 'access_token', key }, { id, ownerId, scope, expiresAt, revokedAt: null })
+  tables.codes.set(codeHash, { code: { ...row.code, redeemedAt: at }, token: key })
   return true
 }
 
-function insertCredential(tables: Tables, place: string, credential: Credential): void {
-  if (tables.credentials.has(place) || tables.credentialIds.has(credential.id)) {
+function insertCredential(tables: Tables, place: Place, credential: Credential): void {
+  const credentials = tables.credentials[place.kind]
+  if (credentials.has(place.key) || tables.credentialIds.has(credential.id)) {
     throw new StorageError('conflict', 'The credential exists.')
   }
-  tables.credentials.set(place, credential)
+  credentials.set(place.key, credential)
   tables.credentialIds.set(credential.id, place)
 }
 
 function revokeCredential(tables: Tables, which: CredentialReference, at: number): boolean {
-  if ('id' in which) return revoke(tables, tables.credentialIds.get(which.id) ?? '', at)
+  if ('id' in which) {
+    const place = tables.credentialIds.get(which.id)
+    return place !== undefined && revoke(tables, place, at)
+  }
   const key = toKey(which.hash)
-  return credentialKinds.map((kind) => revoke(tables, kind + key, at)).includes(true)
+  const kinds = Object.keys(tables.credentials) as CredentialKind[]
+  return kinds.map((kind) => revoke(tables, { kind, key }, at)).includes(true)
 }
 
-function revoke(tables: Tables, place: string, at: number): boolean {
-  const credential = tables.credentials.get(place)
+function revoke(tables: Tables, { kind, key }: Place, at: number): boolean {
+  const credential = tables.credentials[kind].get(key)
   if (credential === undefined || credential.revokedAt !== null) return false
-  tables.credentials.set(place, { ...credential, revokedAt: at })
+  tables.credentials[kind].set(key, { ...credential, revokedAt: at })
   return true
 }
 
@@ -242,20 +250,23 @@ function listLicenses(tables: Tables, { resellerId, after = '0', limit }: Licens
 
 function purgeExpired(tables: Tables, at: number): PurgeCounts {
   const { codes, credentials, credentialIds, idempotencyKeys } = tables
-  const tokens = deleteWhere(credentials, (credential, place) => {
-    const expired = place.startsWith('access_token') && (credential.expiresAt ?? Infinity) <= at
-    return expired && credentialIds.delete(credential.id)
-  })
+  const tokens = deleteWhere(
+    credentials.access_token,
+    ({ id, expiresAt }) => (expiresAt ?? Infinity) <= at && credentialIds.delete(id),
+  )
   return {
     tokens,
     // A spent code stays with its token: without it a replay could no longer revoke that.
-    codes: deleteWhere(codes, ({ code, token }) => code.expiresAt <= at && !credentials.has(token)),
+    codes: deleteWhere(
+      codes,
+      ({ code, token }) => code.expiresAt <= at && !credentials.access_token.has(token),
+    ),
     idempotency: deleteWhere(idempotencyKeys, ({ expiresAt }) => expiresAt <= at),
   }
 }
 
-function deleteWhere<Row>(rows: Map<string, Row>, matches: (row: Row, key: string) => boolean): number {
+function deleteWhere<Row>(rows: Map<string, Row>, matches: (row: Row) => boolean): number {
   let count = 0
-  for (const [key, row] of rows) if (matches(row, key) && rows.delete(key)) count += 1
+  for (const [key, row] of rows) if (matches(row) && rows.delete(key)) count += 1
   return count
 }
