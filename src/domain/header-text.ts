@@ -26,9 +26,7 @@ export function isPlainText(text: string): boolean {
   return !controlOrBidi.test(text)
 }
 
-/** The number of code points in a text. */
-export function codePointCount(text: string): number {
-  let count = 0
-  for (const _ of text) count += 1
-  return count
+/** Tells whether a text has no more than so many code points; an astral one is two units of a string. */
+export function hasAtMostCodePoints(text: string, limit: number): boolean {
+  return text.length <= limit || (text.length <= 2 * limit && [...text].length <= limit)
 }

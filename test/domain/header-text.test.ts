@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { codePointCount, decodeHeaderText, isPlainText } from '../../src/domain/header-text.ts'
+import { hasAtMostCodePoints, decodeHeaderText, isPlainText } from '../../src/domain/header-text.ts'
 
 const utf8 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1')
 
@@ -40,6 +40,17 @@ test.each([
   expect(isPlainText(`a${text}b`)).toBe(plain)
 })
 
-test('code points are counted, not UTF-16 units', () => {
-  expect(codePointCount('a\u{1f600}\u00e9')).toBe(3)
+test.each([
+  ['', 0, true],
+  ['abc', 3, true],
+  ['abcd', 3, false],
+  ['a\u{1f600}\u00e9', 3, true],
+  ['a\u{1f600}\u00e9', 2, false],
+  ['\u{1f600}\u{1f600}', 2, true],
+  ['\u{1f600}\u{1f600}', 1, false],
+  // A lone half of a pair counts as well.
+  ['\ud83d\ud83d', 2, true],
+  ['\ud83d\ud83d', 1, false],
+])('%j has at most %i code points, not UTF-16 units: %s', (text, limit, expected) => {
+  expect(hasAtMostCodePoints(text, limit)).toBe(expected)
 })
