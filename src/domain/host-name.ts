@@ -6,9 +6,9 @@ export interface HostNameRules {
   readonly underscores?: boolean
 }
 
-const ldhLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
-const underscoreLabel = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
-const numericLabel = /^(?:\d+|0x[0-9a-f]*)$/
+const ldhName = nameOf('[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?')
+const underscoreName = nameOf('[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?')
+const numericEnd = /(?:^|\.)(?:\d+|0x[0-9a-f]*)$/
 // domainToASCII silently drops or rewrites much of what is outside this set ('a.com/x' becomes 'a.com').
 const internationalName = /^(?:[\p{L}\p{M}\p{N}\u3002\uff0e\uff61._-]|\u200c|\u200d)+$/u
 const asciiOnly = /^[ -~]*$/
@@ -24,11 +24,12 @@ const asciiOnly = /^[ -~]*$/
 export function parseHostName(text: string, rules: HostNameRules = {}): string | null {
   const ascii = toAscii(text.toLowerCase())
   const name = ascii.endsWith('.') ? ascii.slice(0, -1) : ascii
-  if (name.length > 253) return null
-  const labels = name.split('.')
-  const label = rules.underscores ? underscoreLabel : ldhLabel
-  if (!labels.every((each) => label.test(each))) return null
-  return numericLabel.test(labels.at(-1) ?? '') ? null : name
+  const pattern = rules.underscores ? underscoreName : ldhName
+  return name.length <= 253 && pattern.test(name) && !numericEnd.test(name) ? name : null
+}
+
+function nameOf(label: string): RegExp {
+  return new RegExp(`^(?:${label}\\.)*${label}$`)
 }
 
 function toAscii(text: string): string {

@@ -41,7 +41,7 @@ export interface LicensePatch {
 
 /** Tells whether text is a host name (international ones judged in their ASCII form) or an IP address, and nothing else. */
 export function isDomainOrIp(text: string, allowWildcards: boolean): boolean {
-  if (parseIpAddress(text) !== null) return true
   const name = allowWildcards && text.startsWith('*.') ? text.slice(2) : text
-  return parseHostName(name) !== null
+  // Names first: most are, and no address is one.
+  return parseHostName(name) !== null || parseIpAddress(text) !== null
 }
