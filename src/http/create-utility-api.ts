@@ -1,16 +1,17 @@
 import type { Credential } from '../domain/access.ts'
 import { UtilityApiError } from '../domain/errors.ts'
-import type { AnyOperation, CredentialSecurity, OperationId, Security } from '../operations/operation.ts'
-import { trace } from '../operations/tracing.ts'
+import { hashSecret } from '../domain/secret.ts'
+import type { AnyOperation, OperationId, Security } from '../operations/operation.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { RateLimiter } from '../ports/rate-limiter.ts'
 import type { UtilityStorage } from '../ports/storage.ts'
-import { identify, presentedSecret } from './credentials.ts'
+import { accepted, presentedSecret } from './credentials.ts'
 import { createGate } from './gate.ts'
-import { harmless, type RequestEndEvent } from './hooks.ts'
+import type { RequestEndEvent } from './hooks.ts'
 import { inputReader, noFields, type InputReader } from './input.ts'
 import type { Reply, RequestContext, RequestLike } from './messages.ts'
+import { observerOf } from './observe.ts'
 import { openApiDocument, type OpenApiDocument } from './openapi.ts'
 import { passageOf, type Passage } from './passage.ts'
 import { limitWith } from './rate-limit.ts'
@@ -77,107 +78,66 @@ export function serveOperations(parts: ServiceParts): UtilityApi {
   const gate = createGate(parts.maxInFlight)
   const limit = parts.rateLimiter && limitWith(parts.rateLimiter, logger)
   const refuse = refusalsOf(parts)
+  const observe = observerOf(parts)
   const closing = new AbortController()
 
-  async function serve(request: RequestLike, context: RequestContext, found: Route | null): Promise<Reply> {
-    if (found === null && context.fallthrough === true) return unroutedReply()
+  function serve(request: RequestLike, context: RequestContext, found: Route | null): Promise<Reply> {
+    if (found === null && context.fallthrough === true) return Promise.resolve(unroutedReply())
     const passage = passageOf(request, context, found)
-    const reply = await trace(
-      'request',
-      () => passage.event,
-      () => respond(passage),
-    )
-    return request.method === 'HEAD' ? withoutBody(reply) : reply
+    return observe(passage, () => respond(passage))
   }
 
   async function respond(passage: Passage): Promise<Reply> {
-    const { event } = passage
-    const started = performance.now()
     let reply: Reply
     try {
       reply = await answer(passage)
     } catch (thrown) {
       const error = await limitFailures(publicError(thrown), passage)
-      event.errorCode = error.code
+      passage.errorCode = error.code
       reply = refuse(error, passage)
     }
-    reply.headers['X-Request-Id'] = event.requestId
-    event.status = reply.status
-    event.durationMs = performance.now() - started
-    report(event as RequestEndEvent)
-    return reply
-  }
-
-  function report(event: RequestEndEvent): void {
-    if (parts.onRequestEnd === undefined) return
-    harmless(
-      () => parts.onRequestEnd?.(event),
-      (cause) => logger.error('onRequestEnd failed.', { requestId: event.requestId, cause }),
-    )
-  }
-
-  async function answer(passage: Passage): Promise<Reply> {
-    const { operation, request } = passage
-    if (operation === null) throw new UtilityApiError('not_found', 'There is nothing at this path.')
-    if (request.method === 'OPTIONS') return emptyReply({ Allow: allowedMethods(operation) })
-    if (!isAllowed(request.method, operation)) {
-      throw new UtilityApiError(
-        'method_not_allowed',
-        `The method must be one of ${allowedMethods(operation)}.`,
-      )
-    }
-    return jsonReply(200, await perform(operation, passage), cacheHeaders(operation))
+    reply.headers['X-Request-Id'] = passage.requestId
+    return passage.request.method === 'HEAD' ? withoutBody(reply) : reply
   }
 
   /** Credentials, then input, then work: a caller without credentials learns nothing about validation. */
-  async function perform(operation: AnyOperation, passage: Passage): Promise<unknown> {
-    const { security } = operation
+  async function answer(passage: Passage): Promise<Reply> {
     const { request, params } = passage
+    const operation = operationOf(passage)
+    if (request.method === 'OPTIONS') return emptyReply({ Allow: allowedMethods(operation) })
+    const { security } = operation
     const reader = readers.get(operation) as InputReader
     // Before the gate: whoever sends a body slowly would keep a place that others need.
     const body = reader.body === null ? noFields : await reader.body(request)
     gate.enter(operation)
+    let signal = closing.signal
     try {
-      const caller = security.kind === 'client' ? null : await identifyCaller(security, passage)
-      return await run(operation, passage, caller, reader.input(request, params, body))
+      let caller: Credential | null = null
+      if (security.kind !== 'client') {
+        const hash = hashSecret(presentedSecret(security, request))
+        caller = accepted(await storage.findCredential(security.kind, hash), security, clock.now())
+        const admitted = identified(security, passage, caller.ownerId)
+        if (admitted !== undefined) await admitted
+      }
+      const input = reader.input(request, params, body)
+      if (operation.waitsFor === 'network') signal = signalOf(passage)
+      const output = await operation.run(input as never, {
+        caller,
+        signal,
+        identified: async (callerId) => identified(security, passage, callerId),
+      })
+      return jsonReply(200, output, cacheHeaders(operation))
+    } catch (error) {
+      throw signal.aborted ? givenUp(error) : error
     } finally {
       gate.leave(operation)
     }
   }
 
-  async function identifyCaller(security: CredentialSecurity, passage: Passage): Promise<Credential> {
-    const caller = await identify(security, presentedSecret(security, passage.request), storage, clock)
-    const admitted = identified(security, passage, caller.ownerId)
-    if (admitted !== undefined) await admitted
-    return caller
-  }
-
   /** Notes who asks, and counts the request against their limit where there is one. */
-  function identified({ kind }: Security, { event }: Passage, callerId: string): Promise<void> | undefined {
-    event.callerId = callerId
+  function identified({ kind }: Security, passage: Passage, callerId: string): Promise<void> | undefined {
+    passage.callerId = callerId
     return limit?.(`${kind}:${callerId}`)
-  }
-
-  async function run(
-    operation: AnyOperation,
-    passage: Passage,
-    caller: Credential | null,
-    input: unknown,
-  ): Promise<unknown> {
-    const signal = operation.waitsFor === 'network' ? signalOf(passage) : closing.signal
-    try {
-      return await operation.run(input as never, {
-        caller,
-        signal,
-        identified: async (callerId) => identified(operation.security, passage, callerId),
-      })
-    } catch (error) {
-      if (!signal.aborted || error instanceof UtilityApiError) throw error
-      throw new UtilityApiError('unavailable', 'The request was given up.', {
-        cause: error,
-        retryAfterSeconds: 1,
-      })
-    }
   }
 
   function signalOf({ context, request }: Passage): AbortSignal {
@@ -253,4 +213,16 @@ export function serveOperations(parts: ServiceParts): UtilityApi {
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+/** The operation a request is for. Throws `not_found` or `method_not_allowed`. */
+function operationOf({ operation, request: { method } }: Passage): AnyOperation {
+  if (operation === null) throw new UtilityApiError('not_found', 'There is nothing at this path.')
+  if (method === 'OPTIONS' || isAllowed(method, operation)) return operation
+  throw new UtilityApiError('method_not_allowed', `The method must be one of ${allowedMethods(operation)}.`)
+}
+
+function givenUp(cause: unknown): UtilityApiError {
+  if (cause instanceof UtilityApiError) return cause
+  return new UtilityApiError('unavailable', 'The request was given up.', { cause, retryAfterSeconds: 1 })
 }

@@ -1,9 +1,6 @@
 import { grants, isLive, type Credential } from '../domain/access.ts'
 import { UtilityApiError } from '../domain/errors.ts'
-import { hashSecret } from '../domain/secret.ts'
 import type { CredentialSecurity, Security } from '../operations/operation.ts'
-import type { Clock } from '../ports/clock.ts'
-import type { UtilityStorage } from '../ports/storage.ts'
 import type { RequestLike } from './messages.ts'
 
 const realm = 'utility-api'
@@ -31,15 +28,13 @@ export function presentedSecret(security: CredentialSecurity, request: RequestLi
   return token
 }
 
-/** The live credential behind a secret, if it permits the operation. */
-export async function identify(
+/** A credential as found in storage, if it is live and permits the operation. */
+export function accepted(
+  credential: Credential | null,
   security: CredentialSecurity,
-  secret: string,
-  storage: UtilityStorage,
-  clock: Clock,
-): Promise<Credential> {
-  const credential = await storage.findCredential(security.kind, hashSecret(secret))
-  if (credential === null || !isLive(credential, clock.now())) throw invalidCredential(security)
+  now: number,
+): Credential {
+  if (credential === null || !isLive(credential, now)) throw invalidCredential(security)
   if (security.permission === undefined || grants(credential.scope, security.permission)) return credential
   // The contract answers a key without permission like an invalid one.
   if (security.kind === 'api_key')

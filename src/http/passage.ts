@@ -1,5 +1,6 @@
+import type { ErrorCode } from '../domain/errors.ts'
 import type { AnyOperation } from '../operations/operation.ts'
-import { requestIdOf, type RequestTraceEvent } from './hooks.ts'
+import { requestIdOf } from './hooks.ts'
 import type { RequestContext, RequestLike } from './messages.ts'
 import type { Route } from './router.ts'
 
@@ -10,21 +11,21 @@ export interface Passage {
   /** Null when no operation has the path. */
   readonly operation: AnyOperation | null
   readonly params: Readonly<Record<string, string>>
-  /** Filled in on the way; whole at the end. */
-  readonly event: { -readonly [Field in keyof RequestTraceEvent]: RequestTraceEvent[Field] }
+  readonly requestId: string
+  /** Who asks, as soon as that is known. */
+  callerId: string | undefined
+  /** Why it was refused. */
+  errorCode: ErrorCode | undefined
 }
 
 export function passageOf(request: RequestLike, context: RequestContext, route: Route | null): Passage {
-  const operation = route?.operation ?? null
   return {
     request,
     context,
-    operation,
+    operation: route?.operation ?? null,
     params: context.params ?? route?.params ?? {},
-    event: {
-      ...(operation !== null && { operation: operation.id }),
-      method: request.method,
-      requestId: requestIdOf(request, context),
-    },
+    requestId: requestIdOf(request, context),
+    callerId: undefined,
+    errorCode: undefined,
   }
 }

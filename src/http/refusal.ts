@@ -34,7 +34,7 @@ export function refusalsOf(parts: RefusalParts): (error: UtilityApiError, passag
     return jsonReply(error.status, errorBody(error, operation), headers)
   }
 
-  return (error, { operation, request, event: { requestId } }) => {
+  return (error, { operation, request, requestId }) => {
     logError(logger, error, { requestId, operation: operation?.id })
     if (operation === null) return { ...replyOf(error, null, requestId, {}), unrouted: true }
     const challenge = challengeOf(error, operation.security, request)

@@ -8,7 +8,7 @@ import { trace } from './tracing.ts'
  * A call that is given up on is not cancelled: a write may still commit.
  */
 export function withDeadline(storage: UtilityStorage, timeoutMs: number): Required<UtilityStorage> {
-  function guard<Value>(method: keyof UtilityStorage, call: () => MaybePromise<Value>): Promise<Value> {
+  function guard<Value>(method: keyof UtilityStorage, call: () => MaybePromise<Value>): MaybePromise<Value> {
     return trace(
       'storage',
       () => ({ method }),
@@ -16,12 +16,12 @@ export function withDeadline(storage: UtilityStorage, timeoutMs: number): Requir
     )
   }
 
-  async function bounded<Value>(call: () => MaybePromise<Value>): Promise<Value> {
+  function bounded<Value>(call: () => MaybePromise<Value>): MaybePromise<Value> {
     try {
       const result = call()
-      return result instanceof Promise ? await within(timeoutMs, result) : result
+      return result instanceof Promise ? within(timeoutMs, result) : result
     } catch (cause) {
-      throw new UtilityApiError('database_error', 'The database failed.', { cause })
+      throw failed(cause)
     }
   }
 
@@ -44,9 +44,22 @@ export function withDeadline(storage: UtilityStorage, timeoutMs: number): Requir
 function within<Value>(timeoutMs: number, result: Promise<Value>): Promise<Value> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
-      () => reject(new Error(`Storage did not answer within ${timeoutMs} ms.`)),
+      () => reject(failed(new Error(`Storage did not answer within ${timeoutMs} ms.`))),
       timeoutMs,
     )
-    result.then(resolve, reject).finally(() => clearTimeout(timer))
+    result.then(
+      (value) => {
+        clearTimeout(timer)
+        resolve(value)
+      },
+      (cause: unknown) => {
+        clearTimeout(timer)
+        reject(failed(cause))
+      },
+    )
   })
+}
+
+function failed(cause: unknown): UtilityApiError {
+  return new UtilityApiError('database_error', 'The database failed.', { cause })
 }

@@ -1,4 +1,5 @@
 import { tracingChannel, type TracingChannel } from 'node:diagnostics_channel'
+import type { MaybePromise } from '../ports/storage.ts'
 
 type Channel = 'request' | 'storage' | 'dns' | 'blockgame'
 
@@ -17,18 +18,32 @@ const channels: Readonly<Record<Channel, TracingChannel<unknown>>> = {
   blockgame: tracingChannel('utility-api.blockgame'),
 }
 
-/** Does the work between the events of a channel. The event is made only where somebody listens. */
-export function trace<Value>(name: Channel, event: () => object, work: () => Promise<Value>): Promise<Value> {
-  const channel: TracingChannel<unknown> = channels[name]
+/** Tells whether anybody listens to a channel. */
+export function isTraced(name: Channel): boolean {
   // Bun cannot tell and says undefined.
-  return channel.hasSubscribers === false ? work() : withoutResult(channel, event(), work)
+  return channels[name].hasSubscribers !== false
+}
+
+/** Does the work between the events of a channel. The event is made only where somebody listens. */
+export function trace<Value>(name: Channel, event: () => object, work: () => Promise<Value>): Promise<Value>
+export function trace<Value>(
+  name: Channel,
+  event: () => object,
+  work: () => MaybePromise<Value>,
+): MaybePromise<Value>
+export function trace<Value>(
+  name: Channel,
+  event: () => object,
+  work: () => MaybePromise<Value>,
+): MaybePromise<Value> {
+  return isTraced(name) ? withoutResult(channels[name], event(), work) : work()
 }
 
 /** `tracePromise` shows the result to its subscribers; ours are answers with tokens in them. */
 async function withoutResult<Value>(
   channel: TracingChannel<unknown>,
   event: object,
-  work: () => Promise<Value>,
+  work: () => MaybePromise<Value>,
 ): Promise<Value> {
   const results: Value[] = []
   await channel.tracePromise(async () => {
