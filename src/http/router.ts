@@ -32,23 +32,14 @@ export function createRouter(
   }
 }
 
+/** Matches a path with one parameter, which is a whole segment and not empty. */
 function matcherOf(operation: AnyOperation): (path: string) => Route | null {
-  const names: string[] = []
-  const pattern = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-    names.push(name)
-    return '([^/]+)'
-  })
-  const expression = new RegExp(`^${pattern}$`)
+  const [before = '', name = '', after = ''] = operation.path.split(/[{}]/)
   return (path) => {
-    const match = expression.exec(path)
-    if (match === null) return null
-    const params: Record<string, string> = {}
-    for (const [index, name] of names.entries()) {
-      const value = decodeSegment(match[index + 1] ?? '')
-      if (value === null) return null
-      params[name] = value
-    }
-    return { operation, params }
+    if (!path.startsWith(before) || !path.endsWith(after)) return null
+    const segment = path.slice(before.length, path.length - after.length)
+    const value = segment === '' || segment.includes('/') ? null : decodeSegment(segment)
+    return value === null ? null : { operation, params: { [name]: value } }
   }
 }
 
