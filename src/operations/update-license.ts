@@ -83,14 +83,15 @@ export function updateLicense(parts: LicenseParts): Operation<UpdateLicenseInput
 }
 
 function patchOf({ registeredTo, domainOrIp: domain, status }: UpdateLicenseInput): LicensePatch {
-  const patch: LicensePatch = {
-    ...(registeredTo !== undefined && { registeredTo }),
-    ...(domain !== undefined && { domainOrIp: domain }),
-    ...(status !== undefined && { status }),
+  if (registeredTo === undefined && domain === undefined && status === undefined) {
+    throw new UtilityApiError(
+      'invalid_request',
+      'Send at least one of X-Registered-To, X-Domain-Or-IP, X-Status.',
+    )
   }
-  if (Object.keys(patch).length > 0) return patch
-  throw new UtilityApiError(
-    'invalid_request',
-    'Send at least one of X-Registered-To, X-Domain-Or-IP, X-Status.',
-  )
+  const patch: { -readonly [Field in keyof LicensePatch]: LicensePatch[Field] } = {}
+  if (registeredTo !== undefined) patch.registeredTo = registeredTo
+  if (domain !== undefined) patch.domainOrIp = domain
+  if (status !== undefined) patch.status = status
+  return patch
 }
