@@ -27,11 +27,9 @@ export class NodeRequest implements RequestLike {
   header(name: string): string | null {
     // `headers` keeps only the first of two Authorization headers; the raw list keeps both.
     const { rawHeaders } = this.#request
-    const wanted = name.toLowerCase()
     let value: string | null = null
     for (let index = 0; index < rawHeaders.length; index += 2) {
-      const candidate = rawHeaders[index] ?? ''
-      if (candidate.length !== wanted.length || candidate.toLowerCase() !== wanted) continue
+      if (!isSameName(rawHeaders[index] ?? '', name)) continue
       const part = rawHeaders[index + 1] ?? ''
       value = value === null ? part : `${value}, ${part}`
     }
@@ -65,6 +63,10 @@ export class NodeRequest implements RequestLike {
     this.#signal ??= signalOf(this.#response)
     return this.#signal
   }
+}
+
+function isSameName(one: string, other: string): boolean {
+  return one.length === other.length && (one === other || one.toLowerCase() === other.toLowerCase())
 }
 
 /** Aborts when the connection closes before the answer is written, or has done so already. */

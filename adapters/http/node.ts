@@ -30,15 +30,16 @@ export type NodeHandler = (request: IncomingMessage, response: ServerResponse) =
  * @group Mounts
  */
 export function toNodeHandler(api: UtilityApi, options: MountOptions = {}): NodeHandler {
-  return (request, response) => {
+  return async (request, response) => {
     const view = new NodeRequest(request, response)
     const ip = clientAddress(request.socket.remoteAddress, options.trustProxy, () =>
       view.header('X-Forwarded-For'),
     )
-    api
-      .dispatch(view, ip === undefined ? {} : { ip })
-      .then((reply) => writeReply(response, reply))
+    try {
+      writeReply(response, await api.dispatch(view, ip === undefined ? {} : { ip }))
+    } catch {
       // What a host has hung into its response may throw; that must cost one connection, not the process.
-      .catch(() => response.destroy())
+      response.destroy()
+    }
   }
 }
