@@ -45,7 +45,9 @@ export class WaitingRoom<Each extends Waiter> {
     if (moment >= this.callsAt) return
     clearTimeout(this.timer)
     this.callsAt = moment
-    this.timer = setTimeout(() => this.call(), Math.ceil(moment - performance.now()))
+    // Node warns of a negative delay.
+    const delayMs = Math.max(0, Math.ceil(moment - performance.now()))
+    this.timer = setTimeout(() => this.call(), delayMs)
   }
 
   private call(): void {

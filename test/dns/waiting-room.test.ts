@@ -51,6 +51,15 @@ describe('a waiting room', () => {
     expect(third - second).toBeGreaterThan(10)
   })
 
+  test('calls who is late already, without a warning', async () => {
+    const warnings: Error[] = []
+    const onWarning = (warning: Error): void => void warnings.push(warning)
+    process.on('warning', onWarning)
+    await waiterIn(new WaitingRoom<Waiter>(), -50).late
+    process.off('warning', onWarning)
+    expect(warnings).toEqual([])
+  })
+
   test('keeps those that stay when others leave', () => {
     const room = new WaitingRoom<Waiter>()
     const [a, b, c, d] = [1, 2, 3, 4].map(() => waiterIn(room, 60_000).waiter) as [
