@@ -26,7 +26,7 @@ export interface UdpTicket {
 
 /** Sockets connected to one resolver. */
 export interface UdpPool {
-  /** Sends a message with a fresh id. */
+  /** Sends a message with a fresh id, at the end of this turn of the event loop. */
   send(message: Buffer, listener: UdpListener): UdpTicket
   /** Takes sockets out of service that were opened before a moment of `performance.now()`. Tells whether any is left. */
   retire(openedBefore: number): boolean
@@ -43,6 +43,8 @@ const maxUses = 64
 export function createUdpPool(server: Server): UdpPool {
   const open = new Set<UdpSocket>()
   const inService: (UdpSocket | undefined)[] = Array.from({ length: socketsInService })
+  /** What goes out at the end of this turn of the event loop. */
+  let outbox: UdpTry[] = []
 
   function pick(): UdpSocket {
     const slot = randomId() % socketsInService
@@ -53,8 +55,19 @@ export function createUdpPool(server: Server): UdpPool {
     return socket
   }
 
+  /** In the order they were asked. */
+  function sendOutbox(): void {
+    const tries = outbox
+    outbox = []
+    for (const each of tries) each.send()
+  }
+
   return {
-    send: (message, listener) => pick().send(message, listener),
+    send(template, listener) {
+      const next = pick().prepare(template, listener)
+      if (outbox.push(next) === 1) setImmediate(sendOutbox)
+      return next
+    },
     retire(openedBefore) {
       for (const socket of open) if (socket.openedAt < openedBefore) socket.retire()
       return open.size > 0
@@ -79,9 +92,8 @@ class UdpSocket {
   private readonly ids = new Uint16Array(maxUses)
   private readonly listeners: (UdpListener | undefined)[] = []
   private waiting = 0
-  private connected = false
-  /** What goes out at the end of this turn of the event loop, or once the connection stands. */
-  private outbox: Buffer[] = []
+  /** Messages from before the connection stood; null once it does. */
+  private backlog: Buffer[] | null = []
 
   /** ICMP errors are told to whatever comes first, sending or receiving; without a callback, sending keeps them to itself. */
   private readonly onSent = (error: Error | null): void => {
@@ -98,16 +110,14 @@ class UdpSocket {
     })
     this.socket.on('message', (message) => this.receive(message))
     this.socket.on('error', () => this.fail())
-    this.socket.on('connect', () => {
-      this.connected = true
-      this.flush()
-    })
+    this.socket.on('connect', () => this.flush())
     this.socket.connect(port, ip)
     this.socket.unref()
     open.add(this)
   }
 
-  send(template: Buffer, listener: UdpListener): UdpTicket {
+  /** Gives a message an id of its own, and the listener its replies. */
+  prepare(template: Buffer, listener: UdpListener): UdpTry {
     const use = this.listeners.length
     const id = this.freshId(use)
     const message = Buffer.from(template)
@@ -116,8 +126,15 @@ class UdpSocket {
     this.listeners.push(listener)
     this.waiting += 1
     if (use + 1 === maxUses) this.retired = true
-    if (this.outbox.push(message) === 1) setImmediate(() => this.flush())
-    return new SentTry(this, use)
+    return new UdpTry(this, use, message)
+  }
+
+  /** Sends a message, if its reply is still waited for. */
+  send(message: Buffer, use: number): void {
+    if (this.listeners[use] === undefined) return
+    if (!this.open.has(this)) this.fail()
+    else if (this.backlog === null) this.socket.send(message, this.onSent)
+    else this.backlog.push(message)
   }
 
   retire(): void {
@@ -151,10 +168,9 @@ class UdpSocket {
   }
 
   private flush(): void {
-    if (!this.open.has(this)) return this.fail()
-    if (!this.connected) return
-    const messages = this.outbox
-    this.outbox = []
+    const messages = this.backlog ?? []
+    this.backlog = null
+    if (!this.open.has(this)) return
     for (const message of messages) this.socket.send(message, this.onSent)
   }
 
@@ -172,13 +188,19 @@ class UdpSocket {
   }
 }
 
-class SentTry implements UdpTicket {
+class UdpTry implements UdpTicket {
   private readonly socket: UdpSocket
   private readonly use: number
+  private readonly message: Buffer
 
-  constructor(socket: UdpSocket, use: number) {
+  constructor(socket: UdpSocket, use: number, message: Buffer) {
     this.socket = socket
     this.use = use
+    this.message = message
+  }
+
+  send(): void {
+    this.socket.send(this.message, this.use)
   }
 
   release(): void {

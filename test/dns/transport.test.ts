@@ -83,12 +83,13 @@ describe('ports and ids', () => {
   })
 })
 
-test('queries of one turn go out together', async () => {
+test('queries of one turn go out together, in their order', async () => {
   await using server = await fakeDnsServer(zone)
   const client = createDnsClient()
   const sent = vi.spyOn(Socket.prototype, 'send')
-  const answers = Array.from({ length: 20 }, async () => {
-    await client.query({ ...question, server })
+  const names = Array.from({ length: 20 }, (_, index) => `n${index}.test`)
+  const answers = names.map(async (name) => {
+    await client.query({ name, type: 'A', server })
     const before = sent.mock.calls.length
     const answer = client.query({ ...question, server })
     expect(sent.mock.calls.length).toBe(before)
@@ -98,6 +99,7 @@ test('queries of one turn go out together', async () => {
   await new Promise((resolve) => setImmediate(resolve))
   expect(sent).toHaveBeenCalledTimes(20)
   for (const { status } of await Promise.all(answers)) expect(status).toBe('NOERROR')
+  expect(server.queries.slice(0, 20).map(({ name }) => name)).toEqual(names)
   sent.mockRestore()
   await client.close()
 })
@@ -110,6 +112,18 @@ describe('a signal', () => {
     await expect(client.query({ ...question, server, signal })).rejects.toBe('no need')
     await client.close()
     expect(server.queries).toEqual([])
+  })
+
+  test('that aborts in the turn of the question keeps it from being sent', async () => {
+    await using server = await fakeDnsServer(zone)
+    const client = createDnsClient()
+    const controller = new AbortController()
+    const answer = client.query({ ...question, server, signal: controller.signal })
+    controller.abort('no more')
+    await expect(answer).rejects.toBe('no more')
+    await client.query({ ...question, server })
+    await client.close()
+    expect(server.queries).toHaveLength(1)
   })
 
   test.each(['udp', 'tcp'] as const)('ends a query under way over %s', async (transport) => {
