@@ -12,10 +12,10 @@ import { UtilityApiError } from '../domain/errors.ts'
 import { parseHostName } from '../domain/host-name.ts'
 import { parseIpAddress, reverseName } from '../domain/ip-address.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { DnsClient } from '../ports/dns-client.ts'
+import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'
 import { dnsRecordSchema } from './dns-record-schema.ts'
 import { requiredText } from './fields.ts'
-import { createLimiter } from './limiter.ts'
+import { createLimiter, type Limiter } from './limiter.ts'
 import type { Operation } from './operation.ts'
 import { createSharedWork } from './shared-work.ts'
 import { trace } from './tracing.ts'
@@ -56,44 +56,37 @@ export interface DnsCheckResult {
  */
 export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsCheckResult[]> {
   const { client, clock, locations, timeoutMs } = parts
-  const limiters = new Map(
-    locations.map((location) => [addressOf(location), createLimiter(parts.maxConcurrentPerResolver)]),
-  )
+  const limiters = new Map<string, Limiter>()
+  const resolvers = locations.map((location) => {
+    const limiter = limiters.get(addressOf(location)) ?? createLimiter(parts.maxConcurrentPerResolver)
+    limiters.set(addressOf(location), limiter)
+    return { location, limiter, target: targetOf(location) }
+  })
   const checks = createSharedWork<DnsCheckResult[]>({
     clock,
     lifetimeMs: (results) => Math.min(parts.cacheTtlMs, shortestTtlMs(results)),
   })
 
   async function ask(
-    location: ResolverLocation,
+    { location, limiter, target }: Resolver,
     question: Question,
-    { signal, turn }: Waits,
-  ): Promise<DnsAnswer> {
-    const { ip, port, clientSubnet } = location
+    signal: AbortSignal,
+  ): Promise<DnsCheckResult> {
     const started = performance.now()
-    const send = (): Promise<DnsAnswer> =>
-      client.query({
-        ...question,
-        server: { ip, ...(port !== undefined && { port }) },
-        timeoutMs: Math.max(1, Math.floor(timeoutMs - (performance.now() - started))),
-        ...(clientSubnet !== undefined && { clientSubnet }),
-        signal,
-      })
-    const query = (): Promise<DnsAnswer> => trace('dns', () => ({ type: question.type, server: ip }), send)
+    const send = (): Promise<DnsAnswer> => {
+      const left = Math.max(1, Math.floor(timeoutMs - (performance.now() - started)))
+      return client.query({ ...question, ...target, timeoutMs: left, signal })
+    }
+    const query = (): Promise<DnsAnswer> =>
+      trace('dns', () => ({ type: question.type, server: location.ip }), send)
     try {
-      return (await limiters.get(addressOf(location))?.run(query, turn)) ?? unanswered('UNREACHABLE', 0)
+      return resultOf(location, await limiter.run(query, signal, timeoutMs))
     } catch (error) {
       if (signal.aborted) throw error
-      return unanswered(turn.aborted ? 'TIMEOUT' : 'UNREACHABLE', performance.now() - started)
+      const status =
+        error instanceof DOMException && error.name === 'TimeoutError' ? 'TIMEOUT' : 'UNREACHABLE'
+      return resultOf(location, unanswered(status, performance.now() - started))
     }
-  }
-
-  async function askAll(question: Question, signal: AbortSignal): Promise<DnsCheckResult[]> {
-    // The deadline of a query is the client's affair: this one is for those that wait for their turn.
-    const turn = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
-    return Promise.all(
-      locations.map(async (location) => resultOf(location, await ask(location, question, { signal, turn }))),
-    )
   }
 
   return {
@@ -119,16 +112,18 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
       const name = questionName(domain, recordType)
       if (name === null) throw new UtilityApiError('invalid_request', 'X-Domain must be a domain name.')
       const question = { name, type: recordType }
-      return checks.get(`${recordType} ${name}`, signal, (shared) => askAll(question, shared))
+      return checks.get(`${recordType} ${name}`, signal, (shared) =>
+        Promise.all(resolvers.map((resolver) => ask(resolver, question, shared))),
+      )
     },
   }
 }
 
-interface Waits {
-  /** Aborts when nobody wants the answer any more. */
-  readonly signal: AbortSignal
-  /** Aborts then, and when there is no more time to wait for a resolver's turn. */
-  readonly turn: AbortSignal
+interface Resolver {
+  readonly location: ResolverLocation
+  /** One for all locations of the same address. */
+  readonly limiter: Limiter
+  readonly target: Pick<DnsQuestion, 'server' | 'clientSubnet'>
 }
 
 interface Question {
@@ -144,6 +139,13 @@ function questionName(domain: string, type: RecordType): string | null {
 
 function addressOf({ ip, port = 53 }: ResolverLocation): string {
   return `${ip} ${port}`
+}
+
+function targetOf({ ip, port, clientSubnet }: ResolverLocation): Resolver['target'] {
+  return {
+    server: { ip, ...(port !== undefined && { port }) },
+    ...(clientSubnet !== undefined && { clientSubnet }),
+  }
 }
 
 function unanswered(status: DnsStatus, latencyMs: number): DnsAnswer {

@@ -1,10 +1,10 @@
 /** Lets a bounded number of tasks run at once; the others wait for their turn. */
 export interface Limiter {
   /**
-   * Runs a task as soon as a place is free. Rejects with the signal's reason if it aborts before that; from then on the
-   * task itself has to listen.
+   * Runs a task as soon as a place is free. Rejects with the signal's reason if it aborts before that, and with a
+   * `TimeoutError` after `maxWaitMs`, where given; once the task runs, it has to mind both itself.
    */
-  run<Value>(task: () => Promise<Value>, signal: AbortSignal): Promise<Value>
+  run<Value>(task: () => Promise<Value>, signal: AbortSignal, maxWaitMs?: number): Promise<Value>
 }
 
 export function createLimiter(maxConcurrent: number): Limiter {
@@ -37,10 +37,11 @@ export function createLimiter(maxConcurrent: number): Limiter {
   }
 
   return {
-    async run(task, signal) {
+    async run(task, signal, maxWaitMs) {
       signal.throwIfAborted()
       if (running < maxConcurrent) running += 1
-      else await acquire(signal)
+      else if (maxWaitMs === undefined) await acquire(signal)
+      else await acquire(AbortSignal.any([signal, AbortSignal.timeout(maxWaitMs)]))
       try {
         return await task()
       } finally {

@@ -65,3 +65,15 @@ test('who gives up waiting is never started and takes no place', async () => {
   expect(given.started()).toBe(false)
   expect(await limiter.run(async () => 'free', forever)).toBe('free')
 })
+
+test('who has waited long enough gives up, and takes no place', async () => {
+  const limiter = createLimiter(1)
+  const running = gatedTask()
+  const late = gatedTask()
+  const first = limiter.run(running.task, forever, 1000)
+  await expect(limiter.run(late.task, forever, 5)).rejects.toMatchObject({ name: 'TimeoutError' })
+  running.open()
+  expect(await first).toBe('done')
+  expect(late.started()).toBe(false)
+  expect(await limiter.run(async () => 'next', forever)).toBe('next')
+})
