@@ -32,17 +32,19 @@ const decoded = Buffer.allocUnsafe(maxFaviconLength)
  */
 export function parseStatus(text: string): StatusReply {
   const json = parseJson(text)
-  const [players, version, description] = ['players', 'version', 'description'].map(
-    (key) => own(json, key) ?? null,
-  )
-  if (players === null && version === null && description === null) throw malformed('JSON that is no status')
+  const players = own(json, 'players')
+  const version = own(json, 'version')
+  const description = own(json, 'description')
+  if ((players ?? version ?? description ?? null) === null) throw malformed('JSON that is no status')
   const name = own(version, 'name')
+  const favicon = parseFavicon(own(json, 'favicon'))
+  const sample = parseSample(own(players, 'sample'))
   return {
     players: { online: integer(own(players, 'online'), 0), max: integer(own(players, 'max'), 0) },
     version: { name: typeof name === 'string' ? name : '', protocol: integer(own(version, 'protocol'), -1) },
     description: componentText(description),
-    ...optional('favicon', parseFavicon(own(json, 'favicon'))),
-    ...optional('sample', parseSample(own(players, 'sample'))),
+    ...(favicon === undefined ? {} : { favicon }),
+    ...(sample === undefined ? {} : { sample }),
   }
 }
 
@@ -72,16 +74,11 @@ function parseFavicon(value: unknown): string | undefined {
 
 function parseSample(value: unknown): StatusReply['sample'] {
   if (!Array.isArray(value)) return undefined
-  const sample = value.slice(0, maxSample).flatMap((player: unknown) => {
-    const [name, id] = [own(player, 'name'), own(player, 'id')]
-    return typeof name === 'string' ? [{ name: cleanText(name), id: typeof id === 'string' ? id : '' }] : []
-  })
+  const sample: { name: string; id: string }[] = []
+  for (const player of value.slice(0, maxSample) as unknown[]) {
+    const name = own(player, 'name')
+    const id = own(player, 'id')
+    if (typeof name === 'string') sample.push({ name: cleanText(name), id: typeof id === 'string' ? id : '' })
+  }
   return sample.length > 0 ? sample : undefined
-}
-
-function optional<Key extends string, Value>(
-  key: Key,
-  value: Value | undefined,
-): { readonly [K in Key]?: Value } {
-  return value === undefined ? {} : ({ [key]: value } as { [K in Key]: Value })
 }

@@ -1,5 +1,6 @@
 const maxParts = 1000
 const maxLength = 4096
+const leafKeys = ['text', 'fallback', 'translate', 'keybind']
 // A section sign swallows the character after it, as the game draws it.
 // eslint-disable-next-line no-control-regex
 const unclean = /§[^]?|[\x00-\x09\x0b-\x1f\x7f-\x9f]/gu
@@ -27,14 +28,18 @@ export function componentText(component: unknown): string {
 
 // The stack is read from its end, so what comes first goes on last.
 function pushParts(pending: unknown[], part: object): void {
-  const list = Array.isArray(part) ? part : [own(part, 'extra')].flat()
-  for (let index = Math.min(list.length, maxParts) - 1; index >= 0; index -= 1) pending.push(list[index])
+  const list = Array.isArray(part) ? part : own(part, 'extra')
+  if (!Array.isArray(list)) pending.push(list)
+  else for (let index = Math.min(list.length, maxParts) - 1; index >= 0; index -= 1) pending.push(list[index])
   if (!Array.isArray(part)) pending.push(leafText(part))
 }
 
 function leafText(part: object): unknown {
-  const candidates = ['text', 'fallback', 'translate', 'keybind'].map((key) => own(part, key))
-  return candidates.find((text) => typeof text !== 'object' && text !== undefined)
+  for (const key of leafKeys) {
+    const text = own(part, key)
+    if (typeof text !== 'object' && text !== undefined) return text
+  }
+  return undefined
 }
 
 /** A property of an object's own; undefined for inherited ones, so that no polluted prototype answers for a server. */
