@@ -19,11 +19,11 @@ export async function askServer(
   typed: Typed,
   protocolVersion: number,
 ): Promise<ServerStatus> {
-  const { socket, endpoint } = await connectToFirst(lookup, endpoints)
+  const { connection, endpoint } = await connectToFirst(lookup, endpoints)
   const request = encodeStatusRequest({ ...typed, protocolVersion })
   const { status, latencyMs } = await askAnyEra(
     (onSilence) =>
-      exchangeStatus(socket, request, {
+      exchangeStatus(connection, request, {
         silenceMs: lookup.timeLeftMs() * silenceShare,
         onSilence,
         pongMs: () => Math.min(longestPongMs, lookup.timeLeftMs() * pongShare),

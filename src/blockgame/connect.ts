@@ -1,12 +1,12 @@
-import type { Socket } from 'node:net'
 import { ServerCheckError, type ServerCheckFailure } from '../domain/server-status.ts'
+import type { Connection } from './connection.ts'
 import type { Lookup } from './lookup.ts'
 import type { Endpoint } from './resolve.ts'
 
 /** A connection that stands, and where it leads. */
-export interface Connection {
-  /** The open socket. */
-  readonly socket: Socket
+export interface Connected {
+  /** The open connection. */
+  readonly connection: Connection
   /** What it is connected to. */
   readonly endpoint: Endpoint
   /** Milliseconds that connecting took: about one round trip. */
@@ -21,14 +21,11 @@ export interface Connection {
 const attemptDelayMs = 250
 
 /** Connects to the first endpoint that answers, in their order; later ones join in when earlier ones fail or are slow. */
-export function connectToFirst(lookup: Lookup, endpoints: readonly Endpoint[]): Promise<Connection> {
+export function connectToFirst(lookup: Lookup, endpoints: readonly Endpoint[]): Promise<Connected> {
   const waiting = [...endpoints]
-  const trying = new Set<Socket>()
+  const trying = new Set<Connection>()
   let timer: NodeJS.Timeout | undefined
   let failure: Error | undefined
-  const noteFailure = (error: Error): void => {
-    failure ??= connectionFailure(error, 'refused')
-  }
   return new Promise((resolve, reject) => {
     const tryNext = (): void => {
       clearTimeout(timer)
@@ -39,21 +36,20 @@ export function connectToFirst(lookup: Lookup, endpoints: readonly Endpoint[]): 
     }
     const attempt = (endpoint: Endpoint): void => {
       const startedAt = performance.now()
-      const socket = lookup.open(endpoint)
-      trying.add(socket)
-      const moveOn = (): void => {
-        if (trying.delete(socket)) tryNext()
-      }
-      // Stays for good: an error nobody listens to would end the process.
-      socket.on('error', noteFailure).once('close', moveOn)
-      socket.once('connect', () => {
-        clearTimeout(timer)
-        socket.off('close', moveOn)
-        trying.delete(socket)
-        for (const slower of trying) slower.destroy()
-        waiting.length = 0
-        trying.clear()
-        resolve({ socket, endpoint, connectMs: performance.now() - startedAt })
+      const connection = lookup.open(endpoint)
+      trying.add(connection)
+      connection.tell({
+        opened() {
+          clearTimeout(timer)
+          trying.delete(connection)
+          for (const slower of trying) slower.close()
+          resolve({ connection, endpoint, connectMs: performance.now() - startedAt })
+        },
+        closed(error) {
+          failure ??= connectionFailure(error, 'refused')
+          trying.delete(connection)
+          tryNext()
+        },
       })
     }
     tryNext()
@@ -69,8 +65,11 @@ const failureByCode: Readonly<Record<string, ServerCheckFailure>> = {
   EPIPE: 'closed',
 }
 
-/** What a socket's error means for the lookup. */
-export function connectionFailure(error: Error, otherwise: ServerCheckFailure): ServerCheckError {
-  const code = (error as NodeJS.ErrnoException).code ?? ''
+/** What the end of a connection means for the lookup. */
+export function connectionFailure(
+  error: NodeJS.ErrnoException | undefined,
+  otherwise: ServerCheckFailure,
+): ServerCheckError {
+  const code = error?.code ?? ''
   return new ServerCheckError(failureByCode[code] ?? otherwise, { cause: error })
 }

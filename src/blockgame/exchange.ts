@@ -1,6 +1,6 @@
-import type { Socket } from 'node:net'
 import { ServerCheckError } from '../domain/server-status.ts'
 import { connectionFailure } from './connect.ts'
+import type { Connection } from './connection.ts'
 import { malformed, PacketReader, readStatusText } from './packets.ts'
 import { encodePing } from './requests.ts'
 import { parseStatus, type StatusReply } from './status.ts'
@@ -32,7 +32,7 @@ export interface ExchangeOptions {
  * A missing, late, odd or broken pong never fails it: the status' round trip stands in.
  */
 export function exchangeStatus(
-  socket: Socket,
+  connection: Connection,
   request: Uint8Array,
   { silenceMs, onSilence, pongMs }: ExchangeOptions,
 ): Promise<ServerReply> {
@@ -45,7 +45,7 @@ export function exchangeStatus(
 
     const finish = (error?: Error): void => {
       clearTimeout(timer)
-      socket.destroy()
+      connection.close()
       if (reply) resolve(reply)
       else reject(error ?? new ServerCheckError('closed'))
     }
@@ -54,7 +54,7 @@ export function exchangeStatus(
       // A pong that came before the ping measures nothing.
       while (reader.next());
       timer = setTimeout(finish, pongMs())
-      socket.write(encodePing(0n))
+      connection.write(encodePing(0n))
       sentAt = performance.now()
     }
     const takePackets = (receivedAt: number): void => {
@@ -68,22 +68,23 @@ export function exchangeStatus(
       }
       if (reader.kicked) throw new OldServerError('protocol', { cause: malformed('a kick') })
     }
-    socket.on('data', (chunk) => {
-      const receivedAt = performance.now()
-      if (!heard) clearTimeout(timer)
-      heard = true
-      try {
-        reader.push(chunk)
-        takePackets(receivedAt)
-      } catch (error) {
-        finish(error as Error)
-      }
+    connection.tell({
+      received(bytes) {
+        const receivedAt = performance.now()
+        if (!heard) clearTimeout(timer)
+        heard = true
+        try {
+          reader.push(bytes)
+          takePackets(receivedAt)
+        } catch (error) {
+          finish(error as Error)
+        }
+      },
+      closed(cause) {
+        const failure = connectionFailure(cause, 'closed')
+        finish(heard || failure.reason !== 'closed' ? failure : new OldServerError('closed', { cause }))
+      },
     })
-    socket.on('error', (error) => {
-      const failure = connectionFailure(error, 'closed')
-      finish(heard || failure.reason !== 'closed' ? failure : new OldServerError('closed', { cause: error }))
-    })
-    socket.once('close', () => finish(heard ? undefined : new OldServerError('closed')))
-    socket.write(request)
+    connection.write(request)
   })
 }

@@ -1,4 +1,3 @@
-import { ServerCheckError } from '../domain/server-status.ts'
 import { connectionFailure, connectToFirst } from './connect.ts'
 import type { ServerReply } from './exchange.ts'
 import {
@@ -20,7 +19,7 @@ export async function exchangeLegacy(
   endpoint: Endpoint,
   typed: { readonly host: string; readonly port: number },
 ): Promise<ServerReply> {
-  const { socket, connectMs } = await connectToFirst(lookup, [endpoint])
+  const { connection, connectMs } = await connectToFirst(lookup, [endpoint])
   return new Promise((resolve, reject) => {
     const received = Buffer.allocUnsafe(longestLegacyReply)
     let size = 0
@@ -28,34 +27,37 @@ export async function exchangeLegacy(
     let firstSentAt = sentAt
 
     const rest = setTimeout(() => {
-      socket.write(encodeLegacyPingHost(typed.host, typed.port))
+      connection.write(encodeLegacyPingHost(typed.host, typed.port))
       sentAt = performance.now()
     }, restDelayMs)
     const finish = (settle: () => void): void => {
       clearTimeout(rest)
-      socket.destroy()
+      connection.close()
       settle()
     }
     // What comes sooner after the rest than one round trip answers the first two bytes.
     const latency = (receivedAt: number): number =>
       receivedAt - (receivedAt - sentAt < connectMs / 2 ? firstSentAt : sentAt)
 
-    socket.on('data', (chunk) => {
-      const receivedAt = performance.now()
-      clearTimeout(rest)
-      size += chunk.copy(received, size)
-      try {
-        const needed = legacyReplySize(received.subarray(0, size))
-        if (needed === null || size < needed) return
-        const status = parseLegacyReply(received.subarray(0, size))
-        finish(() => resolve({ status, latencyMs: latency(receivedAt) }))
-      } catch (error) {
-        finish(() => reject(error as Error))
-      }
+    connection.tell({
+      received(bytes) {
+        const receivedAt = performance.now()
+        clearTimeout(rest)
+        const taken = bytes.subarray(0, received.length - size)
+        received.set(taken, size)
+        size += taken.length
+        try {
+          const needed = legacyReplySize(received.subarray(0, size))
+          if (needed === null || size < needed) return
+          const status = parseLegacyReply(received.subarray(0, size))
+          finish(() => resolve({ status, latencyMs: latency(receivedAt) }))
+        } catch (error) {
+          finish(() => reject(error as Error))
+        }
+      },
+      closed: (error) => finish(() => reject(connectionFailure(error, 'closed'))),
     })
-    socket.on('error', (error) => finish(() => reject(connectionFailure(error, 'closed'))))
-    socket.once('close', () => finish(() => reject(new ServerCheckError('closed'))))
-    socket.write(legacyPing)
+    connection.write(legacyPing)
     firstSentAt = sentAt = performance.now()
   })
 }

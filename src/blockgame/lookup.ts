@@ -1,14 +1,14 @@
-import { connect, type Socket } from 'node:net'
 import { ServerCheckError } from '../domain/server-status.ts'
+import { Connection } from './connection.ts'
 
-/** One lookup: its deadline, and every socket it opened. */
+/** One lookup: its deadline, and every connection it opened. */
 export class Lookup {
   /** Whether it has ended; nothing may be opened any more. */
   over = false
   readonly #endsAt: number
   readonly #timer: NodeJS.Timeout
   readonly #aborted: Promise<never>
-  readonly #sockets: Socket[] = []
+  readonly #connections: Connection[] = []
   #reject: (reason: Error) => void = ignore
   #controller: AbortController | undefined
 
@@ -21,7 +21,7 @@ export class Lookup {
     })
   }
 
-  /** Does the work: settles by the deadline or when aborted, whatever it does, and leaves no socket. */
+  /** Does the work: settles by the deadline or when aborted, whatever it does, and leaves no connection. */
   async run<Value>(work: Promise<Value>): Promise<Value> {
     try {
       return await Promise.race([work, this.#aborted])
@@ -48,26 +48,20 @@ export class Lookup {
   }
 
   /** Opens a connection that cannot outlive the lookup. */
-  open({ ip, port }: { readonly ip: string; readonly port: number }): Socket {
-    // Every write follows a reply or a long silence, so Nagle's algorithm has nothing to hold back.
-    const socket = connect({ host: ip, port })
-    this.#sockets.push(socket)
-    return socket
+  open(endpoint: { readonly ip: string; readonly port: number }): Connection {
+    const connection = new Connection(endpoint)
+    this.#connections.push(connection)
+    return connection
   }
 
   #end(): void {
     this.over = true
     clearTimeout(this.#timer)
     this.#controller?.abort(ended)
-    for (const socket of this.#sockets) socket.destroy().once('close', forget)
+    for (const connection of this.#connections) connection.cut()
   }
 }
 
 const ended = new Error('The lookup has ended.')
-
-// V8 keeps a closed socket until its next full collection, and with it all that its listeners hold: not a whole reply.
-function forget(this: Socket): void {
-  this.removeAllListeners()
-}
 
 function ignore(): void {}
