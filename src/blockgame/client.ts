@@ -52,7 +52,7 @@ export function createClient({
       target.signal?.addEventListener('abort', abort)
       lookups.push(lookup)
       try {
-        return await lookup.run(lookUp(typed, known, lookup))
+        return await lookup.run(() => lookUp(typed, known, lookup))
       } finally {
         lookups.splice(lookups.indexOf(lookup), 1)
         target.signal?.removeEventListener('abort', abort)

@@ -7,7 +7,6 @@ export class Lookup {
   over = false
   readonly #endsAt: number
   readonly #timer: NodeJS.Timeout
-  readonly #aborted: Promise<never>
   readonly #connections: Connection[] = []
   #reject: (reason: Error) => void = ignore
   #controller: AbortController | undefined
@@ -16,15 +15,15 @@ export class Lookup {
   constructor(timeoutMs: number) {
     this.#endsAt = performance.now() + timeoutMs
     this.#timer = setTimeout(() => this.abort(new ServerCheckError('timeout')), timeoutMs)
-    this.#aborted = new Promise((_, reject) => {
-      this.#reject = reject
-    })
   }
 
   /** Does the work: settles by the deadline or when aborted, whatever it does, and leaves no connection. */
-  async run<Value>(work: Promise<Value>): Promise<Value> {
+  async run<Value>(work: () => Promise<Value>): Promise<Value> {
     try {
-      return await Promise.race([work, this.#aborted])
+      return await new Promise((resolve, reject) => {
+        this.#reject = reject
+        work().then(resolve, reject)
+      })
     } finally {
       this.#end()
     }

@@ -25,7 +25,7 @@ test('an address that swallows packets is joined by the next, and given up when 
   const { lookup, stuck } = lookupWithBlackHole()
   const startedAt = performance.now()
   const there = { ip: server.ip, port: server.port, srvRecord: null }
-  const connection = await lookup.run(connectToFirst(lookup, [blackHole, blackHole, there]))
+  const connection = await lookup.run(() => connectToFirst(lookup, [blackHole, blackHole, there]))
   expect(connection.endpoint).toBe(there)
   expect(performance.now() - startedAt).toBeGreaterThanOrEqual(480)
   expect(performance.now() - startedAt).toBeLessThan(2000)
@@ -38,7 +38,7 @@ test('a lookup that is over tries no further address', async () => {
   const server = await startServer()
   const { lookup } = lookupWithBlackHole()
   const there = { ip: server.ip, port: server.port, srvRecord: null }
-  const work = lookup.run(connectToFirst(lookup, [blackHole, there]))
+  const work = lookup.run(() => connectToFirst(lookup, [blackHole, there]))
   lookup.abort(new Error('over'))
   await expect(work).rejects.toThrow('over')
   await new Promise((resolve) => setTimeout(resolve, 350))
