@@ -123,8 +123,10 @@ function hangingRequest(): string {
 
 async function hold(): Promise<Connection[]> {
   const held = Array.from({ length: 1000 }, () => new Connection())
+  // Half of them may find the server's queue of new connections full, and try again after a second.
+  await Promise.all(held.map(({ socket }) => once(socket, 'connect')))
   for (const connection of held) void connection.send(hangingRequest())
-  await wait(1000)
+  await wait(500)
   const refused = await new Connection().send(hangingRequest())
   if (!refused.startsWith('HTTP/1.1 503')) throw new Error(`The thousand are not held: ${refused}`)
   return held
@@ -158,27 +160,47 @@ console.table(
 const ratios = results.laden.map((rate, index) => rate / (results.free[index] ?? Number.NaN))
 console.log(`They keep ${quantile(ratios, 0.5).toFixed(2)} of their rate.`)
 
-// Saturation: more work than one processor does, refusals among it.
+const burst = 16
+const flooded = [
+  text('GET /nowhere', {}),
+  text(`PUT /v2/reseller/${key}/update`, { Authorization, ...fields }),
+]
+const requests = Array.from({ length: burst }, (_, index) => flooded[Math.min(index % 4, 1)]).join('')
+
+/** Sends bursts of requests on one connection, each when the one before is answered; resolves to the number of answers. */
+function flood(until: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(facts.port, '127.0.0.1', () => socket.write(requests))
+    const mark = 'HTTP/1.1 '
+    let answers = 0
+    let tail = ''
+    socket.on('error', reject).on('data', (chunk) => {
+      const received = tail + chunk.toString('latin1')
+      answers += received.split(mark).length - 1
+      tail = received.slice(1 - mark.length)
+      if (answers % burst !== 0) return
+      if (performance.now() < until) socket.write(requests)
+      else {
+        socket.destroy()
+        resolve(answers)
+      }
+    })
+  })
+}
+
+// Saturation: more work than one processor does, refusals among it. In bursts, as one caller that waits for every single
+// answer is busier than the server.
 const before = await ask<Figures>('figures')
 const memory: number[] = []
-const crowd = Array.from({ length: 400 }, () => new Connection())
 const until = performance.now() + saturationMs
-let answers = 0
-const flood = crowd.map(async (connection, index) => {
-  while (performance.now() < until) {
-    const unique = text(`PUT /v2/reseller/${key}/update`, { Authorization, ...fields })
-    await connection.send(index % 4 === 0 ? text('GET /nowhere', {}) : unique)
-    answers += 1
-  }
-})
+const crowd = Array.from({ length: 400 }, () => flood(until))
 while (performance.now() < until) {
   await wait(Math.min(5000, saturationMs / 6))
   memory.push((await ask<Figures>('figures')).memory)
 }
-await Promise.all(flood)
+const answers = (await Promise.all(crowd)).reduce((sum, each) => sum + each, 0)
 const after = await ask<Figures>('figures')
 const busy = (after.cpu.user + after.cpu.system - before.cpu.user - before.cpu.system) / 1000 / saturationMs
-for (const { socket } of crowd) socket.destroy()
 // The server has hung up on those that were idle meanwhile.
 connections = connections.map(() => new Connection())
 const recovered = (await measure()).perSecond / quantile(results.free, 0.5)
