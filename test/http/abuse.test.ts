@@ -1,11 +1,16 @@
 /** Twenty ways to misuse a connection: nothing crashes, nothing stays behind, and others are served meanwhile. */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { toNodeHandler } from 'utility-api/node'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { rawClient, rawRequestText, type RawClient } from './raw.ts'
 import { sendToPort } from './send.ts'
 import { createWorld, licenseHeaders, type World } from './world.ts'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
 
 let world: World
 let server: Server
@@ -175,6 +180,23 @@ test.each(Object.keys(abuses))('%s', async (name) => {
   })
   expect(broken).not.toHaveBeenCalled()
 })
+
+test('all of them together, again and again, leave nothing in the heap', async () => {
+  const round = async (): Promise<number> => {
+    await Promise.all(Object.values(abuses).map((abuse) => abuse()))
+    await vi.waitFor(async () => expect(await connections()).toBe(0), { timeout: 5000 })
+    await pause(50)
+    collectGarbage()
+    return process.memoryUsage().heapUsed
+  }
+  await round()
+  const before = await round()
+  for (let count = 0; count < 5; count += 1) await round()
+  const after = await round()
+  // Over 5,000 requests in between: a kilobyte forgotten for each would be 5 MB.
+  expect(after - before).toBeLessThan(1_000_000)
+  await expectService()
+}, 60_000)
 
 test('5,000 connections kept alive and idle: others are served, and they end', async () => {
   const { headersTimeout, requestTimeout } = server
