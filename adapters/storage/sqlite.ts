@@ -65,10 +65,9 @@ export interface SqliteStorage extends AdminStorage {
  * Makes a store of a SQLite connection: better-sqlite3's `Database`, `node:sqlite`'s `DatabaseSync` or `bun:sqlite`'s
  * `Database`.
  *
- * The connection is the storage's alone: it sets the connection's `synchronous`, `busy_timeout`, `cache_size` and
- * `wal_autocheckpoint`, and decides when transactions begin and end. The tables' names begin with `utility_api_`, so they
- * may share a file with others. Several processes may open the same file; closing the connection stays with whoever
- * opened it.
+ * The connection is the storage's alone: it sets the connection's `synchronous`, `busy_timeout` and `cache_size`, and
+ * decides when transactions begin and end. The tables' names begin with `utility_api_`, so they may share a file with
+ * others. Several processes may open the same file; closing the connection stays with whoever opened it.
  *
  * Writes of one turn of the event loop share one transaction and are answered after its commit. A database that others
  * keep busy is tried for 5 s, without blocking the event loop for more than 3 ms at a time.
@@ -186,8 +185,6 @@ function configure(database: SqliteDatabase, durability: 'full' | 'normal'): voi
     database.exec('PRAGMA busy_timeout = 3')
     // 16 MB hold the inner pages of the indexes over millions of licences; SQLite's 2 MB do not.
     database.exec('PRAGMA cache_size = -16000')
-    // 16 MB of log: a page written often meanwhile is copied into the file once, and the disk is waited for less often.
-    database.exec('PRAGMA wal_autocheckpoint = 4000')
     database.exec(`PRAGMA synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}`)
   } catch (error) {
     throw toStorageError(error)

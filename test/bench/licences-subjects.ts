@@ -27,7 +27,6 @@ function openFloor(path: string, synchronous: 'FULL' | 'NORMAL'): Floor {
   const database = new Database(path)
   database.pragma('journal_mode = WAL')
   database.pragma(`synchronous = ${synchronous}`)
-  if (synchronous === 'FULL') database.pragma('wal_autocheckpoint = 4000')
   const find = database
     .prepare('SELECT owner_id FROM utility_api_credentials WHERE hash = ? AND kind = ?')
     .pluck()

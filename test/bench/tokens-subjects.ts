@@ -58,7 +58,6 @@ interface Body {
 function byHand(database: Database.Database): Server {
   database.pragma('journal_mode = WAL')
   database.pragma('synchronous = FULL')
-  database.pragma('wal_autocheckpoint = 4000')
   const findClient = database
     .prepare('SELECT secret_hashes FROM utility_api_clients WHERE client_id = ?')
     .pluck()
