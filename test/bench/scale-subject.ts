@@ -1,5 +1,5 @@
 // One file of the scale benchmark in a process of its own: `node scale-subject.ts fill|serve <path> <size>`.
-import { DatabaseSync } from 'node:sqlite'
+import Database from 'better-sqlite3'
 import { randomKeys } from 'utility-api'
 import type { License } from 'utility-api/storage'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
@@ -10,7 +10,7 @@ const size = Number(sizeText)
 const resellers = size / 200
 const concurrency = 32
 
-const database = new DatabaseSync(path)
+const database = new Database(path)
 const storage = sqliteStorage(database)
 const keys = randomKeys()
 
