@@ -50,15 +50,14 @@ async function runRound(lookup: Lookup, { port, concurrency, durationMs }: Round
   const cpuBefore = process.cpuUsage()
   const startedAt = performance.now()
   const worker = async (): Promise<void> => {
-    const lookedUpAt = performance.now()
-    if (lookedUpAt - startedAt >= durationMs) return
-    try {
-      pings.push(await lookup(port))
-      latencies.push(performance.now() - lookedUpAt)
-    } catch {
-      errors += 1
+    for (let begun = performance.now(); begun - startedAt < durationMs; begun = performance.now()) {
+      try {
+        pings.push(await lookup(port))
+        latencies.push(performance.now() - begun)
+      } catch {
+        errors += 1
+      }
     }
-    return worker()
   }
   await Promise.all(Array.from({ length: concurrency }, worker))
   const elapsedMs = performance.now() - startedAt
