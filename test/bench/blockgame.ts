@@ -43,30 +43,19 @@ async function round(child: ChildProcess, order: RoundOrder): Promise<RoundResul
 
 type Results = Map<string, RoundResult[]>
 
-async function measure(): Promise<Results> {
-  const responder = await startResponder()
+/** Fresh processes for each number of lookups at once, so that their memory is what this number takes. */
+async function measure(port: number, concurrency: number): Promise<Results> {
   const running = await Promise.all(Object.keys(subjects).map(startSubject))
-  const results: Results = new Map()
-  const run = async (
-    name: string,
-    child: ChildProcess,
-    concurrency: number,
-    keep: boolean,
-  ): Promise<void> => {
-    const result = await round(child, { port: responder.port, concurrency, durationMs })
-    const key = `${name} ${concurrency}`
-    if (keep) results.set(key, [...(results.get(key) ?? []), result])
-  }
+  const results: Results = new Map(running.map(({ name }) => [name, []]))
   // The first round warms up; the order of the subjects turns, so that none always follows the same other.
   for (let index = -1; index < rounds; index += 1) {
-    for (const concurrency of concurrencies) {
-      const turn = Math.max(0, index) % running.length
-      for (const { name, child } of [...running.slice(turn), ...running.slice(0, turn)]) {
-        await run(name, child, concurrency, index >= 0)
-      }
+    const turn = Math.max(0, index) % running.length
+    for (const { name, child } of [...running.slice(turn), ...running.slice(0, turn)]) {
+      const result = await round(child, { port, concurrency, durationMs })
+      if (index >= 0) results.get(name)?.push(result)
     }
   }
-  for (const { child } of [responder, ...running]) child.kill()
+  for (const { child } of running) child.kill()
   return results
 }
 
@@ -78,30 +67,24 @@ function median(results: readonly RoundResult[], key: keyof RoundResult): number
 }
 
 /** The median over rounds of the ratio to another subject within the same round. */
-function ratio(
-  results: Results,
-  name: string,
-  base: string,
-  concurrency: number,
-  key: keyof RoundResult,
-): number {
-  const own = results.get(`${name} ${concurrency}`) ?? []
-  const theirs = results.get(`${base} ${concurrency}`) ?? []
+function ratio(results: Results, name: string, base: string, key: keyof RoundResult): number {
+  const own = results.get(name) ?? []
+  const theirs = results.get(base) ?? []
   return quantile(
     own.map((result, index) => result[key] / (theirs[index]?.[key] ?? Number.NaN)),
     0.5,
   )
 }
 
-function table(results: Results, concurrency: number): object[] {
+function table(results: Results): object[] {
   return Object.keys(subjects).map((name) => {
-    const own = results.get(`${name} ${concurrency}`) ?? []
+    const own = results.get(name) ?? []
     return {
       client: name,
       'lookups/s': Math.round(median(own, 'perSecond')),
-      'rate/floor': round2(ratio(results, name, 'floor', concurrency, 'perSecond')),
+      'rate/floor': round2(ratio(results, name, 'floor', 'perSecond')),
       'cpu µs': Math.round(median(own, 'cpuMicros')),
-      'cpu/floor': round2(ratio(results, name, 'floor', concurrency, 'cpuMicros')),
+      'cpu/floor': round2(ratio(results, name, 'floor', 'cpuMicros')),
       'p50 ms': round2(median(own, 'p50Ms')),
       'p99 ms': round2(median(own, 'p99Ms')),
       'ping p50 ms': round2(median(own, 'pingMs')),
@@ -118,14 +101,16 @@ function round2(value: number): number {
 console.log(
   `Node ${process.version}, ${rounds} interleaved rounds of ${durationMs} ms, 8 KB status, one connection each`,
 )
-const results = await measure()
+const responder = await startResponder()
 for (const concurrency of concurrencies) {
+  const results = await measure(responder.port, concurrency)
   console.log(`\n${concurrency} at once`)
-  console.table(table(results, concurrency))
+  console.table(table(results))
   for (const peer of ['minecraft-server-util', 'minecraft-protocol']) {
-    const times = ratio(results, 'utility-api', peer, concurrency, 'perSecond')
+    const times = ratio(results, 'utility-api', peer, 'perSecond')
     console.log(`utility-api makes ${times.toFixed(2)} times the lookups of ${peer}`)
   }
 }
+responder.child.kill()
 console.log('\nCodec, microseconds')
 console.table(benchCodec())
