@@ -47,14 +47,24 @@ export const subjects: Readonly<Record<string, (target: Target) => Ask>> = {
     return async (name, index) => (await clients[index]?.(name, 'A'))?.answers[0]?.address
   },
 
-  /** The same number of connected sockets, nothing checked, nothing decoded, no deadline: what Node can do at all. */
+  /**
+   * The same number of connected sockets, sends gathered as ours are, nothing checked, nothing decoded, no deadline: what
+   * Node can do at all.
+   */
   'ceiling (node:dgram)': ({ ips, port }) => {
     const pools = ips.map((ip) => Array.from({ length: 4 }, () => openCeiling(ip, port)))
     let turn = 0
+    let asked: (() => void)[] = []
+    const sendAll = (): void => {
+      const sends = asked
+      asked = []
+      for (const send of sends) send()
+    }
     return (name, index) => {
       turn += 1
+      const ask = pools[index]?.[turn & 3]
       return new Promise((resolve) => {
-        pools[index]?.[turn & 3]?.(name, resolve)
+        if (asked.push(() => ask?.(name, resolve)) === 1) setImmediate(sendAll)
       })
     }
   },
