@@ -1,4 +1,5 @@
 /** What an owner sees: logs, events and traces; and what nobody may see in them. */
+import { setTimeout as delay } from 'node:timers/promises'
 import { tracingChannel, type TracingChannelSubscribers } from 'node:diagnostics_channel'
 import { inspect } from 'node:util'
 import { createUtilityApi, type Logger, type RequestEndEvent } from 'utility-api'
@@ -144,6 +145,28 @@ describe('tracing channels', () => {
 })
 
 describe('hooks', () => {
+  test('durationMs covers the work, and no more than the whole', async () => {
+    const waitMs = 30
+    const storage = memoryStorage()
+    const slow = { ...storage, findCredential: () => delay(waitMs, null) }
+    const durations: number[] = []
+    const api = createUtilityApi({
+      storage: slow,
+      onRequestEnd: ({ durationMs }) => durations.push(durationMs),
+    })
+    const started = performance.now()
+    await sendToFetch(api, {
+      method: 'POST',
+      path: '/v2/reseller/licenses/generate',
+      headers: generateHeaders('x'),
+    })
+    const wholeMs = performance.now() - started
+    expect(durations).toStrictEqual([expect.any(Number)])
+    // Timers may be a millisecond early.
+    expect(durations[0]).toBeGreaterThanOrEqual(waitMs - 1)
+    expect(durations[0]).toBeLessThanOrEqual(wholeMs)
+  })
+
   async function statusWith(options: WorldOptions): Promise<number> {
     world = await createWorld('Node http', options)
     const answer = await world.send({
