@@ -107,7 +107,7 @@ export function sqliteStorage(database: SqliteDatabase, options: SqliteStorageOp
       return work(queries)
     })
   }
-  function write<Result>(work: (db: SqliteQueries) => Result): Promise<Result> {
+  async function write<Result>(work: (db: SqliteQueries) => Result): Promise<Result> {
     requireOpen()
     return queue.write(() => {
       requireReady()

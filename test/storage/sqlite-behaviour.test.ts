@@ -242,6 +242,16 @@ describe.each(drivers)('%s', (_, openPath) => {
     expect(text).not.toMatch(/LIC-1|Ada|example\.com|an-id|another-id|68617368/)
   })
 
+  test('a write to a closed store rejects: nothing is thrown beside the promise', async () => {
+    const database = openPath(':memory:')
+    cleanUps.push(() => database.close())
+    const storage = sqliteStorage(database)
+    await storage.migrate()
+    await storage.close?.()
+    const written = storage.insertLicense(license('K'))
+    await expect(written).rejects.toThrow('closed')
+  })
+
   test('closing waits for the writes under way, and leaves the connection to its owner', async () => {
     const database = openFile().open()
     const storage = sqliteStorage(database)
