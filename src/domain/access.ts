@@ -26,8 +26,24 @@ export interface Client {
   readonly secretHashes: readonly Uint8Array[]
   /** The redirection URIs registered for this client. */
   readonly redirectUris: readonly string[]
+  /** When it was registered, in milliseconds since the epoch; 0 where that is not known. */
+  readonly createdAt: number
   /** When the client was revoked, in milliseconds since the epoch; null while it is live. */
   readonly revokedAt: number | null
+  /** A label for people; never used to decide anything. */
+  readonly name?: string
+}
+
+/**
+ * A reseller as it is stored.
+ *
+ * @group Credentials
+ */
+export interface Reseller {
+  /** Who owns reseller tokens and licenses. */
+  readonly resellerId: string
+  /** When it was created, in milliseconds since the epoch; 0 where that is not known. */
+  readonly createdAt: number
   /** A label for people; never used to decide anything. */
   readonly name?: string
 }
@@ -42,6 +58,8 @@ export interface Client {
 export interface AuthorizationCode {
   /** The client the code was issued to. */
   readonly clientId: string
+  /** Who agreed, in the owner's own words: an account's identifier, say; null when it was not said. */
+  readonly subject: string | null
   /** The redirection URI of the authorization request, byte for byte. */
   readonly redirectUri: string
   /** The scope granted: names separated by spaces. */
@@ -64,8 +82,12 @@ export interface Credential {
   readonly id: string
   /** Who holds it: the reseller of a reseller token, the client of an access token, the holder of an API key. */
   readonly ownerId: string
+  /** On whose behalf it acts: the subject of the code that bought it; null where there is none. */
+  readonly subject: string | null
   /** What it permits: exact names separated by spaces. */
   readonly scope: string
+  /** When it was made, in milliseconds since the epoch; 0 where that is not known. */
+  readonly createdAt: number
   /** First millisecond at which it is no longer accepted; null: it does not expire. */
   readonly expiresAt: number | null
   /** When it was revoked, in milliseconds since the epoch; null while it is live. */
@@ -82,12 +104,16 @@ export interface Credential {
 export interface NewAccessToken {
   /** Identifier of the token; safe to log. */
   readonly id: string
-  /** SHA-256 of the token: 32 bytes. */
+  /** The key the token is looked up by, made of its SHA-256: 32 bytes. */
   readonly hash: Uint8Array
   /** The client it is issued to. */
   readonly ownerId: string
+  /** The subject of the code; null where it has none. */
+  readonly subject: string | null
   /** The scope granted: names separated by spaces, `''` for none. */
   readonly scope: string
+  /** When it is issued, in milliseconds since the epoch. */
+  readonly createdAt: number
   /** First millisecond at which it is no longer accepted. */
   readonly expiresAt: number
 }
@@ -97,7 +123,8 @@ export function isLive(credential: Credential, now: number): boolean {
   return credential.revokedAt === null && (credential.expiresAt === null || now < credential.expiresAt)
 }
 
-/** Tells whether a scope contains a name, compared exactly. */
-export function grants(scope: string, name: string): boolean {
-  return scope.split(' ').includes(name)
+/** Tells whether a scope contains every one of some names separated by spaces, compared exactly; `''` names none. */
+export function permits(scope: string, names: string): boolean {
+  const granted = scope.split(' ')
+  return names === '' || names.split(' ').every((name) => granted.includes(name))
 }

@@ -1,13 +1,5 @@
-/**
- * A DNS record type that can be asked for.
- *
- * @group DNS
- */
-export type RecordType =
-  'A' | 'AAAA' | 'MX' | 'NS' | 'PTR' | 'CNAME' | 'SOA' | 'TXT' | 'SRV' | 'CAA' | 'DS' | 'DNSKEY'
-
 /** The record types a DNS check can ask for, as in section 2.3 of the service's contract. */
-export const recordTypes: readonly RecordType[] = [
+export const recordTypes = [
   'A',
   'AAAA',
   'MX',
@@ -20,7 +12,14 @@ export const recordTypes: readonly RecordType[] = [
   'CAA',
   'DS',
   'DNSKEY',
-]
+] as const
+
+/**
+ * A DNS record type that can be asked for.
+ *
+ * @group DNS
+ */
+export type RecordType = (typeof recordTypes)[number]
 
 /**
  * What every DNS record carries.
@@ -46,69 +45,79 @@ export interface RecordBase<Type extends RecordType> {
  *
  * @group DNS
  */
-export type DnsRecord =
-  | (RecordBase<'A'> & { readonly ip: string })
-  | (RecordBase<'AAAA'> & { readonly ip: string; readonly ipv6: string })
-  | (RecordBase<'MX'> & { readonly pri: number; readonly target: string })
-  | (RecordBase<'NS' | 'PTR' | 'CNAME'> & { readonly target: string })
-  | (RecordBase<'SOA'> & {
-      readonly mname: string
-      readonly rname: string
-      readonly serial: number
-      readonly refresh: number
-      readonly retry: number
-      readonly expire: number
-      readonly 'minimum-ttl': number
-    })
-  | (RecordBase<'TXT'> & {
-      /** All strings joined; octets that are no UTF-8 as `\DDD`. */
-      readonly txt: string
-      /** The strings one by one, empty ones kept. */
-      readonly entries: readonly string[]
-      /** The strings' octets in base64, only where they are no UTF-8. */
-      readonly base64?: readonly string[]
-    })
-  | (RecordBase<'SRV'> & {
-      readonly pri: number
-      readonly weight: number
-      readonly port: number
-      readonly target: string
-    })
-  | (RecordBase<'CAA'> & { readonly flags: number; readonly tag: string; readonly value: string })
-  | (RecordBase<'DS'> & {
-      readonly key_tag: number
-      readonly algorithm: number
-      readonly digest_type: number
-      readonly digest: string
-    })
-  | (RecordBase<'DNSKEY'> & {
-      readonly flags: number
-      readonly protocol: number
-      readonly algorithm: number
-      readonly public_key: string
-      readonly key_tag: number
-    })
+export type DnsRecord = {
+  [Type in RecordType]: RecordBase<Type> &
+    {
+      A: { readonly ip: string }
+      AAAA: { readonly ip: string; readonly ipv6: string }
+      MX: { readonly pri: number; readonly target: string }
+      NS: { readonly target: string }
+      PTR: { readonly target: string }
+      CNAME: { readonly target: string }
+      SOA: {
+        readonly mname: string
+        readonly rname: string
+        readonly serial: number
+        readonly refresh: number
+        readonly retry: number
+        readonly expire: number
+        readonly 'minimum-ttl': number
+      }
+      TXT: {
+        /** All strings joined; octets that are no UTF-8 as `\DDD`. */
+        readonly txt: string
+        /** The strings one by one, empty ones kept. */
+        readonly entries: readonly string[]
+        /** The strings' octets in base64, only where they are no UTF-8. */
+        readonly base64?: readonly string[]
+      }
+      SRV: { readonly pri: number; readonly weight: number; readonly port: number; readonly target: string }
+      CAA: { readonly flags: number; readonly tag: string; readonly value: string }
+      DS: {
+        readonly key_tag: number
+        readonly algorithm: number
+        readonly digest_type: number
+        readonly digest: string
+      }
+      DNSKEY: {
+        readonly flags: number
+        readonly protocol: number
+        readonly algorithm: number
+        readonly public_key: string
+        readonly key_tag: number
+      }
+    }[Type]
+}[RecordType]
+
+/** The records of one type. */
+export type RecordOf<Type extends RecordType> = Extract<DnsRecord, { readonly type: Type }>
+
+/** How a DNS question can end. */
+export const dnsStatuses = [
+  'NOERROR',
+  'NXDOMAIN',
+  'NODATA',
+  'SERVFAIL',
+  'REFUSED',
+  'FORMERR',
+  'TIMEOUT',
+  'UNREACHABLE',
+  'TRUNCATED',
+  'MALFORMED',
+  'TOO_LARGE',
+] as const
 
 /**
  * How a DNS question ended. `NODATA` is NOERROR without a record of the asked type; `TIMEOUT`, `UNREACHABLE`,
- * `TRUNCATED` and `MALFORMED` mean that no usable answer came.
+ * `TRUNCATED` and `MALFORMED` mean that no usable answer came, `TOO_LARGE` that its records would take more than 256 KiB
+ * of JSON.
  *
  * @group DNS
  */
-export type DnsStatus =
-  | 'NOERROR'
-  | 'NXDOMAIN'
-  | 'NODATA'
-  | 'SERVFAIL'
-  | 'REFUSED'
-  | 'FORMERR'
-  | 'TIMEOUT'
-  | 'UNREACHABLE'
-  | 'TRUNCATED'
-  | 'MALFORMED'
+export type DnsStatus = (typeof dnsStatuses)[number]
 
 /**
- * An extended DNS error, as the resolver sent it.
+ * An extended DNS error, as the resolver sent it; control and bidirectional formatting characters are U+FFFD.
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc8914 | RFC 8914}
  *
@@ -117,7 +126,7 @@ export type DnsStatus =
 export interface ExtendedDnsError {
   /** INFO-CODE. */
   readonly code: number
-  /** EXTRA-TEXT, `''` when there is none. */
+  /** EXTRA-TEXT, `''` when there is none; of a longer one, the first 255 octets. */
   readonly text: string
 }
 
@@ -137,7 +146,7 @@ export interface DnsAnswer {
   readonly transport: 'udp' | 'tcp'
   /** Milliseconds from asking to the answer, or to giving up. */
   readonly latencyMs: number
-  /** Extended DNS errors, where the resolver sent any. */
+  /** Extended DNS errors, where the resolver sent any; the first eight. */
   readonly ede?: readonly ExtendedDnsError[]
   /**
    * The prefix length the answer holds for, where a client subnet was sent and the resolver minded it; 0: it is the same

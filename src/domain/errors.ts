@@ -19,6 +19,7 @@ export type ErrorCode =
   | 'not_found'
   | 'license_not_found'
   | 'method_not_allowed'
+  | 'request_timeout'
   | 'payload_too_large'
   | 'unsupported_media_type'
   | 'idempotency_mismatch'
@@ -45,6 +46,7 @@ const statusByCode: Readonly<Record<ErrorCode, number>> = {
   not_found: 404,
   license_not_found: 404,
   method_not_allowed: 405,
+  request_timeout: 408,
   payload_too_large: 413,
   unsupported_media_type: 415,
   idempotency_mismatch: 422,
@@ -64,14 +66,18 @@ const statusByCode: Readonly<Record<ErrorCode, number>> = {
  * @group Errors
  */
 export interface UtilityApiErrorOptions extends ErrorOptions {
-  /** Seconds after which trying again makes sense; sent as `Retry-After`. */
+  /** Seconds after which trying again makes sense; sent as `Retry-After`, rounded up. */
   readonly retryAfterSeconds?: number
+  /** Response headers that belong to the error, such as `WWW-Authenticate`. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /**
  * The one error class of this library: a refusal or a failure with a stable code.
  *
- * `message` is public and is sent to the client; `cause` is for the log and never leaves the process.
+ * `message` is public and is sent to the client; `cause` is for the log and never leaves the process. `status`, `headers`,
+ * `expose` and `getResponse` are what the error handlers of Express, Fastify, Koa and Hono look for, so that an error thrown
+ * in a route of yours is answered rightly.
  *
  * @example
  * ```ts
@@ -92,12 +98,52 @@ export class UtilityApiError extends Error {
   readonly status: number
   /** Seconds to wait before trying again, where that is known. */
   readonly retryAfterSeconds: number | undefined
+  /** Response headers that belong to the error: `WWW-Authenticate`, `Retry-After`, `Allow`. */
+  readonly headers: Readonly<Record<string, string>>
 
   /** Makes an error; `message` is one sentence that a client may read. */
-  constructor(code: ErrorCode, message: string, options?: UtilityApiErrorOptions) {
+  constructor(code: ErrorCode, message: string, options: UtilityApiErrorOptions = {}) {
     super(message, options)
+    const { retryAfterSeconds, headers = noHeaders } = options
     this.code = code
     this.status = statusByCode[code]
-    this.retryAfterSeconds = options?.retryAfterSeconds
+    this.retryAfterSeconds = retryAfterSeconds
+    this.headers =
+      retryAfterSeconds === undefined
+        ? headers
+        : { ...headers, 'Retry-After': String(Math.ceil(retryAfterSeconds)) }
   }
+
+  /** The same as `status`, by the name that Fastify and others look for. */
+  get statusCode(): number {
+    return this.status
+  }
+
+  /** Whether an error handler may show `message`: true for refusals (4xx), as in `http-errors`. */
+  get expose(): boolean {
+    return this.status < 500
+  }
+
+  /** The answer to send: what Hono's error handler asks for, and hosts that speak `Response`. */
+  getResponse(): Response {
+    return Response.json({ error: this.code, message: this.message }, this)
+  }
+}
+
+const noHeaders: Readonly<Record<string, string>> = {}
+
+/** What an operation or a scheme refuses, known before it happens: a code and its sentence. */
+export interface Refusal {
+  readonly code: ErrorCode
+  readonly message: string
+}
+
+/** The error to throw for a refusal. */
+export function refused({ code, message }: Refusal, options?: UtilityApiErrorOptions): UtilityApiError {
+  return new UtilityApiError(code, message, options)
+}
+
+/** The HTTP status a refusal answers with. */
+export function statusOf({ code }: Refusal): number {
+  return statusByCode[code]
 }

@@ -1,6 +1,8 @@
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const beyondAscii = /[\x80-\xff]/
-const controlOrBidi = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u
+
+/** One control or bidirectional formatting character: what would steer a terminal, or forge what people read. */
+export const controlOrBidi: RegExp = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u
 
 /**
  * Reads a header value as text: HTTP stacks hand its octets over as Latin-1, clients mostly meant UTF-8.
@@ -21,7 +23,7 @@ function decodeOctets(value: string): string {
   }
 }
 
-/** Tells whether text holds no control and no bidirectional formatting characters, which would forge what people read. */
+/** Tells whether text holds no {@link controlOrBidi}. */
 export function isPlainText(text: string): boolean {
   return !controlOrBidi.test(text)
 }

@@ -12,6 +12,9 @@ const numericEnd = /(?:^|\.)(?:\d+|0x[0-9a-f]*)$/
 // domainToASCII silently drops or rewrites much of what is outside this set ('a.com/x' becomes 'a.com').
 const internationalName = /^(?:[\p{L}\p{M}\p{N}\u3002\uff0e\uff61._-]|\u200c|\u200d)+$/u
 const asciiOnly = /^[ -~]*$/
+const longestName = 253
+// Each character of an international label takes one of its ASCII form at least, and two units of a string at most.
+const longestText = 2 * (longestName + 1)
 
 /**
  * Turns a host name into its lower-case ASCII form without final dot; null when it is none.
@@ -22,10 +25,12 @@ const asciiOnly = /^[ -~]*$/
  * @see {@link https://www.rfc-editor.org/rfc/rfc1035#section-2.3.4 | RFC 1035 section 2.3.4}
  */
 export function parseHostName(text: string, rules: HostNameRules = {}): string | null {
+  // IDNA takes time with the square of the length: 24 ms for 5,000 ideographs.
+  if (text.length > longestText) return null
   const ascii = toAscii(text.toLowerCase())
   const name = ascii.endsWith('.') ? ascii.slice(0, -1) : ascii
   const pattern = rules.underscores ? underscoreName : ldhName
-  return name.length <= 253 && pattern.test(name) && !numericEnd.test(name) ? name : null
+  return name.length <= longestName && pattern.test(name) && !numericEnd.test(name) ? name : null
 }
 
 function nameOf(label: string): RegExp {

@@ -84,9 +84,19 @@ export function reverseName(octets: Uint8Array): string {
   return `${nibbles.join('.')}.ip6.arpa`
 }
 
-interface Network {
+/** A range of addresses: those that share the first bits. */
+export interface Network {
   readonly octets: Uint8Array
   readonly prefixLength: number
+}
+
+/** A network like `192.0.2.0/24`; null for anything else. */
+export function parseNetwork(text: string): Network | null {
+  const [address = '', length = '', ...rest] = text.split('/')
+  const octets = parseIpAddress(address)
+  if (octets === null || rest.length > 0 || !/^\d{1,3}$/.test(length)) return null
+  const prefixLength = Number(length)
+  return prefixLength <= octets.length * 8 ? { octets, prefixLength } : null
 }
 
 /** A network written below. Not judged by `isIPv6`, whose expression costs every import of this file 5 ms to compile. */
@@ -110,6 +120,7 @@ const closedIpv4: readonly Network[] = [
   '10.0.0.0/8', // private
   '100.64.0.0/10', // carrier-grade NAT
   '127.0.0.0/8', // loopback
+  '168.63.129.16/32', // Azure's wire server: a public address that answers every virtual machine there from within
   '169.254.0.0/16', // link local, cloud metadata services
   '172.16.0.0/12', // private
   '192.0.0.0/24', // protocol assignments
@@ -132,11 +143,18 @@ const closedIpv6: readonly Network[] = [
   '3fff::/20', // documentation
 ].map(network)
 
+/** Interface identifiers of ISATAP (RFC 5214 section 6.1), below any prefix: an IPv4 address in disguise. */
+function isIsatap(octets: Uint8Array): boolean {
+  const [flags, zero, high, low] = octets.subarray(8)
+  return (flags === 0 || flags === 2) && zero === 0 && high === 0x5e && low === 0xfe
+}
+
 /**
  * Tells whether an address is public unicast: reachable on the internet and nothing else.
  *
  * Private, loopback, link-local, shared, documentation, benchmarking, multicast and reserved ranges are not, nor is
- * IPv4 inside IPv6 (mapped, compatible, NAT64, 6to4, Teredo). Text that is no address is not public either.
+ * IPv4 inside IPv6 (mapped, compatible, NAT64, 6to4, Teredo, ISATAP), nor Azure's wire server (168.63.129.16). Text that
+ * is no address is not public either.
  *
  * @param ip - An IPv4 or IPv6 address in its standard text form, without zone or brackets.
  *
@@ -155,5 +173,6 @@ export function isPublicAddress(ip: string): boolean {
   const octets = parseIpAddress(ip)
   if (octets === null) return false
   if (octets.length === 4) return !closedIpv4.some((closed) => contains(closed, octets))
-  return contains(globalIpv6, octets) && !closedIpv6.some((closed) => contains(closed, octets))
+  if (!contains(globalIpv6, octets) || isIsatap(octets)) return false
+  return !closedIpv6.some((closed) => contains(closed, octets))
 }

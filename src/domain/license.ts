@@ -2,22 +2,22 @@ import { parseHostName } from './host-name.ts'
 import { parseIpAddress } from './ip-address.ts'
 
 /**
- * A licence that a reseller has issued.
+ * A license that a reseller has issued.
  *
- * @see spec section 2.1
+ * @see docs/contract.md section 2.1
  *
- * @group Licences
+ * @group Licenses
  */
 export interface License {
   /** The unique key: a text prefix and a generated part. */
   readonly licenseKey: string
   /** Name of the registered user. */
   readonly registeredTo: string
-  /** Domain or IP address the licence is bound to, as it was sent. */
+  /** Domain or IP address the license is bound to, as it was sent. */
   readonly domainOrIp: string
   /** One of the configured statuses; `valid` and `invalid` by default. */
   readonly status: string
-  /** The reseller who owns the licence. */
+  /** The reseller who owns the license. */
   readonly resellerId: string
   /** When it was generated, in milliseconds since the epoch. */
   readonly createdAt: number
@@ -26,9 +26,9 @@ export interface License {
 }
 
 /**
- * The fields of a licence that an update may change; absent ones stay as they are.
+ * The fields of a license that an update may change; absent ones stay as they are.
  *
- * @group Licences
+ * @group Licenses
  */
 export interface LicensePatch {
   /** New name of the registered user. */
@@ -37,6 +37,16 @@ export interface LicensePatch {
   readonly domainOrIp?: string
   /** New status. */
   readonly status?: string
+}
+
+/**
+ * What the owner of the service may change of any license: a reseller's fields, and whose license it is.
+ *
+ * @group Licenses
+ */
+export interface LicenseChange extends LicensePatch {
+  /** The reseller who owns it from now on. */
+  readonly resellerId?: string
 }
 
 /** Tells whether text is a host name (international ones judged in their ASCII form) or an IP address, and nothing else. */

@@ -1,14 +1,103 @@
 import { hash, timingSafeEqual } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import type { SecretKind } from './access.ts'
 
-/** SHA-256 of a secret: what is stored and looked up in its place. 32 bytes. */
-export function hashSecret(secret: string): Uint8Array {
-  // Not as 'buffer': a buffer of its own costs three times as much as one from the pool.
-  return Buffer.from(hash('sha256', secret, 'binary'), 'binary')
+// In the order of ASCII, so that numbers of equal length sort as their texts do.
+export const base62: string = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+/** What a generated secret of each kind begins with. */
+export const secretPrefixes: Readonly<Record<SecretKind, string>> = {
+  access_token: 'uapi_at_',
+  api_key: 'uapi_ak_',
+  authorization_code: 'uapi_ac_',
+  client_secret: 'uapi_cs_',
+  reseller_token: 'uapi_rt_',
 }
 
-/** Tells whether a secret is one of those hashed, in time that depends on neither the secret nor which one matched. */
+const prefixLength = 8
+const checksumLength = 6
+// 62 to the ninth power is the first above 2 to the 48th.
+const timeLength = 9
+const maxTime = 2 ** 48 - 1
+
+const randomForm = /^uapi_(?:ac|ak|at|cs|rt)_[0-9A-Za-z]{49}$/
+const orderedForm = /^uapi_(?:ac|at)_[0-9A-Za-z]{42}$/
+// Most texts are of another length, and a comparison of lengths costs next to nothing.
+const orderedLength = 50
+
+/** A time as 48 bits can hold it; what is no number counts as 0, because a key generator must not throw. */
+export function toTime48(at: number): number {
+  return Math.min(Math.max(Math.trunc(at) || 0, 0), maxTime)
+}
+
+/** A time in nine base62 symbols that sort as times do. */
+export function timeSymbols(at: number): string {
+  return toBase62(toTime48(at), timeLength)
+}
+
+/** A secret's text with its checksum behind it. */
+export function withChecksum(text: string): string {
+  return text + toBase62(crc32(text), checksumLength)
+}
+
+/** When a secret was made that begins with its time, in milliseconds since the epoch; null for any other text. */
+export function timeOfSecret(text: string): number | null {
+  if (text.length !== orderedLength || !orderedForm.test(text) || !hasChecksum(text)) return null
+  const time = fromBase62(text.slice(prefixLength, prefixLength + timeLength))
+  return time <= maxTime ? time : null
+}
+
+/** Tells whether a text has exactly a form of generated secrets but a wrong checksum: such a one was never issued. */
+export function isMistyped(text: string): boolean {
+  return (randomForm.test(text) || orderedForm.test(text)) && !hasChecksum(text)
+}
+
+function hasChecksum(text: string): boolean {
+  return withChecksum(text.slice(0, -checksumLength)) === text
+}
+
+function toBase62(number: number, length: number): string {
+  let rest = number
+  let symbols = ''
+  for (let count = 0; count < length; count += 1) {
+    symbols = `${base62[rest % 62]}${symbols}`
+    rest = Math.floor(rest / 62)
+  }
+  return symbols
+}
+
+function fromBase62(symbols: string): number {
+  let number = 0
+  for (const symbol of symbols) number = number * 62 + base62.indexOf(symbol)
+  return number
+}
+
+/** SHA-256 of a text: 32 bytes. */
+export function sha256(text: string): Buffer {
+  // Not as 'buffer': a buffer of its own costs three times as much as one from the pool.
+  return Buffer.from(hash('sha256', text, 'binary'), 'binary')
+}
+
+/**
+ * The key that a secret is stored and looked up by: its SHA-256, 32 bytes. Where the secret begins with its time, the time
+ * stands in place of the first six, so that new rows lie side by side in an index.
+ *
+ * The text alone decides, so that processes agree whatever made the secret.
+ */
+export function hashSecret(secret: string): Uint8Array {
+  const key = sha256(secret)
+  const time = timeOfSecret(secret)
+  if (time !== null) key.writeUIntBE(time, 0, 6)
+  return key
+}
+
+/**
+ * Tells whether a secret is one of those hashed, in time that depends on neither the secret nor which one matched.
+ *
+ * By the whole SHA-256: nothing is looked up by these hashes, so no bit of them is worth less than another.
+ */
 export function matchesSecret(secret: string, hashes: readonly Uint8Array[]): boolean {
-  const presented = hashSecret(secret)
+  const presented = sha256(secret)
   let matched = false
   for (const each of hashes) {
     // An early exit here would tell by its time which of two live secrets was tried.

@@ -1,9 +1,19 @@
-import { UtilityApiError } from './errors.ts'
+import { UtilityApiError, type Refusal } from './errors.ts'
+
+export const serverCheckFailed: Refusal = {
+  code: 'server_check_failed',
+  message: 'The server check failed.',
+}
+export const addressNotAllowed: Refusal = {
+  code: 'address_not_allowed',
+  message: 'This address may not be asked.',
+}
 
 /**
- * Where a block-game server is, and what it says of itself.
+ * Where a block-game server is, and what it says of itself: no text of it holds control or bidirectional characters, but
+ * for the description's line feeds.
  *
- * @see spec section 2.4
+ * @see docs/contract.md section 2.4
  *
  * @group Block game
  */
@@ -14,17 +24,17 @@ export interface ServerStatus {
   readonly port: number
   /** Player counts as the server sent them. */
   readonly players: { readonly online: number; readonly max: number }
-  /** Version name, `''` when unknown, and protocol number, `-1` when unknown. */
+  /** Version name of at most 256 code points, `''` when unknown, and protocol number, `-1` when unknown. */
   readonly version: { readonly name: string; readonly protocol: number }
   /** Round trip of the pong in milliseconds, or of the status where no pong came. */
   readonly latencyMs: number
   /** The SRV record that was followed; null when there is none. */
   readonly srvRecord: { readonly host: string; readonly port: number } | null
-  /** The description ("message of the day") as plain text, without formatting codes; `''` when there is none. */
+  /** The description ("message of the day") without formatting codes, at most 4,096 code points; `''` when there is none. */
   readonly description: string
   /** The server's icon as a `data:image/png;base64,` URI, where it sent a small one. */
   readonly favicon?: string
-  /** Some of the players online, where the server names any. */
+  /** Some of the players online, 100 at most, where the server names any. */
   readonly sample?: readonly { readonly name: string; readonly id: string }[]
 }
 
@@ -54,7 +64,7 @@ export class ServerCheckError extends UtilityApiError {
 
   /** Makes an error whose public message is the same for every reason. */
   constructor(reason: ServerCheckFailure, options?: ErrorOptions) {
-    super('server_check_failed', 'The server check failed.', options)
+    super(serverCheckFailed.code, serverCheckFailed.message, options)
     this.reason = reason
   }
 }

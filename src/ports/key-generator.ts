@@ -16,11 +16,16 @@ export interface KeyGenerator {
   /**
    * The canonical form of a license key as a person typed it; null: no such key can exist, so storage is not asked.
    *
-   * Text this generator did not make MUST come back as it is.
+   * Text this generator did not make MUST come back as it is, so that keys of another prefix or generator are found. Text
+   * with control characters SHOULD be null: some databases store no NUL.
    */
   parseLicenseKey(text: string, prefix: string): string | null
-  /** A new secret of at least 128 random bits, in visible ASCII without spaces. */
-  secret(kind: SecretKind): string
-  /** A new identifier for a row: unique, safe to log, in visible ASCII without spaces. */
-  id(): string
+  /**
+   * A new secret of at least 128 random bits, in visible ASCII without spaces.
+   *
+   * `at` is the time by the injected clock, in milliseconds since the epoch, for generators whose secrets begin with it.
+   */
+  secret(kind: SecretKind, at: number): string
+  /** A new identifier for a row: unique, safe to log, in visible ASCII without spaces. `at` as for `secret`. */
+  id(at: number): string
 }

@@ -4,18 +4,15 @@ import type {
   Credential,
   CredentialKind,
   NewAccessToken,
+  Reseller,
 } from '../domain/access.ts'
-import type { License, LicensePatch } from '../domain/license.ts'
+import type { License, LicenseChange, LicensePatch } from '../domain/license.ts'
+import type { MaybePromise } from './maybe-promise.ts'
+import type { StorageCall } from './storage-call.ts'
+import type { StorageListing } from './storage-listing.ts'
 
 /**
- * A value, or a promise of it: a synchronous driver need not pretend to wait.
- *
- * @group Storage
- */
-export type MaybePromise<Value> = Value | Promise<Value>
-
-/**
- * What the five operations need of a database: seven methods.
+ * What serving needs of a database: eight methods.
  *
  * Policy (comparing secrets, expiry, PKCE, permissions) stays in the core; a store keeps facts and decides races.
  *
@@ -23,13 +20,17 @@ export type MaybePromise<Value> = Value | Promise<Value>
  * - Hashes are 32 bytes, any value of each byte; compare them whole.
  * - Times are integer milliseconds since the epoch and come from the caller, never from the database's clock.
  * - Text is any Unicode without NUL and lone surrogates, and comes back unchanged. Identifiers and keys are compared
- *   byte for byte, case included.
+ *   byte for byte, case included. Identifiers, resellers and subjects have at most 255 ASCII characters, names and the
+ *   texts of a license 255 code points, license keys 128 characters, scopes 1,024, redirection URIs 2,048, ten for each
+ *   client; nothing longer ever comes.
  * - What is returned is a copy: changing it never changes the store.
  * - Once a method has answered, its effect survives a crash of the process (and of the machine, if the store claims to be
  *   durable).
  * - A method that cannot do its work throws or rejects with a {@link StorageError}, having changed nothing, or not
  *   knowing whether it did (a connection lost during commit).
  * - Any number of calls run at once, from many processes where the store is shared.
+ * - The last argument says how long the caller still waits. At 0 or below, what has not begun MUST NOT begin: it throws
+ *   `unavailable`. A store that never makes a call wait may ignore it.
  *
  * @see {@link AdminStorage} for what provisioning adds
  *
@@ -37,53 +38,66 @@ export type MaybePromise<Value> = Value | Promise<Value>
  */
 export interface UtilityStorage {
   /** The client with this identifier, revoked ones included; null when there is none. */
-  findClient(clientId: string): MaybePromise<Client | null>
+  findClient(clientId: string, call: StorageCall): MaybePromise<Client | null>
   /** The code with this hash, spent and expired ones included; null when there is none. */
-  findAuthorizationCode(codeHash: Uint8Array): MaybePromise<AuthorizationCode | null>
+  findAuthorizationCode(codeHash: Uint8Array, call: StorageCall): MaybePromise<AuthorizationCode | null>
   /**
    * Spends a code and stores the token it buys.
    *
    * MUST be one atomic step: mark the code as redeemed if it was not, and insert the token bound to the code, or do
    * neither. MUST return true to exactly one caller per code, however many race over however many processes; false to
-   * the others, and for an unknown code. Expiry is not judged here. A token whose hash or id exists is a `conflict`, and its
-   * code stays unspent.
+   * the others, for an unknown code, and for one that {@link AdminStorage.revokeClient} or
+   * {@link AdminStorage.revokeAccess} has ended. Expiry is not judged here. A token whose hash or id exists is a
+   * `conflict`, and its code stays unspent.
    */
-  redeemAuthorizationCode(codeHash: Uint8Array, at: number, token: NewAccessToken): MaybePromise<boolean>
+  redeemAuthorizationCode(
+    codeHash: Uint8Array,
+    at: number,
+    token: NewAccessToken,
+    call: StorageCall,
+  ): MaybePromise<boolean>
   /**
    * Revokes the access tokens a code has bought; those already revoked keep their time.
    *
    * Returns how many it revoked. Idempotent: a repeat returns 0.
    */
-  revokeAccessTokensOfCode(codeHash: Uint8Array, at: number): MaybePromise<number>
+  revokeAccessTokensOfCode(codeHash: Uint8Array, at: number, call: StorageCall): MaybePromise<number>
   /**
    * The credential of this kind with this hash, revoked and expired ones included; null when there is none.
    *
    * MUST NOT find a credential of another kind. A token is found as soon as its redemption has answered.
    */
-  findCredential(kind: CredentialKind, hash: Uint8Array): MaybePromise<Credential | null>
+  findCredential(kind: CredentialKind, hash: Uint8Array, call: StorageCall): MaybePromise<Credential | null>
   /**
-   * Stores a new licence.
+   * Stores a new license.
    *
    * MUST decide in the same step that writes: `'key_taken'` when the license key exists, and the row that exists stays
    * as it is. With `idempotency`, MUST first look for a row of the same reseller and key hash that has not expired at
    * `license.createdAt`: if there is one, nothing is written and its first answer comes back as `replay`, unchanged by
-   * later updates of the licence; otherwise the idempotency row is stored with the licence, both or neither. Among
+   * later updates of the license; otherwise the idempotency row is stored with the license, both or neither. Among
    * racing callers with one idempotency key exactly one inserts, and the others get its answer.
    */
-  insertLicense(license: License, idempotency?: NewIdempotencyKey): MaybePromise<InsertLicenseResult>
+  insertLicense(
+    license: License,
+    idempotency: NewIdempotencyKey | undefined,
+    call: StorageCall,
+  ): MaybePromise<InsertLicenseResult>
   /**
-   * Changes the sent fields of a licence, if the reseller owns it.
+   * Changes the sent fields of a license, if the reseller owns it.
    *
    * MUST test ownership and write in one step, and MUST change no column that was not sent, so that parallel updates of
-   * different fields both stay. `updatedAt` becomes `at`.
+   * different fields both stay. `updatedAt` becomes `at`. A license that is being deleted is `'not_found'`, never
+   * `'not_owner'` to its owner.
    */
-  updateLicense(update: LicenseUpdate): MaybePromise<UpdateLicenseResult>
+  updateLicense(update: LicenseUpdate, call: StorageCall): MaybePromise<UpdateLicenseResult>
+  /** The license with this key; null when there is none. */
+  findLicense(licenseKey: string, call: StorageCall): MaybePromise<License | null>
   /** Throws when the store cannot answer. Optional: without it, a store counts as healthy. */
-  ping?(): MaybePromise<void>
+  ping?(call: StorageCall): MaybePromise<void>
 }
 
 /**
- * An idempotency key about to be stored with the licence it brings forth.
+ * An idempotency key about to be stored with the license it brings forth.
  *
  * @group Storage
  */
@@ -107,7 +121,7 @@ export type InsertLicenseResult =
   'inserted' | 'key_taken' | { readonly replay: License; readonly requestHash: Uint8Array }
 
 /**
- * A change of one licence by one reseller.
+ * A change of one license by one reseller.
  *
  * @group Storage
  */
@@ -136,38 +150,106 @@ export type UpdateLicenseResult = 'updated' | 'not_found' | 'not_owner'
  */
 export interface AdminStorage extends UtilityStorage {
   /** Stores a new client. MUST decide in the same step that writes; `'taken'` leaves the existing one as it is. */
-  insertClient(client: Client): MaybePromise<'inserted' | 'taken'>
-  /** Replaces a client's secrets. False: there is no such client. */
-  setClientSecrets(clientId: string, secretHashes: readonly Uint8Array[]): MaybePromise<boolean>
-  /** Revokes a client. False: there is none, or it was revoked before and keeps its time. */
-  revokeClient(clientId: string, at: number): MaybePromise<boolean>
-  /** Stores a new code as it is given. A code that exists is a `conflict`. */
-  insertAuthorizationCode(codeHash: Uint8Array, code: AuthorizationCode): MaybePromise<void>
-  /** Stores a new credential. A hash of that kind, or an id, that exists is a `conflict`. */
-  insertCredential(kind: CredentialKind, hash: Uint8Array, credential: Credential): MaybePromise<void>
-  /** Revokes the credential with this id, or all with this hash, of any kind. False: there is none that was live. */
-  revokeCredential(which: CredentialReference, at: number): MaybePromise<boolean>
-  /** The licence with this key; null when there is none. */
-  getLicense(licenseKey: string): MaybePromise<License | null>
+  insertClient(client: Client, call: StorageCall): MaybePromise<'inserted' | 'taken'>
   /**
-   * A page of licences in order of creation.
+   * Changes the sent fields of a client, revoked or not. False: there is no such client.
    *
-   * That is the order of insertion: many licences can share one `createdAt`. MUST page by keyset: following `next` visits every licence that existed at the first call exactly once, whatever is
-   * inserted meanwhile. `next` is absent on the last page; its form is the store's own.
+   * MUST change nothing that was not sent: a rotation or revocation at the same time stays.
    */
-  listLicenses(page: LicensePage): MaybePromise<LicenseList>
+  updateClient(clientId: string, patch: ClientPatch, call: StorageCall): MaybePromise<boolean>
+  /**
+   * Gives a client a new secret. False: there is no such client.
+   *
+   * MUST be one step: the new hash comes first, the one that was first stays as the second, all others go. So of racing
+   * rotations the last two that answered leave the secrets that are valid. A revoked client stays revoked.
+   */
+  rotateClientSecret(clientId: string, newHash: Uint8Array, call: StorageCall): MaybePromise<boolean>
+  /**
+   * Revokes a client and ends its unspent codes. False: there is none, or it was revoked before and keeps its time.
+   *
+   * MUST leave no code of the client that can be redeemed once it has answered, however it raced with redemptions and
+   * with {@link AdminStorage.insertAuthorizationCode}; also where the client was revoked before. A redemption that won the
+   * race keeps its token.
+   */
+  revokeClient(clientId: string, at: number, call: StorageCall): MaybePromise<boolean>
+  /**
+   * Stores a new code as it is given.
+   *
+   * A code that exists is a `conflict`. A code of a revoked client is one too: MUST be decided in the same step that
+   * writes, against a revocation at the same time. Whether the client exists is not the store's to ask.
+   */
+  insertAuthorizationCode(
+    codeHash: Uint8Array,
+    code: AuthorizationCode,
+    call: StorageCall,
+  ): MaybePromise<void>
+  /** Stores a new reseller. MUST decide in the same step that writes; `'taken'` leaves the existing one as it is. */
+  insertReseller(reseller: Reseller, call: StorageCall): MaybePromise<'inserted' | 'taken'>
+  /**
+   * Stores a new credential. `'no_owner'`: a reseller token whose reseller is unknown; nothing is stored.
+   *
+   * A hash of that kind, or an id of any kind, that exists is a `conflict`; MUST be decided in the same step that writes.
+   */
+  insertCredential(
+    kind: CredentialKind,
+    hash: Uint8Array,
+    credential: Credential,
+    call: StorageCall,
+  ): MaybePromise<'inserted' | 'no_owner'>
+  /** Revokes the credential with this id, or all with this hash, of any kind. False: there is none that was live. */
+  revokeCredential(which: CredentialReference, at: number, call: StorageCall): MaybePromise<boolean>
+  /**
+   * Ends the unspent codes of a client or a subject and revokes its access tokens; those already revoked keep their time.
+   *
+   * MUST leave no token, however it raced with redemptions: a code that was stored before the call buys none once this has
+   * answered, and a token that a racing redemption has stored is revoked. A store whose statements see one moment each ends
+   * the codes first, which waits for redemptions under way, and looks for tokens afterwards. Where it fails half-way, a
+   * repeat finishes it. Codes and tokens that have expired count too.
+   */
+  revokeAccess(which: AccessReference, at: number, call: StorageCall): MaybePromise<RevokeCounts>
+  /**
+   * Changes any license, whoever owns it. False: there is none with this key.
+   *
+   * MUST change no column that was not sent. `updatedAt` becomes `at`.
+   */
+  changeLicense(
+    licenseKey: string,
+    change: LicenseChange,
+    at: number,
+    call: StorageCall,
+  ): MaybePromise<boolean>
+  /**
+   * Deletes a license for good. False: there is none with this key.
+   *
+   * The answers kept for its idempotency key stay: a repeat of its request gets the first answer, not a new license.
+   */
+  deleteLicense(licenseKey: string, call: StorageCall): MaybePromise<boolean>
   /**
    * Deletes what can no longer be used at `at`: codes and access tokens past their expiry, and forgotten idempotency keys.
    *
-   * A spent code MUST stay as long as a token it bought can be used, so that a replay can still revoke it. Licences,
-   * clients, reseller tokens and API keys always stay.
+   * A spent code MUST stay as long as a token it bought can be used, so that a replay can still revoke it. Licenses,
+   * clients, resellers, reseller tokens and API keys always stay.
    */
-  purgeExpired(at: number): MaybePromise<PurgeCounts>
+  purgeExpired(at: number, call: StorageCall): MaybePromise<PurgeCounts>
+  /** The lists; absent where the store cannot order its rows. */
+  readonly listing?: StorageListing
   /**
    * Refuses further calls with `unavailable`; those under way still finish. MUST be idempotent. A database that was handed
    * in stays open: who opens closes.
    */
   close?(): MaybePromise<void>
+}
+
+/**
+ * The fields of a client that can be changed; absent ones stay as they are.
+ *
+ * @group Storage
+ */
+export interface ClientPatch {
+  /** New label. */
+  readonly name?: string
+  /** New redirection URIs, in place of all. */
+  readonly redirectUris?: readonly string[]
 }
 
 /**
@@ -178,29 +260,22 @@ export interface AdminStorage extends UtilityStorage {
 export type CredentialReference = { readonly hash: Uint8Array } | { readonly id: string }
 
 /**
- * Which licences to list.
+ * Names all codes and access tokens of a client, or of a subject.
  *
  * @group Storage
  */
-export interface LicensePage {
-  /** Only this reseller's. Default: everyone's. */
-  readonly resellerId?: string
-  /** `next` of the page before; what can be none is refused as `invalid`. Default: from the start. */
-  readonly after?: string
-  /** How many at most; a positive integer. */
-  readonly limit: number
-}
+export type AccessReference = { readonly clientId: string } | { readonly subject: string }
 
 /**
- * A page of licences.
+ * What {@link AdminStorage.revokeAccess} has ended.
  *
  * @group Storage
  */
-export interface LicenseList {
-  /** The licences, oldest first. */
-  readonly licenses: License[]
-  /** Where the next page starts; absent when this is the last. */
-  readonly next?: string
+export interface RevokeCounts {
+  /** Access tokens that were not revoked before. */
+  readonly tokens: number
+  /** Authorization codes that were unspent. */
+  readonly codes: number
 }
 
 /**
