@@ -1,0 +1,151 @@
+import type { Client } from '../domain/access.ts'
+import { isChallenge, isRedirectUri, isScope } from './checks.ts'
+
+/**
+ * What a client asks a user for, checked: what your page shows, and later grants or denies.
+ *
+ * Plain data: it may wait in a session until the user has answered, but not in the form itself, where the user could
+ * change it.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc6749#section-4.1.1 | RFC 6749 section 4.1.1}
+ *
+ * @group Provisioning
+ */
+export interface AuthorizationRequest {
+  /** Show your page. */
+  readonly kind: 'ask'
+  /** The client that asks. */
+  readonly clientId: string
+  /** Its label, where it has one. */
+  readonly clientName?: string
+  /** Where the answer goes: one of the client's registered redirection URIs. */
+  readonly redirectUri: string
+  /** What it asks for: names separated by spaces, `''` for nothing in particular. */
+  readonly scope: string
+  /** The client's own text, given back as it came; null when there was none. */
+  readonly state: string | null
+  /** The PKCE challenge, method S256; null when there was none. */
+  readonly codeChallenge: string | null
+}
+
+/**
+ * What came of reading an authorization request.
+ *
+ * - `ask`: show your page.
+ * - `redirect`: send the user to `location`, which tells the client its mistake.
+ * - `refuse`: show `reason` on a page of your own, and send nobody anywhere.
+ *
+ * @group Provisioning
+ */
+export type AuthorizationRequestOutcome =
+  | AuthorizationRequest
+  | { readonly kind: 'redirect'; readonly location: string }
+  | { readonly kind: 'refuse'; readonly reason: string }
+
+/** Where an answer goes, and the client's own text to give back. */
+type ReturnAddress = Pick<AuthorizationRequest, 'redirectUri' | 'state'>
+
+/**
+ * Judges an authorization request. Until client and redirection URI are known to belong together, nobody is sent
+ * anywhere: that would be an open redirector.
+ *
+ * @see RFC 6749 sections 4.1.1 and 4.1.2.1, RFC 7636 section 4.4.1, RFC 9700 sections 2.1 and 4.11.2
+ */
+export async function judgeRequest(
+  query: URLSearchParams,
+  scopes: readonly string[],
+  findClient: (clientId: string) => Promise<Client | null>,
+): Promise<AuthorizationRequestOutcome> {
+  const clientId = single(query, 'client_id')
+  const client = clientId === undefined ? null : await findClient(clientId)
+  if (client === null || client.revokedAt !== null) return refuse('The client is not known.')
+  const redirectUri = redirectUriOf(query, client)
+  if (redirectUri === undefined)
+    return refuse('The redirection URI is not one that the client has registered.')
+
+  const address = { redirectUri, state: single(query, 'state') ?? null }
+  const problem = problemOf(query, scopes)
+  if (problem !== null) return { kind: 'redirect', location: locationOf(address, { ...problem }) }
+  return {
+    kind: 'ask',
+    clientId: client.clientId,
+    ...(client.name !== undefined && { clientName: client.name }),
+    ...address,
+    scope: single(query, 'scope') ?? '',
+    codeChallenge: single(query, 'code_challenge') ?? null,
+  }
+}
+
+function refuse(reason: string): AuthorizationRequestOutcome {
+  return { kind: 'refuse', reason }
+}
+
+/** A parameter that is there once. One without a value counts as left out (RFC 6749 section 3.1). */
+function single(query: URLSearchParams, name: string): string | undefined {
+  const [value, ...more] = query.getAll(name)
+  return more.length === 0 && value !== '' ? value : undefined
+}
+
+/** Compared byte for byte; left out, it is the one that is registered, if it is the only one (section 3.1.2.3). */
+function redirectUriOf(query: URLSearchParams, { redirectUris }: Client): string | undefined {
+  const values = query.getAll('redirect_uri').filter((value) => value !== '')
+  const asked = values.length === 0 && redirectUris.length === 1 ? redirectUris[0] : values[0]
+  const isRegistered = asked !== undefined && values.length <= 1 && redirectUris.includes(asked)
+  // A row of the owner's own making may hold what is never registered here: a script, say.
+  return isRegistered && isRedirectUri(asked) ? asked : undefined
+}
+
+const checkedParameters = ['response_type', 'scope', 'state', 'code_challenge', 'code_challenge_method']
+
+interface Problem {
+  readonly error: 'invalid_request' | 'unsupported_response_type' | 'invalid_scope'
+  readonly error_description: string
+}
+
+/** The first thing wrong with the request that the client may be told; null when there is none. */
+function problemOf(query: URLSearchParams, scopes: readonly string[]): Problem | null {
+  const repeated = checkedParameters.find((name) => query.getAll(name).length > 1)
+  if (repeated !== undefined) return invalid(`${repeated} was sent more than once.`)
+  const responseType = single(query, 'response_type')
+  if (responseType === undefined) return invalid('response_type is missing.')
+  if (responseType !== 'code') {
+    return { error: 'unsupported_response_type', error_description: 'response_type must be code.' }
+  }
+  return challengeProblem(query) ?? scopeProblem(single(query, 'scope') ?? '', scopes)
+}
+
+/** Without a method the challenge would be `plain`, the verifier itself (RFC 7636 section 4.3). */
+function challengeProblem(query: URLSearchParams): Problem | null {
+  const challenge = single(query, 'code_challenge')
+  const method = single(query, 'code_challenge_method')
+  if (challenge === undefined) {
+    return method === undefined ? null : invalid('code_challenge is missing.')
+  }
+  if (method !== 'S256') return invalid('code_challenge_method must be S256.')
+  return isChallenge(challenge) ? null : invalid('code_challenge must have 43 base64url characters.')
+}
+
+function scopeProblem(scope: string, scopes: readonly string[]): Problem | null {
+  if (isScope(scope) && isWithin(scope, scopes)) return null
+  return { error: 'invalid_scope', error_description: 'The scope is unknown or malformed.' }
+}
+
+function invalid(description: string): Problem {
+  return { error: 'invalid_request', error_description: description }
+}
+
+/** Tells whether every name of a scope is among those given. */
+export function isWithin(scope: string, names: readonly string[]): boolean {
+  return scope === '' || scope.split(' ').every((name) => names.includes(name))
+}
+
+/** The redirection URI, its own query kept, with further parameters and the state as it came (section 4.1.2). */
+export function locationOf(
+  { redirectUri, state }: ReturnAddress,
+  parameters: Record<string, string>,
+): string {
+  const added = new URLSearchParams({ ...parameters, ...(state !== null && { state }) }).toString()
+  // Not through URL, which would spell the address anew.
+  const separator = redirectUri.includes('?') ? (/[?&]$/.test(redirectUri) ? '' : '&') : '?'
+  return redirectUri + separator + added
+}

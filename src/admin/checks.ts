@@ -1,0 +1,105 @@
+import { UtilityApiError } from '../domain/errors.ts'
+import { hasAtMostCodePoints, isPlainText } from '../domain/header-text.ts'
+import { isDomainOrIp } from '../domain/license.ts'
+
+/** Refuses what the caller may not ask for. */
+export function demand(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new UtilityApiError('invalid_argument', message)
+}
+
+/** Tells whether text can identify a client, a reseller or a subject. */
+export function isIdentifier(text: string): boolean {
+  return /^[\x21-\x7e]{1,255}$/.test(text)
+}
+
+export function demandIdentifier(name: string, text: string | undefined): void {
+  if (text !== undefined) demand(isIdentifier(text), `${name} must be 1 to 255 visible ASCII characters.`)
+}
+
+export function demandLabel(name: string | undefined): void {
+  if (name === undefined) return
+  const fits = isPlainText(name) && hasAtMostCodePoints(name, 255)
+  demand(fits, 'name must have at most 255 characters, none of them control characters.')
+}
+
+export function demandSecret(text: string): void {
+  const isStrong = /^[\x20-\x7e]{32,1024}$/.test(text)
+  demand(isStrong, 'clientSecret must have 32 to 1024 visible ASCII characters.')
+}
+
+const maxRedirectUris = 10
+
+export function demandRedirectUris(uris: readonly string[]): void {
+  demand(uris.length <= maxRedirectUris, `redirectUris: there must be at most ${maxRedirectUris}.`)
+  const wrong = uris.find((uri) => !isRedirectUri(uri))
+  const rule = 'must be an absolute https URI without fragment, http on loopback, or an app scheme with a dot'
+  demand(wrong === undefined, `redirectUris: "${wrong?.slice(0, 255)}" ${rule}.`)
+}
+
+/**
+ * Tells whether a code may be sent there: over TLS, within the machine, or to an app by a scheme of its own. A scheme
+ * without a dot is nobody's, and `javascript:` and `data:` would run as a page of the owner's.
+ *
+ * @see RFC 6749 section 3.1.2, RFC 8252 sections 7 and 8.4, RFC 9700 section 2.6
+ */
+export function isRedirectUri(text: string): boolean {
+  if (!/^[\x21\x22\x24-\x7e]{1,2048}$/.test(text) || !URL.canParse(text)) return false
+  const { protocol, hostname } = new URL(text)
+  if (!/^https?:$/.test(protocol)) return protocol.includes('.')
+  if (!/^https?:\/\/[^/\\]/i.test(text)) return false
+  return protocol === 'https:' || /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)
+}
+
+export function demandScope(scope: string): void {
+  demand(isScope(scope), 'scope must be names separated by single spaces, at most 1024 characters.')
+}
+
+/** @see RFC 6749 section 3.3 */
+export function isScope(text: string): boolean {
+  return text.length <= 1024 && (text === '' || text.split(' ').every(isScopeName))
+}
+
+export function isScopeName(text: string): boolean {
+  return /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(text)
+}
+
+/** @see RFC 7636 section 4.2 */
+export function isChallenge(text: string): boolean {
+  return /^[\w-]{43}$/.test(text)
+}
+
+export function demandInteger(name: string, value: number, max: number): void {
+  const fits = Number.isInteger(value) && value >= 1 && value <= max
+  demand(fits, `${name} must be an integer from 1 to ${max}.`)
+}
+
+/** What a license may hold: the rules of the operations. */
+export interface LicenseRules {
+  readonly keyPrefix: string
+  readonly statuses: readonly string[]
+  readonly allowWildcards: boolean
+}
+
+interface LicenseFields {
+  readonly registeredTo?: string
+  readonly domainOrIp?: string
+  readonly status?: string
+  readonly resellerId?: string
+}
+
+export function demandLicenseFields(fields: LicenseFields, rules: LicenseRules): void {
+  const { registeredTo = 'a', domainOrIp = 'a', status, resellerId } = fields
+  demand(
+    isDisplayText(registeredTo),
+    'registeredTo must have 1 to 255 characters, no control or bidirectional formatting ones.',
+  )
+  const isBinding = isDisplayText(domainOrIp) && isDomainOrIp(domainOrIp, rules.allowWildcards)
+  demand(isBinding, 'domainOrIp must be a host name or an IP address, without scheme, port or path.')
+  const isStatus = status === undefined || rules.statuses.includes(status)
+  demand(isStatus, `status must be one of ${rules.statuses.join(', ')}.`)
+  demandIdentifier('resellerId', resellerId)
+}
+
+function isDisplayText(text: string): boolean {
+  return text !== '' && isPlainText(text) && hasAtMostCodePoints(text, 255)
+}

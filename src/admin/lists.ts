@@ -1,0 +1,70 @@
+import type { StorageCall } from '../ports/storage-call.ts'
+import type { ListedClient, ListedCredential, ListPage, StorageListing } from '../ports/storage-listing.ts'
+import type { Reseller } from '../domain/access.ts'
+import type { Admin } from './admin.ts'
+import { demand, demandIdentifier, demandInteger } from './checks.ts'
+
+const maxPage = 1000
+const kinds: readonly string[] = ['access_token', 'reseller_token', 'api_key']
+
+type Lists = Pick<
+  Admin,
+  'listClients' | 'listResellers' | 'listCredentials' | 'listLicenses' | 'countLicenses'
+>
+
+/** The lists of a store, if it has them. */
+export function listsOf(listing: StorageListing | undefined, call: () => StorageCall): Lists {
+  function required(): StorageListing {
+    demand(listing !== undefined, 'The storage cannot list: it has no `listing`.')
+    return listing
+  }
+
+  return {
+    async listClients(page) {
+      const { clients, ...next } = await required().clients(checkedPage(page), call())
+      return { clients: clients.map(toListedClient), ...next }
+    },
+    async listResellers(page) {
+      const { resellers, ...next } = await required().resellers(checkedPage(page), call())
+      return { resellers: resellers.map(toListedReseller), ...next }
+    },
+    async listCredentials({ kind, ownerId, ...page }) {
+      demand(kinds.includes(kind), `kind must be one of ${kinds.join(', ')}.`)
+      demandIdentifier('ownerId', ownerId)
+      const wanted = { ...checkedPage(page), kind, ...(ownerId !== undefined && { ownerId }) }
+      const { credentials, ...next } = await required().credentials(wanted, call())
+      return { credentials: credentials.map(toListedCredential), ...next }
+    },
+    async listLicenses({ resellerId, ...page } = {}) {
+      demandIdentifier('resellerId', resellerId)
+      const wanted = { ...checkedPage(page), ...(resellerId !== undefined && { resellerId }) }
+      return required().licenses(wanted, call())
+    },
+    async countLicenses({ resellerId } = {}) {
+      demandIdentifier('resellerId', resellerId)
+      return required().countLicenses(resellerId === undefined ? {} : { resellerId }, call())
+    },
+  }
+}
+
+function checkedPage({ after, limit = 50 }: Partial<ListPage> = {}): ListPage {
+  demandInteger('limit', limit, maxPage)
+  demand(after === undefined || after.length <= 1024, 'after is no place in the list.')
+  return { limit, ...(after !== undefined && { after }) }
+}
+
+// Named fields only: a store that lists whole rows must not hand out the hashes in them.
+
+function toListedClient({ clientId, name, redirectUris, createdAt, revokedAt }: ListedClient): ListedClient {
+  return { clientId, ...(name !== undefined && { name }), redirectUris, createdAt, revokedAt }
+}
+
+function toListedReseller({ resellerId, name, createdAt }: Reseller): Reseller {
+  return { resellerId, ...(name !== undefined && { name }), createdAt }
+}
+
+function toListedCredential(row: ListedCredential): ListedCredential {
+  const { id, kind, ownerId, name, scope, subject, createdAt, expiresAt, revokedAt } = row
+  const label = name === undefined ? {} : { name }
+  return { id, kind, ownerId, ...label, scope, subject, createdAt, expiresAt, revokedAt }
+}

@@ -1,0 +1,66 @@
+import { isLive, permits, type Credential } from '../domain/access.ts'
+import { refused, type Refusal, type UtilityApiError } from '../domain/errors.ts'
+import { hashSecret, isMistyped } from '../domain/secret.ts'
+import type { StorageCall } from '../ports/storage-call.ts'
+import type { BearerParts } from './bearer.ts'
+import { realm, type Scheme } from './scheme.ts'
+
+/** What looking an API key up takes. */
+export type ApiKeyParts = BearerParts
+
+/** Visible ASCII without the comma that joins repeated headers. */
+const grammar = /^[\x21-\x2b\x2d-\x7e]+$/
+
+// Not `Basic`, although the header is called that: browsers would ask their user for a password.
+const challenge = `ApiKey realm="${realm}", header="Basic"`
+
+const missing: Refusal = { code: 'invalid_api_key', message: 'The API key is missing.' }
+const invalid: Refusal = { code: 'invalid_api_key', message: 'The API key is invalid.' }
+/** The contract answers a key without permission like an invalid one. */
+const lacking: Refusal = { code: 'invalid_api_key', message: 'The API key lacks the permission.' }
+
+/** The live credential of an API key that has all of the permissions. */
+export async function verifyApiKey(
+  { storage, clock }: ApiKeyParts,
+  apiKey: string,
+  permission: string | undefined,
+  call: StorageCall,
+): Promise<Credential> {
+  if (isMistyped(apiKey)) throw refusedKey(invalid)
+  const credential = await storage.findCredential('api_key', hashSecret(apiKey), call)
+  if (credential === null || !isLive(credential, clock.now())) throw refusedKey(invalid)
+  if (permission !== undefined && !permits(credential.scope, permission)) throw refusedKey(lacking)
+  return credential
+}
+
+/**
+ * API keys in the contract's header `Basic`.
+ *
+ * @see docs/contract.md section 4.5
+ */
+export function apiKeyScheme(parts: ApiKeyParts): Scheme<Credential> {
+  return {
+    name: 'api_key',
+    parameters: [],
+    refusals: (permission) => [missing, invalid, ...(permission === undefined ? [] : [lacking])],
+    authenticate: (presented, permission) =>
+      verifyApiKey(parts, presentedKey(presented.header('Basic')), permission, presented),
+    callerId: ({ ownerId }) => ownerId,
+    challenge,
+    openapi: {
+      scheme: { type: 'apiKey', in: 'header', name: 'Basic', description: 'An API key.' },
+      optional: false,
+      codes: 'A stable code.',
+    },
+  }
+}
+
+function presentedKey(header: string | null): string {
+  if (header === null || header === '') throw refusedKey(missing)
+  if (!grammar.test(header)) throw refusedKey(invalid)
+  return header
+}
+
+function refusedKey(refusal: Refusal): UtilityApiError {
+  return refused(refusal, { headers: { 'WWW-Authenticate': challenge } })
+}

@@ -1,0 +1,106 @@
+import { isLive, permits, type Credential } from '../domain/access.ts'
+import { refused, type Refusal, type UtilityApiError } from '../domain/errors.ts'
+import { hashSecret, isMistyped } from '../domain/secret.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { StorageCall } from '../ports/storage-call.ts'
+import type { TimedStorage } from '../ports/storage-deadline.ts'
+import { realm, type Scheme } from './scheme.ts'
+
+/** What looking a bearer token up takes. */
+export interface BearerParts {
+  readonly storage: Pick<TimedStorage, 'findCredential'>
+  readonly clock: Clock
+}
+
+/** The two kinds of bearer token. */
+export type BearerKind = 'access_token' | 'reseller_token'
+
+/** RFC 6750 section 2.1: scheme, spaces, token68, nothing after. Repeated headers are joined by a comma and fail here. */
+const grammar = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i
+
+const challenge = `Bearer realm="${realm}"`
+const invalidTokenChallenge = `${challenge}, error="invalid_token"`
+
+const missing: Refusal = { code: 'invalid_token', message: 'The bearer token is missing.' }
+const invalid: Refusal = {
+  code: 'invalid_token',
+  message: 'The bearer token is invalid, expired or revoked.',
+}
+
+function lacking(scope: string): Refusal {
+  return { code: 'insufficient_scope', message: `The access token lacks the scope ${scope}.` }
+}
+
+/**
+ * The token in an `Authorization` header.
+ *
+ * @param authorization - The header's value; a list, as some servers give repeated headers, must hold one.
+ *
+ * @throws `UtilityApiError` `invalid_token` when there is none, or something else than one bearer token.
+ *
+ * @example
+ * ```ts
+ * const grant = await api.verifyAccessToken(bearerToken(request.headers.authorization))
+ * ```
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc6750#section-2.1 | RFC 6750 section 2.1}
+ *
+ * @group Verification
+ */
+export function bearerToken(authorization: string | readonly string[] | null | undefined): string {
+  const header = typeof authorization === 'string' ? authorization : (authorization ?? []).join(', ')
+  // RFC 6750 section 3.1: who has sent no credential is told nothing about one.
+  if (header === '') throw refused(missing, { headers: { 'WWW-Authenticate': challenge } })
+  const token = grammar.exec(header)?.[1]
+  if (token === undefined) throw invalidToken()
+  return token
+}
+
+/** The live credential of a bearer token that permits all names of a scope. */
+export async function verifyBearer(
+  { storage, clock }: BearerParts,
+  kind: BearerKind,
+  token: string,
+  scope: string | undefined,
+  call: StorageCall,
+): Promise<Credential> {
+  if (isMistyped(token)) throw invalidToken()
+  const credential = await storage.findCredential(kind, hashSecret(token), call)
+  if (credential === null || !isLive(credential, clock.now())) throw invalidToken()
+  if (scope !== undefined && !permits(credential.scope, scope)) throw insufficientScope(scope)
+  return credential
+}
+
+/**
+ * Bearer tokens of one kind.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc6750 | RFC 6750}
+ */
+export function bearerScheme(parts: BearerParts, kind: BearerKind, description: string): Scheme<Credential> {
+  return {
+    name: kind,
+    parameters: [],
+    refusals: (scope) => [missing, invalid, ...(scope === undefined ? [] : [lacking(scope)])],
+    authenticate: (presented, scope) =>
+      verifyBearer(parts, kind, bearerToken(presented.header('Authorization')), scope, presented),
+    callerId: ({ ownerId }) => ownerId,
+    challenge: invalidTokenChallenge,
+    openapi: {
+      scheme: { type: 'http', scheme: 'bearer', description },
+      optional: false,
+      codes: 'A stable code.',
+    },
+  }
+}
+
+function invalidToken(): UtilityApiError {
+  return refused(invalid, { headers: { 'WWW-Authenticate': invalidTokenChallenge } })
+}
+
+/** @see RFC 6750 section 3.1 */
+function insufficientScope(scope: string): UtilityApiError {
+  const quoted = scope.replaceAll(/["\\]/g, '\\$&')
+  return refused(lacking(scope), {
+    headers: { 'WWW-Authenticate': `${challenge}, error="insufficient_scope", scope="${quoted}"` },
+  })
+}

@@ -1,0 +1,169 @@
+import { z } from 'zod'
+import type { Client } from '../domain/access.ts'
+import { refused, type ErrorCode, type Refusal, type UtilityApiError } from '../domain/errors.ts'
+import { matchesSecret } from '../domain/secret.ts'
+import { inputProblem, visibleText } from '../operations/fields.ts'
+import type { TimedStorage } from '../ports/storage-deadline.ts'
+import { realm, type Presented, type Scheme, type SchemeParameter } from './scheme.ts'
+
+/** RFC 7617: base64 with its padding. `Buffer` would decode almost anything. */
+const basicGrammar = /^basic +((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/i
+
+const failed: Refusal = { code: 'invalid_client', message: 'Client authentication failed.' }
+const malformedHeader: Refusal = {
+  code: 'invalid_client',
+  message: 'The Authorization header is malformed.',
+}
+const twoMethods: Refusal = {
+  code: 'invalid_request',
+  message: 'client_secret must not be sent beside an Authorization header.',
+}
+const twoClients: Refusal = {
+  code: 'invalid_request',
+  message: 'client_id must be the one of the Authorization header.',
+}
+
+/** What a secret is compared with when there is no such client, so that both cases cost the same. */
+const noSecretHashes: readonly Uint8Array[] = [new Uint8Array(32)]
+
+interface ClientCredentials {
+  clientId: string
+  clientSecret: string
+}
+
+const parameters: Readonly<Record<keyof ClientCredentials, SchemeParameter>> = {
+  clientId: {
+    in: 'body',
+    name: 'client_id',
+    description: 'The client identifier.',
+    example: '74a41a51-0874-48e8-a2ca-9bde6ae898f8',
+    schema: visibleText(),
+  },
+  clientSecret: {
+    in: 'body',
+    name: 'client_secret',
+    description: 'The client secret.',
+    example: 'uapi_cs_2nZd1Z1lRwL0dK4d8jUarMsKn3x9tWe2bYcO6fIgQhVp5Su2',
+    schema: visibleText(),
+  },
+}
+const credentials: z.ZodType<ClientCredentials> = z.object({
+  clientId: visibleText(),
+  clientSecret: visibleText(),
+})
+
+/**
+ * OAuth clients with their secret, in the body or by HTTP Basic.
+ *
+ * @see RFC 6749 section 2.3.1
+ */
+export function oauthClientScheme(storage: Pick<TimedStorage, 'findClient'>): Scheme<Client> {
+  return {
+    name: 'client',
+    parameters: Object.values(parameters),
+    refusals: () => [failed, malformedHeader, twoMethods, twoClients],
+    async authenticate(presented) {
+      const { clientId, clientSecret } = presentedClient(presented)
+      const client = await storage.findClient(clientId, presented)
+      const matches = matchesSecret(clientSecret, client?.secretHashes ?? noSecretHashes)
+      if (client === null || !matches || client.revokedAt !== null) throw refusedClient(failed, presented)
+      return client
+    },
+    callerId: ({ clientId }) => clientId,
+    challenge: null,
+    errorBody: (error) => ({ error: oauthCode(error.code), error_description: error.message }),
+    openapi: {
+      scheme: {
+        type: 'http',
+        scheme: 'basic',
+        description: 'Client id and secret, instead of those in the body.',
+      },
+      optional: true,
+      codes: 'A code of RFC 6749.',
+    },
+  }
+}
+
+/** @see RFC 6749 section 2.3: a client must not use more than one authentication method in a request */
+function presentedClient(presented: Presented): ClientCredentials {
+  const clientId = presented.body.get('client_id')
+  const clientSecret = presented.body.get('client_secret')
+  const authorization = presented.header('Authorization')
+  if (authorization === null) return fromBody({ clientId, clientSecret })
+  const client = fromHeader(authorization)
+  if (client === null) throw refusedClient(malformedHeader, presented)
+  if (clientSecret !== undefined && clientSecret !== '') throw refused(twoMethods)
+  if (clientId !== undefined && clientId !== '' && clientId !== client.clientId) throw refused(twoClients)
+  return client
+}
+
+function fromBody(members: Record<keyof ClientCredentials, unknown>): ClientCredentials {
+  const result = credentials.safeParse(members)
+  if (result.success) return result.data
+  throw inputProblem(Object.entries(parameters), result.error)
+}
+
+/** Both halves are form-encoded (RFC 6749 appendix B); null when the header is no Basic credential. */
+function fromHeader(authorization: string): ClientCredentials | null {
+  const encoded = basicGrammar.exec(authorization)?.[1] ?? ''
+  const text = Buffer.from(encoded, 'base64').toString('utf8')
+  const colon = text.indexOf(':')
+  const clientId = formDecode(text.slice(0, Math.max(0, colon)))
+  const clientSecret = formDecode(text.slice(colon + 1))
+  return clientId === '' || clientSecret === '' ? null : { clientId, clientSecret }
+}
+
+function formDecode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    return ''
+  }
+}
+
+/**
+ * Challenges only a client that used `Authorization`: OAuth libraries that see a challenge they did not ask for report it
+ * instead of the error.
+ *
+ * @see RFC 6749 section 5.2
+ */
+function refusedClient(refusal: Refusal, presented: Presented): UtilityApiError {
+  if (presented.header('Authorization') === null) return refused(refusal)
+  return refused(refusal, { headers: { 'WWW-Authenticate': `Basic realm="${realm}"` } })
+}
+
+/**
+ * The code of RFC 6749 for each of ours: its clients know no others.
+ *
+ * @see RFC 6749 sections 5.2 and 4.1.2.1
+ */
+const oauthCodes: Readonly<Record<ErrorCode, string>> = {
+  invalid_request: 'invalid_request',
+  invalid_grant: 'invalid_grant',
+  unauthorized_client: 'unauthorized_client',
+  unsupported_grant_type: 'unsupported_grant_type',
+  invalid_client: 'invalid_client',
+  insufficient_scope: 'invalid_scope',
+  invalid_token: 'invalid_client',
+  invalid_api_key: 'invalid_client',
+  license_owner_mismatch: 'invalid_client',
+  address_not_allowed: 'invalid_request',
+  not_found: 'invalid_request',
+  license_not_found: 'invalid_request',
+  method_not_allowed: 'invalid_request',
+  request_timeout: 'invalid_request',
+  payload_too_large: 'invalid_request',
+  unsupported_media_type: 'invalid_request',
+  idempotency_mismatch: 'invalid_request',
+  too_many_requests: 'temporarily_unavailable',
+  unavailable: 'temporarily_unavailable',
+  database_error: 'server_error',
+  server_check_failed: 'server_error',
+  internal_error: 'server_error',
+  invalid_options: 'server_error',
+  invalid_argument: 'server_error',
+}
+
+function oauthCode(code: ErrorCode): string {
+  return oauthCodes[code]
+}
