@@ -1,5 +1,8 @@
 import { z } from 'zod'
+import type { Credential } from '../domain/access.ts'
+import { limitAnswer } from '../domain/dns-answer-limit.ts'
 import {
+  dnsStatuses,
   recordTypes,
   type DnsAnswer,
   type DnsRecord,
@@ -8,17 +11,18 @@ import {
   type RecordType,
   type ResolverLocation,
 } from '../domain/dns-check.ts'
-import { UtilityApiError } from '../domain/errors.ts'
+import { refused, type Refusal } from '../domain/errors.ts'
 import { parseHostName } from '../domain/host-name.ts'
 import { parseIpAddress, reverseName } from '../domain/ip-address.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'
+import { channels, trace } from '../ports/tracing.ts'
 import { dnsRecordSchema } from './dns-record-schema.ts'
 import { requiredText } from './fields.ts'
-import { createLimiter, type Limiter } from './limiter.ts'
 import type { Operation } from './operation.ts'
-import { createSharedWork } from './shared-work.ts'
-import { trace } from './tracing.ts'
+import { createResultCache } from './result-cache.ts'
+import { createSemaphore, NoTurnError, type Semaphore } from './semaphore.ts'
+import { createSingleFlight, type Flight } from './single-flight.ts'
 
 export interface CheckDnsParts {
   readonly client: DnsClient
@@ -49,44 +53,62 @@ export interface DnsCheckResult {
   client_subnet_scope?: number | undefined
 }
 
+const notADomain: Refusal = { code: 'invalid_request', message: 'X-Domain must be a domain name.' }
+
 /**
  * Asks every configured resolver for the records of a domain.
  *
- * @see spec section 4.4
+ * @see docs/contract.md section 4.4
  */
-export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsCheckResult[]> {
+export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsCheckResult[], Credential> {
   const { client, clock, locations, timeoutMs } = parts
-  const limiters = new Map<string, Limiter>()
+  const semaphores = new Map<string, Semaphore>()
   const resolvers = locations.map((location) => {
-    const limiter = limiters.get(addressOf(location)) ?? createLimiter(parts.maxConcurrentPerResolver)
-    limiters.set(addressOf(location), limiter)
-    return { location, limiter, target: targetOf(location) }
+    const semaphore = semaphores.get(addressOf(location)) ?? createSemaphore(parts.maxConcurrentPerResolver)
+    semaphores.set(addressOf(location), semaphore)
+    return { location, semaphore, target: targetOf(location) }
   })
-  const checks = createSharedWork<DnsCheckResult[]>({
-    clock,
-    lifetimeMs: (results) => Math.min(parts.cacheTtlMs, shortestTtlMs(results)),
-  })
+  const checks = createSingleFlight<DnsCheckResult[]>(timeoutMs / 2)
+  const cache = createResultCache<DnsCheckResult[]>(clock)
 
+  /** The resolver's answer; null when the question never got its turn. */
   async function ask(
-    { location, limiter, target }: Resolver,
+    { location, semaphore, target }: Resolver,
     question: Question,
-    signal: AbortSignal,
-  ): Promise<DnsCheckResult> {
+    { callers, signal }: Flight,
+  ): Promise<DnsAnswer | null> {
     const started = performance.now()
     const send = (): Promise<DnsAnswer> => {
       const left = Math.max(1, Math.floor(timeoutMs - (performance.now() - started)))
       return client.query({ ...question, ...target, timeoutMs: left, signal })
     }
     const query = (): Promise<DnsAnswer> =>
-      trace('dns', () => ({ type: question.type, server: location.ip }), send)
+      channels.dns.hasSubscribers
+        ? trace(channels.dns, { type: question.type, server: location.ip }, send)
+        : send()
     try {
-      return resultOf(location, await limiter.run(query, signal, timeoutMs))
+      return limitAnswer(await semaphore.run(query, { callers, signal, maxWaitMs: timeoutMs }))
     } catch (error) {
       if (signal.aborted) throw error
+      if (error instanceof NoTurnError) return null
       const status =
         error instanceof DOMException && error.name === 'TimeoutError' ? 'TIMEOUT' : 'UNREACHABLE'
-      return resultOf(location, unanswered(status, performance.now() - started))
+      return unanswered(status, performance.now() - started)
     }
+  }
+
+  async function check(key: string, question: Question, flight: Flight): Promise<DnsCheckResult[]> {
+    let allAsked = true
+    const results = await Promise.all(
+      resolvers.map(async (resolver) => {
+        const answer = await ask(resolver, question, flight)
+        if (answer === null) allAsked = false
+        return resultOf(resolver.location, answer ?? unanswered('TIMEOUT', timeoutMs))
+      }),
+    )
+    // That a caller has too much open is no news of the name: others must not be told of it.
+    if (allAsked) cache.set(key, results, Math.min(parts.cacheTtlMs, shortestTtlMs(results)))
+    return results
   }
 
   return {
@@ -94,11 +116,25 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
     method: 'GET',
     path: '/v3/tools/dnscheck',
     summary: 'Check the DNS records of a domain at several resolver locations',
-    security: { kind: 'access_token', permission: parts.requiredScope },
+    tag: {
+      name: 'DNS',
+      description: 'Records of a domain as resolvers in several places see them.',
+    },
+    permission: parts.requiredScope,
     waitsFor: 'network',
     parameters: {
-      domain: { in: 'header', name: 'X-Domain', description: 'The domain to check.' },
-      recordType: { in: 'header', name: 'X-Record-Type', description: 'The record type to look up.' },
+      domain: {
+        in: 'header',
+        name: 'X-Domain',
+        description: 'The domain to check.',
+        example: 'example.com',
+      },
+      recordType: {
+        in: 'header',
+        name: 'X-Record-Type',
+        description: 'The record type to look up.',
+        example: 'A',
+      },
     },
     input: z.object({
       domain: requiredText(),
@@ -108,13 +144,36 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
     }),
     output: z.array(dnsCheckResultSchema()),
 
-    async run({ domain, recordType }, { signal }) {
+    example: [
+      {
+        location: 'Amsterdam, NL',
+        ip: '192.0.2.53',
+        provider: 'Example DNS',
+        dns_results: [{ type: 'A', host: 'example.com', ttl: 300, ip: '203.0.113.20' }],
+        resolved: true,
+        status: 'NOERROR',
+        latency_ms: 12,
+        transport: 'udp',
+      },
+      {
+        location: 'Toronto, CA',
+        ip: '198.51.100.53',
+        provider: 'Example DNS',
+        dns_results: [],
+        resolved: false,
+        status: 'TIMEOUT',
+        latency_ms: 5000,
+        transport: 'udp',
+      },
+    ],
+    refusals: [notADomain],
+
+    async run({ domain, recordType }, { ownerId }, { signal }) {
       const name = questionName(domain, recordType)
-      if (name === null) throw new UtilityApiError('invalid_request', 'X-Domain must be a domain name.')
+      if (name === null) throw refused(notADomain)
       const question = { name, type: recordType }
-      return checks.get(`${recordType} ${name}`, signal, (shared) =>
-        Promise.all(resolvers.map((resolver) => ask(resolver, question, shared))),
-      )
+      const key = `${recordType} ${name}`
+      return cache.get(key) ?? checks.join(key, ownerId, signal, (flight) => check(key, question, flight))
     },
   }
 }
@@ -122,7 +181,7 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
 interface Resolver {
   readonly location: ResolverLocation
   /** One for all locations of the same address. */
-  readonly limiter: Limiter
+  readonly semaphore: Semaphore
   readonly target: Pick<DnsQuestion, 'server' | 'clientSubnet'>
 }
 
@@ -180,20 +239,7 @@ function dnsCheckResultSchema(): z.ZodType<DnsCheckResult> {
     provider: z.string().describe('Name of the resolver provider.'),
     dns_results: z.array(dnsRecordSchema()).describe('Records found.'),
     resolved: z.boolean().describe('Whether a record of the asked type came.'),
-    status: z
-      .enum([
-        'NOERROR',
-        'NXDOMAIN',
-        'NODATA',
-        'SERVFAIL',
-        'REFUSED',
-        'FORMERR',
-        'TIMEOUT',
-        'UNREACHABLE',
-        'TRUNCATED',
-        'MALFORMED',
-      ])
-      .describe('How the lookup ended.'),
+    status: z.enum(dnsStatuses).describe('How the lookup ended.'),
     latency_ms: z.int().describe('Milliseconds the resolver took.'),
     cname_chain: z.array(z.string()).optional().describe('Canonical names passed through.'),
     transport: z.enum(['udp', 'tcp']).optional().describe('What carried the answer.'),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { DnsRecord, RecordType } from '../domain/dns-check.ts'
+import type { DnsRecord, RecordOf, RecordType } from '../domain/dns-check.ts'
 
 /** The records of a DNS check as the OpenAPI document describes them: a shape per type. */
 export function dnsRecordSchema(): z.ZodType<DnsRecord> {
@@ -8,12 +8,14 @@ export function dnsRecordSchema(): z.ZodType<DnsRecord> {
   const pri = z.int().describe('Priority; the lowest comes first.')
   const algorithm = z.int().describe('DNSSEC algorithm number.')
   const keyTag = z.int().describe('Key tag.')
-  return z.discriminatedUnion('type', [
-    shape(['A'], { ip }),
-    shape(['AAAA'], { ip, ipv6: z.string().describe('The address again.') }),
-    shape(['MX'], { pri, target }),
-    shape(['NS', 'PTR', 'CNAME'], { target }),
-    shape(['SOA'], {
+  const { A, ...others } = {
+    A: shape('A', { ip }),
+    AAAA: shape('AAAA', { ip, ipv6: z.string().describe('The address again.') }),
+    MX: shape('MX', { pri, target }),
+    NS: shape('NS', { target }),
+    PTR: shape('PTR', { target }),
+    CNAME: shape('CNAME', { target }),
+    SOA: shape('SOA', {
       mname: z.string().describe('Primary name server.'),
       rname: z.string().describe('Mailbox of the one responsible, as a name.'),
       serial: z.int().describe('Serial number of the zone.'),
@@ -22,44 +24,45 @@ export function dnsRecordSchema(): z.ZodType<DnsRecord> {
       expire: z.int().describe('Seconds after which the zone is given up.'),
       'minimum-ttl': z.int().describe('Seconds a missing name is remembered.'),
     }),
-    shape(['TXT'], {
+    TXT: shape('TXT', {
       txt: z.string().describe('All strings joined; octets that are no UTF-8 as \\DDD.'),
       entries: z.array(z.string()).describe('The strings one by one.'),
       base64: z
         .array(z.string())
-        .optional()
+        .exactOptional()
         .describe("The strings' octets in base64, only where they are no UTF-8."),
     }),
-    shape(['SRV'], {
+    SRV: shape('SRV', {
       pri,
       weight: z.int().describe('Weight among equal priorities.'),
       port: z.int().describe('Port of the service.'),
       target,
     }),
-    shape(['CAA'], {
+    CAA: shape('CAA', {
       flags: z.int().describe('128: critical.'),
       tag: z.string().describe('Property, such as issue.'),
       value: z.string().describe('Value of the property.'),
     }),
-    shape(['DS'], {
+    DS: shape('DS', {
       key_tag: keyTag,
       algorithm,
       digest_type: z.int().describe('Digest algorithm number.'),
       digest: z.string().describe('Digest in hexadecimal.'),
     }),
-    shape(['DNSKEY'], {
+    DNSKEY: shape('DNSKEY', {
       flags: z.int().describe('257: key signing key, 256: zone signing key.'),
       protocol: z.int().describe('Always 3.'),
       algorithm,
       public_key: z.string().describe('Public key in base64.'),
       key_tag: keyTag,
     }),
-  ]) as unknown as z.ZodType<DnsRecord>
+  } satisfies { readonly [Type in RecordType]: z.ZodType<RecordOf<Type>> }
+  return z.discriminatedUnion('type', [A, ...Object.values(others)])
 }
 
-function shape<Fields extends z.ZodRawShape>(types: readonly RecordType[], fields: Fields) {
+function shape<Type extends RecordType, Fields extends z.ZodRawShape>(type: Type, fields: Fields) {
   return z.object({
-    type: z.enum(types).describe('The record type.'),
+    type: z.enum([type]).describe('The record type.'),
     host: z.string().describe('Owner name, without final dot.'),
     ttl: z.int().describe('Time to live in seconds.'),
     ...fields,

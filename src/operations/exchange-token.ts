@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { AuthorizationCode, Client } from '../domain/access.ts'
-import { UtilityApiError } from '../domain/errors.ts'
-import { hashSecret, matchesSecret } from '../domain/secret.ts'
+import { refused, type Refusal } from '../domain/errors.ts'
+import { hashSecret } from '../domain/secret.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyGenerator } from '../ports/key-generator.ts'
 import type { Logger } from '../ports/logger.ts'
-import type { UtilityStorage } from '../ports/storage.ts'
+import type { StorageCall } from '../ports/storage-call.ts'
+import type { TimedStorage } from '../ports/storage-deadline.ts'
 import { requiredText, visibleText } from './fields.ts'
 import type { Operation } from './operation.ts'
 
@@ -14,8 +15,6 @@ export interface ExchangeTokenInput {
   grantType: string
   code: string
   redirectUri: string
-  clientId: string
-  clientSecret: string
   codeVerifier?: string | undefined
 }
 
@@ -27,7 +26,7 @@ export interface ExchangeTokenOutput {
 }
 
 export interface ExchangeTokenParts {
-  readonly storage: UtilityStorage
+  readonly storage: TimedStorage
   readonly clock: Clock
   readonly keyGenerator: KeyGenerator
   readonly logger: Logger
@@ -35,40 +34,53 @@ export interface ExchangeTokenParts {
   readonly onReplay: 'revoke' | 'deny'
 }
 
-// What a secret is compared with when there is no such client, so that both cases cost the same.
-const noSecretHashes: readonly Uint8Array[] = [new Uint8Array(32)]
+const otherGrantType: Refusal = {
+  code: 'unsupported_grant_type',
+  message: 'grant_type must be authorization_code.',
+}
+const noRedirectUri: Refusal = {
+  code: 'unauthorized_client',
+  message: 'The client has no redirection URI, so it cannot use a code.',
+}
+// One text for every reason, so that a thief of a code does not learn what is still missing.
+const invalidGrant: Refusal = {
+  code: 'invalid_grant',
+  message: 'The authorization code is invalid, expired, spent or not for this request.',
+}
+const noChallenge: Refusal = {
+  code: 'invalid_request',
+  message: 'code_verifier was sent, but the code was issued without a challenge.',
+}
 
 /**
  * Exchanges an authorization code for an access token.
  *
- * @see spec section 4.1, RFC 6749 section 4.1.3
+ * @see docs/contract.md section 4.1, RFC 6749 section 4.1.3
  */
-export function exchangeToken(parts: ExchangeTokenParts): Operation<ExchangeTokenInput, ExchangeTokenOutput> {
+export function exchangeToken(
+  parts: ExchangeTokenParts,
+): Operation<ExchangeTokenInput, ExchangeTokenOutput, Client> {
   const { storage, clock, keyGenerator, logger } = parts
 
-  async function authenticateClient({ clientId, clientSecret }: ExchangeTokenInput): Promise<Client> {
-    const client = await storage.findClient(clientId)
-    const matches = matchesSecret(clientSecret, client?.secretHashes ?? noSecretHashes)
-    if (client === null || !matches || client.revokedAt !== null) {
-      throw new UtilityApiError('invalid_client', 'Client authentication failed.')
-    }
-    return client
-  }
-
-  async function findCode(input: ExchangeTokenInput, codeHash: Uint8Array): Promise<AuthorizationCode> {
-    const code = await storage.findAuthorizationCode(codeHash)
-    if (code === null || code.clientId !== input.clientId || code.redirectUri !== input.redirectUri) {
-      throw invalidGrant()
+  async function findCode(
+    input: ExchangeTokenInput,
+    clientId: string,
+    codeHash: Uint8Array,
+    call: StorageCall,
+  ): Promise<AuthorizationCode> {
+    const code = await storage.findAuthorizationCode(codeHash, call)
+    if (code === null || code.clientId !== clientId || code.redirectUri !== input.redirectUri) {
+      throw refused(invalidGrant)
     }
     checkVerifier(code.codeChallenge, input.codeVerifier)
     return code
   }
 
-  async function refuseReplay(codeHash: Uint8Array, clientId: string): Promise<never> {
-    const revoked =
-      parts.onReplay === 'revoke' ? await storage.revokeAccessTokensOfCode(codeHash, clock.now()) : 0
-    logger.warn('An authorization code was used again.', { clientId, revokedTokens: revoked })
-    throw invalidGrant()
+  async function refuseReplay(codeHash: Uint8Array, clientId: string, call: StorageCall): Promise<never> {
+    const revokedTokens =
+      parts.onReplay === 'revoke' ? await storage.revokeAccessTokensOfCode(codeHash, clock.now(), call) : 0
+    logger.warn('An authorization code was used again.', { clientId, revokedTokens })
+    throw refused(invalidGrant)
   }
 
   return {
@@ -76,31 +88,39 @@ export function exchangeToken(parts: ExchangeTokenParts): Operation<ExchangeToke
     method: 'POST',
     path: '/v4/oauth2/token',
     summary: 'Exchange an authorization code for an access token',
-    security: { kind: 'client' },
+    tag: { name: 'OAuth', description: 'Codes become access tokens (RFC 6749).' },
     waitsFor: 'storage',
     parameters: {
-      grantType: { in: 'body', name: 'grant_type', description: 'Always `authorization_code`.' },
-      code: { in: 'body', name: 'code', description: 'The authorization code received at the callback.' },
+      grantType: {
+        in: 'body',
+        name: 'grant_type',
+        description: 'Always `authorization_code`.',
+        example: 'authorization_code',
+      },
+      code: {
+        in: 'body',
+        name: 'code',
+        description: 'The authorization code received at the callback.',
+        example: 'uapi_ac_00V8N98jIKc9vJ3c7iTzqLrJm2w8sVd1aXbN49TsKE',
+      },
       redirectUri: {
         in: 'body',
         name: 'redirect_uri',
         description: 'The callback address the code was sent to.',
+        example: 'https://shop.example/callback',
       },
-      clientId: { in: 'body', name: 'client_id', description: 'The client identifier.' },
-      clientSecret: { in: 'body', name: 'client_secret', description: 'The client secret.' },
       codeVerifier: {
         in: 'body',
         name: 'code_verifier',
         description:
           'The PKCE verifier (RFC 7636), if and only if the code was issued with an S256 challenge.',
+        example: 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk',
       },
     },
     input: z.object({
       grantType: requiredText(),
       code: visibleText(),
       redirectUri: requiredText(),
-      clientId: visibleText(),
-      clientSecret: visibleText(),
       codeVerifier: requiredText()
         .regex(/^[A-Za-z0-9._~-]{43,128}$/, 'must have 43 to 128 unreserved characters')
         .optional(),
@@ -112,34 +132,36 @@ export function exchangeToken(parts: ExchangeTokenParts): Operation<ExchangeToke
       scope: z.string().describe('The scope granted: names separated by spaces, empty for none.'),
     }),
 
-    async run(input, context) {
-      const client = await authenticateClient(input)
-      await context.identified(client.clientId)
-      if (input.grantType !== 'authorization_code') {
-        throw new UtilityApiError('unsupported_grant_type', 'grant_type must be authorization_code.')
-      }
-      if (client.redirectUris.length === 0) {
-        throw new UtilityApiError(
-          'unauthorized_client',
-          'The client has no redirection URI, so it cannot use a code.',
-        )
-      }
+    example: {
+      access_token: 'uapi_at_00V8N98x02A2mSxM1eL5e9kVbsNtLo4y0uXf4c2LnR',
+      token_type: 'Bearer',
+      expires_in: 3600,
+      scope: 'dns:check',
+    },
+    refusals: [otherGrantType, noRedirectUri, invalidGrant, noChallenge],
+
+    async run(input, { clientId, redirectUris }, call) {
+      if (input.grantType !== 'authorization_code') throw refused(otherGrantType)
+      if (redirectUris.length === 0) throw refused(noRedirectUri)
       const codeHash = hashSecret(input.code)
-      const code = await findCode(input, codeHash)
+      const code = await findCode(input, clientId, codeHash, call)
       // Before expiry: a stolen code is often replayed late, and its token must go all the same.
-      if (code.redeemedAt !== null) return refuseReplay(codeHash, client.clientId)
+      if (code.redeemedAt !== null) return refuseReplay(codeHash, clientId, call)
 
       const now = clock.now()
-      if (now >= code.expiresAt) throw invalidGrant()
-      const accessToken = keyGenerator.secret('access_token')
-      const redeemed = await storage.redeemAuthorizationCode(codeHash, now, {
-        id: keyGenerator.id(),
+      if (now >= code.expiresAt) throw refused(invalidGrant)
+      const accessToken = keyGenerator.secret('access_token', now)
+      const token = {
+        id: keyGenerator.id(now),
         hash: hashSecret(accessToken),
-        ownerId: client.clientId,
+        ownerId: clientId,
+        subject: code.subject,
         scope: code.scope,
+        createdAt: now,
         expiresAt: now + parts.accessTokenLifetimeSeconds * 1000,
-      })
-      if (!redeemed) return refuseReplay(codeHash, client.clientId)
+      }
+      const redeemed = await storage.redeemAuthorizationCode(codeHash, now, token, call)
+      if (!redeemed) return refuseReplay(codeHash, clientId, call)
       return {
         access_token: accessToken,
         token_type: 'Bearer',
@@ -150,24 +172,13 @@ export function exchangeToken(parts: ExchangeTokenParts): Operation<ExchangeToke
   }
 }
 
-// One text for every reason, so that a thief of a code does not learn what is still missing.
-function invalidGrant(): UtilityApiError {
-  return new UtilityApiError(
-    'invalid_grant',
-    'The authorization code is invalid, expired, spent or not for this request.',
-  )
-}
-
 /** @see RFC 7636 section 4.6 */
 function checkVerifier(challenge: string | null, verifier: string | undefined): void {
   if (challenge === null) {
-    if (verifier === undefined) return
-    throw new UtilityApiError(
-      'invalid_request',
-      'code_verifier was sent, but the code was issued without a challenge.',
-    )
+    if (verifier !== undefined) throw refused(noChallenge)
+    return
   }
   if (verifier === undefined || createHash('sha256').update(verifier).digest('base64url') !== challenge) {
-    throw invalidGrant()
+    throw refused(invalidGrant)
   }
 }

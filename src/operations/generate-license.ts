@@ -1,11 +1,13 @@
 import { z } from 'zod'
-import { UtilityApiError } from '../domain/errors.ts'
+import type { Credential } from '../domain/access.ts'
+import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import type { License } from '../domain/license.ts'
-import { hashSecret } from '../domain/secret.ts'
+import { sha256 } from '../domain/secret.ts'
+import type { StorageCall } from '../ports/storage-call.ts'
 import type { InsertLicenseResult, NewIdempotencyKey } from '../ports/storage.ts'
 import { displayText, domainOrIp, licenseStatus, requiredText } from './fields.ts'
-import { callerOf, type Operation } from './operation.ts'
-import type { LicenseParts } from './update-license.ts'
+import type { Operation } from './operation.ts'
+import { licenseTag, type LicenseParts } from './update-license.ts'
 
 export interface GenerateLicenseInput {
   registeredTo: string
@@ -22,23 +24,31 @@ export interface GenerateLicenseOutput {
 const keyAttempts = 4
 const idempotencyLifetimeMs = 24 * 60 * 60 * 1000
 
+const otherFields: Refusal = {
+  code: 'idempotency_mismatch',
+  message: 'The Idempotency-Key was sent before with other fields.',
+}
+
 /**
- * Creates a licence with a new key.
+ * Creates a license with a new key.
  *
- * @see spec section 4.3
+ * @see docs/contract.md section 4.3
  */
-export function generateLicense(parts: LicenseParts): Operation<GenerateLicenseInput, GenerateLicenseOutput> {
+export function generateLicense(
+  parts: LicenseParts,
+): Operation<GenerateLicenseInput, GenerateLicenseOutput, Credential> {
   const { storage, clock, keyGenerator, keyPrefix } = parts
 
   async function insert(
     license: Omit<License, 'licenseKey'>,
-    idempotency?: NewIdempotencyKey,
+    idempotency: NewIdempotencyKey | undefined,
+    call: StorageCall,
   ): Promise<License> {
     for (let attempt = 1; attempt <= keyAttempts; attempt += 1) {
       const row = { ...license, licenseKey: keyGenerator.licenseKey(keyPrefix) }
       // Attempts depend on each other: a new key is made only once the last one is known to be taken.
       // oxlint-disable-next-line no-await-in-loop
-      const result = await storage.insertLicense(row, idempotency)
+      const result = await storage.insertLicense(row, idempotency, call)
       if (result === 'inserted') return row
       if (result !== 'key_taken') return replayed(result, idempotency)
     }
@@ -49,13 +59,29 @@ export function generateLicense(parts: LicenseParts): Operation<GenerateLicenseI
     id: 'generateLicense',
     method: 'POST',
     path: '/v2/reseller/licenses/generate',
-    summary: 'Generate a reseller licence',
-    security: { kind: 'reseller_token' },
+    summary: 'Generate a reseller license',
+    tag: licenseTag,
     waitsFor: 'storage',
     parameters: {
-      registeredTo: { in: 'header', name: 'X-Registered-To', description: 'Name of the registered user.' },
-      domainOrIp: { in: 'header', name: 'X-Domain-Or-IP', description: 'Domain or IP address to bind to.' },
-      status: { in: 'header', name: 'X-Status', description: 'Status of the licence.' },
+      registeredTo: {
+        in: 'header',
+        name: 'X-Registered-To',
+        description: 'Name of the registered user.',
+        example: 'Ada Lovelace',
+      },
+      domainOrIp: {
+        in: 'header',
+        name: 'X-Domain-Or-IP',
+        description: 'Domain or IP address to bind to.',
+        example: 'shop.example',
+      },
+      status: {
+        in: 'header',
+        name: 'X-Status',
+        description: 'Status of the license.',
+        example: 'valid',
+      },
+      // Without an example: pages fill it in, and the second try would then get the license of the first.
       idempotencyKey: {
         in: 'header',
         name: 'Idempotency-Key',
@@ -74,14 +100,24 @@ export function generateLicense(parts: LicenseParts): Operation<GenerateLicenseI
       message: z.string().describe('A confirmation text.'),
       data: z.object({
         registered_to: z.string().describe('Name of the registered user.'),
-        domain_or_ip: z.string().describe('Domain or IP address the licence is bound to.'),
+        domain_or_ip: z.string().describe('Domain or IP address the license is bound to.'),
         license_key: z.string().describe('The new key.'),
-        status: z.string().describe('Status of the licence.'),
+        status: z.string().describe('Status of the license.'),
       }),
     }),
 
-    async run(input, context) {
-      const resellerId = callerOf(context).ownerId
+    example: {
+      message: 'License generated.',
+      data: {
+        registered_to: 'Ada Lovelace',
+        domain_or_ip: 'shop.example',
+        license_key: 'LIC-7K3QF-0M9XR-2CDTW-VH5BN-8ZJ4E',
+        status: 'valid',
+      },
+    },
+    refusals: [otherFields],
+
+    async run(input, { ownerId: resellerId }, call) {
       const now = clock.now()
       const { registeredTo, domainOrIp: domain, status } = input
       const license = await insert(
@@ -90,10 +126,11 @@ export function generateLicense(parts: LicenseParts): Operation<GenerateLicenseI
           ? undefined
           : {
               resellerId,
-              keyHash: hashSecret(input.idempotencyKey),
-              requestHash: hashSecret(JSON.stringify([registeredTo, domain, status])),
+              keyHash: sha256(input.idempotencyKey),
+              requestHash: sha256(JSON.stringify([registeredTo, domain, status])),
               expiresAt: now + idempotencyLifetimeMs,
             },
+        call,
       )
       return {
         message: 'License generated.',
@@ -114,5 +151,5 @@ function replayed(
 ): License {
   if (idempotency !== undefined && Buffer.compare(first.requestHash, idempotency.requestHash) === 0)
     return first.replay
-  throw new UtilityApiError('idempotency_mismatch', 'The Idempotency-Key was sent before with other fields.')
+  throw refused(otherFields)
 }

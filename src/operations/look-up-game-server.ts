@@ -1,14 +1,21 @@
 import { z } from 'zod'
-import { UtilityApiError } from '../domain/errors.ts'
+import type { Credential } from '../domain/access.ts'
+import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import { parseServerAddress } from '../domain/server-address.ts'
-import { ServerCheckError, type ServerStatus } from '../domain/server-status.ts'
+import {
+  addressNotAllowed,
+  ServerCheckError,
+  serverCheckFailed,
+  type ServerStatus,
+} from '../domain/server-status.ts'
 import type { BlockgameClient } from '../ports/blockgame-client.ts'
 import type { Clock } from '../ports/clock.ts'
+import { channels, trace } from '../ports/tracing.ts'
 import { requiredText } from './fields.ts'
-import { createLimiter } from './limiter.ts'
 import type { Operation } from './operation.ts'
-import { createSharedWork } from './shared-work.ts'
-import { trace } from './tracing.ts'
+import { createResultCache } from './result-cache.ts'
+import { createSemaphore, NoTurnError } from './semaphore.ts'
+import { createSingleFlight, type Flight } from './single-flight.ts'
 
 export interface LookUpGameServerParts {
   readonly client: BlockgameClient
@@ -33,35 +40,41 @@ export interface LookUpGameServerOutput {
   srvRecord: { host?: string | undefined; port?: number | undefined }
 }
 
+const notAServer: Refusal = {
+  code: 'invalid_request',
+  message: 'X-Address must be a host name or an IP address, X-Port a port.',
+}
+const tooMany: Refusal = { code: 'unavailable', message: 'Too many lookups are under way.' }
+
 /**
  * Asks a block-game server for its status.
  *
- * @see spec section 4.5
+ * @see docs/contract.md section 4.5
  */
 export function lookUpGameServer(
   parts: LookUpGameServerParts,
-): Operation<LookUpGameServerInput, LookUpGameServerOutput> {
+): Operation<LookUpGameServerInput, LookUpGameServerOutput, Credential> {
   const { client, clock, timeoutMs } = parts
-  const limiter = createLimiter(parts.maxConcurrent)
-  const lookups = createSharedWork<LookUpGameServerOutput>({ clock, lifetimeMs: () => parts.cacheTtlMs })
+  const semaphore = createSemaphore(parts.maxConcurrent)
+  const lookups = createSingleFlight<LookUpGameServerOutput>(timeoutMs / 2)
+  const cache = createResultCache<LookUpGameServerOutput>(clock)
 
-  async function lookUp(host: string, port: number, signal: AbortSignal): Promise<LookUpGameServerOutput> {
+  async function lookUp(
+    host: string,
+    port: number,
+    { callers, signal }: Flight,
+  ): Promise<LookUpGameServerOutput> {
     const started = performance.now()
-    const deadline = AbortSignal.timeout(timeoutMs)
-    const ask = (): Promise<ServerStatus> => {
+    const ping = (): Promise<ServerStatus> => {
       const remainingMs = Math.max(1, Math.floor(timeoutMs - (performance.now() - started)))
-      return trace(
-        'blockgame',
-        () => ({}),
-        () => client.status({ host, port, timeoutMs: remainingMs, signal }),
-      )
+      return client.status({ host, port, timeoutMs: remainingMs, signal })
     }
+    const observedPing = (): Promise<ServerStatus> =>
+      channels.blockgame.hasSubscribers ? trace(channels.blockgame, {}, ping) : ping()
     try {
-      return outputOf(await limiter.run(ask, AbortSignal.any([signal, deadline])))
+      return outputOf(await semaphore.run(observedPing, { callers, signal, maxWaitMs: timeoutMs }))
     } catch (error) {
-      if (error === deadline.reason) {
-        throw new UtilityApiError('unavailable', 'Too many lookups are under way.', { retryAfterSeconds: 1 })
-      }
+      if (error instanceof NoTurnError) throw refused(tooMany, { retryAfterSeconds: 1 })
       if (error instanceof UtilityApiError || signal.aborted) throw error
       throw new ServerCheckError('protocol', { cause: error })
     }
@@ -72,11 +85,22 @@ export function lookUpGameServer(
     method: 'GET',
     path: '/v4/games/blockgame/lookup',
     summary: 'Look up a block-game server',
-    security: { kind: 'api_key', permission: parts.requiredPermission },
+    tag: { name: 'Games', description: 'Who plays on a server, and how far away it is.' },
+    permission: parts.requiredPermission,
     waitsFor: 'network',
     parameters: {
-      address: { in: 'header', name: 'X-Address', description: 'Domain or IP address of the server.' },
-      port: { in: 'header', name: 'X-Port', description: 'Port of the server. Default: 25565.' },
+      address: {
+        in: 'header',
+        name: 'X-Address',
+        description: 'Domain or IP address of the server.',
+        example: 'play.example.com',
+      },
+      port: {
+        in: 'header',
+        name: 'X-Port',
+        description: 'Port of the server. Default: 25565.',
+        example: '25565',
+      },
     },
     input: z.object({ address: requiredText(), port: requiredText().optional() }),
     output: z.object({
@@ -99,16 +123,27 @@ export function lookUpGameServer(
         .describe('The SRV record followed; an empty object without one.'),
     }),
 
-    async run(input, { signal }) {
+    example: {
+      ip: '203.0.113.25',
+      port: '25566',
+      players: { online: 12, max: 100 },
+      version: { name: '1.21.4', protocol: 769 },
+      ping: '23ms',
+      srvRecord: { host: 'mc.example.com', port: 25566 },
+    },
+    refusals: [notAServer, addressNotAllowed, serverCheckFailed, tooMany],
+
+    async run(input, { ownerId }, { signal }) {
       const target = parseServerAddress(input.address, input.port)
-      if (target === null) {
-        throw new UtilityApiError(
-          'invalid_request',
-          'X-Address must be a host name or an IP address, X-Port a port.',
-        )
-      }
+      if (target === null) throw refused(notAServer)
       const { host, port } = target
-      return lookups.get(`${host} ${port}`, signal, (shared) => lookUp(host, port, shared))
+      const key = `${host} ${port}`
+      const work = async (flight: Flight): Promise<LookUpGameServerOutput> => {
+        const output = await lookUp(host, port, flight)
+        cache.set(key, output, parts.cacheTtlMs)
+        return output
+      }
+      return cache.get(key) ?? lookups.join(key, ownerId, signal, work)
     },
   }
 }

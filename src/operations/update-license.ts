@@ -1,20 +1,25 @@
 import { z } from 'zod'
-import { UtilityApiError } from '../domain/errors.ts'
+import type { Credential } from '../domain/access.ts'
+import { refused, type Refusal } from '../domain/errors.ts'
+import { isPlainText } from '../domain/header-text.ts'
 import type { LicensePatch } from '../domain/license.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyGenerator } from '../ports/key-generator.ts'
-import type { UtilityStorage } from '../ports/storage.ts'
+import type { TimedStorage } from '../ports/storage-deadline.ts'
 import { displayText, domainOrIp, licenseStatus, requiredText } from './fields.ts'
-import { callerOf, type Operation } from './operation.ts'
+import type { Operation } from './operation.ts'
 
 export interface LicenseParts {
-  readonly storage: UtilityStorage
+  readonly storage: TimedStorage
   readonly clock: Clock
   readonly keyGenerator: KeyGenerator
   readonly keyPrefix: string
   readonly statuses: readonly string[]
   readonly allowWildcards: boolean
 }
+
+/** What both license operations are grouped by. */
+export const licenseTag = { name: 'Licenses', description: 'Resellers create and change licenses.' }
 
 export interface UpdateLicenseInput {
   licenseKey: string
@@ -27,30 +32,53 @@ export interface UpdateLicenseOutput {
   message: string
 }
 
+const noFields: Refusal = {
+  code: 'invalid_request',
+  message: 'Send at least one of X-Registered-To, X-Domain-Or-IP, X-Status.',
+}
+const noSuchLicense: Refusal = { code: 'license_not_found', message: 'The license does not exist.' }
+const otherOwner: Refusal = {
+  code: 'license_owner_mismatch',
+  message: 'The reseller token does not match the license.',
+}
+
 /**
- * Changes the sent fields of a licence.
+ * Changes the sent fields of a license.
  *
- * @see spec section 4.2
+ * @see docs/contract.md section 4.2
  */
-export function updateLicense(parts: LicenseParts): Operation<UpdateLicenseInput, UpdateLicenseOutput> {
+export function updateLicense(
+  parts: LicenseParts,
+): Operation<UpdateLicenseInput, UpdateLicenseOutput, Credential> {
   const { storage, clock, keyGenerator, keyPrefix } = parts
 
   return {
     id: 'updateLicense',
     method: 'PUT',
     path: '/v2/reseller/{license_key}/update',
-    summary: 'Update a reseller licence',
-    security: { kind: 'reseller_token' },
+    summary: 'Update a reseller license',
+    tag: licenseTag,
     waitsFor: 'storage',
     parameters: {
-      licenseKey: { in: 'path', name: 'license_key', description: 'The key of the licence.' },
+      licenseKey: {
+        in: 'path',
+        name: 'license_key',
+        description: 'The key of the license.',
+        example: 'LIC-7K3QF-0M9XR-2CDTW-VH5BN-8ZJ4E',
+      },
       registeredTo: {
         in: 'header',
         name: 'X-Registered-To',
         description: 'New name of the registered user.',
+        example: 'Ada Lovelace',
       },
-      domainOrIp: { in: 'header', name: 'X-Domain-Or-IP', description: 'New domain or IP address.' },
-      status: { in: 'header', name: 'X-Status', description: 'New status.' },
+      domainOrIp: {
+        in: 'header',
+        name: 'X-Domain-Or-IP',
+        description: 'New domain or IP address.',
+        example: 'shop.example',
+      },
+      status: { in: 'header', name: 'X-Status', description: 'New status.', example: 'valid' },
     },
     input: z.object({
       licenseKey: requiredText(),
@@ -60,35 +88,23 @@ export function updateLicense(parts: LicenseParts): Operation<UpdateLicenseInput
     }),
     output: z.object({ message: z.string().describe('A confirmation text.') }),
 
-    async run(input, context) {
+    example: { message: 'License updated.' },
+    refusals: [noFields, noSuchLicense, otherOwner],
+
+    async run(input, { ownerId: resellerId }, call) {
       const patch = patchOf(input)
       const licenseKey = keyGenerator.parseLicenseKey(input.licenseKey, keyPrefix)
-      const result =
-        licenseKey === null
-          ? 'not_found'
-          : await storage.updateLicense({
-              licenseKey,
-              resellerId: callerOf(context).ownerId,
-              patch,
-              at: clock.now(),
-            })
-      if (result === 'not_found')
-        throw new UtilityApiError('license_not_found', 'The license does not exist.')
-      if (result === 'not_owner') {
-        throw new UtilityApiError('license_owner_mismatch', 'The reseller token does not match the license.')
-      }
+      if (licenseKey === null || !isPlainText(licenseKey)) throw refused(noSuchLicense)
+      const result = await storage.updateLicense({ licenseKey, resellerId, patch, at: clock.now() }, call)
+      if (result === 'not_found') throw refused(noSuchLicense)
+      if (result === 'not_owner') throw refused(otherOwner)
       return { message: 'License updated.' }
     },
   }
 }
 
 function patchOf({ registeredTo, domainOrIp: domain, status }: UpdateLicenseInput): LicensePatch {
-  if (registeredTo === undefined && domain === undefined && status === undefined) {
-    throw new UtilityApiError(
-      'invalid_request',
-      'Send at least one of X-Registered-To, X-Domain-Or-IP, X-Status.',
-    )
-  }
+  if (registeredTo === undefined && domain === undefined && status === undefined) throw refused(noFields)
   const patch: { -readonly [Field in keyof LicensePatch]: LicensePatch[Field] } = {}
   if (registeredTo !== undefined) patch.registeredTo = registeredTo
   if (domain !== undefined) patch.domainOrIp = domain

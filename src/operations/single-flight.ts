@@ -1,0 +1,92 @@
+import { Callers } from './callers.ts'
+
+/** Lets equal requests share one execution of their work while it is under way. */
+export interface SingleFlight<Value> {
+  /**
+   * The result of the work named by `key`: of the one under way, or of a new one.
+   *
+   * A request whose signal aborts leaves; the work itself is aborted when all have left.
+   */
+  join(
+    key: string,
+    caller: string,
+    signal: AbortSignal,
+    work: (flight: Flight) => Promise<Value>,
+  ): Promise<Value>
+  /** How many executions can be joined. */
+  readonly size: number
+}
+
+/** What work knows of those it is done for. */
+export interface Flight {
+  readonly callers: Callers
+  /** Aborts when all have left. */
+  readonly signal: AbortSignal
+}
+
+interface Execution<Value> {
+  readonly callers: Callers
+  readonly controller: AbortController
+  readonly result: Promise<Value>
+  /** As a moment of `performance.now()`. */
+  readonly joinableUntil: number
+}
+
+/**
+ * @param joinableMs - How long an execution may be joined. Whoever comes later gets one of their own: they would inherit
+ * what little of its time an older one has left.
+ */
+export function createSingleFlight<Value>(joinableMs: number): SingleFlight<Value> {
+  const underWay = new Map<string, Execution<Value>>()
+
+  function forget(key: string, execution: Execution<Value>): void {
+    if (underWay.get(key) === execution) underWay.delete(key)
+  }
+
+  function start(key: string, caller: string, work: (flight: Flight) => Promise<Value>): Execution<Value> {
+    const callers = new Callers(caller)
+    const controller = new AbortController()
+    const joinableUntil = performance.now() + joinableMs
+    const result = work({ callers, signal: controller.signal }).finally(() => forget(key, execution))
+    const execution = { callers, controller, result, joinableUntil }
+    underWay.set(key, execution)
+    return execution
+  }
+
+  function joinable(key: string): Execution<Value> | undefined {
+    const execution = underWay.get(key)
+    return execution !== undefined && performance.now() < execution.joinableUntil ? execution : undefined
+  }
+
+  function leave(key: string, caller: string, execution: Execution<Value>): void {
+    execution.callers.leave(caller)
+    if (!execution.callers.isEmpty) return
+    // Whoever asks next must not join work that is being aborted.
+    forget(key, execution)
+    execution.controller.abort()
+  }
+
+  return {
+    async join(key, caller, signal, work) {
+      signal.throwIfAborted()
+      const present = joinable(key)
+      present?.callers.join(caller)
+      const execution = present ?? start(key, caller, work)
+      return untilAborted(signal, execution.result, () => leave(key, caller, execution))
+    },
+    get size() {
+      return underWay.size
+    },
+  }
+}
+
+function untilAborted<Value>(signal: AbortSignal, result: Promise<Value>, leave: () => void): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => {
+      leave()
+      reject(signal.reason)
+    }
+    signal.addEventListener('abort', onAbort, { once: true })
+    result.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+  })
+}

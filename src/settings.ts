@@ -1,0 +1,355 @@
+import { z } from 'zod'
+import type { BlockgameClientOptions } from './blockgame.ts'
+import { defaultResolverLocations } from './dns/default-locations.ts'
+import type { ResolverLocation } from './domain/dns-check.ts'
+import { UtilityApiError } from './domain/errors.ts'
+import { parseIpAddress, parseNetwork } from './domain/ip-address.ts'
+import type { RequestEndEvent } from './http/events.ts'
+import type { BlockgameClient } from './ports/blockgame-client.ts'
+import type { Clock } from './ports/clock.ts'
+import type { DnsClient } from './ports/dns-client.ts'
+import type { KeyGenerator } from './ports/key-generator.ts'
+import type { Logger } from './ports/logger.ts'
+import type { RateLimiter } from './ports/rate-limiter.ts'
+import type { AdminStorage, UtilityStorage } from './ports/storage.ts'
+import { systemClock } from './system/clock.ts'
+import { randomKeys } from './system/random-keys.ts'
+
+/**
+ * What `createUtilityApi` takes. Only `storage` is required.
+ *
+ * @group Operation
+ */
+export interface UtilityApiOptions {
+  /** Where clients, codes, tokens and licenses are kept. The host opens and closes it. */
+  readonly storage: UtilityStorage
+  /** A path prefix such as `/api`, stripped from the path if present. Default: `''`. */
+  readonly basePath?: string
+  /** Where the time comes from. Default: `systemClock`. */
+  readonly clock?: Clock
+  /** What makes license keys, secrets and ids. Default: `randomKeys()`. */
+  readonly keyGenerator?: KeyGenerator
+  /** The token exchange. */
+  readonly oauth?: OAuthOptions
+  /** The license operations. */
+  readonly licenses?: LicenseOptions
+  /** The DNS check; false takes the operation out. */
+  readonly dns?: false | DnsCheckOptions
+  /** The game server lookup; false takes the operation out. */
+  readonly blockgame?: false | BlockgameLookupOptions
+  /**
+   * How long a request waits for storage, all its calls together, in milliseconds; past it, it is answered 500, and what has
+   * begun may still commit. Default: 5000.
+   */
+  readonly storageTimeoutMs?: number
+  /**
+   * How many requests may be under way that wait for networks, and how many that wait for storage; one caller may have half
+   * of either. Those beyond are answered 503 at once. Default: 1000.
+   */
+  readonly maxInFlight?: number
+  /** Asked once a caller is known, and for every failed credential per address. Default: none. */
+  readonly rateLimiter?: RateLimiter
+  /** Where log entries go. Default: false, nowhere. */
+  readonly logger?: Logger | false
+  /** Called after each request; what it throws is logged. */
+  readonly onRequestEnd?: (event: RequestEndEvent) => void
+  /** Makes the body of an error answer; status and headers stay. Not asked for the token endpoint's errors. */
+  readonly errorBody?: (error: UtilityApiError, context: { requestId: string }) => unknown
+}
+
+/**
+ * Options of the token exchange.
+ *
+ * @group Operation
+ */
+export interface OAuthOptions {
+  /** Lifetime of access tokens in seconds. Default: 3600. */
+  readonly accessTokenLifetimeSeconds?: number
+  /** What a second use of a code does to the tokens of the first. Default: `'revoke'`. */
+  readonly onReplay?: 'revoke' | 'deny'
+}
+
+/**
+ * Options of the license operations.
+ *
+ * @group Operation
+ */
+export interface LicenseOptions {
+  /** Text that new keys start with. Default: `'LIC-'`. */
+  readonly keyPrefix?: string
+  /** The statuses a license can have. Default: `['valid', 'invalid']`. */
+  readonly statuses?: readonly string[]
+  /** Accept `*.example.com` as a domain. Default: false. */
+  readonly allowWildcards?: boolean
+}
+
+/**
+ * Options of the DNS check.
+ *
+ * @group Operation
+ */
+export interface DnsCheckOptions {
+  /** The resolvers to ask, at least one. Default: `defaultResolverLocations`. */
+  readonly locations?: readonly ResolverLocation[]
+  /** Deadline of the whole check in milliseconds. Default: 5000. */
+  readonly timeoutMs?: number
+  /** How long an answer may be given again, in milliseconds; never past a record's TTL; 0: not at all. Default: 5000. */
+  readonly cacheTtlMs?: number
+  /** How many questions one resolver may have open, half of them for one caller; more wait. Default: 100. */
+  readonly maxConcurrentPerResolver?: number
+  /** The scope an access token must have. Default: none. */
+  readonly requiredScope?: string
+  /** The client to ask with. Default: our own, over UDP and TCP. The host closes its own. */
+  readonly client?: DnsClient
+}
+
+/**
+ * Options of the game server lookup: limits, and either a client of the host's or the settings of ours.
+ *
+ * @group Operation
+ */
+export type BlockgameLookupOptions = BlockgameLimits &
+  ({ readonly client: BlockgameClient } | BlockgameClientOptions)
+
+/**
+ * Limits of the game server lookup.
+ *
+ * @group Operation
+ */
+export interface BlockgameLimits {
+  /** Deadline of the whole lookup in milliseconds. Default: 5000. */
+  readonly timeoutMs?: number
+  /** How long an answer may be given again, in milliseconds; 0: not at all. Default: 0. */
+  readonly cacheTtlMs?: number
+  /** How many servers are asked at once, half of them for one caller; more wait. Default: 50. */
+  readonly maxConcurrent?: number
+  /** The permission an API key must have. Default: `'blockgame:lookup'`. */
+  readonly requiredPermission?: string
+}
+
+/**
+ * What `createAdmin` takes. Only `storage` is required.
+ *
+ * @group Provisioning
+ */
+export interface AdminOptions {
+  /** The storage the served operations use. */
+  readonly storage: AdminStorage
+  /** Where the time comes from. Default: `systemClock`. */
+  readonly clock?: Clock
+  /** What makes secrets and ids. Default: `randomKeys()`. */
+  readonly keyGenerator?: KeyGenerator
+  /** The license options of the served operations: what they hold valid is valid here. */
+  readonly licenses?: LicenseOptions
+}
+
+/** The options as they are meant: every default in its place. */
+export interface Settings extends Required<
+  Pick<
+    UtilityApiOptions,
+    'storage' | 'basePath' | 'clock' | 'keyGenerator' | 'storageTimeoutMs' | 'maxInFlight' | 'logger'
+  >
+> {
+  readonly oauth: Required<OAuthOptions>
+  readonly licenses: Required<LicenseOptions>
+  /** Undefined where the operation is taken out. */
+  readonly dns?: DnsCheckSettings | undefined
+  /** Undefined where the operation is taken out. */
+  readonly blockgame?: BlockgameLookupSettings | undefined
+  readonly rateLimiter?: UtilityApiOptions['rateLimiter'] | undefined
+  readonly onRequestEnd?: UtilityApiOptions['onRequestEnd'] | undefined
+  readonly errorBody?: UtilityApiOptions['errorBody'] | undefined
+}
+
+/** The DNS check's settings. */
+export interface DnsCheckSettings extends Required<Omit<DnsCheckOptions, 'requiredScope' | 'client'>> {
+  readonly requiredScope?: DnsCheckOptions['requiredScope'] | undefined
+  readonly client?: DnsCheckOptions['client'] | undefined
+}
+
+/** The lookup's settings, with a client of the host's or the options of ours. */
+export interface BlockgameLookupSettings extends Required<BlockgameLimits> {
+  readonly client: BlockgameClient | undefined
+  readonly clientOptions: BlockgameClientOptions
+}
+
+/** The admin's settings. */
+export interface AdminSettings extends Required<AdminOptions> {
+  readonly licenses: Required<LicenseOptions>
+}
+
+/**
+ * The settings that options mean.
+ *
+ * @throws `UtilityApiError` `invalid_options`, naming the option
+ */
+export function settingsOf(options: UtilityApiOptions): Settings {
+  return resolved(settings(), options)
+}
+
+/** The same for the options of `createAdmin`. */
+export function adminSettingsOf(options: AdminOptions): AdminSettings {
+  return resolved(adminSettings(), options)
+}
+
+function resolved<Output>(schema: z.ZodType<Output>, options: unknown): Output {
+  const result = schema.safeParse(options)
+  if (result.success) return result.data
+  const [issue] = result.error.issues
+  const keys = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : []
+  const option = [...(issue?.path ?? []), ...keys].join('.')
+  const problem = keys.length > 0 ? 'is no option' : issue?.message
+  throw new UtilityApiError('invalid_options', `${option === '' ? 'options' : option}: ${problem}.`)
+}
+
+function withMethods<Type>(...names: (keyof Type & string)[]): z.ZodType<Type, Type> {
+  return z.custom<Type>(
+    (value) => names.every((name) => typeof (value as Record<string, unknown> | null)?.[name] === 'function'),
+    `must have the methods ${names.join(', ')}`,
+  )
+}
+
+function callback<Type>(): z.ZodType<Type, Type> {
+  return z.custom<Type>((value) => typeof value === 'function', 'must be a function')
+}
+
+const milliseconds = z.int().min(1).max(600_000)
+const cacheTtlMs = z.int().min(0).max(86_400_000)
+const count = z.int().min(1).max(1_000_000)
+const ipAddress = z.string().refine((text) => parseIpAddress(text) !== null, 'must be an IP address')
+const port = z.int().min(1).max(65_535)
+const name = z.string().regex(/^[\x21-\x7e]+$/, 'must be visible ASCII without spaces')
+const clientSubnet = z
+  .string()
+  .refine((text) => parseNetwork(text) !== null, 'must be a network like 192.0.2.0/24')
+
+const clock = withMethods<Clock>('now').default(() => systemClock)
+const keyGenerator = withMethods<KeyGenerator>('licenseKey', 'parseLicenseKey', 'secret', 'id').default(() =>
+  randomKeys(),
+)
+
+const oauth = z.strictObject({
+  accessTokenLifetimeSeconds: z.int().min(1).max(31_536_000).default(3600),
+  onReplay: z.enum(['revoke', 'deny']).default('revoke'),
+})
+
+const licenses = z.strictObject({
+  keyPrefix: z
+    .string()
+    .regex(/^[\w.~-]{0,64}$/, 'must have at most 64 of the characters A-Z a-z 0-9 _ . ~ -')
+    .default('LIC-'),
+  statuses: z
+    .array(z.string().regex(/^[\x21-\x7e]{1,64}$/, 'must be visible ASCII without spaces'))
+    .min(1)
+    .default(['valid', 'invalid']),
+  allowWildcards: z.boolean().default(false),
+})
+
+const location = z.strictObject({
+  location: z.string().min(1),
+  ip: ipAddress,
+  provider: z.string().min(1),
+  port: port.exactOptional(),
+  clientSubnet: clientSubnet.exactOptional(),
+})
+
+const dns = z.strictObject({
+  locations: z
+    .array(location)
+    .min(1, 'must name at least one resolver')
+    .default(() => [...defaultResolverLocations]),
+  timeoutMs: milliseconds.default(5000),
+  cacheTtlMs: cacheTtlMs.default(5000),
+  maxConcurrentPerResolver: count.default(100),
+  requiredScope: name.optional(),
+  client: withMethods<DnsClient>('query').optional(),
+})
+
+const blockgame = z
+  .strictObject({
+    timeoutMs: milliseconds.default(5000),
+    cacheTtlMs: cacheTtlMs.default(0),
+    maxConcurrent: count.default(50),
+    requiredPermission: name.default('blockgame:lookup'),
+    client: withMethods<BlockgameClient>('status').optional(),
+    allowAddress: callback<NonNullable<BlockgameClientOptions['allowAddress']>>().exactOptional(),
+    resolvers: z
+      .array(z.strictObject({ ip: ipAddress, port: port.exactOptional() }))
+      .min(1)
+      .exactOptional(),
+    protocolVersion: z.int().min(-2_147_483_648).max(2_147_483_647).exactOptional(),
+  })
+  .transform(
+    ({ timeoutMs, cacheTtlMs: ttl, maxConcurrent, requiredPermission, client, ...clientOptions }) => ({
+      timeoutMs,
+      cacheTtlMs: ttl,
+      maxConcurrent,
+      requiredPermission,
+      client,
+      clientOptions,
+    }),
+  )
+
+/** An operation's options; undefined where it is taken out by false. */
+function switchable<Output>(schema: z.ZodType<Output>): z.ZodType<Output | undefined> {
+  return z.preprocess((value) => (value === false ? undefined : value), schema.optional()).prefault({})
+}
+
+const storageMethods = [
+  'findClient',
+  'findAuthorizationCode',
+  'redeemAuthorizationCode',
+  'revokeAccessTokensOfCode',
+  'findCredential',
+  'insertLicense',
+  'updateLicense',
+  'findLicense',
+] as const satisfies readonly (keyof UtilityStorage)[]
+
+const adminStorageMethods = [
+  ...storageMethods,
+  'insertClient',
+  'updateClient',
+  'rotateClientSecret',
+  'revokeClient',
+  'insertAuthorizationCode',
+  'insertReseller',
+  'insertCredential',
+  'revokeCredential',
+  'revokeAccess',
+  'changeLicense',
+  'deleteLicense',
+  'purgeExpired',
+] as const satisfies readonly (keyof AdminStorage)[]
+
+// Made when first asked for: an import should not pay for schemas that nobody checks by.
+function settings(): z.ZodType<Settings> {
+  return z.strictObject({
+    storage: withMethods<UtilityStorage>(...storageMethods),
+    basePath: z
+      .string()
+      .regex(/^(?:\/[^/?#]+)*$/, 'must be empty or start with a slash and not end with one')
+      .default(''),
+    clock,
+    keyGenerator,
+    oauth: oauth.prefault({}),
+    licenses: licenses.prefault({}),
+    dns: switchable(dns),
+    blockgame: switchable(blockgame),
+    storageTimeoutMs: milliseconds.default(5000),
+    maxInFlight: count.default(1000),
+    rateLimiter: withMethods<RateLimiter>('consume').optional(),
+    logger: withMethods<Logger>('debug', 'info', 'warn', 'error').or(z.literal(false)).default(false),
+    onRequestEnd: callback<NonNullable<UtilityApiOptions['onRequestEnd']>>().optional(),
+    errorBody: callback<NonNullable<UtilityApiOptions['errorBody']>>().optional(),
+  })
+}
+
+function adminSettings(): z.ZodType<AdminSettings> {
+  return z.strictObject({
+    storage: withMethods<AdminStorage>(...adminStorageMethods),
+    clock,
+    keyGenerator,
+    licenses: licenses.prefault({}),
+  })
+}
