@@ -6,22 +6,27 @@
 import { getServers } from 'node:dns'
 import { createClient } from './blockgame/client.ts'
 import type { ConnectionTarget } from './blockgame/guard.ts'
-import type { Resolver } from './blockgame/resolve.ts'
+import type { ResolverAddress } from './blockgame/resolve.ts'
 import { createDnsClient } from './dns/client.ts'
 import { UtilityApiError } from './domain/errors.ts'
 import { isPublicAddress, parseIpAddress } from './domain/ip-address.ts'
 import type { BlockgameClient } from './ports/blockgame-client.ts'
 
 export type { ConnectionTarget } from './blockgame/guard.ts'
-export { encodeLegacyPingHost, legacyPing, legacyReplySize, parseLegacyReply } from './blockgame/legacy.ts'
-export { PacketReader, readStatusText } from './blockgame/packets.ts'
-export type { Packet, PacketLimits } from './blockgame/packets.ts'
-export { encodePing, encodeStatusRequest } from './blockgame/requests.ts'
-export type { StatusRequest } from './blockgame/requests.ts'
-export type { Resolver } from './blockgame/resolve.ts'
-export { parseStatus } from './blockgame/status.ts'
-export type { StatusReply } from './blockgame/status.ts'
-export { readVarInt, varIntSize, writeVarInt } from './blockgame/varint.ts'
+export {
+  encodeLegacyPingHost,
+  legacyPing,
+  legacyReplySize,
+  parseLegacyReply,
+} from './blockgame/codec/legacy.ts'
+export { PacketReader, readStatusText } from './blockgame/codec/packets.ts'
+export type { Packet, PacketLimits } from './blockgame/codec/packets.ts'
+export { encodePing, encodeStatusRequest } from './blockgame/codec/requests.ts'
+export type { StatusRequest } from './blockgame/codec/requests.ts'
+export type { ResolverAddress } from './blockgame/resolve.ts'
+export { parseStatus } from './blockgame/codec/status.ts'
+export type { StatusReply } from './blockgame/codec/status.ts'
+export { readVarInt, varIntSize, writeVarInt } from './blockgame/codec/varint.ts'
 export { UtilityApiError } from './domain/errors.ts'
 export { ServerCheckError } from './domain/server-status.ts'
 export type { ServerCheckFailure, ServerStatus } from './domain/server-status.ts'
@@ -41,7 +46,7 @@ export interface BlockgameClientOptions {
    */
   readonly allowAddress?: (target: ConnectionTarget) => boolean
   /** The resolvers to ask, best first; the first three count. Default: the system's. */
-  readonly resolvers?: readonly Resolver[]
+  readonly resolvers?: readonly ResolverAddress[]
   /** The protocol number to send. Default: -1, which asks for the server's own. */
   readonly protocolVersion?: number
 }
@@ -74,12 +79,12 @@ export function createBlockgameClient(options: BlockgameClientOptions = {}): Blo
   return createClient({ dns: createDnsClient(), resolvers, allowAddress, protocolVersion })
 }
 
-function isResolver({ ip, port = 53 }: Resolver): boolean {
+function isResolver({ ip, port = 53 }: ResolverAddress): boolean {
   return parseIpAddress(ip) !== null && Number.isInteger(port) && port >= 1 && port <= 65_535
 }
 
 /** The system's resolvers; link-local ones need a zone, which the DNS client does not take. */
-function systemResolvers(): Resolver[] {
+function systemResolvers(): ResolverAddress[] {
   const resolvers = getServers().flatMap((text) => {
     const [, bracketed, port] = /^\[(.*)\]:(\d+)$/.exec(text) ?? /^([\d.]+):(\d+)$/.exec(text) ?? []
     const ip = bracketed ?? text

@@ -3,30 +3,36 @@
  *
  * @module utility-api
  */
-import { assembleAdmin, type Admin } from './admin/create-admin.ts'
-import { createBlockgameClient, type BlockgameClientOptions } from './blockgame.ts'
+import type { Admin } from './admin/admin.ts'
+import { assembleAdmin } from './admin/create-admin.ts'
+import { createBlockgameClient } from './blockgame.ts'
 import { createDnsClient } from './dns/client.ts'
 import { defaultResolverLocations } from './dns/default-locations.ts'
-import { serveOperations, type UtilityApi } from './http/create-utility-api.ts'
-import { harmlessLogger } from './http/hooks.ts'
+import { BodyLimit } from './http/body-limit.ts'
+import { harmlessLogger } from './http/events.ts'
+import { createInFlightLimit } from './http/in-flight.ts'
+import { bind, type Endpoint, type Service } from './http/pipeline.ts'
+import { rateLimitWith } from './http/rate-limit.ts'
+import { utilityApi, type UtilityApi } from './http/utility-api.ts'
+import { createVerifier } from './http/verifier.ts'
 import { checkDns } from './operations/check-dns.ts'
 import { exchangeToken } from './operations/exchange-token.ts'
 import { generateLicense } from './operations/generate-license.ts'
 import { lookUpGameServer } from './operations/look-up-game-server.ts'
-import type { AnyOperation } from './operations/operation.ts'
-import { withDeadline } from './operations/storage-deadline.ts'
 import { updateLicense } from './operations/update-license.ts'
+import { timedStorage, type TimedStorage } from './ports/storage-deadline.ts'
+import { apiKeyScheme } from './security/api-key.ts'
+import { bearerScheme } from './security/bearer.ts'
+import { oauthClientScheme } from './security/oauth-client.ts'
 import {
-  checkAdminOptions,
-  checkOptions,
-  type BlockgameLookupOptions,
-  type DnsCheckOptions,
-  type LicenseOptions,
+  adminSettingsOf,
+  settingsOf,
+  type AdminOptions,
+  type BlockgameLookupSettings,
+  type DnsCheckSettings,
+  type Settings,
   type UtilityApiOptions,
-} from './options.ts'
-import type { Clock } from './ports/clock.ts'
-import type { KeyGenerator } from './ports/key-generator.ts'
-import type { AdminStorage } from './ports/storage.ts'
+} from './settings.ts'
 import { systemClock } from './system/clock.ts'
 import { randomKeys } from './system/random-keys.ts'
 import { requireSupportedRuntime } from './system/runtime.ts'
@@ -54,118 +60,106 @@ requireSupportedRuntime()
  * @group Operation
  */
 export function createUtilityApi(options: UtilityApiOptions): UtilityApi {
-  checkOptions(options)
-  const {
-    clock = systemClock,
-    keyGenerator = randomKeys(),
-    licenses,
-    oauth,
-    storageTimeoutMs = 5000,
-  } = options
-  const storage = withDeadline(options.storage, storageTimeoutMs)
-  const logger = harmlessLogger(options.logger ?? false)
-  const dns = options.dns === false ? null : dnsOf(options.dns ?? {}, clock)
-  const blockgame = options.blockgame === false ? null : blockgameOf(options.blockgame ?? {}, clock)
-  const licenseParts = { storage, clock, keyGenerator, ...licenseSettings(licenses) }
-
-  return serveOperations({
-    operations: [
-      exchangeToken({
-        storage,
-        clock,
-        keyGenerator,
-        logger,
-        accessTokenLifetimeSeconds: oauth?.accessTokenLifetimeSeconds ?? 3600,
-        onReplay: oauth?.onReplay ?? 'revoke',
-      }),
-      updateLicense(licenseParts),
-      generateLicense(licenseParts),
-      ...(dns === null ? [] : [dns.operation]),
-      ...(blockgame === null ? [] : [blockgame.operation]),
-    ],
+  const settings = settingsOf(options)
+  const { clock, keyGenerator, basePath, storageTimeoutMs, licenses, dns, blockgame } = settings
+  const storage = timedStorage(settings.storage)
+  const service = serviceOf(settings)
+  const closing = new AbortController()
+  const network = [
+    ...(dns === undefined ? [] : [dnsCheck(service, dns, settings, storage)]),
+    ...(blockgame === undefined ? [] : [gameServerLookup(service, blockgame, settings, storage)]),
+  ]
+  return utilityApi({
+    service,
+    endpoints: [...storageEndpoints(service, settings, storage), ...network.map(({ endpoint }) => endpoint)],
+    verifier: createVerifier({
+      storage,
+      clock,
+      keyGenerator,
+      keyPrefix: licenses.keyPrefix,
+      storageTimeoutMs,
+      closing: closing.signal,
+    }),
     storage,
-    clock,
-    logger,
-    basePath: options.basePath ?? '',
-    maxInFlight: options.maxInFlight ?? 1000,
-    rateLimiter: options.rateLimiter,
-    onRequestEnd: options.onRequestEnd,
-    errorBody: options.errorBody,
-    drainTimeoutMs: Math.max(storageTimeoutMs, dns?.timeoutMs ?? 0, blockgame?.timeoutMs ?? 0) + 1000,
+    basePath,
+    drainTimeoutMs: Math.max(storageTimeoutMs, ...network.map(({ timeoutMs }) => timeoutMs)) + 1000,
+    closing,
     closeClients: async () => {
-      await Promise.all([dns?.close(), blockgame?.close()])
+      await Promise.all(network.map((each) => each.close()))
     },
   })
 }
 
+function serviceOf(settings: Settings): Service {
+  const { storageTimeoutMs, maxInFlight, rateLimiter, onRequestEnd, errorBody } = settings
+  const logger = harmlessLogger(settings.logger)
+  return {
+    bodies: new BodyLimit(),
+    inFlight: createInFlightLimit(maxInFlight),
+    storageTimeoutMs,
+    rateLimit: rateLimiter && rateLimitWith(rateLimiter, logger),
+    logger,
+    onRequestEnd,
+    errorBody,
+  }
+}
+
+/** The operations that need storage alone, each bound to the scheme of its callers. */
+function storageEndpoints(service: Service, settings: Settings, storage: TimedStorage): Endpoint[] {
+  const { clock, keyGenerator, oauth, licenses } = settings
+  const resellers = bearerScheme({ storage, clock }, 'reseller_token', 'A reseller token.')
+  const licenseParts = { storage, clock, keyGenerator, ...licenses }
+  const { logger } = service
+  return [
+    bind(
+      service,
+      exchangeToken({ storage, clock, keyGenerator, logger, ...oauth }),
+      oauthClientScheme(storage),
+    ),
+    bind(service, updateLicense(licenseParts), resellers),
+    bind(service, generateLicense(licenseParts), resellers),
+  ]
+}
+
+/** An operation with a network client of its own. */
 interface NetworkPart {
-  readonly operation: AnyOperation
+  readonly endpoint: Endpoint
   readonly timeoutMs: number
   /** Closes the client, unless the host brought it: who opens closes. */
   close(): Promise<void> | undefined
 }
 
-function dnsOf(options: DnsCheckOptions, clock: Clock): NetworkPart {
-  const client = options.client ?? createDnsClient()
-  const { timeoutMs = 5000 } = options
-  const operation = checkDns({
-    client,
-    clock,
-    locations: options.locations ?? defaultResolverLocations,
-    timeoutMs,
-    cacheTtlMs: options.cacheTtlMs ?? 5000,
-    maxConcurrentPerResolver: options.maxConcurrentPerResolver ?? 100,
-    requiredScope: options.requiredScope,
-  })
-  return { operation, timeoutMs, close: () => (options.client === undefined ? client.close() : undefined) }
-}
-
-function blockgameOf(options: BlockgameLookupOptions, clock: Clock): NetworkPart {
-  const brought = 'client' in options ? options.client : undefined
-  const client = brought ?? createBlockgameClient(clientOptions(options as BlockgameClientOptions))
-  const { timeoutMs = 5000 } = options
-  const operation = lookUpGameServer({
-    client,
-    clock,
-    timeoutMs,
-    cacheTtlMs: options.cacheTtlMs ?? 0,
-    maxConcurrent: options.maxConcurrent ?? 50,
-    requiredPermission: options.requiredPermission ?? 'blockgame:lookup',
-  })
-  return { operation, timeoutMs, close: () => (brought === undefined ? client.close() : undefined) }
-}
-
-function clientOptions(options: BlockgameClientOptions): BlockgameClientOptions {
-  const { allowAddress, resolvers, protocolVersion } = options
+function dnsCheck(
+  service: Service,
+  dns: DnsCheckSettings,
+  { clock }: Settings,
+  storage: TimedStorage,
+): NetworkPart {
+  const client = dns.client ?? createDnsClient()
+  const scheme = bearerScheme({ storage, clock }, 'access_token', 'An access token.')
   return {
-    ...(allowAddress !== undefined && { allowAddress }),
-    ...(resolvers !== undefined && { resolvers }),
-    ...(protocolVersion !== undefined && { protocolVersion }),
+    endpoint: bind(service, checkDns({ ...dns, client, clock }), scheme),
+    timeoutMs: dns.timeoutMs,
+    close: () => (dns.client === undefined ? client.close() : undefined),
   }
 }
 
-function licenseSettings(options: LicenseOptions = {}): Required<LicenseOptions> {
+function gameServerLookup(
+  service: Service,
+  blockgame: BlockgameLookupSettings,
+  { clock }: Settings,
+  storage: TimedStorage,
+): NetworkPart {
+  const client = blockgame.client ?? createBlockgameClient(blockgame.clientOptions)
   return {
-    keyPrefix: options.keyPrefix ?? 'LIC-',
-    statuses: options.statuses ?? ['valid', 'invalid'],
-    allowWildcards: options.allowWildcards ?? false,
+    endpoint: bind(
+      service,
+      lookUpGameServer({ ...blockgame, client, clock }),
+      apiKeyScheme({ storage, clock }),
+    ),
+    timeoutMs: blockgame.timeoutMs,
+    close: () => (blockgame.client === undefined ? client.close() : undefined),
   }
-}
-
-/**
- * What `createAdmin` takes. Only `storage` is required.
- *
- * @group Provisioning
- */
-export interface AdminOptions {
-  /** The storage the served operations use. */
-  readonly storage: AdminStorage
-  /** Where the time comes from. Default: `systemClock`. */
-  readonly clock?: Clock
-  /** What makes secrets and ids. Default: `randomKeys()`. */
-  readonly keyGenerator?: KeyGenerator
-  /** The licence options of the served operations; the key prefix is what counts here. */
-  readonly licenses?: LicenseOptions
 }
 
 /**
@@ -182,18 +176,13 @@ export interface AdminOptions {
  * @group Provisioning
  */
 export function createAdmin(options: AdminOptions): Admin {
-  checkAdminOptions(options)
-  const { storage, clock = systemClock, keyGenerator = randomKeys() } = options
-  return assembleAdmin({
-    storage,
-    clock,
-    keyGenerator,
-    keyPrefix: licenseSettings(options.licenses).keyPrefix,
-  })
+  const { storage, clock, keyGenerator, licenses } = adminSettingsOf(options)
+  return assembleAdmin({ storage, clock, keyGenerator, ...licenses })
 }
 
 export { UtilityApiError } from './domain/errors.ts'
 export { isPublicAddress } from './domain/ip-address.ts'
+export { bearerToken } from './security/bearer.ts'
 export { defaultResolverLocations, randomKeys, systemClock }
 export type {
   Admin,
@@ -202,7 +191,8 @@ export type {
   NewAuthorizationCode,
   NewClient,
   NewReseller,
-} from './admin/create-admin.ts'
+} from './admin/admin.ts'
+export type { AuthorizationRequest, AuthorizationRequestOutcome } from './admin/authorization-request.ts'
 export type { SecretKind } from './domain/access.ts'
 export type {
   DnsAnswer,
@@ -215,19 +205,21 @@ export type {
 } from './domain/dns-check.ts'
 export type { ErrorCode, UtilityApiErrorOptions } from './domain/errors.ts'
 export type { ServerStatus } from './domain/server-status.ts'
-export type { Handler, UtilityApi } from './http/create-utility-api.ts'
-export type { RequestEndEvent, RequestTraceEvent } from './http/hooks.ts'
-export type { Reply, RequestContext, RequestLike } from './http/messages.ts'
+export type { RequestEndEvent, RequestTraceEvent } from './http/events.ts'
 export type { OpenApiDocument } from './http/openapi.ts'
+export type { Reply, RequestContext, RequestLike } from './http/request-like.ts'
+export type { Handler, UtilityApi } from './http/utility-api.ts'
+export type { AccessGrant, Verifier } from './http/verifier.ts'
 export type { OperationId } from './operations/operation.ts'
 export type {
+  AdminOptions,
   BlockgameLimits,
   BlockgameLookupOptions,
   DnsCheckOptions,
   LicenseOptions,
   OAuthOptions,
   UtilityApiOptions,
-} from './options.ts'
+} from './settings.ts'
 export type { BlockgameClientOptions } from './blockgame.ts'
 export type { BlockgameClient, BlockgameTarget } from './ports/blockgame-client.ts'
 export type { Clock } from './ports/clock.ts'
@@ -235,4 +227,5 @@ export type { DnsClient, DnsQuestion } from './ports/dns-client.ts'
 export type { KeyGenerator } from './ports/key-generator.ts'
 export type { Logger } from './ports/logger.ts'
 export type { RateLimitDecision, RateLimiter } from './ports/rate-limiter.ts'
+export type { RandomKeysOptions } from './system/random-keys.ts'
 export type * from './storage.ts'

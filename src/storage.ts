@@ -9,20 +9,24 @@ export type {
   Credential,
   CredentialKind,
   NewAccessToken,
+  Reseller,
 } from './domain/access.ts'
-export type { License, LicensePatch } from './domain/license.ts'
+export type { License, LicenseChange, LicensePatch } from './domain/license.ts'
+export type { MaybePromise } from './ports/maybe-promise.ts'
 export { StorageError } from './ports/storage.ts'
 export type {
+  AccessReference,
   AdminStorage,
+  ClientPatch,
   CredentialReference,
   InsertLicenseResult,
-  LicenseList,
-  LicensePage,
   LicenseUpdate,
-  MaybePromise,
   NewIdempotencyKey,
   PurgeCounts,
+  RevokeCounts,
   StorageErrorKind,
   UpdateLicenseResult,
   UtilityStorage,
 } from './ports/storage.ts'
+export type { StorageCall } from './ports/storage-call.ts'
+export type * from './ports/storage-listing.ts'

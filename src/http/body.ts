@@ -1,50 +1,52 @@
-import { UtilityApiError } from '../domain/errors.ts'
-import type { RequestLike } from './messages.ts'
+import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
+import type { RequestLike } from './request-like.ts'
 
-/** The fields of a body by name; only what the client itself sent, so that `constructor` is not found. */
-export type BodyFields = ReadonlyMap<string, unknown>
+/** The members of a body by name; only what the client itself sent, so that `constructor` is not found. */
+export type BodyMembers = ReadonlyMap<string, unknown>
 
-const maxBodyBytes = 64 * 1024
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/**
- * Reads a JSON or form body.
- *
- * @param known - The names that count. Repeating one is refused (RFC 6749 section 3.2); others are ignored.
- * @throws `unsupported_media_type`, `payload_too_large`, `invalid_request`
- */
-export async function readBody(request: RequestLike, known: readonly string[]): Promise<BodyFields> {
-  const parse = parserOf(request)
-  return parse(decode(await readBytes(request)), known)
+const encoded: Refusal = {
+  code: 'unsupported_media_type',
+  message: 'The body must not be encoded (Content-Encoding).',
 }
-
-async function readBytes(request: RequestLike): Promise<Uint8Array> {
-  const bytes = await request.body(maxBodyBytes).catch((cause: unknown) => {
-    throw new UtilityApiError('invalid_request', 'The body did not arrive whole.', { cause })
-  })
-  if (bytes.length <= maxBodyBytes) return bytes
-  throw new UtilityApiError('payload_too_large', `The body is larger than ${maxBodyBytes} bytes.`)
+const otherType: Refusal = {
+  code: 'unsupported_media_type',
+  message: 'Content-Type must be application/json or application/x-www-form-urlencoded.',
 }
+const otherCharset: Refusal = {
+  code: 'invalid_request',
+  message: 'The charset of Content-Type must be utf-8.',
+}
+const notUtf8: Refusal = { code: 'invalid_request', message: 'The body is not valid UTF-8.' }
+const notAnObject: Refusal = { code: 'invalid_request', message: 'The body must be a JSON object.' }
+// Not the parser's own message: it quotes the body, and with it secrets.
+const notJson: Refusal = { code: 'invalid_request', message: 'The body is not valid JSON.' }
+const notAForm: Refusal = { code: 'invalid_request', message: 'The body is not valid form data.' }
 
-type BodyParser = (text: string, known: readonly string[]) => BodyFields
+/** What is refused of a body, whatever it is for. */
+export const bodyRefusals: readonly Refusal[] = [
+  notJson,
+  notAnObject,
+  notAForm,
+  notUtf8,
+  otherCharset,
+  otherType,
+  encoded,
+]
 
-function parserOf(request: RequestLike): BodyParser {
+/** Takes the members out of a body's bytes. Repeating a known one is refused (RFC 6749 section 3.2). */
+export type BodyParser = (bytes: Uint8Array, known: readonly string[]) => BodyMembers
+
+/** The parser for a request's body, by its headers. Throws `unsupported_media_type`, `invalid_request`. */
+export function bodyParserFor(request: RequestLike): BodyParser {
   const encoding = request.header('Content-Encoding')
-  if (encoding !== null && encoding.toLowerCase() !== 'identity') {
-    throw new UtilityApiError('unsupported_media_type', 'The body must not be encoded (Content-Encoding).')
-  }
+  if (encoding !== null && encoding.toLowerCase() !== 'identity') throw refused(encoded)
   const [type = '', ...parameters] = (request.header('Content-Type') ?? '').split(';')
-  const parser = parsers.get(type.trim().toLowerCase())
-  if (parser === undefined) {
-    throw new UtilityApiError(
-      'unsupported_media_type',
-      'Content-Type must be application/json or application/x-www-form-urlencoded.',
-    )
-  }
-  if (!parameters.every(isHarmlessParameter)) {
-    throw new UtilityApiError('invalid_request', 'The charset of Content-Type must be utf-8.')
-  }
-  return parser
+  const parse = parsers.get(type.trim().toLowerCase())
+  if (parse === undefined) throw refused(otherType)
+  if (!parameters.every(isHarmlessParameter)) throw refused(otherCharset)
+  return (bytes, known) => parse(decode(bytes), known)
 }
 
 function isHarmlessParameter(parameter: string): boolean {
@@ -53,7 +55,7 @@ function isHarmlessParameter(parameter: string): boolean {
   return /^"?utf-?8"?$/i.test(value.trim())
 }
 
-const parsers: ReadonlyMap<string, BodyParser> = new Map([
+const parsers: ReadonlyMap<string, (text: string, known: readonly string[]) => BodyMembers> = new Map([
   ['application/json', parseJson],
   ['application/x-www-form-urlencoded', parseForm],
 ])
@@ -62,27 +64,52 @@ function decode(bytes: Uint8Array): string {
   try {
     return strictUtf8.decode(bytes)
   } catch {
-    throw new UtilityApiError('invalid_request', 'The body is not valid UTF-8.')
+    throw refused(notUtf8)
   }
 }
 
-function parseJson(text: string, known: readonly string[]): BodyFields {
+function parseJson(text: string, known: readonly string[]): BodyMembers {
   const value = parseJsonText(text)
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new UtilityApiError('invalid_request', 'The body must be a JSON object.')
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw refused(notAnObject)
+  const members = new Map<string, unknown>(Object.entries(value))
+  // Where as many are written as were kept, none is repeated; their names are read only where one is.
+  if (countMembers(text) > members.size) {
+    const names = memberNames(text)
+    refuseRepeated(known, (name) => names.filter((each) => each === name).length)
   }
-  const names = memberNames(text)
-  refuseRepeated(known, (name) => names.filter((each) => each === name).length)
-  return new Map(Object.entries(value))
+  return members
 }
 
 function parseJsonText(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // The parser's own message quotes the body, and with it secrets.
-    throw new UtilityApiError('invalid_request', 'The body is not valid JSON.')
+    throw refused(notJson)
   }
+}
+
+const quote = 0x22
+const backslash = 0x5c
+const colon = 0x3a
+const openings: ReadonlySet<number> = new Set([0x7b, 0x5b])
+const closings: ReadonlySet<number> = new Set([0x7d, 0x5d])
+
+/** How many members are written in the outermost object, repeated ones included. */
+function countMembers(validJson: string): number {
+  let members = 0
+  let depth = 0
+  let inString = false
+  for (let at = 0; at < validJson.length; at += 1) {
+    const character = validJson.charCodeAt(at)
+    if (character === quote) inString = !inString
+    // An escaped quote ends no string.
+    else if (character === backslash) at += 1
+    else if (inString) continue
+    else if (character === colon && depth === 1) members += 1
+    else if (openings.has(character)) depth += 1
+    else if (closings.has(character)) depth -= 1
+  }
+  return members
 }
 
 const jsonToken = /"(?:[^"\\]|\\.)*"|[{}[\]:]/g
@@ -101,14 +128,12 @@ function memberNames(validJson: string): string[] {
   return names
 }
 
-function parseForm(text: string, known: readonly string[]): BodyFields {
+function parseForm(text: string, known: readonly string[]): BodyMembers {
   // URLSearchParams would keep a broken escape as it stands.
-  if (/%(?![0-9a-f]{2})/i.test(text)) {
-    throw new UtilityApiError('invalid_request', 'The body is not valid form data.')
-  }
-  const fields = new URLSearchParams(text)
-  refuseRepeated(known, (name) => fields.getAll(name).length)
-  return new Map(fields)
+  if (/%(?![0-9a-f]{2})/i.test(text)) throw refused(notAForm)
+  const members = new URLSearchParams(text)
+  refuseRepeated(known, (name) => members.getAll(name).length)
+  return new Map(members)
 }
 
 function refuseRepeated(known: readonly string[], count: (name: string) => number): void {

@@ -1,6 +1,8 @@
 import { z } from 'zod'
-import type { AnyOperation, Parameter, Security } from '../operations/operation.ts'
-import { answerExamples, requestExamples } from './openapi-examples.ts'
+import type { Refusal } from '../domain/errors.ts'
+import { inputProblem } from '../operations/fields.ts'
+import type { Operation, Parameter } from '../operations/operation.ts'
+import type { Scheme } from '../security/scheme.ts'
 import { errorResponses } from './openapi-errors.ts'
 
 /**
@@ -31,132 +33,173 @@ export interface OpenApiOptions {
   readonly ownErrorBodies: boolean
 }
 
+/** One operation of the document, and what it needs of the shared parts. */
+export interface OperationDescription {
+  readonly path: string
+  readonly method: string
+  readonly tag: { readonly name: string; readonly description: string }
+  readonly schemeName: string
+  readonly scheme: object
+  readonly operation: object
+}
+
 type JsonSchema = { properties?: Record<string, object>; required?: string[] } & Record<string, unknown>
 
-/** Describes a table of operations: one source for what is served and what is documented. */
+/** Puts the document together. */
 export function openApiDocument(
-  operations: readonly AnyOperation[],
-  { basePath, ownErrorBodies }: OpenApiOptions,
+  operations: readonly OperationDescription[],
+  basePath: string,
 ): OpenApiDocument {
-  const kinds = [...new Set(operations.map(({ security }) => security.kind))]
   return {
     openapi: '3.1.0',
     info: {
       title: 'Utility API',
       version: '1.0.0',
-      description: 'OAuth token exchange, reseller licences, DNS check and game server lookup.',
+      description: 'OAuth token exchange, reseller licenses, DNS check and game server lookup.',
     },
     servers: [{ url: basePath === '' ? '/' : basePath }],
-    tags: kinds.map((kind) => tags[kind]),
+    tags: [...new Map(operations.map(({ tag }) => [tag.name, tag])).values()],
     paths: Object.fromEntries(
-      operations.map((operation) => [
-        operation.path,
-        { [operation.method.toLowerCase()]: describe(operation, ownErrorBodies) },
-      ]),
+      operations.map(({ path, method, operation }) => [path, { [method]: operation }]),
     ),
     components: {
-      securitySchemes: Object.fromEntries(kinds.map((kind) => [kind, securitySchemes[kind]])),
+      securitySchemes: Object.fromEntries(operations.map(({ schemeName, scheme }) => [schemeName, scheme])),
       parameters: { RequestId: requestIdParameter },
       headers,
     },
   }
 }
 
-function describe(operation: AnyOperation, ownErrorBodies: boolean): object {
-  const input = schemaOf(operation.input, 'input')
+/** Describes an operation and the scheme of its callers: what is served and what is documented are the same constants. */
+export function describeOperation<Input, Output, Caller>(
+  operation: Operation<Input, Output, Caller>,
+  scheme: Scheme<Caller>,
+  options: OpenApiOptions,
+): OperationDescription {
+  const { path, method, tag } = operation
+  return {
+    path,
+    method: method.toLowerCase(),
+    tag,
+    schemeName: scheme.name,
+    scheme: scheme.openapi.scheme,
+    operation: operationObject(operation, scheme, options),
+  }
+}
+
+function operationObject<Input, Output, Caller>(
+  operation: Operation<Input, Output, Caller>,
+  scheme: Scheme<Caller>,
+  { ownErrorBodies }: OpenApiOptions,
+): object {
+  const input = jsonSchema(operation.input, 'input')
   const parameters = Object.entries<Parameter>(operation.parameters)
   const inBody = parameters.filter(([, parameter]) => parameter.in === 'body')
   const outside = parameters.filter(([, parameter]) => parameter.in !== 'body')
-  const { kind } = operation.security
+  const members = [
+    ...inBody.map(([field, parameter]) =>
+      memberOf(parameter, input.properties?.[field], isRequired(input, field)),
+    ),
+    ...scheme.parameters.map((parameter) => memberOf(parameter, jsonSchema(parameter.schema, 'input'), true)),
+  ]
   return {
     operationId: operation.id,
     summary: operation.summary,
-    tags: [tags[kind].name],
-    security: kind === 'client' ? [{}, { client: [] }] : [{ [kind]: [] }],
+    tags: [operation.tag.name],
+    security: [...(scheme.openapi.optional ? [{}] : []), { [scheme.name]: [] }],
     parameters: [
-      ...outside.map(([field, parameter]) => parameterOf(field, parameter, input)),
+      ...outside.map(([field, parameter]) =>
+        parameterOf(parameter, input.properties?.[field], isRequired(input, field)),
+      ),
       { $ref: '#/components/parameters/RequestId' },
     ],
-    ...(inBody.length > 0 && { requestBody: bodyOf(inBody, input) }),
+    ...(members.length > 0 && { requestBody: bodyOf(members) }),
     responses: {
       200: {
         description: 'Done.',
-        headers: sharedHeaders(operation),
+        headers: sharedHeaders,
         content: {
-          'application/json': {
-            schema: schemaOf(operation.output, 'output'),
-            example: answerExamples[operation.id],
-          },
+          'application/json': { schema: jsonSchema(operation.output, 'output'), example: operation.example },
         },
       },
-      ...errorResponses(operation, sharedHeaders(operation), ownErrorBodies),
+      ...errorResponses(operation, scheme, {
+        refusals: [
+          ...inputRefusals(operation),
+          ...scheme.refusals(operation.permission),
+          ...operation.refusals,
+        ],
+        hasBody: members.length > 0,
+        sharedHeaders,
+        ownErrorBodies,
+      }),
     },
   }
 }
 
-function schemaOf(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
+/** What the operation says of a request that has its path and nothing else; nothing where no more is needed. */
+function inputRefusals<Input, Output, Caller>(operation: Operation<Input, Output, Caller>): Refusal[] {
+  const parameters = Object.entries<Parameter>(operation.parameters)
+  const inPath = parameters.filter(([, parameter]) => parameter.in === 'path')
+  const result = operation.input.safeParse(
+    Object.fromEntries(inPath.map(([field, { example }]) => [field, example])),
+  )
+  return result.success ? [] : [inputProblem(parameters, result.error)]
+}
+
+function isRequired(input: JsonSchema, field: string): boolean {
+  return input.required?.includes(field) ?? false
+}
+
+function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any', override: tidy })
   return rest as JsonSchema
 }
 
 /** Takes out what zod adds and nobody means: the bounds of JavaScript's integers, and that no member may ever be added. */
-function tidy({ jsonSchema }: { jsonSchema: Record<string, unknown> }): void {
-  if (jsonSchema['minimum'] === Number.MIN_SAFE_INTEGER) delete jsonSchema['minimum']
-  if (jsonSchema['maximum'] === Number.MAX_SAFE_INTEGER) delete jsonSchema['maximum']
-  delete jsonSchema['additionalProperties']
+function tidy({ jsonSchema: schema }: { jsonSchema: Record<string, unknown> }): void {
+  if (schema['minimum'] === Number.MIN_SAFE_INTEGER) delete schema['minimum']
+  if (schema['maximum'] === Number.MAX_SAFE_INTEGER) delete schema['maximum']
+  delete schema['additionalProperties']
 }
 
-function parameterOf(field: string, { in: place, name, description }: Parameter, input: JsonSchema): object {
-  const required = input.required?.includes(field) ?? false
-  const schema = input.properties?.[field] ?? {}
-  const example = requestExamples[name]
+function parameterOf(parameter: Parameter, schema: object = {}, required: boolean): object {
+  const { in: place, name, description, example } = parameter
   return { name, in: place, description, required, schema, ...(example !== undefined && { example }) }
 }
 
-function bodyOf(parameters: [string, Parameter][], input: JsonSchema): object {
-  const schema = {
-    type: 'object',
-    properties: Object.fromEntries(
-      parameters.map(([field, { name, description }]) => [
-        name,
-        { ...input.properties?.[field], description },
-      ]),
-    ),
-    required: parameters.filter(([field]) => input.required?.includes(field)).map(([, { name }]) => name),
+/** A member of a body. */
+interface Member {
+  readonly name: string
+  readonly schema: object
+  readonly required: boolean
+  readonly example: string | undefined
+}
+
+function memberOf(parameter: Parameter, schema: object = {}, required: boolean): Member {
+  const { name, description, example } = parameter
+  return { name, schema: { ...schema, description }, required, example }
+}
+
+function bodyOf(members: readonly Member[]): object {
+  const required = members.filter((member) => member.required)
+  const content = {
+    schema: {
+      type: 'object',
+      properties: Object.fromEntries(members.map(({ name, schema }) => [name, schema])),
+      required: required.map(({ name }) => name),
+    },
+    example: Object.fromEntries(required.map(({ name, example }) => [name, example])),
   }
-  const example = Object.fromEntries(schema.required.map((name) => [name, requestExamples[name]]))
   return {
     required: true,
-    content: {
-      'application/json': { schema, example },
-      'application/x-www-form-urlencoded': { schema, example },
-    },
+    content: { 'application/json': content, 'application/x-www-form-urlencoded': content },
   }
 }
 
-function sharedHeaders({ security }: AnyOperation): object {
-  return {
-    'X-Request-Id': { $ref: '#/components/headers/RequestId' },
-    ...(security.kind === 'client' && { 'Cache-Control': { $ref: '#/components/headers/NoStore' } }),
-  }
-}
-
-const tags: Readonly<Record<Security['kind'], { name: string; description: string }>> = {
-  client: { name: 'OAuth', description: 'Codes become access tokens (RFC 6749).' },
-  reseller_token: { name: 'Licences', description: 'Resellers create and change licences.' },
-  access_token: { name: 'DNS', description: 'Records of a domain as resolvers in several places see them.' },
-  api_key: { name: 'Games', description: 'Who plays on a server, and how far away it is.' },
-}
-
-const securitySchemes: Readonly<Record<Security['kind'], object>> = {
-  client: {
-    type: 'http',
-    scheme: 'basic',
-    description: 'Client id and secret, instead of those in the body.',
-  },
-  access_token: { type: 'http', scheme: 'bearer', description: 'An access token.' },
-  reseller_token: { type: 'http', scheme: 'bearer', description: 'A reseller token.' },
-  api_key: { type: 'apiKey', in: 'header', name: 'Basic', description: 'An API key.' },
+const sharedHeaders = {
+  'X-Request-Id': { $ref: '#/components/headers/RequestId' },
+  'Cache-Control': { $ref: '#/components/headers/NoStore' },
+  'X-Content-Type-Options': { $ref: '#/components/headers/NoSniff' },
 }
 
 const requestIdParameter = {
@@ -178,6 +221,11 @@ const headers = {
     description: 'The answer must not be kept.',
     required: true,
     schema: { type: 'string', const: 'no-store' },
+  },
+  NoSniff: {
+    description: 'The answer is what its Content-Type says.',
+    required: true,
+    schema: { type: 'string', const: 'nosniff' },
   },
   Challenge: {
     description: 'How to authenticate, and what was wrong with the credential (RFC 6750).',

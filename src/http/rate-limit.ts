@@ -1,23 +1,24 @@
-import { UtilityApiError } from '../domain/errors.ts'
+import { refused, type Refusal } from '../domain/errors.ts'
+import { formatIpAddress, parseIpAddress } from '../domain/ip-address.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { RateLimitDecision, RateLimiter } from '../ports/rate-limiter.ts'
 
 /** Counts one request under a key; throws `too_many_requests` when that was one too many. */
-export type Limit = (key: string) => Promise<void>
+export type RateLimit = (key: string) => Promise<void>
+
+export const tooManyRequests: Refusal = { code: 'too_many_requests', message: 'Too many requests.' }
 
 const timeoutMs = 1000
 
 /** A limiter that fails or hangs lets everybody through: it must not take the service down with it. */
-export function limitWith(limiter: RateLimiter, logger: Logger): Limit {
+export function rateLimitWith(limiter: RateLimiter, logger: Logger): RateLimit {
   return async (key) => {
     const decision = await decide(limiter, key).catch((cause: unknown): RateLimitDecision => {
       logger.warn('The rate limiter failed; the request goes on.', { cause })
       return { allowed: true }
     })
     if (decision.allowed) return
-    throw new UtilityApiError('too_many_requests', 'Too many requests.', {
-      retryAfterSeconds: decision.retryAfterSeconds,
-    })
+    throw refused(tooManyRequests, { retryAfterSeconds: decision.retryAfterSeconds })
   }
 }
 
@@ -31,4 +32,16 @@ async function decide(limiter: RateLimiter, key: string): Promise<RateLimitDecis
   } finally {
     clearTimeout(timer)
   }
+}
+
+/**
+ * The key that failed credentials are counted under: the address of the sender, or for IPv6 its network of 64 bits, as one
+ * sender has all addresses of such a network.
+ */
+export function addressKey(ip: string): string {
+  const octets = parseIpAddress(ip)
+  if (octets === null || octets.length === 4) return `address:${ip}`
+  const isMapped = octets.subarray(0, 10).every((octet) => octet === 0) && octets[10] === 0xff
+  if (isMapped) return `address:${formatIpAddress(octets.subarray(12))}`
+  return `address:${formatIpAddress(octets.fill(0, 8))}/64`
 }

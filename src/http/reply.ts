@@ -1,23 +1,37 @@
-import { UtilityApiError, type ErrorCode } from '../domain/errors.ts'
-import type { AnyOperation } from '../operations/operation.ts'
-import type { Reply } from './messages.ts'
+import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
+import type { Reply } from './request-like.ts'
 
 /** A JSON answer. */
-export function jsonReply(status: number, value: unknown, headers: Record<string, string> = {}): Reply {
+export function jsonReply(
+  status: number,
+  value: unknown,
+  requestId: string,
+  headers?: Readonly<Record<string, string>>,
+): Reply {
   const body = JSON.stringify(value)
   return {
     status,
     headers: {
       'Content-Type': 'application/json',
       'Content-Length': String(Buffer.byteLength(body)),
+      // A shared cache does not know the header Basic as a credential.
+      'Cache-Control': 'no-store',
+      'X-Content-Type-Options': 'nosniff',
+      'X-Request-Id': requestId,
       ...headers,
     },
     body,
   }
 }
 
-/** An answer without body: 204. */
-export function emptyReply(headers: Record<string, string>): Reply {
+/** The answer to OPTIONS. */
+export function optionsReply(allow: string, requestId: string): Reply {
+  const headers = {
+    Allow: allow,
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+    'X-Request-Id': requestId,
+  }
   return { status: 204, headers, body: '' }
 }
 
@@ -31,6 +45,8 @@ export function withoutBody(reply: Reply): Reply {
   return { ...reply, body: '' }
 }
 
+export const internalError: Refusal = { code: 'internal_error', message: 'Something went wrong.' }
+
 /** Turns whatever was thrown into an error that may be shown; what we did not throw ourselves says nothing. */
 export function publicError(thrown: unknown): UtilityApiError {
   if (
@@ -40,27 +56,10 @@ export function publicError(thrown: unknown): UtilityApiError {
   ) {
     return thrown
   }
-  return new UtilityApiError('internal_error', 'Something went wrong.', { cause: thrown })
+  return refused(internalError, { cause: thrown })
 }
 
-/** The body of an error: RFC 6749 section 5.2 at the token endpoint, `{ error, message }` elsewhere. */
-export function errorBody(error: UtilityApiError, operation: AnyOperation | null): unknown {
-  if (operation?.security.kind === 'client') {
-    return { error: oauthCode(error), error_description: error.message }
-  }
-  return { error: error.code, message: error.message }
-}
-
-const oauthCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'invalid_request',
-  'invalid_client',
-  'invalid_grant',
-  'unauthorized_client',
-  'unsupported_grant_type',
-])
-
-function oauthCode({ code, status }: UtilityApiError): string {
-  if (oauthCodes.has(code)) return code
-  if (status === 429 || status === 503) return 'temporarily_unavailable'
-  return status >= 500 ? 'server_error' : 'invalid_request'
+/** The body of an error, where neither its scheme nor the owner has another shape for it. */
+export function errorBody({ code, message }: UtilityApiError): { error: string; message: string } {
+  return { error: code, message }
 }

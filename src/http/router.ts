@@ -1,23 +1,30 @@
-import type { AnyOperation } from '../operations/operation.ts'
+import { UtilityApiError } from '../domain/errors.ts'
 
-/** An operation found by its path, with the path's parameters. */
-export interface Route {
-  readonly operation: AnyOperation
+/** What a path is matched against. */
+export interface Routed {
+  readonly method: 'GET' | 'POST' | 'PUT'
+  /** As in the contract, parameters in braces. */
+  readonly path: string
+}
+
+/** What a path leads to, with the path's parameters. */
+export interface Route<Target> {
+  readonly target: Target
   readonly params: Readonly<Record<string, string>>
 }
 
-const noParams: Readonly<Record<string, string>> = {}
+export const noParams: Readonly<Record<string, string>> = {}
 
-/** Finds the operation of a path; null when there is none. Methods are not looked at. */
-export function createRouter(
-  operations: readonly AnyOperation[],
+/** Finds what a request target leads to; null when it is nothing. Methods are not looked at. */
+export function createRouter<Target extends Routed>(
+  targets: readonly Target[],
   basePath: string,
-): (url: string) => Route | null {
-  const fixed = new Map<string, Route>()
-  const variable: ((path: string) => Route | null)[] = []
-  for (const operation of operations) {
-    if (operation.path.includes('{')) variable.push(matcherOf(operation))
-    else fixed.set(operation.path, { operation, params: noParams })
+): (url: string) => Route<Target> | null {
+  const fixed = new Map<string, Route<Target>>()
+  const variable: ((path: string) => Route<Target> | null)[] = []
+  for (const target of targets) {
+    if (target.path.includes('{')) variable.push(matcherOf(target))
+    else fixed.set(target.path, { target, params: noParams })
   }
 
   return (url) => {
@@ -33,13 +40,13 @@ export function createRouter(
 }
 
 /** Matches a path with one parameter, which is a whole segment and not empty. */
-function matcherOf(operation: AnyOperation): (path: string) => Route | null {
-  const [before = '', name = '', after = ''] = operation.path.split(/[{}]/)
+function matcherOf<Target extends Routed>(target: Target): (path: string) => Route<Target> | null {
+  const [before = '', name = '', after = ''] = target.path.split(/[{}]/)
   return (path) => {
     if (!path.startsWith(before) || !path.endsWith(after)) return null
     const segment = path.slice(before.length, path.length - after.length)
     const value = segment === '' || segment.includes('/') ? null : decodeSegment(segment)
-    return value === null ? null : { operation, params: { [name]: value } }
+    return value === null ? null : { target, params: { [name]: value } }
   }
 }
 
@@ -52,27 +59,30 @@ function decodeSegment(segment: string): string | null {
   }
 }
 
-const target = /^(?:[a-z][a-z\d+.-]*:\/\/[^/?#]*)?(\/[^?#]*)/i
+const requestTarget = /^(?:[a-z][a-z\d+.-]*:\/\/[^/?#]*)?(\/[^?#]*)/i
 
 /** The path of a request target. Parsed by hand: `new URL` throws on a bad Host and resolves `..` inside a license key. */
 function pathOf(url: string): string {
   if (url.startsWith('/') && !url.includes('?') && !url.includes('#')) return url
-  return target.exec(url)?.[1] ?? '/'
+  return requestTarget.exec(url)?.[1] ?? '/'
 }
 
 function withoutPrefix(path: string, basePath: string): string {
   return path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : path
 }
 
-export function isAllowed(method: string, operation: AnyOperation): boolean {
-  return method === operation.method || (method === 'HEAD' && operation.method === 'GET')
+export function isAllowed(method: string, routed: Routed): boolean {
+  return method === routed.method || (method === 'HEAD' && routed.method === 'GET')
 }
 
-export function allowedMethods({ method }: AnyOperation): string {
+export function allowedMethods({ method }: Routed): string {
   return method === 'GET' ? 'GET, HEAD, OPTIONS' : `${method}, OPTIONS`
 }
 
-/** @see RFC 6749 section 5.1 */
-export function cacheHeaders({ security }: AnyOperation): Record<string, string> {
-  return security.kind === 'client' ? { 'Cache-Control': 'no-store' } : {}
+/** The refusal of a method that a path does not have. */
+export function methodNotAllowed(routed: Routed): UtilityApiError {
+  const allow = allowedMethods(routed)
+  return new UtilityApiError('method_not_allowed', `The method must be one of ${allow}.`, {
+    headers: { Allow: allow },
+  })
 }

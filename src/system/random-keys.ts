@@ -1,41 +1,58 @@
 import { randomFillSync, randomUUID } from 'node:crypto'
-import { crc32 } from 'node:zlib'
+import { base62, secretPrefixes, timeSymbols, toTime48, withChecksum } from '../domain/secret.ts'
 import type { SecretKind } from '../domain/access.ts'
 import type { KeyGenerator } from '../ports/key-generator.ts'
 
-const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const crockford = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+const controlCharacter = /\p{Cc}/u
 const licenseKeyBody = /^[0-9A-TV-Z]{5}(?:-[0-9A-TV-Z]{5}){4}$/i
-// The largest prime below 32 squared: every single substitution and every swap of neighbours changes the remainder.
+// The largest prime below 32 squared: every single substitution and every swap of neighbors changes the remainder.
 const checkModulus = 1021
 // 62 × 4: a byte from here on would make some symbols likelier than others.
 const base62Limit = 248
 
-const secretPrefixes: Record<SecretKind, string> = {
-  access_token: 'uapi_at_',
-  api_key: 'uapi_ak_',
-  authorization_code: 'uapi_ac_',
-  client_secret: 'uapi_cs_',
-  reseller_token: 'uapi_rt_',
+/** The kinds of which there is a row for every exchange; of the others there are few. */
+const manyRows: ReadonlySet<SecretKind> = new Set(['access_token', 'authorization_code'])
+
+/**
+ * What {@link randomKeys} can be told.
+ *
+ * @group Ports
+ */
+export interface RandomKeysOptions {
+  /**
+   * Whether access tokens, authorization codes and identifiers begin with the time they were made, so that their rows are
+   * appended to the indexes of a database instead of scattered over them. `false` for a store that is split by ranges of
+   * keys, where all new rows would meet in one place. Default: `true`.
+   */
+  readonly timeOrdered?: boolean
 }
 
 /**
  * The default key generator, on the operating system's secure random source.
  *
  * - License keys: the prefix and five groups of five Crockford base32 symbols: 115 random bits and two check symbols. Read
- *   back in any case, with `O` for `0` and `I` or `L` for `1`.
- * - Secrets: `uapi_<kind>_`, 43 base62 symbols (256 bits) and a CRC-32 in six more, so that scanners find leaked ones:
- *   `\buapi_(?:ac|ak|at|cs|rt)_[0-9A-Za-z]{49}\b`.
- * - Identifiers: UUIDs.
+ *   back in any case, the prefix included, with `O` for `0` and `I` or `L` for `1` after it. Text with control characters
+ *   is no key, of whatever generator.
+ * - Access tokens and authorization codes: `uapi_at_` and `uapi_ac_`, the time in milliseconds since the epoch in nine
+ *   base62 symbols, 27 random ones (160 bits) and a CRC-32 in six more.
+ * - Other secrets: `uapi_<kind>_`, 43 random base62 symbols (256 bits) and a CRC-32 in six more.
+ * - Scanners find leaked secrets by `\buapi_(?:ac|ak|at|cs|rt)_[0-9A-Za-z]{42}(?:[0-9A-Za-z]{7})?\b`.
+ * - Identifiers: UUIDs of version 7, which begin with the time.
+ *
+ * Without `timeOrdered` all secrets have the second form, and identifiers are UUIDs of version 4. Both forms are read
+ * whatever is set here.
  *
  * @example
  * ```ts
  * randomKeys().licenseKey('LIC-') // 'LIC-7Z0KD-M4T9A-…'
  * ```
  *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc9562#section-5.7 | RFC 9562 section 5.7}
+ *
  * @group Ports
  */
-export function randomKeys(): KeyGenerator {
+export function randomKeys({ timeOrdered = true }: RandomKeysOptions = {}): KeyGenerator {
   const nextByte = randomByteSource()
 
   function randomSymbols(alphabet: string, count: number, limit: number): string {
@@ -54,17 +71,23 @@ export function randomKeys(): KeyGenerator {
       return `${prefix}${(symbols.match(/.{5}/g) ?? []).join('-')}`
     },
     parseLicenseKey,
-    secret(kind) {
-      const random = secretPrefixes[kind] + randomSymbols(base62, 43, base62Limit)
-      return random + checksum(random)
+    secret(kind, at) {
+      const body =
+        timeOrdered && manyRows.has(kind)
+          ? timeSymbols(at) + randomSymbols(base62, 27, base62Limit)
+          : randomSymbols(base62, 43, base62Limit)
+      return withChecksum(secretPrefixes[kind] + body)
     },
-    id: () => randomUUID(),
+    id: (at) => (timeOrdered ? orderedUuid(at) : randomUUID()),
   }
 }
 
 function parseLicenseKey(text: string, prefix: string): string | null {
+  // PostgreSQL refuses a NUL in a text: the answer would be that the database failed.
+  if (controlCharacter.test(text)) return null
   const body = text.slice(prefix.length)
-  if (!text.startsWith(prefix) || !licenseKeyBody.test(body)) return text
+  const hasPrefix = text.slice(0, prefix.length).toLowerCase() === prefix.toLowerCase()
+  if (!hasPrefix || !licenseKeyBody.test(body)) return text
   const canonical = body.toUpperCase().replaceAll('O', '0').replaceAll(/[IL]/g, '1')
   const symbols = canonical.replaceAll('-', '')
   return checkSymbols(symbols.slice(0, 23)) === symbols.slice(23) ? prefix + canonical : null
@@ -76,14 +99,10 @@ function checkSymbols(symbols: string): string {
   return `${crockford[remainder >> 5]}${crockford[remainder & 31]}`
 }
 
-function checksum(text: string): string {
-  let rest = crc32(text)
-  let symbols = ''
-  for (let count = 0; count < 6; count += 1) {
-    symbols = `${base62[rest % 62]}${symbols}`
-    rest = Math.floor(rest / 62)
-  }
-  return symbols
+/** A UUID of version 7: a random one with the time and the version written over its beginning. */
+function orderedUuid(at: number): string {
+  const time = toTime48(at).toString(16).padStart(12, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
 }
 
 /** Bytes from a pool, because drawing 4096 at once costs hardly more than drawing 32. */

@@ -15,12 +15,18 @@ export interface RequestLike {
    */
   header(name: string): string | null
   /**
-   * The whole body; called at most once, and only where an operation has one.
+   * The whole body; called at most once, at once, and only where an operation has one.
    *
    * MUST count while reading and MUST stop as soon as there are more than `maxBytes`: what was read by then is resolved, and
-   * refused by its length. Rejects when the body does not arrive whole.
+   * refused by its length. MUST copy what comes into one buffer, for each piece kept by itself costs hundreds of bytes more
+   * than it holds. Rejects when the body does not arrive whole, or in more than a thousand pieces.
    */
   body(maxBytes: number): Promise<Uint8Array>
+  /**
+   * Reads what comes of the body and keeps none of it: called at once where an operation has no body, and instead of waiting
+   * any longer where one takes too long to arrive. Optional, for hosts that have read the body already.
+   */
+  drain?(): void
   /** Aborts when the client has gone. */
   readonly signal?: AbortSignal
 }

@@ -1,0 +1,115 @@
+import type { UtilityApiError } from '../domain/errors.ts'
+import { ServerCheckError } from '../domain/server-status.ts'
+import type { OperationId } from '../operations/operation.ts'
+import type { Logger } from '../ports/logger.ts'
+import { channels, trace } from '../ports/tracing.ts'
+import type { Call } from './call.ts'
+import type { Reply } from './request-like.ts'
+
+/**
+ * The event of the tracing channel `utility-api.request`: at its start what is known of the request then, at its end all of
+ * {@link RequestEndEvent}.
+ *
+ * @group Operation
+ */
+export type RequestTraceEvent = Pick<RequestEndEvent, 'operation' | 'method' | 'requestId'> &
+  Partial<RequestEndEvent>
+
+/**
+ * What a finished request tells a metrics system. Holds no secret and no personal text.
+ *
+ * @group Operation
+ */
+export interface RequestEndEvent {
+  /** The operation asked for; absent when no path matched. */
+  readonly operation?: OperationId
+  /** The HTTP method. */
+  readonly method: string
+  /** The status answered. */
+  readonly status: number
+  /** The error's code, where the answer is one. */
+  readonly errorCode?: string
+  /** Why a game server lookup failed: `dns`, `blocked`, `refused`, `timeout`, `closed` or `protocol`. */
+  readonly reason?: string
+  /** From the first look at the request to the finished answer, in milliseconds. */
+  readonly durationMs: number
+  /** The id sent as `X-Request-Id`. */
+  readonly requestId: string
+  /** Who asked, as soon as that is known: the id of a client, reseller or key holder. */
+  readonly callerId?: string
+}
+
+/** Who is told of requests. */
+export interface Observers {
+  readonly logger: Logger
+  readonly onRequestEnd: ((event: RequestEndEvent) => void) | undefined
+}
+
+/** Answers a request, and tells `onRequestEnd` and the tracing channel of it. */
+export function observed(
+  { logger, onRequestEnd }: Observers,
+  operation: OperationId | undefined,
+  call: Call,
+  answer: () => Promise<Reply>,
+): Promise<Reply> {
+  const started = performance.now()
+  const { request, requestId } = call
+  const event: RequestTraceEvent = {
+    ...(operation !== undefined && { operation }),
+    method: request.method,
+    requestId,
+  }
+  return trace(channels.request, event, async () => {
+    const reply = await answer()
+    const end = Object.assign(event, {
+      ...whatBecameKnown(call),
+      status: reply.status,
+      durationMs: performance.now() - started,
+    })
+    harmless(
+      () => onRequestEnd?.(end),
+      (cause) => logger.error('onRequestEnd failed.', { requestId, cause }),
+    )
+    return reply
+  })
+}
+
+function whatBecameKnown({ callerId, error }: Call): Partial<RequestEndEvent> {
+  return {
+    ...(callerId !== undefined && { callerId }),
+    ...(error !== undefined && { errorCode: error.code }),
+    ...(error instanceof ServerCheckError && { reason: error.reason }),
+  }
+}
+
+/** A logger that cannot fail a request: what it throws is ignored. */
+export function harmlessLogger(logger: Logger | false): Logger {
+  const log =
+    (level: keyof Logger) =>
+    (message: string, fields?: object): void => {
+      // A full disk under the log is no reason to answer 500.
+      if (logger !== false) harmless(() => logger[level](message, fields), ignore)
+    }
+  return { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') }
+}
+
+/** Calls a function of the host's; an `async` one that rejects would otherwise end the process. */
+function harmless(work: () => unknown, onFailure: (cause: unknown) => void): void {
+  try {
+    const result = work()
+    if (result instanceof Promise) result.catch(onFailure)
+  } catch (cause) {
+    onFailure(cause)
+  }
+}
+
+function ignore(): void {}
+
+/** Logs an error by whose fault it is: ours as `error`, a server that was looked up as `info`, a refusal as `debug`. */
+export function logError(logger: Logger, error: UtilityApiError, fields: object): void {
+  const { code, message, status, cause } = error
+  if (error instanceof ServerCheckError)
+    logger.info(message, { ...fields, code, reason: error.reason, cause })
+  else if (status < 500 || code === 'unavailable') logger.debug(message, { ...fields, code })
+  else logger.error(message, { ...fields, code, cause })
+}

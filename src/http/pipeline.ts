@@ -1,0 +1,190 @@
+import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
+import { decodeHeaderText } from '../domain/header-text.ts'
+import { inputProblem } from '../operations/fields.ts'
+import type { Operation, OperationId, Parameter } from '../operations/operation.ts'
+import { channels } from '../ports/tracing.ts'
+import type { Scheme } from '../security/scheme.ts'
+import type { BodyLimit } from './body-limit.ts'
+import { bodyParserFor, type BodyMembers } from './body.ts'
+import type { Call } from './call.ts'
+import { errorReply, type ErrorStyle, type OwnErrors } from './error-reply.ts'
+import { logError, observed, type Observers } from './events.ts'
+import type { InFlightLimit } from './in-flight.ts'
+import { describeOperation, type OpenApiOptions, type OperationDescription } from './openapi.ts'
+import { addressKey, type RateLimit } from './rate-limit.ts'
+import { jsonReply, optionsReply, publicError, withoutBody } from './reply.ts'
+import type { Reply, RequestLike } from './request-like.ts'
+import { allowedMethods, isAllowed, methodNotAllowed, type Routed } from './router.ts'
+
+/** What all requests share. */
+export interface Service extends Observers, OwnErrors {
+  readonly bodies: BodyLimit
+  readonly inFlight: InFlightLimit
+  readonly storageTimeoutMs: number
+  readonly rateLimit: RateLimit | undefined
+}
+
+/** An operation bound to the scheme of its callers; the types of both end here. */
+export interface Endpoint extends Routed {
+  readonly id: OperationId
+  readonly hasBody: boolean
+  readonly errorStyle: ErrorStyle
+  /** Authenticates the caller, reads the input and does the work. */
+  answer(call: Call): Promise<unknown>
+  describe(options: OpenApiOptions): OperationDescription
+}
+
+const nothingHere: Refusal = { code: 'not_found', message: 'There is nothing at this path.' }
+const givenUp: Refusal = { code: 'unavailable', message: 'The request was given up.' }
+
+/** One step after the other for every request: route (done), authenticate, input, run, reply. */
+export function serve(service: Service, endpoint: Endpoint | null, call: Call): Promise<Reply> {
+  if (service.onRequestEnd === undefined && !channels.request.hasSubscribers)
+    return respond(service, endpoint, call)
+  return observed(service, endpoint?.id, call, () => respond(service, endpoint, call))
+}
+
+async function respond(service: Service, endpoint: Endpoint | null, call: Call): Promise<Reply> {
+  const { method } = call.request
+  // From the first moment: what nobody reads piles up in the server.
+  if (endpoint?.hasBody !== true || method !== endpoint.method) call.request.drain?.()
+  try {
+    const routed = requireEndpoint(endpoint, method)
+    if (method === 'OPTIONS') return optionsReply(allowedMethods(routed), call.requestId)
+    const reply = jsonReply(200, await routed.answer(call), call.requestId)
+    return method === 'HEAD' ? withoutBody(reply) : reply
+  } catch (thrown) {
+    call.request.drain?.()
+    const reply = await refuse(service, endpoint, call, publicError(thrown))
+    return method === 'HEAD' ? withoutBody(reply) : reply
+  }
+}
+
+function requireEndpoint(endpoint: Endpoint | null, method: string): Endpoint {
+  if (endpoint === null) throw refused(nothingHere)
+  if (method === 'OPTIONS' || isAllowed(method, endpoint)) return endpoint
+  throw methodNotAllowed(endpoint)
+}
+
+async function refuse(
+  service: Service,
+  endpoint: Endpoint | null,
+  call: Call,
+  thrown: UtilityApiError,
+): Promise<Reply> {
+  const error = await limitFailures(service.rateLimit, thrown, call.context.ip)
+  call.error = error
+  logError(service.logger, error, { requestId: call.requestId, operation: endpoint?.id })
+  const reply = errorReply(service, endpoint?.errorStyle, call, error)
+  return endpoint === null ? { ...reply, unrouted: true } : reply
+}
+
+/** Counts failed credentials against their sender's address, so that guessing has an end. */
+async function limitFailures(
+  rateLimit: RateLimit | undefined,
+  error: UtilityApiError,
+  ip: string | undefined,
+): Promise<UtilityApiError> {
+  if (rateLimit === undefined || ip === undefined) return error
+  if (error.status !== 401 || error.code === 'license_owner_mismatch') return error
+  return rateLimit(addressKey(ip)).then(() => error, publicError)
+}
+
+/** What answering one operation takes, and is the same for every request. */
+interface Binding<Input, Output, Caller> {
+  readonly operation: Operation<Input, Output, Caller>
+  readonly scheme: Scheme<Caller>
+  readonly parameters: readonly [field: string, Parameter][]
+  /** The members of the body that count. */
+  readonly members: readonly string[]
+}
+
+/** Binds an operation to the scheme by which its callers prove who they are. */
+export function bind<Input, Output, Caller>(
+  service: Service,
+  operation: Operation<Input, Output, Caller>,
+  scheme: Scheme<Caller>,
+): Endpoint {
+  const parameters = Object.entries<Parameter>(operation.parameters)
+  const inBody = [...scheme.parameters, ...parameters.map(([, parameter]) => parameter)]
+  const members = inBody.filter(({ in: place }) => place === 'body').map(({ name }) => name)
+  const binding = { operation, scheme, parameters, members }
+  return {
+    id: operation.id,
+    method: operation.method,
+    path: operation.path,
+    hasBody: members.length > 0,
+    errorStyle: scheme,
+    answer: (call) => answer(service, binding, call),
+    describe: (options) => describeOperation(operation, scheme, options),
+  }
+}
+
+async function answer<Input, Output, Caller>(
+  service: Service,
+  binding: Binding<Input, Output, Caller>,
+  call: Call,
+): Promise<Output> {
+  const { operation, scheme, members } = binding
+  // Before a place is taken: whoever sends a body slowly would keep one that others need.
+  if (members.length > 0) call.body = await readBody(service.bodies, call.request, members)
+  call.startStorageDeadline(service.storageTimeoutMs)
+  const caller = await authenticate(service, binding, call)
+  const key = `${scheme.name}:${call.callerId}`
+  if (service.rateLimit !== undefined) await service.rateLimit(key)
+  service.inFlight.enter(operation.waitsFor, key)
+  try {
+    return await operation.run(readInput(binding, call), caller, call)
+  } catch (error) {
+    throw call.aborted && !(error instanceof UtilityApiError) ? abandoned(error) : error
+  } finally {
+    service.inFlight.leave(operation.waitsFor, key)
+  }
+}
+
+async function readBody(
+  bodies: BodyLimit,
+  request: RequestLike,
+  members: readonly string[],
+): Promise<BodyMembers> {
+  const parse = bodyParserFor(request)
+  return parse(await bodies.read(request), members)
+}
+
+/** Whatever the operation waits for, a caller who is not known yet waits for storage and takes a place there. */
+async function authenticate<Input, Output, Caller>(
+  { inFlight }: Service,
+  { operation, scheme }: Binding<Input, Output, Caller>,
+  call: Call,
+): Promise<Caller> {
+  inFlight.enter('storage')
+  try {
+    const caller = await scheme.authenticate(call, operation.permission)
+    call.callerId = scheme.callerId(caller)
+    return caller
+  } finally {
+    inFlight.leave('storage')
+  }
+}
+
+function readInput<Input, Output, Caller>(
+  { operation, parameters }: Binding<Input, Output, Caller>,
+  call: Call,
+): Input {
+  const raw: Record<string, unknown> = {}
+  for (const [field, parameter] of parameters) raw[field] = valueOf(parameter, call)
+  const result = operation.input.safeParse(raw)
+  if (result.success) return result.data
+  throw inputProblem(parameters, result.error)
+}
+
+/** The value of a parameter; an empty one is a missing one. */
+function valueOf({ in: place, name }: Parameter, call: Call): unknown {
+  if (place === 'path') return call.params[name]
+  const value = place === 'header' ? decodeHeaderText(call.header(name) ?? '') : call.body.get(name)
+  return value === '' ? undefined : value
+}
+
+function abandoned(cause: unknown): UtilityApiError {
+  return refused(givenUp, { cause, retryAfterSeconds: 1 })
+}

@@ -1,0 +1,127 @@
+import { operationIds, type OperationId } from '../operations/operation.ts'
+import type { Logger } from '../ports/logger.ts'
+import { callWithin } from '../ports/storage-call.ts'
+import type { TimedStorage } from '../ports/storage-deadline.ts'
+import { Call } from './call.ts'
+import { openApiDocument, type OpenApiDocument } from './openapi.ts'
+import { serve, type Endpoint, type Service } from './pipeline.ts'
+import { unroutedReply } from './reply.ts'
+import type { Reply, RequestContext, RequestLike } from './request-like.ts'
+import { createRouter, noParams, type Route } from './router.ts'
+import type { Verifier } from './verifier.ts'
+import { toResponse, viewOf } from './web.ts'
+
+/**
+ * Answers a standard `Request`. Never rejects.
+ *
+ * @group Operation
+ */
+export type Handler = (request: Request, context?: RequestContext) => Promise<Response>
+
+/**
+ * The five operations, ready to be mounted, and the verification of what they issue. No method uses `this`.
+ *
+ * @group Operation
+ */
+export interface UtilityApi extends Verifier {
+  /** Answers any request: routes all five operations, and 404 or 405 what is none. */
+  readonly fetch: Handler
+  /**
+   * The operations one by one, for hosts that route by themselves: the path is not looked at, but for
+   * `context.params.license_key`, which `updateLicense` reads from its own path where the host does not say it.
+   */
+  readonly handlers: Readonly<Record<OperationId, Handler>>
+  /** What `fetch` does, on a thin view of the request and as a plain record: for authors of mounts. Never rejects. */
+  readonly dispatch: (request: RequestLike, context?: RequestContext) => Promise<Reply>
+  /** The OpenAPI 3.1 document of the operations that are switched on. */
+  readonly openapi: () => OpenApiDocument
+  /** Tells whether storage answers. */
+  readonly health: () => Promise<{ storage: 'ok' | 'failed' }>
+  /**
+   * Refuses new work with 503, waits for what is under way, and closes the network clients this library opened. The
+   * host's server and database stay open. Waits at most for the longest deadline configured.
+   */
+  readonly close: () => Promise<void>
+  /** The same as `close`. */
+  readonly [Symbol.asyncDispose]: () => Promise<void>
+}
+
+/** All that the object takes. */
+export interface UtilityApiParts {
+  readonly service: Service
+  readonly endpoints: readonly Endpoint[]
+  readonly verifier: Verifier
+  readonly storage: TimedStorage
+  readonly basePath: string
+  /** How long `close` waits for requests under way. */
+  readonly drainTimeoutMs: number
+  /** Aborts what is still under way when the service closes. */
+  readonly closing: AbortController
+  closeClients(): Promise<void>
+}
+
+/** Makes the object that users hold. */
+export function utilityApi(parts: UtilityApiParts): UtilityApi {
+  const { service, endpoints, storage, basePath } = parts
+  const route = createRouter(endpoints, basePath)
+  const dispatch = (request: RequestLike, context: RequestContext, found: Found): Promise<Reply> => {
+    if (found === null && context.fallthrough === true) return Promise.resolve(unroutedReply())
+    const call = new Call(request, context, found?.params ?? noParams, parts.closing.signal)
+    return serve(service, found?.target ?? null, call)
+  }
+  const respond = async (request: Request, context: RequestContext, found: Found): Promise<Response> =>
+    toResponse(await dispatch(viewOf(request), context, found))
+  const handlerOf = (id: OperationId): Handler => {
+    const target = endpoints.find((each) => each.id === id)
+    return (request, context = {}) => respond(request, context, ownRoute(target, route(request.url)))
+  }
+  const close = (): Promise<void> => closeAll(parts)
+
+  return {
+    ...parts.verifier,
+    fetch: (request, context = {}) => respond(request, context, route(request.url)),
+    handlers: Object.fromEntries(operationIds.map((id) => [id, handlerOf(id)])) as Record<
+      OperationId,
+      Handler
+    >,
+    dispatch: (request, context = {}) => dispatch(request, context, route(request.url)),
+    openapi() {
+      const options = { basePath, ownErrorBodies: service.errorBody !== undefined }
+      return openApiDocument(
+        endpoints.map((each) => each.describe(options)),
+        basePath,
+      )
+    },
+    health: () => healthOf(storage, service.storageTimeoutMs, service.logger),
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+type Found = Route<Endpoint> | null
+
+/** The route of a handler: its own operation, whatever the path; parameters only where the path is its own. */
+function ownRoute(target: Endpoint | undefined, found: Found): Found {
+  if (target === undefined) return null
+  return { target, params: found?.target === target ? found.params : noParams }
+}
+
+async function healthOf(
+  storage: TimedStorage,
+  timeoutMs: number,
+  logger: Logger,
+): Promise<{ storage: 'ok' | 'failed' }> {
+  try {
+    await storage.ping(callWithin(timeoutMs))
+    return { storage: 'ok' }
+  } catch (error) {
+    logger.error('The storage does not answer.', { cause: (error as Error).cause })
+    return { storage: 'failed' }
+  }
+}
+
+async function closeAll({ service, closing, drainTimeoutMs, closeClients }: UtilityApiParts): Promise<void> {
+  await service.inFlight.close(drainTimeoutMs)
+  closing.abort()
+  await closeClients()
+}

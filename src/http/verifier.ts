@@ -1,0 +1,126 @@
+import type { Credential } from '../domain/access.ts'
+import { refused } from '../domain/errors.ts'
+import { isPlainText } from '../domain/header-text.ts'
+import type { License } from '../domain/license.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { KeyGenerator } from '../ports/key-generator.ts'
+import { callWithin, type StorageCall } from '../ports/storage-call.ts'
+import type { TimedStorage } from '../ports/storage-deadline.ts'
+import { verifyApiKey } from '../security/api-key.ts'
+import { verifyBearer } from '../security/bearer.ts'
+import { closing } from './in-flight.ts'
+
+/**
+ * What an access token grants.
+ *
+ * @group Verification
+ */
+export interface AccessGrant {
+  /** Identifier of the token; safe to log. */
+  readonly tokenId: string
+  /** The client it was issued to; null for a token that was made without one. */
+  readonly clientId: string | null
+  /** On whose behalf: the subject of the code that bought it; null where none was named. */
+  readonly subject: string | null
+  /** The scope granted: names separated by spaces, `''` for none. */
+  readonly scope: string
+  /** When it expires. */
+  readonly expiresAt: Date
+}
+
+/**
+ * The verification of what the operations and `createAdmin` issue, for routes of your own: the same rules as the operations
+ * have, by the same code. Nothing is cached, so that a revocation counts at once, and no rate limit is counted.
+ *
+ * A refusal is a `UtilityApiError` with `status` and `headers`, which the error handlers of Express, Fastify, Koa and Hono
+ * turn into the right answer.
+ *
+ * @group Verification
+ */
+export interface Verifier {
+  /**
+   * Verifies an access token.
+   *
+   * @param options - `scope`: names separated by spaces, all of which the token must have.
+   *
+   * @throws `UtilityApiError` `invalid_token` (401), `insufficient_scope` (403), `database_error` (500), `unavailable` (503)
+   * after `close()`
+   *
+   * @example
+   * ```ts
+   * app.get('/orders', async (request, response) => {
+   *   const { subject } = await api.verifyAccessToken(bearerToken(request.headers.authorization), { scope: 'orders' })
+   *   response.json(await ordersOf(subject))
+   * })
+   * ```
+   */
+  readonly verifyAccessToken: (token: string, options?: { readonly scope?: string }) => Promise<AccessGrant>
+  /**
+   * Verifies a reseller token.
+   *
+   * @throws `UtilityApiError` `invalid_token` (401), `database_error` (500), `unavailable` (503) after `close()`
+   */
+  readonly verifyResellerToken: (token: string) => Promise<{ tokenId: string; resellerId: string }>
+  /**
+   * Verifies an API key.
+   *
+   * @param options - `permission`: names separated by spaces, all of which the key must have.
+   *
+   * @throws `UtilityApiError` `invalid_api_key` (401), `database_error` (500), `unavailable` (503) after `close()`
+   */
+  readonly verifyApiKey: (
+    apiKey: string,
+    options?: { readonly permission?: string },
+  ) => Promise<{ apiKeyId: string; permissions: string[] }>
+  /**
+   * The license with this key as a person typed it, for software that asks whether its license is valid; null when there is
+   * none.
+   *
+   * @throws `UtilityApiError` `database_error` (500), `unavailable` (503) after `close()`
+   */
+  readonly findLicense: (licenseKey: string) => Promise<License | null>
+}
+
+/** All that verifying takes. */
+export interface VerifierParts {
+  readonly storage: TimedStorage
+  readonly clock: Clock
+  readonly keyGenerator: KeyGenerator
+  readonly keyPrefix: string
+  readonly storageTimeoutMs: number
+  readonly closing: AbortSignal
+}
+
+/** Makes the verification. */
+export function createVerifier(parts: VerifierParts): Verifier {
+  const { storage, keyGenerator, keyPrefix } = parts
+  return {
+    async verifyAccessToken(token, { scope } = {}) {
+      return grantOf(await verifyBearer(parts, 'access_token', token, scope, begin(parts)))
+    },
+    async verifyResellerToken(token) {
+      const { id, ownerId } = await verifyBearer(parts, 'reseller_token', token, undefined, begin(parts))
+      return { tokenId: id, resellerId: ownerId }
+    },
+    async verifyApiKey(apiKey, { permission } = {}) {
+      const { id, scope } = await verifyApiKey(parts, apiKey, permission, begin(parts))
+      return { apiKeyId: id, permissions: scope === '' ? [] : scope.split(' ') }
+    },
+    async findLicense(licenseKey) {
+      const call = begin(parts)
+      const canonical = keyGenerator.parseLicenseKey(licenseKey, keyPrefix)
+      return canonical === null || !isPlainText(canonical) ? null : storage.findLicense(canonical, call)
+    },
+  }
+}
+
+function begin({ closing: signal, storageTimeoutMs }: VerifierParts): StorageCall {
+  if (signal.aborted) throw refused(closing, { retryAfterSeconds: 1 })
+  return callWithin(storageTimeoutMs)
+}
+
+/** A token that was made without a client owns itself. */
+function grantOf({ id, ownerId, subject, scope, expiresAt }: Credential): AccessGrant {
+  const clientId = ownerId === id ? null : ownerId
+  return { tokenId: id, clientId, subject, scope, expiresAt: new Date(expiresAt ?? Number.NaN) }
+}

@@ -1,0 +1,76 @@
+import type { Reply, RequestLike } from './request-like.ts'
+
+/** The view of a standard `Request` that the core reads. */
+export function viewOf(request: Request): RequestLike {
+  let drained = false
+  let reading = false
+  return {
+    method: request.method,
+    url: request.url,
+    header: (name) => request.headers.get(name),
+    body(maxBytes) {
+      reading = true
+      return readBytes(request.body, maxBytes, () => drained)
+    },
+    drain() {
+      drained = true
+      if (!reading) dropBody(request)
+    },
+    get signal() {
+      // Asked for late: hosts with requests of their own make the signal only then.
+      return request.signal
+    },
+  }
+}
+
+const maxPieces = 1000
+const firstCapacity = 1024
+
+async function readBytes(
+  stream: ReadableStream<Uint8Array> | null,
+  maxBytes: number,
+  isDrained: () => boolean,
+): Promise<Uint8Array> {
+  if (stream === null) return new Uint8Array()
+  let buffer = new Uint8Array(firstCapacity)
+  let length = 0
+  let pieces = 0
+  // Leaving the loop cancels the stream, so that the rest is never read.
+  for await (const chunk of stream as unknown as AsyncIterable<Uint8Array>) {
+    if (isDrained()) {
+      buffer = new Uint8Array()
+      continue
+    }
+    const taken = chunk.subarray(0, maxBytes + 1 - length)
+    if (length + taken.length > buffer.length) buffer = grown(buffer, length + taken.length)
+    buffer.set(taken, length)
+    length += taken.length
+    pieces += 1
+    if (length > maxBytes) break
+    if (pieces > maxPieces) throw new Error(`The body came in more than ${maxPieces} pieces.`)
+  }
+  return buffer.subarray(0, length)
+}
+
+function grown(buffer: Uint8Array, needed: number): Uint8Array<ArrayBuffer> {
+  const larger = new Uint8Array(Math.max(2 * buffer.length, needed))
+  larger.set(buffer)
+  return larger
+}
+
+/**
+ * Reads a body that nobody wants and keeps none of it: a server that is not read from holds the pieces, some wait for it.
+ *
+ * Asks the headers first, for `body` makes hosts with requests of their own build a stream.
+ */
+function dropBody(request: Request): void {
+  const { headers } = request
+  if (headers.has('Content-Length') || headers.has('Transfer-Encoding')) {
+    request.body?.pipeTo(new WritableStream()).catch(() => undefined)
+  }
+}
+
+/** A standard `Response` of a reply. */
+export function toResponse({ status, headers, body }: Reply): Response {
+  return new Response(body === '' ? null : body, { status, headers })
+}
