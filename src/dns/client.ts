@@ -3,9 +3,10 @@ import { UtilityApiError } from '../domain/errors.ts'
 import { parseIpAddress } from '../domain/ip-address.ts'
 import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'
 import { Exchange } from './exchange.ts'
-import { encodeQuery, type Query } from './query.ts'
-import { createUdpPool, type Server, type UdpPool } from './udp.ts'
+import type { ServerAddress } from './transport.ts'
+import { UdpPool } from './udp.ts'
 import { WaitingRoom } from './waiting-room.ts'
+import { encodeQuery, type EncodedQuery } from './wire/query.ts'
 
 /**
  * Options of {@link createDnsClient}.
@@ -21,8 +22,8 @@ export interface DnsClientOptions {
 const maxSocketAgeMs = 10_000
 const longestTimeoutMs = 0x7fff_ffff
 
-interface Resolver {
-  readonly server: Server
+interface Upstream {
+  readonly server: ServerAddress
   readonly pool: UdpPool
 }
 
@@ -48,37 +49,37 @@ interface Resolver {
 export function createDnsClient(options: DnsClientOptions = {}): DnsClient {
   const defaultTimeoutMs = checkedTimeout(options.timeoutMs ?? 5000)
   /** By address; few have more than one port. */
-  const resolvers = new Map<string, readonly Resolver[]>()
+  const upstreams = new Map<string, readonly Upstream[]>()
   const waitingRoom = new WaitingRoom<Exchange>()
   let sweeper: NodeJS.Timeout | undefined
   let closed = false
   let latest: Encoded | undefined
 
-  function resolverFor({ ip, port = 53 }: DnsQuestion['server']): Resolver {
-    const atAddress = resolvers.get(ip) ?? []
+  function upstreamOf({ ip, port = 53 }: DnsQuestion['server']): Upstream {
+    const atAddress = upstreams.get(ip) ?? []
     const known = atAddress.find(({ server }) => server.port === port)
     if (known !== undefined) return known
     const server = checkedServer(ip, port)
-    const resolver = { server, pool: createUdpPool(server) }
-    resolvers.set(ip, [...atAddress, resolver])
+    const upstream = { server, pool: new UdpPool(server) }
+    upstreams.set(ip, [...atAddress, upstream])
     sweeper ??= setInterval(sweep, maxSocketAgeMs / 2).unref()
-    return resolver
+    return upstream
   }
 
   function sweep(): void {
     const openedBefore = performance.now() - maxSocketAgeMs
-    for (const [ip, atAddress] of resolvers) {
+    for (const [ip, atAddress] of upstreams) {
       const inUse = atAddress.filter(({ pool }) => pool.retire(openedBefore))
-      if (inUse.length > 0) resolvers.set(ip, inUse)
-      else resolvers.delete(ip)
+      if (inUse.length > 0) upstreams.set(ip, inUse)
+      else upstreams.delete(ip)
     }
-    if (resolvers.size > 0) return
+    if (upstreams.size > 0) return
     clearInterval(sweeper)
     sweeper = undefined
   }
 
   /** A check puts one question to many resolvers in a row: it is encoded once. */
-  function encode({ name, type, clientSubnet }: DnsQuestion): Query {
+  function encode({ name, type, clientSubnet }: DnsQuestion): EncodedQuery {
     if (latest?.name !== name || latest.type !== type || latest.clientSubnet !== clientSubnet)
       latest = { name, type, clientSubnet, query: encodeQuery(name, type, clientSubnet) }
     return latest.query
@@ -86,7 +87,7 @@ export function createDnsClient(options: DnsClientOptions = {}): DnsClient {
 
   function start(question: DnsQuestion, onEnd: Resolve): Exchange {
     const query = encode(question)
-    const { server, pool } = resolverFor(question.server)
+    const { server, pool } = upstreamOf(question.server)
     const timeoutMs = checkedTimeout(question.timeoutMs ?? defaultTimeoutMs)
     return new Exchange({ query, server, pool, timeoutMs, waitingRoom, onEnd })
   }
@@ -117,8 +118,8 @@ export function createDnsClient(options: DnsClientOptions = {}): DnsClient {
       closed = true
       clearInterval(sweeper)
       for (const exchange of waitingRoom.everyone()) exchange.end('UNREACHABLE')
-      for (const { pool } of [...resolvers.values()].flat()) pool.close()
-      resolvers.clear()
+      for (const { pool } of [...upstreams.values()].flat()) pool.close()
+      upstreams.clear()
     },
   }
 }
@@ -127,7 +128,7 @@ interface Encoded {
   readonly name: string
   readonly type: RecordType
   readonly clientSubnet: string | undefined
-  readonly query: Query
+  readonly query: EncodedQuery
 }
 
 type Resolve = (answer: DnsAnswer) => void
@@ -146,7 +147,7 @@ function checkedTimeout(timeoutMs: number): number {
   throw new UtilityApiError('invalid_argument', 'timeoutMs must be a positive number of milliseconds.')
 }
 
-function checkedServer(ip: string, port: number): Server {
+function checkedServer(ip: string, port: number): ServerAddress {
   if (parseIpAddress(ip) === null)
     throw new UtilityApiError('invalid_argument', 'server.ip must be an IPv4 or IPv6 address.')
   if (!Number.isInteger(port) || port < 1 || port > 65_535)

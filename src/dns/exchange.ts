@@ -1,15 +1,17 @@
 import type { DnsAnswer, DnsStatus } from '../domain/dns-check.ts'
-import { withoutEdns, type Query } from './query.ts'
 import { randomId } from './random-id.ts'
-import { readReply, type Reply } from './reply.ts'
-import { askOverTcp, type TcpListener } from './tcp.ts'
-import type { Server, UdpListener, UdpPool, UdpTicket } from './udp.ts'
+import { sendOverTcp } from './tcp.ts'
+import type { ReplyListener, ServerAddress } from './transport.ts'
+import type { UdpPool, UdpSocket } from './udp.ts'
 import type { Waiter, WaitingRoom } from './waiting-room.ts'
+import { rcodes } from './wire/constants.ts'
+import { withoutEdns, type EncodedQuery } from './wire/query.ts'
+import { readReply, type ParsedReply } from './wire/reply.ts'
 
 /** What an exchange works with. */
 export interface ExchangeParts {
-  readonly query: Query
-  readonly server: Server
+  readonly query: EncodedQuery
+  readonly server: ServerAddress
   readonly pool: UdpPool
   readonly timeoutMs: number
   /** Where it stays until it is over. */
@@ -23,145 +25,151 @@ const schedule: readonly number[] = [0, 0.3, 0.65, 1]
 const lastTry = schedule.length - 2
 
 const statusByRcode: Readonly<Record<number, DnsStatus>> = {
-  0: 'NOERROR',
-  1: 'FORMERR',
-  2: 'SERVFAIL',
-  3: 'NXDOMAIN',
-  4: 'REFUSED', // NOTIMP: the server does not serve such questions
-  5: 'REFUSED',
-  16: 'FORMERR', // BADVERS, to a query without EDNS
+  [rcodes.NOERROR]: 'NOERROR',
+  [rcodes.FORMERR]: 'FORMERR',
+  [rcodes.SERVFAIL]: 'SERVFAIL',
+  [rcodes.NXDOMAIN]: 'NXDOMAIN',
+  [rcodes.NOTIMP]: 'REFUSED', // the server does not serve such questions
+  [rcodes.REFUSED]: 'REFUSED',
+  [rcodes.BADVERS]: 'FORMERR', // to a query without EDNS
 }
-const formErr = 1
-const notImp = 4
-const badVers = 16
-const noTickets: readonly UdpTicket[] = []
-const noReply: Reply = { rcode: 0, records: [], cnameChain: [], ede: [], clientSubnetScope: undefined }
+/** What those say who do not know EDNS, or not our version of it. */
+const ednsRefusals: ReadonlySet<number> = new Set([rcodes.FORMERR, rcodes.NOTIMP, rcodes.BADVERS])
+const noSockets: readonly UdpSocket[] = []
+const noReply: ParsedReply = {
+  rcode: rcodes.NOERROR,
+  records: [],
+  cnameChain: [],
+  ede: [],
+  clientSubnetScope: undefined,
+}
 
 /**
  * One question to one resolver, until it is answered or the time is up.
  *
  * A reply that does not fit is ignored, as anybody can send one; every try is listened to until the end.
  */
-export class Exchange implements UdpListener, TcpListener, Waiter {
+export class Exchange implements ReplyListener, Waiter {
   place = 0
   dueAt = 0
-  private readonly parts: ExchangeParts
-  private readonly started: number = performance.now()
-  private query: Query
-  private tickets = noTickets
-  /** Tries that can still be answered. */
-  private outstanding = 0
-  private tries = 0
-  private refusals = 0
-  private sawMalformed = false
+  readonly #parts: ExchangeParts
+  readonly #started: number = performance.now()
+  #query: EncodedQuery
+  /** Where the tries went out that can still be answered. */
+  #sockets = noSockets
+  #outstanding = 0
+  #tries = 0
+  #refusals = 0
+  #sawMalformed = false
   /** The resolver refused EDNS. */
-  private plain = false
-  private endTcp: (() => void) | undefined
-  private over = false
+  #plain = false
+  #endTcp: (() => void) | undefined
+  #over = false
 
   constructor(parts: ExchangeParts) {
-    this.parts = parts
-    this.query = parts.query
-    this.startTry()
+    this.#parts = parts
+    this.#query = parts.query
+    this.#startTry()
     parts.waitingRoom.add(this)
   }
 
   /** Ends it, and tells what came of it. */
-  end(status: DnsStatus, { records, cnameChain, ede, clientSubnetScope }: Reply = noReply): void {
-    if (this.over) return
-    this.over = true
-    this.parts.waitingRoom.remove(this)
-    this.releaseTickets()
-    this.endTcp?.()
-    this.parts.onEnd({
+  end(status: DnsStatus, { records, cnameChain, ede, clientSubnetScope }: ParsedReply = noReply): void {
+    if (this.#over) return
+    this.#over = true
+    this.#parts.waitingRoom.remove(this)
+    this.#releaseSockets()
+    this.#endTcp?.()
+    this.#parts.onEnd({
       status,
       // A name that does not exist has no records, whatever else came (RFC 6604).
       records: status === 'NOERROR' ? records : [],
       cnameChain,
-      transport: this.endTcp === undefined ? 'udp' : 'tcp',
-      latencyMs: performance.now() - this.started,
+      transport: this.#endTcp === undefined ? 'udp' : 'tcp',
+      latencyMs: performance.now() - this.#started,
       ...(ede.length > 0 && { ede }),
       ...(clientSubnetScope !== undefined && { clientSubnetScope }),
     })
   }
 
   receive(message: Buffer): boolean {
-    const reply = readReply(message, this.query)
-    if (typeof reply === 'object') this.take(reply)
-    else if (reply === 'truncated') this.takeTruncated()
-    else if (reply === 'malformed') this.sawMalformed = true
-    return this.over
+    const reply = readReply(message, this.#query)
+    if (typeof reply === 'object') this.#take(reply)
+    else if (reply === 'truncated') this.#takeTruncated()
+    // Asked again, it would be no smaller.
+    else if (reply === 'too large') this.end('TOO_LARGE')
+    else if (reply === 'malformed') this.#sawMalformed = true
+    return this.#over
   }
 
   fail(): void {
-    if (this.over) return
-    if (this.endTcp !== undefined) return this.end(this.statusSoFar())
-    this.outstanding -= 1
-    this.refusals += 1
+    if (this.#over) return
+    if (this.#endTcp !== undefined) return this.end(this.#statusSoFar())
+    this.#outstanding -= 1
+    this.#refusals += 1
     // ICMP can be forged as well, so one refusal is not believed.
-    if (this.refusals === 1) this.send()
-    else if (this.outstanding === 0) this.end('UNREACHABLE')
+    if (this.#refusals === 1) this.#send()
+    else if (this.#outstanding === 0) this.end('UNREACHABLE')
   }
 
   onDue(): void {
-    if (this.endTcp === undefined && this.tries <= lastTry) this.startTry()
-    else this.end(this.statusSoFar())
+    if (this.#endTcp === undefined && this.#tries <= lastTry) this.#startTry()
+    else this.end(this.#statusSoFar())
   }
 
-  private startTry(): void {
+  #startTry(): void {
     // RFC 8906: some servers and firewalls answer EDNS with silence.
-    if (this.tries === lastTry) this.query = withoutEdns(this.query)
-    this.tries += 1
-    this.dueAt = this.started + (schedule[this.tries] ?? 1) * this.parts.timeoutMs
-    this.send()
+    if (this.#tries === lastTry) this.#query = withoutEdns(this.#query)
+    this.#tries += 1
+    this.dueAt = this.#started + (schedule[this.#tries] ?? 1) * this.#parts.timeoutMs
+    this.#send()
   }
 
-  private send(): void {
-    this.outstanding += 1
+  #send(): void {
+    this.#outstanding += 1
     // From another port than the try before: that one may be guessed, blocked or broken.
-    this.tickets.at(-1)?.retireSocket()
-    this.tickets = [...this.tickets, this.parts.pool.send(this.query.message, this)]
+    this.#sockets.at(-1)?.retire()
+    this.#sockets = [...this.#sockets, this.#parts.pool.send(this.#query.message, this)]
   }
 
-  private take(reply: Reply): void {
-    const { rcode } = reply
-    if (!this.plain && (rcode === formErr || rcode === notImp || rcode === badVers)) return this.askPlainly()
-    const status = statusByRcode[rcode] ?? 'SERVFAIL'
+  #take(reply: ParsedReply): void {
+    if (!this.#plain && ednsRefusals.has(reply.rcode)) return this.#repeatWithoutEdns()
+    const status = statusByRcode[reply.rcode] ?? 'SERVFAIL'
     this.end(status === 'NOERROR' && reply.records.length === 0 ? 'NODATA' : status, reply)
   }
 
   /** RFC 6891 section 7: who does not know EDNS calls it a format error. */
-  private askPlainly(): void {
-    this.plain = true
-    this.query = withoutEdns(this.query)
+  #repeatWithoutEdns(): void {
+    this.#plain = true
+    this.#query = withoutEdns(this.#query)
     // The tries before would bring the same error once more.
-    this.releaseTickets()
-    if (this.endTcp === undefined) this.send()
-    else this.askOverTcp()
+    this.#releaseSockets()
+    if (this.#endTcp === undefined) this.#send()
+    else this.#sendOverTcp()
   }
 
-  private takeTruncated(): void {
-    if (this.endTcp === undefined) this.askOverTcp()
+  #takeTruncated(): void {
+    if (this.#endTcp === undefined) this.#sendOverTcp()
     else this.end('TRUNCATED')
   }
 
-  private askOverTcp(): void {
-    this.releaseTickets()
-    this.endTcp?.()
-    this.dueAt = this.started + this.parts.timeoutMs
-    const message = Buffer.from(this.query.message)
+  #sendOverTcp(): void {
+    this.#releaseSockets()
+    this.#endTcp?.()
+    this.dueAt = this.#started + this.#parts.timeoutMs
+    const message = Buffer.from(this.#query.message)
     message.writeUInt16BE(randomId(), 0)
-    this.endTcp = askOverTcp(this.parts.server, message, this)
+    this.#endTcp = sendOverTcp(this.#parts.server, message, this)
   }
 
-  private statusSoFar(): DnsStatus {
-    if (this.sawMalformed) return 'MALFORMED'
-    return this.endTcp === undefined ? 'TIMEOUT' : 'TRUNCATED'
+  #statusSoFar(): DnsStatus {
+    if (this.#sawMalformed) return 'MALFORMED'
+    return this.#endTcp === undefined ? 'TIMEOUT' : 'TRUNCATED'
   }
 
-  private releaseTickets(): void {
-    for (const ticket of this.tickets) ticket.release()
-    this.tickets = noTickets
-    this.outstanding = 0
+  #releaseSockets(): void {
+    for (const socket of this.#sockets) socket.release(this)
+    this.#sockets = noSockets
+    this.#outstanding = 0
   }
 }

@@ -1,13 +1,5 @@
 import { connect } from 'node:net'
-import type { Server } from './udp.ts'
-
-/** Who waits for a reply over TCP. */
-export interface TcpListener {
-  /** A whole message came; true when it was the one. */
-  receive(message: Buffer): boolean
-  /** The connection is gone, and the reply did not come. */
-  fail(): void
-}
+import type { ReplyListener, ServerAddress } from './transport.ts'
 
 const lengthSize = 2
 /** A server that sends this much without an answer among it will not send one. */
@@ -18,7 +10,11 @@ const maxReceived = 4 * 65_537
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc7766#section-8 | RFC 7766 section 8}
  */
-export function askOverTcp({ ip, port }: Server, message: Buffer, listener: TcpListener): () => void {
+export function sendOverTcp(
+  { ip, port }: ServerAddress,
+  message: Buffer,
+  listener: ReplyListener,
+): () => void {
   const socket = connect({ host: ip, port, noDelay: true })
   const frames = new FrameReader()
   const end = (): void => {
@@ -51,27 +47,27 @@ function lengthOf(message: Buffer): Buffer {
 export class FrameReader {
   /** Octets taken in so far. */
   received = 0
-  private chunks: Buffer[] = []
-  private buffered = 0
-  private needed = lengthSize
+  #chunks: Buffer[] = []
+  #buffered = 0
+  #needed = lengthSize
 
   /** The messages that `chunk` completes. */
   add(chunk: Buffer): Buffer[] {
     const messages: Buffer[] = []
     this.received += chunk.length
-    this.chunks.push(chunk)
-    this.buffered += chunk.length
-    while (this.buffered >= this.needed) {
+    this.#chunks.push(chunk)
+    this.#buffered += chunk.length
+    while (this.#buffered >= this.#needed) {
       // Joined only when there is enough: a message in segments of one octet would be copied over and over.
-      const joined = this.chunks.length === 1 ? (this.chunks[0] ?? chunk) : Buffer.concat(this.chunks)
-      this.chunks = [joined]
-      this.needed = lengthSize + joined.readUInt16BE(0)
-      if (this.buffered < this.needed) break
-      messages.push(joined.subarray(lengthSize, this.needed))
-      const rest = joined.subarray(this.needed)
-      this.chunks = [rest]
-      this.buffered = rest.length
-      this.needed = lengthSize
+      const joined = this.#chunks.length === 1 ? (this.#chunks[0] ?? chunk) : Buffer.concat(this.#chunks)
+      this.#chunks = [joined]
+      this.#needed = lengthSize + joined.readUInt16BE(0)
+      if (this.#buffered < this.#needed) break
+      messages.push(joined.subarray(lengthSize, this.#needed))
+      const rest = joined.subarray(this.#needed)
+      this.#chunks = [rest]
+      this.#buffered = rest.length
+      this.#needed = lengthSize
     }
     return messages
   }

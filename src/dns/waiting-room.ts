@@ -17,50 +17,50 @@ export class WaitingRoom<Each extends Waiter> {
    * A gap is filled by the last one. Not a set: one that is added to and deleted from all the time keeps its former tables
    * alive, and what is in them, until a major garbage collection.
    */
-  private readonly waiters: Each[] = []
-  private timer: NodeJS.Timeout | undefined
-  private callsAt = Number.POSITIVE_INFINITY
+  readonly #waiters: Each[] = []
+  #timer: NodeJS.Timeout | undefined
+  #callsAt = Number.POSITIVE_INFINITY
 
   add(waiter: Each): void {
-    waiter.place = this.waiters.length
-    this.waiters.push(waiter)
-    this.callBy(waiter.dueAt)
+    waiter.place = this.#waiters.length
+    this.#waiters.push(waiter)
+    this.#callBy(waiter.dueAt)
   }
 
   remove(waiter: Each): void {
-    const last = this.waiters.pop()
+    const last = this.#waiters.pop()
     if (last !== undefined && last !== waiter) {
-      this.waiters[waiter.place] = last
+      this.#waiters[waiter.place] = last
       last.place = waiter.place
     }
-    if (this.waiters.length === 0) this.stopTimer()
+    if (this.#waiters.length === 0) this.#stopTimer()
   }
 
   /** All of them, in a list that does not change when they leave. */
   everyone(): Each[] {
-    return this.waiters.slice()
+    return this.#waiters.slice()
   }
 
-  private callBy(moment: number): void {
-    if (moment >= this.callsAt) return
-    clearTimeout(this.timer)
-    this.callsAt = moment
+  #callBy(moment: number): void {
+    if (moment >= this.#callsAt) return
+    clearTimeout(this.#timer)
+    this.#callsAt = moment
     // Node warns of a negative delay.
     const delayMs = Math.max(0, Math.ceil(moment - performance.now()))
-    this.timer = setTimeout(() => this.call(), delayMs)
+    this.#timer = setTimeout(() => this.#call(), delayMs)
   }
 
-  private call(): void {
+  #call(): void {
     const now = performance.now()
-    this.stopTimer()
+    this.#stopTimer()
     for (const waiter of this.everyone()) if (waiter.dueAt <= now) waiter.onDue()
     let earliest = Number.POSITIVE_INFINITY
-    for (const { dueAt } of this.waiters) if (dueAt < earliest) earliest = dueAt
-    this.callBy(earliest)
+    for (const { dueAt } of this.#waiters) if (dueAt < earliest) earliest = dueAt
+    this.#callBy(earliest)
   }
 
-  private stopTimer(): void {
-    clearTimeout(this.timer)
-    this.callsAt = Number.POSITIVE_INFINITY
+  #stopTimer(): void {
+    clearTimeout(this.#timer)
+    this.#callsAt = Number.POSITIVE_INFINITY
   }
 }

@@ -1,13 +1,16 @@
 import { isUtf8 } from 'node:buffer'
-import type { DnsRecord, RecordType } from '../domain/dns-check.ts'
-import { formatIpAddress } from '../domain/ip-address.ts'
-import { malformed, type NameReader } from './names.ts'
+import type { RecordOf, RecordType } from '../../domain/dns-check.ts'
+import { formatIpAddress } from '../../domain/ip-address.ts'
+import { formatError, type ReadingBudget } from './budget.ts'
+import type { NameReader } from './name.ts'
+import { readText } from './text.ts'
 
 /** A record whose data has not been read: where it is in its message, and the reader for the names in it. */
 export interface RawRecord {
   readonly host: string
   readonly ttl: number
   readonly names: NameReader
+  readonly budget: ReadingBudget
   readonly message: Buffer
   /** First octet of the data. */
   readonly start: number
@@ -18,8 +21,8 @@ export interface RawRecord {
 /** RFC 8659 section 4.1.1. */
 const caaTag = /^[a-z0-9]+$/i
 
-/** Every reader throws {@link malformed} unless the data ends where its length says. */
-const readers: Readonly<Record<RecordType, (record: RawRecord) => DnsRecord>> = {
+/** Every reader throws {@link formatError} unless the data ends where its length says. */
+const readers: { readonly [Type in RecordType]: (record: RawRecord) => RecordOf<Type> } = {
   A(record) {
     requireLength(record, 4)
     const { host, ttl, message, start } = record
@@ -42,7 +45,7 @@ const readers: Readonly<Record<RecordType, (record: RawRecord) => DnsRecord>> = 
     const mname = names.read(start)
     const rname = names.read(names.offset)
     const at = names.offset
-    if (at + 20 !== end) throw malformed
+    if (at + 20 !== end) throw formatError
     return {
       type: 'SOA',
       host,
@@ -58,7 +61,7 @@ const readers: Readonly<Record<RecordType, (record: RawRecord) => DnsRecord>> = 
   },
   TXT(record) {
     const { host, ttl } = record
-    return { type: 'TXT', host, ttl, ...textFields(characterStrings(record)) }
+    return { type: 'TXT', host, ttl, ...textFields(characterStrings(record), record.budget) }
   },
   SRV(record) {
     requireAtLeast(record, 7)
@@ -77,16 +80,16 @@ const readers: Readonly<Record<RecordType, (record: RawRecord) => DnsRecord>> = 
     requireAtLeast(record, 2)
     const { host, ttl, message, start, end } = record
     const valueStart = start + 2 + message.readUInt8(start + 1)
-    if (valueStart > end) throw malformed
+    if (valueStart > end) throw formatError
     const tag = message.toString('latin1', start + 2, valueStart)
-    if (!caaTag.test(tag)) throw malformed
+    if (!caaTag.test(tag)) throw formatError
     return {
       type: 'CAA',
       host,
       ttl,
       flags: message.readUInt8(start),
       tag: tag.toLowerCase(),
-      value: readText(message.subarray(valueStart, end)),
+      value: readText(message.subarray(valueStart, end), record.budget),
     }
   },
   DS(record) {
@@ -116,13 +119,28 @@ const readers: Readonly<Record<RecordType, (record: RawRecord) => DnsRecord>> = 
       key_tag: keyTagOf(octets(record)),
     }
   },
-  NS: pointer('NS'),
-  PTR: pointer('PTR'),
-  CNAME: pointer('CNAME'),
+  NS: (record) => ({
+    type: 'NS',
+    host: record.host,
+    ttl: record.ttl,
+    target: lastName(record, record.start),
+  }),
+  PTR: (record) => ({
+    type: 'PTR',
+    host: record.host,
+    ttl: record.ttl,
+    target: lastName(record, record.start),
+  }),
+  CNAME: (record) => ({
+    type: 'CNAME',
+    host: record.host,
+    ttl: record.ttl,
+    target: lastName(record, record.start),
+  }),
 }
 
-/** Reads a record of a known type. Throws {@link malformed}. */
-export function readRecord(type: RecordType, record: RawRecord): DnsRecord {
+/** Reads a record of a known type. Throws {@link formatError}. */
+export function readRecord<Type extends RecordType>(type: Type, record: RawRecord): RecordOf<Type> {
   return readers[type](record)
 }
 
@@ -131,22 +149,17 @@ function octets({ message, start, end }: RawRecord): Buffer {
 }
 
 function requireLength({ start, end }: RawRecord, length: number): void {
-  if (end - start !== length) throw malformed
+  if (end - start !== length) throw formatError
 }
 
 function requireAtLeast({ start, end }: RawRecord, length: number): void {
-  if (end - start < length) throw malformed
-}
-
-/** A reader of records that are nothing but a name. */
-function pointer(type: 'NS' | 'PTR' | 'CNAME'): (record: RawRecord) => DnsRecord {
-  return (record) => ({ type, host: record.host, ttl: record.ttl, target: lastName(record, record.start) })
+  if (end - start < length) throw formatError
 }
 
 /** The name that ends the data. */
 function lastName({ names, end }: RawRecord, at: number): string {
   const name = names.read(at)
-  if (names.offset !== end) throw malformed
+  if (names.offset !== end) throw formatError
   return name
 }
 
@@ -156,30 +169,23 @@ function characterStrings({ message, start, end }: RawRecord): Buffer[] {
   let at = start
   do {
     const next = at + 1 + (message[at] ?? 0)
-    if (next > end) throw malformed
+    if (next > end) throw formatError
     strings.push(message.subarray(at + 1, next))
     at = next
   } while (at < end)
   return strings
 }
 
-function textFields(strings: readonly Buffer[]): { txt: string; entries: string[]; base64?: string[] } {
-  const fields = { txt: readText(Buffer.concat(strings)), entries: strings.map(readText) }
+type TextFields = Pick<RecordOf<'TXT'>, 'txt' | 'entries' | 'base64'>
+
+function textFields(strings: readonly Buffer[], budget: ReadingBudget): TextFields {
+  const fields = {
+    txt: readText(Buffer.concat(strings), budget),
+    entries: strings.map((string) => readText(string, budget)),
+  }
   // A character may be split between two strings: whole text, broken entries.
   if (strings.every((string) => isUtf8(string))) return fields
   return { ...fields, base64: strings.map((string) => string.toString('base64')) }
-}
-
-const everyUnprintable = /[^ -~]|\\/g
-
-/** Octets as UTF-8; those that are none as ASCII with every other octet as `\DDD`, so that nothing is lost. */
-function readText(text: Buffer): string {
-  if (isUtf8(text)) return text.toString('utf8')
-  return text
-    .toString('latin1')
-    .replace(everyUnprintable, (character) =>
-      character === '\\' ? '\\\\' : `\\${String(character.charCodeAt(0)).padStart(3, '0')}`,
-    )
 }
 
 /** RFC 4034 appendix B: the sum of the data in units of two octets, its carry added once. */

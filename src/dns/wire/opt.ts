@@ -1,5 +1,7 @@
-import type { ExtendedDnsError } from '../domain/dns-check.ts'
-import { malformed } from './names.ts'
+import type { ExtendedDnsError } from '../../domain/dns-check.ts'
+import { isPlainText } from '../../domain/header-text.ts'
+import { formatError } from './budget.ts'
+import { optionCodes } from './constants.ts'
 
 /** What EDNS adds to a reply. */
 export interface Opt {
@@ -12,13 +14,14 @@ export interface Opt {
 
 export const withoutOpt: Opt = { extendedRcode: 0, ede: [], clientSubnetScope: undefined }
 
-const edeOption = 15
-const clientSubnetOption = 8
 /** From the data of an OPT record back to its upper response code: its length and the rest of its TTL lie between. */
 const toExtendedRcode = -6
+/** A reply has one or two; 64 KB have room for ten thousand. */
+const maxExtendedErrors = 8
+const maxExtraTextOctets = 255
 
 /**
- * Reads an OPT record whose data lies from `start` to `end`. Throws {@link malformed}.
+ * Reads an OPT record whose data lies from `start` to `end`. Throws {@link formatError}.
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc6891#section-6.1 | RFC 6891 section 6.1}
  */
@@ -26,15 +29,21 @@ export function readOpt(message: Buffer, start: number, end: number): Opt {
   const ede: ExtendedDnsError[] = []
   let clientSubnetScope: number | undefined
   for (let at = start; at < end;) {
-    if (at + 4 > end) throw malformed
+    if (at + 4 > end) throw formatError
     const code = message.readUInt16BE(at)
     const dataStart = at + 4
     at = dataStart + message.readUInt16BE(at + 2)
-    if (at > end) throw malformed
+    if (at > end) throw formatError
     const data = message.subarray(dataStart, at)
-    if (code === edeOption && data.length >= 2)
-      ede.push({ code: data.readUInt16BE(0), text: data.toString('utf8', 2) })
-    if (code === clientSubnetOption && data.length >= 4) clientSubnetScope = data[3]
+    if (code === optionCodes.extendedError && data.length >= 2 && ede.length < maxExtendedErrors)
+      ede.push({ code: data.readUInt16BE(0), text: readExtraText(data.subarray(2)) })
+    if (code === optionCodes.clientSubnet && data.length >= 4) clientSubnetScope = data[3]
   }
   return { extendedRcode: message.readUInt8(start + toExtendedRcode), ede, clientSubnetScope }
+}
+
+/** People read it, in terminals too: nothing in it may move the cursor or turn the line around. */
+function readExtraText(octets: Buffer): string {
+  const text = octets.toString('utf8', 0, maxExtraTextOctets)
+  return Array.from(text, (character) => (isPlainText(character) ? character : '\ufffd')).join('')
 }

@@ -1,0 +1,42 @@
+import { maxRecordsJsonBytes, recordJsonBytes } from '../../domain/dns-answer-limit.ts'
+import type { DnsRecord } from '../../domain/dns-check.ts'
+
+/** Thrown for a message that breaks the format; one object, as a hostile resolver could have thousands made. */
+export const formatError: Error = new Error('Malformed DNS message')
+
+/** Thrown for a message that would take too much memory to read. */
+export const sizeError: Error = new Error('Too large DNS message')
+
+/**
+ * How many labels and pointers may be read in one message; the longest message has room for 32,767 labels. Without a limit,
+ * 64 KB of names that point to each other keep a process busy for 0.4 s.
+ */
+const maxSteps = 40_000
+
+/** What reading one message has cost so far. Names behind pointers can make a message a hundred times as long. */
+export class ReadingBudget {
+  /** Labels and pointers. */
+  steps = 0
+  /** Characters of names and texts. */
+  textLength = 0
+  /** Bytes of JSON that the records take. */
+  jsonBytes = 1
+
+  /** Counts a label or pointer. Throws {@link formatError} after the last one allowed. */
+  spendStep(): void {
+    this.steps += 1
+    if (this.steps > maxSteps) throw formatError
+  }
+
+  /** Counts text before it is made. Throws {@link sizeError} when there is more than any answer within the limit has. */
+  spendText(length: number): void {
+    this.textLength += length
+    if (this.textLength > maxRecordsJsonBytes) throw sizeError
+  }
+
+  /** Counts a record. Throws {@link sizeError} when it is the one too much. */
+  spendRecord(record: DnsRecord): void {
+    this.jsonBytes += recordJsonBytes(record)
+    if (this.jsonBytes > maxRecordsJsonBytes) throw sizeError
+  }
+}

@@ -1,0 +1,108 @@
+import { formatError, ReadingBudget } from './budget.ts'
+import { headerLength, maxLabelLength, maxNameLength, pointerMark } from './constants.ts'
+import { escapeLabel } from './text.ts'
+
+/** A name has at most 127 labels, so more pointers than that lead to pointers only. */
+const maxHops = 127
+
+interface Name {
+  readonly text: string
+  /** Octets it takes without pointers, the final zero included. */
+  readonly length: number
+}
+
+/**
+ * Reads names from one message.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc1035#section-4.1.4 | RFC 1035 section 4.1.4}
+ */
+export class NameReader {
+  /** Where the name read last ends. */
+  offset = 0
+  readonly #message: Buffer
+  readonly #budget: ReadingBudget
+  /** Names that were pointed to, by where they start: pointers to them cost one step. */
+  #known: Map<number, Name> | undefined
+
+  constructor(message: Buffer, budget: ReadingBudget = new ReadingBudget()) {
+    this.#message = message
+    this.#budget = budget
+  }
+
+  /** The name at `start` as text, without final dot; the root is `.`. Throws {@link formatError}. */
+  read(start: number): string {
+    const { text } = this.#follow(start, 0)
+    this.#budget.spendText(text.length)
+    return text === '' ? '.' : text
+  }
+
+  #follow(start: number, hops: number): Name {
+    let text = ''
+    let length = 1
+    let at = start
+    let octet = this.#step(at)
+    while (octet > 0 && octet <= maxLabelLength) {
+      // A label that passes the end is found out at the next step.
+      text = join(text, escapeLabel(this.#message.toString('latin1', at + 1, at + 1 + octet)))
+      length = checkedLength(length + 1 + octet)
+      at += 1 + octet
+      octet = this.#step(at)
+    }
+    if (octet === 0) {
+      this.offset = at + 1
+      return { text, length }
+    }
+    const target = this.#pointer(at)
+    // Strictly backwards, before everything read so far: a chain of such pointers has an end.
+    if (target >= start || target < headerLength || hops === maxHops) throw formatError
+    const rest = this.#known?.get(target) ?? this.#remember(target, hops)
+    this.offset = at + 2
+    return { text: join(text, rest.text), length: checkedLength(length + rest.length - 1) }
+  }
+
+  #remember(target: number, hops: number): Name {
+    const name = this.#follow(target, hops + 1)
+    this.#known ??= new Map()
+    this.#known.set(target, name)
+    return name
+  }
+
+  #step(at: number): number {
+    this.#budget.spendStep()
+    return this.#octet(at)
+  }
+
+  #pointer(at: number): number {
+    const high = this.#octet(at)
+    if (high < pointerMark) throw formatError
+    return ((high - pointerMark) << 8) | this.#octet(at + 1)
+  }
+
+  #octet(at: number): number {
+    const octet = this.#message[at]
+    if (octet === undefined) throw formatError
+    return octet
+  }
+}
+
+function join(text: string, rest: string): string {
+  if (text === '') return rest
+  return rest === '' ? text : `${text}.${rest}`
+}
+
+function checkedLength(length: number): number {
+  if (length > maxNameLength) throw formatError
+  return length
+}
+
+/** Where the name at `offset` ends, without following its pointer. Throws {@link formatError}. */
+export function skipName(message: Uint8Array, offset: number): number {
+  for (let at = offset; ;) {
+    const octet = message[at]
+    if (octet === undefined) throw formatError
+    if (octet === 0) return at + 1
+    if (octet >= pointerMark) return at + 2
+    if (octet > maxLabelLength) throw formatError
+    at += octet + 1
+  }
+}

@@ -1,0 +1,236 @@
+import type { DnsRecord, ExtendedDnsError } from '../../domain/dns-check.ts'
+import { formatError, ReadingBudget, sizeError } from './budget.ts'
+import {
+  headerFlags,
+  headerLength,
+  inClass,
+  optType,
+  pointerMark,
+  rcodes,
+  recordFixedLength,
+  typeNumbers,
+} from './constants.ts'
+import { NameReader, skipName } from './name.ts'
+import { readOpt, withoutOpt, type Opt } from './opt.ts'
+import type { EncodedQuery } from './query.ts'
+import { readRecord, type RawRecord } from './record.ts'
+
+/** What a reply says, once it is known to be one. */
+export interface ParsedReply {
+  /** The whole RCODE: 4 bits of the header and 8 of OPT. */
+  readonly rcode: number
+  /** The records of the asked type at the end of the alias chain. */
+  readonly records: readonly DnsRecord[]
+  /** The canonical names passed through. */
+  readonly cnameChain: readonly string[]
+  /** Extended errors, if any. */
+  readonly ede: readonly ExtendedDnsError[]
+  /** The prefix length the answer holds for, where the resolver minded the client subnet. */
+  readonly clientSubnetScope: number | undefined
+}
+
+/** Two octets that stand for the name of the question. */
+const questionPointer = (pointerMark << 8) | headerLength
+const maxChain = 16
+const maxTtl = 0x7fff_ffff
+/**
+ * The records of a message up to this length are never too large: with a pointer to a long name, 14 octets become 2.6 KB
+ * of JSON, and nothing grows more.
+ */
+const unmeasuredLength = 1232
+
+/** What comes of reading a message as a reply. */
+export type ReplyVerdict = ParsedReply | 'unrelated' | 'malformed' | 'truncated' | 'too large'
+
+/**
+ * Reads a message as the reply to a query; its id has been compared already.
+ *
+ * `unrelated` is a reply to something else and `malformed` breaks the format: both are to be ignored, as anybody can send
+ * them. `truncated` means that the rest came too short and that nothing in it may be used; `too large`, that its records
+ * are beyond the limit of an answer, for which reason the reading stopped.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc5452#section-9.1 | RFC 5452 section 9.1}
+ */
+export function readReply(message: Buffer, query: EncodedQuery): ReplyVerdict {
+  if (!isReplyTo(message, query)) return isBareRefusal(message) ? bareReply(message) : 'unrelated'
+  // Before the records: the last of them may be cut anywhere.
+  if ((flagsOf(message) & headerFlags.truncated) !== 0) return 'truncated'
+  try {
+    return readSections(message, query)
+  } catch (error) {
+    return error === sizeError ? 'too large' : 'malformed'
+  }
+}
+
+function flagsOf(message: Buffer): number {
+  return message.readUInt16BE(2)
+}
+
+function rcodeOf(message: Buffer): number {
+  return flagsOf(message) & headerFlags.rcode
+}
+
+function isResponse(message: Buffer): boolean {
+  const kind = headerFlags.response | headerFlags.opcode
+  return message.length >= headerLength && (flagsOf(message) & kind) === headerFlags.response
+}
+
+function isReplyTo(message: Buffer, query: EncodedQuery): boolean {
+  return (
+    isResponse(message) &&
+    message.length >= query.questionEnd &&
+    message.readUInt16BE(4) === 1 &&
+    echoesQuestion(message, query)
+  )
+}
+
+function echoesQuestion(message: Buffer, { message: asked, questionEnd }: EncodedQuery): boolean {
+  for (let at = headerLength; at < questionEnd; at += 1) {
+    const octet = message[at] ?? 0
+    if (octet !== asked[at] && !(isUpperCase(octet) && octet + 0x20 === asked[at])) return false
+  }
+  return true
+}
+
+function isUpperCase(octet: number): boolean {
+  return octet >= 0x41 && octet <= 0x5a
+}
+
+/** Servers that cannot read EDNS may answer with nothing but a header. */
+function isBareRefusal(message: Buffer): boolean {
+  if (message.length !== headerLength || !isResponse(message)) return false
+  return rcodeOf(message) === rcodes.FORMERR || rcodeOf(message) === rcodes.NOTIMP
+}
+
+function bareReply(message: Buffer): ParsedReply {
+  return { rcode: rcodeOf(message), records: [], cnameChain: [], ede: [], clientSubnetScope: undefined }
+}
+
+/** The fixed part of a record, and where its data is. */
+interface RecordFrame {
+  readonly type: number
+  readonly class: number
+  readonly ttl: number
+  readonly start: number
+  readonly end: number
+}
+
+/** Reads all sections of a reply whose header and question are right. Throws {@link formatError} and {@link sizeError}. */
+export function readSections(
+  message: Buffer,
+  query: EncodedQuery,
+  budget: ReadingBudget = new ReadingBudget(),
+): ParsedReply {
+  const answers = message.readUInt16BE(6)
+  const others = message.readUInt16BE(8) + message.readUInt16BE(10)
+  const answer = new AnswerSection(message, query, budget)
+  let offset = query.questionEnd
+  for (let index = 0; index < answers; index += 1) offset = answer.add(offset)
+  let opt: Opt | undefined
+  for (let index = 0; index < others; index += 1) {
+    const record = readFrame(message, skipName(message, offset))
+    if (record.type === optType) {
+      // One at most, and owned by the root.
+      if (opt !== undefined || message[offset] !== 0) throw formatError
+      opt = readOpt(message, record.start, record.end)
+    }
+    offset = record.end
+  }
+  const { extendedRcode, ede, clientSubnetScope } = opt ?? withoutOpt
+  const rcode = (extendedRcode << 4) | rcodeOf(message)
+  const { records, cnameChain } = answer.resolve()
+  return { rcode, records, cnameChain, ede, clientSubnetScope }
+}
+
+/** The record whose owner name ends at `at`. */
+function readFrame(message: Buffer, at: number): RecordFrame {
+  const start = at + recordFixedLength
+  if (start > message.length) throw formatError
+  const end = start + message.readUInt16BE(at + 8)
+  if (end > message.length) throw formatError
+  const ttl = message.readUInt32BE(at + 4)
+  return {
+    type: message.readUInt16BE(at),
+    class: message.readUInt16BE(at + 2),
+    // RFC 2181 section 8: a TTL with the top bit set counts as zero.
+    ttl: ttl > maxTtl ? 0 : ttl,
+    start,
+    end,
+  }
+}
+
+/** Collects the records that may belong to the question, in whatever order they come. */
+class AnswerSection {
+  readonly #message: Buffer
+  readonly #query: EncodedQuery
+  readonly #budget: ReadingBudget
+  readonly #names: NameReader
+  readonly #wanted: number
+  readonly #records: DnsRecord[] = []
+  #aliases: Map<string, string> | undefined
+
+  constructor(message: Buffer, query: EncodedQuery, budget: ReadingBudget) {
+    this.#message = message
+    this.#query = query
+    this.#budget = budget
+    this.#names = new NameReader(message, budget)
+    this.#wanted = typeNumbers[query.type]
+  }
+
+  /** Takes in the record at `offset` and returns where the next one starts. */
+  add(offset: number): number {
+    const frame = readFrame(this.#message, skipName(this.#message, offset))
+    if (frame.class !== inClass) return frame.end
+    if (frame.type === this.#wanted) this.#addRecord(offset, frame)
+    else if (frame.type === typeNumbers.CNAME) this.#addAlias(offset, frame)
+    return frame.end
+  }
+
+  #addRecord(offset: number, frame: RecordFrame): void {
+    const record: DnsRecord = readRecord(this.#query.type, this.#raw(offset, frame))
+    // As soon as it is read: what follows may be a thousand times as much.
+    if (this.#message.length > unmeasuredLength) this.#budget.spendRecord(record)
+    this.#records.push(record)
+  }
+
+  #addAlias(offset: number, frame: RecordFrame): void {
+    const { host, target } = readRecord('CNAME', this.#raw(offset, frame))
+    this.#aliases ??= new Map()
+    // Two aliases of one name are not allowed; the first one counts.
+    if (!this.#aliases.has(host)) this.#aliases.set(host, target)
+  }
+
+  #raw(offset: number, { ttl, start, end }: RecordFrame): RawRecord {
+    const host = this.#ownerAt(offset)
+    return { host, ttl, names: this.#names, budget: this.#budget, message: this.#message, start, end }
+  }
+
+  #ownerAt(offset: number): string {
+    // Nearly every owner is a pointer to the question.
+    if (this.#message.readUInt16BE(offset) === questionPointer) return this.#query.name
+    return this.#names.read(offset).toLowerCase()
+  }
+
+  /** Follows the aliases from the question, and keeps the records at their end. */
+  resolve(): Pick<ParsedReply, 'records' | 'cnameChain'> {
+    const cnameChain: string[] = []
+    let host = this.#query.name
+    for (let next = this.#aliases?.get(host); next !== undefined; next = this.#aliases?.get(host)) {
+      if (cnameChain.length === maxChain || cnameChain.includes(next)) return { records: [], cnameChain }
+      cnameChain.push(next)
+      host = next.toLowerCase()
+    }
+    const records = this.#records.filter((record) => record.host === host)
+    return { records: records.length > 1 ? withoutDuplicates(records) : records, cnameChain }
+  }
+}
+
+/** A set of records holds no record twice (RFC 2181 section 5), whatever its TTL. */
+function withoutDuplicates(records: readonly DnsRecord[]): DnsRecord[] {
+  const unique = new Map<string, DnsRecord>()
+  for (const record of records) {
+    const key = JSON.stringify({ ...record, ttl: 0 })
+    if (!unique.has(key)) unique.set(key, record)
+  }
+  return [...unique.values()]
+}
