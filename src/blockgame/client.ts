@@ -3,17 +3,17 @@ import { defaultServerPort, parseServerHost } from '../domain/server-address.ts'
 import type { ServerStatus } from '../domain/server-status.ts'
 import type { BlockgameClient, BlockgameTarget } from '../ports/blockgame-client.ts'
 import type { DnsClient } from '../ports/dns-client.ts'
-import { askServer } from './ask.ts'
-import { createGuard, type AddressRule, type Typed } from './guard.ts'
-import { Lookup } from './lookup.ts'
-import { asker, resolveEndpoints, type Endpoint, type Resolver } from './resolve.ts'
+import { DeadlineScope } from './deadline-scope.ts'
+import { fetchStatus } from './fetch-status.ts'
+import { createGuard, type AddressRule, type RequestedTarget } from './guard.ts'
+import { queryResolvers, resolveEndpoints, type Endpoint, type ResolverAddress } from './resolve.ts'
 
 /** What {@link createClient} needs. */
 export interface ClientParts {
   /** Asks for SRV, A and AAAA records. Closed with the client. */
   readonly dns: DnsClient
   /** The resolvers to ask, best first. */
-  readonly resolvers: readonly Resolver[]
+  readonly resolvers: readonly ResolverAddress[]
   /** Replaces the default rule. */
   readonly allowAddress?: AddressRule | undefined
   /** Protocol number to send. */
@@ -32,35 +32,40 @@ export function createClient({
 }: ClientParts): BlockgameClient {
   const guard = createGuard(allowAddress)
   // No Set: the tables that one outgrows keep every lookup they held until V8's next full collection.
-  const lookups: Lookup[] = []
+  const scopes: DeadlineScope[] = []
   let closed = false
 
-  const lookUp = async (typed: Typed, known: Endpoint[] | null, lookup: Lookup): Promise<ServerStatus> => {
-    const endpoints =
-      known ?? guard.resolved(typed, await resolveEndpoints(typed, asker(dns, resolvers, lookup), lookup))
-    return askServer(lookup, endpoints, typed, protocolVersion)
+  const lookUp = async (
+    target: RequestedTarget,
+    known: Endpoint[] | null,
+    scope: DeadlineScope,
+  ): Promise<ServerStatus> => {
+    const resolve = (): Promise<Endpoint[]> =>
+      resolveEndpoints(target, queryResolvers(dns, resolvers, scope), scope)
+    const endpoints = known ?? guard.resolved(target, await resolve())
+    return fetchStatus(scope, endpoints, target, protocolVersion)
   }
 
   return {
-    async status(target) {
-      const { timeoutMs, ...typed } = checkTarget(target)
+    async status({ signal, ...target }) {
+      const { timeoutMs, ...requested } = checkTarget(target)
       if (closed) throw closedError()
-      target.signal?.throwIfAborted()
-      const known = guard.typed(typed)
-      const lookup = new Lookup(timeoutMs)
-      const abort = (): void => lookup.abort(target.signal?.reason as Error)
-      target.signal?.addEventListener('abort', abort)
-      lookups.push(lookup)
+      signal?.throwIfAborted()
+      const known = guard.requested(requested)
+      const scope = new DeadlineScope(timeoutMs)
+      const abort = (): void => scope.abort(signal?.reason as Error)
+      signal?.addEventListener('abort', abort)
+      scopes.push(scope)
       try {
-        return await lookup.run(() => lookUp(typed, known, lookup))
+        return await scope.run(() => lookUp(requested, known, scope))
       } finally {
-        lookups.splice(lookups.indexOf(lookup), 1)
-        target.signal?.removeEventListener('abort', abort)
+        scopes.splice(scopes.indexOf(scope), 1)
+        signal?.removeEventListener('abort', abort)
       }
     },
     async close() {
       closed = true
-      for (const lookup of lookups) lookup.abort(closedError())
+      for (const scope of scopes) scope.abort(closedError())
       await dns.close()
     },
   }

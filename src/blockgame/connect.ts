@@ -1,6 +1,6 @@
 import { ServerCheckError, type ServerCheckFailure } from '../domain/server-status.ts'
 import type { Connection } from './connection.ts'
-import type { Lookup } from './lookup.ts'
+import type { DeadlineScope } from './deadline-scope.ts'
 import type { Endpoint } from './resolve.ts'
 
 /** A connection that stands, and where it leads. */
@@ -21,7 +21,7 @@ export interface Connected {
 const attemptDelayMs = 250
 
 /** Connects to the first endpoint that answers, in their order; later ones join in when earlier ones fail or are slow. */
-export function connectToFirst(lookup: Lookup, endpoints: readonly Endpoint[]): Promise<Connected> {
+export function connectToFirst(scope: DeadlineScope, endpoints: readonly Endpoint[]): Promise<Connected> {
   const waiting = [...endpoints]
   const trying = new Set<Connection>()
   let timer: NodeJS.Timeout | undefined
@@ -29,14 +29,14 @@ export function connectToFirst(lookup: Lookup, endpoints: readonly Endpoint[]): 
   return new Promise((resolve, reject) => {
     const tryNext = (): void => {
       clearTimeout(timer)
-      const endpoint = lookup.over ? undefined : waiting.shift()
+      const endpoint = scope.over ? undefined : waiting.shift()
       if (endpoint) attempt(endpoint)
       else if (trying.size === 0) reject(failure ?? new ServerCheckError('refused'))
-      if (waiting.length > 0 && !lookup.over) timer = setTimeout(tryNext, attemptDelayMs)
+      if (waiting.length > 0 && !scope.over) timer = setTimeout(tryNext, attemptDelayMs)
     }
     const attempt = (endpoint: Endpoint): void => {
       const startedAt = performance.now()
-      const connection = lookup.open(endpoint)
+      const connection = scope.open(endpoint)
       trying.add(connection)
       connection.tell({
         opened() {

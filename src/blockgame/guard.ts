@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
-import { UtilityApiError } from '../domain/errors.ts'
+import { refused, type UtilityApiError } from '../domain/errors.ts'
 import { isPublicAddress } from '../domain/ip-address.ts'
-import { ServerCheckError } from '../domain/server-status.ts'
+import { addressNotAllowed, ServerCheckError } from '../domain/server-status.ts'
 import type { Endpoint } from './resolve.ts'
 
 /**
@@ -21,8 +21,8 @@ export interface ConnectionTarget {
 /** Decides whether a connection may be made. */
 export type AddressRule = (target: ConnectionTarget) => boolean
 
-/** A host and port as asked for. */
-export interface Typed {
+/** The host and port that somebody requests the status of, before SRV and resolution. */
+export interface RequestedTarget {
   readonly host: string
   readonly port: number
 }
@@ -31,32 +31,32 @@ const lowestPort = 1024
 const localhost = /(?:^|\.)localhost$/
 const defaultRule: AddressRule = ({ ip, port }) => port >= lowestPort && isPublicAddress(ip)
 
-/** What stands between what strangers type and the addresses we connect to. */
+/** What stands between what strangers request and the addresses we connect to. */
 export interface Guard {
   /**
    * The permitted endpoints of a target that leads somewhere without asking a resolver; null when it needs one.
    *
    * @throws `UtilityApiError` `address_not_allowed` when the target can lead to none.
    */
-  typed(target: Typed): Endpoint[] | null
+  requested(target: RequestedTarget): Endpoint[] | null
   /**
    * The permitted ones among resolved endpoints.
    *
    * @throws `ServerCheckError` `dns` when there are no endpoints, `blocked` when none is permitted.
    */
-  resolved(target: Typed, endpoints: readonly Endpoint[]): Endpoint[]
+  resolved(target: RequestedTarget, endpoints: readonly Endpoint[]): Endpoint[]
 }
 
 /** Makes a guard; `rule` replaces the default one: public addresses and ports from 1024. */
 export function createGuard(rule: AddressRule = defaultRule): Guard {
-  const permitted = ({ host }: Typed, endpoints: readonly Endpoint[]): Endpoint[] =>
+  const permitted = ({ host }: RequestedTarget, endpoints: readonly Endpoint[]): Endpoint[] =>
     endpoints.filter(({ ip, port }) => rule({ ip, port, host }))
   return {
-    typed(target) {
+    requested(target) {
       const { host, port } = target
       // The default rule judges a port whatever the address, so nobody need be asked about the name.
       if (rule === defaultRule && port < lowestPort) throw notAllowed()
-      const ips = typedAddresses(host)
+      const ips = knownAddresses(host)
       if (ips === null) return null
       const endpoints = permitted(
         target,
@@ -75,11 +75,11 @@ export function createGuard(rule: AddressRule = defaultRule): Guard {
 }
 
 /** The addresses that a host has without asking anybody: an address itself, `localhost` the loopback ones (RFC 6761). */
-function typedAddresses(host: string): string[] | null {
+function knownAddresses(host: string): string[] | null {
   if (isIP(host)) return [host]
   return localhost.test(host) ? ['127.0.0.1', '::1'] : null
 }
 
 function notAllowed(): UtilityApiError {
-  return new UtilityApiError('address_not_allowed', 'This address may not be asked.')
+  return refused(addressNotAllowed)
 }

@@ -5,11 +5,11 @@ import { canonicalIpAddress } from '../domain/ip-address.ts'
 import { defaultServerPort, parseServerHost } from '../domain/server-address.ts'
 import { ServerCheckError } from '../domain/server-status.ts'
 import type { DnsClient } from '../ports/dns-client.ts'
-import type { Lookup } from './lookup.ts'
+import type { DeadlineScope } from './deadline-scope.ts'
 import { orderSrvRecords, type SrvRecord } from './srv.ts'
 
-/** A resolver to ask: its address, and its port where it is not 53. */
-export interface Resolver {
+/** Where a resolver is. */
+export interface ResolverAddress {
   /** IPv4 or IPv6 address. */
   readonly ip: string
   /** UDP and TCP port. Default: 53. */
@@ -27,7 +27,7 @@ export interface Endpoint {
 }
 
 type Records<Type extends RecordType> = readonly Extract<DnsRecord, { type: Type }>[]
-type Ask = <Type extends RecordType>(name: string, type: Type, budgetMs: number) => Promise<Records<Type>>
+type Query = <Type extends RecordType>(name: string, type: Type, budgetMs: number) => Promise<Records<Type>>
 
 const longestName = 253
 const maxResolvers = 3
@@ -40,18 +40,18 @@ const srvShare = 1 / 3
 const addressShare = 1 / 2
 const secondFamilyDelayMs = 50
 
-/** Where a typed host leads: SRV where it counts, A and AAAA, all asked at once. */
+/** Where a requested host leads: SRV where it counts, A and AAAA, all asked at once. */
 export async function resolveEndpoints(
   { host, port }: { host: string; port: number },
-  ask: Ask,
-  lookup: Lookup,
+  query: Query,
+  scope: DeadlineScope,
 ): Promise<Endpoint[]> {
-  const direct = resolveAddresses(host, ask, lookup)
+  const direct = resolveAddresses(host, query, scope)
   direct.catch(() => {})
-  const srv = port === defaultServerPort ? await resolveSrv(host, ask, lookup) : []
+  const srv = port === defaultServerPort ? await resolveSrv(host, query, scope) : []
   if (srv.length === 0) return (await direct).map((ip) => ({ ip, port, srvRecord: null }))
   const targets = srv.slice(0, maxTargets)
-  const addresses = await Promise.all(targets.map((target) => resolveAddresses(target.target, ask, lookup)))
+  const addresses = await Promise.all(targets.map((target) => resolveAddresses(target.target, query, scope)))
   const endpoints = targets.flatMap((record, index) => {
     const srvRecord = { host: record.target, port: record.port }
     return (addresses[index] ?? []).map((ip) => ({ ip, port: record.port, srvRecord }))
@@ -60,10 +60,10 @@ export async function resolveEndpoints(
 }
 
 /** The usable SRV records in the order to try them; none: the host itself is to be asked. */
-async function resolveSrv(host: string, ask: Ask, lookup: Lookup): Promise<SrvRecord[]> {
+async function resolveSrv(host: string, query: Query, scope: DeadlineScope): Promise<SrvRecord[]> {
   const name = `_minecraft._tcp.${host}`
   if (name.length > longestName) return []
-  const records = await ask(name, 'SRV', lookup.timeLeftMs() * srvShare)
+  const records = await query(name, 'SRV', scope.timeLeftMs() * srvShare)
   const usable = records.flatMap((record) => {
     const target = parseServerHost(record.target)
     return target !== null && record.port > 0 ? [{ ...record, target }] : []
@@ -76,12 +76,14 @@ async function resolveSrv(host: string, ask: Ask, lookup: Lookup): Promise<SrvRe
 }
 
 /** The addresses of a name, IPv4 first as the game's own client has them; of an address, itself. */
-async function resolveAddresses(host: string, ask: Ask, lookup: Lookup): Promise<string[]> {
+async function resolveAddresses(host: string, query: Query, scope: DeadlineScope): Promise<string[]> {
   if (isIP(host)) return [host]
-  const budgetMs = lookup.timeLeftMs() * addressShare
-  const askFor = async (type: 'A' | 'AAAA'): Promise<string[]> =>
-    (await ask(host, type, budgetMs)).slice(0, maxAddresses).flatMap(({ ip }) => canonicalIpAddress(ip) ?? [])
-  return bothOrFirst(askFor('A'), askFor('AAAA'))
+  const budgetMs = scope.timeLeftMs() * addressShare
+  const addressesOf = async (type: 'A' | 'AAAA'): Promise<string[]> =>
+    (await query(host, type, budgetMs))
+      .slice(0, maxAddresses)
+      .flatMap(({ ip }) => canonicalIpAddress(ip) ?? [])
+  return bothOrFirst(addressesOf('A'), addressesOf('AAAA'))
 }
 
 /** Both lists, or the first that holds anything once the other is late. */
@@ -93,18 +95,22 @@ async function bothOrFirst(first: Promise<string[]>, second: Promise<string[]>):
 }
 
 /** Asks one resolver after the other until one answers; no records where none does. */
-export function asker(dns: DnsClient, resolvers: readonly Resolver[], { signal }: Lookup): Ask {
+export function queryResolvers(
+  dns: DnsClient,
+  resolvers: readonly ResolverAddress[],
+  { signal }: DeadlineScope,
+): Query {
   const servers = resolvers.slice(0, maxResolvers)
   return async <Type extends RecordType>(name: string, type: Type, budgetMs: number) => {
     const timeoutMs = Math.max(1, Math.floor(budgetMs / servers.length))
-    const askFrom = async (index: number): Promise<Records<Type>> => {
+    const queryFrom = async (index: number): Promise<Records<Type>> => {
       const server = servers[index]
       if (server === undefined) return []
       const { status, records } = await dns.query({ name, type, server, timeoutMs, signal })
       if (status === 'NXDOMAIN' || status === 'NODATA') return []
-      if (status !== 'NOERROR') return askFrom(index + 1)
+      if (status !== 'NOERROR') return queryFrom(index + 1)
       return records.filter((record): record is Extract<DnsRecord, { type: Type }> => record.type === type)
     }
-    return askFrom(0)
+    return queryFrom(0)
   }
 }

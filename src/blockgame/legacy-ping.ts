@@ -1,25 +1,26 @@
-import { connectionFailure, connectToFirst } from './connect.ts'
-import type { ServerReply } from './exchange.ts'
 import {
   encodeLegacyPingHost,
   legacyPing,
   legacyReplySize,
   longestLegacyReply,
   parseLegacyReply,
-} from './legacy.ts'
-import type { Lookup } from './lookup.ts'
+} from './codec/legacy.ts'
+import { connectionFailure, connectToFirst } from './connect.ts'
+import type { DeadlineScope } from './deadline-scope.ts'
+import type { RequestedTarget } from './guard.ts'
+import type { ServerReply } from './request-status.ts'
 import type { Endpoint } from './resolve.ts'
 
 // Betas and 1.4 answer two bytes at once and betas choke on more; 1.6 waits for the rest, and 1.5 s if it never comes.
 const restDelayMs = 250
 
-/** Asks a server older than 1.7, on a connection of its own. */
-export async function exchangeLegacy(
-  lookup: Lookup,
+/** Sends a legacy ping, which servers older than 1.7 answer, on a connection of its own. */
+export async function sendLegacyPing(
+  scope: DeadlineScope,
   endpoint: Endpoint,
-  typed: { readonly host: string; readonly port: number },
+  target: RequestedTarget,
 ): Promise<ServerReply> {
-  const { connection, connectMs } = await connectToFirst(lookup, [endpoint])
+  const { connection, connectMs } = await connectToFirst(scope, [endpoint])
   return new Promise((resolve, reject) => {
     const received = Buffer.allocUnsafe(longestLegacyReply)
     let size = 0
@@ -27,7 +28,7 @@ export async function exchangeLegacy(
     let firstSentAt = sentAt
 
     const rest = setTimeout(() => {
-      connection.write(encodeLegacyPingHost(typed.host, typed.port))
+      connection.write(encodeLegacyPingHost(target.host, target.port))
       sentAt = performance.now()
     }, restDelayMs)
     const finish = (settle: () => void): void => {

@@ -1,6 +1,6 @@
-import type { ServerStatus } from '../domain/server-status.ts'
-import { malformed } from './packets.ts'
-import { cleanText, componentText, own } from './text.ts'
+import type { ServerStatus } from '../../domain/server-status.ts'
+import { protocolError } from './protocol-error.ts'
+import { componentText, idText, own, playerText, versionText } from './text.ts'
 
 /**
  * What a server says of itself: a {@link ServerStatus} without where it is and how far.
@@ -19,7 +19,9 @@ const decoded = Buffer.allocUnsafe(maxFaviconLength)
 /**
  * Reads the JSON of a status, tolerant where real servers are odd.
  *
- * Counts that are no numbers become 0, an unknown version `''` and -1; formatting codes stay in the version name only.
+ * Counts that are no numbers become 0, an unknown version `''` and -1; formatting codes stay in the version name only. No
+ * text keeps control characters (the description its line feeds) or bidirectional ones. Names have at most 256 code
+ * points, ids 64, the description 4,096, the sample 100 players, and the icon 65,536 characters.
  *
  * @throws `ServerCheckError` `protocol` when it is no JSON object, or has neither players nor version nor description.
  *
@@ -35,13 +37,12 @@ export function parseStatus(text: string): StatusReply {
   const players = own(json, 'players')
   const version = own(json, 'version')
   const description = own(json, 'description')
-  if ((players ?? version ?? description ?? null) === null) throw malformed('JSON that is no status')
-  const name = own(version, 'name')
+  if ((players ?? version ?? description ?? null) === null) throw protocolError('JSON that is no status')
   const favicon = parseFavicon(own(json, 'favicon'))
   const sample = parseSample(own(players, 'sample'))
   return {
     players: { online: integer(own(players, 'online'), 0), max: integer(own(players, 'max'), 0) },
-    version: { name: typeof name === 'string' ? name : '', protocol: integer(own(version, 'protocol'), -1) },
+    version: { name: versionText(own(version, 'name')), protocol: integer(own(version, 'protocol'), -1) },
     description: componentText(description),
     ...(favicon === undefined ? {} : { favicon }),
     ...(sample === undefined ? {} : { sample }),
@@ -52,8 +53,9 @@ function parseJson(text: string): unknown {
   try {
     // The game's own parser skips a byte order mark too.
     return JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text)
-  } catch (error) {
-    throw malformed('no JSON', error)
+  } catch {
+    // The parser's message quotes the text: a server's escape sequences would reach whoever reads the log.
+    throw protocolError('no JSON')
   }
 }
 
@@ -77,8 +79,7 @@ function parseSample(value: unknown): StatusReply['sample'] {
   const sample: { name: string; id: string }[] = []
   for (const player of value.slice(0, maxSample) as unknown[]) {
     const name = own(player, 'name')
-    const id = own(player, 'id')
-    if (typeof name === 'string') sample.push({ name: cleanText(name), id: typeof id === 'string' ? id : '' })
+    if (typeof name === 'string') sample.push({ name: playerText(name), id: idText(own(player, 'id')) })
   }
   return sample.length > 0 ? sample : undefined
 }

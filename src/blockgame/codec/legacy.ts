@@ -1,6 +1,6 @@
-import { malformed } from './packets.ts'
+import { protocolError } from './protocol-error.ts'
 import type { StatusReply } from './status.ts'
-import { cleanText } from './text.ts'
+import { descriptionText, versionText } from './text.ts'
 
 const kick = 0xff
 const headerSize = 3
@@ -48,10 +48,10 @@ function utf16(text: string): Uint8Array {
  */
 export function legacyReplySize(bytes: Uint8Array): number | null {
   const [first, high, low] = bytes
-  if (first !== undefined && first !== kick) throw malformed('something else than a kick')
+  if (first !== undefined && first !== kick) throw protocolError('something else than a kick')
   if (high === undefined || low === undefined) return null
   const size = headerSize + 2 * ((high << 8) | low)
-  if (size > longestLegacyReply) throw malformed('an endless kick')
+  if (size > longestLegacyReply) throw protocolError('an endless kick')
   return size
 }
 
@@ -67,7 +67,7 @@ export function legacyReplySize(bytes: Uint8Array): number | null {
  */
 export function parseLegacyReply(bytes: Uint8Array): StatusReply {
   const size = legacyReplySize(bytes)
-  if (size === null || size > bytes.length) throw malformed('half a kick')
+  if (size === null || size > bytes.length) throw protocolError('half a kick')
   const text = new TextDecoder('utf-16be').decode(bytes.subarray(headerSize, size))
   if (!text.startsWith('§1\0')) return parseBetaReply(text)
   const [, protocol = '', name = '', description = '', online = '', max = ''] = text.split('\0')
@@ -80,7 +80,7 @@ function parseBetaReply(text: string): StatusReply {
   const description = parts.slice(0, -2).join('§')
   const counts = { online: count(online), max: count(max) }
   if (parts.length < 3 || counts.online === null || counts.max === null)
-    throw malformed('a kick that is no status')
+    throw protocolError('a kick that is no status')
   return reply({ name: '', protocol: -1, description, ...counts })
 }
 
@@ -99,7 +99,7 @@ interface LegacyFields {
 function reply({ name, protocol, description, online, max }: LegacyFields): StatusReply {
   return {
     players: { online: online ?? 0, max: max ?? 0 },
-    version: { name, protocol },
-    description: cleanText(description),
+    version: { name: versionText(name), protocol },
+    description: descriptionText(description),
   }
 }

@@ -1,9 +1,9 @@
 import { ServerCheckError } from '../domain/server-status.ts'
+import { PacketReader, readStatusText, type Packet } from './codec/packets.ts'
+import { encodePing } from './codec/requests.ts'
+import { parseStatus, type StatusReply } from './codec/status.ts'
 import { connectionFailure } from './connect.ts'
 import type { Connection } from './connection.ts'
-import { malformed, PacketReader, readStatusText } from './packets.ts'
-import { encodePing } from './requests.ts'
-import { parseStatus, type StatusReply } from './status.ts'
 
 /** What a server said, and how far it is. */
 export interface ServerReply {
@@ -13,14 +13,14 @@ export interface ServerReply {
   readonly latencyMs: number
 }
 
-/** A failed modern exchange that looks like a server older than 1.7: worth a legacy ping. */
+/** A failed status request that looks like a server older than 1.7: worth a legacy ping. */
 export class OldServerError extends ServerCheckError {}
 
-/** How an exchange waits. */
-export interface ExchangeOptions {
+/** How a status request waits. */
+export interface RequestOptions {
   /** Milliseconds the server may stay silent before `onSilence` is called. */
   readonly silenceMs: number
-  /** Called once when the server stays silent; the exchange goes on. */
+  /** Called once when the server stays silent; the request goes on. */
   readonly onSilence: () => void
   /** Milliseconds to wait for a pong once the status is in. */
   readonly pongMs: () => number
@@ -31,10 +31,10 @@ export interface ExchangeOptions {
  *
  * A missing, late, odd or broken pong never fails it: the status' round trip stands in.
  */
-export function exchangeStatus(
+export function requestStatus(
   connection: Connection,
   request: Uint8Array,
-  { silenceMs, onSilence, pongMs }: ExchangeOptions,
+  { silenceMs, onSilence, pongMs }: RequestOptions,
 ): Promise<ServerReply> {
   return new Promise((resolve, reject) => {
     const reader = new PacketReader()
@@ -51,22 +51,23 @@ export function exchangeStatus(
     }
     const takeStatus = (status: StatusReply, latencyMs: number): void => {
       reply = { status, latencyMs }
-      // A pong that came before the ping measures nothing.
-      while (reader.next());
       timer = setTimeout(finish, pongMs())
       connection.write(encodePing(0n))
       sentAt = performance.now()
     }
-    const takePackets = (receivedAt: number): void => {
-      for (let packet = reader.next(); packet; packet = reader.next()) {
+    const takePackets = (packets: readonly Packet[], receivedAt: number): void => {
+      // A pong in the same bytes came before the ping: it measures nothing.
+      const pinged = reply !== undefined
+      for (const packet of packets) {
         if (reply === undefined && packet.id === 0) {
           takeStatus(parseStatus(readStatusText(packet)), receivedAt - sentAt)
-        } else if (reply && packet.id === 1) {
+        } else if (reply && pinged && packet.id === 1) {
           reply = { ...reply, latencyMs: receivedAt - sentAt }
           return finish()
         }
       }
-      if (reader.kicked) throw new OldServerError('protocol', { cause: malformed('a kick') })
+      if (reader.kicked) throw new OldServerError('protocol', { cause: reader.failure?.cause })
+      if (reader.failure) throw reader.failure
     }
     connection.tell({
       received(bytes) {
@@ -74,8 +75,7 @@ export function exchangeStatus(
         if (!heard) clearTimeout(timer)
         heard = true
         try {
-          reader.push(bytes)
-          takePackets(receivedAt)
+          takePackets(reader.add(bytes), receivedAt)
         } catch (error) {
           finish(error as Error)
         }

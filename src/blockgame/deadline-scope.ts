@@ -1,8 +1,8 @@
 import { ServerCheckError } from '../domain/server-status.ts'
 import { Connection } from './connection.ts'
 
-/** One lookup: its deadline, and every connection it opened. */
-export class Lookup {
+/** What a lookup does until its deadline: every connection opened in it ends with it. */
+export class DeadlineScope {
   /** Whether it has ended; nothing may be opened any more. */
   over = false
   readonly #endsAt: number
@@ -11,7 +11,7 @@ export class Lookup {
   #reject: (reason: Error) => void = ignore
   #controller: AbortController | undefined
 
-  /** Begins a lookup that has this many milliseconds. */
+  /** Begins now, and has this many milliseconds. */
   constructor(timeoutMs: number) {
     this.#endsAt = performance.now() + timeoutMs
     this.#timer = setTimeout(() => this.abort(new ServerCheckError('timeout')), timeoutMs)
@@ -40,13 +40,13 @@ export class Lookup {
     return Math.max(0, this.#endsAt - performance.now())
   }
 
-  /** Aborts when the lookup ends. Made on demand: the lookup of an address never needs it. */
+  /** Aborts when the scope ends. Made on demand: the lookup of an address never needs it. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController()
     return this.#controller.signal
   }
 
-  /** Opens a connection that cannot outlive the lookup. */
+  /** Opens a connection that cannot outlive the scope. */
   open(endpoint: { readonly ip: string; readonly port: number }): Connection {
     const connection = new Connection(endpoint)
     this.#connections.push(connection)

@@ -1,0 +1,159 @@
+import type { ServerCheckError } from '../../domain/server-status.ts'
+import { protocolError } from './protocol-error.ts'
+import { readVarInt } from './varint.ts'
+
+/**
+ * A packet as it came: its id and what follows.
+ *
+ * @group Block game
+ */
+export interface Packet {
+  /** The packet id: 0 is a status, 1 a pong. */
+  readonly id: number
+  /** Everything after the id. */
+  readonly payload: Uint8Array
+}
+
+/**
+ * What a {@link PacketReader} puts up with.
+ *
+ * @group Block game
+ */
+export interface PacketLimits {
+  /** Bytes in all, and so in any packet. Default: 1 MiB. */
+  readonly maxBytes?: number
+  /** Packets in all. Default: 16. */
+  readonly maxPackets?: number
+}
+
+const maxLengthBytes = 3
+const firstCapacity = 4096
+const nothing = new Uint8Array()
+
+/**
+ * Takes packets out of a stream of bytes, however it is cut.
+ *
+ * Time and memory are linear in the bytes that came, whatever length they claim: a packet inside one chunk is a view of it,
+ * and other bytes are copied into a buffer that doubles.
+ *
+ * @example
+ * ```ts
+ * const reader = new PacketReader()
+ * socket.on('data', (chunk) => {
+ *   for (const { id } of reader.add(chunk)) console.log(id)
+ *   if (reader.failure) socket.destroy(reader.failure)
+ * })
+ * ```
+ *
+ * @group Block game
+ */
+export class PacketReader {
+  /**
+   * Why no more packets come: the stream is no sequence of packets, or exceeds a limit. Null while all is well.
+   *
+   * Its `reason` is `protocol`.
+   */
+  failure: ServerCheckError | null = null
+  /** Whether that is because the stream began with a kick (`FF 00`), the answer of servers older than 1.7. */
+  kicked = false
+  readonly #maxBytes: number
+  readonly #maxPackets: number
+  #received = 0
+  #packets = 0
+  #length = 0
+  #lengthBytes = 0
+  #lengthKnown = false
+  #partial: Uint8Array = nothing
+  #filled = 0
+
+  /** Makes a reader for one stream. */
+  constructor({ maxBytes = 1_048_576, maxPackets = 16 }: PacketLimits = {}) {
+    this.#maxBytes = maxBytes
+    this.#maxPackets = maxPackets
+  }
+
+  /** The packets that `chunk` completes, good as long as its bytes are; those before a {@link PacketReader.failure} too. */
+  add(chunk: Uint8Array): Packet[] {
+    const packets: Packet[] = []
+    this.#received += chunk.length
+    if (this.#received > this.#maxBytes) this.#fail('more bytes than the limit')
+    let offset = 0
+    while (offset < chunk.length && this.failure === null) {
+      offset = this.#lengthKnown ? this.#readFrame(chunk, offset, packets) : this.#readLength(chunk, offset)
+    }
+    return packets
+  }
+
+  #fail(what: string): void {
+    this.failure ??= protocolError(what)
+  }
+
+  #readLength(chunk: Uint8Array, offset: number): number {
+    const byte = chunk[offset] ?? 0
+    this.kicked = this.#endsKick(byte)
+    this.#length |= (byte & 0x7f) << (7 * this.#lengthBytes)
+    this.#lengthBytes += 1
+    if (this.kicked) this.#fail('a kick')
+    else if (byte < 0x80) this.#beginFrame()
+    else if (this.#lengthBytes === maxLengthBytes) this.#fail('a length of more than three bytes')
+    return offset + 1
+  }
+
+  // A modern packet of 127 + 128k bytes begins with FF as well, but its second byte is never 00.
+  #endsKick(byte: number): boolean {
+    return this.#packets === 0 && this.#lengthBytes === 1 && this.#length === 0x7f && byte === 0
+  }
+
+  #beginFrame(): void {
+    this.#packets += 1
+    this.#lengthKnown = true
+    if (this.#length < 1 || this.#length > this.#maxBytes) this.#fail(`a packet of ${this.#length} bytes`)
+    else if (this.#packets > this.#maxPackets) this.#fail('more packets than the limit')
+  }
+
+  #readFrame(chunk: Uint8Array, offset: number, packets: Packet[]): number {
+    const taken = chunk.subarray(offset, offset + this.#length - this.#filled)
+    if (taken.length === this.#length) this.#endFrame(taken, packets)
+    else {
+      this.#collect(taken)
+      if (this.#filled === this.#length) this.#endFrame(this.#partial.subarray(0, this.#length), packets)
+    }
+    return offset + taken.length
+  }
+
+  #collect(bytes: Uint8Array): void {
+    const needed = this.#filled + bytes.length
+    if (needed > this.#partial.length) {
+      const capacity = Math.min(this.#length, Math.max(firstCapacity, 2 * this.#partial.length, needed))
+      const grown = Buffer.allocUnsafe(capacity)
+      grown.set(this.#partial.subarray(0, this.#filled))
+      this.#partial = grown
+    }
+    this.#partial.set(bytes, this.#filled)
+    this.#filled = needed
+  }
+
+  #endFrame(frame: Uint8Array, packets: Packet[]): void {
+    this.#length = this.#lengthBytes = this.#filled = 0
+    this.#lengthKnown = false
+    this.#partial = nothing
+    const id = readVarInt(frame, 0)
+    if (id === null) this.#fail('no packet id')
+    else packets.push({ id: id.value, payload: frame.subarray(id.end) })
+  }
+}
+
+/**
+ * The text of a status packet: a VarInt byte count and UTF-8. What follows it is ignored, as some mods append there.
+ *
+ * @throws `ServerCheckError` `protocol` when it is not whole.
+ *
+ * @group Block game
+ */
+export function readStatusText({ payload }: Packet): string {
+  const size = readVarInt(payload, 0)
+  if (size === null || size.value < 0 || size.end + size.value > payload.length) {
+    throw protocolError('a text longer than its packet')
+  }
+  return Buffer.from(payload.buffer, payload.byteOffset + size.end, size.value).toString()
+}
