@@ -1,4 +1,4 @@
-import { varIntSize, writeVarInt } from '../blockgame/varint.ts'
+import { varIntSize, writeVarInt } from '../blockgame/codec/varint.ts'
 
 /**
  * Encodes a packet with its length, for scripts.

@@ -1,17 +1,17 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net'
-import { PacketReader } from '../blockgame/packets.ts'
-import { readVarInt } from '../blockgame/varint.ts'
+import { PacketReader } from '../blockgame/codec/packets.ts'
+import { readVarInt } from '../blockgame/codec/varint.ts'
 import {
-  behaviourOf,
+  behaviorOf,
   type FakeBlockgameConnection,
   type FakeBlockgameServerOptions,
-} from './blockgame-behaviour.ts'
+} from './blockgame-behavior.ts'
 
 export type {
   BlockgameEra,
   FakeBlockgameConnection,
   FakeBlockgameServerOptions,
-} from './blockgame-behaviour.ts'
+} from './blockgame-behavior.ts'
 export { encodeKick, encodePacket, encodeStatusPacket } from './blockgame-packets.ts'
 
 /**
@@ -51,7 +51,7 @@ interface Connection extends FakeBlockgameConnection {
 export async function fakeBlockgameServer(
   options: FakeBlockgameServerOptions = {},
 ): Promise<FakeBlockgameServer> {
-  const behave = behaviourOf(options)
+  const behave = behaviorOf(options)
   const connections: Connection[] = []
   const server = createServer({ noDelay: true }, (socket) => {
     const connection = record(socket)
@@ -92,17 +92,13 @@ function record(socket: Socket): Connection {
 }
 
 function parseHandshake(bytes: Uint8Array): FakeBlockgameConnection['handshake'] {
-  const reader = new PacketReader()
-  try {
-    reader.push(bytes)
-    const payload = reader.next()?.payload
-    const version = payload && readVarInt(payload, 0)
-    const size = version && readVarInt(payload, version.end)
-    if (!size) return null
-    const end = size.end + size.value
-    const host = Buffer.from(payload.subarray(size.end, end)).toString()
-    return { protocolVersion: version.value, host, port: Buffer.from(payload).readUInt16BE(end) }
-  } catch {
-    return null
-  }
+  const [packet] = new PacketReader().add(bytes)
+  if (packet === undefined) return null
+  const { payload } = packet
+  const version = readVarInt(payload, 0)
+  const size = version && readVarInt(payload, version.end)
+  const end = size ? size.end + size.value : payload.length
+  if (!size || end + 2 > payload.length) return null
+  const host = Buffer.from(payload.subarray(size.end, end)).toString()
+  return { protocolVersion: version.value, host, port: Buffer.from(payload).readUInt16BE(end) }
 }

@@ -1,6 +1,6 @@
-import type { DnsRecord, RecordType } from '../domain/dns-check.ts'
+import { recordTypes, type DnsRecord, type RecordOf, type RecordType } from '../domain/dns-check.ts'
 import { parseIpAddress } from '../domain/ip-address.ts'
-import { typeNumbers } from '../dns/query.ts'
+import { headerLength, inClass, optType, pointerMark, typeNumbers } from '../dns/wire/constants.ts'
 
 /** What {@link encodeDnsReply} puts into a message. */
 export interface ReplyContent {
@@ -40,8 +40,8 @@ function encodeRecord(record: DnsRecord, questionName: Uint8Array): Buffer {
   const isQuestion = Buffer.from(questionName).toString('latin1').toLowerCase() === owner.toString('latin1')
   const data = encodeData(record)
   return Buffer.concat([
-    isQuestion ? words(0xc00c) : owner,
-    words(typeNumbers[record.type], 1, record.ttl >>> 16, record.ttl & 0xffff, data.length),
+    isQuestion ? words((pointerMark << 8) | headerLength) : owner,
+    words(typeNumbers[record.type], inClass, record.ttl >>> 16, record.ttl & 0xffff, data.length),
     data,
   ])
 }
@@ -50,52 +50,39 @@ function encodeOpt({ extendedRcode = 0, options = [] }: OptContent): Buffer {
   const data = Buffer.concat(
     options.map((option) => Buffer.concat([words(option.code, option.data.length), option.data])),
   )
-  return Buffer.concat([Buffer.of(0), words(41, 1232, extendedRcode << 8, 0, data.length), data])
+  return Buffer.concat([Buffer.of(0), words(optType, 1232, extendedRcode << 8, 0, data.length), data])
+}
+
+const pointerData = ({ target }: { readonly target: string }): Buffer => encodeName(target)
+const addressData = ({ ip }: { readonly ip: string }): Buffer => Buffer.from(parseIpAddress(ip) ?? [])
+
+const dataEncoders: { readonly [Type in RecordType]: (record: RecordOf<Type>) => Buffer } = {
+  A: addressData,
+  AAAA: addressData,
+  MX: ({ pri, target }) => Buffer.concat([words(pri), encodeName(target)]),
+  NS: pointerData,
+  PTR: pointerData,
+  CNAME: pointerData,
+  SOA: ({ mname, rname, serial, refresh, retry, expire, 'minimum-ttl': minimumTtl }) =>
+    Buffer.concat([
+      encodeName(mname),
+      encodeName(rname),
+      ...[serial, refresh, retry, expire, minimumTtl].map(doubleWord),
+    ]),
+  TXT: (record) => Buffer.concat(stringsOf(record).map(characterString)),
+  SRV: ({ pri, weight, port, target }) => Buffer.concat([words(pri, weight, port), encodeName(target)]),
+  CAA: ({ flags, tag, value }) =>
+    Buffer.concat([Buffer.of(flags), characterString(Buffer.from(tag)), Buffer.from(value)]),
+  DS: ({ key_tag, algorithm, digest_type, digest }) =>
+    Buffer.concat([words(key_tag), Buffer.of(algorithm, digest_type), Buffer.from(digest, 'hex')]),
+  DNSKEY: ({ flags, protocol, algorithm, public_key }) =>
+    Buffer.concat([words(flags), Buffer.of(protocol, algorithm), Buffer.from(public_key, 'base64')]),
 }
 
 /** The data of a record, without its length. */
-export function encodeData(record: DnsRecord): Buffer {
-  switch (record.type) {
-    case 'A':
-    case 'AAAA':
-      return Buffer.from(parseIpAddress(record.ip) ?? [])
-    case 'MX':
-      return Buffer.concat([words(record.pri), encodeName(record.target)])
-    case 'NS':
-    case 'PTR':
-    case 'CNAME':
-      return encodeName(record.target)
-    case 'SOA':
-      return Buffer.concat([
-        encodeName(record.mname),
-        encodeName(record.rname),
-        ...[record.serial, record.refresh, record.retry, record.expire, record['minimum-ttl']].map(
-          doubleWord,
-        ),
-      ])
-    case 'TXT':
-      return Buffer.concat(stringsOf(record).map((string) => characterString(string)))
-    case 'SRV':
-      return Buffer.concat([words(record.pri, record.weight, record.port), encodeName(record.target)])
-    case 'CAA':
-      return Buffer.concat([
-        Buffer.of(record.flags),
-        characterString(Buffer.from(record.tag)),
-        Buffer.from(record.value),
-      ])
-    case 'DS':
-      return Buffer.concat([
-        words(record.key_tag),
-        Buffer.of(record.algorithm, record.digest_type),
-        Buffer.from(record.digest, 'hex'),
-      ])
-    case 'DNSKEY':
-      return Buffer.concat([
-        words(record.flags),
-        Buffer.of(record.protocol, record.algorithm),
-        Buffer.from(record.public_key, 'base64'),
-      ])
-  }
+export function encodeData<Type extends RecordType>(record: RecordOf<Type>): Buffer {
+  const type: Type = record.type
+  return dataEncoders[type](record)
 }
 
 function stringsOf(record: Extract<DnsRecord, { type: 'TXT' }>): Buffer[] {
@@ -123,7 +110,7 @@ function unescapeLabel(label: string): Buffer {
 
 /** The type of a number on the wire; undefined for those that are no {@link RecordType}. */
 export function typeOfNumber(number: number): RecordType | undefined {
-  return (Object.keys(typeNumbers) as RecordType[]).find((type) => typeNumbers[type] === number)
+  return recordTypes.find((type) => typeNumbers[type] === number)
 }
 
 export function words(...values: readonly number[]): Buffer {

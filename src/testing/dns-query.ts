@@ -1,5 +1,6 @@
 import type { DnsRecord, RecordType } from '../domain/dns-check.ts'
-import { NameReader } from '../dns/names.ts'
+import { headerFlags, headerLength, optType, questionTailLength, rcodes } from '../dns/wire/constants.ts'
+import { NameReader } from '../dns/wire/name.ts'
 import { encodeDnsReply, typeOfNumber } from './dns-encoding.ts'
 
 /**
@@ -54,11 +55,8 @@ interface Zone {
   readonly truncate?: boolean
 }
 
-const rcodes = { NOERROR: 0, FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, NOTIMP: 4, REFUSED: 5 } as const
-const headerLength = 12
-const truncatedFlag = 0x0200
-// QR and RA; opcode and RD come from the query.
-const responseFlags = 0x8080
+const responseFlags = headerFlags.response | headerFlags.recursionAvailable
+const copiedFlags = headerFlags.opcode | headerFlags.recursionDesired
 const maxChain = 16
 
 interface Question {
@@ -86,7 +84,7 @@ export function readFakeDnsQuery(
     const answers = content.records ?? (options.rcode === undefined ? zone.records : [])
     const reply = {
       id: message.readUInt16BE(0),
-      flags: responseFlags | (message.readUInt16BE(2) & 0x7900) | (rcode & 0x0f),
+      flags: responseFlags | (message.readUInt16BE(2) & copiedFlags) | (rcode & headerFlags.rcode),
       question: message.subarray(headerLength, (question as Question).end),
       ...(udpPayloadSize !== null && {
         opt: { extendedRcode: rcode >> 4, options: content.options ?? [] },
@@ -94,7 +92,7 @@ export function readFakeDnsQuery(
     }
     const whole = encodeDnsReply({ ...reply, answers })
     const tooLong = whole.length > limit || (transport === 'udp' && options.truncate === true)
-    return tooLong ? encodeDnsReply({ ...reply, flags: reply.flags | truncatedFlag }) : whole
+    return tooLong ? encodeDnsReply({ ...reply, flags: reply.flags | headerFlags.truncated }) : whole
   }
 
   return {
@@ -113,7 +111,7 @@ function readQuestion(message: Buffer): Question | null {
   try {
     const names = new NameReader(message)
     const name = names.read(headerLength).toLowerCase()
-    const end = names.offset + 4
+    const end = names.offset + questionTailLength
     return { name, type: typeOfNumber(message.readUInt16BE(names.offset)) ?? null, end }
   } catch {
     return null
@@ -122,7 +120,7 @@ function readQuestion(message: Buffer): Question | null {
 
 /** What the OPT record right behind the question says, which is where queries have it. */
 function payloadSizeOf(message: Buffer, questionEnd: number): number | null {
-  const hasOpt = message.length >= questionEnd + 11 && message.readUInt16BE(questionEnd + 1) === 41
+  const hasOpt = message.length >= questionEnd + 11 && message.readUInt16BE(questionEnd + 1) === optType
   return hasOpt ? Math.max(512, message.readUInt16BE(questionEnd + 3)) : null
 }
 

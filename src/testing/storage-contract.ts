@@ -1,8 +1,19 @@
-import type { AdminStorage, MaybePromise, UtilityStorage } from '../ports/storage.ts'
+import type { MaybePromise } from '../ports/maybe-promise.ts'
+import type { AdminStorage, UtilityStorage } from '../ports/storage.ts'
+import { accessCases } from './contract/access.ts'
+import { clientCases } from './contract/clients.ts'
 import { codeCases } from './contract/codes.ts'
-import type { ContractCase, ContractContext } from './contract/context.ts'
+import { bindAdmin, bindListing, bindStorage, enoughTime } from './contract/bound.ts'
+import {
+  withOwnRows,
+  type ContractCase,
+  type ContractContext,
+  type HistoryOptions,
+} from './contract/context.ts'
 import { credentialCases } from './contract/credentials.ts'
+import { cutCases } from './contract/cuts.ts'
 import { failureCases } from './contract/failures.ts'
+import { historyCases } from './contract/history.ts'
 import { idempotencyCases } from './contract/idempotency.ts'
 import { licenseCases } from './contract/licenses.ts'
 import { listingCases } from './contract/listing.ts'
@@ -23,8 +34,25 @@ export interface StorageFixture {
   readonly seed?: AdminStorage
   /** Takes the database away from under the store. Default: the case of a lost database is not applicable. */
   disconnect?(): MaybePromise<void>
+  /**
+   * Cuts the connection of `storage` after so many more replies of the database, once; then it can connect again. A proxy
+   * that counts replies, say; 0 cuts at the next one. Default: the cases of a cut connection are not applicable.
+   */
+  cutAfter?(replies: number): MaybePromise<void>
   /** Frees everything after the case. Called once, also after {@link disconnect}. */
   close(): MaybePromise<void>
+}
+
+/**
+ * How long the random histories of {@link storageContract} are.
+ *
+ * @group Testing
+ */
+export interface StorageContractOptions {
+  /** One history for each number, the same for the same number. Default: `[1]`. */
+  readonly seeds?: readonly number[]
+  /** Calls of a history. Default: 500. */
+  readonly calls?: number
 }
 
 /**
@@ -45,7 +73,11 @@ export interface StorageContractCase {
  * Made of data: no framework is imported, and each case makes a store of its own. A case that lacks what it needs answers
  * `'not applicable'` instead of passing, so that a green run says what it has shown.
  *
- * @param make - Makes an empty store; called once per case.
+ * Two of the cases are histories: random calls, each answer compared with what a plain model of the port answers. What
+ * fails is shortened and printed with its seed.
+ *
+ * @param make - Makes an empty store; called once per case, and for each history and each attempt at shortening one.
+ * @param options - Seeds and length of the histories.
  *
  * @example
  * ```ts
@@ -61,12 +93,17 @@ export interface StorageContractCase {
  *
  * @group Testing
  */
-export function storageContract(make: () => MaybePromise<StorageFixture>): StorageContractCase[] {
-  return contract.map((each) => ({ name: each.name, run: () => runCase(each, make) }))
+export function storageContract(
+  make: () => MaybePromise<StorageFixture>,
+  { seeds = [1], calls = 500 }: StorageContractOptions = {},
+): StorageContractCase[] {
+  return contract.map((each) => ({ name: each.name, run: () => runCase(each, make, { seeds, calls }) }))
 }
 
 const contract: readonly ContractCase[] = [
   ...codeCases,
+  ...clientCases,
+  ...accessCases,
   ...credentialCases,
   ...licenseCases,
   ...idempotencyCases,
@@ -74,38 +111,64 @@ const contract: readonly ContractCase[] = [
   ...purgeCases,
   ...valueCases,
   ...failureCases,
+  ...cutCases,
+  ...historyCases,
 ]
 
 async function runCase(
   { needs = [], run }: ContractCase,
   make: () => MaybePromise<StorageFixture>,
+  history: HistoryOptions,
 ): Promise<'passed' | 'not applicable'> {
+  let isApplicable = true
+  const fresh: ContractContext['fresh'] = (work) =>
+    withFixture(make, (fixture) => work(toContext(fixture, history, fresh)))
+  await fresh(async (context) => {
+    isApplicable = needs.every((need) => context[need] !== undefined)
+    // `needs` has been looked at: what the case uses is there.
+    if (isApplicable) await withOwnRows(() => run(context as Parameters<typeof run>[0]))
+  })
+  return isApplicable ? 'passed' : 'not applicable'
+}
+
+async function withFixture(
+  make: () => MaybePromise<StorageFixture>,
+  work: (fixture: StorageFixture) => Promise<void>,
+): Promise<void> {
   const fixture = await make()
   try {
-    const context = toContext(fixture)
-    if (needs.some((need) => context[need] === undefined)) return 'not applicable'
-    // `needs` has been looked at: what the case uses is there.
-    await run(context as Parameters<typeof run>[0])
-    return 'passed'
+    await work(fixture)
   } finally {
     await fixture.close()
   }
 }
 
-function toContext(fixture: StorageFixture): ContractContext {
+function toContext(
+  fixture: StorageFixture,
+  history: HistoryOptions,
+  fresh: ContractContext['fresh'],
+): ContractContext {
   const { storage, second } = fixture
   const admin = isAdminStorage(storage) ? storage : undefined
+  const seed = fixture.seed ?? admin
   return {
-    storage,
-    second,
-    admin,
-    seed: fixture.seed ?? admin,
+    storage: bindStorage(storage),
+    second: second && bindStorage(second),
+    admin: admin && bindAdmin(admin),
+    secondAdmin: second && isAdminStorage(second) ? bindAdmin(second) : undefined,
+    seed: seed && bindAdmin(seed),
+    listing: admin?.listing && bindListing(admin.listing),
+    unbound: storage,
+    unboundAdmin: admin,
     close: admin?.close?.bind(admin),
-    ping: storage.ping?.bind(storage),
+    ping: storage.ping && (() => storage.ping?.(enoughTime())),
     disconnect: fixture.disconnect?.bind(fixture),
+    cutAfter: fixture.cutAfter?.bind(fixture),
+    history,
+    fresh,
   }
 }
 
 function isAdminStorage(storage: UtilityStorage): storage is AdminStorage {
-  return 'insertClient' in storage && 'listLicenses' in storage
+  return 'insertClient' in storage && 'purgeExpired' in storage
 }

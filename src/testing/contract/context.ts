@@ -1,23 +1,42 @@
 import { rejects } from 'node:assert/strict'
-import type { AuthorizationCode, Client, Credential, NewAccessToken } from '../../domain/access.ts'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { randomBytes } from 'node:crypto'
+import type { AuthorizationCode, Client, Credential, NewAccessToken, Reseller } from '../../domain/access.ts'
 import type { License } from '../../domain/license.ts'
+import type { MaybePromise } from '../../ports/maybe-promise.ts'
 import {
   StorageError,
   type AdminStorage,
-  type MaybePromise,
   type StorageErrorKind,
   type UtilityStorage,
 } from '../../ports/storage.ts'
+import type { BoundAdmin, BoundListing, BoundStorage } from './bound.ts'
 
 /** What a case works with; each but `storage` only where the fixture has it. */
 export interface ContractContext {
-  readonly storage: UtilityStorage
-  readonly second: UtilityStorage | undefined
-  readonly admin: AdminStorage | undefined
-  readonly seed: AdminStorage | undefined
+  readonly storage: BoundStorage
+  readonly second: BoundStorage | undefined
+  readonly admin: BoundAdmin | undefined
+  /** Another instance that can provision. */
+  readonly secondAdmin: BoundAdmin | undefined
+  readonly seed: BoundAdmin | undefined
+  readonly listing: BoundListing | undefined
+  /** The stores as they are, for cases that say how long they wait. */
+  readonly unbound: UtilityStorage
+  readonly unboundAdmin: AdminStorage | undefined
   readonly close: (() => MaybePromise<void>) | undefined
   readonly ping: (() => MaybePromise<void>) | undefined
   readonly disconnect: (() => MaybePromise<void>) | undefined
+  readonly cutAfter: ((replies: number) => MaybePromise<void>) | undefined
+  /** Which random histories are asked. */
+  readonly history: HistoryOptions
+  /** Works with another empty store. */
+  readonly fresh: (work: (context: ContractContext) => Promise<void>) => Promise<void>
+}
+
+export interface HistoryOptions {
+  readonly seeds: readonly number[]
+  readonly calls: number
 }
 
 type Present<Context> = { readonly [Key in keyof Context]-?: NonNullable<Context[Key]> }
@@ -28,26 +47,59 @@ export interface ContractCase {
   run(context: Present<ContractContext>): Promise<void>
 }
 
+const salts = new AsyncLocalStorage<Uint8Array>()
+
+/**
+ * Runs a case with rows of its own: their hashes and names differ from run to run and follow in no order. What was
+ * deleted under the same keys before would hide how a store locks.
+ */
+export function withOwnRows<Result>(run: () => Promise<Result>): Promise<Result> {
+  return salts.run(randomBytes(20), run)
+}
+
+function salt(): Uint8Array {
+  return salts.getStore() ?? new Uint8Array(20)
+}
+
 /** A hash with a 00 and an FF byte in it, which ends or breaks what takes it for text. */
 export function hashOf(number: number): Uint8Array {
-  const bytes = Uint8Array.from({ length: 32 }, (_, index) => [0x00, 0xff, 0x27, 0x80][index % 4] ?? 0)
-  new DataView(bytes.buffer).setUint32(28, number)
+  const bytes = new Uint8Array(32)
+  const view = new DataView(bytes.buffer)
+  // Multiplied by an odd number: neighbors lie far apart, and no two are the same.
+  view.setUint32(
+    0,
+    Math.imul(number + 1, 0x9e3779b1) ^ new DataView(salt().buffer, salt().byteOffset).getUint32(0),
+  )
+  bytes.set([0x00, 0xff, 0x27, 0x80], 4)
+  bytes.set(salt().subarray(0, 20), 8)
+  view.setUint32(28, number)
   return bytes
+}
+
+/** A name of this run's own; the same for the same text. */
+export function nameOf(text: string): string {
+  return `${text}-${Buffer.from(salt().subarray(0, 4)).toString('hex')}`
 }
 
 export function makeClient(fields: Partial<Client> = {}): Client {
   return {
-    clientId: 'client',
+    clientId: nameOf('client'),
     secretHashes: [hashOf(1)],
     redirectUris: ['https://app.example/callback'],
+    createdAt: 1000,
     revokedAt: null,
     ...fields,
   }
 }
 
+export function makeReseller(fields: Partial<Reseller> = {}): Reseller {
+  return { resellerId: nameOf('reseller'), createdAt: 1000, ...fields }
+}
+
 export function makeCode(fields: Partial<AuthorizationCode> = {}): AuthorizationCode {
   return {
-    clientId: 'client',
+    clientId: nameOf('client'),
+    subject: null,
     redirectUri: 'https://app.example/callback',
     scope: 'dns:check',
     codeChallenge: null,
@@ -59,17 +111,20 @@ export function makeCode(fields: Partial<AuthorizationCode> = {}): Authorization
 
 export function makeToken(number: number, fields: Partial<NewAccessToken> = {}): NewAccessToken {
   return {
-    id: `token-${number}`,
+    id: nameOf(`token-${number}`),
     hash: hashOf(number),
-    ownerId: 'client',
+    ownerId: nameOf('client'),
+    subject: null,
     scope: 'dns:check',
+    createdAt: 5,
     expiresAt: 3_600_000,
     ...fields,
   }
 }
 
 export function makeCredential(id: string, fields: Partial<Credential> = {}): Credential {
-  return { id, ownerId: 'reseller', scope: '', expiresAt: null, revokedAt: null, ...fields }
+  const owner = { ownerId: nameOf('reseller'), subject: null }
+  return { id, ...owner, scope: '', createdAt: 1000, expiresAt: null, revokedAt: null, ...fields }
 }
 
 export function makeLicense(licenseKey: string, fields: Partial<License> = {}): License {
@@ -78,7 +133,7 @@ export function makeLicense(licenseKey: string, fields: Partial<License> = {}): 
     registeredTo: 'Ada',
     domainOrIp: 'example.com',
     status: 'valid',
-    resellerId: 'reseller',
+    resellerId: nameOf('reseller'),
     createdAt: 1000,
     updatedAt: 1000,
     ...fields,

@@ -1,25 +1,25 @@
 import { deepStrictEqual, strictEqual } from 'node:assert/strict'
-import type { UtilityStorage } from '../../ports/storage.ts'
-import { countOf, makeLicense, race, type ContractCase } from './context.ts'
+import type { BoundStorage } from './bound.ts'
+import { countOf, hashOf, makeLicense, nameOf, race, type ContractCase } from './context.ts'
 
-async function raceForOneKey(stores: readonly UtilityStorage[]): Promise<number> {
-  const storeOf = (index: number): UtilityStorage => stores[index % stores.length] as UtilityStorage
+async function raceForOneKey(stores: readonly BoundStorage[]): Promise<number> {
+  const storeOf = (index: number): BoundStorage => stores[index % stores.length] as BoundStorage
   const outcomes = await race(20, (index) =>
-    storeOf(index).insertLicense(makeLicense('key', { resellerId: `${index}` })),
+    storeOf(index).insertLicense(makeLicense(nameOf('key'), { resellerId: `${index}` })),
   )
   strictEqual(countOf<unknown>(outcomes, 'inserted'), 1, 'exactly one caller may insert')
   strictEqual(countOf<unknown>(outcomes, 'key_taken'), 19, 'the others are told')
   return outcomes.indexOf('inserted')
 }
 
-/** Twenty rounds in which three callers change one field each of the same licence at the same time. */
-async function raceForOneLicense(stores: readonly UtilityStorage[]): Promise<void> {
-  const storeOf = (index: number): UtilityStorage => stores[index % stores.length] as UtilityStorage
+/** Twenty rounds in which three callers change one field each of the same license at the same time. */
+async function raceForOneLicense(stores: readonly BoundStorage[]): Promise<void> {
+  const storeOf = (index: number): BoundStorage => stores[index % stores.length] as BoundStorage
   const fields = ['registeredTo', 'domainOrIp', 'status'] as const
   const outcomes = await race(60, (index) =>
     storeOf(index).updateLicense({
-      licenseKey: `key-${Math.floor(index / 3)}`,
-      resellerId: 'reseller',
+      licenseKey: nameOf(`key-${Math.floor(index / 3)}`),
+      resellerId: nameOf('reseller'),
       patch: { [fields[index % 3] ?? 'status']: 'new' },
       at: 2000,
     }),
@@ -31,23 +31,23 @@ const changed = { registeredTo: 'new', domainOrIp: 'new', status: 'new', updated
 
 export const licenseCases: readonly ContractCase[] = [
   {
-    name: 'a new licence can be read back whole, or a customer holds a key that means nothing',
+    name: 'a new license can be read back whole, or a customer holds a key that means nothing',
     needs: ['seed'],
     async run({ storage, seed }) {
-      const license = makeLicense('key', { updatedAt: 1001 })
+      const license = makeLicense(nameOf('key'), { updatedAt: 1001 })
       strictEqual(await storage.insertLicense(license), 'inserted')
-      deepStrictEqual(await seed.getLicense('key'), license)
-      strictEqual(await seed.getLicense('other'), null)
+      deepStrictEqual(await seed.findLicense(nameOf('key')), license)
+      strictEqual(await seed.findLicense(nameOf('other')), null)
     },
   },
   {
-    name: 'a key that is taken leaves its licence as it is, or one customer gets the licence of another',
+    name: 'a key that is taken leaves its license as it is, or one customer gets the license of another',
     needs: ['seed'],
     async run({ storage, seed }) {
-      await storage.insertLicense(makeLicense('key'))
-      const other = makeLicense('key', { registeredTo: 'Eve', resellerId: 'other', createdAt: 2000 })
+      await storage.insertLicense(makeLicense(nameOf('key')))
+      const other = makeLicense(nameOf('key'), { registeredTo: 'Eve', resellerId: 'other', createdAt: 2000 })
       strictEqual(await storage.insertLicense(other), 'key_taken')
-      deepStrictEqual(await seed.getLicense('key'), makeLicense('key'))
+      deepStrictEqual(await seed.findLicense(nameOf('key')), makeLicense(nameOf('key')))
     },
   },
   {
@@ -55,7 +55,7 @@ export const licenseCases: readonly ContractCase[] = [
     needs: ['seed'],
     async run({ storage, seed }) {
       const winner = await raceForOneKey([storage])
-      strictEqual((await seed.getLicense('key'))?.resellerId, `${winner}`)
+      strictEqual((await seed.findLicense(nameOf('key')))?.resellerId, `${winner}`)
     },
   },
   {
@@ -63,69 +63,82 @@ export const licenseCases: readonly ContractCase[] = [
     needs: ['seed', 'second'],
     async run({ storage, second, seed }) {
       const winner = await raceForOneKey([storage, second])
-      strictEqual((await seed.getLicense('key'))?.resellerId, `${winner}`)
+      strictEqual((await seed.findLicense(nameOf('key')))?.resellerId, `${winner}`)
     },
   },
   {
     name: 'an update to empty text is one, or what was taken away is still there',
     needs: ['seed'],
     async run({ storage, seed }) {
-      await storage.insertLicense(makeLicense('key'))
+      await storage.insertLicense(makeLicense(nameOf('key')))
       const empty = { registeredTo: '', domainOrIp: '', status: '' }
-      const update = { licenseKey: 'key', resellerId: 'reseller', patch: empty, at: 2000 }
+      const update = { licenseKey: nameOf('key'), resellerId: nameOf('reseller'), patch: empty, at: 2000 }
       strictEqual(await storage.updateLicense(update), 'updated')
-      deepStrictEqual(await seed.getLicense('key'), makeLicense('key', { ...empty, updatedAt: 2000 }))
+      deepStrictEqual(
+        await seed.findLicense(nameOf('key')),
+        makeLicense(nameOf('key'), { ...empty, updatedAt: 2000 }),
+      )
     },
   },
   {
     name: 'an update changes the sent fields only, or a new status wipes the name',
     needs: ['seed'],
     async run({ storage, seed }) {
-      await storage.insertLicense(makeLicense('key'))
-      await storage.insertLicense(makeLicense('other'))
-      const update = { licenseKey: 'key', resellerId: 'reseller' }
+      await storage.insertLicense(makeLicense(nameOf('key')))
+      await storage.insertLicense(makeLicense(nameOf('other')))
+      const update = { licenseKey: nameOf('key'), resellerId: nameOf('reseller') }
       strictEqual(
         await storage.updateLicense({ ...update, patch: { status: 'invalid' }, at: 2000 }),
         'updated',
       )
       deepStrictEqual(
-        await seed.getLicense('key'),
-        makeLicense('key', { status: 'invalid', updatedAt: 2000 }),
+        await seed.findLicense(nameOf('key')),
+        makeLicense(nameOf('key'), { status: 'invalid', updatedAt: 2000 }),
       )
       await storage.updateLicense({ ...update, patch: { registeredTo: 'new', domainOrIp: 'new' }, at: 2000 })
       await storage.updateLicense({ ...update, patch: { status: 'new' }, at: 2000 })
-      deepStrictEqual(await seed.getLicense('key'), makeLicense('key', changed))
-      deepStrictEqual(await seed.getLicense('other'), makeLicense('other'))
+      deepStrictEqual(await seed.findLicense(nameOf('key')), makeLicense(nameOf('key'), changed))
+      deepStrictEqual(await seed.findLicense(nameOf('other')), makeLicense(nameOf('other')))
     },
   },
   {
-    name: 'another reseller changes nothing, or anyone with a token rewrites the licences of others',
+    name: 'another reseller changes nothing, or anyone with a token rewrites the licenses of others',
     needs: ['seed'],
     async run({ storage, seed }) {
-      await storage.insertLicense(makeLicense('key'))
-      const update = { licenseKey: 'key', resellerId: 'RESELLER', patch: { status: 'invalid' }, at: 2000 }
+      await storage.insertLicense(makeLicense(nameOf('key')))
+      const update = {
+        licenseKey: nameOf('key'),
+        resellerId: 'RESELLER',
+        patch: { status: 'invalid' },
+        at: 2000,
+      }
       strictEqual(await storage.updateLicense(update), 'not_owner')
-      deepStrictEqual(await seed.getLicense('key'), makeLicense('key'))
+      deepStrictEqual(await seed.findLicense(nameOf('key')), makeLicense(nameOf('key')))
     },
   },
   {
-    name: 'an update of an unknown key is not_found and creates nothing, or typing errors become licences',
+    name: 'an update of an unknown key is not_found and creates nothing, or typing errors become licenses',
     async run({ storage, seed }) {
-      const update = { licenseKey: 'key', resellerId: 'reseller', patch: { status: 'invalid' }, at: 2000 }
+      const update = {
+        licenseKey: nameOf('key'),
+        resellerId: nameOf('reseller'),
+        patch: { status: 'invalid' },
+        at: 2000,
+      }
       strictEqual(await storage.updateLicense(update), 'not_found')
-      if (seed !== undefined) strictEqual(await seed.getLicense('key'), null)
+      if (seed !== undefined) strictEqual(await seed.findLicense(nameOf('key')), null)
     },
   },
   {
     name: 'parallel updates of different fields all stay, or a change that was confirmed is lost',
     needs: ['seed'],
     async run({ storage, seed }) {
-      await race(20, (index) => storage.insertLicense(makeLicense(`key-${index}`)))
+      await race(20, (index) => storage.insertLicense(makeLicense(nameOf(`key-${index}`))))
       await raceForOneLicense([storage])
-      const found = await race(20, (index) => seed.getLicense(`key-${index}`))
+      const found = await race(20, (index) => seed.findLicense(nameOf(`key-${index}`)))
       deepStrictEqual(
         found,
-        found.map((_, index) => makeLicense(`key-${index}`, changed)),
+        found.map((_, index) => makeLicense(nameOf(`key-${index}`), changed)),
       )
     },
   },
@@ -133,25 +146,122 @@ export const licenseCases: readonly ContractCase[] = [
     name: 'parallel updates over two instances all stay, or a second server loses confirmed changes',
     needs: ['seed', 'second'],
     async run({ storage, second, seed }) {
-      await race(20, (index) => storage.insertLicense(makeLicense(`key-${index}`)))
+      await race(20, (index) => storage.insertLicense(makeLicense(nameOf(`key-${index}`))))
       await raceForOneLicense([storage, second])
-      const found = await race(20, (index) => seed.getLicense(`key-${index}`))
+      const found = await race(20, (index) => seed.findLicense(nameOf(`key-${index}`)))
       deepStrictEqual(
         found,
-        found.map((_, index) => makeLicense(`key-${index}`, changed)),
+        found.map((_, index) => makeLicense(nameOf(`key-${index}`), changed)),
       )
     },
   },
   {
-    name: 'what one instance has answered the other sees at once, or support reads licences of yesterday',
+    name: 'what one instance has answered the other sees at once, or support reads licenses of yesterday',
     needs: ['seed', 'second'],
     async run({ storage, second, seed }) {
-      await storage.insertLicense(makeLicense('key'))
-      deepStrictEqual(await seed.getLicense('key'), makeLicense('key'))
-      const update = { licenseKey: 'key', resellerId: 'reseller', patch: { status: 'new' }, at: 2000 }
+      await storage.insertLicense(makeLicense(nameOf('key')))
+      deepStrictEqual(await seed.findLicense(nameOf('key')), makeLicense(nameOf('key')))
+      const update = {
+        licenseKey: nameOf('key'),
+        resellerId: nameOf('reseller'),
+        patch: { status: 'new' },
+        at: 2000,
+      }
       strictEqual(await second.updateLicense(update), 'updated')
-      strictEqual((await seed.getLicense('key'))?.status, 'new')
-      strictEqual(await storage.insertLicense(makeLicense('key')), 'key_taken')
+      strictEqual((await seed.findLicense(nameOf('key')))?.status, 'new')
+      strictEqual(await storage.insertLicense(makeLicense(nameOf('key'))), 'key_taken')
+    },
+  },
+  {
+    name: 'the owner of the service changes any license and only what was sent, or a transfer loses the name',
+    needs: ['admin'],
+    async run({ admin }) {
+      await admin.insertLicense(makeLicense(nameOf('key')))
+      await admin.insertLicense(makeLicense(nameOf('other')))
+      strictEqual(await admin.changeLicense(nameOf('key'), { resellerId: nameOf('new') }, 2000), true)
+      const moved = { resellerId: nameOf('new'), updatedAt: 2000 }
+      deepStrictEqual(await admin.findLicense(nameOf('key')), makeLicense(nameOf('key'), moved))
+      const fields = { registeredTo: 'new', domainOrIp: 'new.example', status: 'new' }
+      strictEqual(await admin.changeLicense(nameOf('key'), fields, 3000), true)
+      deepStrictEqual(
+        await admin.findLicense(nameOf('key')),
+        makeLicense(nameOf('key'), { ...moved, ...fields, updatedAt: 3000 }),
+      )
+      deepStrictEqual(await admin.findLicense(nameOf('other')), makeLicense(nameOf('other')))
+      strictEqual(await admin.changeLicense(nameOf('nobody'), fields, 3000), false)
+      strictEqual(await admin.findLicense(nameOf('nobody')), null)
+    },
+  },
+  {
+    name: 'a license that changes hands obeys its new reseller alone, or the old one still rules it',
+    needs: ['admin'],
+    async run({ admin }) {
+      await admin.insertLicense(makeLicense(nameOf('key')))
+      await admin.changeLicense(nameOf('key'), { resellerId: nameOf('new') }, 2000)
+      const update = { licenseKey: nameOf('key'), patch: { status: 'new' }, at: 3000 }
+      strictEqual(await admin.updateLicense({ ...update, resellerId: nameOf('reseller') }), 'not_owner')
+      strictEqual(await admin.updateLicense({ ...update, resellerId: nameOf('new') }), 'updated')
+    },
+  },
+  {
+    name: 'changes and updates of different fields at once all stay, or a confirmed one is lost',
+    needs: ['admin'],
+    async run({ admin }) {
+      await race(20, (index) => admin.insertLicense(makeLicense(nameOf(`key-${index}`))))
+      await race(40, (index) => {
+        const licenseKey = nameOf(`key-${index >> 1}`)
+        if (index % 2 === 0) return admin.changeLicense(licenseKey, { registeredTo: 'new' }, 2000)
+        const update = { licenseKey, resellerId: nameOf('reseller'), at: 2000 }
+        return admin.updateLicense({ ...update, patch: { status: 'new' } })
+      })
+      const found = await race(20, (index) => admin.findLicense(nameOf(`key-${index}`)))
+      const both = { registeredTo: 'new', status: 'new', updatedAt: 2000 }
+      deepStrictEqual(
+        found,
+        found.map((_, index) => makeLicense(nameOf(`key-${index}`), both)),
+      )
+    },
+  },
+  {
+    name: 'a deleted license is gone for everyone and no other is, or what was sold twice stays valid',
+    needs: ['admin'],
+    async run({ admin }) {
+      await admin.insertLicense(makeLicense(nameOf('key')))
+      await admin.insertLicense(makeLicense(nameOf('KEY')))
+      strictEqual(await admin.deleteLicense(nameOf('key')), true)
+      strictEqual(await admin.deleteLicense(nameOf('key')), false)
+      strictEqual(await admin.findLicense(nameOf('key')), null)
+      const update = { licenseKey: nameOf('key'), resellerId: nameOf('reseller'), patch: { status: 'new' } }
+      strictEqual(await admin.updateLicense({ ...update, at: 2000 }), 'not_found')
+      deepStrictEqual(await admin.findLicense(nameOf('KEY')), makeLicense(nameOf('KEY')))
+      strictEqual(await admin.insertLicense(makeLicense(nameOf('key'))), 'inserted')
+    },
+  },
+  {
+    name: 'updates of a license being deleted are done or find nothing, or its owner is told that it is not his',
+    needs: ['admin', 'second'],
+    async run({ admin, second }) {
+      await race(20, (index) => admin.insertLicense(makeLicense(nameOf(`key-${index}`))))
+      const outcomes = await race<unknown>(60, (index) => {
+        const licenseKey = nameOf(`key-${index % 20}`)
+        if (index >= 20 && index < 40) return admin.deleteLicense(licenseKey)
+        const update = { licenseKey, resellerId: nameOf('reseller'), patch: { status: 'new' }, at: 2000 }
+        return second.updateLicense(update)
+      })
+      strictEqual(countOf(outcomes, 'not_owner'), 0)
+      strictEqual(countOf(outcomes, true), 20)
+    },
+  },
+  {
+    name: 'a deleted license leaves the first answer for its idempotency key, or a retry makes a new license',
+    needs: ['admin'],
+    async run({ admin }) {
+      const key = { resellerId: 'r', keyHash: hashOf(1), requestHash: hashOf(2), expiresAt: 9000 }
+      await admin.insertLicense(makeLicense(nameOf('key')), key)
+      await admin.deleteLicense(nameOf('key'))
+      const again = await admin.insertLicense(makeLicense(nameOf('new')), key)
+      deepStrictEqual(typeof again === 'string' ? again : again.replay, makeLicense(nameOf('key')))
+      strictEqual(await admin.findLicense(nameOf('new')), null)
     },
   },
 ]

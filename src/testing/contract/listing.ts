@@ -1,92 +1,302 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
-import type { AdminStorage, LicensePage } from '../../ports/storage.ts'
-import { inTurn, makeLicense, rejectsAs, type ContractCase } from './context.ts'
+import { hashSecret } from '../../domain/secret.ts'
+import type { MaybePromise } from '../../ports/maybe-promise.ts'
+import type { BoundAdmin, BoundListing } from './bound.ts'
+import {
+  hashOf,
+  inTurn,
+  makeClient,
+  makeCredential,
+  makeLicense,
+  makeReseller,
+  nameOf,
+  race,
+  rejectsAs,
+  type ContractCase,
+} from './context.ts'
+
+interface Page {
+  readonly after?: string
+  readonly limit: number
+}
+
+/** A list as a case reads it: the names of its rows. */
+type NameList = (page: Page) => Promise<{ readonly names: string[]; readonly next?: string }>
 
 /** Follows `next` to the end; `between` runs after every page. */
-async function keysOfAllPages(
-  storage: AdminStorage,
-  page: LicensePage,
+async function allNames(
+  list: NameList,
+  page: Page,
   between?: (pageNumber: number) => Promise<unknown>,
   pageNumber = 1,
 ): Promise<string[]> {
-  ok(pageNumber < 100, 'paging must end')
-  const { licenses, next } = await storage.listLicenses(page)
-  ok(licenses.length <= page.limit, 'a page holds `limit` licences at most')
+  ok(pageNumber < 200, 'paging must end')
+  const { names, next } = await list(page)
+  ok(names.length <= page.limit, 'a page holds `limit` rows at most')
   await between?.(pageNumber)
-  const keys = licenses.map((license) => license.licenseKey)
-  if (next === undefined) return keys
-  return [...keys, ...(await keysOfAllPages(storage, { ...page, after: next }, between, pageNumber + 1))]
+  if (next === undefined) return names
+  return [...names, ...(await allNames(list, { ...page, after: next }, between, pageNumber + 1))]
 }
 
-function names(count: number, prefix = 'key'): string[] {
-  // Keys that sort against their order of creation: paging by key would turn the list around.
-  return Array.from({ length: count }, (_, index) => `${prefix}-${String(900 - index)}`)
+/** A kind of rows that are listed, and how one comes into being. */
+interface Listed {
+  readonly what: string
+  readonly list: (listing: BoundListing) => NameList
+  readonly insert: (admin: BoundAdmin, name: string, createdAt: number) => MaybePromise<unknown>
 }
+
+const licenses: Listed = {
+  what: 'licenses',
+  list: (listing) => async (page) => {
+    const { licenses: rows, ...next } = await listing.licenses(page)
+    return { names: rows.map(({ licenseKey }) => licenseKey), ...next }
+  },
+  insert: (admin, name, createdAt) => admin.insertLicense(makeLicense(name, { createdAt })),
+}
+
+const clients: Listed = {
+  what: 'clients',
+  list: (listing) => async (page) => {
+    const { clients: rows, ...next } = await listing.clients(page)
+    return { names: rows.map(({ clientId }) => clientId), ...next }
+  },
+  insert: (admin, clientId, createdAt) => admin.insertClient(makeClient({ clientId, createdAt })),
+}
+
+const resellers: Listed = {
+  what: 'resellers',
+  list: (listing) => async (page) => {
+    const { resellers: rows, ...next } = await listing.resellers(page)
+    return { names: rows.map(({ resellerId }) => resellerId), ...next }
+  },
+  insert: (admin, resellerId, createdAt) => admin.insertReseller(makeReseller({ resellerId, createdAt })),
+}
+
+function credentials(kind: 'access_token' | 'reseller_token' | 'api_key', ownerId?: string): Listed {
+  return {
+    what: `${kind}s${ownerId === undefined ? '' : ' of one owner'}`,
+    list: (listing) => async (page) => {
+      const owner = ownerId === undefined ? {} : { ownerId: nameOf(ownerId) }
+      const { credentials: rows, ...next } = await listing.credentials({ ...page, kind, ...owner })
+      return { names: rows.map(({ id }) => id), ...next }
+    },
+    insert: (admin, id, createdAt) => {
+      const owner = ownerId === undefined ? {} : { ownerId: nameOf(ownerId) }
+      return admin.insertCredential(kind, hashSecret(id), makeCredential(id, { createdAt, ...owner }))
+    },
+  }
+}
+
+const allListed = [
+  licenses,
+  clients,
+  resellers,
+  credentials('access_token'),
+  credentials('reseller_token'),
+  credentials('api_key'),
+  credentials('access_token', 'shop'),
+  credentials('api_key', 'shop'),
+]
+
+function namesOf(count: number, prefix = 'key'): string[] {
+  // Names that sort against their order of creation: paging by name would turn the list around.
+  return Array.from({ length: count }, (_, index) => nameOf(`${prefix}-${String(9000 - index)}`))
+}
+
+/** Rows of which each is a millisecond younger than the one before. */
+function insertAll(
+  { insert }: Listed,
+  admin: BoundAdmin,
+  names: readonly string[],
+  from: number,
+): Promise<void> {
+  return inTurn(names.entries(), ([index, name]) => insert(admin, name, from + index))
+}
+
+const orderCases = allListed.map((listed): ContractCase => ({
+  name: `${listed.what} are listed oldest first, page by page, while others come, or an export has gaps`,
+  needs: ['admin', 'listing'],
+  async run({ admin, listing }) {
+    await admin.insertReseller(makeReseller({ createdAt: 0 }))
+    const names = namesOf(20)
+    await insertAll(listed, admin, names, 1)
+    const list = listed.list(listing)
+    const wanted = (all: string[]): string[] => all.filter((name) => names.includes(name))
+    deepStrictEqual(wanted(await allNames(list, { limit: 100 })), names)
+    const seen = await allNames(list, { limit: 3 }, async (pageNumber) => {
+      if (pageNumber <= 5) await insertAll(listed, admin, namesOf(2, `${pageNumber}`), 100 * pageNumber)
+    })
+    deepStrictEqual(wanted(seen), names)
+    strictEqual(new Set(seen).size, seen.length, 'nothing twice')
+  },
+}))
+
+const oneTimeCases = allListed.map((listed): ContractCase => ({
+  name: `${listed.what} of one millisecond are all listed once, or some are never seen`,
+  needs: ['admin', 'listing'],
+  async run({ admin, listing }) {
+    await admin.insertReseller(makeReseller())
+    const names = namesOf(25)
+    await inTurn(names, (name) => listed.insert(admin, name, 1000))
+    const seen = await allNames(listed.list(listing), { limit: 4 })
+    deepStrictEqual(seen.filter((name) => names.includes(name)).toSorted(), names.toSorted())
+    strictEqual(new Set(seen).size, seen.length, 'nothing twice')
+  },
+}))
 
 export const listingCases: readonly ContractCase[] = [
+  ...orderCases,
+  ...oneTimeCases,
   {
-    name: 'licences of one millisecond are all listed in order of creation, or some are never seen',
-    needs: ['admin'],
-    async run({ admin }) {
-      await inTurn(names(25), (key) => admin.insertLicense(makeLicense(key)))
-      deepStrictEqual(await keysOfAllPages(admin, { limit: 4 }), names(25))
-      deepStrictEqual(await keysOfAllPages(admin, { limit: 100 }), names(25))
+    name: 'licenses of one millisecond are listed in order of insertion, or a report shuffles them',
+    needs: ['admin', 'listing'],
+    async run({ admin, listing }) {
+      await inTurn(namesOf(25), (name) => admin.insertLicense(makeLicense(name)))
+      deepStrictEqual(await allNames(licenses.list(listing), { limit: 4 }), namesOf(25))
     },
   },
   {
     name: 'the last page has no next, full or not, or a listing never ends',
-    needs: ['admin'],
-    async run({ admin }) {
-      deepStrictEqual(await admin.listLicenses({ limit: 5 }), { licenses: [] })
-      await inTurn(names(5), (key) => admin.insertLicense(makeLicense(key)))
-      const licenses = names(5).map((key) => makeLicense(key))
-      deepStrictEqual(await admin.listLicenses({ limit: 5 }), { licenses })
-      deepStrictEqual((await admin.listLicenses({ limit: 4 })).licenses, licenses.slice(0, 4))
+    needs: ['admin', 'listing'],
+    async run({ admin, listing }) {
+      deepStrictEqual(await listing.licenses({ limit: 5 }), { licenses: [] })
+      await inTurn(allListed, async (listed) => {
+        const list = listed.list(listing)
+        const before = (await list({ limit: 100 })).names.length
+        await admin.insertReseller(makeReseller())
+        await insertAll(listed, admin, namesOf(5, listed.what.replaceAll(' ', '-')), 2000)
+        const { names, next } = await list({ limit: 100 })
+        ok(names.length >= before + 5)
+        strictEqual(next, undefined)
+        strictEqual((await list({ limit: names.length })).next, undefined)
+        strictEqual((await list({ limit: names.length - 1 })).names.length, names.length - 1)
+      })
     },
   },
   {
-    name: 'inserts and updates between two pages leave no gap and repeat nothing, or an export is wrong',
-    needs: ['admin'],
-    async run({ admin }) {
-      await inTurn(names(20), (key) => admin.insertLicense(makeLicense(key)))
-      const keys = await keysOfAllPages(admin, { limit: 3 }, async (pageNumber) => {
-        if (pageNumber > 5) return
-        await inTurn(names(2, `${pageNumber}`), (key) =>
-          admin.insertLicense(makeLicense(key, { createdAt: pageNumber })),
-        )
-        const patch = { status: 'new' }
-        await admin.updateLicense({ licenseKey: 'key-900', resellerId: 'reseller', patch, at: 9000 })
-      })
-      deepStrictEqual(
-        keys.filter((key) => key.startsWith('key')),
-        names(20),
+    name: 'three hundred licenses are listed once each while others are deleted, or an export has gaps',
+    needs: ['admin', 'listing'],
+    async run({ admin, listing }) {
+      const names = namesOf(300)
+      await race(300, (index) => admin.insertLicense(makeLicense(names[index] ?? '')))
+      const doomed = names.filter((_, index) => index % 3 === 0)
+      const seen = await allNames(licenses.list(listing), { limit: 17 }, () =>
+        race(10, () => admin.deleteLicense(doomed.pop() ?? '')),
       )
-      strictEqual(new Set(keys).size, keys.length, 'nothing twice')
+      const kept = names.filter((_, index) => index % 3 !== 0)
+      deepStrictEqual(seen.filter((name) => kept.includes(name)).toSorted(), kept.toSorted())
+      strictEqual(new Set(seen).size, seen.length, 'nothing twice')
+    },
+  },
+  {
+    name: 'three hundred access tokens are listed once each while others are purged, or an export has gaps',
+    needs: ['admin', 'listing'],
+    async run({ admin, listing }) {
+      const names = namesOf(300)
+      await race(300, (index) => {
+        const expiresAt = index % 3 === 0 ? index : null
+        const token = makeCredential(names[index] ?? '', { expiresAt })
+        return admin.insertCredential('access_token', hashOf(index), token)
+      })
+      const list = credentials('access_token').list(listing)
+      const seen = await allNames(list, { limit: 17 }, (pageNumber) =>
+        race(1, () => admin.purgeExpired(20 * pageNumber)),
+      )
+      const kept = names.filter((_, index) => index % 3 !== 0)
+      deepStrictEqual(seen.filter((name) => kept.includes(name)).toSorted(), kept.toSorted())
+      strictEqual(new Set(seen).size, seen.length, 'nothing twice')
+    },
+  },
+  {
+    name: 'changes between two pages move no row, or an export shows some twice',
+    needs: ['admin', 'listing'],
+    async run({ admin, listing }) {
+      const names = namesOf(12)
+      await insertAll(licenses, admin, names, 1)
+      await insertAll(clients, admin, names, 1)
+      const seen = await allNames(licenses.list(listing), { limit: 5 }, () =>
+        race(1, () => admin.changeLicense(names[0] ?? '', { status: 'new' }, 9000)),
+      )
+      deepStrictEqual(seen, names)
+      const seenClients = await allNames(clients.list(listing), { limit: 5 }, () =>
+        race(1, () => admin.revokeClient(names[0] ?? '', 9000)),
+      )
+      deepStrictEqual(seenClients, names)
     },
   },
   {
     name: 'a listing for one reseller shows all of that reseller and no other, or customers are shown to rivals',
-    needs: ['admin'],
-    async run({ admin }) {
-      const resellers = ['a', 'A', 'b']
-      await inTurn(names(30), (key) => {
-        const resellerId = resellers[Number(key.slice(-1)) % 3] ?? 'a'
-        return admin.insertLicense(makeLicense(key, { resellerId }))
+    needs: ['admin', 'listing'],
+    async run({ admin, listing }) {
+      const owners = ['a', 'A', 'b'].map(nameOf)
+      const names = namesOf(30)
+      await inTurn(names.entries(), async ([index, name]) => {
+        const owner = owners[index % 3] ?? ''
+        await admin.insertLicense(makeLicense(name, { resellerId: owner }))
+        await admin.insertCredential('api_key', hashSecret(name), makeCredential(name, { ownerId: owner }))
       })
-      const wanted = names(30).filter((key) => Number(key.slice(-1)) % 3 === 0)
-      deepStrictEqual(await keysOfAllPages(admin, { resellerId: 'a', limit: 3 }), wanted)
-      deepStrictEqual(await admin.listLicenses({ resellerId: 'nobody', limit: 3 }), { licenses: [] })
+      const wanted = names.filter((_, index) => index % 3 === 0)
+      const ofFirst: NameList = async (page) => {
+        const { licenses: rows, ...next } = await listing.licenses({ ...page, resellerId: nameOf('a') })
+        return { names: rows.map(({ licenseKey }) => licenseKey), ...next }
+      }
+      deepStrictEqual(await allNames(ofFirst, { limit: 3 }), wanted)
+      const keys = await allNames(credentials('api_key', 'a').list(listing), { limit: 3 })
+      deepStrictEqual(keys.toSorted(), wanted.toSorted())
+      deepStrictEqual(await listing.licenses({ resellerId: nameOf('nobody'), limit: 3 }), { licenses: [] })
+    },
+  },
+  {
+    name: 'licenses are counted, those of one reseller too, or an invoice is wrong',
+    needs: ['admin', 'listing'],
+    async run({ admin, listing }) {
+      strictEqual(await listing.countLicenses({}), 0)
+      await race(9, (index) =>
+        admin.insertLicense(makeLicense(nameOf(`${index}`), { resellerId: nameOf(index < 4 ? 'a' : 'A') })),
+      )
+      await admin.deleteLicense(nameOf('0'))
+      const counts = await Promise.all(
+        [{}, { resellerId: nameOf('a') }, { resellerId: nameOf('nobody') }].map((of) =>
+          listing.countLicenses(of),
+        ),
+      )
+      deepStrictEqual(counts, [8, 3, 0])
+    },
+  },
+  {
+    name: 'rows are listed whole, each kind under its own name, or support reads what is not there',
+    needs: ['admin', 'listing'],
+    async run({ admin, listing }) {
+      const client = makeClient({ name: 'Shop', revokedAt: 7 })
+      await admin.insertClient(client)
+      const reseller = makeReseller({ name: 'Hosting' })
+      await admin.insertReseller(reseller)
+      const fields = { scope: 'a b', subject: 'Ada', expiresAt: 9, revokedAt: 8, name: 'Ops' }
+      const kinds = ['access_token', 'reseller_token', 'api_key'] as const
+      await inTurn(kinds, (kind) =>
+        admin.insertCredential(kind, hashOf(1), makeCredential(nameOf(kind), fields)),
+      )
+      const { secretHashes: _, ...listedClient } = client
+      const [found] = (await listing.clients({ limit: 5 })).clients
+      deepStrictEqual({ ...found, secretHashes: undefined }, { ...listedClient, secretHashes: undefined })
+      deepStrictEqual((await listing.resellers({ limit: 5 })).resellers, [reseller])
+      await inTurn(kinds, async (kind) =>
+        deepStrictEqual((await listing.credentials({ kind, limit: 5 })).credentials, [
+          { ...makeCredential(nameOf(kind), fields), kind },
+        ]),
+      )
     },
   },
   {
     name: 'a page mark that is none is invalid, or a mistyped one silently starts over',
-    needs: ['admin'],
-    async run({ admin }) {
-      await rejectsAs(
-        'invalid',
-        () => admin.listLicenses({ after: '\u00e4; no mark', limit: 3 }),
-        'page mark',
-      )
-    },
+    needs: ['admin', 'listing'],
+    run: ({ listing }) =>
+      inTurn(allListed, (listed) =>
+        rejectsAs(
+          'invalid',
+          () => listed.list(listing)({ after: '\u00e4; no mark', limit: 3 }),
+          `page mark of ${listed.what}`,
+        ),
+      ),
   },
 ]

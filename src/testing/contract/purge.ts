@@ -6,7 +6,9 @@ import {
   makeCode,
   makeCredential,
   makeLicense,
+  makeReseller,
   makeToken,
+  nameOf,
   race,
   type ContractCase,
 } from './context.ts'
@@ -25,8 +27,13 @@ export const purgeCases: readonly ContractCase[] = [
           hashOf(expiresAt),
           makeCredential(`${expiresAt}`, { expiresAt }),
         )
-        const key = { resellerId: 'reseller', keyHash: hashOf(expiresAt), requestHash: hashOf(2), expiresAt }
-        await admin.insertLicense(makeLicense(`key-${expiresAt}`, { createdAt: 1 }), key)
+        const key = {
+          resellerId: nameOf('reseller'),
+          keyHash: hashOf(expiresAt),
+          requestHash: hashOf(2),
+          expiresAt,
+        }
+        await admin.insertLicense(makeLicense(nameOf(`key-${expiresAt}`), { createdAt: 1 }), key)
       })
       deepStrictEqual(await admin.purgeExpired(1000), { codes: 2, tokens: 2, idempotency: 2 })
       deepStrictEqual(await admin.purgeExpired(1000), nothing)
@@ -37,20 +44,25 @@ export const purgeCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a purge keeps clients, resellers, API keys and licences, or customers are deleted overnight',
+    name: 'a purge keeps clients, resellers, API keys and licenses, or customers are deleted overnight',
     needs: ['admin'],
     async run({ admin }) {
       await admin.insertClient(makeClient({ revokedAt: 1 }))
-      await admin.insertCredential('reseller_token', hashOf(1), makeCredential('a', { expiresAt: 1 }))
-      await admin.insertCredential('api_key', hashOf(1), makeCredential('b', { expiresAt: 1, revokedAt: 1 }))
-      await admin.insertCredential('access_token', hashOf(1), makeCredential('c'))
-      await admin.insertLicense(makeLicense('key'))
+      await admin.insertReseller(makeReseller())
+      await admin.insertCredential('reseller_token', hashOf(1), makeCredential(nameOf('a'), { expiresAt: 1 }))
+      await admin.insertCredential(
+        'api_key',
+        hashOf(1),
+        makeCredential(nameOf('b'), { expiresAt: 1, revokedAt: 1 }),
+      )
+      await admin.insertCredential('access_token', hashOf(1), makeCredential(nameOf('c')))
+      await admin.insertLicense(makeLicense(nameOf('key')))
       deepStrictEqual(await admin.purgeExpired(Number.MAX_SAFE_INTEGER), nothing)
-      strictEqual((await admin.findClient('client'))?.clientId, 'client')
-      strictEqual((await admin.findCredential('reseller_token', hashOf(1)))?.id, 'a')
-      strictEqual((await admin.findCredential('api_key', hashOf(1)))?.id, 'b')
-      strictEqual((await admin.findCredential('access_token', hashOf(1)))?.id, 'c')
-      deepStrictEqual(await admin.getLicense('key'), makeLicense('key'))
+      strictEqual((await admin.findClient(nameOf('client')))?.clientId, nameOf('client'))
+      strictEqual((await admin.findCredential('reseller_token', hashOf(1)))?.id, nameOf('a'))
+      strictEqual((await admin.findCredential('api_key', hashOf(1)))?.id, nameOf('b'))
+      strictEqual((await admin.findCredential('access_token', hashOf(1)))?.id, nameOf('c'))
+      deepStrictEqual(await admin.findLicense(nameOf('key')), makeLicense(nameOf('key')))
     },
   },
   {

@@ -6,7 +6,9 @@ import {
   makeCode,
   makeCredential,
   makeLicense,
+  makeReseller,
   makeToken,
+  nameOf,
   race,
   type ContractCase,
 } from './context.ts'
@@ -30,6 +32,17 @@ const texts: readonly string[] = [
   '\u{1F600}'.repeat(255),
 ]
 
+function textAfter(text: string): string {
+  return texts[(texts.indexOf(text) + 1) % texts.length] ?? ''
+}
+
+/** As odd as identifiers of visible ASCII can be, and as long. */
+const identifiers: readonly string[] = [`O'Brien"--;/**/`, '\\%_$1?:a@b{}[]', '007', 'null', '~'.repeat(255)]
+
+function isAscii(text: string): boolean {
+  return /^[ -~]*$/.test(text)
+}
+
 /** Pairs that a collation would take for one. */
 const lookalikes: readonly string[] = [
   'LIC-a',
@@ -48,56 +61,76 @@ export const valueCases: readonly ContractCase[] = [
     needs: ['seed'],
     async run({ storage, seed }) {
       const licenses = texts.map((text, index) =>
-        makeLicense(`key-${index}`, { registeredTo: text, domainOrIp: text, status: text }),
+        makeLicense(nameOf(`key-${index}`), { registeredTo: text, domainOrIp: text, status: text }),
       )
       await inTurn(licenses, (license) => storage.insertLicense(license))
-      deepStrictEqual(await race(texts.length, (index) => seed.getLicense(`key-${index}`)), licenses)
+      deepStrictEqual(await race(texts.length, (index) => seed.findLicense(nameOf(`key-${index}`))), licenses)
       await inTurn(licenses, ({ licenseKey, domainOrIp }) => {
-        const patch = { registeredTo: `${domainOrIp}!` }
-        return storage.updateLicense({ licenseKey, resellerId: 'reseller', patch, at: 1000 })
+        const patch = { registeredTo: textAfter(domainOrIp) }
+        return storage.updateLicense({ licenseKey, resellerId: nameOf('reseller'), patch, at: 1000 })
       })
       const found = await race(
         texts.length,
-        async (index) => (await seed.getLicense(`key-${index}`))?.registeredTo,
+        async (index) => (await seed.findLicense(nameOf(`key-${index}`)))?.registeredTo,
       )
-      deepStrictEqual(
-        found,
-        texts.map((text) => `${text}!`),
-      )
+      deepStrictEqual(found, texts.map(textAfter))
     },
   },
   {
-    name: 'all of Unicode comes back in a replay and in access rows too, or half of the service mangles names',
+    name: 'all of Unicode comes back in a replay and in names too, or half of the service mangles them',
     needs: ['seed'],
     async run({ storage, seed }) {
       await inTurn(texts.entries(), async ([index, text]) => {
-        const license = makeLicense(`key-${index}`, { registeredTo: text })
-        const key = { resellerId: text, keyHash: hashOf(index), requestHash: hashOf(2), expiresAt: 9000 }
+        const license = makeLicense(nameOf(`key-${index}`), { registeredTo: text })
+        const key = { resellerId: 'r', keyHash: hashOf(index), requestHash: hashOf(2), expiresAt: 9000 }
         await storage.insertLicense(license, key)
         const again = await storage.insertLicense(license, key)
         deepStrictEqual(typeof again === 'string' ? again : again.replay, license)
-        const code = makeCode({ redirectUri: text, scope: text, codeChallenge: text })
-        await seed.insertAuthorizationCode(hashOf(index), code)
-        deepStrictEqual(await storage.findAuthorizationCode(hashOf(index)), code)
-        const credential = makeCredential(`id-${text}`, { ownerId: text, scope: text, name: text })
+        const credential = makeCredential(nameOf(`id-${index}`), { name: text })
         await seed.insertCredential('api_key', hashOf(index), credential)
         deepStrictEqual(await storage.findCredential('api_key', hashOf(index)), credential)
-        await seed.insertClient(makeClient({ clientId: text, redirectUris: [text, text], name: text }))
-        deepStrictEqual((await storage.findClient(text))?.redirectUris, [text, text])
+        await seed.insertClient(makeClient({ clientId: nameOf(`${index}`), name: text }))
+        strictEqual((await storage.findClient(nameOf(`${index}`)))?.name, text)
       })
     },
   },
   {
-    name: 'keys and identifiers are compared byte for byte, or one customer reaches the licence of another',
+    name: 'identifiers and scopes come back unchanged up to the longest, or the longest ones never work',
+    needs: ['seed'],
+    async run({ storage, seed }) {
+      await inTurn(identifiers.entries(), async ([index, id]) => {
+        const scope = 's'.repeat(id.length === 255 ? 1024 : index)
+        const redirectUri = `https://app.example/${'p'.repeat(id.length === 255 ? 2028 : index)}`
+        const redirectUris = Array.from({ length: 10 }, () => redirectUri)
+        await seed.insertClient(makeClient({ clientId: id, redirectUris }))
+        deepStrictEqual((await storage.findClient(id))?.redirectUris, redirectUris)
+        const codeChallenge = '-_'.repeat(21)
+        const code = makeCode({ clientId: id, subject: id, redirectUri, scope, codeChallenge })
+        await seed.insertAuthorizationCode(hashOf(index), code)
+        deepStrictEqual(await storage.findAuthorizationCode(hashOf(index)), code)
+        await seed.insertReseller(makeReseller({ resellerId: id }))
+        const credential = makeCredential(id, { ownerId: id, subject: id, scope })
+        strictEqual(await seed.insertCredential('reseller_token', hashOf(index), credential), 'inserted')
+        deepStrictEqual(await storage.findCredential('reseller_token', hashOf(index)), credential)
+        const license = makeLicense(id.slice(0, 128), { resellerId: id })
+        await storage.insertLicense(license)
+        deepStrictEqual(await storage.findLicense(license.licenseKey), license)
+      })
+    },
+  },
+  {
+    name: 'keys and identifiers are compared byte for byte, or one customer reaches the license of another',
     needs: ['seed'],
     async run({ storage, seed }) {
       await inTurn(lookalikes, async (text) => {
-        strictEqual(await storage.insertLicense(makeLicense(text, { resellerId: text })), 'inserted')
+        strictEqual(await storage.insertLicense(makeLicense(text, { registeredTo: text })), 'inserted')
+        if (!isAscii(text)) return
         strictEqual(await seed.insertClient(makeClient({ clientId: text, name: text })), 'inserted')
+        strictEqual(await seed.insertReseller(makeReseller({ resellerId: text })), 'inserted')
       })
       await inTurn(lookalikes, async (text) => {
-        strictEqual((await seed.getLicense(text))?.resellerId, text)
-        strictEqual((await storage.findClient(text))?.name, text)
+        strictEqual((await seed.findLicense(text))?.registeredTo, text)
+        if (isAscii(text)) strictEqual((await storage.findClient(text))?.name, text)
       })
     },
   },
@@ -107,9 +140,9 @@ export const valueCases: readonly ContractCase[] = [
     async run({ storage, seed }) {
       const times = [0, 1, 2 ** 31, 2 ** 32 + 1, 1_800_000_000_123, Number.MAX_SAFE_INTEGER]
       await inTurn(times.entries(), async ([index, time]) => {
-        const license = makeLicense(`key-${index}`, { createdAt: time, updatedAt: time })
+        const license = makeLicense(nameOf(`key-${index}`), { createdAt: time, updatedAt: time })
         await storage.insertLicense(license)
-        deepStrictEqual(await seed.getLicense(`key-${index}`), license)
+        deepStrictEqual(await seed.findLicense(nameOf(`key-${index}`)), license)
         const code = makeCode({ expiresAt: time, redeemedAt: time })
         await seed.insertAuthorizationCode(hashOf(index), code)
         deepStrictEqual(await storage.findAuthorizationCode(hashOf(index)), code)
@@ -126,24 +159,41 @@ export const valueCases: readonly ContractCase[] = [
       deepStrictEqual(await admin.findAuthorizationCode(hashOf(1)), makeCode({ redeemedAt: at }))
       strictEqual(await admin.revokeAccessTokensOfCode(hashOf(1), at), 1)
       strictEqual((await admin.findCredential('access_token', hashOf(2)))?.revokedAt, at)
-      await admin.insertCredential('api_key', hashOf(3), makeCredential('key'))
-      strictEqual(await admin.revokeCredential({ id: 'key' }, at), true)
+      await admin.insertCredential('api_key', hashOf(3), makeCredential(nameOf('key')))
+      strictEqual(await admin.revokeCredential({ id: nameOf('key') }, at), true)
       strictEqual((await admin.findCredential('api_key', hashOf(3)))?.revokedAt, at)
       await admin.insertClient(makeClient())
-      strictEqual(await admin.revokeClient('client', at), true)
-      strictEqual((await admin.findClient('client'))?.revokedAt, at)
-      await admin.insertLicense(makeLicense('key'))
-      await admin.updateLicense({ licenseKey: 'key', resellerId: 'reseller', patch: { status: 'new' }, at })
-      strictEqual((await admin.getLicense('key'))?.updatedAt, at)
+      strictEqual(await admin.revokeClient(nameOf('client'), at), true)
+      strictEqual((await admin.findClient(nameOf('client')))?.revokedAt, at)
+      await admin.insertLicense(makeLicense(nameOf('key')))
+      await admin.updateLicense({
+        licenseKey: nameOf('key'),
+        resellerId: nameOf('reseller'),
+        patch: { status: 'new' },
+        at,
+      })
+      strictEqual((await admin.findLicense(nameOf('key')))?.updatedAt, at)
+      await admin.insertCredential(
+        'access_token',
+        hashOf(4),
+        makeCredential(nameOf('token'), { subject: 'Ada' }),
+      )
+      await admin.revokeAccess({ subject: 'Ada' }, at)
+      strictEqual((await admin.findCredential('access_token', hashOf(4)))?.revokedAt, at)
+      await admin.insertAuthorizationCode(hashOf(5), makeCode({ clientId: nameOf('other'), expiresAt: at }))
+      await admin.purgeExpired(at - 1)
+      ok(await admin.findAuthorizationCode(hashOf(5)), 'a code that lasts one millisecond longer')
+      await admin.purgeExpired(at)
+      strictEqual(await admin.findAuthorizationCode(hashOf(5)), null)
     },
   },
   {
-    name: 'identifiers with separators in them stay apart, or one reseller is shown the licences of another',
-    needs: ['admin'],
-    async run({ admin }) {
+    name: 'identifiers with separators in them stay apart, or one reseller is shown the licenses of another',
+    needs: ['admin', 'listing'],
+    async run({ admin, listing }) {
       const resellers = ['a', 'a:', 'a:b', 'a/b', 'a;b', 'a|b', 'a%3Ab', 'a%', 'a_', 'a!', 'a.b', ':a']
       await inTurn(resellers, (resellerId) =>
-        admin.insertLicense(makeLicense(`b:${resellerId}`, { resellerId }), {
+        admin.insertLicense(makeLicense(nameOf(`b:${resellerId}`), { resellerId }), {
           resellerId,
           keyHash: hashOf(1),
           requestHash: hashOf(2),
@@ -151,9 +201,37 @@ export const valueCases: readonly ContractCase[] = [
         }),
       )
       await inTurn(resellers, async (resellerId) => {
-        const { licenses } = await admin.listLicenses({ resellerId, limit: 20 })
-        deepStrictEqual(licenses, [makeLicense(`b:${resellerId}`, { resellerId })])
-        deepStrictEqual(await admin.getLicense(`b:${resellerId}`), licenses[0])
+        const { licenses } = await listing.licenses({ resellerId, limit: 20 })
+        deepStrictEqual(licenses, [makeLicense(nameOf(`b:${resellerId}`), { resellerId })])
+        deepStrictEqual(await admin.findLicense(nameOf(`b:${resellerId}`)), licenses[0])
+      })
+    },
+  },
+  {
+    name: 'a change hits the row of that very name in every method, or it hits the one that looks like it',
+    needs: ['admin'],
+    async run({ admin }) {
+      const long = 'x'.repeat(250)
+      const twins = ['a', 'A', 'a ', ' a', `${long}y`, `${long}z`]
+      await inTurn(twins.entries(), async ([index, id]) => {
+        await admin.insertClient(makeClient({ clientId: id }))
+        await admin.insertAuthorizationCode(hashOf(100 + index), makeCode())
+        await admin.redeemAuthorizationCode(hashOf(100 + index), 5, makeToken(index, { id }))
+        await admin.insertLicense(makeLicense(id.slice(-128)))
+      })
+      await inTurn(twins.entries(), async ([index, id]) => {
+        const at = 2 ** 33 + index
+        strictEqual((await admin.findCredential('access_token', hashOf(index)))?.id, id)
+        strictEqual(await admin.revokeCredential({ id }, at), true)
+        strictEqual((await admin.findCredential('access_token', hashOf(index)))?.revokedAt, at)
+        strictEqual(await admin.changeLicense(id.slice(-128), { status: id }, at), true)
+        deepStrictEqual(
+          await admin.findLicense(id.slice(-128)),
+          makeLicense(id.slice(-128), { status: id, updatedAt: at }),
+        )
+        strictEqual(await admin.deleteLicense(id.slice(-128)), true)
+        strictEqual(await admin.updateClient(id, { name: `\u{1F600} ${id}` }), true)
+        strictEqual((await admin.findClient(id))?.name, `\u{1F600} ${id}`)
       })
     },
   },
@@ -163,21 +241,21 @@ export const valueCases: readonly ContractCase[] = [
     async run({ storage, seed }) {
       await seed.insertClient(makeClient())
       await seed.insertAuthorizationCode(hashOf(1), makeCode())
-      await seed.insertCredential('api_key', hashOf(1), makeCredential('key'))
-      await storage.insertLicense(makeLicense('key'))
-      const client = await storage.findClient('client')
+      await seed.insertCredential('api_key', hashOf(1), makeCredential(nameOf('key')))
+      await storage.insertLicense(makeLicense(nameOf('key')))
+      const client = await storage.findClient(nameOf('client'))
       ok(client)
       client.secretHashes[0]?.fill(9)
       Object.assign(client.redirectUris, ['evil:/'])
       Object.assign((await storage.findAuthorizationCode(hashOf(1))) ?? {}, { clientId: 'evil' })
       Object.assign((await storage.findCredential('api_key', hashOf(1))) ?? {}, { scope: '*' })
-      Object.assign((await seed.getLicense('key')) ?? {}, { status: 'evil' })
-      const again = await storage.findClient('client')
+      Object.assign((await seed.findLicense(nameOf('key'))) ?? {}, { status: 'evil' })
+      const again = await storage.findClient(nameOf('client'))
       deepStrictEqual(Uint8Array.from(again?.secretHashes[0] ?? []), hashOf(1))
       deepStrictEqual(again?.redirectUris, makeClient().redirectUris)
       deepStrictEqual(await storage.findAuthorizationCode(hashOf(1)), makeCode())
-      deepStrictEqual(await storage.findCredential('api_key', hashOf(1)), makeCredential('key'))
-      deepStrictEqual(await seed.getLicense('key'), makeLicense('key'))
+      deepStrictEqual(await storage.findCredential('api_key', hashOf(1)), makeCredential(nameOf('key')))
+      deepStrictEqual(await seed.findLicense(nameOf('key')), makeLicense(nameOf('key')))
     },
   },
   {
@@ -187,20 +265,25 @@ export const valueCases: readonly ContractCase[] = [
       const secret = hashOf(1)
       const uris = ['https://app.example/callback']
       await seed.insertClient(makeClient({ secretHashes: [secret], redirectUris: uris }))
-      const license = { ...makeLicense('key') }
-      const key = { resellerId: 'reseller', keyHash: hashOf(1), requestHash: hashOf(2), expiresAt: 9000 }
+      const license = { ...makeLicense(nameOf('key')) }
+      const key = {
+        resellerId: nameOf('reseller'),
+        keyHash: hashOf(1),
+        requestHash: hashOf(2),
+        expiresAt: 9000,
+      }
       await storage.insertLicense(license, key)
       secret.fill(9)
       uris[0] = 'evil:/'
       key.requestHash.fill(9)
       license.status = 'evil'
-      const client = await storage.findClient('client')
+      const client = await storage.findClient(nameOf('client'))
       deepStrictEqual(client?.redirectUris, makeClient().redirectUris)
       notDeepStrictEqual(Uint8Array.from(client?.secretHashes[0] ?? []), secret)
-      deepStrictEqual(await seed.getLicense('key'), makeLicense('key'))
-      const replay = await storage.insertLicense(makeLicense('other'), key)
+      deepStrictEqual(await seed.findLicense(nameOf('key')), makeLicense(nameOf('key')))
+      const replay = await storage.insertLicense(makeLicense(nameOf('other')), key)
       ok(typeof replay === 'object')
-      deepStrictEqual(replay.replay, makeLicense('key'))
+      deepStrictEqual(replay.replay, makeLicense(nameOf('key')))
       deepStrictEqual(Uint8Array.from(replay.requestHash), hashOf(2))
     },
   },
@@ -209,8 +292,8 @@ export const valueCases: readonly ContractCase[] = [
     needs: ['seed'],
     async run({ storage, seed }) {
       await seed.insertClient(makeClient())
-      await seed.insertCredential('api_key', hashOf(1), makeCredential('key'))
-      const client = await storage.findClient('client')
+      await seed.insertCredential('api_key', hashOf(1), makeCredential(nameOf('key')))
+      const client = await storage.findClient(nameOf('client'))
       const credential = await storage.findCredential('api_key', hashOf(1))
       ok(client && !('name' in client))
       ok(credential && !('name' in credential))
@@ -225,7 +308,7 @@ export const valueCases: readonly ContractCase[] = [
         if (index < 250) return storage.insertLicense(makeLicense(key))
         const [credential, license] = await Promise.all([
           storage.findCredential('api_key', hashOf(index)),
-          seed.getLicense(`${key}-unknown`),
+          seed.findLicense(nameOf(`${key}-unknown`)),
         ])
         return credential ?? license ?? 'unknown'
       })

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { PacketReader, type Packet } from '../blockgame/packets.ts'
+import { PacketReader, type Packet } from '../blockgame/codec/packets.ts'
 import { encodeKick, encodePacket, encodeStatusPacket } from './blockgame-packets.ts'
 
 /**
@@ -64,15 +64,15 @@ const plausibleStatus = {
 }
 
 /** What a fake server does with a connection. */
-export type Behaviour = (connection: FakeBlockgameConnection) => void
+export type Behavior = (connection: FakeBlockgameConnection) => void
 
-/** The behaviour that these options describe. */
-export function behaviourOf(options: FakeBlockgameServerOptions): Behaviour {
+/** The behavior that these options describe. */
+export function behaviorOf(options: FakeBlockgameServerOptions): Behavior {
   const { script, era = 'modern' } = options
   return script ?? (era === 'modern' ? answerAsModern(options) : answerAsOld(options))
 }
 
-function answerAsModern(options: FakeBlockgameServerOptions): Behaviour {
+function answerAsModern(options: FakeBlockgameServerOptions): Behavior {
   const status = encodeStatusPacket(options.status ?? plausibleStatus)
   return ({ socket }) => {
     const reader = new PacketReader()
@@ -84,12 +84,8 @@ function answerAsModern(options: FakeBlockgameServerOptions): Behaviour {
     }
     socket.on('data', (chunk) => {
       if (!handshaken && chunk[0] === 0xfe) return void socket.end(encodeLegacyReply(options))
-      try {
-        reader.push(chunk)
-        for (let packet = reader.next(); packet; packet = reader.next()) answer(packet)
-      } catch {
-        socket.destroy()
-      }
+      for (const packet of reader.add(chunk)) answer(packet)
+      if (reader.failure) socket.destroy()
     })
   }
 }
@@ -118,7 +114,7 @@ function send(socket: Socket, bytes: Uint8Array, chunkBytes = bytes.length): voi
 const restTimeoutMs = 1500
 
 /** Servers before 1.7: the first byte is the packet's id. */
-function answerAsOld(options: FakeBlockgameServerOptions): Behaviour {
+function answerAsOld(options: FakeBlockgameServerOptions): Behavior {
   const { era, unknownPacket = 'close' } = options
   const reply = encodeLegacyReply(options)
   return (connection) => {

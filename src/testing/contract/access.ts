@@ -1,0 +1,211 @@
+import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
+import type { AccessReference } from '../../ports/storage.ts'
+import type { BoundAdmin, BoundStorage } from './bound.ts'
+import {
+  countOf,
+  hashOf,
+  makeClient,
+  makeCode,
+  makeCredential,
+  makeReseller,
+  makeToken,
+  nameOf,
+  race,
+  rejectsAs,
+  type ContractCase,
+} from './context.ts'
+
+const codeOf = (number: number): Uint8Array => hashOf(1000 + number)
+
+/** Codes of a client and a subject that racing callers spend while their access is revoked. */
+async function raceRevocation(
+  which: AccessReference,
+  revoker: BoundAdmin,
+  spenders: readonly BoundStorage[],
+): Promise<void> {
+  const subject = nameOf('Ada')
+  await race(30, (index) => revoker.insertAuthorizationCode(codeOf(index), makeCode({ subject })))
+  let counts = { tokens: 0, codes: 0 }
+  const won = await race(31, async (index) => {
+    if (index === 15) {
+      counts = await revoker.revokeAccess(which, 9)
+      return false
+    }
+    const number = index > 15 ? index - 1 : index
+    const spender = spenders[index % spenders.length] as BoundStorage
+    return spender.redeemAuthorizationCode(codeOf(number), 5, makeToken(number, { subject }))
+  })
+  const tokens = await race(30, (index) => revoker.findCredential('access_token', hashOf(index)))
+  const live = tokens.filter((token) => token?.revokedAt === null)
+  deepStrictEqual(live, [], 'no token may be left')
+  strictEqual(countOf(won, true), counts.tokens, 'every token that was sold is counted')
+  strictEqual(30 - counts.tokens, counts.codes, 'every other code is counted')
+  const late = await race(30, (index) =>
+    revoker.redeemAuthorizationCode(codeOf(index), 10, makeToken(100 + index)),
+  )
+  strictEqual(countOf(late, true), 0, 'no code buys anything afterwards')
+}
+
+/** A code that is refused once its client is revoked: a conflict. */
+async function issue(storage: BoundAdmin, number: number): Promise<void> {
+  try {
+    await storage.insertAuthorizationCode(codeOf(number), makeCode())
+  } catch (error) {
+    await rejectsAs('conflict', () => Promise.reject(error), 'late code')
+  }
+}
+
+/** Codes that are issued and spent while their client is revoked. */
+async function raceShutOut(revoker: BoundAdmin, others: readonly BoundAdmin[]): Promise<void> {
+  await revoker.insertClient(makeClient())
+  await race(20, (index) => revoker.insertAuthorizationCode(codeOf(index), makeCode()))
+  await race(41, async (index) => {
+    if (index === 20) return revoker.revokeClient(nameOf('client'), 9)
+    const other = others[index % others.length] as BoundAdmin
+    if (index % 4 < 2) return issue(other, 100 + index)
+    return other.redeemAuthorizationCode(codeOf(index >> 1), 5, makeToken(index))
+  })
+  const late = await race(141, (index) =>
+    revoker.redeemAuthorizationCode(codeOf(index), 10, makeToken(100 + index)),
+  )
+  strictEqual(countOf(late, true), 0, 'no code of a revoked client buys anything')
+}
+
+export const accessCases: readonly ContractCase[] = [
+  {
+    name: 'a token keeps the subject of its code, or nobody can end what one user has granted',
+    needs: ['seed'],
+    async run({ storage, seed }) {
+      await seed.insertAuthorizationCode(codeOf(1), makeCode({ subject: 'Ada' }))
+      strictEqual((await storage.findAuthorizationCode(codeOf(1)))?.subject, 'Ada')
+      await storage.redeemAuthorizationCode(codeOf(1), 5, makeToken(1, { subject: 'Ada', createdAt: 7 }))
+      const { hash: _, ...token } = makeToken(1, { subject: 'Ada', createdAt: 7 })
+      deepStrictEqual(await storage.findCredential('access_token', hashOf(1)), { ...token, revokedAt: null })
+    },
+  },
+  {
+    name: 'a revoked client has no code left and keeps its tokens, or a stolen code still buys one',
+    needs: ['admin'],
+    async run({ admin }) {
+      await admin.insertClient(makeClient())
+      await race(3, (index) =>
+        admin.insertAuthorizationCode(
+          codeOf(index),
+          makeCode(index === 2 ? { clientId: nameOf('other') } : {}),
+        ),
+      )
+      await admin.redeemAuthorizationCode(codeOf(0), 5, makeToken(0))
+      strictEqual(await admin.revokeClient(nameOf('client'), 9), true)
+      strictEqual(await admin.redeemAuthorizationCode(codeOf(1), 10, makeToken(1)), false)
+      strictEqual(await admin.redeemAuthorizationCode(codeOf(2), 10, makeToken(2)), true)
+      strictEqual((await admin.findCredential('access_token', hashOf(0)))?.revokedAt, null)
+      strictEqual((await admin.findAuthorizationCode(codeOf(0)))?.redeemedAt, 5)
+    },
+  },
+  {
+    name: 'a code of a revoked client is a conflict, or an authorization page undoes the revocation',
+    needs: ['admin'],
+    async run({ admin }) {
+      await admin.insertClient(makeClient({ revokedAt: 7 }))
+      await rejectsAs('conflict', () => admin.insertAuthorizationCode(codeOf(1), makeCode()), 'late code')
+      strictEqual(await admin.redeemAuthorizationCode(codeOf(1), 10, makeToken(1)), false)
+    },
+  },
+  {
+    name: 'a client that is revoked while its codes are issued and spent has none left, or one slips through',
+    needs: ['admin'],
+    run: ({ admin }) => raceShutOut(admin, [admin]),
+  },
+  {
+    name: 'a client revoked through one instance has no code left in another, or one slips through there',
+    needs: ['admin', 'secondAdmin'],
+    run: ({ admin, secondAdmin }) => raceShutOut(admin, [secondAdmin, admin]),
+  },
+  {
+    name: 'revoking access ends tokens and codes of one client and no others, or the wrong customers are logged out',
+    needs: ['admin'],
+    async run({ admin }) {
+      const clientId = nameOf('other')
+      await race(6, (index) =>
+        admin.insertAuthorizationCode(codeOf(index), makeCode(index < 4 ? {} : { clientId })),
+      )
+      await race(2, (index) => admin.redeemAuthorizationCode(codeOf(index), 5, makeToken(index)))
+      await admin.redeemAuthorizationCode(codeOf(4), 5, makeToken(4, { ownerId: clientId }))
+      await admin.revokeCredential({ hash: hashOf(1) }, 6)
+      await admin.insertReseller(makeReseller({ resellerId: nameOf('client') }))
+      const own = makeCredential(nameOf('own'), { ownerId: nameOf('client') })
+      await admin.insertCredential('reseller_token', hashOf(9), own)
+      deepStrictEqual(await admin.revokeAccess({ clientId: nameOf('client') }, 9), { tokens: 1, codes: 2 })
+      deepStrictEqual(await admin.revokeAccess({ clientId: nameOf('client') }, 10), { tokens: 0, codes: 0 })
+      const times = await race(
+        5,
+        async (index) => (await admin.findCredential('access_token', hashOf(index)))?.revokedAt,
+      )
+      deepStrictEqual(times, [9, 6, undefined, undefined, null])
+      strictEqual((await admin.findCredential('reseller_token', hashOf(9)))?.revokedAt, null)
+      strictEqual(await admin.redeemAuthorizationCode(codeOf(2), 10, makeToken(2)), false)
+      strictEqual(await admin.redeemAuthorizationCode(codeOf(5), 10, makeToken(5)), true)
+    },
+  },
+  {
+    name: 'revoking access ends tokens and codes of one subject and no others, or a user who left stays in',
+    needs: ['admin'],
+    async run({ admin }) {
+      const subjects = [nameOf('Ada'), nameOf('ada'), null]
+      await race(6, (index) =>
+        admin.insertAuthorizationCode(codeOf(index), makeCode({ subject: subjects[index % 3] ?? null })),
+      )
+      await race(3, (index) =>
+        admin.redeemAuthorizationCode(
+          codeOf(index),
+          5,
+          makeToken(index, { subject: subjects[index] ?? null }),
+        ),
+      )
+      const direct = makeCredential(nameOf('direct'), { subject: nameOf('Ada') })
+      await admin.insertCredential('access_token', hashOf(9), direct)
+      deepStrictEqual(await admin.revokeAccess({ subject: nameOf('Ada') }, 9), { tokens: 2, codes: 1 })
+      const times = await race(
+        3,
+        async (index) => (await admin.findCredential('access_token', hashOf(index)))?.revokedAt,
+      )
+      deepStrictEqual(times, [9, null, null])
+      strictEqual((await admin.findCredential('access_token', hashOf(9)))?.revokedAt, 9)
+      const late = await race(3, (index) =>
+        admin.redeemAuthorizationCode(codeOf(3 + index), 10, makeToken(3 + index)),
+      )
+      deepStrictEqual(late, [false, true, true])
+    },
+  },
+  {
+    name: 'a replay after its token was revoked with all access finds nothing left, or it is revoked twice',
+    needs: ['admin'],
+    async run({ admin }) {
+      await admin.insertAuthorizationCode(codeOf(1), makeCode())
+      await admin.redeemAuthorizationCode(codeOf(1), 5, makeToken(1))
+      await admin.revokeAccess({ clientId: nameOf('client') }, 9)
+      strictEqual(await admin.revokeAccessTokensOfCode(codeOf(1), 10), 0)
+      ok((await admin.findAuthorizationCode(codeOf(1)))?.redeemedAt === 5, 'a spent code stays')
+    },
+  },
+  {
+    name: 'access of a client revoked while its codes are spent leaves no token, or a thief keeps one',
+    needs: ['admin'],
+    run: ({ admin }) => raceRevocation({ clientId: nameOf('client') }, admin, [admin]),
+  },
+  {
+    name: 'access of a subject revoked while codes are spent leaves no token, or a thief keeps one',
+    needs: ['admin'],
+    run: ({ admin }) => raceRevocation({ subject: nameOf('Ada') }, admin, [admin]),
+  },
+  {
+    name: 'access of a client revoked over two instances leaves no token, or a thief keeps one of the other server',
+    needs: ['admin', 'second'],
+    run: ({ admin, second }) => raceRevocation({ clientId: nameOf('client') }, admin, [second, admin]),
+  },
+  {
+    name: 'access of a subject revoked over two instances leaves no token, or a thief keeps one there',
+    needs: ['admin', 'second'],
+    run: ({ admin, second }) => raceRevocation({ subject: nameOf('Ada') }, admin, [second, admin]),
+  },
+]

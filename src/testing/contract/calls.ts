@@ -1,0 +1,502 @@
+import type { AuthorizationCode, Credential, CredentialKind } from '../../domain/access.ts'
+import type { License } from '../../domain/license.ts'
+import type { MaybePromise } from '../../ports/maybe-promise.ts'
+import { StorageError, type AccessReference, type NewIdempotencyKey } from '../../ports/storage.ts'
+import { show, type Asked, type Listed, type Model } from './model.ts'
+import type { Random } from './random.ts'
+
+/** One call of a history: what it says, asks a store or the model, and the steps it is made of where it is no single one. */
+export interface Call {
+  readonly text: string
+  ask(store: Asked): MaybePromise<unknown>
+  /** Steps between which others may come; each is given what those before it answered. Default: `ask` alone. */
+  readonly steps?: readonly ((model: Model, before: unknown) => unknown)[]
+}
+
+/** What a history's values are taken from: few of each, so that calls meet. */
+export interface Pools {
+  readonly clientIds: readonly string[]
+  readonly resellerIds: readonly string[]
+  readonly subjects: readonly string[]
+  readonly codes: readonly Uint8Array[]
+  readonly secrets: readonly Uint8Array[]
+  readonly credentialIds: readonly string[]
+  readonly licenseKeys: readonly string[]
+  readonly idempotencyKeys: readonly Uint8Array[]
+  readonly times: readonly number[]
+  readonly kinds: readonly CredentialKind[]
+}
+
+const long = 'x'.repeat(254)
+
+/** Identifiers that something has taken for one another before. */
+const identifiers = [
+  'a',
+  'A',
+  'a ',
+  ' a',
+  'a_',
+  'a%',
+  "a'",
+  'a\\',
+  'a:',
+  '0',
+  '00',
+  '1e1',
+  '10',
+  `${long}y`,
+  `${long}z`,
+]
+const licenseKeys = [
+  'LIC-a',
+  'LIC-A',
+  'LIC-a ',
+  ' LIC-a',
+  'LIC-\u00e4',
+  'LIC-a\u0308',
+  'LIC-\u00df',
+  'LIC-ss',
+  'LIC-%',
+  'LIC-',
+  'LIC-\u{1F600}',
+  'LIC-\u{1F601}',
+  `LIC-${'k'.repeat(123)}1`,
+  `LIC-${'k'.repeat(123)}2`,
+]
+const texts = [
+  '',
+  ' ',
+  'a',
+  'A',
+  'a ',
+  '\ta',
+  '\u00e9',
+  'e\u0301',
+  '0',
+  '1e3',
+  'null',
+  "O'Brien\\",
+  '\u{1F600}'.repeat(255),
+]
+const times = [0, 1, 2, 999, 1000, 1001, 2 ** 31, 2 ** 32 + 1, 1_800_000_000_123, 2 ** 53 - 2, 2 ** 53 - 1]
+const scopes = ['', 'dns:check', 'a b', 'A B', 's'.repeat(1024)]
+const uris = ['https://app.example/', 'https://app.example', `https://app.example/${'p'.repeat(2028)}`]
+const kinds: readonly CredentialKind[] = ['access_token', 'reseller_token', 'api_key']
+const awkward = [0x00, 0xff, 0x27, 0x5c, 0x0a, 0x1a, 0x80, 0x25]
+
+/** Hashes of this seed's own, neighbors in one octet. */
+function hashes(random: Random, count: number): Uint8Array[] {
+  const base = Uint8Array.from({ length: 32 }, () =>
+    random.chance(40) ? random.pick(awkward) : random.integer(256),
+  )
+  return Array.from({ length: count }, (_, index) => {
+    const hash = Uint8Array.from(base)
+    const place = random.pick([0, 31])
+    hash[place] = (hash[place] ?? 0) + index
+    return hash
+  })
+}
+
+function makePools(random: Random): Pools {
+  return {
+    clientIds: random.some(identifiers, 4),
+    resellerIds: random.some(identifiers, 4),
+    subjects: random.some(identifiers, 3),
+    codes: hashes(random, 60),
+    secrets: hashes(random, 60),
+    credentialIds: random
+      .some(identifiers, 6)
+      .flatMap((id) => Array.from({ length: 8 }, (_, index) => `${index}${id.slice(-250)}`)),
+    licenseKeys: random.some(licenseKeys, 7),
+    idempotencyKeys: hashes(random, 4),
+    times: random.some(times, 6),
+    kinds,
+  }
+}
+
+/** Makes one random call. */
+type Maker = (random: Random, pools: Pools) => Call
+
+function name(random: Random): { name?: string } {
+  return random.chance(50) ? {} : { name: random.pick(texts) }
+}
+
+/** A code's hash, client and subject: the same three whenever the code comes again. */
+function makeCodeOf(
+  random: Random,
+  { codes, clientIds, subjects, times: at }: Pools,
+): [Uint8Array, AuthorizationCode] {
+  const index = random.integer(codes.length)
+  const subject = index % 3 === 0 ? null : (subjects[index % subjects.length] ?? null)
+  const code = {
+    clientId: clientIds[index % clientIds.length] ?? '',
+    subject,
+    redirectUri: random.pick(uris),
+    scope: random.pick(scopes),
+    codeChallenge: random.chance(50) ? null : '-_'.repeat(21),
+    expiresAt: random.pick(at),
+    redeemedAt: random.chance(5) ? random.pick(at) : null,
+  }
+  return [codes[index] as Uint8Array, code]
+}
+
+function credentialOf(random: Random, pools: Pools): Credential {
+  const { clientIds, resellerIds, subjects, times: at, credentialIds } = pools
+  return {
+    id: random.pick(credentialIds),
+    ownerId: random.pick([...clientIds, ...resellerIds]),
+    subject: random.chance(50) ? null : random.pick(subjects),
+    scope: random.pick(scopes),
+    createdAt: random.pick(at),
+    expiresAt: random.chance(30) ? null : random.pick(at),
+    revokedAt: random.chance(10) ? random.pick(at) : null,
+    ...name(random),
+  }
+}
+
+function licenseOf(random: Random, { licenseKeys: keys, resellerIds, times: at }: Pools): License {
+  return {
+    licenseKey: random.pick(keys),
+    registeredTo: random.pick(texts),
+    domainOrIp: random.pick(texts),
+    status: random.pick(texts),
+    resellerId: random.pick(resellerIds),
+    createdAt: random.pick(at),
+    updatedAt: random.pick(at),
+  }
+}
+
+/** At least one field. */
+function patchOf(random: Random): { registeredTo?: string; domainOrIp?: string; status?: string } {
+  const fields = random.some(['registeredTo', 'domainOrIp', 'status'], 1 + random.integer(3))
+  return Object.fromEntries(fields.map((field) => [field, random.pick(texts)]))
+}
+
+function referenceOf(random: Random, { clientIds, subjects }: Pools): AccessReference {
+  return random.chance(50) ? { clientId: random.pick(clientIds) } : { subject: random.pick(subjects) }
+}
+
+function call(method: string, args: readonly unknown[], ask: Call['ask'], steps?: Call['steps']): Call {
+  return { text: `${method}(${args.map(show).join(', ')})`, ask, ...(steps && { steps }) }
+}
+
+const findClient: Maker = (random, { clientIds }) => {
+  const id = random.pick(clientIds)
+  return call('findClient', [id], (store) => store.findClient(id))
+}
+
+const findAuthorizationCode: Maker = (random, { codes }) => {
+  const hash = random.pick(codes)
+  return call('findAuthorizationCode', [hash], (store) => store.findAuthorizationCode(hash))
+}
+
+const redeemAuthorizationCode: Maker = (random, pools) => {
+  const [codeHash, { clientId, subject }] = makeCodeOf(random, pools)
+  const { id, scope, createdAt } = credentialOf(random, pools)
+  const [hash, at, expiresAt] = [
+    random.pick(pools.secrets),
+    random.pick(pools.times),
+    random.pick(pools.times),
+  ]
+  const token = { id, hash, ownerId: clientId, subject, scope, createdAt, expiresAt }
+  return call('redeemAuthorizationCode', [codeHash, at, token], (store) =>
+    store.redeemAuthorizationCode(codeHash, at, token),
+  )
+}
+
+const revokeAccessTokensOfCode: Maker = (random, { codes, times: at }) => {
+  const args = [random.pick(codes), random.pick(at)] as const
+  return call('revokeAccessTokensOfCode', args, (store) => store.revokeAccessTokensOfCode(...args))
+}
+
+const findCredential: Maker = (random, { secrets, kinds: of }) => {
+  const args = [random.pick(of), random.pick(secrets)] as const
+  return call('findCredential', args, (store) => store.findCredential(...args))
+}
+
+const insertLicense: Maker = (random, pools) => {
+  const license = licenseOf(random, pools)
+  if (pools.idempotencyKeys.length === 0 || random.chance(40))
+    return call('insertLicense', [license], (store) => store.insertLicense(license))
+  const key: NewIdempotencyKey = {
+    resellerId: random.pick(pools.resellerIds),
+    keyHash: random.pick(pools.idempotencyKeys),
+    requestHash: random.pick(pools.secrets),
+    expiresAt: random.pick(pools.times),
+  }
+  return call('insertLicense', [license, key], (store) => store.insertLicense(license, key))
+}
+
+const updateLicense: Maker = (random, { licenseKeys: keys, resellerIds, times: at }) => {
+  const patch = patchOf(random)
+  const update = {
+    licenseKey: random.pick(keys),
+    resellerId: random.pick(resellerIds),
+    patch,
+    at: random.pick(at),
+  }
+  return call('updateLicense', [update], (store) => store.updateLicense(update))
+}
+
+const findLicense: Maker = (random, { licenseKeys: keys }) => {
+  const key = random.pick(keys)
+  return call('findLicense', [key], (store) => store.findLicense(key))
+}
+
+const insertClient: Maker = (random, { clientIds, secrets, times: at }) => {
+  const client = {
+    clientId: random.pick(clientIds),
+    secretHashes: random.some(secrets, random.integer(3)),
+    redirectUris: random.some(uris, random.integer(3)),
+    createdAt: random.pick(at),
+    revokedAt: random.chance(10) ? random.pick(at) : null,
+    ...name(random),
+  }
+  return call('insertClient', [client], (store) => store.insertClient(client))
+}
+
+const updateClient: Maker = (random, { clientIds }) => {
+  const patch = {
+    ...name(random),
+    ...(random.chance(50) && { redirectUris: random.some(uris, random.integer(3)) }),
+  }
+  const id = random.pick(clientIds)
+  return call('updateClient', [id, patch], (store) => store.updateClient(id, patch))
+}
+
+const rotateClientSecret: Maker = (random, { clientIds, secrets }) => {
+  const args = [random.pick(clientIds), random.pick(secrets)] as const
+  return call('rotateClientSecret', args, (store) => store.rotateClientSecret(...args))
+}
+
+const revokeClient: Maker = (random, { clientIds, times: at }) => {
+  const [clientId, time] = [random.pick(clientIds), random.pick(at)]
+  return call('revokeClient', [clientId, time], (store) => store.revokeClient(clientId, time), [
+    (model) => model.closeClient(clientId, time),
+    (model, revoked) => {
+      model.endCodes({ clientId })
+      return revoked
+    },
+  ])
+}
+
+const insertAuthorizationCode: Maker = (random, pools) => {
+  const args = makeCodeOf(random, pools)
+  return call('insertAuthorizationCode', args, (store) => store.insertAuthorizationCode(...args))
+}
+
+const insertReseller: Maker = (random, { resellerIds, times: at }) => {
+  const reseller = { resellerId: random.pick(resellerIds), createdAt: random.pick(at), ...name(random) }
+  return call('insertReseller', [reseller], (store) => store.insertReseller(reseller))
+}
+
+const insertCredential: Maker = (random, pools) => {
+  const args = [random.pick(pools.kinds), random.pick(pools.secrets), credentialOf(random, pools)] as const
+  return call('insertCredential', args, (store) => store.insertCredential(...args))
+}
+
+const revokeCredential: Maker = (random, { secrets, credentialIds, times: at }) => {
+  const which = random.chance(50) ? { hash: random.pick(secrets) } : { id: random.pick(credentialIds) }
+  const time = random.pick(at)
+  return call('revokeCredential', [which, time], (store) => store.revokeCredential(which, time))
+}
+
+const revokeAccess: Maker = (random, pools) => {
+  const [which, at] = [referenceOf(random, pools), random.pick(pools.times)]
+  return call('revokeAccess', [which, at], (store) => store.revokeAccess(which, at), [
+    (model) => model.endCodes(which),
+    (model, codes) => ({ codes, tokens: model.revokeTokens(which, at) }),
+  ])
+}
+
+const changeLicense: Maker = (random, { licenseKeys: keys, resellerIds, times: at }) => {
+  const change = random.chance(70)
+    ? patchOf(random)
+    : { ...patchOf(random), resellerId: random.pick(resellerIds) }
+  const args = [random.pick(keys), change, random.pick(at)] as const
+  return call('changeLicense', args, (store) => store.changeLicense(...args))
+}
+
+const deleteLicense: Maker = (random, { licenseKeys: keys }) => {
+  const key = random.pick(keys)
+  return call('deleteLicense', [key], (store) => store.deleteLicense(key))
+}
+
+const purgeExpired: Maker = (random, { times: at }) => {
+  // Seldom the last moments, after which little is left.
+  const time = random.chance(90) ? Math.min(random.pick(at), 1001) : random.pick(at)
+  return call('purgeExpired', [time], (store) => store.purgeExpired(time))
+}
+
+const list: Maker = (random) => {
+  const what: Listed = random.pick(['clients', 'resellers', 'licenses', ...kinds])
+  const limit = 1 + random.integer(5)
+  return call('list', [what, limit], (store) => store.list(what, limit))
+}
+
+/** A maker as often as it is to come. */
+function weighted(weights: readonly (readonly [number, Maker])[]): readonly Maker[] {
+  return weights.flatMap(([weight, maker]) => Array.from({ length: weight }, () => maker))
+}
+
+const serving = weighted([
+  [2, findClient],
+  [3, findAuthorizationCode],
+  [6, redeemAuthorizationCode],
+  [3, revokeAccessTokensOfCode],
+  [4, findCredential],
+  [8, insertLicense],
+  [6, updateLicense],
+  [3, findLicense],
+  [2, insertClient],
+  [2, updateClient],
+  [3, rotateClientSecret],
+  [6, insertAuthorizationCode],
+  [2, insertReseller],
+  [6, insertCredential],
+  [3, revokeCredential],
+  [3, changeLicense],
+  [2, deleteLicense],
+])
+const seldom = [revokeClient, revokeAccess, purgeExpired]
+
+/** Random calls; one in ten says what the one before it said. */
+export function makeCalls(random: Random, count: number, lists: boolean): Call[] {
+  const pools = makePools(random)
+  const calls: Call[] = []
+  for (let index = 0; index < count; index += 1) {
+    const last = calls.at(-1)
+    if (last !== undefined && random.chance(10)) calls.push(last)
+    else if (lists && random.chance(4)) calls.push(list(random, pools))
+    else calls.push(random.pick(random.chance(3) ? seldom : serving)(random, pools))
+  }
+  return calls
+}
+
+/** Calls that set a few rows up, calls on just these rows at once, and calls that read them all. */
+export interface Burst {
+  readonly before: readonly Call[]
+  readonly burst: readonly Call[]
+  readonly reads: readonly Call[]
+}
+
+/** Values that no burst before had. */
+function makeBurstPools(random: Random): Pools {
+  const own = random.integer(2 ** 31)
+  const some = (count: number): string[] =>
+    random.some(identifiers, count).map((each) => `${each.slice(-200)}${own}`)
+  return {
+    clientIds: some(1),
+    resellerIds: some(2),
+    subjects: some(1),
+    codes: hashes(random, 2),
+    secrets: hashes(random, 3),
+    credentialIds: some(3),
+    licenseKeys: random.some(licenseKeys, 2).map((key) => `${key.slice(-100)}${own}`),
+    idempotencyKeys: hashes(random, 1),
+    times: [5, 999, 1000, 5000],
+    // One alone: several rows of one hash are revoked one by one, in no order that is promised.
+    kinds: [random.pick(['access_token', 'api_key'])],
+  }
+}
+
+/** A license under a key of its own, so that its idempotency key alone decides. */
+function insertOnce(random: Random, pools: Pools, licenseKey: string): Call {
+  const license = { ...licenseOf(random, pools), licenseKey, createdAt: random.pick([500, 1500]) }
+  const key: NewIdempotencyKey = {
+    resellerId: pools.resellerIds[0] ?? '',
+    keyHash: pools.idempotencyKeys[0] as Uint8Array,
+    requestHash: random.pick(pools.secrets),
+    expiresAt: license.createdAt + 500,
+  }
+  return call('insertLicense', [license, key], (store) => store.insertLicense(license, key))
+}
+
+const together = weighted([
+  [5, redeemAuthorizationCode],
+  [2, revokeAccessTokensOfCode],
+  [1, findCredential],
+  [3, insertLicense],
+  [5, updateLicense],
+  [2, findLicense],
+  [1, insertClient],
+  [1, updateClient],
+  [4, rotateClientSecret],
+  [1, insertReseller],
+  [3, insertCredential],
+  [2, revokeCredential],
+  [3, changeLicense],
+  [3, deleteLicense],
+])
+
+export function makeBurst(random: Random, size: number): Burst {
+  const pools = makeBurstPools(random)
+  // Idempotency keys come with licenses of their own.
+  const plain = { ...pools, idempotencyKeys: [] }
+  const ownKeys: string[] = []
+  const withKey = (): Call => {
+    ownKeys.push(`${pools.licenseKeys[0]}-${ownKeys.length}`)
+    return insertOnce(random, pools, ownKeys.at(-1) ?? '')
+  }
+  const setUp = (): Call[] => [
+    ...makersOf(random, [insertClient, insertReseller, insertCredential, insertLicense, insertLicense]).map(
+      (maker) => maker(random, plain),
+    ),
+    ...pools.codes.slice(1).map((hash) => insertAuthorizationCode(random, { ...plain, codes: [hash] })),
+    ...(random.chance(50) ? [withKey()] : []),
+  ]
+  const before = setUp()
+  // One alone of those that touch many rows: two may share the rows between them.
+  const special = random.chance(40) ? [random.pick([revokeClient, revokeAccess])(random, plain)] : []
+  const newCode = random.chance(50)
+    ? [insertAuthorizationCode(random, { ...plain, codes: pools.codes.slice(0, 1) })]
+    : []
+  const focus = random.some(together, 3)
+  const others = Array.from({ length: Math.max(1, size - special.length - newCode.length) }, () =>
+    random.chance(15) ? withKey() : random.pick(focus)(random, plain),
+  )
+  return { before, burst: [...special, ...newCode, ...others], reads: readAll(pools, ownKeys) }
+}
+
+/** Each maker in most cases, so that rows are sometimes missing. */
+function makersOf(random: Random, makers: readonly Maker[]): Maker[] {
+  return makers.filter(() => random.chance(80))
+}
+
+function readAll(pools: Pools, ownKeys: readonly string[]): Call[] {
+  const { clientIds, codes, secrets, kinds: of, licenseKeys: keys } = pools
+  return [
+    ...clientIds.map((id) => call('findClient', [id], (store) => store.findClient(id))),
+    ...codes.map((hash) =>
+      call('findAuthorizationCode', [hash], (store) => store.findAuthorizationCode(hash)),
+    ),
+    ...secrets.flatMap((hash) =>
+      [...new Set<CredentialKind>([...of, 'access_token'])].map((kind) =>
+        call('findCredential', [kind, hash], (store) => store.findCredential(kind, hash)),
+      ),
+    ),
+    ...[...keys, ...ownKeys].map((key) => call('findLicense', [key], (store) => store.findLicense(key))),
+  ]
+}
+
+/** What a store answered, as text; a refusal is an answer too. */
+export async function answerOf(ask: () => unknown): Promise<string> {
+  try {
+    return show(await ask())
+  } catch (error) {
+    if (error instanceof StorageError) return `StorageError '${error.kind}'`
+    return `an error that is no StorageError: ${String(error)}`
+  }
+}
+
+/** Text of one call in a message, at most. */
+const maxText = 400
+
+/** Text for a message: what repeats is counted, and what is long all the same is cut. */
+export function clip(text: string): string {
+  const brief = text.replaceAll(
+    /(.)\1{19,}/gu,
+    (run, character: string) => `${character}{${[...run].length}}`,
+  )
+  return brief.length <= maxText ? brief : `${brief.slice(0, maxText)}… (${brief.length} characters)`
+}

@@ -1,0 +1,159 @@
+import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
+import type { Client } from '../../domain/access.ts'
+import type { BoundAdmin } from './bound.ts'
+import { countOf, hashOf, inTurn, makeClient, nameOf, race, type ContractCase } from './context.ts'
+
+/** Whether hashes are Buffers is the store's own affair; their bytes are not. */
+function plain(client: Client | null): unknown {
+  return client && { ...client, secretHashes: client.secretHashes.map((each) => Uint8Array.from(each)) }
+}
+
+/** Of all the secrets that racing callers were told, two are valid, and the first one no longer is. */
+async function raceRotations(stores: readonly BoundAdmin[]): Promise<void> {
+  const storeOf = (index: number): BoundAdmin => stores[index % stores.length] as BoundAdmin
+  await storeOf(0).insertClient(makeClient({ secretHashes: [hashOf(0)] }))
+  const rotated = await race(10, (index) =>
+    storeOf(index).rotateClientSecret(nameOf('client'), hashOf(index + 1)),
+  )
+  strictEqual(countOf(rotated, true), 10)
+  const client = await storeOf(0).findClient(nameOf('client'))
+  const hashes = (client?.secretHashes ?? []).map((hash) => Buffer.from(hash).toString('hex'))
+  const handedOut = new Set(rotated.map((_, index) => Buffer.from(hashOf(index + 1)).toString('hex')))
+  strictEqual(new Set(hashes).size, 2, 'two secrets are valid')
+  ok(
+    hashes.every((hash) => handedOut.has(hash)),
+    'both were handed out by these rotations',
+  )
+  await storeOf(1).rotateClientSecret(nameOf('client'), hashOf(99))
+  const after = await storeOf(0).findClient(nameOf('client'))
+  deepStrictEqual(
+    after?.secretHashes.map((hash) => Buffer.from(hash).toString('hex')),
+    [Buffer.from(hashOf(99)).toString('hex'), hashes[0]],
+    'the secret before stays',
+  )
+}
+
+export const clientCases: readonly ContractCase[] = [
+  {
+    name: 'a client comes back as it was stored, or its secrets and redirect URIs no longer match',
+    needs: ['seed'],
+    async run({ storage, seed }) {
+      const clients = [
+        makeClient({ clientId: 'one', name: 'One' }),
+        makeClient({
+          clientId: 'two',
+          secretHashes: [hashOf(2), hashOf(1)],
+          redirectUris: ['b:/', 'a:/?x=[1,"2"]'],
+        }),
+        makeClient({ clientId: 'none', secretHashes: [], redirectUris: [], revokedAt: 7 }),
+      ]
+      await inTurn(clients, (client) => seed.insertClient(client))
+      const found = await race(3, (index) => storage.findClient(clients[index]?.clientId ?? ''))
+      deepStrictEqual(found.map(plain), clients)
+      strictEqual(await storage.findClient('nobody'), null)
+    },
+  },
+  {
+    name: 'twenty callers create one client: one does, or the others hold secrets that never work',
+    needs: ['admin'],
+    async run({ admin }) {
+      const outcomes = await race(20, (index) =>
+        admin.insertClient(makeClient({ secretHashes: [hashOf(index)] })),
+      )
+      strictEqual(countOf(outcomes, 'inserted'), 1)
+      strictEqual(countOf(outcomes, 'taken'), 19)
+      const winner = makeClient({ secretHashes: [hashOf(outcomes.indexOf('inserted'))] })
+      deepStrictEqual(plain(await admin.findClient(nameOf('client'))), winner)
+    },
+  },
+  {
+    name: 'a rotation puts the new secret first and keeps one, or a withdrawn secret still opens the account',
+    needs: ['admin'],
+    async run({ admin }) {
+      const all = { name: 'Shop', revokedAt: 7 }
+      await admin.insertClient(makeClient({ ...all, secretHashes: [hashOf(2), hashOf(1)] }))
+      strictEqual(await admin.rotateClientSecret(nameOf('client'), hashOf(3)), true)
+      deepStrictEqual(
+        plain(await admin.findClient(nameOf('client'))),
+        makeClient({ ...all, secretHashes: [hashOf(3), hashOf(2)] }),
+      )
+      strictEqual(await admin.rotateClientSecret(nameOf('nobody'), hashOf(3)), false)
+      strictEqual(await admin.findClient(nameOf('nobody')), null)
+    },
+  },
+  {
+    name: 'a client without a secret gets its first by rotation, or it can never be let in',
+    needs: ['admin'],
+    async run({ admin }) {
+      await admin.insertClient(makeClient({ secretHashes: [] }))
+      strictEqual(await admin.rotateClientSecret(nameOf('client'), hashOf(3)), true)
+      deepStrictEqual(
+        plain(await admin.findClient(nameOf('client'))),
+        makeClient({ secretHashes: [hashOf(3)] }),
+      )
+    },
+  },
+  {
+    name: 'rotations at once leave two secrets that were handed out, or an operator holds one that never works',
+    needs: ['admin'],
+    run: ({ admin }) => raceRotations([admin]),
+  },
+  {
+    name: 'rotations over two instances leave two secrets, or an operator holds one that never works',
+    needs: ['admin', 'secondAdmin'],
+    run: ({ admin, secondAdmin }) => raceRotations([admin, secondAdmin]),
+  },
+  {
+    name: 'a rotation and a revocation at once both stay, or a client that was shut out comes back',
+    needs: ['admin'],
+    async run({ admin }) {
+      await race(20, (index) => admin.insertClient(makeClient({ clientId: nameOf(`${index}`) })))
+      await race(40, (index) => {
+        const clientId = nameOf(`${index >> 1}`)
+        return index % 2 === 0
+          ? admin.rotateClientSecret(clientId, hashOf(2))
+          : admin.revokeClient(clientId, 9)
+      })
+      const found = await race(20, (index) => admin.findClient(nameOf(`${index}`)))
+      deepStrictEqual(
+        found.map(plain),
+        found.map((_, index) =>
+          makeClient({ clientId: nameOf(`${index}`), secretHashes: [hashOf(2), hashOf(1)], revokedAt: 9 }),
+        ),
+      )
+    },
+  },
+  {
+    name: 'an update of a client changes what was sent, or a new label lets codes go elsewhere',
+    needs: ['admin'],
+    async run({ admin }) {
+      await admin.insertClient(makeClient({ revokedAt: 7 }))
+      await admin.insertClient(makeClient({ clientId: nameOf('other') }))
+      strictEqual(await admin.updateClient(nameOf('client'), { name: 'Shop' }), true)
+      const named = makeClient({ revokedAt: 7, name: 'Shop' })
+      deepStrictEqual(plain(await admin.findClient(nameOf('client'))), named)
+      const redirectUris = ['https://app.example/new', 'https://app.example/newer']
+      strictEqual(await admin.updateClient(nameOf('client'), { redirectUris }), true)
+      deepStrictEqual(plain(await admin.findClient(nameOf('client'))), { ...named, redirectUris })
+      strictEqual(await admin.updateClient(nameOf('client'), { redirectUris: [] }), true)
+      deepStrictEqual((await admin.findClient(nameOf('client')))?.redirectUris, [])
+      strictEqual(await admin.updateClient(nameOf('nobody'), { name: 'Shop' }), false)
+      strictEqual(await admin.findClient(nameOf('nobody')), null)
+      deepStrictEqual(
+        plain(await admin.findClient(nameOf('other'))),
+        makeClient({ clientId: nameOf('other') }),
+      )
+    },
+  },
+  {
+    name: 'a client is revoked once and keeps the time, or a revoked client goes on or history is rewritten',
+    needs: ['admin'],
+    async run({ admin }) {
+      await admin.insertClient(makeClient())
+      strictEqual(await admin.revokeClient(nameOf('client'), 5), true)
+      strictEqual(await admin.revokeClient(nameOf('client'), 9), false)
+      strictEqual(await admin.revokeClient('nobody', 9), false)
+      deepStrictEqual(plain(await admin.findClient(nameOf('client'))), makeClient({ revokedAt: 5 }))
+    },
+  },
+]

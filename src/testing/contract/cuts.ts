@@ -1,0 +1,245 @@
+import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
+import type { License } from '../../domain/license.ts'
+import type { MaybePromise } from '../../ports/maybe-promise.ts'
+import { StorageError, type NewIdempotencyKey } from '../../ports/storage.ts'
+import type { BoundAdmin, BoundStorage } from './bound.ts'
+import {
+  countOf,
+  hashOf,
+  inTurn,
+  makeClient,
+  makeCode,
+  makeCredential,
+  makeLicense,
+  makeReseller,
+  makeToken,
+  nameOf,
+  race,
+  rejectsAs,
+  type ContractCase,
+} from './context.ts'
+
+/** After so many replies the connection is cut: during the first call, during the second, or between two. */
+const cuts = Array.from({ length: 12 }, (_, replies) => replies)
+
+/** Longer than any answer takes; only what hangs is given up on. */
+const hangsAfterMs = 15_000
+
+/** What a call answered; null where its connection was cut. */
+async function orCut<Result>(ask: () => MaybePromise<Result>): Promise<Result | null> {
+  try {
+    return await ask()
+  } catch (error) {
+    await rejectsAs('unavailable', () => Promise.reject(error), 'a connection that was cut')
+    return null
+  }
+}
+
+/** Asks until the connection holds. */
+async function untilAnswered<Result>(ask: () => MaybePromise<Result>, attempts = 20): Promise<Result> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (attempts === 0 || !(error instanceof StorageError) || error.kind !== 'unavailable') throw error
+    return untilAnswered(ask, attempts - 1)
+  }
+}
+
+async function unlessItHangs<Result>(work: Promise<Result>, what: string): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined
+  const hangs = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${what}: no answer in ${hangsAfterMs} ms`)), hangsAfterMs)
+  })
+  try {
+    return await Promise.race([work, hangs])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function keyOf(number: number): NewIdempotencyKey {
+  return {
+    resellerId: nameOf('reseller'),
+    keyHash: hashOf(number),
+    requestHash: hashOf(1),
+    expiresAt: 90_000,
+  }
+}
+
+/** Ten of each refusal, by all of which a connection could be lost. */
+function refusals(storage: BoundAdmin): readonly (() => MaybePromise<unknown>)[] {
+  return [
+    () => storage.redeemAuthorizationCode(hashOf(2), 5, makeToken(1)),
+    () => storage.insertAuthorizationCode(hashOf(1), makeCode()),
+    () => storage.insertAuthorizationCode(hashOf(9), makeCode({ clientId: nameOf('revoked') })),
+    () => storage.insertCredential('api_key', hashOf(1), makeCredential(nameOf('other'))),
+    () => storage.insertCredential('api_key', hashOf(9), makeCredential(nameOf('id'))),
+  ]
+}
+
+/** Refusals that are answers. */
+function noes(storage: BoundStorage): readonly (() => MaybePromise<unknown>)[] {
+  return [
+    () => storage.insertLicense(makeLicense(nameOf('taken'))),
+    () => storage.insertLicense(makeLicense(nameOf('taken')), keyOf(7)),
+    () => storage.insertLicense(makeLicense(nameOf('another')), keyOf(1)),
+    () => storage.redeemAuthorizationCode(hashOf(1), 5, makeToken(3)),
+    () =>
+      storage.updateLicense({
+        licenseKey: nameOf('taken'),
+        resellerId: 'nobody',
+        patch: { status: 'a' },
+        at: 1,
+      }),
+  ]
+}
+
+async function setUp(admin: BoundAdmin): Promise<void> {
+  await admin.insertClient(makeClient())
+  await admin.insertClient(makeClient({ clientId: nameOf('revoked'), revokedAt: 1 }))
+  await admin.insertReseller(makeReseller())
+  await race(2, (index) => admin.insertAuthorizationCode(hashOf(1 + index), makeCode()))
+  await admin.redeemAuthorizationCode(hashOf(1), 5, makeToken(1))
+  await admin.insertCredential('api_key', hashOf(1), makeCredential(nameOf('id')))
+  await admin.insertLicense(makeLicense(nameOf('taken')), keyOf(1))
+}
+
+export const cutCases: readonly ContractCase[] = [
+  {
+    name: 'an exchange whose connection is cut is done or not, never half, or a customer pays with a code for nothing',
+    needs: ['seed', 'cutAfter'],
+    run: ({ storage, seed, cutAfter }) =>
+      inTurn(cuts, async (replies) => {
+        await seed.insertAuthorizationCode(hashOf(100 + replies), makeCode())
+        await cutAfter(replies)
+        const answer = await orCut(() =>
+          storage.redeemAuthorizationCode(hashOf(100 + replies), 5, makeToken(replies)),
+        )
+        const again = await untilAnswered(() => storage.findAuthorizationCode(hashOf(100 + replies)))
+        // What the server was sent before the cut it may still be doing.
+        const code = await seed.findAuthorizationCode(hashOf(100 + replies))
+        const token = await seed.findCredential('access_token', hashOf(replies))
+        if (answer !== null) strictEqual(answer, true, 'nobody else has spent it')
+        if (answer === true) strictEqual(again?.redeemedAt, 5, 'what was acknowledged is there')
+        strictEqual(
+          token !== null,
+          code?.redeemedAt === 5,
+          `cut after ${replies}: code and token, or neither`,
+        )
+        const late = await seed.redeemAuthorizationCode(hashOf(100 + replies), 6, makeToken(100 + replies))
+        strictEqual(late, token === null, 'an unspent code can be spent, a spent one cannot')
+      }),
+  },
+  {
+    name: 'a generation that is repeated after a cut makes one license, or a dropped connection bills twice',
+    needs: ['seed', 'cutAfter'],
+    run: ({ storage, seed, cutAfter }) =>
+      inTurn(cuts, async (replies) => {
+        const makeOwn = (attempt: number): License => makeLicense(nameOf(`${replies}-${attempt}`))
+        let attempts = 0
+        await cutAfter(replies)
+        const first = await orCut(() => storage.insertLicense(makeOwn(0), keyOf(200 + replies)))
+        const answer = await untilAnswered(() =>
+          storage.insertLicense(makeOwn((attempts += 1)), keyOf(200 + replies)),
+        )
+        if (first !== null) strictEqual(first, 'inserted')
+        const found = await race(attempts + 1, (index) => seed.findLicense(nameOf(`${replies}-${index}`)))
+        const there = found.filter((license) => license !== null)
+        strictEqual(there.length, 1, `cut after ${replies}: one license for one idempotency key`)
+        if (typeof answer !== 'string') deepStrictEqual(answer.replay, there[0])
+        if (first === 'inserted') ok(found[0], 'what was acknowledged is there')
+      }),
+  },
+  {
+    name: 'changes whose connection is cut are there once acknowledged, or a confirmed revocation never happened',
+    needs: ['admin', 'seed', 'cutAfter'],
+    run: ({ admin, seed, cutAfter }) =>
+      inTurn(cuts, async (replies) => {
+        const [key, clientId, id] = [`license-${replies}`, `client-${replies}`, `id-${replies}`].map(
+          nameOf,
+        ) as [string, string, string]
+        await seed.insertLicense(makeLicense(key))
+        await seed.insertClient(makeClient({ clientId }))
+        await seed.insertAuthorizationCode(hashOf(300 + replies), makeCode({ clientId }))
+        await seed.insertCredential('api_key', hashOf(300 + replies), makeCredential(id))
+        await cutAfter(replies)
+        const update = { licenseKey: key, resellerId: nameOf('reseller'), patch: { status: 'new' }, at: 7 }
+        const updated = await orCut(() => admin.updateLicense(update))
+        const revoked = await orCut(() => admin.revokeClient(clientId, 7))
+        const ended = await orCut(() => admin.revokeCredential({ id }, 7))
+        const closed = await untilAnswered(() => admin.revokeClient(clientId, 8))
+        if (updated !== null) strictEqual((await seed.findLicense(key))?.status, 'new')
+        if (revoked !== null) strictEqual((await seed.findClient(clientId))?.revokedAt, 7)
+        if (ended !== null)
+          strictEqual((await seed.findCredential('api_key', hashOf(300 + replies)))?.revokedAt, 7)
+        if (revoked === true) strictEqual(closed, false)
+        const late = await seed.redeemAuthorizationCode(hashOf(300 + replies), 9, makeToken(300 + replies))
+        strictEqual(late, false, 'a revocation that is repeated finishes what was cut')
+      }),
+  },
+  {
+    name: 'a hundred refusals leave the store as quick to answer, or each one takes a connection and the last are gone',
+    needs: ['admin'],
+    async run({ admin }) {
+      await setUp(admin)
+      await inTurn(Array.from({ length: 20 }), () =>
+        inTurn(refusals(admin), (ask) =>
+          rejectsAs('conflict', ask, 'a row that exists, or a client that is revoked'),
+        ),
+      )
+      await inTurn(Array.from({ length: 20 }), () => inTurn(noes(admin), (ask) => ask()))
+      const calls = race(20, (index) => admin.findClient(nameOf(index % 2 === 0 ? 'client' : 'revoked')))
+      const found = await unlessItHangs(calls, 'after a hundred refusals')
+      strictEqual(countOf<unknown>(found, null), 0)
+      strictEqual(
+        await admin.redeemAuthorizationCode(hashOf(2), 6, makeToken(2)),
+        true,
+        'nor is a row left locked',
+      )
+    },
+  },
+  {
+    name: 'calls under way when the store is closed still finish, or a shutdown fails customers who were served',
+    needs: ['admin', 'seed', 'close'],
+    async run({ admin, close }) {
+      await setUp(admin)
+      const asked: readonly (() => MaybePromise<unknown>)[] = [
+        ...noes(admin),
+        () => admin.revokeClient(nameOf('client'), 9),
+        () => admin.revokeAccess({ clientId: nameOf('client') }, 9),
+        () => admin.purgeExpired(1),
+        () => admin.revokeAccessTokensOfCode(hashOf(1), 9),
+        () => admin.insertCredential('reseller_token', hashOf(8), makeCredential(nameOf('new'))),
+        () => admin.findLicense(nameOf('taken')),
+      ]
+      const answers = Promise.allSettled(asked.map(async (ask) => ask()))
+      await close()
+      const failed = (await answers).flatMap((answer, index) =>
+        answer.status === 'rejected' ? [`${String(asked[index])}: ${String(answer.reason)}`] : [],
+      )
+      deepStrictEqual(failed, [])
+    },
+  },
+  {
+    name: 'what an instance has looked for before it sees anew, or it goes on with what another has ended',
+    needs: ['admin', 'secondAdmin'],
+    async run({ admin, secondAdmin }) {
+      const look = async (): Promise<unknown[]> => [
+        (await secondAdmin.findClient(nameOf('client')))?.revokedAt,
+        (await secondAdmin.findAuthorizationCode(hashOf(2)))?.redeemedAt,
+        (await secondAdmin.findCredential('access_token', hashOf(1)))?.revokedAt,
+        (await secondAdmin.findCredential('api_key', hashOf(1)))?.revokedAt,
+        (await secondAdmin.findLicense(nameOf('taken')))?.status,
+      ]
+      deepStrictEqual(await look(), [undefined, undefined, undefined, undefined, undefined])
+      await setUp(admin)
+      deepStrictEqual(await look(), [null, null, null, null, 'valid'])
+      await admin.redeemAuthorizationCode(hashOf(2), 6, makeToken(2))
+      await admin.revokeAccessTokensOfCode(hashOf(1), 7)
+      await admin.revokeCredential({ id: nameOf('id') }, 8)
+      await admin.revokeClient(nameOf('client'), 9)
+      await admin.changeLicense(nameOf('taken'), { status: 'invalid' }, 10)
+      deepStrictEqual(await look(), [9, 6, 7, 8, 'invalid'])
+    },
+  },
+]

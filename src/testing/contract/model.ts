@@ -1,0 +1,296 @@
+import type { AuthorizationCode, Client, Credential, CredentialKind, Reseller } from '../../domain/access.ts'
+import type { License } from '../../domain/license.ts'
+import { StorageError, type AccessReference, type NewIdempotencyKey } from '../../ports/storage.ts'
+import type { BoundAdmin } from './bound.ts'
+
+/** The rows of the reference store. They are never changed, only replaced, so that a copy of the maps is a copy of all. */
+interface Rows {
+  readonly clients: ReadonlyMap<string, Client>
+  readonly resellers: ReadonlyMap<string, Reseller>
+  /** By hash; `token` is the key of the access token it bought, `''` while it is unspent. */
+  readonly codes: ReadonlyMap<string, { readonly code: AuthorizationCode; readonly token: string }>
+  /** By kind and hash. */
+  readonly credentials: ReadonlyMap<
+    string,
+    { readonly kind: CredentialKind; readonly credential: Credential }
+  >
+  readonly licenses: ReadonlyMap<string, License>
+  /** By reseller and hash of the idempotency key. */
+  readonly answers: ReadonlyMap<string, Answer>
+  /** Hashes and identifiers of rows that are no more: what a store does when they come again, the port leaves open. */
+  readonly gone: ReadonlySet<string>
+}
+
+interface Answer {
+  readonly license: License
+  readonly requestHash: Uint8Array
+  readonly expiresAt: number
+}
+
+type Mutable<Type> = {
+  [Key in keyof Type]: Type[Key] extends ReadonlyMap<infer K, infer V>
+    ? Map<K, V>
+    : Type[Key] extends ReadonlySet<infer Item>
+      ? Set<Item>
+      : Type[Key]
+}
+
+/** The kinds of rows that are listed. */
+export type Listed = 'clients' | 'resellers' | 'licenses' | CredentialKind
+
+/** What a history asks: the methods of a store, and its lists as a whole. */
+export interface Asked extends BoundAdmin {
+  /** Every row of a kind; licenses in their order, the others in any. Pages hold `limit` rows. */
+  list(what: Listed, limit: number): unknown
+}
+
+/** The store as the port describes it, one call at a time. */
+export interface Model extends Asked {
+  /** The first half of {@link BoundAdmin.revokeClient}. */
+  closeClient(clientId: string, at: number): boolean
+  /** The first half of {@link BoundAdmin.revokeAccess}, the second of `revokeClient`. */
+  endCodes(which: AccessReference): number
+  /** The second half of {@link BoundAdmin.revokeAccess}. */
+  revokeTokens(which: AccessReference, at: number): number
+  copy(): Model
+  /** All rows as text: equal for models that nothing can tell apart. */
+  text(): string
+}
+
+/** Thrown where the port leaves the answer open. */
+export class Unspecified extends Error {}
+
+const empty: Rows = {
+  clients: new Map(),
+  resellers: new Map(),
+  codes: new Map(),
+  credentials: new Map(),
+  licenses: new Map(),
+  answers: new Map(),
+  gone: new Set(),
+}
+
+function keyOf(hash: Uint8Array): string {
+  return Buffer.from(hash).toString('hex')
+}
+
+/** Text for any value, the same for equal ones: hashes in hex, fields in order. */
+export function show(value: unknown): string {
+  if (value instanceof Uint8Array) return `<${keyOf(value)}>`
+  if (typeof value === 'bigint') return `${value}n`
+  if (Array.isArray(value)) return `[${value.map(show).join(', ')}]`
+  if (value instanceof Map) return show([...(value as Map<unknown, unknown>)])
+  if (value instanceof Set) return show([...(value as Set<unknown>)].map(show).toSorted())
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'nothing'
+  const fields = Object.entries(value).filter(([, each]) => each !== undefined)
+  const sorted = fields.toSorted(([a], [b]) => (a < b ? -1 : 1))
+  return `{ ${sorted.map(([key, each]) => `${key}: ${show(each)}`).join(', ')} }`
+}
+
+/** Compares whether somebody's access is meant. */
+function isOf(which: AccessReference, owner: string, subject: string | null): boolean {
+  return 'clientId' in which ? owner === which.clientId : subject === which.subject
+}
+
+function sent<Patch extends object>(patch: Patch): Partial<Patch> {
+  const fields = Object.entries(patch).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(fields) as Partial<Patch>
+}
+
+/** A store of plain maps, to compare others with: slow, and simple enough to be seen to be right. */
+export function createModel(from: Rows = empty): Model {
+  const rows: Mutable<Rows> = {
+    clients: new Map(from.clients),
+    resellers: new Map(from.resellers),
+    codes: new Map(from.codes),
+    credentials: new Map(from.credentials),
+    licenses: new Map(from.licenses),
+    answers: new Map(from.answers),
+    gone: new Set(from.gone),
+  }
+  const { clients, resellers, codes, credentials, licenses, answers, gone } = rows
+
+  function refuseGone(...keys: string[]): void {
+    if (keys.some((key) => gone.has(key))) throw new Unspecified()
+  }
+  function isTaken(place: string, id: string): boolean {
+    return credentials.has(place) || [...credentials.values()].some(({ credential }) => credential.id === id)
+  }
+  function addCredential(kind: CredentialKind, hash: string, credential: Credential): void {
+    const place = `${kind} ${hash}`
+    refuseGone(place, `id ${credential.id}`)
+    if (isTaken(place, credential.id)) throw new StorageError('conflict', 'taken')
+    credentials.set(place, { kind, credential })
+  }
+  function revokeWhere(at: number, test: (place: string, credential: Credential) => boolean): number {
+    const live = [...credentials].filter(
+      ([place, { credential }]) => credential.revokedAt === null && test(place, credential),
+    )
+    for (const [place, { kind, credential }] of live)
+      credentials.set(place, { kind, credential: { ...credential, revokedAt: at } })
+    return live.length
+  }
+  function changeLicense(licenseKey: string, change: Partial<License>, at: number): boolean {
+    const license = licenses.get(licenseKey)
+    if (license !== undefined) licenses.set(licenseKey, { ...license, ...sent(change), updatedAt: at })
+    return license !== undefined
+  }
+  function findAnswer(place: string, { createdAt, licenseKey }: License): Answer | null {
+    const held = answers.get(place)
+    if (held !== undefined && held.expiresAt > createdAt) return held
+    // Whether the old key is kept where the license is refused shows in no count that matters.
+    if (held !== undefined && licenses.has(licenseKey)) throw new Unspecified()
+    return null
+  }
+
+  const model: Model = {
+    copy: () => createModel(rows),
+    text: () => show(rows),
+    findClient: (clientId) => clients.get(clientId) ?? null,
+    findAuthorizationCode: (hash) => {
+      refuseGone(`code ${keyOf(hash)}`)
+      return codes.get(keyOf(hash))?.code ?? null
+    },
+    redeemAuthorizationCode: (codeHash, at, { hash, ...token }) => {
+      const found = codes.get(keyOf(codeHash))
+      if (found === undefined || found.code.redeemedAt !== null) return false
+      addCredential('access_token', keyOf(hash), { ...token, revokedAt: null })
+      codes.set(keyOf(codeHash), {
+        code: { ...found.code, redeemedAt: at },
+        token: `access_token ${keyOf(hash)}`,
+      })
+      return true
+    },
+    revokeAccessTokensOfCode: (codeHash, at) =>
+      revokeWhere(at, (place) => place === codes.get(keyOf(codeHash))?.token),
+    findCredential: (kind, hash) => credentials.get(`${kind} ${keyOf(hash)}`)?.credential ?? null,
+    insertLicense: (license, idempotency?: NewIdempotencyKey) => {
+      const place = idempotency && show([idempotency.resellerId, idempotency.keyHash])
+      const held = place === undefined ? null : findAnswer(place, license)
+      if (held !== null) return { replay: held.license, requestHash: held.requestHash }
+      if (licenses.has(license.licenseKey)) return 'key_taken'
+      licenses.set(license.licenseKey, license)
+      if (idempotency !== undefined && place !== undefined) {
+        const { requestHash, expiresAt } = idempotency
+        answers.set(place, { license, requestHash, expiresAt })
+      }
+      return 'inserted'
+    },
+    updateLicense: ({ licenseKey, resellerId, patch, at }) => {
+      const license = licenses.get(licenseKey)
+      if (license === undefined) return 'not_found'
+      if (license.resellerId !== resellerId) return 'not_owner'
+      changeLicense(licenseKey, patch, at)
+      return 'updated'
+    },
+    findLicense: (licenseKey) => licenses.get(licenseKey) ?? null,
+    insertClient: (client) => {
+      if (clients.has(client.clientId)) return 'taken'
+      clients.set(client.clientId, client)
+      return 'inserted'
+    },
+    updateClient: (clientId, patch) => {
+      const client = clients.get(clientId)
+      if (client !== undefined) clients.set(clientId, { ...client, ...sent(patch) })
+      return client !== undefined
+    },
+    rotateClientSecret: (clientId, newHash) => {
+      const client = clients.get(clientId)
+      const kept = client?.secretHashes.slice(0, 1) ?? []
+      if (client !== undefined) clients.set(clientId, { ...client, secretHashes: [newHash, ...kept] })
+      return client !== undefined
+    },
+    revokeClient: (clientId, at) => {
+      const revoked = model.closeClient(clientId, at)
+      model.endCodes({ clientId })
+      return revoked
+    },
+    closeClient: (clientId, at) => {
+      const client = clients.get(clientId)
+      if (client === undefined || client.revokedAt !== null) return false
+      clients.set(clientId, { ...client, revokedAt: at })
+      return true
+    },
+    insertAuthorizationCode: (hash, code) => {
+      const isRevoked = (clients.get(code.clientId)?.revokedAt ?? null) !== null
+      if (isRevoked || codes.has(keyOf(hash))) throw new StorageError('conflict', 'revoked or taken')
+      refuseGone(`code ${keyOf(hash)}`)
+      codes.set(keyOf(hash), { code, token: '' })
+    },
+    insertReseller: (reseller) => {
+      if (resellers.has(reseller.resellerId)) return 'taken'
+      resellers.set(reseller.resellerId, reseller)
+      return 'inserted'
+    },
+    insertCredential: (kind, hash, credential) => {
+      if (kind === 'reseller_token' && !resellers.has(credential.ownerId)) {
+        // Two refusals at once: the port does not say which comes first.
+        if (isTaken(`${kind} ${keyOf(hash)}`, credential.id)) throw new Unspecified()
+        return 'no_owner'
+      }
+      addCredential(kind, keyOf(hash), credential)
+      return 'inserted'
+    },
+    revokeCredential: (which, at) =>
+      revokeWhere(at, (place, { id }) =>
+        'id' in which ? id === which.id : place.endsWith(` ${keyOf(which.hash)}`),
+      ) > 0,
+    endCodes: (which) => {
+      const isTheirs = ({ code }: { code: AuthorizationCode }): boolean =>
+        code.redeemedAt === null && isOf(which, code.clientId, code.subject)
+      const ended = removeWhere(codes, isTheirs)
+      for (const [hash] of ended) gone.add(`code ${hash}`)
+      return ended.length
+    },
+    revokeTokens: (which, at) =>
+      revokeWhere(
+        at,
+        (place, { ownerId, subject }) => place.startsWith('access_token ') && isOf(which, ownerId, subject),
+      ),
+    revokeAccess: (which, at) => {
+      const ended = model.endCodes(which)
+      return { codes: ended, tokens: model.revokeTokens(which, at) }
+    },
+    changeLicense,
+    deleteLicense: (licenseKey) => licenses.delete(licenseKey),
+    purgeExpired: (at) => {
+      const isLate = (expiresAt: number | null): boolean => expiresAt !== null && expiresAt <= at
+      for (const { code, token } of codes.values()) {
+        const bought = credentials.get(token)?.credential
+        // Its token is of no use, and still there: both is right, to keep the code and not to.
+        if (isLate(code.expiresAt) && bought && bought.revokedAt !== null && !isLate(bought.expiresAt))
+          throw new Unspecified()
+      }
+      const tokens = removeWhere(
+        credentials,
+        ({ kind, credential }) => kind === 'access_token' && isLate(credential.expiresAt),
+      )
+      for (const [place, { credential }] of tokens) gone.add(place).add(`id ${credential.id}`)
+      const ended = removeWhere(codes, ({ code, token }) => isLate(code.expiresAt) && !credentials.has(token))
+      for (const [hash] of ended) gone.add(`code ${hash}`)
+      const forgotten = removeWhere(answers, ({ expiresAt }) => isLate(expiresAt))
+      return { codes: ended.length, tokens: tokens.length, idempotency: forgotten.length }
+    },
+    list: (what) => {
+      if (what === 'licenses') return [...licenses.values()]
+      if (what === 'resellers') return inAnyOrder([...resellers.values()])
+      if (what === 'clients')
+        return inAnyOrder([...clients.values()].map(({ secretHashes: _, ...client }) => client))
+      const ofKind = [...credentials.values()].filter(({ kind }) => kind === what)
+      return inAnyOrder(ofKind.map(({ kind, credential }) => ({ ...credential, kind })))
+    },
+  }
+  return model
+}
+
+/** Takes rows out, and says which. */
+function removeWhere<Row>(map: Map<string, Row>, test: (row: Row) => boolean): [string, Row][] {
+  const doomed = [...map].filter(([, row]) => test(row))
+  for (const [key] of doomed) map.delete(key)
+  return doomed
+}
+
+/** Rows in an order that says nothing. */
+export function inAnyOrder(rows: readonly object[]): string[] {
+  return rows.map(show).toSorted()
+}
