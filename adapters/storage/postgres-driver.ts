@@ -1,5 +1,4 @@
-import { hash } from 'node:crypto'
-import { StorageError, type StorageErrorKind } from 'utility-api/storage'
+import { StorageError } from 'utility-api/storage'
 
 /**
  * The slice of a `pg` Pool that is used.
@@ -7,13 +6,15 @@ import { StorageError, type StorageErrorKind } from 'utility-api/storage'
  * @group Storage
  */
 export interface PostgresPool {
-  /** Runs one statement on any connection. */
-  query(statement: PostgresStatement): Promise<PostgresResult>
+  /** `max`: how many connections it opens; three quarters of them serve writes, all of them reads. */
+  readonly options: { readonly max: number }
   /** Lends a connection. */
   connect(): Promise<PostgresClient>
   /** Listens for errors of idle connections. */
   on?(event: 'error', listener: (error: Error) => void): unknown
-  /** How many listen for them already. */
+  /** Listens for new connections, in the moment before they are lent. */
+  on?(event: 'connect', listener: (client: PostgresClient) => void): unknown
+  /** How many listen for errors already. */
   listenerCount?(event: 'error'): number
 }
 
@@ -23,10 +24,28 @@ export interface PostgresPool {
  * @group Storage
  */
 export interface PostgresClient {
-  /** Runs SQL; several statements when there are no values. */
-  query(text: string): Promise<PostgresResult>
+  /** Runs one statement with its values, or SQL of several. */
+  query(statement: PostgresStatement | string): Promise<PostgresResult>
   /** Gives the connection back; `true` closes it. */
   release(destroy?: boolean): void
+  /** Listens for errors of the connection while it is lent. */
+  on(event: 'error', listener: (error: Error) => void): unknown
+  /** Listens for the server's notices: a commit that no standby confirmed succeeds with one. */
+  on(event: 'notice', listener: (notice: PostgresNotice) => void): unknown
+  /** Stops listening. */
+  removeListener(event: 'error', listener: (error: Error) => void): unknown
+  /** Stops listening. */
+  removeListener(event: 'notice', listener: (notice: PostgresNotice) => void): unknown
+}
+
+/**
+ * What the server says beside its answer.
+ *
+ * @group Storage
+ */
+export interface PostgresNotice {
+  /** The function in the server that says it; its text is translated. */
+  readonly routine?: string | undefined
 }
 
 /**
@@ -55,93 +74,55 @@ export interface PostgresResult {
   readonly rowCount: number | null
 }
 
-/** Attempts at a statement that keeps losing to others: at SERIALIZABLE a crowd costs each of its members some. */
-const maxAttempts = 12
+/** Where a server waits for its standbys to confirm a commit. */
+const commitWait = 'SyncRepWaitForLSN'
 
-/** By SQLSTATE, or its class. */
-const kinds: Readonly<Record<string, StorageErrorKind>> = {
-  '08': 'unavailable', // connection exception
-  '22': 'invalid', // data exception
-  '23505': 'conflict', // unique violation
-  '23': 'invalid', // another constraint
-  '25006': 'unavailable', // read-only transaction: a standby
-  '40': 'conflict', // lost against another transaction
-  '42501': 'invalid', // no privilege on our tables
-  '42P01': 'invalid', // no such table
-  '53': 'unavailable', // out of memory, disk, connections
-  '55P03': 'unavailable', // lock not available
-  '57': 'unavailable', // cancelled, shut down, starting up
-  '58': 'unavailable', // disk errors
-}
+const guarded = new WeakSet<PostgresPool>()
 
-interface DriverError {
-  readonly code?: unknown
-  readonly message?: unknown
-  readonly constraint?: unknown
-}
-
-/** The name of the constraint that a unique violation hit; null for every other error. */
-export function violatedConstraint(error: unknown): string | null {
-  const { code, constraint } = error as DriverError
-  return code === '23505' && typeof constraint === 'string' ? constraint : null
-}
-
-/** Tells whether a statement was undone whole because it lost against another transaction. */
-function lostRace({ code }: DriverError): boolean {
-  return code === '40001' || code === '40P01'
-}
-
-/** What the driver threw, as the port wants it. */
-export function toStorageError(error: unknown): StorageError {
-  if (error instanceof StorageError) return error
-  const { code, message } = error as DriverError
-  const retryable = lostRace(error as DriverError) || code === 'ECONNREFUSED' || code === '53300'
-  const cause = withoutRow(error as object)
-  return new StorageError(kindOf(error), `PostgreSQL: ${String(message)}`, { cause, retryable })
-}
-
-/** Takes out of a server's error what quotes rows: it is logged, and keys and customers' names have no place there. */
-function withoutRow(error: object): object {
-  for (const field of ['detail', 'where', 'internalQuery']) Reflect.deleteProperty(error, field)
-  return error
-}
-
-function kindOf(error: unknown): StorageErrorKind {
-  const code = String((error as DriverError).code)
-  if (/^[0-9A-Z]{5}$/.test(code)) return kinds[code] ?? kinds[code.slice(0, 2)] ?? 'bug'
-  // Lost sockets and exhausted or ended pools come as plain errors, with a system code or none.
-  return error instanceof TypeError || error instanceof RangeError ? 'bug' : 'unavailable'
+/**
+ * Keeps connections that break unheard from ending the process: idle ones, where nobody else listens, and new ones in the
+ * turn in which the pool lends them. Their end can come in the same packet as their beginning, and then it is told before
+ * the promise of `connect` has told of them.
+ */
+export function guardConnections(pool: PostgresPool): void {
+  if (guarded.has(pool)) return
+  guarded.add(pool)
+  if (pool.listenerCount?.('error') === 0) pool.on?.('error', ignore)
+  pool.on?.('connect', (client) => client.on?.('error', ignore))
 }
 
 /**
- * Runs a statement, and again when it lost a race. It lost, so nothing of it was done: repeating it is safe.
+ * Lends a connection for a while. After an error it is closed, and the pool opens another, unless `isSound` says no need.
  *
- * Connections prepare it under a name made of its text: two versions of this library may share a pool.
+ * When the wait for standbys is canceled, by an administrator or a shutdown, PostgreSQL commits on the primary alone, warns,
+ * and answers success; a failover then loses what was acknowledged. So the warning is an error here.
  */
-export function runStatement(pool: PostgresPool, text: string, values: unknown[]): Promise<PostgresResult> {
-  return attempt(pool, { name: nameOf(text), text, values }, 1)
-}
-
-const names: Map<string, string> = new Map()
-
-function nameOf(text: string): string {
-  const known = names.get(text)
-  if (known !== undefined) return known
-  const name = `utility_api_${hash('sha256', text).slice(0, 16)}`
-  names.set(text, name)
-  return name
-}
-
-async function attempt(
+export async function withConnection<Result>(
   pool: PostgresPool,
-  statement: PostgresStatement,
-  number: number,
-): Promise<PostgresResult> {
-  try {
-    return await pool.query(statement)
-  } catch (error) {
-    if (number === maxAttempts || !lostRace(error as DriverError)) throw error
+  work: (client: PostgresClient) => Promise<Result>,
+  isSound: (error: unknown) => boolean = () => false,
+): Promise<Result> {
+  const client = await pool.connect()
+  let unconfirmed = false
+  let broken = false
+  function heed({ routine }: PostgresNotice): void {
+    if (routine === commitWait) unconfirmed = true
   }
-  await new Promise((resolve) => setTimeout(resolve, Math.random() * 2 ** Math.min(number, 6)))
-  return attempt(pool, statement, number + 1)
+  // Without a listener, a connection that breaks while we have it would end the process.
+  client.on('error', ignore)
+  client.on('notice', heed)
+  try {
+    const result = await work(client)
+    if (unconfirmed) throw new StorageError('unavailable', 'PostgreSQL: no standby has confirmed the commit.')
+    return result
+  } catch (error) {
+    broken = !isSound(error)
+    throw error
+  } finally {
+    client.removeListener('error', ignore)
+    client.removeListener('notice', heed)
+    client.release(broken)
+  }
 }
+
+function ignore(): void {}

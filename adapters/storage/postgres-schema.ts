@@ -1,8 +1,14 @@
 import { StorageError } from 'utility-api/storage'
-import { runStatement, toStorageError, type PostgresClient, type PostgresPool } from './postgres-driver.ts'
+import { withConnection, type PostgresClient, type PostgresPool } from './postgres-driver.ts'
+import { toStorageError } from './postgres-errors.ts'
+import type { Run } from './postgres-statement.ts'
+import { inTime } from './postgres-time.ts'
 
-/** The steps from an empty database to the current schema: step n makes version n. A step that was released never changes. */
-const migrations: readonly string[] = [
+/**
+ * The steps from an empty database to the current schema. A step that was released never changes, and only adds: what ran
+ * on the schema before it runs on the schema after it.
+ */
+const steps: readonly string[] = [
   `CREATE TABLE utility_api_clients (
      client_id text NOT NULL PRIMARY KEY,
      secret_hashes bytea NOT NULL CHECK (length(secret_hashes) % 32 = 0),
@@ -55,61 +61,113 @@ const migrations: readonly string[] = [
      PRIMARY KEY (reseller_id, key_hash)
    );
    CREATE INDEX utility_api_idempotency_keys_expires_at ON utility_api_idempotency_keys (expires_at);`,
+  `ALTER TABLE utility_api_schema ADD COLUMN step integer;
+   ALTER TABLE utility_api_clients ADD COLUMN created_at bigint NOT NULL DEFAULT 0;
+   ALTER TABLE utility_api_codes ADD COLUMN subject text;
+   ALTER TABLE utility_api_credentials ADD COLUMN subject text, ADD COLUMN created_at bigint NOT NULL DEFAULT 0;
+   CREATE TABLE utility_api_resellers (
+     reseller_id text NOT NULL PRIMARY KEY,
+     created_at bigint NOT NULL,
+     name text
+   );
+   CREATE INDEX utility_api_clients_created_at ON utility_api_clients (created_at, client_id);
+   CREATE INDEX utility_api_resellers_created_at ON utility_api_resellers (created_at, reseller_id);
+   CREATE INDEX utility_api_codes_client_id ON utility_api_codes (client_id);
+   CREATE INDEX utility_api_codes_subject ON utility_api_codes (subject) WHERE subject IS NOT NULL;
+   CREATE INDEX utility_api_credentials_owner_id ON utility_api_credentials (owner_id);
+   CREATE INDEX utility_api_credentials_subject ON utility_api_credentials (subject) WHERE subject IS NOT NULL;
+   CREATE INDEX utility_api_credentials_kind ON utility_api_credentials (kind, created_at, id)
+     WHERE kind <> 'access_token';
+   INSERT INTO utility_api_resellers (reseller_id, created_at)
+   SELECT reseller_id, created_at FROM utility_api_licenses
+   WHERE seq IN (SELECT min(seq) FROM utility_api_licenses GROUP BY reseller_id);`,
 ]
 
-const readVersion = 'SELECT coalesce(max(version), 0) AS version FROM utility_api_schema'
+/** The oldest step whose library works with the schema after all of them: as long as steps only add, the first. */
+const oldestStep = 1
+
+/** Gives a row to the resellers that only their tokens know of: those of step 1, and of processes that still run it. */
+const adoptResellers = `
+  INSERT INTO utility_api_resellers AS known (reseller_id, created_at, name)
+  SELECT owner_id, min(created_at), min(name) FROM utility_api_credentials
+  WHERE kind = 'reseller_token' AND kind <> 'access_token'
+  GROUP BY owner_id
+  ON CONFLICT (reseller_id) DO UPDATE SET name = excluded.name
+  WHERE known.name IS NULL AND excluded.name IS NOT NULL`
+
+/** Through JSON, because the column named `step` is not there before step 2. */
+const readSchema = `
+  SELECT coalesce(max(version), 0) AS version,
+         coalesce(max((to_jsonb(row)->>'step')::integer), max(version), 0) AS step
+  FROM utility_api_schema AS row`
+
+/** How long the first look at the schema may take, before it is taken anew. */
+const schemaTimeoutMs = 2000
+
+/** What the schema says about itself: the oldest library that works with it, by its number of steps, and the steps taken. */
+interface Schema {
+  readonly version: number
+  readonly step: number
+}
 
 /** Brings the schema up to date, in one transaction; servers that start at once take turns. */
 export async function migrateSchema(pool: PostgresPool): Promise<void> {
-  const client = await pool.connect()
   try {
-    // At a stricter level the snapshot would be older than the turn we waited for.
-    await client.query('BEGIN ISOLATION LEVEL READ COMMITTED')
-    await client.query("SELECT pg_advisory_xact_lock(hashtext('utility_api_schema'))")
-    await runSteps(client)
-    await client.query('COMMIT')
+    await withConnection(pool, async (client) => {
+      // At a stricter level the snapshot would be older than the turn we waited for.
+      await client.query('BEGIN ISOLATION LEVEL READ COMMITTED')
+      await client.query("SELECT pg_advisory_xact_lock(hashtext('utility_api_schema'))")
+      await runSteps(client)
+      await client.query('COMMIT')
+    })
   } catch (error) {
-    // Closing the connection rolls back, whatever state it is in.
-    client.release(true)
     throw toStorageError(error)
   }
-  client.release()
 }
 
 async function runSteps(client: PostgresClient): Promise<void> {
   await client.query('CREATE TABLE IF NOT EXISTS utility_api_schema (version integer NOT NULL)')
-  const version = versionIn(await client.query(readVersion))
-  refuseNewer(version)
-  if (version === migrations.length) return
-  const record = `DELETE FROM utility_api_schema; INSERT INTO utility_api_schema (version) VALUES (${migrations.length})`
-  await client.query([...migrations.slice(version), record].join(';\n'))
+  const schema = schemaIn(await client.query(readSchema))
+  refuseNewer(schema)
+  if (schema.step < steps.length) {
+    await client.query(steps.slice(schema.step).join(';\n'))
+    await client.query('DELETE FROM utility_api_schema')
+    await client.query(
+      `INSERT INTO utility_api_schema (version, step) VALUES (${oldestStep}, ${steps.length})`,
+    )
+  }
+  await client.query(adoptResellers)
 }
 
-/** Throws unless the schema is the one this version works with. */
-export async function requireSchema(pool: PostgresPool): Promise<void> {
-  const version = await schemaVersion(pool)
-  refuseNewer(version)
-  if (version === migrations.length) return
-  const message = `The database has schema version ${version}, and ${migrations.length} is needed: run migrate() first.`
+/** Throws unless this version can work with the schema. */
+export async function requireSchema(read: Run): Promise<void> {
+  const schema = await findSchema(read)
+  refuseNewer(schema)
+  if (schema.step >= steps.length) return
+  const message = `The database has schema step ${schema.step}, and ${steps.length} is needed: run migrate() first.`
   throw new StorageError('invalid', message)
 }
 
-async function schemaVersion(pool: PostgresPool): Promise<number> {
+async function findSchema(read: Run): Promise<Schema> {
   try {
-    return versionIn(await runStatement(pool, readVersion, []))
+    // Not in the time of the call that happens to be the first: those that come with it wait for the same answer.
+    const call = { timeLeftMs: () => schemaTimeoutMs }
+    const result = await inTime(call, (over) => read({ text: readSchema, values: [], call, over }))
+    if (result === undefined) throw new Error('The schema could not be read in time.')
+    return schemaIn(result)
   } catch (error) {
     const missingTable = (error as { code?: unknown }).code === '42P01'
-    if (missingTable) return 0
+    if (missingTable) return { version: 0, step: 0 }
     throw error
   }
 }
 
-function versionIn({ rows }: { readonly rows: unknown[] }): number {
-  return Number((rows[0] as { version: number }).version)
+function schemaIn({ rows }: { readonly rows: unknown[] }): Schema {
+  return rows[0] as Schema
 }
 
-function refuseNewer(version: number): void {
-  if (version <= migrations.length) return
-  const message = `The database has schema version ${version}; this version of utility-api knows ${migrations.length} at most. Update utility-api.`
+function refuseNewer({ version }: Schema): void {
+  if (version <= steps.length) return
+  const message = `The database has schema version ${version}; this version of utility-api knows ${steps.length} at most. Update utility-api.`
   throw new StorageError('invalid', message)
 }

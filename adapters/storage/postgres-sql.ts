@@ -1,13 +1,16 @@
 /**
- * Every statement of the PostgreSQL store but the schema's: one each, so that each decides its race by itself.
+ * Every statement of the PostgreSQL store but those of its schema and its lists: one each, so that each decides its race by
+ * itself.
  *
  * Columns are named: a prepared `SELECT *` fails for good once another server's migration adds one.
  */
 
-const clientColumns = 'client_id, secret_hashes, redirect_uris, revoked_at, name'
-const codeColumns = 'client_id, redirect_uri, scope, code_challenge, expires_at, redeemed_at'
-const credentialColumns = 'id, owner_id, scope, expires_at, revoked_at, name'
-const licenseColumns = 'license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at'
+const clientColumns = 'client_id, secret_hashes, redirect_uris, created_at, revoked_at, name'
+const codeColumns = 'client_id, subject, redirect_uri, scope, code_challenge, expires_at, redeemed_at'
+const credentialColumns = 'id, owner_id, subject, scope, created_at, expires_at, revoked_at, name'
+
+export const licenseColumns: string =
+  'license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at'
 
 /** The constraint that a license key which is taken violates. */
 export const licenseKeyConstraint: string = 'utility_api_licenses_license_key_key'
@@ -23,8 +26,8 @@ export const redeemCode: string = `
   WITH spent AS (
     UPDATE utility_api_codes SET redeemed_at = $2, token_hash = $4 WHERE hash = $1 AND redeemed_at IS NULL
     RETURNING token_hash)
-  INSERT INTO utility_api_credentials (id, kind, hash, owner_id, scope, expires_at)
-  SELECT $3::text, 'access_token', token_hash, $5::text, $6::text, $7::bigint FROM spent`
+  INSERT INTO utility_api_credentials (kind, id, hash, owner_id, subject, scope, created_at, expires_at)
+  SELECT 'access_token', $3::text, token_hash, $5::text, $6::text, $7::text, $8::bigint, $9::bigint FROM spent`
 
 export const revokeTokenOfCode: string = `
   UPDATE utility_api_credentials SET revoked_at = $2
@@ -37,7 +40,7 @@ export const insertLicense: string = `
   INSERT INTO utility_api_licenses (${licenseColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`
 
 /**
- * Claims the idempotency key, if nobody holds it at this time, and inserts the licence if that was so. Of racing claims
+ * Claims the idempotency key, if nobody holds it at this time, and inserts the license if that was so. Of racing claims
  * all but one wait for the first to commit, then find the key held. A license key that is taken undoes the claim.
  */
 export const insertLicenseOnce: string = `
@@ -57,45 +60,76 @@ export const findAnswer: string = `
 
 /** Ownership is tested where it is written; a column whose value was not sent keeps the one it has. */
 export const updateLicense: string = `
-  WITH updated AS (
-    UPDATE utility_api_licenses
-    SET registered_to = coalesce($3, registered_to), domain_or_ip = coalesce($4, domain_or_ip),
-        status = coalesce($5, status), updated_at = $6
-    WHERE license_key = $1 AND reseller_id = $2
-    RETURNING 1)
-  SELECT EXISTS (SELECT 1 FROM updated) AS updated,
-         EXISTS (SELECT 1 FROM utility_api_licenses WHERE license_key = $1) AS found`
+  UPDATE utility_api_licenses
+  SET registered_to = coalesce($3, registered_to), domain_or_ip = coalesce($4, domain_or_ip),
+      status = coalesce($5, status), updated_at = $6
+  WHERE license_key = $1 AND reseller_id = $2`
 
-export const getLicense: string = `SELECT ${licenseColumns} FROM utility_api_licenses WHERE license_key = $1`
+export const findLicense: string = `SELECT ${licenseColumns} FROM utility_api_licenses WHERE license_key = $1`
 
-export const listLicenses: string = `
-  SELECT seq, ${licenseColumns} FROM utility_api_licenses WHERE seq > $1 ORDER BY seq LIMIT $2`
+export const changeLicense: string = `
+  UPDATE utility_api_licenses
+  SET registered_to = coalesce($3, registered_to), domain_or_ip = coalesce($4, domain_or_ip),
+      status = coalesce($5, status), reseller_id = coalesce($6, reseller_id), updated_at = $2
+  WHERE license_key = $1`
 
-export const listLicensesOfReseller: string = `
-  SELECT seq, ${licenseColumns} FROM utility_api_licenses WHERE seq > $1 AND reseller_id = $3 ORDER BY seq LIMIT $2`
+export const deleteLicense: string = 'DELETE FROM utility_api_licenses WHERE license_key = $1'
 
 export const insertClient: string = `
-  INSERT INTO utility_api_clients (${clientColumns})
-  VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`
+  INSERT INTO utility_api_clients (${clientColumns}) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`
 
-export const setClientSecrets: string =
-  'UPDATE utility_api_clients SET secret_hashes = $2 WHERE client_id = $1'
+export const updateClient: string = `
+  UPDATE utility_api_clients SET name = coalesce($2, name), redirect_uris = coalesce($3, redirect_uris)
+  WHERE client_id = $1`
+
+/** The new hash and the 32 bytes of the one that was first. */
+export const rotateSecret: string = `
+  UPDATE utility_api_clients SET secret_hashes = $2::bytea || substring(secret_hashes FROM 1 FOR 32)
+  WHERE client_id = $1`
 
 export const revokeClient: string =
   'UPDATE utility_api_clients SET revoked_at = $2 WHERE client_id = $1 AND revoked_at IS NULL'
 
+/**
+ * Locks the client against a revocation: one under way is waited for and then seen, and one that comes later finds the
+ * code when it looks for unspent ones.
+ */
 export const insertCode: string = `
+  WITH client AS MATERIALIZED (
+    SELECT revoked_at FROM utility_api_clients WHERE client_id = $2 FOR SHARE)
   INSERT INTO utility_api_codes (hash, ${codeColumns})
-  VALUES ($1, $2, $3, $4, $5, $6, $7)`
+  SELECT $1::bytea, $2::text, $3::text, $4::text, $5::text, $6::text, $7::bigint, $8::bigint
+  WHERE NOT EXISTS (SELECT 1 FROM client WHERE revoked_at IS NOT NULL)`
 
+export const insertReseller: string = `
+  INSERT INTO utility_api_resellers (reseller_id, created_at, name) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`
+
+/** Resellers stay, so one that is seen need not be locked. */
 export const insertCredential: string = `
-  INSERT INTO utility_api_credentials (kind, hash, ${credentialColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
+  INSERT INTO utility_api_credentials (kind, hash, ${credentialColumns})
+  SELECT $1::text, $2::bytea, $3::text, $4::text, $5::text, $6::text, $7::bigint, $8::bigint, $9::bigint, $10::text
+  WHERE $1 <> 'reseller_token' OR EXISTS (SELECT 1 FROM utility_api_resellers WHERE reseller_id = $4)`
 
 export const revokeCredentialByHash: string =
   'UPDATE utility_api_credentials SET revoked_at = $2 WHERE hash = $1 AND revoked_at IS NULL'
 
 export const revokeCredentialById: string =
   'UPDATE utility_api_credentials SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL'
+
+/** Waits for redemptions under way: those that win have stored their tokens once this is done. */
+export const endCodesOfClient: string =
+  'DELETE FROM utility_api_codes WHERE client_id = $1 AND redeemed_at IS NULL'
+
+export const endCodesOfSubject: string =
+  'DELETE FROM utility_api_codes WHERE subject = $1 AND redeemed_at IS NULL'
+
+export const revokeTokensOfClient: string = `
+  UPDATE utility_api_credentials SET revoked_at = $2
+  WHERE owner_id = $1 AND kind = 'access_token' AND revoked_at IS NULL`
+
+export const revokeTokensOfSubject: string = `
+  UPDATE utility_api_credentials SET revoked_at = $2
+  WHERE subject = $1 AND kind = 'access_token' AND revoked_at IS NULL`
 
 export const purgeTokens: string = `
   DELETE FROM utility_api_credentials WHERE id IN (

@@ -1,19 +1,38 @@
-import { StorageError } from 'utility-api/storage'
-import type { AuthorizationCode, Client, Credential, License, LicenseList } from 'utility-api/storage'
+import type {
+  AuthorizationCode,
+  Client,
+  Credential,
+  CredentialKind,
+  License,
+  ListedClient,
+  ListedCredential,
+  Reseller,
+} from 'utility-api/storage'
 
 /** An integer column: drivers hand over numbers, or text or bigints for what might exceed them. */
-type IntegerColumn = number | string | bigint
+export type IntegerColumn = number | string | bigint
 
-export interface ClientRow {
+export interface ListedClientRow {
   readonly client_id: string
-  readonly secret_hashes: Uint8Array
   readonly redirect_uris: string
+  readonly created_at: IntegerColumn
   readonly revoked_at: IntegerColumn | null
+  readonly name: string | null
+}
+
+export interface ClientRow extends ListedClientRow {
+  readonly secret_hashes: Uint8Array
+}
+
+export interface ResellerRow {
+  readonly reseller_id: string
+  readonly created_at: IntegerColumn
   readonly name: string | null
 }
 
 export interface CodeRow {
   readonly client_id: string
+  readonly subject: string | null
   readonly redirect_uri: string
   readonly scope: string
   readonly code_challenge: string | null
@@ -24,14 +43,19 @@ export interface CodeRow {
 export interface CredentialRow {
   readonly id: string
   readonly owner_id: string
+  readonly subject: string | null
   readonly scope: string
+  readonly created_at: IntegerColumn
   readonly expires_at: IntegerColumn | null
   readonly revoked_at: IntegerColumn | null
   readonly name: string | null
 }
 
+export interface ListedCredentialRow extends CredentialRow {
+  readonly kind: CredentialKind
+}
+
 export interface LicenseRow {
-  readonly seq: IntegerColumn
   readonly license_key: string
   readonly registered_to: string
   readonly domain_or_ip: string
@@ -53,13 +77,26 @@ function toTime(column: IntegerColumn | null): number | null {
 }
 
 export function toClient(row: ClientRow): Client {
+  return { ...toListedClient(row), secretHashes: splitHashes(row.secret_hashes) }
+}
+
+export function toListedClient(row: ListedClientRow): ListedClient {
   return {
     clientId: row.client_id,
-    secretHashes: splitHashes(row.secret_hashes),
     redirectUris: JSON.parse(row.redirect_uris) as string[],
+    createdAt: Number(row.created_at),
     revokedAt: toTime(row.revoked_at),
-    ...(row.name === null ? {} : { name: row.name }),
+    ...named(row),
   }
+}
+
+export function toReseller(row: ResellerRow): Reseller {
+  return { resellerId: row.reseller_id, createdAt: Number(row.created_at), ...named(row) }
+}
+
+/** A label that nobody gave is absent. */
+function named({ name }: { readonly name: string | null }): { readonly name?: string } {
+  return name === null ? {} : { name }
 }
 
 /** The hashes of a client's secrets in one column: 32 bytes each, one after the other. */
@@ -78,6 +115,7 @@ function splitHashes(joined: Uint8Array): Uint8Array[] {
 export function toCode(row: CodeRow): AuthorizationCode {
   return {
     clientId: row.client_id,
+    subject: row.subject,
     redirectUri: row.redirect_uri,
     scope: row.scope,
     codeChallenge: row.code_challenge,
@@ -90,11 +128,17 @@ export function toCredential(row: CredentialRow): Credential {
   return {
     id: row.id,
     ownerId: row.owner_id,
+    subject: row.subject,
     scope: row.scope,
+    createdAt: Number(row.created_at),
     expiresAt: toTime(row.expires_at),
     revokedAt: toTime(row.revoked_at),
-    ...(row.name === null ? {} : { name: row.name }),
+    ...named(row),
   }
+}
+
+export function toListedCredential(row: ListedCredentialRow): ListedCredential {
+  return { ...toCredential(row), kind: row.kind }
 }
 
 export function toLicense(row: LicenseRow): License {
@@ -111,18 +155,4 @@ export function toLicense(row: LicenseRow): License {
 
 export function toReplay(row: AnswerRow): { replay: License; requestHash: Uint8Array } {
   return { replay: JSON.parse(row.license) as License, requestHash: Uint8Array.from(row.request_hash) }
-}
-
-/** The place in the list of licences that a page mark names: the `seq` of the last licence seen. */
-export function toSeq(after: string | undefined): number {
-  if (after === undefined) return 0
-  if (/^\d{1,15}$/.test(after)) return Number(after)
-  throw new StorageError('invalid', 'This is no place in the list of licences.')
-}
-
-/** A page of rows of which one more was read than fit, to see whether there is a next page. */
-export function toPage(rows: readonly LicenseRow[], limit: number): LicenseList {
-  const licenses = rows.slice(0, limit).map(toLicense)
-  const last = rows[limit - 1]
-  return rows.length > limit && last !== undefined ? { licenses, next: String(last.seq) } : { licenses }
 }

@@ -41,6 +41,8 @@ export type SqliteValue = string | number | null | Uint8Array
 export interface SqliteQueries {
   /** The first row; null when there is none. */
   get<Row>(sql: string, ...values: SqliteValue[]): Row | null
+  /** The first row as a value; null when there is none. */
+  find<Row, Value>(convert: (row: Row) => Value, sql: string, ...values: SqliteValue[]): Value | null
   /** All rows. */
   all<Row>(sql: string, ...values: SqliteValue[]): Row[]
   /** The number of rows changed. */
@@ -56,8 +58,15 @@ export function createSqliteQueries(database: SqliteDatabase): SqliteQueries {
     statements.set(sql, statement)
     return statement
   }
+  function get<Row>(sql: string, ...values: SqliteValue[]): Row | null {
+    return (prepare(sql).get(...values) ?? null) as Row | null
+  }
   return {
-    get: <Row>(sql: string, ...values: SqliteValue[]) => (prepare(sql).get(...values) ?? null) as Row | null,
+    get,
+    find: <Row, Value>(convert: (row: Row) => Value, sql: string, ...values: SqliteValue[]) => {
+      const row = get<Row>(sql, ...values)
+      return row === null ? null : convert(row)
+    },
     all: <Row>(sql: string, ...values: SqliteValue[]) => prepare(sql).all(...values) as Row[],
     run: (sql, ...values) => Number(prepare(sql).run(...values).changes),
   }

@@ -1,8 +1,14 @@
-import type { StorageError } from 'utility-api/storage'
-import { isBusy, requireNoTransaction, toStorageError, type SqliteDatabase } from './sqlite-driver.ts'
+import { StorageError, type StorageCall } from 'utility-api/storage'
+import {
+  createSqliteQueries,
+  isBusy,
+  requireNoTransaction,
+  toStorageError,
+  type SqliteDatabase,
+  type SqliteQueries,
+} from './sqlite-driver.ts'
+import { migrateSchema, requireSchema } from './sqlite-schema.ts'
 
-/** How long a busy database is tried again before the caller is told. */
-const busyDeadlineMs = 5000
 /** Bounds how long one transaction can hold the event loop and the lock. */
 const maxBatch = 500
 
@@ -10,15 +16,25 @@ interface Job {
   readonly work: () => unknown
   readonly resolve: (value: never) => void
   readonly reject: (error: StorageError) => void
-  readonly deadline: number
+  readonly call: StorageCall
 }
 
 /** The one way to a connection: every write goes through `write`, every read through `read`. */
-export interface SqliteQueue {
-  /** Runs `work` in a transaction of its own or in one with its neighbours; resolves after the commit. */
-  write<Result>(work: () => Result): Promise<Result>
+export interface SqliteAccess {
+  /** Runs `work` in a transaction of its own or in one with its neighbors; resolves after the commit. */
+  write<Result>(call: StorageCall, work: (db: SqliteQueries) => Result): Promise<Result>
   /** Runs `work` at once; where the database is busy, again a little later. */
-  read<Result>(work: () => Result): Result | Promise<Result>
+  read<Result>(call: StorageCall, work: (db: SqliteQueries) => Result): Result | Promise<Result>
+}
+
+/** The way to a connection, with its beginning and its end. */
+export interface SqliteQueue extends SqliteAccess {
+  /** The same way, closed by `close`. */
+  readonly whileOpen: SqliteAccess
+  /** Turns the write-ahead log on and brings the tables up to date. */
+  migrate(call: StorageCall): Promise<void>
+  /** Takes nothing more by `whileOpen`; resolves when what came that way is settled. */
+  close(): Promise<void>
   /** Resolves when everything written so far is settled. */
   drain(): Promise<void>
 }
@@ -27,11 +43,26 @@ export interface SqliteQueue {
  * Group commit: all writes of one turn of the event loop share a transaction, so that they share its wait for the disk.
  *
  * The driver blocks the thread while it waits for a lock, so it hardly waits (`busy_timeout`): a batch that finds the
- * database busy goes back into the queue and the event loop turns on.
+ * database busy goes back into the queue and the event loop turns on. A write whose call has run out of time leaves the
+ * queue before it has begun.
  */
 export function createSqliteQueue(database: SqliteDatabase): SqliteQueue {
+  const queries = createSqliteQueries(database)
   let jobs: Job[] = []
   let scheduled = false
+  let closed = false
+  let schemaChecked = false
+
+  function requireOpen(): void {
+    if (closed) throw new StorageError('unavailable', 'The storage is closed.')
+  }
+
+  /** The connection, once its tables are known to be those that the statements are for. */
+  function ready(): SqliteQueries {
+    if (!schemaChecked) requireSchema(database)
+    schemaChecked = true
+    return queries
+  }
 
   function schedule(): void {
     if (scheduled || jobs.length === 0) return
@@ -40,7 +71,7 @@ export function createSqliteQueue(database: SqliteDatabase): SqliteQueue {
   }
 
   function flush(): void {
-    const batch = jobs.splice(0, maxBatch)
+    const batch = stillAwaited(jobs.splice(0, maxBatch))
     const undone = commit(database, batch)
     scheduled = false
     if (undone.length === 0) return schedule()
@@ -49,17 +80,40 @@ export function createSqliteQueue(database: SqliteDatabase): SqliteQueue {
     setTimeout(flush, randomPauseMs())
   }
 
-  function write<Result>(work: () => Result): Promise<Result> {
+  function push<Result>(call: StorageCall, work: () => Result): Promise<Result> {
     return new Promise((resolve, reject) => {
-      jobs.push({ work, resolve, reject, deadline: performance.now() + busyDeadlineMs })
+      jobs.push({ work, resolve, reject, call })
       schedule()
     })
   }
 
+  const write: SqliteAccess['write'] = (call, work) => push(call, () => work(ready()))
+  const read: SqliteAccess['read'] = (call, work) => readOrRetry(database, call, () => work(ready()))
+  const drain = (): Promise<void> => push({ timeLeftMs: () => Infinity }, () => {}).catch(() => {})
+
   return {
     write,
-    read: (work) => readOrRetry(database, work, performance.now() + busyDeadlineMs),
-    drain: () => write(() => {}).catch(() => {}),
+    read,
+    whileOpen: {
+      async write(call, work) {
+        requireOpen()
+        return write(call, work)
+      },
+      read(call, work) {
+        requireOpen()
+        return read(call, work)
+      },
+    },
+    async migrate(call) {
+      requireOpen()
+      await readOrRetry(database, call, () => database.exec('PRAGMA journal_mode = WAL'))
+      await push(call, () => migrateSchema(database))
+    },
+    close() {
+      closed = true
+      return drain()
+    },
+    drain,
   }
 }
 
@@ -74,7 +128,7 @@ function commit(database: SqliteDatabase, batch: readonly Job[]): readonly Job[]
     requireNoTransaction(database)
     database.exec('BEGIN IMMEDIATE')
   } catch (error) {
-    return isBusy(error) ? rejectLate(batch, error) : rejectAll(batch, error)
+    return isBusy(error) ? stillAwaited(batch, error) : rejectAll(batch, error)
   }
   const results: unknown[] = []
   try {
@@ -84,7 +138,7 @@ function commit(database: SqliteDatabase, batch: readonly Job[]): readonly Job[]
     const reason = toStorageError(error)
     // A full disk or a lost file is nobody's bad statement: the batch fails as one.
     if (reason.kind === 'unavailable') return rejectAll(batch, reason)
-    // One bad statement never takes its neighbours down: they go again without it.
+    // One bad statement never takes its neighbors down: they go again without it.
     batch[results.length]?.reject(reason)
     return commit(database, batch.toSpliced(results.length, 1))
   }
@@ -92,7 +146,7 @@ function commit(database: SqliteDatabase, batch: readonly Job[]): readonly Job[]
     database.exec('COMMIT')
   } catch (error) {
     rollBack(database)
-    return isBusy(error) ? rejectLate(batch, error) : rejectAll(batch, error)
+    return isBusy(error) ? stillAwaited(batch, error) : rejectAll(batch, error)
   }
   batch.forEach((job, index) => job.resolve(results[index] as never))
   return []
@@ -110,25 +164,32 @@ function rejectAll(batch: readonly Job[], error: unknown): [] {
   return []
 }
 
-function rejectLate(batch: readonly Job[], error: unknown): Job[] {
-  const now = performance.now()
-  const late = batch.filter((job) => job.deadline <= now)
-  rejectAll(late, error)
-  return batch.filter((job) => job.deadline > now)
+/** Rejects the jobs that nobody waits for any more, and returns the others. */
+function stillAwaited(batch: readonly Job[], reason?: unknown): Job[] {
+  return batch.filter((job) => {
+    const awaited = job.call.timeLeftMs() > 0
+    if (!awaited) job.reject(toStorageError(reason ?? outOfTime()))
+    return awaited
+  })
 }
 
 function readOrRetry<Result>(
   database: SqliteDatabase,
+  call: StorageCall,
   work: () => Result,
-  deadline: number,
 ): Result | Promise<Result> {
+  if (call.timeLeftMs() <= 0) throw outOfTime()
   try {
     requireNoTransaction(database)
     return work()
   } catch (error) {
-    if (!isBusy(error) || performance.now() >= deadline) throw toStorageError(error)
+    if (!isBusy(error) || call.timeLeftMs() <= 0) throw toStorageError(error)
     return new Promise((resolve) => setTimeout(resolve, randomPauseMs())).then(() =>
-      readOrRetry(database, work, deadline),
+      readOrRetry(database, call, work),
     )
   }
+}
+
+function outOfTime(): StorageError {
+  return new StorageError('unavailable', 'SQLite: nobody waits for this call any more.', { retryable: true })
 }

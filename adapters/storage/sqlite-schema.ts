@@ -2,11 +2,13 @@ import { StorageError } from 'utility-api/storage'
 import type { SqliteDatabase } from './sqlite-driver.ts'
 
 /**
- * The steps from an empty database to the current schema: step n makes version n. A step that was released never changes.
+ * The steps from an empty database to the current schema. A step that was released never changes, and only adds: what ran
+ * on the schema before it runs on the schema after it.
  *
- * `seq` is SQLite's rowid, so that licences lie and are paged in order of creation.
+ * `seq` is SQLite's rowid, so that licenses lie and are paged in order of creation. A token that is `bought` is found by the
+ * subject of its code: an index of its own would write one more page, at a random place, for each exchange.
  */
-const migrations: readonly string[] = [
+const steps: readonly string[] = [
   `CREATE TABLE utility_api_clients (
      client_id TEXT NOT NULL PRIMARY KEY,
      secret_hashes BLOB NOT NULL CHECK (length(secret_hashes) % 32 = 0),
@@ -58,41 +60,87 @@ const migrations: readonly string[] = [
      PRIMARY KEY (reseller_id, key_hash)
    ) STRICT;
    CREATE INDEX utility_api_idempotency_keys_expires_at ON utility_api_idempotency_keys (expires_at);`,
+  `ALTER TABLE utility_api_schema ADD COLUMN step INTEGER;
+   ALTER TABLE utility_api_clients ADD COLUMN created_at INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE utility_api_codes ADD COLUMN subject TEXT;
+   ALTER TABLE utility_api_credentials ADD COLUMN subject TEXT;
+   ALTER TABLE utility_api_credentials ADD COLUMN created_at INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE utility_api_credentials ADD COLUMN bought INTEGER;
+   CREATE TABLE utility_api_resellers (
+     reseller_id TEXT NOT NULL PRIMARY KEY,
+     created_at INTEGER NOT NULL,
+     name TEXT
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX utility_api_clients_created_at ON utility_api_clients (created_at, client_id);
+   CREATE INDEX utility_api_resellers_created_at ON utility_api_resellers (created_at, reseller_id);
+   CREATE INDEX utility_api_codes_client_id ON utility_api_codes (client_id);
+   CREATE INDEX utility_api_codes_subject ON utility_api_codes (subject) WHERE subject IS NOT NULL;
+   CREATE INDEX utility_api_credentials_owner_id ON utility_api_credentials (owner_id);
+   CREATE INDEX utility_api_credentials_subject ON utility_api_credentials (subject)
+     WHERE subject IS NOT NULL AND bought IS NULL;
+   CREATE INDEX utility_api_credentials_kind ON utility_api_credentials (kind) WHERE kind <> 'access_token';
+   INSERT INTO utility_api_resellers (reseller_id, created_at)
+   SELECT reseller_id, created_at FROM utility_api_licenses
+   WHERE seq IN (SELECT min(seq) FROM utility_api_licenses GROUP BY reseller_id);`,
 ]
+
+/** The oldest step whose library works with the schema after all of them: as long as steps only add, the first. */
+const oldestStep = 1
+
+/** Gives a row to the resellers that only their tokens know of: those of step 1, and of processes that still run it. */
+const adoptResellers = `
+  INSERT INTO utility_api_resellers (reseller_id, created_at, name)
+  SELECT owner_id, min(created_at), min(name) FROM utility_api_credentials
+  WHERE kind = 'reseller_token' AND kind <> 'access_token'
+  GROUP BY owner_id
+  ON CONFLICT DO UPDATE SET name = excluded.name
+  WHERE utility_api_resellers.name IS NULL AND excluded.name IS NOT NULL`
 
 /** Brings the schema up to date. Runs inside a transaction that the caller holds. */
 export function migrateSchema(database: SqliteDatabase): void {
   database.exec('CREATE TABLE IF NOT EXISTS utility_api_schema (version INTEGER NOT NULL) STRICT')
-  const version = schemaVersion(database)
-  refuseNewer(version)
-  if (version === migrations.length) return
-  for (const step of migrations.slice(version)) database.exec(step)
-  database.exec(
-    `DELETE FROM utility_api_schema; INSERT INTO utility_api_schema (version) VALUES (${migrations.length})`,
-  )
+  const schema = readSchema(database)
+  refuseNewer(schema)
+  if (schema.step < steps.length) {
+    for (const step of steps.slice(schema.step)) database.exec(step)
+    database.exec('DELETE FROM utility_api_schema')
+    database.exec(`INSERT INTO utility_api_schema (version, step) VALUES (${oldestStep}, ${steps.length})`)
+  }
+  database.exec(adoptResellers)
 }
 
-/** Throws unless the schema is the one this version works with. */
+/** Throws unless this version can work with the schema. */
 export function requireSchema(database: SqliteDatabase): void {
-  const version = hasSchemaTable(database) ? schemaVersion(database) : 0
-  refuseNewer(version)
-  if (version === migrations.length) return
-  const message = `The database has schema version ${version}, and ${migrations.length} is needed: run migrate() first.`
+  const schema = hasSchemaTable(database) ? readSchema(database) : noSchema
+  refuseNewer(schema)
+  if (schema.step >= steps.length) return
+  const message = `The database has schema step ${schema.step}, and ${steps.length} is needed: run migrate() first.`
   throw new StorageError('invalid', message)
 }
+
+/** What the schema says about itself: the oldest library that works with it, by its number of steps, and the steps taken. */
+interface Schema {
+  readonly version: number
+  readonly step: number
+}
+
+const noSchema: Schema = { version: 0, step: 0 }
 
 function hasSchemaTable(database: SqliteDatabase): boolean {
   const row = database.prepare("SELECT 1 AS found FROM sqlite_schema WHERE name = 'utility_api_schema'").get()
   return row !== undefined && row !== null
 }
 
-function schemaVersion(database: SqliteDatabase): number {
-  const row = database.prepare('SELECT max(version) AS version FROM utility_api_schema').get()
-  return Number((row as { version: number | null }).version ?? 0)
+/** All columns, because the one named `step` is not there before step 2. */
+function readSchema(database: SqliteDatabase): Schema {
+  const row = database.prepare('SELECT * FROM utility_api_schema ORDER BY version DESC LIMIT 1').get()
+  if (row === undefined || row === null) return noSchema
+  const { version, step } = row as { version: number | bigint; step?: number | bigint | null }
+  return { version: Number(version), step: Number(step ?? version) }
 }
 
-function refuseNewer(version: number): void {
-  if (version <= migrations.length) return
-  const message = `The database has schema version ${version}; this version of utility-api knows ${migrations.length} at most. Update utility-api.`
+function refuseNewer({ version }: Schema): void {
+  if (version <= steps.length) return
+  const message = `The database has schema version ${version}; this version of utility-api knows ${steps.length} at most. Update utility-api.`
   throw new StorageError('invalid', message)
 }

@@ -1,9 +1,11 @@
-/** Every statement of the SQLite store but the schema's. */
+/** Every statement of the SQLite store but those of its schema and its lists. */
 
-const clientColumns = 'client_id, secret_hashes, redirect_uris, revoked_at, name'
-const codeColumns = 'client_id, redirect_uri, scope, code_challenge, expires_at, redeemed_at'
-const credentialColumns = 'id, owner_id, scope, expires_at, revoked_at, name'
-const licenseColumns = 'license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at'
+const clientColumns = 'client_id, secret_hashes, redirect_uris, created_at, revoked_at, name'
+const codeColumns = 'client_id, subject, redirect_uri, scope, code_challenge, expires_at, redeemed_at'
+const credentialColumns = 'id, owner_id, subject, scope, created_at, expires_at, revoked_at, name'
+
+export const licenseColumns: string =
+  'license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at'
 
 export const findClient: string = `SELECT ${clientColumns} FROM utility_api_clients WHERE client_id = ?`
 
@@ -13,8 +15,8 @@ export const spendCode: string =
   'UPDATE utility_api_codes SET redeemed_at = ?, token_hash = ? WHERE hash = ? AND redeemed_at IS NULL'
 
 export const insertToken: string = `
-  INSERT INTO utility_api_credentials (id, kind, hash, owner_id, scope, expires_at)
-  VALUES (?, 'access_token', ?, ?, ?, ?)`
+  INSERT INTO utility_api_credentials (kind, bought, id, hash, owner_id, subject, scope, created_at, expires_at)
+  VALUES ('access_token', 1, ?, ?, ?, ?, ?, ?, ?)`
 
 export const revokeTokenOfCode: string = `
   UPDATE utility_api_credentials SET revoked_at = ?
@@ -41,35 +43,66 @@ export const updateLicense: string = `
       status = coalesce(?, status), updated_at = ?
   WHERE license_key = ? AND reseller_id = ?`
 
-export const getLicense: string = `SELECT ${licenseColumns} FROM utility_api_licenses WHERE license_key = ?`
+export const findLicense: string = `SELECT ${licenseColumns} FROM utility_api_licenses WHERE license_key = ?`
 
-export const listLicenses: string = `SELECT seq, ${licenseColumns} FROM utility_api_licenses WHERE seq > ? ORDER BY seq LIMIT ?`
+export const changeLicense: string = `
+  UPDATE utility_api_licenses
+  SET registered_to = coalesce(?, registered_to), domain_or_ip = coalesce(?, domain_or_ip),
+      status = coalesce(?, status), reseller_id = coalesce(?, reseller_id), updated_at = ?
+  WHERE license_key = ?`
 
-export const listLicensesOfReseller: string = `
-  SELECT seq, ${licenseColumns} FROM utility_api_licenses WHERE seq > ? AND reseller_id = ? ORDER BY seq LIMIT ?`
+export const deleteLicense: string = 'DELETE FROM utility_api_licenses WHERE license_key = ?'
 
 export const insertClient: string = `
-  INSERT INTO utility_api_clients (${clientColumns})
-  VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
+  INSERT INTO utility_api_clients (${clientColumns}) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 
-export const setClientSecrets: string = 'UPDATE utility_api_clients SET secret_hashes = ? WHERE client_id = ?'
+export const updateClient: string = `
+  UPDATE utility_api_clients SET name = coalesce(?, name), redirect_uris = coalesce(?, redirect_uris)
+  WHERE client_id = ?`
+
+export const setSecrets: string = 'UPDATE utility_api_clients SET secret_hashes = ? WHERE client_id = ?'
 
 export const revokeClient: string =
   'UPDATE utility_api_clients SET revoked_at = ? WHERE client_id = ? AND revoked_at IS NULL'
 
 export const insertCode: string = `
-  INSERT INTO utility_api_codes (hash, ${codeColumns})
-  VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
+  INSERT INTO utility_api_codes (hash, ${codeColumns}) SELECT ?, ?, ?, ?, ?, ?, ?, ?
+  WHERE NOT EXISTS (SELECT 1 FROM utility_api_clients WHERE client_id = ? AND revoked_at IS NOT NULL)
+  ON CONFLICT DO NOTHING`
+
+export const insertReseller: string = `
+  INSERT INTO utility_api_resellers (reseller_id, created_at, name) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`
+
+export const hasReseller: string = 'SELECT 1 FROM utility_api_resellers WHERE reseller_id = ?'
 
 export const insertCredential: string = `
   INSERT INTO utility_api_credentials (kind, hash, ${credentialColumns})
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 
 export const revokeCredentialByHash: string =
   'UPDATE utility_api_credentials SET revoked_at = ? WHERE hash = ? AND revoked_at IS NULL'
 
 export const revokeCredentialById: string =
   'UPDATE utility_api_credentials SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL'
+
+export const endCodesOfClient: string =
+  'DELETE FROM utility_api_codes WHERE client_id = ? AND redeemed_at IS NULL'
+
+export const endCodesOfSubject: string =
+  'DELETE FROM utility_api_codes WHERE subject = ? AND redeemed_at IS NULL'
+
+export const revokeTokensOfClient: string = `
+  UPDATE utility_api_credentials SET revoked_at = ?
+  WHERE owner_id = ? AND kind = 'access_token' AND revoked_at IS NULL`
+
+export const revokeBoughtTokensOfSubject: string = `
+  UPDATE utility_api_credentials SET revoked_at = ?
+  WHERE hash IN (SELECT token_hash FROM utility_api_codes WHERE subject = ?)
+    AND kind = 'access_token' AND revoked_at IS NULL`
+
+export const revokeOtherTokensOfSubject: string = `
+  UPDATE utility_api_credentials SET revoked_at = ?
+  WHERE subject = ? AND bought IS NULL AND kind = 'access_token' AND revoked_at IS NULL`
 
 export const purgeTokens: string = `
   DELETE FROM utility_api_credentials WHERE rowid IN (

@@ -1,0 +1,132 @@
+import { StorageError } from 'utility-api/storage'
+import type {
+  AccessReference,
+  AdminStorage,
+  CredentialKind,
+  CredentialReference,
+  PurgeCounts,
+  RevokeCounts,
+  UtilityStorage,
+} from 'utility-api/storage'
+import {
+  changed,
+  copyClient,
+  insertCredential,
+  revoke,
+  toKey,
+  type MemoryAccess,
+  type Tables,
+} from './memory-tables.ts'
+
+type AdminMethods = Omit<AdminStorage, keyof UtilityStorage | 'listing' | 'close'>
+
+/** The methods of provisioning. */
+export function adminMethods({ open, openForInsert }: MemoryAccess): AdminMethods {
+  return {
+    insertClient: (client) => {
+      const { clients } = openForInsert()
+      if (clients.has(client.clientId)) return 'taken'
+      clients.put(client.clientId, copyClient(client))
+      return 'inserted'
+    },
+    updateClient: (clientId, { name, redirectUris }) => {
+      const { clients } = open()
+      const client = clients.get(clientId)
+      if (client === undefined) return false
+      const label = name === undefined ? {} : { name }
+      clients.put(
+        clientId,
+        copyClient({ ...client, ...label, redirectUris: redirectUris ?? client.redirectUris }),
+      )
+      return true
+    },
+    rotateClientSecret: (clientId, newHash) => {
+      const { clients } = open()
+      const client = clients.get(clientId)
+      if (client === undefined) return false
+      clients.put(
+        clientId,
+        copyClient({ ...client, secretHashes: [newHash, ...client.secretHashes.slice(0, 1)] }),
+      )
+      return true
+    },
+    revokeClient: (clientId, at) => {
+      const tables = open()
+      const client = tables.clients.get(clientId)
+      endCodes(tables, { clientId })
+      if (client === undefined || client.revokedAt !== null) return false
+      tables.clients.put(clientId, { ...client, revokedAt: at })
+      return true
+    },
+    insertAuthorizationCode: (codeHash, code) => {
+      const { clients, codes } = openForInsert()
+      const revokedAt = clients.get(code.clientId)?.revokedAt ?? null
+      if (revokedAt !== null) throw new StorageError('conflict', 'The client is revoked.')
+      if (codes.has(toKey(codeHash))) throw new StorageError('conflict', 'The authorization code exists.')
+      codes.put(toKey(codeHash), { code: { ...code }, token: '' })
+    },
+    insertReseller: (reseller) => {
+      const { resellers } = openForInsert()
+      if (resellers.has(reseller.resellerId)) return 'taken'
+      resellers.put(reseller.resellerId, { ...reseller })
+      return 'inserted'
+    },
+    insertCredential: (kind, hash, credential) => {
+      const tables = openForInsert()
+      if (kind === 'reseller_token' && !tables.resellers.has(credential.ownerId)) return 'no_owner'
+      insertCredential(tables, { kind, key: toKey(hash) }, { ...credential })
+      return 'inserted'
+    },
+    revokeCredential: (which, at) => revokeCredential(open(), which, at),
+    revokeAccess: (which, at) => revokeAccess(open(), which, at),
+    changeLicense: (licenseKey, change, at) => {
+      const { licenses } = open()
+      const license = licenses.get(licenseKey)
+      if (license === undefined) return false
+      licenses.put(licenseKey, changed(license, change, at))
+      return true
+    },
+    deleteLicense: (licenseKey) => open().licenses.delete(licenseKey),
+    purgeExpired: (at) => purgeExpired(open(), at),
+  }
+}
+
+function revokeCredential(tables: Tables, which: CredentialReference, at: number): boolean {
+  if ('id' in which) {
+    const place = tables.credentialIds.get(which.id)
+    return place !== undefined && revoke(tables, place, at)
+  }
+  const key = toKey(which.hash)
+  const kinds = Object.keys(tables.credentials) as CredentialKind[]
+  return kinds.map((kind) => revoke(tables, { kind, key }, at)).includes(true)
+}
+
+function revokeAccess(tables: Tables, which: AccessReference, at: number): RevokeCounts {
+  const codes = endCodes(tables, which)
+  let tokens = 0
+  for (const [key, { ownerId, subject }] of tables.credentials.access_token.entries()) {
+    const isTheirs = 'clientId' in which ? ownerId === which.clientId : subject === which.subject
+    if (isTheirs && revoke(tables, { kind: 'access_token', key }, at)) tokens += 1
+  }
+  return { tokens, codes }
+}
+
+function endCodes({ codes }: Tables, which: AccessReference): number {
+  return codes.deleteWhere(
+    ({ code: { clientId, subject, redeemedAt } }) =>
+      redeemedAt === null && ('clientId' in which ? clientId === which.clientId : subject === which.subject),
+  )
+}
+
+function purgeExpired({ codes, credentials, credentialIds, answers }: Tables, at: number): PurgeCounts {
+  const { access_token: accessTokens } = credentials
+  const tokens = accessTokens.deleteWhere(
+    ({ id, expiresAt }) => (expiresAt ?? Infinity) <= at && credentialIds.delete(id),
+  )
+  return {
+    tokens,
+    // A spent code stays with its token: without it a replay could no longer revoke that.
+    codes: codes.deleteWhere(({ code, token }) => code.expiresAt <= at && !accessTokens.has(token)),
+    idempotency: answers.deleteWhere(({ expiresAt }) => expiresAt <= at),
+  }
+}

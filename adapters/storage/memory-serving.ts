@@ -1,0 +1,82 @@
+import type {
+  InsertLicenseResult,
+  License,
+  LicenseUpdate,
+  NewAccessToken,
+  NewIdempotencyKey,
+  UpdateLicenseResult,
+  UtilityStorage,
+} from 'utility-api/storage'
+import {
+  changed,
+  copy,
+  copyClient,
+  insertCredential,
+  revoke,
+  toKey,
+  type MemoryAccess,
+  type Tables,
+} from './memory-tables.ts'
+
+/** The methods that requests need. None ever waits, so none looks at the time of its call. */
+export function servingMethods({ open, openForInsert }: MemoryAccess): Required<UtilityStorage> {
+  return {
+    ping: () => void open(),
+    findClient: (clientId) => {
+      const client = open().clients.get(clientId)
+      return client === undefined ? null : copyClient(client)
+    },
+    findAuthorizationCode: (codeHash) => copy(open().codes.get(toKey(codeHash))?.code),
+    redeemAuthorizationCode: (codeHash, at, token) => redeem(openForInsert(), toKey(codeHash), at, token),
+    revokeAccessTokensOfCode: (codeHash, at) => {
+      const tables = open()
+      const key = tables.codes.get(toKey(codeHash))?.token ?? ''
+      return revoke(tables, { kind: 'access_token', key }, at) ? 1 : 0
+    },
+    findCredential: (kind, hash) => copy(open().credentials[kind].get(toKey(hash))),
+    insertLicense: (license, idempotency) => insertLicense(openForInsert(), license, idempotency),
+    updateLicense: (update) => updateLicense(open(), update),
+    findLicense: (licenseKey) => copy(open().licenses.get(licenseKey)),
+  }
+}
+
+function redeem(tables: Tables, codeHash: string, at: number, token: NewAccessToken): boolean {
+  const row = tables.codes.get(codeHash)
+  if (row === undefined || row.code.redeemedAt !== null) return false
+  const { hash, ...credential } = token
+  const key = toKey(hash)
+  // First what can fail: a token that is refused must leave the code unspent.
+  insertCredential(tables, { kind: 'access_token', key }, { ...credential, revokedAt: null })
+  tables.codes.put(codeHash, { code: { ...row.code, redeemedAt: at }, token: key })
+  return true
+}
+
+function insertLicense(
+  tables: Tables,
+  license: License,
+  idempotency: NewIdempotencyKey | undefined,
+): InsertLicenseResult {
+  const place = idempotency === undefined ? '' : `${toKey(idempotency.keyHash)}${idempotency.resellerId}`
+  const answer = tables.answers.get(place)
+  if (answer !== undefined && answer.expiresAt > license.createdAt) {
+    return { replay: { ...answer.license }, requestHash: Uint8Array.from(answer.requestHash) }
+  }
+  if (tables.licenses.has(license.licenseKey)) return 'key_taken'
+  tables.licenses.put(license.licenseKey, { ...license })
+  if (idempotency !== undefined) {
+    const requestHash = Uint8Array.from(idempotency.requestHash)
+    tables.answers.put(place, { license: { ...license }, requestHash, expiresAt: idempotency.expiresAt })
+  }
+  return 'inserted'
+}
+
+function updateLicense(
+  tables: Tables,
+  { licenseKey, resellerId, patch, at }: LicenseUpdate,
+): UpdateLicenseResult {
+  const license = tables.licenses.get(licenseKey)
+  if (license === undefined) return 'not_found'
+  if (license.resellerId !== resellerId) return 'not_owner'
+  tables.licenses.put(licenseKey, changed(license, patch, at))
+  return 'updated'
+}

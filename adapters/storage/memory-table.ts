@@ -1,0 +1,55 @@
+import { StorageError } from 'utility-api/storage'
+import type { ListPage } from 'utility-api/storage'
+
+/** Rows by key, in order of insertion. */
+export interface Table<Row> {
+  readonly size: number
+  get(key: string): Row | undefined
+  has(key: string): boolean
+  /** A new row goes to the end, a changed one stays where it is. */
+  put(key: string, row: Row): void
+  delete(key: string): boolean
+  /** Deletes the rows that match and says how many they were. */
+  deleteWhere(matches: (row: Row) => boolean): number
+  entries(): Iterable<readonly [string, Row]>
+  /** The rows after a page mark that are wanted; the mark of a row is its number, which no other row ever gets. */
+  page(page: ListPage, isWanted?: (row: Row) => boolean): { readonly rows: Row[]; readonly next?: string }
+}
+
+export function createTable<Row>(): Table<Row> {
+  const rows = new Map<string, { readonly number: number; readonly row: Row }>()
+  let lastNumber = 0
+
+  return {
+    get size() {
+      return rows.size
+    },
+    get: (key) => rows.get(key)?.row,
+    has: (key) => rows.has(key),
+    put(key, row) {
+      const number = rows.get(key)?.number ?? (lastNumber += 1)
+      rows.set(key, { number, row })
+    },
+    delete: (key) => rows.delete(key),
+    deleteWhere(matches) {
+      let count = 0
+      for (const [key, { row }] of rows) if (matches(row) && rows.delete(key)) count += 1
+      return count
+    },
+    *entries() {
+      for (const [key, { row }] of rows) yield [key, row] as const
+    },
+    page({ after = '0', limit }, isWanted = () => true) {
+      if (!/^\d{1,15}$/.test(after)) throw new StorageError('invalid', 'This is no place in the list.')
+      const found: Row[] = []
+      let last = 0
+      for (const { number, row } of rows.values()) {
+        if (number <= Number(after) || !isWanted(row)) continue
+        if (found.length === limit) return { rows: found, next: String(last) }
+        found.push(row)
+        last = number
+      }
+      return { rows: found }
+    },
+  }
+}

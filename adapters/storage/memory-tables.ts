@@ -1,0 +1,109 @@
+import { StorageError } from 'utility-api/storage'
+import type {
+  AuthorizationCode,
+  Client,
+  Credential,
+  CredentialKind,
+  License,
+  LicenseChange,
+  Reseller,
+} from 'utility-api/storage'
+import { createTable, type Table } from './memory-table.ts'
+
+/** Rows of all kinds together; what comes after is refused, so that a forgotten trial cannot eat the machine. */
+const maxRows = 1_000_000
+
+export interface StoredCode {
+  readonly code: AuthorizationCode
+  /** The key of the access token it bought; `''` while it is unspent. */
+  readonly token: string
+}
+
+export interface StoredAnswer {
+  readonly license: License
+  readonly requestHash: Uint8Array
+  readonly expiresAt: number
+}
+
+/** Where a credential stands. */
+export interface Place {
+  readonly kind: CredentialKind
+  readonly key: string
+}
+
+export interface Tables {
+  readonly clients: Table<Client>
+  readonly resellers: Table<Reseller>
+  readonly codes: Table<StoredCode>
+  /** By hash. */
+  readonly credentials: Readonly<Record<CredentialKind, Table<Credential>>>
+  readonly credentialIds: Table<Place>
+  readonly licenses: Table<License>
+  readonly answers: Table<StoredAnswer>
+}
+
+/** How the methods of the store get at the tables; each throws once the store is closed. */
+export interface MemoryAccess {
+  open(): Tables
+  /** Throws, too, where there is no room. */
+  openForInsert(): Tables
+}
+
+export function createTables(): Tables {
+  return {
+    clients: createTable(),
+    resellers: createTable(),
+    codes: createTable(),
+    credentials: { access_token: createTable(), reseller_token: createTable(), api_key: createTable() },
+    credentialIds: createTable(),
+    licenses: createTable(),
+    answers: createTable(),
+  }
+}
+
+export function requireRoom({ clients, resellers, codes, credentialIds, licenses, answers }: Tables): void {
+  const provisioned = clients.size + resellers.size + codes.size + credentialIds.size
+  if (provisioned + licenses.size + answers.size < maxRows) return
+  throw new StorageError('unavailable', `The memory storage is full: it holds ${maxRows} rows.`)
+}
+
+/** A copy of a row that holds nothing but text and numbers. */
+export function copy<Row extends object>(row: Row | undefined): Row | null {
+  return row === undefined ? null : { ...row }
+}
+
+export function copyClient(client: Client): Client {
+  const secretHashes = client.secretHashes.map((each) => Uint8Array.from(each))
+  return { ...client, secretHashes, redirectUris: [...client.redirectUris] }
+}
+
+export function toKey(hash: Uint8Array): string {
+  return Buffer.from(hash.buffer, hash.byteOffset, hash.length).toString('latin1')
+}
+
+/** The license with the fields that were sent. */
+export function changed(license: License, change: LicenseChange, at: number): License {
+  const {
+    registeredTo = license.registeredTo,
+    domainOrIp = license.domainOrIp,
+    status = license.status,
+    resellerId = license.resellerId,
+  } = change
+  return { ...license, registeredTo, domainOrIp, status, resellerId, updatedAt: at }
+}
+
+export function insertCredential(tables: Tables, place: Place, credential: Credential): void {
+  const credentials = tables.credentials[place.kind]
+  if (credentials.has(place.key) || tables.credentialIds.has(credential.id)) {
+    throw new StorageError('conflict', 'The credential exists.')
+  }
+  credentials.put(place.key, credential)
+  tables.credentialIds.put(credential.id, place)
+}
+
+export function revoke(tables: Tables, { kind, key }: Place, at: number): boolean {
+  const credential = tables.credentials[kind].get(key)
+  if (credential === undefined || credential.revokedAt !== null) return false
+  tables.credentials[kind].put(key, { ...credential, revokedAt: at })
+  return true
+}

@@ -1,0 +1,122 @@
+import { StorageError } from 'utility-api/storage'
+import type {
+  AccessReference,
+  AdminStorage,
+  CredentialKind,
+  RevokeCounts,
+  UtilityStorage,
+} from 'utility-api/storage'
+import { isInserted } from './mysql-serving.ts'
+import type { Access, Session } from './mysql-session.ts'
+import * as sql from './mysql-sql.ts'
+import { joinHashes } from './rows.ts'
+
+type AdminMethods = Omit<AdminStorage, keyof UtilityStorage | 'listing' | 'close'>
+
+/** The methods of provisioning. */
+export function adminMethods(use: Access): AdminMethods {
+  return {
+    insertClient: (client, call) => {
+      const { clientId, secretHashes, redirectUris, createdAt, revokedAt, name = null } = client
+      const hashes = joinHashes(secretHashes)
+      const values = [clientId, hashes, JSON.stringify(redirectUris), createdAt, revokedAt, name]
+      return use(call, async (db) =>
+        (await isInserted(db, sql.insertClient, values)) ? 'inserted' : 'taken',
+      )
+    },
+    updateClient: (clientId, { name = null, redirectUris }, call) => {
+      const uris = redirectUris === undefined ? null : JSON.stringify(redirectUris)
+      return use(call, async (db) => (await db.count(sql.updateClient, name, uris, clientId)) > 0)
+    },
+    rotateClientSecret: (clientId, newHash, call) => {
+      const hash = Uint8Array.from(newHash)
+      return use(call, async (db) => (await db.count(sql.rotateSecret, hash, clientId)) > 0)
+    },
+    revokeClient: (clientId, at, call) =>
+      use(call, async (db) => {
+        const revoked = (await db.count(sql.revokeClient, at, clientId)) > 0
+        // Afterwards, so that it sees the codes that were being issued; also when it was revoked before, to finish that.
+        await db.count(sql.endCodesOfClient, clientId)
+        return revoked
+      }),
+    insertAuthorizationCode: (hash, code, call) => {
+      const { clientId, subject, redirectUri, scope, codeChallenge, expiresAt, redeemedAt } = code
+      const key = Uint8Array.from(hash)
+      const values = [key, clientId, subject, redirectUri, scope, codeChallenge, expiresAt, redeemedAt]
+      return use(call, (db) =>
+        db.transact(async (queries) => {
+          const [client] = await queries.rows<{ revoked_at: number | null }>(sql.lockClient, clientId)
+          if ((client?.revoked_at ?? null) !== null)
+            throw new StorageError('conflict', 'The client is revoked.')
+          await queries.count(sql.insertCode, ...values)
+        }),
+      )
+    },
+    insertReseller: ({ resellerId, createdAt, name = null }, call) =>
+      use(call, async (db) =>
+        (await isInserted(db, sql.insertReseller, [resellerId, createdAt, name])) ? 'inserted' : 'taken',
+      ),
+    insertCredential: (kind, hash, credential, call) => {
+      const { id, ownerId, subject, scope, createdAt, expiresAt, revokedAt, name = null } = credential
+      const key = Uint8Array.from(hash)
+      const values = [kind, key, id, ownerId, subject, scope, createdAt, expiresAt, revokedAt, name]
+      return use(call, async (db) => {
+        if (!(await hasOwner(db, kind, ownerId))) return 'no_owner'
+        await db.count(sql.insertCredential, ...values)
+        return 'inserted'
+      })
+    },
+    revokeCredential: (which, at, call) =>
+      use(
+        call,
+        async (db) =>
+          ('id' in which
+            ? await db.count(sql.revokeCredentialById, at, which.id)
+            : await db.count(sql.revokeCredentialByHash, at, which.hash)) > 0,
+      ),
+    revokeAccess: (which, at, call) => use(call, (db) => revokeAccess(db, which, at)),
+    changeLicense: (licenseKey, change, at, call) => {
+      const { registeredTo = null, domainOrIp = null, status = null, resellerId = null } = change
+      const values = [registeredTo, domainOrIp, status, resellerId, at, licenseKey]
+      return use(call, async (db) => (await db.count(sql.changeLicense, ...values)) > 0)
+    },
+    deleteLicense: (licenseKey, call) =>
+      use(call, async (db) => (await db.count(sql.deleteLicense, licenseKey)) > 0),
+    purgeExpired: (at, call) =>
+      use(call, async (db) => ({
+        tokens: await purge(db, sql.purgeTokens, at),
+        codes: (await purge(db, sql.purgeUnspentCodes, at)) + (await purgeDeadCodes(db, at)),
+        idempotency: await purge(db, sql.purgeAnswers, at),
+      })),
+  }
+}
+
+/** Resellers stay, so one that is seen need not be locked. */
+async function hasOwner(db: Session, kind: CredentialKind, ownerId: string): Promise<boolean> {
+  return kind !== 'reseller_token' || (await db.rows(sql.findReseller, ownerId)).length > 0
+}
+
+/** Two statements in this order: the second sees the tokens of the redemptions that the first has waited for. */
+async function revokeAccess(db: Session, which: AccessReference, at: number): Promise<RevokeCounts> {
+  if ('clientId' in which) {
+    const codes = await db.count(sql.endCodesOfClient, which.clientId)
+    return { codes, tokens: await db.count(sql.revokeTokensOfClient, at, which.clientId) }
+  }
+  const codes = await db.count(sql.endCodesOfSubject, which.subject)
+  return { codes, tokens: await db.count(sql.revokeTokensOfSubject, at, which.subject) }
+}
+
+async function purge(db: Session, text: string, at: number): Promise<number> {
+  const deleted = await db.count(text, at)
+  return deleted < sql.purgeChunk ? deleted : deleted + (await purge(db, text, at))
+}
+
+async function purgeDeadCodes(db: Session, at: number): Promise<number> {
+  const hashes = (await db.rows<{ hash: Uint8Array }>(sql.findDeadCodes, at)).map(({ hash }) => hash)
+  const [first] = hashes
+  if (first === undefined) return 0
+  // As many as the statement has places: naming one twice deletes it once.
+  const places = Array.from({ length: sql.spentChunk }, (_, index) => hashes[index] ?? first)
+  const deleted = await db.count(sql.purgeDeadCodes, ...places)
+  return hashes.length < sql.spentChunk ? deleted : deleted + (await purgeDeadCodes(db, at))
+}

@@ -1,0 +1,93 @@
+import type {
+  ClientList,
+  CredentialList,
+  CredentialPage,
+  LicenseList,
+  LicensePage,
+  ListPage,
+  ResellerList,
+  StorageListing,
+} from 'utility-api/storage'
+import type { Access, Queries } from './mysql-session.ts'
+import { licenseColumns } from './mysql-sql.ts'
+import { cutPage, placeMark, toPlace, toSeq } from './pages.ts'
+import { toLicense, toListedClient, toListedCredential, toReseller } from './rows.ts'
+import type { LicenseRow, ListedClientRow, ListedCredentialRow, ResellerRow } from './rows.ts'
+
+/** Rows after a place. Said in this way, the first part is a range of the index; a comparison of pairs would be none. */
+const afterPlace = (id: string): string => `created_at >= ? AND (created_at > ? OR ${id} > ?)`
+
+// A number that is bound is a floating-point one, which LIMIT takes in no version: it stands in the text.
+const listClients = (limit: number): string => `
+  SELECT client_id, redirect_uris, created_at, revoked_at, name FROM utility_api_clients
+  WHERE ${afterPlace('client_id')} ORDER BY created_at, client_id LIMIT ${limit}`
+
+const listResellers = (limit: number): string => `
+  SELECT reseller_id, created_at, name FROM utility_api_resellers
+  WHERE ${afterPlace('reseller_id')} ORDER BY created_at, reseller_id LIMIT ${limit}`
+
+const listCredentials = (limit: number, ofOwner: boolean): string => `
+  SELECT kind, id, owner_id, subject, scope, created_at, expires_at, revoked_at, name FROM utility_api_credentials
+  WHERE ${afterPlace('id')} AND kind = ? ${ofOwner ? 'AND owner_id = ?' : ''} ORDER BY created_at, id LIMIT ${limit}`
+
+const listLicenses = (limit: number, ofReseller: boolean): string => `
+  SELECT seq, ${licenseColumns} FROM utility_api_licenses
+  WHERE seq > ? ${ofReseller ? 'AND reseller_id = ?' : ''} ORDER BY seq LIMIT ${limit}`
+
+const countLicenses = 'SELECT count(*) AS count FROM utility_api_licenses'
+const countLicensesOfReseller = `${countLicenses} WHERE reseller_id = ?`
+
+type NumberedLicense = LicenseRow & { readonly seq: number }
+
+/** The lists. */
+export function listingOf(use: Access): StorageListing {
+  return {
+    clients: (page, call) => use(call, (db) => clientPage(db, page)),
+    resellers: (page, call) => use(call, (db) => resellerPage(db, page)),
+    credentials: (page, call) => use(call, (db) => credentialPage(db, page)),
+    licenses: (page, call) => use(call, (db) => licensePage(db, page)),
+    countLicenses: ({ resellerId }, call) =>
+      use(call, async (db) => {
+        const [row] =
+          resellerId === undefined
+            ? await db.rows<{ count: number }>(countLicenses)
+            : await db.rows<{ count: number }>(countLicensesOfReseller, resellerId)
+        return Number(row?.count)
+      }),
+  }
+}
+
+async function clientPage(db: Queries, { after, limit }: ListPage): Promise<ClientList> {
+  const { createdAt, id } = toPlace(after)
+  const rows = await db.rows<ListedClientRow>(listClients(limit + 1), createdAt, createdAt, id)
+  const { page, ...next } = cutPage(rows, limit, (row) => placeMark(row.created_at, row.client_id))
+  return { clients: page.map(toListedClient), ...next }
+}
+
+async function resellerPage(db: Queries, { after, limit }: ListPage): Promise<ResellerList> {
+  const { createdAt, id } = toPlace(after)
+  const rows = await db.rows<ResellerRow>(listResellers(limit + 1), createdAt, createdAt, id)
+  const { page, ...next } = cutPage(rows, limit, (row) => placeMark(row.created_at, row.reseller_id))
+  return { resellers: page.map(toReseller), ...next }
+}
+
+async function credentialPage(
+  db: Queries,
+  { kind, ownerId, after, limit }: CredentialPage,
+): Promise<CredentialList> {
+  const { createdAt, id } = toPlace(after)
+  const values = [createdAt, createdAt, id, kind, ...(ownerId === undefined ? [] : [ownerId])]
+  const rows = await db.rows<ListedCredentialRow>(
+    listCredentials(limit + 1, ownerId !== undefined),
+    ...values,
+  )
+  const { page, ...next } = cutPage(rows, limit, (row) => placeMark(row.created_at, row.id))
+  return { credentials: page.map(toListedCredential), ...next }
+}
+
+async function licensePage(db: Queries, { resellerId, after, limit }: LicensePage): Promise<LicenseList> {
+  const values = [toSeq(after), ...(resellerId === undefined ? [] : [resellerId])]
+  const rows = await db.rows<NumberedLicense>(listLicenses(limit + 1, resellerId !== undefined), ...values)
+  const { page, ...next } = cutPage(rows, limit, ({ seq }) => String(seq))
+  return { licenses: page.map(toLicense), ...next }
+}

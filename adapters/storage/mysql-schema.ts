@@ -1,0 +1,193 @@
+import { StorageError } from 'utility-api/storage'
+import {
+  isMissingTable,
+  toStorageError,
+  withConnection,
+  type MysqlConnection,
+  type MysqlPool,
+} from './mysql-driver.ts'
+
+/** What differs between the two. */
+export interface Flavor {
+  /** Compares code point by code point and takes no space for none. */
+  readonly collation: string
+  /** The statement that a lent connection begins with. */
+  readonly settings: string
+}
+
+/**
+ * Text that is too long is refused and not cut; each statement sees what was committed before it and commits by itself;
+ * a lock is waited for shorter than the default of 50 seconds, which nobody waits.
+ */
+function settingsWith(isolation: string): string {
+  return `SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', SESSION ${isolation} = 'READ-COMMITTED', SESSION autocommit = 1, SESSION innodb_lock_wait_timeout = 3`
+}
+
+const mariadb: Flavor = { collation: 'utf8mb4_nopad_bin', settings: settingsWith('tx_isolation') }
+const mysql: Flavor = { collation: 'utf8mb4_0900_bin', settings: settingsWith('transaction_isolation') }
+
+/**
+ * The steps from an empty database to the current schema. A step that was released never changes, and only adds. What
+ * defines tables commits by itself, so each statement can be repeated.
+ */
+const steps: readonly (readonly string[])[] = [
+  [
+    `CREATE TABLE IF NOT EXISTS utility_api_clients (
+       client_id VARCHAR(255) NOT NULL PRIMARY KEY,
+       secret_hashes VARBINARY(2048) NOT NULL,
+       redirect_uris MEDIUMTEXT NOT NULL,
+       created_at BIGINT NOT NULL,
+       revoked_at BIGINT,
+       name VARCHAR(255),
+       revision BIGINT UNSIGNED NOT NULL DEFAULT 0,
+       KEY (created_at, client_id)
+     )`,
+    `CREATE TABLE IF NOT EXISTS utility_api_resellers (
+       reseller_id VARCHAR(255) NOT NULL PRIMARY KEY,
+       created_at BIGINT NOT NULL,
+       name VARCHAR(255),
+       KEY (created_at, reseller_id)
+     )`,
+    `CREATE TABLE IF NOT EXISTS utility_api_codes (
+       hash BINARY(32) NOT NULL PRIMARY KEY,
+       client_id VARCHAR(255) NOT NULL,
+       subject VARCHAR(255),
+       redirect_uri VARCHAR(2048) NOT NULL,
+       scope VARCHAR(1024) NOT NULL,
+       code_challenge VARCHAR(128),
+       expires_at BIGINT NOT NULL,
+       redeemed_at BIGINT,
+       token_hash BINARY(32),
+       KEY (expires_at),
+       KEY (client_id),
+       KEY (subject)
+     )`,
+    `CREATE TABLE IF NOT EXISTS utility_api_credentials (
+       id VARCHAR(255) NOT NULL PRIMARY KEY,
+       kind VARCHAR(16) NOT NULL,
+       hash BINARY(32) NOT NULL,
+       owner_id VARCHAR(255) NOT NULL,
+       subject VARCHAR(255),
+       scope VARCHAR(1024) NOT NULL,
+       created_at BIGINT NOT NULL,
+       expires_at BIGINT,
+       revoked_at BIGINT,
+       name VARCHAR(255),
+       UNIQUE KEY (hash, kind),
+       KEY (expires_at),
+       KEY (owner_id),
+       KEY (subject),
+       KEY (kind, created_at, id)
+     )`,
+    `CREATE TABLE IF NOT EXISTS utility_api_licenses (
+       seq BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
+       license_key VARCHAR(128) NOT NULL,
+       registered_to VARCHAR(255) NOT NULL,
+       domain_or_ip VARCHAR(255) NOT NULL,
+       status VARCHAR(255) NOT NULL,
+       reseller_id VARCHAR(255) NOT NULL,
+       created_at BIGINT NOT NULL,
+       updated_at BIGINT NOT NULL,
+       revision BIGINT UNSIGNED NOT NULL DEFAULT 0,
+       UNIQUE KEY (license_key),
+       KEY (reseller_id, seq)
+     )`,
+    `CREATE TABLE IF NOT EXISTS utility_api_idempotency_keys (
+       reseller_id VARCHAR(255) NOT NULL,
+       key_hash BINARY(32) NOT NULL,
+       request_hash BINARY(32) NOT NULL,
+       license MEDIUMTEXT NOT NULL,
+       expires_at BIGINT NOT NULL,
+       revision BIGINT UNSIGNED NOT NULL DEFAULT 0,
+       PRIMARY KEY (reseller_id, key_hash),
+       KEY (expires_at)
+     )`,
+  ],
+]
+
+/** The oldest step whose library works with the schema after all of them. */
+const oldestStep = 1
+
+interface Schema {
+  readonly version: number
+  readonly step: number
+}
+
+const readSchema = 'SELECT version, step FROM utility_api_schema'
+// One name for each database of a server.
+const lockName = "concat('utility_api_schema:', md5(database()))"
+
+/** Brings the schema up to date; servers that start at once take turns. */
+export async function migrateSchema(pool: MysqlPool): Promise<void> {
+  try {
+    await withConnection(pool, async (connection) => {
+      const flavor = await flavorOf(connection)
+      await connection.query(flavor.settings)
+      const [lock] = await queryRows<{ got: number }>(connection, `SELECT get_lock(${lockName}, 30) AS got`)
+      if (lock?.got !== 1) throw new StorageError('unavailable', 'Another server is migrating the database.')
+      try {
+        await runSteps(connection, flavor)
+      } finally {
+        await connection.query(`DO release_lock(${lockName})`)
+      }
+    })
+  } catch (error) {
+    throw toStorageError(error)
+  }
+}
+
+async function runSteps(connection: MysqlConnection, { collation }: Flavor): Promise<void> {
+  await connection.query(
+    'CREATE TABLE IF NOT EXISTS utility_api_schema (version INT NOT NULL, step INT NOT NULL) ENGINE = InnoDB',
+  )
+  const schema = await schemaOn(connection)
+  refuseNewer(schema)
+  if (schema.step >= steps.length) return
+  const options = `ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE ${collation}`
+  for (const statement of steps.slice(schema.step).flat())
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    await connection.query(statement.startsWith('CREATE TABLE') ? `${statement} ${options}` : statement)
+  await connection.query('START TRANSACTION')
+  await connection.query('DELETE FROM utility_api_schema')
+  await connection.query(
+    `INSERT INTO utility_api_schema (version, step) VALUES (${oldestStep}, ${steps.length})`,
+  )
+  await connection.query('COMMIT')
+}
+
+/** Throws unless this version can work with the schema; which of the two databases it is. */
+export function requireSchema(pool: MysqlPool): Promise<Flavor> {
+  return withConnection(pool, async (connection) => {
+    const schema = await schemaOn(connection)
+    refuseNewer(schema)
+    if (schema.step >= steps.length) return flavorOf(connection)
+    const message = `The database has schema step ${schema.step}, and ${steps.length} is needed: run migrate() first.`
+    throw new StorageError('invalid', message)
+  })
+}
+
+async function schemaOn(connection: MysqlConnection): Promise<Schema> {
+  try {
+    const [schema] = await queryRows<Schema>(connection, readSchema)
+    return schema ?? { version: 0, step: 0 }
+  } catch (error) {
+    if (isMissingTable(error)) return { version: 0, step: 0 }
+    throw error
+  }
+}
+
+async function flavorOf(connection: MysqlConnection): Promise<Flavor> {
+  const [row] = await queryRows<{ version: string }>(connection, 'SELECT version() AS version')
+  return /mariadb/i.test(row?.version ?? '') ? mariadb : mysql
+}
+
+async function queryRows<Row>(connection: MysqlConnection, sql: string): Promise<Row[]> {
+  const [rows] = await connection.execute({ sql, values: [], rowsAsArray: false, typeCast: true })
+  return rows as Row[]
+}
+
+function refuseNewer({ version }: Schema): void {
+  if (version <= steps.length) return
+  const message = `The database has schema version ${version}; this version of utility-api knows ${steps.length} at most. Update utility-api.`
+  throw new StorageError('invalid', message)
+}

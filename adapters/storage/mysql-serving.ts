@@ -1,0 +1,109 @@
+import type {
+  InsertLicenseResult,
+  License,
+  LicenseUpdate,
+  NewAccessToken,
+  NewIdempotencyKey,
+  UpdateLicenseResult,
+  UtilityStorage,
+} from 'utility-api/storage'
+import { isDuplicate } from './mysql-driver.ts'
+import { Undone, type Access, type Queries, type Session } from './mysql-session.ts'
+import * as sql from './mysql-sql.ts'
+import { toClient, toCode, toCredential, toLicense, toReplay, type LicenseRow } from './rows.ts'
+
+/** The methods that requests need. */
+export function servingMethods(use: Access): Required<UtilityStorage> {
+  return {
+    ping: (call) => use(call, async (db) => void (await db.rows(sql.ping))),
+    findClient: (clientId, call) => use(call, (db) => db.row(toClient, sql.findClient, clientId)),
+    findAuthorizationCode: (hash, call) => use(call, (db) => db.row(toCode, sql.findCode, hash)),
+    redeemAuthorizationCode: (codeHash, at, token, call) => {
+      const [hash, copy] = [Uint8Array.from(codeHash), { ...token, hash: Uint8Array.from(token.hash) }]
+      return use(call, (db) => db.transact((queries) => redeem(queries, hash, at, copy)))
+    },
+    revokeAccessTokensOfCode: (codeHash, at, call) =>
+      use(call, async (db) => {
+        const [code] = await db.rows<{ token_hash: Uint8Array }>(sql.findTokenOfCode, codeHash)
+        return code === undefined ? 0 : db.count(sql.revokeToken, at, code.token_hash)
+      }),
+    findCredential: (kind, hash, call) =>
+      use(call, (db) => db.row(toCredential, sql.findCredential, hash, kind)),
+    insertLicense: (license, idempotency, call) => {
+      const copy = { ...license }
+      if (idempotency === undefined) return use(call, (db) => insert(db, copy))
+      const { keyHash, requestHash } = idempotency
+      const key = {
+        ...idempotency,
+        keyHash: Uint8Array.from(keyHash),
+        requestHash: Uint8Array.from(requestHash),
+      }
+      return use(call, (db) => db.transact((queries) => insertOnce(queries, copy, key)))
+    },
+    updateLicense: (update, call) => {
+      const copy = { ...update, patch: { ...update.patch } }
+      return use(call, (db) => updateLicense(db, copy))
+    },
+    findLicense: (licenseKey, call) => use(call, (db) => db.row(toLicense, sql.findLicense, licenseKey)),
+  }
+}
+
+async function redeem(
+  db: Queries,
+  codeHash: Uint8Array,
+  at: number,
+  { id, hash, ownerId, subject, scope, createdAt, expiresAt }: NewAccessToken,
+): Promise<boolean> {
+  if ((await db.count(sql.spendCode, at, hash, codeHash)) === 0) return false
+  await db.count(sql.insertToken, id, hash, ownerId, subject, scope, createdAt, expiresAt)
+  return true
+}
+
+async function insert(db: Queries, license: License): Promise<'inserted' | 'key_taken'> {
+  const { licenseKey, registeredTo, domainOrIp, status, resellerId, createdAt, updatedAt } = license
+  const values = [licenseKey, registeredTo, domainOrIp, status, resellerId, createdAt, updatedAt]
+  return (await isInserted(db, sql.insertLicense, values)) ? 'inserted' : 'key_taken'
+}
+
+/** Whether there was no row with such a key yet. An `INSERT IGNORE` would pass over everything else that is wrong, too. */
+export async function isInserted(
+  db: Queries,
+  text: string,
+  values: readonly (string | number | Uint8Array | null)[],
+): Promise<boolean> {
+  try {
+    await db.count(text, ...values)
+    return true
+  } catch (error) {
+    if (isDuplicate(error)) return false
+    throw error
+  }
+}
+
+/** In a transaction: a license key that is taken gives the idempotency key back. */
+async function insertOnce(
+  db: Queries,
+  license: License,
+  { resellerId, keyHash, requestHash, expiresAt }: NewIdempotencyKey,
+): Promise<InsertLicenseResult> {
+  const answer = JSON.stringify(license)
+  if ((await db.count(sql.claimKey, resellerId, keyHash, requestHash, answer, expiresAt)) > 1) {
+    const held = await db.row(toReplay, sql.findAnswer, resellerId, keyHash, license.createdAt)
+    if (held !== null) throw new Undone(held)
+    await db.count(sql.takeKeyOver, requestHash, answer, expiresAt, resellerId, keyHash)
+  }
+  const result = await insert(db, license)
+  if (result === 'key_taken') throw new Undone(result)
+  return result
+}
+
+async function updateLicense(db: Session, update: LicenseUpdate): Promise<UpdateLicenseResult> {
+  const { licenseKey, resellerId, at, patch } = update
+  const { registeredTo = null, domainOrIp = null, status = null } = patch
+  const values = [registeredTo, domainOrIp, status, at, licenseKey, resellerId]
+  if ((await db.count(sql.updateLicense, ...values)) > 0) return 'updated'
+  const [found] = await db.rows<LicenseRow>(sql.findLicense, licenseKey)
+  if (found === undefined) return 'not_found'
+  // It came, or came into these hands, between the two statements.
+  return found.reseller_id === resellerId ? updateLicense(db, update) : 'not_owner'
+}

@@ -1,0 +1,157 @@
+/**
+ * Every statement of the MySQL store but those of its schema and its lists.
+ *
+ * An update always counts `revision` up: drivers differ in whether they count the rows that were found or those that
+ * changed, and so the two are the same.
+ */
+
+const clientColumns = 'client_id, secret_hashes, redirect_uris, created_at, revoked_at, name'
+const codeColumns = 'client_id, subject, redirect_uri, scope, code_challenge, expires_at, redeemed_at'
+const credentialColumns = 'id, owner_id, subject, scope, created_at, expires_at, revoked_at, name'
+
+export const licenseColumns: string =
+  'license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at'
+
+export const ping: string = 'SELECT 1'
+
+export const findClient: string = `SELECT ${clientColumns} FROM utility_api_clients WHERE client_id = ?`
+
+export const findCode: string = `SELECT ${codeColumns} FROM utility_api_codes WHERE hash = ?`
+
+export const spendCode: string =
+  'UPDATE utility_api_codes SET redeemed_at = ?, token_hash = ? WHERE hash = ? AND redeemed_at IS NULL'
+
+export const insertToken: string = `
+  INSERT INTO utility_api_credentials (kind, id, hash, owner_id, subject, scope, created_at, expires_at)
+  VALUES ('access_token', ?, ?, ?, ?, ?, ?, ?)`
+
+/** What a code bought never changes, so that two statements are as good as one. */
+export const findTokenOfCode: string =
+  'SELECT token_hash FROM utility_api_codes WHERE hash = ? AND token_hash IS NOT NULL'
+
+export const revokeToken: string = `
+  UPDATE utility_api_credentials SET revoked_at = ?
+  WHERE hash = ? AND kind = 'access_token' AND revoked_at IS NULL`
+
+export const findCredential: string = `
+  SELECT ${credentialColumns} FROM utility_api_credentials WHERE hash = ? AND kind = ?`
+
+export const insertLicense: string = `
+  INSERT INTO utility_api_licenses (${licenseColumns}) VALUES (?, ?, ?, ?, ?, ?, ?)`
+
+/**
+ * Takes the idempotency key, held or not, and with it the turn: others wait here for the commit. Counts 1 where it was
+ * free and 2 where it is held.
+ */
+export const claimKey: string = `
+  INSERT INTO utility_api_idempotency_keys (reseller_id, key_hash, request_hash, license, expires_at)
+  VALUES (?, ?, ?, ?, ?) ON DUPLICATE KEY UPDATE revision = revision + 1`
+
+export const findAnswer: string = `
+  SELECT license, request_hash FROM utility_api_idempotency_keys
+  WHERE reseller_id = ? AND key_hash = ? AND expires_at > ?`
+
+export const takeKeyOver: string = `
+  UPDATE utility_api_idempotency_keys SET request_hash = ?, license = ?, expires_at = ?
+  WHERE reseller_id = ? AND key_hash = ?`
+
+/** Ownership is tested where it is written; a column whose value was not sent keeps the one it has. */
+export const updateLicense: string = `
+  UPDATE utility_api_licenses
+  SET registered_to = coalesce(?, registered_to), domain_or_ip = coalesce(?, domain_or_ip),
+      status = coalesce(?, status), updated_at = ?, revision = revision + 1
+  WHERE license_key = ? AND reseller_id = ?`
+
+export const findLicense: string = `SELECT ${licenseColumns} FROM utility_api_licenses WHERE license_key = ?`
+
+export const changeLicense: string = `
+  UPDATE utility_api_licenses
+  SET registered_to = coalesce(?, registered_to), domain_or_ip = coalesce(?, domain_or_ip),
+      status = coalesce(?, status), reseller_id = coalesce(?, reseller_id), updated_at = ?, revision = revision + 1
+  WHERE license_key = ?`
+
+export const deleteLicense: string = 'DELETE FROM utility_api_licenses WHERE license_key = ?'
+
+export const insertClient: string = `INSERT INTO utility_api_clients (${clientColumns}) VALUES (?, ?, ?, ?, ?, ?)`
+
+export const updateClient: string = `
+  UPDATE utility_api_clients
+  SET name = coalesce(?, name), redirect_uris = coalesce(?, redirect_uris), revision = revision + 1
+  WHERE client_id = ?`
+
+/** The new hash and the 32 bytes of the one that was first. */
+export const rotateSecret: string = `
+  UPDATE utility_api_clients
+  SET secret_hashes = concat(?, substring(secret_hashes, 1, 32)), revision = revision + 1
+  WHERE client_id = ?`
+
+export const revokeClient: string =
+  'UPDATE utility_api_clients SET revoked_at = ? WHERE client_id = ? AND revoked_at IS NULL'
+
+/**
+ * Locks the client against a revocation: one under way is waited for and then seen, and one that comes later finds the
+ * code when it looks for unspent ones.
+ */
+export const lockClient: string =
+  'SELECT revoked_at FROM utility_api_clients WHERE client_id = ? LOCK IN SHARE MODE'
+
+export const insertCode: string = `
+  INSERT INTO utility_api_codes (hash, ${codeColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+
+export const insertReseller: string =
+  'INSERT INTO utility_api_resellers (reseller_id, created_at, name) VALUES (?, ?, ?)'
+
+export const findReseller: string = 'SELECT reseller_id FROM utility_api_resellers WHERE reseller_id = ?'
+
+export const insertCredential: string = `
+  INSERT INTO utility_api_credentials (kind, hash, ${credentialColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+export const revokeCredentialByHash: string =
+  'UPDATE utility_api_credentials SET revoked_at = ? WHERE hash = ? AND revoked_at IS NULL'
+
+export const revokeCredentialById: string =
+  'UPDATE utility_api_credentials SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL'
+
+/** Waits for redemptions under way: those that win have stored their tokens once this is done. */
+export const endCodesOfClient: string =
+  'DELETE FROM utility_api_codes WHERE client_id = ? AND redeemed_at IS NULL'
+
+export const endCodesOfSubject: string =
+  'DELETE FROM utility_api_codes WHERE subject = ? AND redeemed_at IS NULL'
+
+export const revokeTokensOfClient: string = `
+  UPDATE utility_api_credentials SET revoked_at = ?
+  WHERE owner_id = ? AND kind = 'access_token' AND revoked_at IS NULL`
+
+export const revokeTokensOfSubject: string = `
+  UPDATE utility_api_credentials SET revoked_at = ?
+  WHERE subject = ? AND kind = 'access_token' AND revoked_at IS NULL`
+
+/** Rows that one statement purges: a long one would hold up everybody else's writes. */
+export const purgeChunk: number = 1000
+
+/** Spent codes that one statement purges: they are named one by one. */
+export const spentChunk: number = 100
+
+export const purgeTokens: string = `
+  DELETE FROM utility_api_credentials WHERE kind = 'access_token' AND expires_at <= ? LIMIT ${purgeChunk}`
+
+/** Those that are being spent are waited for and then stay: what is spent has a token. */
+export const purgeUnspentCodes: string = `
+  DELETE FROM utility_api_codes WHERE expires_at <= ? AND redeemed_at IS NULL LIMIT ${purgeChunk}`
+
+/**
+ * Spent codes whose tokens are gone, read in one moment: a DELETE that looked for the tokens itself would see the codes
+ * of this moment and the tokens of another.
+ */
+export const findDeadCodes: string = `
+  SELECT code.hash FROM utility_api_codes AS code
+  WHERE code.expires_at <= ? AND code.redeemed_at IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM utility_api_credentials AS token WHERE token.hash = code.token_hash AND token.kind = 'access_token')
+  LIMIT ${spentChunk}`
+
+export const purgeDeadCodes: string = `
+  DELETE FROM utility_api_codes WHERE hash IN (${Array.from({ length: spentChunk }, () => '?').join(', ')})`
+
+export const purgeAnswers: string = `
+  DELETE FROM utility_api_idempotency_keys WHERE expires_at <= ? LIMIT ${purgeChunk}`

@@ -1,0 +1,88 @@
+/**
+ * A store in MariaDB, for any number of servers.
+ *
+ * @module utility-api/storage/mysql
+ */
+import type { AdminStorage } from 'utility-api/storage'
+import { createGate } from './gate.ts'
+import { adminMethods } from './mysql-admin.ts'
+import { toStorageError, withConnection, type MysqlPool } from './mysql-driver.ts'
+import { listingOf } from './mysql-listing.ts'
+import { migrateSchema, requireSchema, type Flavor } from './mysql-schema.ts'
+import { servingMethods } from './mysql-serving.ts'
+import { requireTime, sessionOn, type Access } from './mysql-session.ts'
+
+export type { MysqlConnection, MysqlPool, MysqlStatement, MysqlValue } from './mysql-driver.ts'
+
+/**
+ * A store in a MariaDB database.
+ *
+ * @group Storage
+ */
+export interface MysqlStorage extends AdminStorage {
+  /**
+   * Creates the tables in the pool's database or brings them up to date. Idempotent; safe with several servers starting at
+   * once.
+   *
+   * @throws `StorageError` `invalid` when the schema is of a newer version of this library.
+   */
+  migrate(): Promise<void>
+}
+
+/**
+ * Makes a store of a `mysql2/promise` Pool, or of whatever has the slice of it that is used. MariaDB 10.6 or newer.
+ *
+ * Every call lends one connection and sets on it what the store needs: a strict `sql_mode`, READ COMMITTED and
+ * `autocommit`. What loses a race (1213, 1205) is undone and repeated. Lost connections fail the calls under way with
+ * `unavailable`; later ones find the server again by themselves. Ending the pool stays with whoever made it.
+ *
+ * A statement is sent only while its call has time, however long it waited for a connection; once sent it is not canceled.
+ * Leave the pool's `charset` at its default, `utf8mb4`, and give it a `connectTimeout`.
+ *
+ * @example
+ * ```ts
+ * import { createPool } from 'mysql2/promise'
+ * import { mysqlStorage } from 'utility-api/storage/mysql'
+ *
+ * const storage = mysqlStorage(createPool('mysql://localhost/licenses'))
+ * await storage.migrate()
+ * ```
+ *
+ * @group Storage
+ */
+export function mysqlStorage(pool: MysqlPool): MysqlStorage {
+  const gate = createGate()
+  let ready: Promise<Flavor> | undefined
+
+  function requireReady(): Promise<Flavor> {
+    ready ??= requireSchema(pool).catch((error: unknown) => {
+      ready = undefined
+      throw error
+    })
+    return ready
+  }
+  const use: Access = async (call, work) => {
+    try {
+      const { settings } = await requireReady()
+      requireTime(call)
+      return await withConnection(pool, async (connection) => {
+        requireTime(call)
+        await connection.query(settings)
+        return work(sessionOn(connection, call))
+      })
+    } catch (error) {
+      throw toStorageError(error)
+    }
+  }
+
+  return {
+    migrate: async () => {
+      gate.requireOpen()
+      await migrateSchema(pool)
+    },
+    close: () => gate.close(),
+    ...gate.guard(servingMethods(use)),
+    ...gate.guard(adminMethods(use)),
+    listing: gate.guard(listingOf(use)),
+  }
+}

@@ -1,0 +1,98 @@
+import { StorageError } from 'utility-api/storage'
+import type {
+  AccessReference,
+  AdminStorage,
+  RevokeCounts,
+  StorageCall,
+  UtilityStorage,
+} from 'utility-api/storage'
+import type { PostgresAccess } from './postgres-access.ts'
+import * as sql from './postgres-sql.ts'
+import { joinHashes } from './rows.ts'
+
+/** Rows that one statement purges: a long one would hold up everybody else's writes. */
+const purgeChunk = 1000
+
+type AdminMethods = Omit<AdminStorage, keyof UtilityStorage | 'listing' | 'close'>
+
+/** The methods of provisioning. */
+export function adminMethods(db: PostgresAccess): AdminMethods {
+  return {
+    insertClient: async (client, call) => {
+      const { clientId, secretHashes, redirectUris, createdAt, revokedAt, name = null } = client
+      const hashes = joinHashes(secretHashes)
+      const values = [clientId, hashes, JSON.stringify(redirectUris), createdAt, revokedAt, name]
+      return (await db.count(call, sql.insertClient, ...values)) > 0 ? 'inserted' : 'taken'
+    },
+    updateClient: async (clientId, { name = null, redirectUris }, call) => {
+      const uris = redirectUris === undefined ? null : JSON.stringify(redirectUris)
+      return (await db.count(call, sql.updateClient, clientId, name, uris)) > 0
+    },
+    rotateClientSecret: async (clientId, newHash, call) =>
+      (await db.count(call, sql.rotateSecret, clientId, newHash)) > 0,
+    revokeClient: async (clientId, at, call) => {
+      const revoked = (await db.count(call, sql.revokeClient, clientId, at)) > 0
+      // Afterwards, so that it sees the codes that were being issued; also when it was revoked before, to finish that.
+      await db.count(call, sql.endCodesOfClient, clientId)
+      return revoked
+    },
+    insertAuthorizationCode: async (hash, code, call) => {
+      const { clientId, subject, redirectUri, scope, codeChallenge, expiresAt, redeemedAt } = code
+      const values = [hash, clientId, subject, redirectUri, scope, codeChallenge, expiresAt, redeemedAt]
+      if ((await db.count(call, sql.insertCode, ...values)) > 0) return
+      throw new StorageError('conflict', 'The client is revoked.')
+    },
+    insertReseller: async ({ resellerId, createdAt, name = null }, call) =>
+      (await db.count(call, sql.insertReseller, resellerId, createdAt, name)) > 0 ? 'inserted' : 'taken',
+    insertCredential: async (kind, hash, credential, call) => {
+      const { id, ownerId, subject, scope, createdAt, expiresAt, revokedAt, name = null } = credential
+      const values = [kind, hash, id, ownerId, subject, scope, createdAt, expiresAt, revokedAt, name]
+      return (await db.count(call, sql.insertCredential, ...values)) > 0 ? 'inserted' : 'no_owner'
+    },
+    revokeCredential: async (which, at, call) =>
+      ('id' in which
+        ? await db.count(call, sql.revokeCredentialById, which.id, at)
+        : await db.count(call, sql.revokeCredentialByHash, which.hash, at)) > 0,
+    revokeAccess: (which, at, call) => revokeAccess(db, which, at, call),
+    changeLicense: async (licenseKey, change, at, call) => {
+      const { registeredTo = null, domainOrIp = null, status = null, resellerId = null } = change
+      const values = [licenseKey, at, registeredTo, domainOrIp, status, resellerId]
+      return (await db.count(call, sql.changeLicense, ...values)) > 0
+    },
+    deleteLicense: async (licenseKey, call) => (await db.count(call, sql.deleteLicense, licenseKey)) > 0,
+    purgeExpired: async (at, call) => ({
+      tokens: await purge(db, sql.purgeTokens, at, call),
+      codes: await purge(db, sql.purgeCodes, at, call),
+      idempotency: await purge(db, sql.purgeAnswers, at, call),
+    }),
+  }
+}
+
+/**
+ * Two statements in this order, each with a moment of its own: one statement, or one transaction that sees a single moment,
+ * would not see the tokens of the redemptions it waited for.
+ */
+async function revokeAccess(
+  db: PostgresAccess,
+  which: AccessReference,
+  at: number,
+  call: StorageCall,
+): Promise<RevokeCounts> {
+  if ('clientId' in which) {
+    const codes = await db.count(call, sql.endCodesOfClient, which.clientId)
+    return { codes, tokens: await db.count(call, sql.revokeTokensOfClient, which.clientId, at) }
+  }
+  const codes = await db.count(call, sql.endCodesOfSubject, which.subject)
+  return { codes, tokens: await db.count(call, sql.revokeTokensOfSubject, which.subject, at) }
+}
+
+async function purge(db: PostgresAccess, text: string, at: number, call: StorageCall): Promise<number> {
+  let total = 0
+  let deleted: number
+  do {
+    // oxlint-disable-next-line no-await-in-loop -- chunk after chunk, so that others write in between
+    deleted = await db.count(call, text, at, purgeChunk)
+    total += deleted
+  } while (deleted === purgeChunk)
+  return total
+}

@@ -1,0 +1,62 @@
+import { StorageError, type StorageErrorKind } from 'utility-api/storage'
+
+/** By SQLSTATE, or its class. */
+const kinds: Readonly<Record<string, StorageErrorKind>> = {
+  '08': 'unavailable', // connection exception
+  '22': 'invalid', // data exception
+  '23505': 'conflict', // unique violation
+  '23': 'invalid', // another constraint
+  '25006': 'unavailable', // read-only transaction: a standby
+  '40': 'conflict', // lost against another transaction
+  '42501': 'invalid', // no privilege on our tables
+  '42P01': 'invalid', // no such table
+  '53': 'unavailable', // out of memory, disk, connections
+  '55P03': 'unavailable', // lock not available
+  '57': 'unavailable', // canceled, shut down, starting up
+  '58': 'unavailable', // disk errors
+}
+
+interface DriverError {
+  readonly code?: unknown
+  readonly message?: unknown
+  readonly constraint?: unknown
+}
+
+/** The name of the constraint that a unique violation hit; null for every other error. */
+export function violatedConstraint(error: unknown): string | null {
+  const { code, constraint } = (error ?? {}) as DriverError
+  return code === '23505' && typeof constraint === 'string' ? constraint : null
+}
+
+/** Tells whether a statement was undone whole because it lost against another transaction. */
+export function lostRace(error: unknown): boolean {
+  const { code } = error as DriverError
+  return code === '40001' || code === '40P01'
+}
+
+/** What the driver threw, as the port wants it. */
+export function toStorageError(error: unknown): StorageError {
+  if (error instanceof StorageError) return error
+  const { code, message } = error as DriverError
+  const retryable = lostRace(error) || code === 'ECONNREFUSED' || code === '53300'
+  const cause = withoutRow(error as object)
+  return new StorageError(kindOf(error), `PostgreSQL: ${String(message)}`, { cause, retryable })
+}
+
+/** Takes out of a server's error what quotes rows: it is logged, and keys and customers' names have no place there. */
+function withoutRow(error: object): object {
+  for (const field of ['detail', 'where', 'internalQuery']) Reflect.deleteProperty(error, field)
+  return error
+}
+
+function kindOf(error: unknown): StorageErrorKind {
+  const code = String((error as DriverError).code)
+  if (/^[0-9A-Z]{5}$/.test(code)) return kinds[code] ?? kinds[code.slice(0, 2)] ?? 'bug'
+  // Lost sockets and exhausted or ended pools come as plain errors, with a system code or none.
+  return error instanceof TypeError || error instanceof RangeError ? 'bug' : 'unavailable'
+}
+
+/** Tells whether the connection is as good as before: the server said no to what was asked, or it was not asked. */
+export function leavesConnection(error: unknown): boolean {
+  return error instanceof StorageError || /^(?:22|23|40)...$/.test(String((error as DriverError).code))
+}

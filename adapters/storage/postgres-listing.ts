@@ -1,0 +1,112 @@
+import type {
+  ClientList,
+  CredentialList,
+  CredentialPage,
+  LicenseList,
+  LicensePage,
+  ListPage,
+  ResellerList,
+  StorageCall,
+  StorageListing,
+} from 'utility-api/storage'
+import { cutPage, placeMark, toPlace, toSeq } from './pages.ts'
+import type { PostgresAccess } from './postgres-access.ts'
+import { licenseColumns } from './postgres-sql.ts'
+import { toLicense, toListedClient, toListedCredential, toReseller } from './rows.ts'
+import type { LicenseRow, ListedClientRow, ListedCredentialRow, ResellerRow } from './rows.ts'
+
+const listClients = `
+  SELECT client_id, redirect_uris, created_at, revoked_at, name FROM utility_api_clients
+  WHERE (created_at, client_id) > ($1, $2) ORDER BY created_at, client_id LIMIT $3`
+
+const listResellers = `
+  SELECT reseller_id, created_at, name FROM utility_api_resellers
+  WHERE (created_at, reseller_id) > ($1, $2) ORDER BY created_at, reseller_id LIMIT $3`
+
+const credentials = `
+  SELECT kind, id, owner_id, subject, scope, created_at, expires_at, revoked_at, name
+  FROM utility_api_credentials WHERE (created_at, id) > ($1, $2)`
+
+const inOrder = 'ORDER BY created_at, id LIMIT $3'
+// No index has the order of access tokens: it would cost every exchange a page.
+const listTokens = `${credentials} AND kind = 'access_token' ${inOrder}`
+// Said twice, so that the index that leaves access tokens out is seen to hold all that is wanted.
+const listOthers = `${credentials} AND kind <> 'access_token' AND kind = $4 ${inOrder}`
+const listOfOwner = `${credentials} AND kind = $4 AND owner_id = $5 ${inOrder}`
+
+const licenses = `SELECT seq, ${licenseColumns} FROM utility_api_licenses WHERE seq > $1`
+const listLicenses = `${licenses} ORDER BY seq LIMIT $2`
+const listLicensesOfReseller = `${licenses} AND reseller_id = $3 ORDER BY seq LIMIT $2`
+
+const countLicenses = 'SELECT count(*) AS count FROM utility_api_licenses'
+const countLicensesOfReseller = `${countLicenses} WHERE reseller_id = $1`
+
+type NumberedLicense = LicenseRow & { readonly seq: string }
+
+/** The lists. */
+export function listingOf(db: PostgresAccess): StorageListing {
+  return {
+    clients: (page, call) => clientPage(db, page, call),
+    resellers: (page, call) => resellerPage(db, page, call),
+    credentials: (page, call) => credentialPage(db, page, call),
+    licenses: (page, call) => licensePage(db, page, call),
+    countLicenses: async ({ resellerId }, call) => {
+      const [row] =
+        resellerId === undefined
+          ? await db.rows<{ count: string }>(call, countLicenses)
+          : await db.rows<{ count: string }>(call, countLicensesOfReseller, resellerId)
+      return Number(row?.count)
+    },
+  }
+}
+
+async function clientPage(
+  db: PostgresAccess,
+  { after, limit }: ListPage,
+  call: StorageCall,
+): Promise<ClientList> {
+  const { createdAt, id } = toPlace(after)
+  const rows = await db.rows<ListedClientRow>(call, listClients, createdAt, id, limit + 1)
+  const { page, ...next } = cutPage(rows, limit, (row) => placeMark(row.created_at, row.client_id))
+  return { clients: page.map(toListedClient), ...next }
+}
+
+async function resellerPage(
+  db: PostgresAccess,
+  { after, limit }: ListPage,
+  call: StorageCall,
+): Promise<ResellerList> {
+  const { createdAt, id } = toPlace(after)
+  const rows = await db.rows<ResellerRow>(call, listResellers, createdAt, id, limit + 1)
+  const { page, ...next } = cutPage(rows, limit, (row) => placeMark(row.created_at, row.reseller_id))
+  return { resellers: page.map(toReseller), ...next }
+}
+
+async function credentialPage(
+  db: PostgresAccess,
+  { kind, ownerId, after, limit }: CredentialPage,
+  call: StorageCall,
+): Promise<CredentialList> {
+  const { createdAt, id } = toPlace(after)
+  const values = [createdAt, id, limit + 1]
+  const rows = await (ownerId === undefined
+    ? kind === 'access_token'
+      ? db.rows<ListedCredentialRow>(call, listTokens, ...values)
+      : db.rows<ListedCredentialRow>(call, listOthers, ...values, kind)
+    : db.rows<ListedCredentialRow>(call, listOfOwner, ...values, kind, ownerId))
+  const { page, ...next } = cutPage(rows, limit, (row) => placeMark(row.created_at, row.id))
+  return { credentials: page.map(toListedCredential), ...next }
+}
+
+async function licensePage(
+  db: PostgresAccess,
+  { resellerId, after, limit }: LicensePage,
+  call: StorageCall,
+): Promise<LicenseList> {
+  const rows =
+    resellerId === undefined
+      ? await db.rows<NumberedLicense>(call, listLicenses, toSeq(after), limit + 1)
+      : await db.rows<NumberedLicense>(call, listLicensesOfReseller, toSeq(after), limit + 1, resellerId)
+  const { page, ...next } = cutPage(rows, limit, ({ seq }) => String(seq))
+  return { licenses: page.map(toLicense), ...next }
+}

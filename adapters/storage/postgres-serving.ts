@@ -1,0 +1,73 @@
+import type {
+  InsertLicenseResult,
+  License,
+  LicenseUpdate,
+  NewIdempotencyKey,
+  StorageCall,
+  StorageError,
+  UpdateLicenseResult,
+  UtilityStorage,
+} from 'utility-api/storage'
+import type { PostgresAccess } from './postgres-access.ts'
+import { violatedConstraint } from './postgres-errors.ts'
+import * as sql from './postgres-sql.ts'
+import { toClient, toCode, toCredential, toLicense, toReplay, type LicenseRow } from './rows.ts'
+
+/** The methods that requests need. */
+export function servingMethods(db: PostgresAccess): Required<UtilityStorage> {
+  return {
+    ping: async (call) => void (await db.rows(call, sql.ping)),
+    findClient: (clientId, call) => db.row(call, toClient, sql.findClient, clientId),
+    findAuthorizationCode: (codeHash, call) => db.row(call, toCode, sql.findCode, codeHash),
+    redeemAuthorizationCode: async (codeHash, at, token, call) => {
+      const { id, hash, ownerId, subject, scope, createdAt, expiresAt } = token
+      const values = [codeHash, at, id, hash, ownerId, subject, scope, createdAt, expiresAt]
+      return (await db.count(call, sql.redeemCode, ...values)) > 0
+    },
+    revokeAccessTokensOfCode: (codeHash, at, call) => db.count(call, sql.revokeTokenOfCode, codeHash, at),
+    findCredential: (kind, hash, call) => db.row(call, toCredential, sql.findCredential, kind, hash),
+    insertLicense: (license, idempotency, call) => insertLicense(db, license, idempotency, call),
+    updateLicense: (update, call) => updateLicense(db, update, call),
+    findLicense: (licenseKey, call) => db.row(call, toLicense, sql.findLicense, licenseKey),
+  }
+}
+
+async function insertLicense(
+  db: PostgresAccess,
+  license: License,
+  idempotency: NewIdempotencyKey | undefined,
+  call: StorageCall,
+): Promise<InsertLicenseResult> {
+  const { licenseKey, registeredTo, domainOrIp, status, resellerId, createdAt, updatedAt } = license
+  const values = [licenseKey, registeredTo, domainOrIp, status, resellerId, createdAt, updatedAt]
+  if (idempotency === undefined) {
+    return (await db.count(call, sql.insertLicense, ...values)) > 0 ? 'inserted' : 'key_taken'
+  }
+  const { resellerId: sender, keyHash, requestHash, expiresAt } = idempotency
+  const claim = [sender, keyHash, requestHash, JSON.stringify(license), expiresAt]
+  try {
+    if ((await db.count(call, sql.insertLicenseOnce, ...values, ...claim)) > 0) return 'inserted'
+  } catch (error) {
+    if (violatedConstraint((error as StorageError).cause) === sql.licenseKeyConstraint) return 'key_taken'
+    throw error
+  }
+  const answer = await db.row(call, toReplay, sql.findAnswer, sender, keyHash, createdAt)
+  // A purge may take the key away between the two statements; then it is free again.
+  return answer ?? insertLicense(db, license, idempotency, call)
+}
+
+/** The second statement sees what the first one waited for: a license that was being deleted is gone by then. */
+async function updateLicense(
+  db: PostgresAccess,
+  update: LicenseUpdate,
+  call: StorageCall,
+): Promise<UpdateLicenseResult> {
+  const { licenseKey, resellerId, at, patch } = update
+  const { registeredTo = null, domainOrIp = null, status = null } = patch
+  const values = [licenseKey, resellerId, registeredTo, domainOrIp, status, at]
+  if ((await db.count(call, sql.updateLicense, ...values)) > 0) return 'updated'
+  const [found] = await db.rows<LicenseRow>(call, sql.findLicense, licenseKey)
+  if (found === undefined) return 'not_found'
+  // It came, or came into these hands, between the two statements.
+  return found.reseller_id === resellerId ? updateLicense(db, update, call) : 'not_owner'
+}

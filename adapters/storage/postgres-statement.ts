@@ -1,0 +1,118 @@
+import { hash } from 'node:crypto'
+import type { StorageCall } from 'utility-api/storage'
+import { withConnection, type PostgresPool, type PostgresResult } from './postgres-driver.ts'
+import { leavesConnection, lostRace } from './postgres-errors.ts'
+import { createPlaces } from './postgres-places.ts'
+import { inTime, requireTime, type Over } from './postgres-time.ts'
+
+/** A statement and how long somebody waits for it. */
+export interface Statement {
+  readonly text: string
+  readonly values: unknown[]
+  readonly call: StorageCall
+  readonly over: Over
+}
+
+/** Runs a statement to its end. */
+export type Run = (statement: Statement) => Promise<PostgresResult>
+
+/** What becomes of an answer that does not come in its time: waits on and has it, or gives it up. */
+type Patience = (answer: Promise<PostgresResult>) => Promise<PostgresResult | undefined>
+
+/** Attempts at a statement that keeps losing to others: at SERIALIZABLE a crowd costs each of its members some. */
+const maxAttempts = 12
+
+/** How often it is asked whether commits are still held back, and how long that may take. */
+const askAgainMs = 1000
+const askAgain: StorageCall = { timeLeftMs: () => askAgainMs }
+
+/**
+ * Backends that have waited for a standby for longer than commits take, by the server's word. Of our own role only: it
+ * sees no other's.
+ */
+const heldBackCommits = `
+  SELECT 1 FROM pg_stat_activity
+  WHERE wait_event = 'SyncRep' AND state_change < clock_timestamp() - interval '${askAgainMs} milliseconds' LIMIT 1`
+
+/** Runs what only reads, on any connection. One that does not answer in time is closed. */
+export function readsOf(pool: PostgresPool): Run {
+  return (statement) => run(pool, statement, async () => undefined)
+}
+
+/**
+ * Runs what writes, on three quarters of the connections: a server without standbys answers reads and holds every commit
+ * back, and would soon have all connections waiting.
+ *
+ * Such a server goes on waiting when its client has gone, so closing these connections and opening others would fill it up
+ * until it takes no more. As long as it says that it holds commits back, they are kept; a connection that is dead, or
+ * whose server is another one by now, is closed.
+ */
+export function writesOf(pool: PostgresPool): Run {
+  const places = createPlaces(Math.max(1, Math.floor((pool.options.max * 3) / 4)))
+  async function waitOn(answer: Promise<PostgresResult>): Promise<PostgresResult | undefined> {
+    if (!(await holdsCommitsBack(pool))) return undefined
+    return (await inTime(askAgain, () => answer)) ?? waitOn(answer)
+  }
+  return async (statement) => {
+    await places.take(statement.over)
+    try {
+      return await run(pool, statement, waitOn)
+    } finally {
+      places.giveBack()
+    }
+  }
+}
+
+async function holdsCommitsBack(pool: PostgresPool): Promise<boolean> {
+  const read = readsOf(pool)
+  const statement = { text: heldBackCommits, values: [], call: askAgain }
+  const result = await inTime(askAgain, (over) => read({ ...statement, over })).catch(() => undefined)
+  return result !== undefined && result.rows.length > 0
+}
+
+/** Runs a statement, and again when it lost a race. It lost, so nothing of it was done: repeating it is safe. */
+async function run(pool: PostgresPool, statement: Statement, waitOn: Patience): Promise<PostgresResult> {
+  async function attempt(number: number): Promise<PostgresResult> {
+    requireTime(statement.call)
+    try {
+      return await runOnce(pool, statement, waitOn)
+    } catch (error) {
+      if (number === maxAttempts || !lostRace(error)) throw error
+    }
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 2 ** Math.min(number, 6)))
+    return attempt(number + 1)
+  }
+  return attempt(1)
+}
+
+/**
+ * Connections prepare a statement under a name made of its text: two versions of this library may share a pool. Not through
+ * the pool's own `query`, which sends it however long it has waited for a connection, and hides the server's notices.
+ */
+function runOnce(
+  pool: PostgresPool,
+  { text, values, call, over }: Statement,
+  waitOn: Patience,
+): Promise<PostgresResult> {
+  return withConnection(
+    pool,
+    async (client) => {
+      requireTime(call)
+      const answer = client.query({ name: nameOf(text), text, values })
+      const result = (await Promise.race([answer, over])) ?? (await waitOn(answer))
+      if (result === undefined) throw new Error('The server did not answer in the time that the call had.')
+      return result
+    },
+    leavesConnection,
+  )
+}
+
+const names: Map<string, string> = new Map()
+
+function nameOf(text: string): string {
+  const known = names.get(text)
+  if (known !== undefined) return known
+  const name = `utility_api_${hash('sha256', text).slice(0, 16)}`
+  names.set(text, name)
+  return name
+}
