@@ -4,7 +4,7 @@
  * @module utility-api/bun
  */
 import type { UtilityApi } from 'utility-api'
-import { clientAddress, type MountOptions } from './client-address.ts'
+import { forwardedAddress, type MountOptions } from './client-address.ts'
 
 export type { MountOptions } from './client-address.ts'
 
@@ -35,10 +35,13 @@ export type BunHandler = (request: Request, server?: BunServer) => Promise<Respo
  *
  * @group Mounts
  */
-export function toBunHandler(api: UtilityApi, options: MountOptions = {}): BunHandler {
+export function toBunHandler(api: UtilityApi, { trustProxy = 0 }: MountOptions = {}): BunHandler {
   return (request, server) => {
     const connection = server?.requestIP(request)?.address
-    const ip = clientAddress(connection, options.trustProxy, () => request.headers.get('X-Forwarded-For'))
+    const ip =
+      trustProxy === 0
+        ? connection
+        : forwardedAddress(connection, trustProxy, request.headers.get('X-Forwarded-For'))
     return api.fetch(request, ip === undefined ? {} : { ip })
   }
 }

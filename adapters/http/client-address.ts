@@ -13,14 +13,13 @@ export interface MountOptions {
   readonly trustProxy?: number
 }
 
-/** The address of the client: the connection's, or the one the outermost trusted proxy has seen. */
-export function clientAddress(
+/** The address of the client behind proxies: the one that the outermost trusted proxy has seen, else the connection's. */
+export function forwardedAddress(
   connection: string | undefined,
-  trustProxy: number | undefined,
-  forwardedFor: () => string | null,
+  trustProxy: number,
+  forwardedFor: string | null,
 ): string | undefined {
-  if (!trustProxy) return connection
-  const hops = (forwardedFor() ?? '').split(',')
+  const hops = (forwardedFor ?? '').split(',')
   const address = withoutPort((hops.at(-trustProxy) ?? hops[0] ?? '').trim())
   return isIP(address) === 0 ? connection : address
 }

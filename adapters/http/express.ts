@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { UtilityApi } from 'utility-api'
-import { clientAddress, type MountOptions } from './client-address.ts'
+import { forwardedAddress, type MountOptions } from './client-address.ts'
 import { NodeRequest, writeReply } from './node-message.ts'
 
 export type { MountOptions } from './client-address.ts'
@@ -77,8 +77,10 @@ function addressOf(
   view: NodeRequest,
   trustProxy: number | undefined,
 ): string | undefined {
-  if (trustProxy === undefined && request.ip !== undefined) return request.ip
-  return clientAddress(request.socket.remoteAddress, trustProxy, () => view.header('X-Forwarded-For'))
+  const { remoteAddress } = request.socket
+  if (trustProxy === undefined) return request.ip ?? remoteAddress
+  if (trustProxy === 0) return remoteAddress
+  return forwardedAddress(remoteAddress, trustProxy, view.header('X-Forwarded-For'))
 }
 
 class ParsedRequest extends NodeRequest {
@@ -105,8 +107,11 @@ function encode(body: unknown, contentType: string): Uint8Array {
 }
 
 function encodeForm(fields: object): string {
-  const pairs = Object.entries(fields).flatMap(([name, value]) =>
-    [value].flat().map((each): [string, string] => [name, String(each)]),
-  )
+  const pairs = Object.entries(fields).flatMap(([name, value]): [string, string][] => {
+    if (typeof value === 'string') return [[name, value]]
+    // A name sent twice; `name[]` and `name[a]`, which some parsers make lists and objects of, are names of their own.
+    if (Array.isArray(value) && value.length > 1) return value.map((each) => [name, String(each)])
+    return [[`${name}[]`, '']]
+  })
   return new URLSearchParams(pairs).toString()
 }

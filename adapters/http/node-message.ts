@@ -1,12 +1,26 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Reply, RequestLike } from 'utility-api'
 
+const maxPieces = 1000
+const firstCapacity = 1024
+
 /** Writes a reply out. Headers that the host has set before stay. */
 export function writeReply(response: ServerResponse, { status, headers, body }: Reply): void {
   // The client may have gone, or the host may have answered already.
   if (response.destroyed || response.headersSent) return
+  if (headers['Connection'] === 'close' && response.req.httpVersionMajor > 1)
+    return writeLast(response, { status, headers, body })
   response.writeHead(status, headers)
   response.end(body)
+}
+
+/** HTTP/2 forbids the header and closes the stream instead, so that the rest of the body is not sent. */
+function writeLast(
+  response: ServerResponse & { stream?: { close(): void } },
+  { status, headers: { Connection: _, ...headers }, body }: Reply,
+): void {
+  response.writeHead(status, headers)
+  response.end(body, () => response.stream?.close())
 }
 
 /** A view of the request that copies nothing until it is asked. */
@@ -16,6 +30,7 @@ export class NodeRequest implements RequestLike {
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
   #signal: AbortSignal | undefined
+  #stopReading: (() => void) | undefined
 
   constructor(request: IncomingMessage, response: ServerResponse) {
     this.method = request.method ?? 'GET'
@@ -42,26 +57,80 @@ export class NodeRequest implements RequestLike {
       // A stream that has ended or broken already tells so no second time.
       if (request.readableEnded) return resolve(new Uint8Array())
       if (request.destroyed) return reject(new Error('The client has gone.'))
-      const chunks: Buffer[] = []
-      let length = 0
-      const finish = (): void => resolve(Buffer.concat(chunks, length))
+      const collected = new CollectedBody(maxBytes)
       const take = (chunk: Buffer): void => {
-        chunks.push(chunk)
-        length += chunk.length
-        if (length <= maxBytes) return
-        // The rest is read and dropped: a client that is still sending would not see the refusal, nor could the next
-        // request on this connection be told from this body.
-        request.off('data', take).resume()
-        finish()
+        collected.add(chunk)
+        if (!collected.isTooMuch) return
+        this.drain()
+        if (collected.isTooLong) resolve(collected.bytes)
+        else reject(new Error(`The body came in more than ${maxPieces} pieces.`))
       }
-      request.on('data', take).once('end', finish).once('error', reject)
+      this.#stopReading = () => request.off('data', take)
+      request
+        .on('data', take)
+        .once('end', () => resolve(collected.bytes))
+        .once('error', reject)
       request.once('close', () => reject(new Error('The client has gone.')))
     })
+  }
+
+  /** Reads and drops the rest: a client that is still sending would not see the answer, nor could the next request on this
+   * connection be told from this body. */
+  drain(): void {
+    this.#stopReading?.()
+    if (this.#stopReading !== undefined || this.#announcesBody()) this.#request.resume()
+  }
+
+  #announcesBody(): boolean {
+    const { httpVersionMajor, rawHeaders } = this.#request
+    return (
+      httpVersionMajor > 1 ||
+      rawHeaders.some(
+        (name, index) =>
+          index % 2 === 0 && (isSameName(name, 'Content-Length') || isSameName(name, 'Transfer-Encoding')),
+      )
+    )
   }
 
   get signal(): AbortSignal {
     this.#signal ??= signalOf(this.#response)
     return this.#signal
+  }
+}
+
+/** What has come of a body, in one buffer that grows: a hundred thousand buffers of one octet would take thirty megabytes. */
+class CollectedBody {
+  readonly #maxBytes: number
+  #buffer = Buffer.allocUnsafe(firstCapacity)
+  #length = 0
+  #pieces = 0
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  add(chunk: Buffer): void {
+    const needed = Math.min(this.#length + chunk.length, this.#maxBytes + 1)
+    if (needed > this.#buffer.length) {
+      const larger = Buffer.allocUnsafe(Math.max(2 * this.#buffer.length, needed))
+      this.#buffer.copy(larger, 0, 0, this.#length)
+      this.#buffer = larger
+    }
+    chunk.copy(this.#buffer, this.#length, 0, needed - this.#length)
+    this.#length = needed
+    this.#pieces += 1
+  }
+
+  get isTooLong(): boolean {
+    return this.#length > this.#maxBytes
+  }
+
+  get isTooMuch(): boolean {
+    return this.isTooLong || this.#pieces > maxPieces
+  }
+
+  get bytes(): Uint8Array {
+    return this.#buffer.subarray(0, this.#length)
   }
 }
 
