@@ -1,4 +1,5 @@
 import { defineCommand, type ArgsDef, type CommandDef, type ParsedArgs } from 'citty'
+import { suggestion } from './suggest.ts'
 
 /** The command line is wrong: the message says how, and the program ends with code 2. */
 export class UsageError extends Error {
@@ -56,12 +57,26 @@ export function examplesOf(defined: AnyCommand): readonly string[] {
 function refuseUnknown(known: ArgsDef, args: Readonly<Record<string, unknown>>, rest: boolean): void {
   const names = new Set(Object.keys(known).flatMap((name) => [name, camelCase(name)]))
   const stranger = Object.keys(args).find((name) => name !== '_' && !names.has(name))
-  if (stranger !== undefined) throw new UsageError(`There is no option --${stranger} here.`)
-  const empty = Object.entries(known).find(([name, { type }]) => type === 'string' && args[name] === '')
+  if (stranger !== undefined) {
+    const hint = suggestion(`--${stranger}`, flagsOf(known))
+    throw new UsageError(`There is no option ${flagOf(stranger)} here.${hint}`)
+  }
+  // The parser makes "" of a value left out, and false of `--no-port`.
+  const empty = Object.entries(known).find(
+    ([name, { type }]) => type === 'string' && (args[name] === '' || args[name] === false),
+  )
   if (empty !== undefined) throw new UsageError(`--${empty[0]} needs a value.`)
   const places = Object.values(known).filter(({ type }) => type === 'positional').length
   const surplus = (args['_'] as string[])[places]
   if (!rest && surplus !== undefined) throw new UsageError(`"${surplus}" is one word too many.`)
+}
+
+function flagsOf(known: ArgsDef): string[] {
+  return Object.entries(known).flatMap(([name, { type }]) => (type === 'positional' ? [] : [flagOf(name)]))
+}
+
+function flagOf(name: string): string {
+  return name.length === 1 ? `-${name}` : `--${name}`
 }
 
 function camelCase(name: string): string {
@@ -74,6 +89,22 @@ export function integer(name: string, text: string, min: number, max: number): n
   if (value >= min && value <= max) return value
   throw new UsageError(`--${name} must be a number from ${min} to ${max}.`)
 }
+
+/** The word an option was given, or a usage error that names those it can be. */
+export function oneOf<const Word extends string>(name: string, text: string, words: readonly Word[]): Word {
+  const found = words.find((word) => word === text)
+  if (found !== undefined) return found
+  throw new UsageError(`--${name} must be one of ${words.join(', ')}.`)
+}
+
+/** The options that were given, under the names that the library has for them. */
+export function given<Options extends Readonly<Record<string, unknown>>>(options: Options): Given<Options> {
+  return Object.fromEntries(
+    Object.entries(options).filter(([, value]) => value !== undefined),
+  ) as Given<Options>
+}
+
+type Given<Options> = { [Name in keyof Options]?: Exclude<Options[Name], undefined> }
 
 /** `a,b` as a list. */
 export function list(text: string): string[] {

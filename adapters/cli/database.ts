@@ -1,19 +1,31 @@
-import { existsSync } from 'node:fs'
+import { closeSync, existsSync, openSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { createAdmin, type Admin } from 'utility-api'
 import type { AdminStorage } from 'utility-api/storage'
+import { mysqlStorage, type MysqlPool } from 'utility-api/storage/mysql'
 import { postgresStorage, type PostgresPool } from 'utility-api/storage/postgres'
 import { sqliteStorage, type SqliteDatabase } from 'utility-api/storage/sqlite'
 import { UsageError } from './command.ts'
+import { jsonOption } from './output.ts'
 
 /** The option that every command on a database has. */
 export const databaseOption = {
   database: {
     type: 'string',
     valueHint: 'FILE',
-    description: 'SQLite file, or PostgreSQL URL without password. Default: UTILITY_API_DATABASE.',
+    description:
+      'SQLite file, or PostgreSQL or MySQL URL without password. Default: UTILITY_API_DATABASE. Drivers are looked for beside this package, then in the folder that UTILITY_API_DRIVERS names.',
   },
+} as const
+
+/** The options of every command that provisions. */
+export const adminOptions: typeof databaseOption & typeof jsonOption = { ...databaseOption, ...jsonOption }
+
+/** The option of everything that people give a label. */
+export const nameOption = {
+  name: { type: 'string', valueHint: 'TEXT', description: 'A label for people.' },
 } as const
 
 export interface OpenDatabase {
@@ -32,7 +44,9 @@ export async function openDatabase(
     throw new UsageError('Which database? Give --database FILE, or set UTILITY_API_DATABASE.')
   }
   if (isPostgresUrl(name)) return openPostgres(name)
-  if (name.includes('://')) throw new UsageError('The database must be a file or a postgres:// URL.')
+  if (isMysqlUrl(name)) return openMysql(name)
+  if (name.includes('://'))
+    throw new UsageError('The database must be a file or a postgres:// or mysql:// URL.')
   if (!create && !existsSync(name)) {
     throw new Error(`There is no file ${name}. To create it: utility-api migrate --database ${name}`)
   }
@@ -56,9 +70,13 @@ function isPostgresUrl(text: string): boolean {
   return /^postgres(?:ql)?:\/\//.test(text)
 }
 
+function isMysqlUrl(text: string): boolean {
+  return text.startsWith('mysql://')
+}
+
 /** Command lines end up in shell histories and process lists. */
 function refusePassword(given: string | undefined): void {
-  if (given === undefined || !isPostgresUrl(given)) return
+  if (given === undefined || !(isPostgresUrl(given) || isMysqlUrl(given))) return
   const url = URL.canParse(given) ? new URL(given) : null
   if (url === null) throw new UsageError('--database is no valid URL.')
   if (url.password === '' && !url.searchParams.has('password')) return
@@ -80,10 +98,15 @@ async function openSqlite(file: string): Promise<OpenDatabase> {
 type SqliteConnection = SqliteDatabase & { close(): void }
 type SqliteConstructor = new (file: string) => SqliteConnection
 
+const ownerOnly = 0o600
+
 async function connectSqlite(file: string): Promise<SqliteConnection> {
   const Database = await sqliteDriver()
+  const path = resolve(file)
   try {
-    return new Database(file)
+    // The driver would let everybody read what it makes. SQLite gives the files beside this one the same mode.
+    closeSync(openSync(path, 'a', ownerOnly))
+    return new Database(path)
   } catch (error) {
     throw new Error(`Cannot open ${file}: ${(error as Error).message}`, { cause: error })
   }
@@ -111,7 +134,12 @@ interface PgModule {
 
 async function openPostgres(connectionString: string): Promise<OpenDatabase> {
   const path = resolvePackage('pg')
-  if (path === null) throw new Error('PostgreSQL needs a driver. Install it with: npm install pg')
+  if (path === null) {
+    throw new Error(
+      'PostgreSQL needs a driver. Install it beside utility-api with: npm install pg\n' +
+        'Or set UTILITY_API_DRIVERS to the folder of a project that has it.',
+    )
+  }
   const { default: pg } = (await import(path)) as PgModule
   const pool = new pg.Pool({ connectionString, connectionTimeoutMillis: 5000, statement_timeout: 5000 })
   const storage = postgresStorage(pool)
@@ -122,11 +150,39 @@ async function openPostgres(connectionString: string): Promise<OpenDatabase> {
   return { storage, close }
 }
 
-/** Where a driver is: in the project the command is run in, or beside this package; null when in neither. */
+interface MysqlModule {
+  readonly createPool: (options: object) => MysqlPool & { end(): Promise<void> }
+}
+
+async function openMysql(uri: string): Promise<OpenDatabase> {
+  const path = resolvePackage('mysql2/promise')
+  if (path === null) {
+    throw new Error(
+      'MySQL needs a driver. Install it beside utility-api with: npm install mysql2\n' +
+        'Or set UTILITY_API_DRIVERS to the folder of a project that has it.',
+    )
+  }
+  const { createPool } = (await import(path)) as MysqlModule
+  const pool = createPool({ uri, connectTimeout: 5000 })
+  const storage = mysqlStorage(pool)
+  const close = async (): Promise<void> => {
+    await storage.close?.()
+    await pool.end()
+  }
+  return { storage, close }
+}
+
+/**
+ * Where a driver is: beside this package, or in the folder that UTILITY_API_DRIVERS names; null when in neither.
+ *
+ * Never in the current folder unasked: whoever can put files where the command is run would run code in it.
+ */
 function resolvePackage(name: string): string | null {
   const require = createRequire(import.meta.url)
+  const named = process.env['UTILITY_API_DRIVERS']
+  const paths = named === undefined || named === '' ? [] : [resolve(named)]
   try {
-    return pathToFileURL(require.resolve(name, { paths: [process.cwd(), import.meta.dirname] })).href
+    return pathToFileURL(require.resolve(name, { paths: [import.meta.dirname, ...paths] })).href
   } catch {
     return null
   }

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { createAdmin, createUtilityApi, defaultResolverLocations } from 'utility-api'
 import type { DnsAnswer, DnsClient, DnsRecord, ResolverLocation } from 'utility-api'
 import { createDnsClient } from 'utility-api/dns'
@@ -67,13 +68,12 @@ function disposable(client: DnsClient): DnsClient & AsyncDisposable {
 }
 
 function locationOf(text: string): ResolverLocation {
-  const [, bracketed, ip = text, port] = /^(?:\[(.*)\]|([^:]*))(?::(\d{1,5}))?$/.exec(text) ?? []
-  return {
-    location: text,
-    ip: bracketed ?? ip,
-    provider: text,
-    ...(port !== undefined && { port: Number(port) }),
+  const [, bracketed, name, port = '53'] = /^(?:\[(.*)\]|([^:]*))(?::(\d{1,5}))?$/.exec(text) ?? []
+  const ip = bracketed ?? name ?? text
+  if (isIP(ip) === 0 || Number(port) < 1 || Number(port) > 65_535) {
+    throw new UsageError(`--server: "${text}" is no resolver: IP, IPv4:PORT or [IPv6]:PORT.`)
   }
+  return { location: text, ip, provider: text, port: Number(port) }
 }
 
 interface Table {
@@ -119,10 +119,10 @@ function tableOf(
   const width = process.stdout.isTTY ? process.stdout.columns : Infinity
   return tableLines(['LOCATION', 'RESOLVER', 'TIME', 'ANSWER'], rows)
     .map((line) => (line.length > width ? `${line.slice(0, width - 1)}…` : line))
-    .map((line, at) => styled(at === 0 ? 'bold' : colourOf(answers[at - 1]), line))
+    .map((line, at) => styled(at === 0 ? 'bold' : colorOf(answers[at - 1]), line))
 }
 
-function colourOf(answer: DnsAnswer | undefined): 'dim' | 'green' | 'yellow' | 'red' {
+function colorOf(answer: DnsAnswer | undefined): 'dim' | 'green' | 'yellow' | 'red' {
   if (answer === undefined) return 'dim'
   if (answer.status === 'NOERROR') return 'green'
   return answer.status === 'NODATA' || answer.status === 'NXDOMAIN' ? 'yellow' : 'red'

@@ -1,6 +1,5 @@
 import { isIP } from 'node:net'
-import { domainToASCII } from 'node:url'
-import type { BlockgameTarget, ServerStatus } from 'utility-api'
+import { UtilityApiError, type BlockgameTarget, type ServerStatus } from 'utility-api'
 import { createBlockgameClient, ServerCheckError, type ServerCheckFailure } from 'utility-api/blockgame'
 import { command, UsageError, type AnyCommand } from './command.ts'
 import { jsonOption, printable, printJson, styled } from './output.ts'
@@ -22,6 +21,7 @@ export const ping: AnyCommand = command({
       else printStatus(host, status)
     } catch (error) {
       if (error instanceof ServerCheckError) throw new Error(failures[error.reason], { cause: error })
+      if (error instanceof UtilityApiError && error.code === 'invalid_argument') throw noAddress(host)
       throw error
     } finally {
       await client.close()
@@ -32,11 +32,12 @@ export const ping: AnyCommand = command({
 function targetOf(text: string): BlockgameTarget {
   if (isIP(text) > 0) return { host: text }
   const [, bracketed, name = '', port] = /^(?:\[(.*)\]|([^:]*))(?::(\d{1,5}))?$/.exec(text) ?? []
-  const host = bracketed ?? domainToASCII(name)
-  if (host === '' || (bracketed !== undefined && isIP(bracketed) !== 6) || Number(port) > 65_535) {
-    throw new UsageError(`"${text}" is no address: HOST, HOST:PORT or [IPv6]:PORT.`)
-  }
-  return { host, ...(port !== undefined && { port: Number(port) }) }
+  if (bracketed !== undefined && isIP(bracketed) !== 6) throw noAddress(text)
+  return { host: bracketed ?? name, ...(port !== undefined && { port: Number(port) }) }
+}
+
+function noAddress(text: string): UsageError {
+  return new UsageError(`"${text}" is no address: HOST, HOST:PORT or [IPv6]:PORT.`)
 }
 
 function printStatus(asked: string, status: ServerStatus): void {

@@ -1,15 +1,23 @@
 import { createRequire } from 'node:module'
-import { stripVTControlCharacters } from 'node:util'
-import { renderUsage, runCommand, type ArgsDef } from 'citty'
+import { runCommand } from 'citty'
 import { UtilityApiError } from 'utility-api'
 import { StorageError } from 'utility-api/storage'
-import { examplesOf, group, UsageError, type AnyCommand } from './command.ts'
+import { group, UsageError, type AnyCommand } from './command.ts'
+import { apiKey } from './api-key.ts'
+import { client } from './client.ts'
+import { code } from './code.ts'
 import { dns } from './dns.ts'
+import { helpText } from './help.ts'
+import { license } from './license.ts'
+import { migrate } from './migrate.ts'
 import { openapi } from './openapi.ts'
 import { ping } from './ping.ts'
-import { apiKey, client, code, reseller, revoke, token } from './provision.ts'
+import { purge } from './purge.ts'
+import { reseller } from './reseller.ts'
+import { revoke, revokeAccess } from './revoke.ts'
 import { serve } from './serve.ts'
-import { license, migrate, purge } from './upkeep.ts'
+import { suggestion } from './suggest.ts'
+import { token } from './token.ts'
 
 const program = 'utility-api'
 const subCommands: Record<string, AnyCommand> = {
@@ -21,6 +29,7 @@ const subCommands: Record<string, AnyCommand> = {
   code,
   token,
   revoke,
+  'revoke-access': revokeAccess,
   license,
   purge,
   openapi,
@@ -28,7 +37,7 @@ const subCommands: Record<string, AnyCommand> = {
   ping,
 }
 const root: AnyCommand = group(
-  'OAuth token exchange, reseller licences, DNS check and game server lookup.',
+  'OAuth token exchange, reseller licenses, DNS check and game server lookup.',
   subCommands,
   [
     'migrate --database utility.sqlite',
@@ -42,16 +51,16 @@ const root: AnyCommand = group(
 /** Runs one command line. Resolves with the exit code: 0 done, 1 failed, 2 wrong command line. */
 export async function run(args: readonly string[]): Promise<number> {
   const { command, path, rest } = find(args)
-  if (command === root && args[0] === '--version') {
+  if (command === root && (args[0] === '--version' || args[0] === '-v')) {
     console.log(packageVersion())
     return 0
   }
   if (rest.some((arg) => arg === '--help' || arg === '-h') || (args.length === 0 && command === root)) {
-    console.log(await helpText(command, path))
+    console.log(helpText(command, program, path))
     return 0
   }
   try {
-    if (command.subCommands !== undefined) throw unknownCommand(path, rest)
+    if (command.subCommands !== undefined) throw unknownCommand(command, path, rest)
     await runCommand(command, { rawArgs: rest })
     return Number(process.exitCode ?? 0)
   } catch (error) {
@@ -83,18 +92,16 @@ function find(args: readonly string[]): Found {
   return { command, path, rest: args.slice(path.length) }
 }
 
-function unknownCommand(path: readonly string[], [word]: readonly string[]): UsageError {
+function unknownCommand(
+  { subCommands: known }: AnyCommand,
+  path: readonly string[],
+  [word]: readonly string[],
+): UsageError {
   const said = [program, ...path].join(' ')
-  return new UsageError(word === undefined ? `${said} what?` : `There is no command "${said} ${word}".`)
-}
-
-async function helpText(command: AnyCommand, path: readonly string[]): Promise<string> {
-  const meta = { ...(command.meta as object), name: [program, ...path].join(' ') }
-  const usage = (await renderUsage<ArgsDef>({ ...command, meta })).trimEnd()
-  const lines = examplesOf(command).map((line) => `  ${program} ${line}`)
-  const text = lines.length === 0 ? usage : `${usage}\n\nEXAMPLES\n\n${lines.join('\n')}`
-  // The parser colours its help even where nothing shows colours.
-  return process.stdout.isTTY ? text : stripVTControlCharacters(text)
+  if (word === undefined) return new UsageError(`${said} what?`)
+  return new UsageError(
+    `There is no command "${said} ${word}".${suggestion(word, Object.keys(known as object))}`,
+  )
 }
 
 function packageVersion(): string {
@@ -109,8 +116,34 @@ function isUsageError(error: unknown): boolean {
   return error instanceof UsageError || (error as Error).name === 'CLIError'
 }
 
+// What the library calls an option or argument is a flag or word here.
+const flags: Readonly<Record<string, string>> = {
+  basePath: '--prefix',
+  clientId: 'The id of a client',
+  codeChallenge: '--challenge',
+  'dns.locations': '--server',
+  domainOrIp: '--domain-or-ip',
+  name: '--name',
+  ownerId: '--owner',
+  permissions: '--permissions',
+  redirectUri: '--redirect-uri',
+  redirectUris: 'REDIRECT_URI',
+  registeredTo: '--registered-to',
+  resellerId: 'The id of a reseller',
+  scope: '--scope',
+  status: '--status',
+  subject: '--subject',
+}
+
 function sentenceOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  const noTables = error instanceof StorageError && error.kind === 'invalid'
+  if (error instanceof UtilityApiError) {
+    const { message } = error
+    // Of an id that is none, or taken, the sentence says enough.
+    const sentence = /^(?:client|reseller)Id: (.*)$/s.exec(message)?.[1]
+    if (sentence !== undefined) return sentence.replace(/^t/, 'T')
+    return message.replace(/^\w+(?:\.[a-z]+)*/i, (name) => flags[name] ?? name)
+  }
+  const noTables = error instanceof StorageError && error.message.includes('migrate()')
   return noTables ? `${error.message}\nTo do so: ${program} migrate` : error.message
 }

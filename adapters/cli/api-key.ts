@@ -1,0 +1,57 @@
+import { command, given, group, list, type AnyCommand } from './command.ts'
+import { adminOptions, nameOption, withAdmin } from './database.ts'
+import { printSecrets, timeText } from './output.ts'
+import { pageOptions, printPage } from './pages.ts'
+
+export const apiKey: AnyCommand = group(
+  'API keys for the game server lookup: list, create.',
+  {
+    list: command({
+      description: 'List API keys without their secrets, oldest first.',
+      args: { ...pageOptions, ...adminOptions },
+      examples: ['api-key list --database utility.sqlite', 'api-key list --limit 10 --json'],
+      run: ({ limit, after, database, json }) =>
+        withAdmin(database, (admin) =>
+          printPage(
+            'credentials',
+            { limit, after },
+            (page) => admin.listCredentials({ kind: 'api_key', ...page }),
+            {
+              heading: ['API KEY', 'NAME', 'PERMISSIONS', 'CREATED', 'REVOKED'],
+              cells: ({ id, name = '', scope, createdAt, revokedAt }) => [
+                id,
+                name,
+                scope,
+                timeText(createdAt),
+                timeText(revokedAt),
+              ],
+            },
+            json,
+          ),
+        ),
+    }),
+
+    create: command({
+      description: 'Create an API key for the game server lookup and print it.',
+      args: {
+        permissions: {
+          type: 'string',
+          default: 'blockgame:lookup',
+          valueHint: 'A,B',
+          description: 'What it permits.',
+        },
+        ...nameOption,
+        ...adminOptions,
+      },
+      examples: ['api-key create --name "Status page" --database utility.sqlite'],
+      run: ({ name, permissions, database, json }) =>
+        withAdmin(database, async (admin) =>
+          printSecrets(
+            await admin.createApiKey({ permissions: list(permissions), ...given({ name }) }),
+            json,
+          ),
+        ),
+    }),
+  },
+  ['api-key list', 'api-key create --name "Status page"'],
+)

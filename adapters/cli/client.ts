@@ -1,0 +1,110 @@
+import { command, given, group, UsageError, type AnyCommand } from './command.ts'
+import { adminOptions, nameOption, withAdmin } from './database.ts'
+import { printFields, printSecrets, timeText } from './output.ts'
+import { pageOptions, printPage } from './pages.ts'
+
+const idArgument = {
+  client_id: { type: 'positional', required: true, description: 'The id of the client.' },
+} as const
+
+export const client: AnyCommand = group(
+  'OAuth clients: list, create, update, rotate, revoke.',
+  {
+    list: command({
+      description: 'List OAuth clients, oldest first.',
+      args: { ...pageOptions, ...adminOptions },
+      examples: ['client list --database utility.sqlite', 'client list --limit 10 --json'],
+      run: ({ limit, after, database, json }) =>
+        withAdmin(database, (admin) =>
+          printPage(
+            'clients',
+            { limit, after },
+            admin.listClients,
+            {
+              heading: ['CLIENT', 'NAME', 'CREATED', 'REVOKED', 'REDIRECTION URIS'],
+              cells: ({ clientId, name = '', createdAt, revokedAt, redirectUris }) => [
+                clientId,
+                name,
+                timeText(createdAt),
+                timeText(revokedAt),
+                redirectUris.join(' '),
+              ],
+            },
+            json,
+          ),
+        ),
+    }),
+
+    create: command({
+      description: 'Register an OAuth client and print its secret.',
+      args: {
+        redirect_uri: {
+          type: 'positional',
+          description: 'Where codes may be sent; further ones may follow.',
+        },
+        ...nameOption,
+        ...adminOptions,
+      },
+      rest: true,
+      examples: ['client create https://shop.example/callback --name Shop --database utility.sqlite'],
+      run: ({ _: redirectUris, name, database, json }) =>
+        withAdmin(database, async (admin) =>
+          printSecrets(await admin.createClient({ redirectUris, ...given({ name }) }), json),
+        ),
+    }),
+
+    update: command({
+      description: 'Change the name or the redirection URIs of a client.',
+      args: {
+        ...idArgument,
+        redirect_uri: {
+          type: 'positional',
+          required: false,
+          description:
+            'Where codes may be sent from now on, in place of all before; further ones may follow.',
+        },
+        ...nameOption,
+        ...adminOptions,
+      },
+      rest: true,
+      examples: [
+        'client update ID --name "The shop" --database utility.sqlite',
+        'client update ID https://shop.example/callback https://shop.example/app --database utility.sqlite',
+      ],
+      run: ({ _: [clientId = '', ...redirectUris], name, database, json }) =>
+        withAdmin(database, async (admin) => {
+          const patch = { ...given({ name }), ...(redirectUris.length > 0 && { redirectUris }) }
+          if (Object.keys(patch).length === 0) throw new UsageError('Give --name or redirection URIs.')
+          if (!(await admin.updateClient(clientId, patch))) throw noClient(clientId)
+          printFields({ updated: clientId }, json)
+        }),
+    }),
+
+    rotate: command({
+      description: 'Give a client a new secret; the one before stays valid until the next rotation.',
+      args: { ...idArgument, ...adminOptions },
+      examples: ['client rotate ID --database utility.sqlite'],
+      run: ({ client_id: clientId, database, json }) =>
+        withAdmin(database, async (admin) =>
+          printSecrets({ clientId, ...(await admin.rotateClientSecret(clientId)) }, json),
+        ),
+    }),
+
+    revoke: command({
+      description:
+        'Revoke a client: it can exchange no more codes. Its tokens stay; revoke-access ends them.',
+      args: { ...idArgument, ...adminOptions },
+      examples: ['client revoke ID --database utility.sqlite'],
+      run: ({ client_id: clientId, database, json }) =>
+        withAdmin(database, async (admin) => {
+          if (!(await admin.revokeClient(clientId))) throw noClient(clientId, 'live ')
+          printFields({ revoked: clientId }, json)
+        }),
+    }),
+  },
+  ['client list', 'client create https://shop.example/callback --name Shop', 'client rotate ID'],
+)
+
+function noClient(clientId: string, which = ''): Error {
+  return new Error(`There is no ${which}client "${clientId}".`)
+}

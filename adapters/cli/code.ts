@@ -1,0 +1,63 @@
+import { command, given, group, integer, type AnyCommand } from './command.ts'
+import { adminOptions, withAdmin } from './database.ts'
+import { printSecrets } from './output.ts'
+
+/** What a code or token grants, and on whose behalf. */
+export const grantOptions = {
+  scope: {
+    type: 'string',
+    valueHint: 'NAMES',
+    description: 'Scope names separated by spaces. Default: none.',
+  },
+  subject: {
+    type: 'string',
+    valueHint: 'WHO',
+    description: 'On whose behalf. Default: nobody in particular.',
+  },
+} as const
+
+export const code: AnyCommand = group(
+  'Authorization codes: issue.',
+  {
+    issue: command({
+      description: 'Issue an authorization code by hand, to try the token endpoint.',
+      args: {
+        client: { type: 'string', required: true, valueHint: 'ID', description: 'The client it is for.' },
+        'redirect-uri': {
+          type: 'string',
+          required: true,
+          valueHint: 'URI',
+          description: "One of the client's redirection URIs.",
+        },
+        ...grantOptions,
+        challenge: {
+          type: 'string',
+          valueHint: 'S256',
+          description: 'PKCE challenge (S256). Default: none.',
+        },
+        lifetime: {
+          type: 'string',
+          default: '60',
+          valueHint: 'SECONDS',
+          description: 'How long it can be used; at most 600.',
+        },
+        ...adminOptions,
+      },
+      examples: [
+        'code issue --client ID --redirect-uri https://shop.example/callback --subject user-42 --lifetime 600',
+      ],
+      run: ({ client: clientId, scope = '', subject, challenge, lifetime, database, json, ...args }) =>
+        withAdmin(database, async (admin) => {
+          const issued = await admin.issueAuthorizationCode({
+            clientId,
+            redirectUri: args['redirect-uri'],
+            scope,
+            lifetimeSeconds: integer('lifetime', lifetime, 1, 600),
+            ...given({ subject, codeChallenge: challenge }),
+          })
+          printSecrets({ ...issued }, json)
+        }),
+    }),
+  },
+  ['code issue --client ID --redirect-uri https://shop.example/callback'],
+)

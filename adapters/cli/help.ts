@@ -1,0 +1,85 @@
+import type { ArgDef, ArgsDef } from 'citty'
+import { examplesOf, type AnyCommand } from './command.ts'
+import { styled } from './output.ts'
+
+/** What `--help` prints of a command, no line but its examples wider than the terminal. */
+export function helpText(command: AnyCommand, program: string, path: readonly string[]): string {
+  const width = Math.min(process.stdout.columns ?? 80, 100)
+  const { description = '' } = command.meta as { description?: string }
+  const args = Object.entries((command.args ?? {}) as ArgsDef)
+  const commands = Object.entries((command.subCommands ?? {}) as Record<string, AnyCommand>)
+  const usage = [program, ...path, ...usageWords(args), ...(commands.length > 0 ? ['COMMAND'] : [])].join(' ')
+  const isArgument = ([, { type }]: [string, ArgDef]): boolean => type === 'positional'
+  const sections = [
+    wrap(description, width).join('\n'),
+    wrap(`${styled('bold', 'USAGE')} ${usage}`, width, '  ').join('\n'),
+    section('ARGUMENTS', args.filter(isArgument).map(argumentRow), width),
+    section('OPTIONS', args.filter((arg) => !isArgument(arg)).flatMap(optionRows), width),
+    section('COMMANDS', commands.map(commandRow), width),
+    [heading('EXAMPLES'), ...examplesOf(command).map((line) => `  ${program} ${line}`)].join('\n'),
+  ]
+  return sections.filter((text) => text !== '').join('\n\n')
+}
+
+type Row = readonly [term: string, text: string]
+
+function usageWords(args: readonly [string, ArgDef][]): string[] {
+  const options = args.some(([, { type }]) => type !== 'positional') ? ['[OPTIONS]'] : []
+  const words = args.flatMap(([name, arg]) => {
+    if (arg.type !== 'positional') return arg.required === true ? [flag(name, arg)] : []
+    const isOptional = arg.required === false || arg.default !== undefined
+    return isOptional ? [`[${name.toUpperCase()}]`] : [name.toUpperCase()]
+  })
+  return [...options, ...words]
+}
+
+function argumentRow([name, arg]: [string, ArgDef]): Row {
+  return [name.toUpperCase(), explained(arg)]
+}
+
+function optionRows([name, arg]: [string, ArgDef]): Row[] {
+  if (arg.type !== 'boolean' || arg.default !== true) return [[flag(name, arg), explained(arg)]]
+  return [[`--no-${name}`, arg.negativeDescription ?? '']]
+}
+
+function commandRow([name, command]: [string, AnyCommand]): Row {
+  return [name, (command.meta as { description?: string }).description ?? '']
+}
+
+function flag(name: string, { type, valueHint }: ArgDef): string {
+  return type === 'boolean' ? `--${name}` : `--${name} ${valueHint ?? 'VALUE'}`
+}
+
+function explained({ description = '', default: standard, required, type }: ArgDef): string {
+  if (standard !== undefined) return `${description} Default: ${String(standard)}.`
+  return required === true && type !== 'positional' ? `${description} Required.` : description
+}
+
+function heading(title: string): string {
+  return `${styled('bold', title)}\n`
+}
+
+/** Two columns; where they would be too narrow, each text below its term. */
+function section(title: string, rows: readonly Row[], width: number): string {
+  if (rows.length === 0) return ''
+  const column = Math.max(...rows.map(([term]) => term.length)) + 4
+  const isNarrow = width - column < 30
+  const lines = rows.flatMap(([term, text]) => {
+    if (isNarrow) return [`  ${term}`, ...wrap(`      ${text}`, width, '      ')]
+    return wrap(`  ${term}`.padEnd(column) + text, width, ' '.repeat(column))
+  })
+  return [heading(title), ...lines].join('\n')
+}
+
+/** Breaks text at spaces; further lines begin with an indent. Spaces at its start and before a second column stay. */
+function wrap(text: string, width: number, indent = ''): string[] {
+  const lines: string[] = []
+  let rest = text
+  while (rest.length > width) {
+    const at = rest.lastIndexOf(' ', width)
+    if (at <= indent.length || rest.slice(0, at).trim() === '') break
+    lines.push(rest.slice(0, at).trimEnd())
+    rest = indent + rest.slice(at + 1)
+  }
+  return [...lines, rest]
+}

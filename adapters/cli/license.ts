@@ -1,0 +1,117 @@
+import type { License } from 'utility-api'
+import { command, given, group, UsageError, type AnyCommand } from './command.ts'
+import { adminOptions, withAdmin } from './database.ts'
+import { printFields, printJson, timeText } from './output.ts'
+import { pageOptions, printPage } from './pages.ts'
+
+const keyArgument = {
+  key: { type: 'positional', required: true, description: 'The license key, as a person may type it.' },
+} as const
+
+const resellerOption = {
+  reseller: { type: 'string', valueHint: 'ID', description: "Only this reseller's." },
+} as const
+
+export const license: AnyCommand = group(
+  'Licenses: get, set, delete, list, count.',
+  {
+    get: command({
+      description: 'Show a license.',
+      args: { ...keyArgument, ...adminOptions },
+      examples: ['license get LIC-7K3QF-0M9XR-2CDTW-VH5BN-8ZJ4E --database utility.sqlite'],
+      run: ({ key, database, json }) =>
+        withAdmin(database, async (admin) => {
+          const found = await admin.getLicense(key)
+          if (found === null) throw noLicense()
+          if (json === true) printJson(found)
+          else printFields(readable(found), false)
+        }),
+    }),
+
+    set: command({
+      description: 'Change a license, whoever owns it.',
+      args: {
+        ...keyArgument,
+        status: { type: 'string', valueHint: 'STATUS', description: 'valid or invalid.' },
+        'registered-to': { type: 'string', valueHint: 'NAME', description: 'Name of the registered user.' },
+        'domain-or-ip': {
+          type: 'string',
+          valueHint: 'HOST',
+          description: 'Domain or IP address it is bound to.',
+        },
+        reseller: { type: 'string', valueHint: 'ID', description: 'Who owns it from now on.' },
+        ...adminOptions,
+      },
+      examples: [
+        'license set LIC-7K3QF-0M9XR-2CDTW-VH5BN-8ZJ4E --status invalid --database utility.sqlite',
+        'license set LIC-7K3QF-0M9XR-2CDTW-VH5BN-8ZJ4E --reseller ID --database utility.sqlite',
+      ],
+      run: ({ key, status, reseller: resellerId, database, json, ...args }) => {
+        const change = given({
+          status,
+          registeredTo: args['registered-to'],
+          domainOrIp: args['domain-or-ip'],
+          resellerId,
+        })
+        if (Object.keys(change).length === 0) {
+          throw new UsageError('Give --status, --registered-to, --domain-or-ip or --reseller.')
+        }
+        return withAdmin(database, async (admin) => {
+          if (!(await admin.updateLicense(key, change))) throw noLicense()
+          printFields({ updated: key }, json)
+        })
+      },
+    }),
+
+    delete: command({
+      description: 'Delete a license for good.',
+      args: { ...keyArgument, ...adminOptions },
+      examples: ['license delete LIC-7K3QF-0M9XR-2CDTW-VH5BN-8ZJ4E --database utility.sqlite'],
+      run: ({ key, database, json }) =>
+        withAdmin(database, async (admin) => {
+          if (!(await admin.deleteLicense(key))) throw noLicense()
+          printFields({ deleted: key }, json)
+        }),
+    }),
+
+    list: command({
+      description: 'List licenses, oldest first.',
+      args: { ...resellerOption, ...pageOptions, ...adminOptions },
+      examples: ['license list --limit 10 --database utility.sqlite', 'license list --reseller ID --json'],
+      run: ({ reseller: resellerId, limit, after, database, json }) =>
+        withAdmin(database, (admin) =>
+          printPage(
+            'licenses',
+            { limit, after },
+            (page) => admin.listLicenses({ ...given({ resellerId }), ...page }),
+            {
+              heading: ['KEY', 'STATUS', 'DOMAIN OR IP', 'REGISTERED TO', 'RESELLER'],
+              cells: (row) => [row.licenseKey, row.status, row.domainOrIp, row.registeredTo, row.resellerId],
+            },
+            json,
+          ),
+        ),
+    }),
+
+    count: command({
+      description: 'Count licenses.',
+      args: { ...resellerOption, ...adminOptions },
+      examples: ['license count --database utility.sqlite', 'license count --reseller ID --json'],
+      run: ({ reseller: resellerId, database, json }) =>
+        withAdmin(database, async (admin) =>
+          printFields({ licenses: await admin.countLicenses(given({ resellerId })) }, json),
+        ),
+    }),
+  },
+  ['license list --limit 10', 'license get KEY', 'license set KEY --status invalid'],
+)
+
+function readable(found: License): Record<string, string> {
+  const { licenseKey, registeredTo, domainOrIp, status, resellerId, createdAt, updatedAt } = found
+  const times = { createdAt: timeText(createdAt), updatedAt: timeText(updatedAt) }
+  return { licenseKey, registeredTo, domainOrIp, status, resellerId, ...times }
+}
+
+function noLicense(): Error {
+  return new Error('There is no license with this key.')
+}

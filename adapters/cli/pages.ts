@@ -1,0 +1,52 @@
+import { StorageError } from 'utility-api/storage'
+import { given, integer, UsageError } from './command.ts'
+import { printable, printJson, printTable } from './output.ts'
+
+/** The options that every list has. */
+export const pageOptions = {
+  limit: { type: 'string', default: '50', valueHint: 'N', description: 'How many; at most 1000.' },
+  after: { type: 'string', valueHint: 'PLACE', description: 'Go on from where the last list ended.' },
+} as const
+
+/** Which page was asked for. */
+export interface AskedPage {
+  readonly limit: string
+  readonly after?: string | undefined
+}
+
+/** How a list becomes a table. */
+export interface Columns<Row> {
+  readonly heading: readonly string[]
+  readonly cells: (row: Row) => string[]
+}
+
+/** Prints a page of a list, and where the next one starts. */
+export async function printPage<Name extends string, Row>(
+  name: Name,
+  { limit, after }: AskedPage,
+  read: (page: { limit: number; after?: string }) => Promise<Record<Name, Row[]> & { next?: string }>,
+  { heading, cells }: Columns<Row>,
+  json: boolean | undefined,
+): Promise<void> {
+  const page = { limit: integer('limit', limit, 1, 1000), ...given({ after }) }
+  const list = await read(page).catch((error: unknown) => {
+    throw after === undefined || !isBadPlace(error) ? error : badPlace(after)
+  })
+  if (json === true) return printJson(list)
+  printTable(heading, list[name].map(cells))
+  if (list.next !== undefined) console.error(`There are more: go on with --after ${shellWord(list.next)}`)
+}
+
+// Tables that are missing are invalid too.
+function isBadPlace(error: unknown): boolean {
+  return error instanceof StorageError && error.kind === 'invalid' && !error.message.includes('migrate()')
+}
+
+function badPlace(after: string): UsageError {
+  return new UsageError(`--after: "${printable(after)}" is no place that a list ended at.`)
+}
+
+/** A place may hold an id that somebody chose; it must stay one word where it is pasted. */
+function shellWord(text: string): string {
+  return /^[\w:.@-]+$/.test(text) ? text : `'${printable(text).replaceAll("'", "'\\''")}'`
+}

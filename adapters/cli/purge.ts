@@ -1,0 +1,11 @@
+import { command, type AnyCommand } from './command.ts'
+import { adminOptions, withAdmin } from './database.ts'
+import { printFields } from './output.ts'
+
+export const purge: AnyCommand = command({
+  description: 'Delete expired codes, tokens and idempotency keys. Run it daily.',
+  args: adminOptions,
+  examples: ['purge --database utility.sqlite'],
+  run: ({ database, json }) =>
+    withAdmin(database, async (admin) => printFields({ ...(await admin.purgeExpired()) }, json)),
+})

@@ -1,0 +1,68 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Logger, RequestEndEvent, UtilityApi, UtilityApiOptions } from 'utility-api'
+import { printLog, printLogJson, printLogLine } from './output.ts'
+
+/** How requests are logged: a line for people, a line of JSON, or not at all. */
+export const logFormats = ['line', 'json', 'none'] as const
+export type LogFormat = (typeof logFormats)[number]
+
+/** The log of a server: what its options are, and how it learns whose request it is. */
+export interface RequestLog {
+  /** What the service is to be made with. */
+  readonly options: Pick<UtilityApiOptions, 'logger' | 'onRequestEnd'>
+  /** The service, with the address of its clients known to the log. */
+  watch(api: UtilityApi): UtilityApi
+}
+
+/** Standard output says where the server listens; everything after that is a log, and goes to standard error. */
+export function requestLog(format: LogFormat): RequestLog {
+  const logger = format === 'json' ? jsonLogger : lineLogger
+  if (format === 'none') return { options: { logger }, watch: (api) => api }
+  const clients = new AsyncLocalStorage<{ readonly address: string | undefined }>()
+  const print = format === 'json' ? printJsonOf : printLineOf
+  return {
+    options: {
+      logger,
+      onRequestEnd: (event) => print(event, clients.getStore()?.address),
+    },
+    watch: (api) => ({
+      ...api,
+      dispatch: (request, context) =>
+        clients.run({ address: context?.ip }, () => api.dispatch(request, context)),
+    }),
+  }
+}
+
+const lineLogger: Logger = {
+  debug: () => {},
+  // A game server that does not answer is in the line of its request.
+  info: () => {},
+  warn: (message, fields) => printLog('warn', message, fields),
+  error: (message, fields) => printLog('error', message, fields),
+}
+
+const jsonLogger: Logger = {
+  debug: () => {},
+  info: () => {},
+  warn: (message, fields) => printLogJson({ time: now(), level: 'warn', message, ...fields }),
+  error: (message, fields) => printLogJson({ time: now(), level: 'error', message, ...fields }),
+}
+
+/** `2026-11-22T08:30:00.000Z 192.0.2.7 GET lookUpGameServer 500 server_check_failed timeout 5001 ms caller=… request=…` */
+function printLineOf(event: RequestEndEvent, address = '-'): void {
+  const { method, operation = '-', status, errorCode, reason, durationMs, callerId, requestId } = event
+  const outcome = [status, errorCode, reason].filter((each) => each !== undefined)
+  const who = callerId === undefined ? [] : [`caller=${callerId}`]
+  const ids = [...who, `request=${requestId}`]
+  const took = `${Math.round(durationMs)} ms`
+  printLogLine([now(), address, method, operation, ...outcome, took, ...ids].join(' '))
+}
+
+function printJsonOf({ durationMs, ...event }: RequestEndEvent, address: string | undefined): void {
+  const rounded = Math.round(durationMs * 1000) / 1000
+  printLogJson({ time: now(), level: 'info', message: 'request', address, ...event, durationMs: rounded })
+}
+
+function now(): string {
+  return new Date().toISOString()
+}

@@ -1,0 +1,48 @@
+import { command, given, group, type AnyCommand } from './command.ts'
+import { adminOptions, nameOption, withAdmin } from './database.ts'
+import { printSecrets, timeText } from './output.ts'
+import { pageOptions, printPage } from './pages.ts'
+
+export const reseller: AnyCommand = group(
+  'Resellers and their tokens: list, create, token.',
+  {
+    list: command({
+      description: 'List resellers, oldest first.',
+      args: { ...pageOptions, ...adminOptions },
+      examples: ['reseller list --database utility.sqlite', 'reseller list --limit 10 --json'],
+      run: ({ limit, after, database, json }) =>
+        withAdmin(database, (admin) =>
+          printPage(
+            'resellers',
+            { limit, after },
+            admin.listResellers,
+            {
+              heading: ['RESELLER', 'NAME', 'CREATED'],
+              cells: ({ resellerId, name = '', createdAt }) => [resellerId, name, timeText(createdAt)],
+            },
+            json,
+          ),
+        ),
+    }),
+
+    create: command({
+      description: 'Create a reseller and print its token.',
+      args: { ...nameOption, ...adminOptions },
+      examples: ['reseller create --name "Example Hosting" --database utility.sqlite'],
+      run: ({ name, database, json }) =>
+        withAdmin(database, async (admin) => printSecrets(await admin.createReseller(given({ name })), json)),
+    }),
+
+    token: command({
+      description: 'Give a reseller a further token and print it; those it has stay valid.',
+      args: {
+        reseller_id: { type: 'positional', required: true, description: 'The id of the reseller.' },
+        ...adminOptions,
+      },
+      examples: ['reseller token ID --database utility.sqlite'],
+      run: ({ reseller_id: resellerId, database, json }) =>
+        withAdmin(database, async (admin) => printSecrets(await admin.createResellerToken(resellerId), json)),
+    }),
+  },
+  ['reseller list', 'reseller create --name "Example Hosting"', 'reseller token ID'],
+)

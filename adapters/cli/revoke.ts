@@ -1,0 +1,60 @@
+import { text } from 'node:stream/consumers'
+import { command, UsageError, type AnyCommand } from './command.ts'
+import { adminOptions, withAdmin } from './database.ts'
+import { printFields } from './output.ts'
+
+export const revoke: AnyCommand = command({
+  description: 'Revoke a client, a token or an API key.',
+  args: {
+    id: {
+      type: 'positional',
+      required: true,
+      description: 'The id printed beside the secret; "-" reads the secret itself from standard input.',
+    },
+    ...adminOptions,
+  },
+  examples: [
+    'revoke 787f76b4-edee-4f61-9dd6-159a1df4cd62 --database utility.sqlite',
+    'revoke - --database utility.sqlite < leaked-secret.txt',
+  ],
+  run: ({ id, database, json }) =>
+    withAdmin(database, async (admin) => {
+      // A secret among the arguments would leak once more, into the shell's history.
+      const revoked =
+        id === '-'
+          ? await admin.revoke({ secret: (await text(process.stdin)).trim() })
+          : (await admin.revoke({ id })) || (await admin.revokeClient(id))
+      if (!revoked) throw new Error('There is nothing live to revoke: it was revoked before, or never was.')
+      printFields({ revoked: id === '-' ? 'the secret' : id }, json)
+    }),
+})
+
+export const revokeAccess: AnyCommand = command({
+  description: 'End all that a client or a user has been granted: access tokens, and codes not spent yet.',
+  args: {
+    client: { type: 'string', valueHint: 'ID', description: 'All that this client holds.' },
+    subject: {
+      type: 'string',
+      valueHint: 'WHO',
+      description: 'All that was granted on behalf of this user.',
+    },
+    ...adminOptions,
+  },
+  examples: [
+    'revoke-access --subject user-42 --database utility.sqlite',
+    'revoke-access --client ID --database utility.sqlite',
+  ],
+  run: ({ client: clientId, subject, database, json }) => {
+    const which = referenceOf(clientId, subject)
+    return withAdmin(database, async (admin) => printFields({ ...(await admin.revokeAccess(which)) }, json))
+  },
+})
+
+function referenceOf(
+  clientId: string | undefined,
+  subject: string | undefined,
+): { clientId: string } | { subject: string } {
+  if (clientId !== undefined && subject === undefined) return { clientId }
+  if (clientId === undefined && subject !== undefined) return { subject }
+  throw new UsageError('Give either --client or --subject.')
+}

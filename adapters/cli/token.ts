@@ -1,0 +1,80 @@
+import { command, given, group, integer, oneOf, type AnyCommand } from './command.ts'
+import { adminOptions, withAdmin } from './database.ts'
+import { grantOptions } from './code.ts'
+import { printSecrets, timeText } from './output.ts'
+import { pageOptions, printPage } from './pages.ts'
+
+const kinds = { access: 'access_token', reseller: 'reseller_token' } as const
+
+export const token: AnyCommand = group(
+  'Access tokens: list, create.',
+  {
+    list: command({
+      description: 'List tokens without their secrets, oldest first, revoked and expired ones included.',
+      args: {
+        kind: {
+          type: 'string',
+          default: 'access',
+          valueHint: 'access|reseller',
+          description: 'Access tokens, or the tokens of resellers.',
+        },
+        owner: { type: 'string', valueHint: 'ID', description: "Only this client's or reseller's." },
+        ...pageOptions,
+        ...adminOptions,
+      },
+      examples: [
+        'token list --owner CLIENT_ID --database utility.sqlite',
+        'token list --kind reseller --limit 10 --json',
+      ],
+      run: ({ kind, owner: ownerId, limit, after, database, json }) =>
+        withAdmin(database, (admin) => {
+          const wanted = { kind: kinds[oneOf('kind', kind, ['access', 'reseller'])], ...given({ ownerId }) }
+          return printPage(
+            'credentials',
+            { limit, after },
+            (page) => admin.listCredentials({ ...wanted, ...page }),
+            {
+              heading: ['TOKEN', 'OWNER', 'SUBJECT', 'CREATED', 'EXPIRES', 'REVOKED', 'SCOPE'],
+              cells: ({ id, ownerId: owner, subject, createdAt, expiresAt, revokedAt, scope }) => [
+                id,
+                // A token that was made without a client owns itself.
+                owner === id ? '' : owner,
+                subject ?? '',
+                timeText(createdAt),
+                timeText(expiresAt),
+                timeText(revokedAt),
+                scope,
+              ],
+            },
+            json,
+          )
+        }),
+    }),
+
+    create: command({
+      description: 'Create an access token without a code exchange and print it.',
+      args: {
+        client: { type: 'string', valueHint: 'ID', description: 'The client that holds it. Default: none.' },
+        ...grantOptions,
+        lifetime: {
+          type: 'string',
+          default: '3600',
+          valueHint: 'SECONDS',
+          description: 'How long it lives; at most a year.',
+        },
+        ...adminOptions,
+      },
+      examples: [
+        'token create --lifetime 86400 --database utility.sqlite',
+        'token create --scope orders:read --client ID --subject user-42 --database utility.sqlite',
+      ],
+      run: ({ client: clientId, subject, scope = '', lifetime, database, json }) =>
+        withAdmin(database, async (admin) => {
+          const lifetimeSeconds = integer('lifetime', lifetime, 1, 31_536_000)
+          const wanted = { scope, lifetimeSeconds, ...given({ clientId, subject }) }
+          printSecrets(await admin.createAccessToken(wanted), json)
+        }),
+    }),
+  },
+  ['token list', 'token create --scope orders:read --subject user-42'],
+)
