@@ -1,42 +1,31 @@
-// The part the operations leave to you: a page that asks your signed-in user, and issues a code if they agree.
-import { randomBytes } from 'node:crypto'
+// The part that is yours: a page that asks your signed-in user. All that OAuth wants of it is in the three calls of `admin`.
+import { createHash, randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Admin } from 'utility-api'
-import type { UtilityStorage } from 'utility-api/storage'
+import type { Admin, AuthorizationRequest } from 'utility-api'
 
-/** What a client asks for (RFC 6749 section 4.1.1, RFC 7636 section 4.3). */
-interface AuthorizationRequest {
-  readonly clientId: string
-  readonly redirectUri: string
-  readonly scope: string
-  readonly state: string | null
-  readonly codeChallenge: string | null
+/** What clients may ask for, in words for people. */
+const scopes: Readonly<Record<string, string>> = {
+  profile: 'see who you are',
+  'dns:check': 'check DNS records on your behalf',
 }
-
-const grantableScopes = new Set(['dns:check'])
 const pendingLifetimeMs = 10 * 60 * 1000
 
-export interface AuthorizationPage {
-  handle(request: IncomingMessage, response: ServerResponse): Promise<void>
-}
-
-export function createAuthorizationPage(storage: UtilityStorage, admin: Admin): AuthorizationPage {
+/** @param userOf - Who is signed in: your own session. */
+export function createAuthorizationPage(admin: Admin, userOf: (request: IncomingMessage) => string) {
   // A request waits here for the user's answer. The form carries its key and the cookie does too: a page on another
   // site can send the form, but not the cookie (SameSite=Strict), so it cannot agree in the user's name.
   const pending = new Map<string, AuthorizationRequest>()
 
-  async function ask(url: URL, response: ServerResponse): Promise<void> {
-    const asked = await readRequest(url.searchParams, storage)
-    // Until client and redirect URI are known to belong together, nobody is redirected: that would be an open redirector.
-    if (asked === null)
-      return sendPage(response, 400, '<p>This link is not valid: unknown client or redirect URI.</p>')
-    const problem = problemOf(url.searchParams, asked)
-    if (problem !== null) return redirect(response, asked, { error: problem })
+  async function ask(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const query = new URLSearchParams(request.url?.split('?', 2)[1])
+    const asked = await admin.readAuthorizationRequest(query, { scopes: Object.keys(scopes) })
+    if (asked.kind === 'refuse') return sendPage(response, 400, `<p>${escapeHtml(asked.reason)}</p>`)
+    if (asked.kind === 'redirect') return redirect(response, asked.location)
     const key = randomBytes(32).toString('base64url')
     pending.set(key, asked)
     setTimeout(() => pending.delete(key), pendingLifetimeMs).unref()
     response.setHeader('Set-Cookie', `consent=${key}; HttpOnly; SameSite=Strict; Path=/authorize`)
-    sendPage(response, 200, consentForm(key, asked))
+    sendPage(response, 200, consentForm(key, asked, userOf(request)))
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -47,82 +36,56 @@ export function createAuthorizationPage(storage: UtilityStorage, admin: Admin): 
       return sendPage(response, 400, '<p>This form is no longer valid. Please start again.</p>')
     }
     pending.delete(key)
-    if (form.get('answer') !== 'allow') return redirect(response, asked, { error: 'access_denied' })
-    const { clientId, redirectUri, scope, codeChallenge } = asked
-    const { code } = await admin.issueAuthorizationCode({
-      clientId,
-      redirectUri,
-      scope,
-      ...(codeChallenge !== null && { codeChallenge }),
-    })
-    redirect(response, asked, { code })
+    const agreed = form.get('answer') === 'allow'
+    const { location } = agreed
+      ? await admin.grantAuthorization(asked, { subject: userOf(request) })
+      : admin.denyAuthorization(asked)
+    redirect(response, location)
   }
 
-  return {
-    async handle(request, response) {
-      const url = new URL(request.url ?? '/', 'http://localhost')
-      if (request.method === 'GET') await ask(url, response)
-      else if (request.method === 'POST') await answer(request, response)
-      else sendPage(response, 405, '<p>Only GET and POST.</p>')
-    },
+  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (request.method === 'GET') await ask(request, response)
+    else if (request.method === 'POST') await answer(request, response)
+    else sendPage(response, 405, '<p>Only GET and POST.</p>')
   }
 }
 
-/** The request, if its client exists and has registered exactly this redirect URI. */
-async function readRequest(
-  query: URLSearchParams,
-  storage: UtilityStorage,
-): Promise<AuthorizationRequest | null> {
-  const clientId = query.get('client_id') ?? ''
-  const redirectUri = query.get('redirect_uri') ?? ''
-  const client = await storage.findClient(clientId)
-  if (client === null || client.revokedAt !== null || !client.redirectUris.includes(redirectUri)) return null
-  return {
-    clientId,
-    redirectUri,
-    scope: query.get('scope') ?? '',
-    state: query.get('state'),
-    codeChallenge: query.get('code_challenge'),
-  }
+function redirect(response: ServerResponse, location: string): void {
+  response.writeHead(303, { Location: location, 'Cache-Control': 'no-store' }).end()
 }
 
-/** The error to send back to the client (RFC 6749 section 4.1.2.1); null when there is none. */
-function problemOf(query: URLSearchParams, { scope, codeChallenge }: AuthorizationRequest): string | null {
-  if (query.get('response_type') !== 'code') return 'unsupported_response_type'
-  if (scope !== '' && !scope.split(' ').every((name) => grantableScopes.has(name))) return 'invalid_scope'
-  if (codeChallenge === null) return null
-  const wellFormed = /^[\w-]{43}$/.test(codeChallenge) && query.get('code_challenge_method') === 'S256'
-  return wellFormed ? null : 'invalid_request'
-}
-
-function redirect(
-  response: ServerResponse,
-  { redirectUri, state }: AuthorizationRequest,
-  parameters: Record<string, string>,
-): void {
-  const target = new URL(redirectUri)
-  for (const [name, value] of Object.entries(parameters)) target.searchParams.set(name, value)
-  if (state !== null) target.searchParams.set('state', state)
-  response.writeHead(303, { Location: target.href, 'Cache-Control': 'no-store' }).end()
-}
-
-function consentForm(key: string, { clientId, scope }: AuthorizationRequest): string {
-  return `<p><b>${escapeHtml(clientId)}</b> asks for: ${escapeHtml(scope === '' ? 'nothing in particular' : scope)}</p>
+function consentForm(key: string, asked: AuthorizationRequest, user: string): string {
+  const { clientId, clientName = clientId, redirectUri, scope } = asked
+  const wishes = scope
+    .split(' ')
+    .map((name) => `<li>${escapeHtml(scopes[name] ?? 'nothing in particular')}</li>`)
+  return `<h1>${escapeHtml(clientName)} wants to</h1>
+<ul>${wishes.join('')}</ul>
 <form method="post" action="/authorize">
   <input type="hidden" name="key" value="${key}">
   <button name="answer" value="allow">Allow</button>
   <button name="answer" value="deny">Deny</button>
-</form>`
+</form>
+<p class="small">You are ${escapeHtml(user)}, and go back to ${escapeHtml(new URL(redirectUri).host)}.</p>`
 }
+
+const style = `
+body { font: 1rem/1.5 system-ui, sans-serif; max-width: 26rem; margin: 15vh auto; padding: 0 1rem; }
+h1 { font-size: 1.25rem; }
+button { font: inherit; padding: 0.4rem 1.2rem; margin-right: 0.5rem; }
+.small { font-size: 0.85rem; opacity: 0.7; }
+`
+const styleHash = createHash('sha256').update(style).digest('base64')
 
 function sendPage(response: ServerResponse, status: number, body: string): void {
   response.writeHead(status, {
     'Content-Type': 'text/html; charset=utf-8',
     'Cache-Control': 'no-store',
     // No other site may show this page in a frame and have its button clicked.
-    'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+    'Content-Security-Policy': `default-src 'none'; style-src 'sha256-${styleHash}'; frame-ancestors 'none'`,
   })
-  response.end(`<!doctype html><title>Authorization</title>${body}`)
+  const head = `<meta name="viewport" content="width=device-width"><title>Authorization</title><style>${style}</style>`
+  response.end(`<!doctype html><html lang="en">${head}${body}`)
 }
 
 function escapeHtml(text: string): string {

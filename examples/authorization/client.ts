@@ -28,7 +28,7 @@ export function createClient({
       response_type: 'code',
       client_id: clientId,
       redirect_uri: redirectUri,
-      scope: 'dns:check',
+      scope: 'profile',
       state,
       code_challenge: createHash('sha256').update(verifier).digest('base64url'),
       code_challenge_method: 'S256',
@@ -54,8 +54,10 @@ export function createClient({
         code_verifier: verifier,
       }),
     })
-    const { scope, expires_in: expiresIn } = (await answer.json()) as { scope?: string; expires_in?: number }
-    send(response, answer.status, { granted: scope, forSeconds: expiresIn })
+    const { access_token: token, scope } = (await answer.json()) as { access_token?: string; scope?: string }
+    if (token === undefined) return send(response, answer.status, { problem: 'There was no token.' })
+    const me = await fetch(new URL('/me', serverUrl), { headers: { Authorization: `Bearer ${token}` } })
+    send(response, me.status, { granted: scope, user: await me.json() })
   }
 
   return (request, response) => {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { startExample, type RunningExample } from '../../test/package/start-example.ts'
 
@@ -51,13 +52,13 @@ const locationOf = (response: Response): string => response.headers.get('locatio
 
 test('a user who agrees gives the client a token, once', async () => {
   const page = await open(await startRound())
-  expect(page.text).toContain('asks for: dns:check')
+  expect(page.text).toContain('<h1>Example client wants to</h1>\n<ul><li>see who you are</li></ul>')
   const agreed = await answer(page, 'allow')
   expect(agreed.status).toBe(303)
   const callback = locationOf(agreed)
-  expect(callback).toMatch(new RegExp(`^${clientUrl}/callback\\?code=uapi_ac_\\w{49}&state=`))
+  expect(callback).toMatch(new RegExp(`^${clientUrl}/callback\\?code=uapi_ac_\\w{42}&state=`))
   const done = await fetch(callback)
-  expect([done.status, await done.json()]).toStrictEqual([200, { granted: 'dns:check', forSeconds: 3600 }])
+  expect([done.status, await done.json()]).toStrictEqual([200, { granted: 'profile', user: { name: 'ada' } }])
   expect((await fetch(callback)).status).toBe(400)
   expect((await answer(page, 'allow')).status).toBe(400)
 })
@@ -92,6 +93,24 @@ test.each([
   link.searchParams.set(name, value)
   const response = await fetch(link, { redirect: 'manual' })
   expect(new URL(locationOf(response)).searchParams.get('error')).toBe(error)
+})
+
+test('the guarded route is closed to whoever brings no token', async () => {
+  const refused = await fetch(`${example.url}/me`)
+  expect([refused.status, refused.headers.get('www-authenticate')]).toStrictEqual([
+    401,
+    'Bearer realm="utility-api"',
+  ])
+})
+
+test('the page runs no script, stands in no frame, and has its own style alone', async () => {
+  const response = await fetch(await startRound(), { redirect: 'manual' })
+  const text = await response.text()
+  const [, style = ''] = /<style>([^]*)<\/style>/.exec(text) ?? []
+  const hash = createHash('sha256').update(style).digest('base64')
+  expect(response.headers.get('content-security-policy')).toBe(
+    `default-src 'none'; style-src 'sha256-${hash}'; frame-ancestors 'none'`,
+  )
 })
 
 test('a callback that nobody started is refused by the client', async () => {

@@ -1,10 +1,11 @@
-// A whole authorization code round: the operations, an authorization page of your own, and a client that uses both.
+// A whole authorization code round: the operations, an authorization page of your own, a route of your own that the token
+// opens, and a client that uses them.
 // Try it: npm start, then open the client's address in a browser.
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Database from 'better-sqlite3'
-import { createAdmin, createUtilityApi } from 'utility-api'
+import { bearerToken, createAdmin, createUtilityApi, type UtilityApiError } from 'utility-api'
 import { toNodeHandler } from 'utility-api/node'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
 import { createAuthorizationPage } from './authorization-page.ts'
@@ -17,11 +18,27 @@ const admin = createAdmin({ storage })
 
 const api = createUtilityApi({ storage, dns: { requiredScope: 'dns:check' } })
 const operations = toNodeHandler(api)
-const page = createAuthorizationPage(storage, admin)
+// Who is signed in is for your own session to say; here it is always the same person.
+const page = createAuthorizationPage(admin, () => 'ada')
 const server = createServer((request, response) => {
-  if (request.url?.startsWith('/authorize') === true) void page.handle(request, response)
+  const [path] = request.url?.split('?') ?? []
+  if (path === '/authorize') page(request, response).catch(() => response.writeHead(500).end())
+  else if (path === '/me') void me(request, response)
   else operations(request, response)
 })
+
+/** A route of your own: whoever the user was that agreed comes back with the token. */
+async function me(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  try {
+    const token = bearerToken(request.headers.authorization)
+    const { subject } = await api.verifyAccessToken(token, { scope: 'profile' })
+    response.setHeader('Content-Type', 'application/json').end(JSON.stringify({ name: subject }))
+  } catch (error) {
+    const { status, headers, message } = error as UtilityApiError
+    response.writeHead(status, headers).end(JSON.stringify({ error: message }))
+  }
+}
+
 const serverUrl = await listen(server, Number(process.env['PORT'] ?? 3000))
 console.log(`Listening on ${serverUrl}`)
 

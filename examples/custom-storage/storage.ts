@@ -3,30 +3,44 @@
  *
  * It keeps its rows in memory and a journal of every change in a file. What matters is not how, but what each method
  * promises: read the comments beginning with MUST, and run the contract suite (`storage.test.ts`) until it is green.
- * Only the first seven methods are needed to serve requests; the rest is provisioning (`createAdmin`, the command line).
+ * Only the first eight methods are needed to serve requests; the rest is provisioning (`createAdmin`, the command line).
  */
 import {
   StorageError,
+  type AccessReference,
   type AdminStorage,
   type AuthorizationCode,
   type Client,
   type Credential,
   type License,
+  type Reseller,
+  type StorageCall,
 } from 'utility-api/storage'
 import { openJournal, type Change } from './journal.ts'
+import { listingOf, withoutSeq, type Rows } from './listing.ts'
 
 // Rows as JSON can hold them: bytes as hexadecimal text.
 type ClientRow = Omit<Client, 'secretHashes'> & { readonly secretHashes: readonly string[] }
+type CredentialRow = Credential & { readonly seq: number }
+type LicenseRow = License & { readonly seq: number }
 type CodeRow = AuthorizationCode & { readonly token?: string }
 type AnswerRow = { readonly license: License; readonly requestHash: string; readonly expiresAt: number }
 
 export async function journalStorage(path: string): Promise<AdminStorage> {
   const clients = new Map<string, ClientRow>()
   const codes = new Map<string, CodeRow>()
-  const credentials = new Map<string, Credential>()
-  const licenses = new Map<string, License>()
+  const resellers = new Map<string, Reseller>()
+  const credentials = new Map<string, CredentialRow>()
+  const licenses = new Map<string, LicenseRow>()
   const answers = new Map<string, AnswerRow>()
-  const tables: Record<string, Map<string, object>> = { clients, codes, credentials, licenses, answers }
+  const tables: Record<string, Map<string, object>> = {
+    clients,
+    resellers,
+    codes,
+    credentials,
+    licenses,
+    answers,
+  }
 
   function apply([table, key, row]: Change): void {
     if (row === null) tables[table]?.delete(key)
@@ -34,10 +48,18 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
   }
   const journal = await openJournal(path, apply)
   let closed = false
+  // Licenses and credentials are numbered: a page of a list goes on after a number, whatever was deleted meanwhile.
+  let lastSeq = Math.max(0, ...[...licenses.values(), ...credentials.values()].map(({ seq }) => seq))
 
   /** A closed store MUST say `unavailable`, never "not found": a shutdown is no wrong password. */
   function requireOpen(): void {
     if (closed) throw new StorageError('unavailable', 'The storage is closed.')
+  }
+
+  /** What has not begun MUST NOT begin once nobody waits: the caller may have told its customer that it failed. */
+  function begin(call: StorageCall): void {
+    requireOpen()
+    if (call.timeLeftMs() <= 0) throw new StorageError('unavailable', 'Nobody waits for this call any more.')
   }
 
   /**
@@ -55,18 +77,18 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
   }
 
   return {
-    // ---- The seven methods that requests need ----
+    // ---- The eight methods that requests need ----
 
-    async findClient(clientId) {
-      requireOpen()
+    async findClient(clientId, call) {
+      begin(call)
       const row = clients.get(clientId)
       if (row === undefined) return null
       // MUST be a copy, down to the arrays: callers may do with it what they like.
       return { ...row, redirectUris: [...row.redirectUris], secretHashes: row.secretHashes.map(toBytes) }
     },
 
-    async findAuthorizationCode(codeHash) {
-      requireOpen()
+    async findAuthorizationCode(codeHash, call) {
+      begin(call)
       // Spent and expired codes too: the core tells them apart, and revokes the token when a spent one is replayed.
       const row = codes.get(toHex(codeHash))
       if (row === undefined) return null
@@ -74,16 +96,16 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
       return code
     },
 
-    async redeemAuthorizationCode(codeHash, at, { id, hash, ownerId, scope, expiresAt }) {
-      requireOpen()
+    async redeemAuthorizationCode(codeHash, at, { hash, ...fields }, call) {
+      begin(call)
       const key = toHex(codeHash)
       const row = codes.get(key)
       // MUST be true for exactly one caller per code. In SQL: UPDATE … WHERE redeemed_at IS NULL, then count the rows.
       if (row === undefined || row.redeemedAt !== null) return answer(false)
       const token = `access_token ${toHex(hash)}`
       // MUST spend the code and store the token, or neither: what can fail comes before the first change.
-      requireFree(credentials, token, id)
-      const credential: Credential = { id, ownerId, scope, expiresAt, revokedAt: null }
+      requireFree(credentials, token, fields.id)
+      const credential: CredentialRow = { ...fields, revokedAt: null, seq: (lastSeq += 1) }
       return answer(
         true,
         ['codes', key, { ...row, redeemedAt: at, token }],
@@ -91,39 +113,39 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
       )
     },
 
-    async revokeAccessTokensOfCode(codeHash, at) {
-      requireOpen()
+    async revokeAccessTokensOfCode(codeHash, at, call) {
+      begin(call)
       const token = codes.get(toHex(codeHash))?.token ?? ''
       const revoked = revocation(credentials, token, at)
       return answer(revoked.length, ...revoked)
     },
 
-    async findCredential(kind, hash) {
-      requireOpen()
+    async findCredential(kind, hash, call) {
+      begin(call)
       // MUST find this kind only: an API key is no reseller token, even if somebody made them of one secret.
       const row = credentials.get(`${kind} ${toHex(hash)}`)
-      return row === undefined ? null : { ...row }
+      return row === undefined ? null : withoutSeq(row)
     },
 
-    async insertLicense(license, idempotency) {
-      requireOpen()
+    async insertLicense(license, idempotency, call) {
+      begin(call)
       const place = idempotency === undefined ? '' : `${toHex(idempotency.keyHash)} ${idempotency.resellerId}`
       const first = answers.get(place)
-      // MUST give back the first answer as it was, so it is kept as it was: the licence may have changed since.
+      // MUST give back the first answer as it was, so it is kept as it was: the license may have changed since.
       if (first !== undefined && first.expiresAt > license.createdAt) {
         return answer({ replay: { ...first.license }, requestHash: toBytes(first.requestHash) })
       }
-      // MUST leave the licence that has this key as it is, and keep no idempotency key for a licence it did not store.
+      // MUST leave the license that has this key as it is, and keep no idempotency key for a license it did not store.
       if (licenses.has(license.licenseKey)) return answer('key_taken' as const)
-      const stored: Change = ['licenses', license.licenseKey, license]
+      const stored: Change = ['licenses', license.licenseKey, { ...license, seq: (lastSeq += 1) }]
       if (idempotency === undefined) return answer('inserted' as const, stored)
       const { requestHash, expiresAt } = idempotency
       const row: AnswerRow = { license, requestHash: toHex(requestHash), expiresAt }
       return answer('inserted' as const, stored, ['answers', place, row])
     },
 
-    async updateLicense({ licenseKey, resellerId, patch, at }) {
-      requireOpen()
+    async updateLicense({ licenseKey, resellerId, patch, at }, call) {
+      begin(call)
       const license = licenses.get(licenseKey)
       if (license === undefined) return answer('not_found' as const)
       // MUST be tested where it is written. In SQL: UPDATE … WHERE license_key = ? AND reseller_id = ?
@@ -132,45 +154,74 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
       return answer('updated' as const, ['licenses', licenseKey, { ...license, ...patch, updatedAt: at }])
     },
 
+    async findLicense(licenseKey, call) {
+      begin(call)
+      const row = licenses.get(licenseKey)
+      return row === undefined ? null : withoutSeq(row)
+    },
+
     // ---- Provisioning ----
 
-    async insertClient(client) {
-      requireOpen()
+    async insertClient(client, call) {
+      begin(call)
       if (clients.has(client.clientId)) return answer('taken' as const)
       const row: ClientRow = { ...client, secretHashes: client.secretHashes.map(toHex) }
       return answer('inserted' as const, ['clients', client.clientId, row])
     },
 
-    async setClientSecrets(clientId, secretHashes) {
-      requireOpen()
+    async updateClient(clientId, patch, call) {
+      begin(call)
       const row = clients.get(clientId)
       if (row === undefined) return answer(false)
-      return answer(true, ['clients', clientId, { ...row, secretHashes: secretHashes.map(toHex) }])
+      // MUST change only what was sent: a rotation or a revocation at the same time stays.
+      return answer(true, ['clients', clientId, { ...row, ...patch }])
     },
 
-    async revokeClient(clientId, at) {
-      requireOpen()
+    async rotateClientSecret(clientId, newHash, call) {
+      begin(call)
       const row = clients.get(clientId)
-      if (row === undefined || row.revokedAt !== null) return answer(false)
-      return answer(true, ['clients', clientId, { ...row, revokedAt: at }])
+      if (row === undefined) return answer(false)
+      // MUST be one step. In SQL: SET secret_hashes = the new one and the first 32 bytes of what is there.
+      const secretHashes = [toHex(newHash), ...row.secretHashes.slice(0, 1)]
+      return answer(true, ['clients', clientId, { ...row, secretHashes }])
     },
 
-    async insertAuthorizationCode(codeHash, code) {
-      requireOpen()
+    async revokeClient(clientId, at, call) {
+      begin(call)
+      // MUST leave no code that can be redeemed, even if the client was revoked before.
+      const ended = unspent(codes, { clientId })
+      const row = clients.get(clientId)
+      if (row === undefined || row.revokedAt !== null) return answer(false, ...ended)
+      return answer(true, ['clients', clientId, { ...row, revokedAt: at }], ...ended)
+    },
+
+    async insertAuthorizationCode(codeHash, code, call) {
+      begin(call)
       const key = toHex(codeHash)
+      // MUST be refused in the step that writes, or a code slips in beside a revocation. In SQL: lock the client's row.
+      const revokedAt = clients.get(code.clientId)?.revokedAt ?? null
+      if (revokedAt !== null) throw new StorageError('conflict', 'The client is revoked.')
       if (codes.has(key)) throw new StorageError('conflict', 'The authorization code exists.')
       return answer(undefined, ['codes', key, code])
     },
 
-    async insertCredential(kind, hash, credential) {
-      requireOpen()
-      const key = `${kind} ${toHex(hash)}`
-      requireFree(credentials, key, credential.id)
-      return answer(undefined, ['credentials', key, credential])
+    async insertReseller(reseller, call) {
+      begin(call)
+      if (resellers.has(reseller.resellerId)) return answer('taken' as const)
+      return answer('inserted' as const, ['resellers', reseller.resellerId, reseller])
     },
 
-    async revokeCredential(which, at) {
-      requireOpen()
+    async insertCredential(kind, hash, credential, call) {
+      begin(call)
+      const key = `${kind} ${toHex(hash)}`
+      // MUST store no token of a reseller that nobody has created.
+      if (kind === 'reseller_token' && !resellers.has(credential.ownerId)) return answer('no_owner' as const)
+      requireFree(credentials, key, credential.id)
+      return answer('inserted' as const, ['credentials', key, { ...credential, seq: (lastSeq += 1) }])
+    },
+
+    async revokeCredential(which, at, call) {
+      begin(call)
       const matches = ([key, { id }]: [string, Credential]): boolean =>
         'id' in which ? id === which.id : key.endsWith(` ${toHex(which.hash)}`)
       const keys = [...credentials].filter(matches).map(([key]) => key)
@@ -178,27 +229,33 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
       return answer(revoked.length > 0, ...revoked)
     },
 
-    async getLicense(licenseKey) {
-      requireOpen()
+    async revokeAccess(which, at, call) {
+      begin(call)
+      // MUST leave no token, however it races with redemptions: codes first, then the tokens that were bought meanwhile.
+      // Here both are one turn; in SQL, two statements in this order, each of which sees what the one before waited for.
+      const ended = unspent(codes, which)
+      const isTheirs = ([key, row]: [string, Credential]): boolean =>
+        key.startsWith('access_token ') && isOf(which, { clientId: row.ownerId, subject: row.subject })
+      const keys = [...credentials].filter(isTheirs).map(([key]) => key)
+      const revoked = keys.flatMap((key) => revocation(credentials, key, at))
+      return answer({ tokens: revoked.length, codes: ended.length }, ...ended, ...revoked)
+    },
+
+    async changeLicense(licenseKey, change, at, call) {
+      begin(call)
       const license = licenses.get(licenseKey)
-      return license === undefined ? null : { ...license }
+      if (license === undefined) return answer(false)
+      return answer(true, ['licenses', licenseKey, { ...license, ...change, updatedAt: at }])
     },
 
-    async listLicenses({ resellerId, after = '0', limit }) {
-      requireOpen()
-      // A map keeps its order of insertion, and licences are never deleted: a place in it is a page mark that stays true.
-      if (!/^\d+$/.test(after)) throw new StorageError('invalid', 'This is no place in the list of licences.')
-      const rest = [...licenses.values()].map((license, place) => ({ license, place })).slice(Number(after))
-      const wanted = rest.filter(
-        ({ license }) => resellerId === undefined || license.resellerId === resellerId,
-      )
-      const page = wanted.slice(0, limit).map(({ license }) => ({ ...license }))
-      const next = wanted[limit]
-      return next === undefined ? { licenses: page } : { licenses: page, next: String(next.place) }
+    async deleteLicense(licenseKey, call) {
+      begin(call)
+      if (!licenses.has(licenseKey)) return answer(false)
+      return answer(true, ['licenses', licenseKey, null])
     },
 
-    async purgeExpired(at) {
-      requireOpen()
+    async purgeExpired(at, call) {
+      begin(call)
       const tokens = [...credentials].filter(
         ([key, row]) => key.startsWith('access_token ') && isPast(row, at),
       )
@@ -216,6 +273,12 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
         ...old.map(([key]): Change => ['answers', key, null]),
       )
     },
+
+    // Optional: a store that cannot order its rows leaves it out.
+    listing: listingOf((call): Rows => {
+      begin(call)
+      return { clients, resellers, credentials, licenses }
+    }),
 
     async close() {
       if (closed) return
@@ -247,4 +310,18 @@ function requireFree(credentials: ReadonlyMap<string, Credential>, key: string, 
 function revocation(credentials: ReadonlyMap<string, Credential>, key: string, at: number): Change[] {
   const row = credentials.get(key)
   return row === undefined || row.revokedAt !== null ? [] : [['credentials', key, { ...row, revokedAt: at }]]
+}
+
+/** The changes that end the unspent codes of a client or a subject. Spent ones stay: a replay must still be seen. */
+function unspent(codes: ReadonlyMap<string, CodeRow>, which: AccessReference): Change[] {
+  return [...codes]
+    .filter(([, row]) => row.redeemedAt === null && isOf(which, row))
+    .map(([key]) => ['codes', key, null])
+}
+
+function isOf(
+  which: AccessReference,
+  row: { readonly clientId: string; readonly subject: string | null },
+): boolean {
+  return 'clientId' in which ? row.clientId === which.clientId : row.subject === which.subject
 }

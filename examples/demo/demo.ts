@@ -94,7 +94,7 @@ async function perform<Answer>(url: string, step: Step): Promise<Answer> {
   return answer
 }
 
-/** Prints a line per operation and waits for Ctrl-C. The code can be exchanged once; the token and licence come from here. */
+/** Prints a line per operation and waits for Ctrl-C. The code can be exchanged once; the token and license come from here. */
 async function keep(url: string, { admin, credentials, targets }: DemoWorld): Promise<void> {
   const { accessToken } = await admin.createAccessToken({ scope: 'dns:check' })
   const generated = await fetch(url + generateStep(credentials).path, generateStep(credentials))

@@ -27,7 +27,7 @@ export function exchangeStep({ clientId, clientSecret, code }: Credentials): Ste
 
 export function generateStep({ resellerToken }: Credentials): Step {
   return {
-    title: 'Generate a reseller licence',
+    title: 'Generate a reseller license',
     method: 'POST',
     path: '/v2/reseller/licenses/generate',
     headers: {
@@ -41,7 +41,7 @@ export function generateStep({ resellerToken }: Credentials): Step {
 
 export function updateStep({ resellerToken }: Credentials, licenseKey: string): Step {
   return {
-    title: 'Update the licence',
+    title: 'Update the license',
     method: 'PUT',
     path: `/v2/reseller/${licenseKey}/update`,
     headers: { Authorization: `Bearer ${resellerToken}`, 'X-Status': 'invalid' },

@@ -22,7 +22,7 @@ test('it serves the operations under /api, beside pages of its own', async () =>
   })
   expect(await refused.json()).toStrictEqual({
     error: 'invalid_request',
-    error_description: 'code is missing.',
+    error_description: 'client_id is missing.',
   })
   expect(await (await fetch(`${example.url}/api/health`)).json()).toStrictEqual({ storage: 'ok' })
   const other = await fetch(`${example.url}/api/other`)

@@ -22,7 +22,7 @@ test('it serves the operations under /api', async () => {
   })
   expect(await refused.json()).toStrictEqual({
     error: 'invalid_request',
-    error_description: 'code is missing.',
+    error_description: 'client_id is missing.',
   })
   expect(await (await fetch(example.url)).text()).toBe('A page of our own.\n')
   expect(await example.stop()).toBe(0)

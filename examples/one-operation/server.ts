@@ -16,7 +16,8 @@ const storage: UtilityStorage = {
   findCredential(kind, hash) {
     const ownerId = keys.get(Buffer.from(hash).toString('hex'))
     if (kind !== 'api_key' || ownerId === undefined) return null
-    return { id: ownerId, ownerId, scope: 'blockgame:lookup', expiresAt: null, revokedAt: null }
+    const ownKey = { id: ownerId, ownerId, subject: null, scope: 'blockgame:lookup', createdAt: 0 }
+    return { ...ownKey, expiresAt: null, revokedAt: null }
   },
 }
 

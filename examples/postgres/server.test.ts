@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { startExample } from '../../test/package/start-example.ts'
 import { startPostgres } from '../../test/storage/postgres-server.ts'
 
-test('two servers on one database: a code is spent once, a licence is known to both', async () => {
+test('two servers on one database: a code is spent once, a license is known to both', async () => {
   const postgres = await startPostgres()
   const url = await postgres.createDatabase()
   const [a, b] = await Promise.all([

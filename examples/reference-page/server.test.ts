@@ -28,7 +28,7 @@ test.skipIf(!hasBrowser())(
       await form.getByRole('button', { name: 'Apply credentials' }).click()
       await page.getByRole('button', { name: 'Close' }).first().click()
 
-      const operation = page.locator('#operations-Licences-generateLicense')
+      const operation = page.locator('#operations-Licenses-generateLicense')
       await operation.locator('.opblock-summary-control').click()
       await operation.getByRole('button', { name: 'Try it out' }).click()
       await operation.getByRole('button', { name: 'Execute' }).click()

@@ -1,0 +1,84 @@
+/**
+ * The lists: optional, and of use to the owner only. Every page MUST go on where the last one ended, whatever came or went
+ * between them: after a number or a name that stays, never after a count of rows.
+ */
+import { StorageError } from 'utility-api/storage'
+import type {
+  Credential,
+  License,
+  ListedClient,
+  ListPage,
+  Reseller,
+  StorageCall,
+  StorageListing,
+} from 'utility-api/storage'
+
+type Numbered<Row> = Row & { readonly seq: number }
+
+/** What is listed. A map keeps its order of insertion, but not its counts. */
+export interface Rows {
+  readonly clients: ReadonlyMap<string, ListedClient>
+  readonly resellers: ReadonlyMap<string, Reseller>
+  /** Keyed by their kind, a space, and their hash. */
+  readonly credentials: ReadonlyMap<string, Numbered<Credential>>
+  readonly licenses: ReadonlyMap<string, Numbered<License>>
+}
+
+/** `begin` hands out the rows, unless the store is closed or nobody waits for the call. */
+export function listingOf(begin: (call: StorageCall) => Rows): StorageListing {
+  return {
+    async clients(page, call) {
+      // Clients and resellers are never deleted: a place in their map stays true.
+      const { rows, ...next } = pageOf(numbered([...begin(call).clients.values()]), page)
+      return { clients: rows.map(withoutSeq).map(toListed), ...next }
+    },
+    async resellers(page, call) {
+      const { rows, ...next } = pageOf(numbered([...begin(call).resellers.values()]), page)
+      return { resellers: rows.map(withoutSeq), ...next }
+    },
+    async credentials({ kind, ownerId, ...page }, call) {
+      const ofKind = [...begin(call).credentials].filter(([key]) => key.startsWith(`${kind} `))
+      const wanted = ofKind.map(([, row]) => row).filter((row) => row.ownerId === (ownerId ?? row.ownerId))
+      const { rows, ...next } = pageOf(wanted, page)
+      return { credentials: rows.map((row) => ({ ...withoutSeq(row), kind })), ...next }
+    },
+    async licenses({ resellerId, ...page }, call) {
+      const { rows, ...next } = pageOf(ofReseller(begin(call), resellerId), page)
+      return { licenses: rows.map(withoutSeq), ...next }
+    },
+    async countLicenses({ resellerId }, call) {
+      return ofReseller(begin(call), resellerId).length
+    },
+  }
+}
+
+function ofReseller({ licenses }: Rows, resellerId: string | undefined): Numbered<License>[] {
+  return [...licenses.values()].filter((row) => row.resellerId === (resellerId ?? row.resellerId))
+}
+
+function numbered<Row extends object>(rows: readonly Row[]): Numbered<Row>[] {
+  return rows.map((row, index) => ({ ...row, seq: index + 1 }))
+}
+
+function pageOf<Row extends { readonly seq: number }>(
+  rows: readonly Row[],
+  { after = '0', limit }: ListPage,
+): { rows: Row[]; next?: string } {
+  if (!/^\d+$/.test(after)) throw new StorageError('invalid', 'This is no place in the list.')
+  const rest = rows.filter(({ seq }) => seq > Number(after))
+  const page = rest.slice(0, limit)
+  const last = page.at(-1)
+  return rest.length > limit && last !== undefined ? { rows: page, next: String(last.seq) } : { rows: page }
+}
+
+/** A copy of a row without the number that is the store's own. */
+export function withoutSeq<Row extends { readonly seq: number }>(row: Row): Omit<Row, 'seq'> {
+  const { seq: _, ...rest } = row
+  return rest
+}
+
+/** MUST NOT hand out hashes: a list is for people. */
+function toListed({ clientId, name, redirectUris, createdAt, revokedAt }: ListedClient): ListedClient {
+  const label = name === undefined ? {} : { name }
+  return { clientId, ...label, redirectUris: [...redirectUris], createdAt, revokedAt }
+}
