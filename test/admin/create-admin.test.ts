@@ -1,9 +1,10 @@
-import { createAdmin, UtilityApiError, type Admin } from 'utility-api'
-import type { AdminStorage } from 'utility-api/storage'
+import { createAdmin, randomKeys, UtilityApiError, type Admin } from 'utility-api'
+import type { AdminStorage, Client, License, StorageListing } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { fixedClock, sequentialKeys, type FixedClock } from 'utility-api/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { hashSecret } from '../../src/domain/secret.ts'
+import { call } from '../storage/call.ts'
 
 const redirectUri = 'https://client.example/callback'
 let storage: AdminStorage
@@ -30,13 +31,13 @@ describe('clients', () => {
   test('a new client has an id and a generated secret, stored as a hash', async () => {
     const { clientId, clientSecret } = await admin.createClient({ name: 'Shop', redirectUris: [redirectUri] })
     expect(clientSecret).toMatch(/^uapi_cs_/)
-    expect(await storage.findClient(clientId)).toMatchObject({
+    expect(await storage.findClient(clientId, call)).toMatchObject({
       clientId,
       redirectUris: [redirectUri],
       revokedAt: null,
       name: 'Shop',
     })
-    expect((await storage.findClient(clientId))?.secretHashes).toHaveLength(1)
+    expect((await storage.findClient(clientId, call))?.secretHashes).toHaveLength(1)
   })
 
   test('an id and a secret can be imported', async () => {
@@ -50,17 +51,17 @@ describe('clients', () => {
   })
 
   test.each([
-    [{ clientSecret: 'x'.repeat(31) }, 'clientSecret must have at least 32 visible ASCII characters.'],
-    [{ clientSecret: 'é'.repeat(32) }, 'clientSecret must have at least 32 visible ASCII characters.'],
-    [{ clientId: 'a b' }, 'clientId must be visible ASCII without spaces.'],
-    [{ clientId: '' }, 'clientId must be visible ASCII without spaces.'],
-    [{ redirectUris: ['/callback'] }, 'redirectUris: "/callback" is no absolute URI without fragment.'],
+    [{ clientSecret: 'x'.repeat(31) }, 'clientSecret must have 32 to 1024 visible ASCII characters.'],
+    [{ clientSecret: 'é'.repeat(32) }, 'clientSecret must have 32 to 1024 visible ASCII characters.'],
+    [{ clientId: 'a b' }, 'clientId must be 1 to 255 visible ASCII characters.'],
+    [{ clientId: '' }, 'clientId must be 1 to 255 visible ASCII characters.'],
+    [{ redirectUris: ['/callback'] }, /^redirectUris: "\/callback" must be an absolute https URI/],
     [
       { redirectUris: ['https://a.example/#x'] },
-      'redirectUris: "https://a.example/#x" is no absolute URI without fragment.',
+      /^redirectUris: "https:\/\/a.example\/#x" must be an absolute https URI/,
     ],
   ])('%j is refused', async (changes, message) => {
-    expect(await refusal(admin.createClient({ redirectUris: [redirectUri], ...changes }))).toBe(message)
+    expect(await refusal(admin.createClient({ redirectUris: [redirectUri], ...changes }))).toMatch(message)
   })
 
   test('an id is given once', async () => {
@@ -74,7 +75,7 @@ describe('clients', () => {
     const { clientId, clientSecret: first } = await admin.createClient({ redirectUris: [redirectUri] })
     const { clientSecret: second } = await admin.rotateClientSecret(clientId)
     const { clientSecret: third } = await admin.rotateClientSecret(clientId)
-    const hashes = (await storage.findClient(clientId))?.secretHashes.map((hash) =>
+    const hashes = (await storage.findClient(clientId, call))?.secretHashes.map((hash) =>
       Buffer.from(hash).toString('hex'),
     )
     expect(hashes).toStrictEqual(
@@ -116,9 +117,9 @@ describe('authorization codes', () => {
   test.each([
     [{ clientId: 'nobody' }, 'clientId: there is no live client "nobody".'],
     [{ redirectUri: `${redirectUri}/` }, `redirectUri: "${redirectUri}/" is not registered.`],
-    [{ scope: 'a  b' }, 'scope must be names separated by single spaces.'],
-    [{ scope: ' a' }, 'scope must be names separated by single spaces.'],
-    [{ scope: 'a"b' }, 'scope must be names separated by single spaces.'],
+    [{ scope: 'a  b' }, 'scope must be names separated by single spaces, at most 1024 characters.'],
+    [{ scope: ' a' }, 'scope must be names separated by single spaces, at most 1024 characters.'],
+    [{ scope: 'a"b' }, 'scope must be names separated by single spaces, at most 1024 characters.'],
     [{ codeChallenge: 'short' }, 'codeChallenge must be 43 base64url characters.'],
     [{ lifetimeSeconds: 601 }, 'lifetimeSeconds must be an integer from 1 to 600.'],
     [{ lifetimeSeconds: 0 }, 'lifetimeSeconds must be an integer from 1 to 600.'],
@@ -145,7 +146,7 @@ describe('credentials', () => {
     const kinds = ['reseller_token', 'access_token', 'api_key'] as const
     for (const [index, secret] of [token, accessToken, apiKey].entries()) {
       for (const [other, kind] of kinds.entries()) {
-        const found = await storage.findCredential(kind, hashSecret(secret))
+        const found = await storage.findCredential(kind, hashSecret(secret), call)
         expect(found === null).toBe(index !== other)
       }
     }
@@ -156,10 +157,10 @@ describe('credentials', () => {
     const second = await admin.createResellerToken(resellerId)
     expect(await admin.revoke({ secret: token })).toBe(true)
     expect(await admin.revoke({ secret: token })).toBe(false)
-    expect(await storage.findCredential('reseller_token', hashSecret(token))).toMatchObject({
+    expect(await storage.findCredential('reseller_token', hashSecret(token), call)).toMatchObject({
       revokedAt: clock.now(),
     })
-    expect(await storage.findCredential('reseller_token', hashSecret(second.token))).toMatchObject({
+    expect(await storage.findCredential('reseller_token', hashSecret(second.token), call)).toMatchObject({
       ownerId: 'r-1',
       revokedAt: null,
     })
@@ -167,22 +168,50 @@ describe('credentials', () => {
     expect(await admin.revoke({ id: 'nothing' })).toBe(false)
   })
 
+  test('a taken reseller and an unknown one are refused, and nothing is stored', async () => {
+    await admin.createReseller({ resellerId: 'r-1', name: 'One' })
+    expect(await refusal(admin.createReseller({ resellerId: 'r-1' }))).toBe('resellerId: "r-1" is taken.')
+    expect(await refusal(admin.createResellerToken('r-2'))).toBe('resellerId: there is no reseller "r-2".')
+    expect((await admin.listResellers()).resellers).toStrictEqual([
+      { resellerId: 'r-1', name: 'One', createdAt: clock.now() },
+    ])
+    expect((await admin.listCredentials({ kind: 'reseller_token' })).credentials).toHaveLength(1)
+  })
+
+  test('an access token may belong to a client and a subject, and is its own owner otherwise', async () => {
+    const { clientId } = await admin.createClient({ redirectUris: [] })
+    const owned = await admin.createAccessToken({ scope: 'a', clientId, subject: 'ada' })
+    const free = await admin.createAccessToken({ scope: 'a' })
+    const { credentials } = await admin.listCredentials({ kind: 'access_token' })
+    expect(
+      credentials.map(({ id, ownerId, subject, createdAt }) => [id, ownerId, subject, createdAt]),
+    ).toStrictEqual([
+      [owned.accessTokenId, clientId, 'ada', clock.now()],
+      [free.accessTokenId, free.accessTokenId, null, clock.now()],
+    ])
+    expect(await refusal(admin.createAccessToken({ scope: '', clientId: 'nobody' }))).toMatch(
+      /no live client/,
+    )
+    expect(await admin.revokeAccess({ subject: 'ada' })).toStrictEqual({ tokens: 1, codes: 0 })
+    expect(await admin.revokeAccess({ clientId })).toStrictEqual({ tokens: 0, codes: 0 })
+  })
+
   test('an API key carries its permissions; the default is the lookup', async () => {
     const { apiKey } = await admin.createApiKey()
     const wide = await admin.createApiKey({ permissions: ['blockgame:lookup', 'x'] })
-    expect(await storage.findCredential('api_key', hashSecret(apiKey))).toMatchObject({
+    expect(await storage.findCredential('api_key', hashSecret(apiKey), call)).toMatchObject({
       scope: 'blockgame:lookup',
     })
-    expect(await storage.findCredential('api_key', hashSecret(wide.apiKey))).toMatchObject({
+    expect(await storage.findCredential('api_key', hashSecret(wide.apiKey), call)).toMatchObject({
       scope: 'blockgame:lookup x',
     })
     expect(await refusal(admin.createApiKey({ permissions: ['a b'] }))).toBe(
-      'permissions must be names without spaces.',
+      'permissions must be names without spaces, at most 1024 characters in all.',
     )
   })
 })
 
-describe('licences', () => {
+describe('licenses', () => {
   test('are listed page by page and read by any spelling of their key', async () => {
     const keys = sequentialKeys()
     const license = {
@@ -194,7 +223,7 @@ describe('licences', () => {
       updatedAt: 1,
     }
     for (let count = 0; count < 5; count += 1)
-      await storage.insertLicense({ ...license, licenseKey: keys.licenseKey('OLD-') })
+      await storage.insertLicense({ ...license, licenseKey: keys.licenseKey('OLD-') }, undefined, call)
     const first = await admin.listLicenses({ limit: 3 })
     const second = await admin.listLicenses({
       limit: 3,
@@ -216,6 +245,58 @@ describe('licences', () => {
   })
 })
 
+test('licenses are changed, counted and deleted by any spelling of their key', async () => {
+  const { licenseKey } = await storeLicense()
+  expect(
+    await admin.updateLicense(licenseKey.toLowerCase().replace('lic-', 'LIC-'), { status: 'invalid' }),
+  ).toBe(true)
+  expect(await admin.getLicense(licenseKey)).toMatchObject({ status: 'invalid', updatedAt: clock.now() })
+  expect(await admin.updateLicense('LIC-none', { status: 'invalid' })).toBe(false)
+  expect([await admin.countLicenses(), await admin.countLicenses({ resellerId: 'other' })]).toStrictEqual([
+    1, 0,
+  ])
+  expect(await admin.deleteLicense(licenseKey)).toBe(true)
+  expect(await admin.deleteLicense(licenseKey)).toBe(false)
+  expect(await admin.getLicense(licenseKey)).toBeNull()
+})
+
+async function storeLicense(): Promise<License> {
+  const fields = { registeredTo: 'A', domainOrIp: 'a.example', status: 'valid', resellerId: 'r' }
+  const license = { licenseKey: randomKeys().licenseKey('LIC-'), ...fields, createdAt: 1, updatedAt: 1 }
+  await storage.insertLicense(license, undefined, call)
+  return license
+}
+
+test('clients are listed without their hashes, even by a store that lists whole rows', async () => {
+  const { clientId } = await admin.createClient({ name: 'Shop', redirectUris: [redirectUri] })
+  await admin.revokeClient(clientId)
+  const listing = {
+    ...(storage.listing as StorageListing),
+    clients: async () => ({ clients: [(await storage.findClient(clientId, call)) as Client] }),
+  }
+  const careless = createAdmin({ storage: { ...storage, listing } })
+  expect(await careless.listClients()).toStrictEqual({
+    clients: [
+      { clientId, name: 'Shop', redirectUris: [redirectUri], createdAt: clock.now(), revokedAt: clock.now() },
+    ],
+  })
+})
+
+test('a storage that cannot list says so, and does the rest', async () => {
+  const { listing: _, ...rest } = storage
+  const plain = createAdmin({ storage: rest })
+  const lists = [
+    () => plain.listClients(),
+    () => plain.listResellers(),
+    () => plain.listCredentials({ kind: 'api_key' }),
+    () => plain.listLicenses(),
+    () => plain.countLicenses(),
+  ]
+  const messages = await Promise.all(lists.map((list) => refusal(list())))
+  expect(new Set(messages)).toStrictEqual(new Set(['The storage cannot list: it has no `listing`.']))
+  await plain.createReseller()
+})
+
 test('purging deletes what has expired and says how much', async () => {
   const { clientId } = await admin.createClient({ redirectUris: [redirectUri] })
   await admin.issueAuthorizationCode({ clientId, redirectUri, scope: '' })
@@ -224,7 +305,7 @@ test('purging deletes what has expired and says how much', async () => {
   expect(await admin.purgeExpired()).toStrictEqual({ codes: 0, tokens: 0, idempotency: 0 })
   clock.advance(60_000)
   expect(await admin.purgeExpired()).toStrictEqual({ codes: 1, tokens: 1, idempotency: 0 })
-  expect(await storage.findCredential('api_key', hashSecret(apiKey))).not.toBeNull()
+  expect(await storage.findCredential('api_key', hashSecret(apiKey), call)).not.toBeNull()
 })
 
 test.each([

@@ -8,8 +8,7 @@ const rounds = 9
 function decode(chunks: readonly Uint8Array[]): number {
   const reader = new PacketReader()
   for (const chunk of chunks) {
-    reader.push(chunk)
-    const packet = reader.next()
+    const [packet] = reader.add(chunk)
     if (packet) return parseStatus(readStatusText(packet)).players.online
   }
   throw new Error('The packet is not whole.')

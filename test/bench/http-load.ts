@@ -16,7 +16,12 @@ export interface LoadOptions {
   readonly connections: number
   readonly rounds: number
   readonly roundMs: number
+  /** What sends the requests. Default: this process. */
+  readonly load?: Load
 }
+
+/** Loads a server for a while: how long each request took, in milliseconds, and how long all of it. */
+export type Load = (server: ServerUnderLoad, roundMs: number) => Promise<{ took: number[]; seconds: number }>
 
 export interface LoadResult {
   readonly server: string
@@ -78,13 +83,22 @@ function call(server: ServerUnderLoad, until: number): Promise<number[]> {
   })
 }
 
+function loadFromHere(connections: number): Load {
+  return async (server, roundMs) => {
+    const begin = performance.now()
+    const calls = Array.from({ length: connections }, () => call(server, begin + roundMs))
+    const took = (await Promise.all(calls)).flat()
+    return { took, seconds: (performance.now() - begin) / 1000 }
+  }
+}
+
 /**
  * Loads every server for a while, in turns that change from round to round, so that what else the machine does hits them
  * alike. The first round warms up and does not count.
  */
 export async function measureServers(
   servers: readonly ServerUnderLoad[],
-  { connections, rounds, roundMs }: LoadOptions,
+  { connections, rounds, roundMs, load = loadFromHere(connections) }: LoadOptions,
 ): Promise<LoadResult[]> {
   const rates = new Map<string, number[]>(servers.map(({ name }) => [name, []]))
   const latencies = new Map<string, number[]>(servers.map(({ name }) => [name, []]))
@@ -94,12 +108,9 @@ export async function measureServers(
       const server = servers[(round + turn) % servers.length]
       if (server === undefined) continue
       const cpuBefore = await cpuMicroseconds(server.child)
-      const begin = performance.now()
-      const took = (
-        await Promise.all(Array.from({ length: connections }, () => call(server, begin + roundMs)))
-      ).flat()
+      const { took, seconds } = await load(server, roundMs)
       if (round === 0) continue
-      rates.get(server.name)?.push(took.length / ((performance.now() - begin) / 1000))
+      rates.get(server.name)?.push(took.length / seconds)
       for (const each of took) latencies.get(server.name)?.push(each)
       cpu.set(server.name, (cpu.get(server.name) ?? 0) + (await cpuMicroseconds(server.child)) - cpuBefore)
     }

@@ -16,7 +16,15 @@ import { memoryStorage } from 'utility-api/storage/memory'
 export const token = 'uapi_rt_for_the_benchmark_0123456789_0123456789_0123'
 export const licenseKey = 'BENCH-0001'
 
-const reseller: Credential = { id: 'r1', ownerId: 'r1', scope: '', expiresAt: null, revokedAt: null }
+const reseller: Credential = {
+  id: 'r1',
+  ownerId: 'r1',
+  subject: null,
+  scope: '',
+  createdAt: 0,
+  expiresAt: null,
+  revokedAt: null,
+}
 const license: License = {
   licenseKey,
   registeredTo: 'Ada Lovelace',
@@ -30,8 +38,10 @@ const license: License = {
 /** Ours, on memory storage, with everything at its default. */
 function ours(): UtilityApi {
   const storage = memoryStorage()
-  storage.insertCredential('reseller_token', hash('sha256', token, 'buffer'), reseller)
-  storage.insertLicense(license)
+  const call = { timeLeftMs: () => 5000 }
+  storage.insertReseller({ resellerId: reseller.ownerId, createdAt: 0 }, call)
+  storage.insertCredential('reseller_token', hash('sha256', token, 'buffer'), reseller, call)
+  storage.insertLicense(license, undefined, call)
   return createUtilityApi({ storage })
 }
 
@@ -43,7 +53,7 @@ interface HandWrittenAnswer {
 
 type GetHeader = (name: string) => string | undefined
 
-/** The licence update as one would write it for one server: the same checks and the same answer, and nothing around them. */
+/** The license update as one would write it for one server: the same checks and the same answer, and nothing around them. */
 function handWritten(): (method: string, url: string, header: GetHeader) => HandWrittenAnswer {
   const credentials = new Map([[hash('sha256', token), reseller]])
   const licenses = new Map([[licenseKey, { ...license }]])

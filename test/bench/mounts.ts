@@ -1,4 +1,4 @@
-// Licence updates per second on memory storage, mount by mount, beside the same work written by hand:
+// License updates per second on memory storage, mount by mount, beside the same work written by hand:
 // `npm run bench -- mounts`. ROUNDS, ROUND_MS and CONNECTIONS change how much.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -34,7 +34,7 @@ const results = await measureServers(servers, { connections, rounds, roundMs })
 for (const { child } of servers) child.disconnect()
 
 printResults(
-  `Licence updates, ${connections} connections, ${rounds} rounds of ${roundMs} ms: medians.`,
+  `License updates, ${connections} connections, ${rounds} rounds of ${roundMs} ms: medians.`,
   results,
 )
 

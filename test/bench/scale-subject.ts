@@ -6,7 +6,7 @@ import { sqliteStorage } from 'utility-api/storage/sqlite'
 
 const [mode, path = '', sizeText] = process.argv.slice(2)
 const size = Number(sizeText)
-/** Every reseller has 200 licences, whatever the size, so that pages are equally full. */
+/** Every reseller has 200 licenses, whatever the size, so that pages are equally full. */
 const resellers = size / 200
 const concurrency = 32
 
@@ -14,7 +14,7 @@ const database = new Database(path)
 const storage = sqliteStorage(database)
 const keys = randomKeys()
 
-/** One licence of so many, by number; its key follows from it, so that any can be found without keeping all keys. */
+/** One license of so many, by number; its key follows from it, so that any can be found without keeping all keys. */
 function licenseOf(number: number, licenseKey = keyOf(number)): License {
   const fields = {
     registeredTo: `Customer ${number}`,
@@ -60,22 +60,29 @@ async function fill(): Promise<void> {
   database.close()
 }
 
+const call = { timeLeftMs: () => 20_000 }
 const any = (below: number): number => Math.floor(Math.random() * below)
 let now = 0
 
 const operations: Record<string, () => unknown> = {
-  find: () => storage.getLicense(keyOf(any(size))),
+  find: () => storage.findLicense(keyOf(any(size)), call),
   update() {
     const number = any(size)
     // Never the time of before: SQLite does not write a row that stays the same.
     const at = (now += 1)
     const patch = { registeredTo: `Customer ${at}` }
-    return storage.updateLicense({ licenseKey: keyOf(number), resellerId: resellerOf(number), patch, at })
+    return storage.updateLicense(
+      { licenseKey: keyOf(number), resellerId: resellerOf(number), patch, at },
+      call,
+    )
   },
-  generate: () => storage.insertLicense(licenseOf(any(size), keys.licenseKey('LIC-'))),
-  'list 50': () => storage.listLicenses({ after: String(any(size / 2)), limit: 50 }),
+  generate: () => storage.insertLicense(licenseOf(any(size), keys.licenseKey('LIC-')), undefined, call),
+  'list 50': () => storage.listing?.licenses({ after: String(any(size / 2)), limit: 50 }, call),
   "list a reseller's 50": () =>
-    storage.listLicenses({ resellerId: resellerOf(any(size)), after: String(any(size / 2)), limit: 50 }),
+    storage.listing?.licenses(
+      { resellerId: resellerOf(any(size)), after: String(any(size / 2)), limit: 50 },
+      call,
+    ),
 }
 
 /** Operations a second, with 32 callers at once as a server has them. */

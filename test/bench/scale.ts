@@ -1,4 +1,4 @@
-// What licences cost as they grow in number: `npx tsup && node test/bench/scale.ts`.
+// What licenses cost as they grow in number: `npx tsup && node test/bench/scale.ts`.
 // SIZES (comma-separated), ROUNDS and ROUND_MS change how many and how long; FILES names a folder that keeps the filled files.
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -26,7 +26,7 @@ async function prepare(directory: string, size: number): Promise<Store> {
   const path = join(directory, `${size}.sqlite`)
   const [code] = (await once(fork(subject, ['fill', path, `${size}`]), 'exit')) as [number]
   if (code !== 0) throw new Error(`filling ended with ${code}`)
-  console.log(`${size} licences: ${Math.round(statSync(path).size / size)} bytes each`)
+  console.log(`${size} licenses: ${Math.round(statSync(path).size / size)} bytes each`)
   const child = fork(subject, ['serve', path, `${size}`])
   return { size, child, rates: new Map(operations.map((name) => [name, []])), memory: 0 }
 }
@@ -64,13 +64,13 @@ console.table(
       const own = rates.get(name) ?? []
       // Round by round: what slowed one of a pair down slowed the other down too.
       const cost = median(own.map((rate, round) => (base[round] ?? Number.NaN) / rate))
-      return [`${size} licences`, `${Math.round(median(own))} (${cost.toFixed(2)})`] as const
+      return [`${size} licenses`, `${Math.round(median(own))} (${cost.toFixed(2)})`] as const
     })
     return { operation: name, ...Object.fromEntries(columns) }
   }),
 )
 for (const { size, memory, child } of stores) {
-  console.log(`${size} licences: ${Math.round(memory / 1e6)} MB of memory at most`)
+  console.log(`${size} licenses: ${Math.round(memory / 1e6)} MB of memory at most`)
   child.disconnect()
 }
 if (process.env['FILES'] === undefined) rmSync(directory, { recursive: true })

@@ -1,47 +1,51 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
 import Database from 'better-sqlite3'
-import { createUtilityApi } from 'utility-api'
+import { createUtilityApi, randomKeys } from 'utility-api'
 import { toNodeHandler } from 'utility-api/node'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
+import { hashSecret } from '../../src/domain/secret.ts'
+import { clientCount, clientIdOf, readExchanges, redirectUri, secretOf } from './tokens-load.ts'
 
-export const client: {
-  readonly clientId: string
-  readonly clientSecret: string
-  readonly redirectUri: string
-} = {
-  clientId: 'bench-client',
-  clientSecret: 'a-secret-of-at-least-32-characters-for-the-bench',
-  redirectUri: 'https://client.example/callback',
-}
-export const codeCount: number = Number(process.env['CODES'] ?? 400_000)
-/** Codes have one length, so that every request has. */
-export const codeOf = (index: number): string => `code-${String(index).padStart(10, '0')}`
+const clientIds = Array.from({ length: clientCount }, (_, number) => clientIdOf(number))
+const tokenCount = Number(process.env['TOKENS'] ?? 200_000)
 
 const path = '/v4/oauth2/token'
 const sha256 = (input: string): Buffer => createHash('sha256').update(input).digest()
 
-/** Puts the client and all codes into a SQLite file, in one transaction. */
-async function fill(file: string): Promise<Database.Database> {
+/** A store with the clients, all codes and older tokens; every code and token has a subject of its own. */
+async function fill(file: string, exchanges: string): Promise<Database.Database> {
   const database = new Database(file)
   const storage = sqliteStorage(database)
   await storage.migrate()
-  await storage.insertClient({
-    clientId: client.clientId,
-    secretHashes: [sha256(client.clientSecret)],
-    redirectUris: [client.redirectUri],
-    revokedAt: null,
-  })
-  const insert = database.prepare(
-    'INSERT INTO utility_api_codes (hash, client_id, redirect_uri, scope, expires_at) VALUES (?, ?, ?, ?, ?)',
+  const call = { timeLeftMs: () => 20_000 }
+  const row = { redirectUris: [redirectUri], createdAt: 0, revokedAt: null }
+  for (const clientId of clientIds) {
+    await storage.insertClient({ clientId, secretHashes: [sha256(secretOf(clientId))], ...row }, call)
+  }
+  const insertToken = database.prepare(
+    `INSERT INTO utility_api_credentials (id, kind, hash, owner_id, subject, scope, created_at, expires_at)
+     VALUES (?, 'access_token', ?, ?, ?, '', ?, ?)`,
   )
+  const insertCode = database.prepare(
+    'INSERT INTO utility_api_codes (hash, client_id, subject, redirect_uri, scope, expires_at) VALUES (?, ?, ?, ?, ?, ?)',
+  )
+  const keys = randomKeys()
+  const start = Date.now() - tokenCount
   database.transaction(() => {
-    const expiresAt = Date.now() + 3_600_000
-    for (let index = 0; index < codeCount; index += 1) {
-      insert.run(sha256(codeOf(index)), client.clientId, client.redirectUri, 'dns:check', expiresAt)
+    for (let index = 0; index < tokenCount; index += 1) {
+      const hash = hashSecret(keys.secret('access_token', start + index))
+      const clientId = clientIdOf(index % clientCount)
+      const expiresAt = start + index + 3_600_000
+      insertToken.run(keys.id(start + index), hash, clientId, randomUUID(), start + index, expiresAt)
+    }
+    for (const { code, clientId } of readExchanges(exchanges)) {
+      const expiresAt = Date.now() + 3_600_000
+      insertCode.run(hashSecret(code), clientId, randomUUID(), redirectUri, 'dns:check', expiresAt)
     }
   })()
+  database.pragma('wal_checkpoint(TRUNCATE)')
   database.close()
   return new Database(file)
 }
@@ -54,75 +58,109 @@ interface Body {
   readonly client_secret: string
 }
 
-/** The least that does the work: the same SQL, the same commits, no checks beyond those the answer depends on. */
-function byHand(database: Database.Database): Server {
+const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+function timeOf(secret: string): number {
+  let time = 0
+  for (let index = 8; index < 17; index += 1) time = time * 62 + base62.indexOf(secret[index] ?? '')
+  return time
+}
+
+/** Six octets of time, then the hash, for rows that are appended. */
+function orderedKey(secret: string, time: number): Buffer {
+  const key = sha256(secret)
+  key.writeUIntBE(time, 0, 6)
+  return key
+}
+
+/** The floor's own tables: no table beside its primary key, and one index, for purging. */
+function fillByHand(file: string, exchanges: string): Database.Database {
+  const database = new Database(file)
   database.pragma('journal_mode = WAL')
+  database.exec(`
+    CREATE TABLE codes (
+      hash BLOB PRIMARY KEY, client_id TEXT NOT NULL, subject TEXT NOT NULL, redirect_uri TEXT NOT NULL,
+      scope TEXT NOT NULL, expires_at INTEGER NOT NULL, redeemed_at INTEGER, token_hash BLOB
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE tokens (
+      hash BLOB PRIMARY KEY, client_id TEXT NOT NULL, subject TEXT NOT NULL, scope TEXT NOT NULL,
+      expires_at INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX tokens_expires_at ON tokens (expires_at);`)
+  const insertToken = database.prepare("INSERT INTO tokens VALUES (?, ?, ?, '', ?)")
+  const insertCode = database.prepare(
+    'INSERT INTO codes (hash, client_id, subject, redirect_uri, scope, expires_at) VALUES (?, ?, ?, ?, ?, ?)',
+  )
+  const start = Date.now() - tokenCount
+  database.transaction(() => {
+    for (let index = 0; index < tokenCount; index += 1) {
+      const key = orderedKey(randomUUID(), start + index)
+      insertToken.run(key, clientIdOf(index % clientCount), randomUUID(), start + index + 3_600_000)
+    }
+    for (const { code, clientId } of readExchanges(exchanges)) {
+      const key = orderedKey(code, timeOf(code))
+      insertCode.run(key, clientId, randomUUID(), redirectUri, 'dns:check', Date.now() + 3_600_000)
+    }
+  })()
+  database.pragma('wal_checkpoint(TRUNCATE)')
+  return database
+}
+
+/** The least that does the work durably: two statements and a share of a commit, no checks but those the answer depends on. */
+function byHand(database: Database.Database): Server {
   database.pragma('synchronous = FULL')
-  const findClient = database
-    .prepare('SELECT secret_hashes FROM utility_api_clients WHERE client_id = ?')
-    .pluck()
-  const findCode = database.prepare(
-    'SELECT client_id, redirect_uri, scope, expires_at FROM utility_api_codes WHERE hash = ? AND redeemed_at IS NULL',
-  )
+  database.pragma('cache_size = -16000')
+  const secretHashes = new Map(clientIds.map((clientId) => [clientId, sha256(secretOf(clientId))]))
   const spend = database.prepare(
-    'UPDATE utility_api_codes SET redeemed_at = ?, token_hash = ? WHERE hash = ? AND redeemed_at IS NULL',
+    `UPDATE codes SET redeemed_at = ?, token_hash = ?
+     WHERE hash = ? AND redeemed_at IS NULL AND client_id = ? AND redirect_uri = ? AND expires_at > ?
+     RETURNING subject, scope`,
   )
-  const insert = database.prepare(
-    `INSERT INTO utility_api_credentials (id, kind, hash, owner_id, scope, expires_at)
-     VALUES (?, 'access_token', ?, ?, ?, ?)`,
-  )
+  const insert = database.prepare('INSERT INTO tokens VALUES (?, ?, ?, ?, ?)')
   interface Waiting {
-    readonly codeHash: Buffer
-    readonly token: string
-    readonly scope: string
+    readonly body: Body
     readonly response: ServerResponse
-    won: boolean
+    answer: object
+    status: number
   }
   let waiting: Waiting[] = []
   const redeemAll = database.transaction((batch: Waiting[]) => {
     for (const each of batch) {
+      const { code, client_id: clientId, redirect_uri: uri } = each.body
       const now = Date.now()
-      const tokenHash = sha256(each.token)
-      each.won = spend.run(now, tokenHash, each.codeHash).changes === 1
-      if (!each.won) continue
-      const id = randomBytes(16).toString('hex')
-      insert.run(id, tokenHash, client.clientId, each.scope, now + 3_600_000)
+      const token = `uapi_at_${randomBytes(24).toString('base64url')}`
+      const tokenKey = orderedKey(token, now)
+      const codeKey = orderedKey(code, timeOf(code))
+      const granted = spend.get(now, tokenKey, codeKey, clientId, uri, now) as
+        { subject: string; scope: string } | undefined
+      if (granted === undefined) continue
+      insert.run(tokenKey, clientId, granted.subject, granted.scope, now + 3_600_000)
+      each.answer = { access_token: token, token_type: 'Bearer', expires_in: 3600, scope: granted.scope }
+      each.status = 200
     }
   })
   function flush(): void {
     const batch = waiting
     waiting = []
     redeemAll.immediate(batch)
-    for (const { response, won, token, scope } of batch) {
-      const body = JSON.stringify(
-        won
-          ? { access_token: token, token_type: 'Bearer', expires_in: 3600, scope }
-          : { error: 'invalid_grant' },
-      )
-      response.writeHead(won ? 200 : 400, {
-        'Content-Type': 'application/json',
-        'Content-Length': Buffer.byteLength(body),
-        'Cache-Control': 'no-store',
-      })
-      response.end(body)
-    }
+    for (const { response, answer, status } of batch) reply(response, status, answer)
+  }
+  function reply(response: ServerResponse, status: number, answer: object): void {
+    const body = JSON.stringify(answer)
+    response.writeHead(status, {
+      'Content-Type': 'application/json',
+      'Content-Length': Buffer.byteLength(body),
+      'Cache-Control': 'no-store',
+    })
+    response.end(body)
   }
   function handle(body: Body, response: ServerResponse): void {
-    const codeHash = sha256(body.code)
-    const secretHash = findClient.get(body.client_id) as Buffer
-    const code = findCode.get(codeHash) as
-      { client_id: string; redirect_uri: string; scope: string; expires_at: number } | undefined
-    const valid =
-      timingSafeEqual(secretHash, sha256(body.client_secret)) &&
-      code?.client_id === body.client_id &&
-      code.redirect_uri === body.redirect_uri &&
-      Date.now() < code.expires_at
-    if (!valid) {
-      response.writeHead(400).end()
-      return
+    const known = secretHashes.get(body.client_id)
+    if (known === undefined || !timingSafeEqual(known, sha256(body.client_secret))) {
+      return reply(response, 401, { error: 'invalid_client' })
     }
-    const token = randomBytes(32).toString('base64url')
-    if (waiting.push({ codeHash, token, scope: code.scope, response, won: false }) === 1) setImmediate(flush)
+    const refusal = { answer: { error: 'invalid_grant' }, status: 400 }
+    if (waiting.push({ body, response, ...refusal }) === 1) setImmediate(flush)
   }
   return createServer((request, response) => {
     if (request.method !== 'POST' || request.url !== path) return void response.writeHead(404).end()
@@ -144,27 +182,36 @@ interface ExpressApp {
   listen(port: number, host: string): Server
 }
 
+/** What a peer finds in memory: who a code is for. */
+function codesOf(exchanges: string): ReadonlyMap<string, { clientId: string; subject: string }> {
+  const codes = readExchanges(exchanges)
+  return new Map(codes.map(({ code, clientId }) => [code, { clientId, subject: randomUUID() }]))
+}
+
 /** `@node-oauth/oauth2-server` as its documentation mounts it in Express, on a model in memory. */
-function nodeOauth(): Server {
+function nodeOauth(exchanges: string): Server {
+  const codes = codesOf(exchanges)
   const OAuth2 = peers('@node-oauth/oauth2-server') as OAuth2Server
   const express = peers('express') as { (): ExpressApp; urlencoded(options: object): unknown }
   const spent = new Set<string>()
   const tokens = new Map<string, object>()
-  const known = { id: client.clientId, redirectUris: [client.redirectUri], grants: ['authorization_code'] }
+  const clientOf = new Map(
+    clientIds.map((id) => [id, { id, redirectUris: [redirectUri], grants: ['authorization_code'] }]),
+  )
   const model = {
-    getClient: (id: string, secret: string) =>
-      id === client.clientId && secret === client.clientSecret ? known : null,
-    getAuthorizationCode: (code: string) =>
-      spent.has(code)
-        ? null
-        : {
-            authorizationCode: code,
-            expiresAt: new Date(Date.now() + 60_000),
-            redirectUri: client.redirectUri,
-            scope: ['dns:check'],
-            client: known,
-            user: { id: 'user' },
-          },
+    getClient: (id: string, secret: string) => (secret === secretOf(id) ? clientOf.get(id) : null),
+    getAuthorizationCode(code: string) {
+      const found = codes.get(code)
+      if (found === undefined || spent.has(code)) return null
+      return {
+        authorizationCode: code,
+        expiresAt: new Date(Date.now() + 60_000),
+        redirectUri,
+        scope: ['dns:check'],
+        client: clientOf.get(found.clientId),
+        user: { id: found.subject },
+      }
+    },
     revokeAuthorizationCode: ({ authorizationCode }: { authorizationCode: string }) => {
       if (spent.has(authorizationCode)) return false
       spent.add(authorizationCode)
@@ -208,10 +255,11 @@ interface OidcProvider {
 }
 
 /** `oidc-provider` on an adapter in memory, which finds every code it is asked for and remembers the spent ones. */
-async function oidcProvider(): Promise<Server> {
+async function oidcProvider(exchanges: string): Promise<Server> {
   const { default: Provider } = (await import(peers.resolve('oidc-provider'))) as {
     default: new (issuer: string, configuration: object) => OidcProvider
   }
+  const codes = codesOf(exchanges)
   const stored = new Map<string, Record<string, unknown>>()
   const seconds = (): number => Math.floor(Date.now() / 1000)
   class MemoryAdapter {
@@ -225,7 +273,7 @@ async function oidcProvider(): Promise<Server> {
     async find(id: string) {
       const found = stored.get(`${this.model}:${id}`)
       if (found !== undefined) return found
-      if (this.model === 'Grant') return grant
+      if (this.model === 'Grant') return grant(id)
       return this.model === 'AuthorizationCode' ? code(id) : undefined
     }
     async consume(id: string) {
@@ -236,36 +284,35 @@ async function oidcProvider(): Promise<Server> {
     async findByUid() {}
     async findByUserCode() {}
   }
-  const grant = {
+  /** A code has a grant of its own, with the same id. */
+  const grant = (id: string): Record<string, unknown> => ({
     kind: 'Grant',
-    jti: 'grant',
-    accountId: 'user',
-    clientId: client.clientId,
+    jti: id,
+    accountId: codes.get(id)?.subject,
+    clientId: codes.get(id)?.clientId,
     iat: seconds(),
     exp: seconds() + 86_400,
     openid: { scope: 'dns:check' },
-  }
+  })
   const code = (id: string): Record<string, unknown> => ({
     kind: 'AuthorizationCode',
     jti: id,
-    accountId: 'user',
-    clientId: client.clientId,
-    grantId: 'grant',
-    redirectUri: client.redirectUri,
+    accountId: codes.get(id)?.subject,
+    clientId: codes.get(id)?.clientId,
+    grantId: id,
+    redirectUri,
     scope: 'dns:check',
     iat: seconds(),
     exp: seconds() + 60,
   })
   const provider = new Provider('http://127.0.0.1', {
     adapter: MemoryAdapter,
-    clients: [
-      {
-        client_id: client.clientId,
-        client_secret: client.clientSecret,
-        redirect_uris: [client.redirectUri],
-        token_endpoint_auth_method: 'client_secret_post',
-      },
-    ],
+    clients: clientIds.map((clientId) => ({
+      client_id: clientId,
+      client_secret: secretOf(clientId),
+      redirect_uris: [redirectUri],
+      token_endpoint_auth_method: 'client_secret_post',
+    })),
     scopes: ['dns:check'],
     routes: { token: path },
     pkce: { required: () => false },
@@ -275,14 +322,15 @@ async function oidcProvider(): Promise<Server> {
   return createServer(provider.callback()).listen(0, '127.0.0.1')
 }
 
-/** Each makes a server that listens on a free port of loopback; the first two on a SQLite file at `path`. */
-export const subjects: Record<string, (file: string) => Server | Promise<Server>> = {
-  'utility-api': async (file) => {
-    const storage = sqliteStorage(await fill(file))
+/** Each makes a server that listens on a free port of loopback, for the codes of a file; two of them on SQLite, at `file`. */
+export const subjects: Record<string, (file: string, exchanges: string) => Server | Promise<Server>> = {
+  'utility-api': async (file, exchanges) => {
+    const storage = sqliteStorage(await fill(file, exchanges))
     const api = createUtilityApi({ storage, dns: false, blockgame: false })
     return createServer(toNodeHandler(api)).listen(0, '127.0.0.1')
   },
-  'node:http by hand': async (file) => byHand(await fill(file)).listen(0, '127.0.0.1'),
-  'oidc-provider, memory': oidcProvider,
-  'oauth2-server on Express, memory': nodeOauth,
+  'node:http by hand, ordered keys': (file, exchanges) =>
+    byHand(fillByHand(file, exchanges)).listen(0, '127.0.0.1'),
+  'oidc-provider, memory': (_, exchanges) => oidcProvider(exchanges),
+  'oauth2-server on Express, memory': (_, exchanges) => nodeOauth(exchanges),
 }

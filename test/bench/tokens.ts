@@ -1,12 +1,14 @@
-// Codes exchanged for tokens per second, side by side: `npx tsup && node test/bench/tokens.ts`.
-// Needs `npm ci` in test/peers. ROUNDS and ROUND_MS change how long.
+// Codes exchanged for tokens per second, side by side: `npm run bench -- tokens`.
+// Needs `npm ci` in test/peers, and is asked by wrk where that is installed. CODES is how many each server can exchange,
+// TOKENS how many a database holds before; ROUNDS and ROUND_MS change how long, ONLY takes the servers with that in their name.
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { matchesSecret } from '../../src/domain/secret.ts'
 import { forkServer, measureServers, printResults, type ServerUnderLoad } from './http-load.ts'
-import { client, codeCount, codeOf, subjects } from './tokens-subjects.ts'
+import { hasWrk, readExchanges, requestsOf, writeExchanges, wrkLoad } from './tokens-load.ts'
+import { subjects } from './tokens-subjects.ts'
 
 const options = {
   connections: 32,
@@ -14,37 +16,27 @@ const options = {
   roundMs: Number(process.env['ROUND_MS'] ?? 2000),
 }
 
-function requests(port: number, form: boolean): () => string {
-  let last = 0
-  return () => {
-    if (last >= codeCount) throw new Error('Out of codes: set CODES higher.')
-    const fields = {
-      grant_type: 'authorization_code',
-      code: codeOf(last),
-      redirect_uri: client.redirectUri,
-      client_id: client.clientId,
-      client_secret: client.clientSecret,
-    }
-    last += 1
-    const body = form ? new URLSearchParams(fields).toString() : JSON.stringify(fields)
-    const type = form ? 'application/x-www-form-urlencoded' : 'application/json'
-    return `POST /v4/oauth2/token HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Type: ${type}\r\nContent-Length: ${body.length}\r\n\r\n${body}`
-  }
-}
-
 const directory = mkdtempSync(join(tmpdir(), 'utility-api-bench-'))
+const exchanges = join(directory, 'exchanges')
+writeExchanges(exchanges, Number(process.env['CODES'] ?? 400_000))
+const fromHere = hasWrk ? [] : readExchanges(exchanges)
+/** The peers take forms only. */
+const takesForms = (name: string): boolean => name.endsWith('memory')
+
+const names = Object.keys(subjects).filter((name) => name.includes(process.env['ONLY'] ?? ''))
 const servers: ServerUnderLoad[] = []
-for (const [index, name] of Object.keys(subjects).entries()) {
+for (const [index, name] of names.entries()) {
   const { child, port } = await forkServer(new URL('tokens-subject.ts', import.meta.url), [
     name,
     join(directory, `${index}.sqlite`),
+    exchanges,
   ])
-  // The peers take forms only.
-  servers.push({ name, port, child, nextRequest: requests(port, name.endsWith('memory')) })
+  servers.push({ name, port, child, nextRequest: requestsOf(fromHere, port, takesForms(name)) })
 }
+const load = hasWrk ? { load: wrkLoad(exchanges, options.connections, takesForms) } : {}
 printResults(
-  `Codes exchanged, ${options.connections} connections, ${options.rounds} rounds of ${options.roundMs} ms, median rate.`,
-  await measureServers(servers, options),
+  `Codes exchanged, asked by ${hasWrk ? 'wrk' : 'Node'}, ${options.connections} connections, ${options.rounds} rounds of ${options.roundMs} ms, median rate.`,
+  await measureServers(servers, { ...options, ...load }),
 )
 for (const { child } of servers) child.disconnect()
 rmSync(directory, { recursive: true })

@@ -62,11 +62,11 @@ const statuses: readonly Row[] = [
     { version: { name: 'n', protocol: -1 } },
   ],
   [
-    'colours in the version name',
+    'colors in the version name',
     { ...plain, version: { name: '§4old', protocol: 0 } },
     { version: { name: '§4old' } },
   ],
-  ['colours in the description', { ...plain, description: '§a§lHi§r there§' }, { description: 'Hi there' }],
+  ['colors in the description', { ...plain, description: '§a§lHi§r there§' }, { description: 'Hi there' }],
   [
     'a component',
     { ...plain, description: { text: 'a', extra: ['b', { text: 'c' }] } },

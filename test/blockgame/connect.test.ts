@@ -1,31 +1,31 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { connectToFirst } from '../../src/blockgame/connect.ts'
 import type { Connection } from '../../src/blockgame/connection.ts'
-import { Lookup } from '../../src/blockgame/lookup.ts'
+import { DeadlineScope } from '../../src/blockgame/deadline-scope.ts'
 import { noneOpen, startClient, startServer } from './harness.ts'
 
 const blackHole = { ip: '127.0.0.3', port: 25565, srvRecord: null }
 
-/** A lookup in which connections to the black hole never come about, as where a firewall drops packets. */
-function lookupWithBlackHole(): { lookup: Lookup; stuck: { close(): void }[] } {
-  const lookup = new Lookup(5000)
+/** A scope in which connections to the black hole never come about, as where a firewall drops packets. */
+function scopeWithBlackHole(): { scope: DeadlineScope; stuck: { close(): void }[] } {
+  const scope = new DeadlineScope(5000)
   const stuck: { close(): void }[] = []
-  const open = lookup.open.bind(lookup)
-  lookup.open = (endpoint) => {
+  const open = scope.open.bind(scope)
+  scope.open = (endpoint) => {
     if (endpoint.ip !== blackHole.ip) return open(endpoint)
     const connection = { tell() {}, cut() {}, close: vi.fn() }
     stuck.push(connection)
     return connection as unknown as Connection
   }
-  return { lookup, stuck }
+  return { scope, stuck }
 }
 
 test('an address that swallows packets is joined by the next, and given up when that one answers', async () => {
   const server = await startServer()
-  const { lookup, stuck } = lookupWithBlackHole()
+  const { scope, stuck } = scopeWithBlackHole()
   const startedAt = performance.now()
   const there = { ip: server.ip, port: server.port, srvRecord: null }
-  const connection = await lookup.run(() => connectToFirst(lookup, [blackHole, blackHole, there]))
+  const connection = await scope.run(() => connectToFirst(scope, [blackHole, blackHole, there]))
   expect(connection.endpoint).toBe(there)
   expect(performance.now() - startedAt).toBeGreaterThanOrEqual(480)
   expect(performance.now() - startedAt).toBeLessThan(2000)
@@ -34,12 +34,12 @@ test('an address that swallows packets is joined by the next, and given up when 
   await noneOpen(server)
 })
 
-test('a lookup that is over tries no further address', async () => {
+test('a scope that is over tries no further address', async () => {
   const server = await startServer()
-  const { lookup } = lookupWithBlackHole()
+  const { scope } = scopeWithBlackHole()
   const there = { ip: server.ip, port: server.port, srvRecord: null }
-  const work = lookup.run(() => connectToFirst(lookup, [blackHole, there]))
-  lookup.abort(new Error('over'))
+  const work = scope.run(() => connectToFirst(scope, [blackHole, there]))
+  scope.abort(new Error('over'))
   await expect(work).rejects.toThrow('over')
   await new Promise((resolve) => setTimeout(resolve, 350))
   expect(server.connections).toHaveLength(0)

@@ -8,7 +8,7 @@ function judge(text: string): Verdict {
   const typed = parseServerAddress(text)
   if (typed === null) return 'syntax'
   try {
-    createGuard().typed(typed)
+    createGuard().requested(typed)
     return 'allowed'
   } catch {
     return 'private'

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 import { createClient } from '../../src/blockgame/client.ts'
 import type { AddressRule } from '../../src/blockgame/guard.ts'
-import type { Resolver } from '../../src/blockgame/resolve.ts'
+import type { ResolverAddress } from '../../src/blockgame/resolve.ts'
 import type { DnsRecord, DnsStatus } from '../../src/domain/dns-check.ts'
 import type { BlockgameClient } from '../../src/ports/blockgame-client.ts'
 import type { DnsClient, DnsQuestion } from '../../src/ports/dns-client.ts'
@@ -67,7 +67,7 @@ export interface ClientSetup {
   /** Default: everything is allowed; null: the client's own default rule. */
   readonly allowAddress?: AddressRule | null
   /** Default: one. */
-  readonly resolvers?: readonly Resolver[]
+  readonly resolvers?: readonly ResolverAddress[]
 }
 
 /** A client that ends with the test. */

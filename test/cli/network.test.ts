@@ -1,14 +1,18 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fakeBlockgameServer, fakeDnsServer } from 'utility-api/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { firstLine, outcomeOf, run, start, temporaryFolder } from './cli.ts'
+import { runHere } from './cli-here.ts'
 
 // oxlint-disable-next-line no-control-regex
-const steering = /[\u001b\u0080-\u009f\u202a-\u202e]/
+const steering = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/
+const hostileText = 'a\u001b[2J\u007f\u0085\u009b31m\u061c\u200e\u202e\u2066red'
 const folder = temporaryFolder()
 let right: Awaited<ReturnType<typeof fakeDnsServer>>
 let stale: Awaited<ReturnType<typeof fakeDnsServer>>
@@ -20,8 +24,8 @@ beforeAll(async () => {
     type: 'TXT',
     host: 'shop.example',
     ttl: 60,
-    txt: 'a\u009b31mred',
-    entries: ['a\u009b31mred'],
+    txt: hostileText,
+    entries: [hostileText],
   } as const
   const moved = { type: 'A', host: 'shop.example', ttl: 300, ip: '203.0.113.20' } as const
   right = await fakeDnsServer({ records: [moved, txt] })
@@ -43,7 +47,7 @@ afterAll(async () => {
 
 describe('dns', () => {
   test('prints a table and how the answers compare', async () => {
-    const { code, stdout, stderr } = await run(['dns', 'shop.example', '--server', servers])
+    const { code, stdout, stderr } = await runHere(['dns', 'shop.example', '--server', servers])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(/^LOCATION +RESOLVER +TIME +ANSWER$/m)
     expect(stdout).toMatch(/^127\.0\.0\.1:\d+ +127\.0\.0\.1 +\d+ ms +203\.0\.113\.20$/m)
@@ -52,7 +56,7 @@ describe('dns', () => {
   })
 
   test('prints as JSON what the operation answers', async () => {
-    const { stdout } = await run(['dns', 'SHOP.example.', 'a', '--server', servers, '--json'])
+    const { stdout } = await runHere(['dns', 'SHOP.example.', 'a', '--server', servers, '--json'])
     expect(JSON.parse(stdout)).toMatchObject([
       {
         resolved: true,
@@ -64,16 +68,22 @@ describe('dns', () => {
   })
 
   test('ends with code 1 when nobody has a record', async () => {
-    const { code, stdout } = await run(['dns', 'other.example', '--server', servers])
+    const { code, stdout } = await runHere(['dns', 'other.example', '--server', servers])
     expect(code).toBe(1)
     expect(stdout).toMatch(/ NXDOMAIN$/m)
     expect(stdout).toContain('0 of 2 resolvers have records.')
   })
 
   test('lets no record steer the terminal', async () => {
-    const { stdout } = await run(['dns', 'shop.example', 'TXT', '--server', servers])
+    const { stdout } = await runHere(['dns', 'shop.example', 'TXT', '--server', servers])
     expect(stdout).toContain('red')
     expect(stdout).not.toMatch(steering)
+  })
+
+  test('escapes in JSON what would steer the terminal, and keeps the value', async () => {
+    const { stdout } = await runHere(['dns', 'shop.example', 'TXT', '--server', servers, '--json'])
+    expect(stdout).not.toMatch(steering)
+    expect(JSON.parse(stdout)).toMatchObject([{ dns_results: [{ txt: hostileText }] }, {}])
   })
 
   test.skipIf(!existsSync('/usr/bin/script'))('fills the table on a terminal as answers come', async () => {
@@ -102,7 +112,7 @@ async function runOnTerminal(line: string): Promise<string> {
 
 describe('ping', () => {
   test('prints what a person wants to see', async () => {
-    const { code, stdout, stderr } = await run(['ping', `${game.ip}:${game.port}`])
+    const { code, stdout, stderr } = await runHere(['ping', `${game.ip}:${game.port}`])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toContain(`${game.ip}:${game.port} is up\n  Welcome`)
     expect(stdout).toMatch(/^Players {2}2 of 20 {2}Ada/m)
@@ -112,7 +122,7 @@ describe('ping', () => {
   })
 
   test('prints JSON', async () => {
-    const { stdout } = await run(['ping', `${game.ip}:${game.port}`, '--json'])
+    const { stdout } = await runHere(['ping', `${game.ip}:${game.port}`, '--json'])
     expect(JSON.parse(stdout)).toMatchObject({
       ip: game.ip,
       players: { online: 2, max: 20 },
@@ -123,7 +133,7 @@ describe('ping', () => {
   test('says why there is no status', async () => {
     const closed = await fakeBlockgameServer()
     await closed.close()
-    const { code, stderr } = await run(['ping', `${closed.ip}:${closed.port}`])
+    const { code, stderr } = await runHere(['ping', `${closed.ip}:${closed.port}`])
     expect(code).toBe(1)
     expect(stderr).toBe('Nothing listens there: the server is down, or its port is another one.\n')
   })
@@ -133,8 +143,8 @@ describe('serve', () => {
   test('serves below its prefix until it is stopped', async () => {
     const file = join(folder.path, 'serve.sqlite')
     const env = { UTILITY_API_DATABASE: file }
-    await run(['migrate'], env)
-    const { stdout } = await run(['reseller', 'create', '--json'], env)
+    await runHere(['migrate'], env)
+    const { stdout } = await runHere(['reseller', 'create', '--json'], env)
     const { token } = JSON.parse(stdout) as { token: string }
     const child = start(['serve', '--port', '0', '--prefix', '/api'], env)
     const line = await firstLine(child)
@@ -157,6 +167,21 @@ describe('serve', () => {
     child.kill('SIGTERM')
     const [code] = (await once(child, 'close')) as [number]
     expect(code).toBe(0)
+  })
+
+  test('ends at SIGTERM though a request trickles in for ever', async () => {
+    const env = { UTILITY_API_DATABASE: join(folder.path, 'trickle.sqlite') }
+    await runHere(['migrate'], env)
+    const child = start(['serve', '--port', '0', '--drain', '1'], env)
+    const { port, hostname } = new URL((await firstLine(child)).replace('Listening on ', ''))
+    const socket = connect(Number(port), hostname).on('error', () => {})
+    await once(socket, 'connect')
+    socket.write('GET /v3/tools/dnscheck HTTP/1.1\r\nHost: localhost\r\nX-Long: ')
+    const timer = setInterval(() => socket.write('a'), 20)
+    socket.once('close', () => clearInterval(timer))
+    await delay(100)
+    child.kill('SIGTERM')
+    expect(await once(child, 'close')).toEqual([0, null])
   })
 
   test('does not start on a database without tables', async () => {

@@ -3,7 +3,8 @@ import { createUtilityApi } from 'utility-api'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { run, temporaryFolder } from './cli.ts'
+import { run as runInProcess, temporaryFolder } from './cli.ts'
+import { runHere as run } from './cli-here.ts'
 
 const folder = temporaryFolder()
 const file = join(folder.path, 'utility.sqlite')
@@ -70,10 +71,10 @@ test('a client and a code made here buy a token, and a revoked client buys none'
     {},
   )
   expect(again).toMatchObject({ code: 2, stdout: '' })
-  expect(again.stderr).toContain('there is no live client')
+  expect(again.stderr).toContain('There is no live client')
 })
 
-test('a reseller made here generates licences, which are then listed page by page', async () => {
+test('a reseller made here generates licenses, which are then listed page by page', async () => {
   const {
     resellerId = '',
     resellerTokenId = '',
@@ -118,7 +119,7 @@ test('purge says what it deleted', async () => {
 
 test('a leaked secret is revoked by itself, from standard input', async () => {
   const { apiKey = '', apiKeyId = '' } = await json('api-key', 'create')
-  const { code, stdout } = await run(['revoke', '-', '--database', file], {}, `${apiKey}\n`)
+  const { code, stdout } = await runInProcess(['revoke', '-', '--database', file], {}, `${apiKey}\n`)
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'revoked  the secret\n' })
   const again = await run(['revoke', apiKeyId, '--database', file])
   expect(again.code).toBe(1)

@@ -1,14 +1,17 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { chmodSync, existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
-import { run, temporaryFolder } from './cli.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { temporaryFolder } from './cli.ts'
+import { runHere as run } from './cli-here.ts'
 
 const folder = temporaryFolder()
 const missing = join(folder.path, 'none.sqlite')
 const empty = join(folder.path, 'empty.sqlite')
+const migrated = join(folder.path, 'migrated.sqlite')
 new DatabaseSync(empty).close()
+beforeAll(() => run(['migrate', '--database', migrated]))
 afterAll(() => folder.remove())
 
 const wrong: Record<string, { args: string[]; says: string }> = {
@@ -21,7 +24,7 @@ const wrong: Record<string, { args: string[]; says: string }> = {
   'a missing option': { args: ['code', 'issue'], says: '--client' },
   'a bad port': { args: ['serve', '--port', '70000'], says: '--port must be a number from 0 to 65535.' },
   'no database': { args: ['purge'], says: 'Give --database FILE, or set UTILITY_API_DATABASE.' },
-  'another kind of URL': { args: ['purge', '--database', 'mysql://x'], says: 'a file or a postgres:// URL' },
+  'another kind of URL': { args: ['purge', '--database', 'redis://x'], says: 'a file' },
   'a password in a URL': {
     args: ['migrate', '--database', 'postgres://me:secret@localhost/db'],
     says: 'Set UTILITY_API_DATABASE to the URL instead.',
@@ -32,8 +35,92 @@ const wrong: Record<string, { args: string[]; says: string }> = {
   },
   'a bad redirection URI': {
     args: ['client', 'create', '/callback', '--database', empty],
-    says: 'redirectUris: "/callback" is no absolute URI',
+    says: 'REDIRECT_URI: "/callback" must be an absolute https URI',
   },
+  'a command mistyped': { args: ['licence', 'list'], says: '"utility-api licence". Did you mean license?' },
+  'half a command mistyped': { args: ['client', 'craete'], says: 'Did you mean create?' },
+  'an option mistyped': {
+    args: ['migrate', '--databse', 'x'],
+    says: 'There is no option --databse here. Did you mean --database?',
+  },
+  'an option of one letter': { args: ['serve', '-q'], says: 'There is no option -q here.' },
+  'a bad prefix to serve': {
+    args: ['serve', '--prefix', 'api', '--database', migrated],
+    says: '--prefix: must be empty or start with a slash',
+  },
+  'a bad prefix to print': {
+    args: ['openapi', '--prefix', 'api/'],
+    says: '--prefix: must be empty or start',
+  },
+  'a resolver that is none': {
+    args: ['dns', 'a.example', '--server', '300.1.1.1'],
+    says: '--server: "300.1.1.1" is no resolver',
+  },
+  'a resolver with a bad port': {
+    args: ['dns', 'a.example', '--server', '127.0.0.1:99999'],
+    says: '--server: "127.0.0.1:99999" is no resolver',
+  },
+  'an unknown client': {
+    args: ['code', 'issue', '--client', 'x', '--redirect-uri', 'https://a.example/', '--database', migrated],
+    says: 'There is no live client "x".',
+  },
+  'a bad scope': {
+    args: ['token', 'create', '--scope', 'a"b', '--database', migrated],
+    says: '--scope must be',
+  },
+  'bad permissions': {
+    args: ['api-key', 'create', '--permissions', 'a b', '--database', migrated],
+    says: '--permissions must be',
+  },
+  'a bad page mark': {
+    args: ['license', 'list', '--after', 'nonsense', '--database', migrated],
+    says: '--after: "nonsense" is no place that a list ended at.',
+  },
+  'a value taken away': { args: ['serve', '--no-port'], says: '--port needs a value.' },
+  'a bad log format': { args: ['serve', '--log', 'xml'], says: '--log must be one of line, json, none.' },
+  'a bad number of proxies': {
+    args: ['serve', '--trust-proxy', 'yes'],
+    says: '--trust-proxy must be a number',
+  },
+  'a bad drain time': { args: ['serve', '--drain', '1.5'], says: '--drain must be a number from 0 to 3600.' },
+  'a bad kind of token': {
+    args: ['token', 'list', '--kind', 'client', '--database', migrated],
+    says: '--kind must be one of access, reseller.',
+  },
+  'nobody whose access ends': { args: ['revoke-access'], says: 'Give either --client or --subject.' },
+  'two whose access ends': {
+    args: ['revoke-access', '--client', 'a', '--subject', 'b'],
+    says: 'Give either --client or --subject.',
+  },
+  'a bad subject': {
+    args: ['revoke-access', '--subject', 'a b', '--database', migrated],
+    says: '--subject must be 1 to 255 visible ASCII characters.',
+  },
+  'nothing to change of a client': {
+    args: ['client', 'update', 'x', '--database', migrated],
+    says: 'Give --name or redirection URIs.',
+  },
+  'nothing to change of a license': {
+    args: ['license', 'set', 'LIC-1'],
+    says: 'Give --status, --registered-to, --domain-or-ip or --reseller.',
+  },
+  'a status that licenses do not have': {
+    args: ['license', 'set', 'LIC-1', '--status', 'odd', '--database', migrated],
+    says: '--status must be one of valid, invalid.',
+  },
+  'a secret for nobody': {
+    args: ['client', 'rotate', 'x', '--database', migrated],
+    says: 'There is no client "x".',
+  },
+  'a token for nobody': {
+    args: ['reseller', 'token', 'x', '--database', migrated],
+    says: 'There is no reseller "x".',
+  },
+  'an id that can be none': {
+    args: ['reseller', 'token', 'a b', '--database', migrated],
+    says: 'The id of a reseller must be 1 to 255',
+  },
+  'a short spelling of an address': { args: ['ping', '127.1'], says: '"127.1" is no address' },
   'a bad game address': { args: ['ping', 'https://a.example/'], says: 'is no address' },
   'a bad domain': { args: ['dns', 'not a name', '--server', '127.0.0.1:9'], says: 'NAME must be' },
   'a bad record type': {
@@ -47,7 +134,7 @@ test.for(Object.entries(wrong))('%s ends with code 2 and says what is wrong', as
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toContain(says)
   expect(stderr).toMatch(/^For help: utility-api.* --help$/m)
-  expect(stderr).not.toMatch(/secret@|=secret| {4}at /)
+  expect(stderr).not.toMatch(/secret@|=secret| {4}at |migrate$/m)
 })
 
 test('a database that is not there is not made by accident', async () => {
@@ -69,13 +156,32 @@ const commands = [
   [],
   ['serve'],
   ['migrate'],
+  ['client'],
+  ['client', 'list'],
   ['client', 'create'],
+  ['client', 'update'],
+  ['client', 'rotate'],
+  ['client', 'revoke'],
+  ['reseller'],
+  ['reseller', 'list'],
   ['reseller', 'create'],
+  ['reseller', 'token'],
+  ['api-key'],
+  ['api-key', 'list'],
   ['api-key', 'create'],
+  ['code'],
   ['code', 'issue'],
+  ['token'],
+  ['token', 'list'],
   ['token', 'create'],
   ['revoke'],
+  ['revoke-access'],
+  ['license'],
+  ['license', 'get'],
+  ['license', 'set'],
+  ['license', 'delete'],
   ['license', 'list'],
+  ['license', 'count'],
   ['purge'],
   ['openapi'],
   ['dns'],
@@ -83,19 +189,51 @@ const commands = [
 ]
 
 test('every command has help with examples, in plain text where no terminal is', async () => {
-  const helps = await Promise.all(commands.map((words) => run([...words, '--help'])))
-  for (const [at, { code, stdout, stderr }] of helps.entries()) {
-    const line = ['utility-api', ...(commands[at] ?? [])].join(' ')
+  for (const words of commands) {
+    const { code, stdout, stderr } = await run([...words, '--help'])
+    const line = ['utility-api', ...words].join(' ')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(/^EXAMPLES\n\n {2}utility-api /m)
-    expect(stdout).toContain(`USAGE ${line}`)
+    expect(stdout).toMatch(new RegExp(`^USAGE ${line} `, 'm'))
     expect(stdout).not.toContain('\u001b')
   }
 })
 
-test('--version prints the version', async () => {
-  expect((await run(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+test.each([80, 40])('no line of help but examples is wider than %i columns', async (width) => {
+  const before = process.stdout.columns
+  process.stdout.columns = width
+  for (const words of commands) {
+    const { stdout } = await run([...words, '--help'])
+    const [text = ''] = stdout.split('EXAMPLES')
+    expect(text.split('\n').filter((line) => line.length > width)).toEqual([])
+  }
+  process.stdout.columns = before
 })
+
+test('the help of a command on a database says where its driver comes from', async () => {
+  const { stdout } = await run(['migrate', '--help'])
+  expect(stdout.replaceAll(/\s+/g, ' ')).toContain('then in the folder that UTILITY_API_DRIVERS names')
+})
+
+test.for(['--version', '-v'])('%s prints the version', async (flag) => {
+  expect(await run([flag])).toEqual({
+    code: 0,
+    stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+    stderr: '',
+  })
+})
+
+test.skipIf(process.platform === 'win32' || process.getuid?.() === 0)(
+  'a file that can only be read is named',
+  async () => {
+    const file = join(folder.path, 'readonly.sqlite')
+    await run(['migrate', '--database', file])
+    chmodSync(file, 0o444)
+    const { code, stderr } = await run(['reseller', 'create', '--database', file])
+    expect(code).toBe(1)
+    expect(stderr).toMatch(new RegExp(`^Cannot open ${file}: EACCES`))
+  },
+)
 
 test('openapi prints the document, with its prefix', async () => {
   const { stdout } = await run(['openapi', '--prefix', '/api'])

@@ -12,10 +12,10 @@ import { patched, pointerChain, rawRecord, rawReply, rightRecord } from './messa
 const margin = 2000
 const zone = { records: [rightRecord] }
 
-type Behaviour = (connection: Socket, query: FakeDnsQuery) => void | Promise<void>
+type Behavior = (connection: Socket, query: FakeDnsQuery) => void | Promise<void>
 
 /** A server whose UDP side says "too long" and whose TCP side does what the test wants. */
-async function listen(behave: Behaviour | 'no tcp', truncate: (query: FakeDnsQuery) => Buffer) {
+async function listen(behave: Behavior | 'no tcp', truncate: (query: FakeDnsQuery) => Buffer) {
   const connections: Socket[] = []
   const tcp = createServer((connection) => {
     connections.push(connection)
@@ -56,7 +56,7 @@ function closed(connection: Socket): Promise<unknown> {
 }
 
 async function ask(
-  behave: Behaviour | 'no tcp',
+  behave: Behavior | 'no tcp',
   timeoutMs: number,
   truncate = (query: FakeDnsQuery) => query.answer(),
 ) {
@@ -89,7 +89,7 @@ async function writeSlowly(connection: Socket, octets: Buffer, sizes: readonly n
   return writeSlowly(connection, octets.subarray(size), rest)
 }
 
-const answering: Record<string, Behaviour> = {
+const answering: Record<string, Behavior> = {
   'the answer at once': (connection, query) => void connection.write(right(query)),
   'the answer, and closes': (connection, query) => void connection.end(right(query)),
   'octet after octet': (connection, query) =>
@@ -128,7 +128,7 @@ const answering: Record<string, Behaviour> = {
     ),
 }
 
-const failing: Record<string, Behaviour | 'no tcp'> = {
+const failing: Record<string, Behavior | 'no tcp'> = {
   'refuses the connection': 'no tcp',
   'says nothing': () => {},
   'closes without a word': (connection) => void connection.end(),

@@ -1,9 +1,10 @@
 import dnsPacket from 'dns-packet'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { NameReader } from '../../src/dns/names.ts'
-import { encodeQuery } from '../../src/dns/query.ts'
-import { readReply, type Reply } from '../../src/dns/reply.ts'
+import { ReadingBudget } from '../../src/dns/wire/budget.ts'
+import { NameReader } from '../../src/dns/wire/name.ts'
+import { encodeQuery } from '../../src/dns/wire/query.ts'
+import { readReply, type ParsedReply } from '../../src/dns/wire/reply.ts'
 import { recordTypes, type DnsRecord } from '../../src/domain/dns-check.ts'
 import { encodeDnsReply, encodeName } from '../../src/testing/dns-encoding.ts'
 import { name, recordOf, referenceKeyTag } from './arbitrary-records.ts'
@@ -18,7 +19,7 @@ describe('what is encoded comes back', () => {
     const query = encodeQuery('example.com', type)
     fc.assert(
       fc.property(fc.array(recordOf(type, 'example.com'), { minLength: 1, maxLength: 4 }), (records) => {
-        const reply = readReply(replyWith(records, query), query) as Reply
+        const reply = readReply(replyWith(records, query), query) as ParsedReply
         const unique = records.filter(
           (record, index) =>
             records.findIndex(
@@ -58,14 +59,15 @@ describe('what is encoded comes back', () => {
             Buffer.from(label),
             Buffer.of(0xc0, at),
           ])
-          const names = new NameReader(pointed)
+          const budget = new ReadingBudget()
+          const names = new NameReader(pointed, budget)
           const expected = [label, ...list.slice(index)].join('.')
           expect(names.read(start)).toBe(expected)
           expect(names.offset).toBe(pointed.length)
           // The second time it is known.
-          const steps = names.steps
+          const steps = budget.steps
           expect(names.read(start)).toBe(expected)
-          expect(names.steps - steps).toBe(2)
+          expect(budget.steps - steps).toBe(2)
           at += 1 + (list[index]?.length ?? 0)
         }
       }),
@@ -127,6 +129,8 @@ describe('a query', () => {
     'bücher.example',
     // Its letters end in the octets of ASCII ones.
     'Łńł.example',
+    // The sign for kelvin, whose lower case is an ASCII letter.
+    '\u212a.example',
     'a b.example',
     'a\\.b.example',
     'a\0b',
@@ -171,5 +175,5 @@ test('a key tag is the one that its DS record has', () => {
     public_key: key,
     key_tag: 60_485,
   }
-  expect((readReply(replyWith([record], query), query) as Reply).records).toEqual([record])
+  expect((readReply(replyWith([record], query), query) as ParsedReply).records).toEqual([record])
 })

@@ -3,11 +3,6 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { describe, expect, test, vi } from 'vitest'
 import { createDnsClient } from '../../src/dns/client.ts'
-import { Exchange } from '../../src/dns/exchange.ts'
-import { encodeQuery } from '../../src/dns/query.ts'
-import type { UdpListener, UdpPool } from '../../src/dns/udp.ts'
-import { WaitingRoom } from '../../src/dns/waiting-room.ts'
-import type { DnsAnswer } from '../../src/domain/dns-check.ts'
 import { fakeDnsServer } from '../../src/testing/dns-server.ts'
 import { patched, rightRecord } from './messages.ts'
 
@@ -34,7 +29,7 @@ describe('ports and ids', () => {
     expect(server.queries).toHaveLength(1000)
     expect(uses.size).toBeGreaterThanOrEqual(1000 / 64)
     expect(Math.max(...uses.values())).toBeLessThanOrEqual(64)
-    // Neighbours are sent from different ports mostly: 4 are in service at any time.
+    // Neighbors are sent from different ports mostly: 4 are in service at any time.
     const same = server.queries.filter(
       ({ clientPort }, at) => clientPort === server.queries[at - 1]?.clientPort,
     )
@@ -101,6 +96,20 @@ test('queries of one turn go out together, in their order', async () => {
   for (const { status } of await Promise.all(answers)) expect(status).toBe('NOERROR')
   expect(server.queries.slice(0, 20).map(({ name }) => name)).toEqual(names)
   sent.mockRestore()
+  await client.close()
+})
+
+test('a query waits for its socket where connecting takes time', async () => {
+  await using server = await fakeDnsServer(zone)
+  const client = createDnsClient()
+  const connect = Socket.prototype.connect
+  vi.spyOn(Socket.prototype, 'connect').mockImplementation(function late(this: Socket, ...args) {
+    setTimeout(() => Reflect.apply(connect, this, args), 20)
+  })
+  const answers = Array.from({ length: 100 }, () => client.query({ ...question, server }))
+  for (const { status } of await Promise.all(answers)) expect(status).toBe('NOERROR')
+  expect(server.queries).toHaveLength(100)
+  vi.restoreAllMocks()
   await client.close()
 })
 
@@ -201,30 +210,18 @@ describe('closing', () => {
 })
 
 describe('a server that cannot be reached', () => {
-  test('is tried twice, as a message that says so can be forged', () => {
-    const sent: UdpListener[] = []
-    const ticket = { release() {}, retireSocket() {} }
-    const pool: UdpPool = {
-      send: (_message, listener) => (sent.push(listener), ticket),
-      retire: () => false,
-      close() {},
-    }
-    const onEnd = vi.fn<(answer: DnsAnswer) => void>()
-    const query = encodeQuery('example.com', 'A')
-    const exchange = new Exchange({
-      query,
-      server: { ip: '127.0.0.1', port: 9 },
-      pool,
-      timeoutMs: 1000,
-      waitingRoom: new WaitingRoom(),
-      onEnd,
-    })
-    exchange.fail()
-    expect(sent).toHaveLength(2)
-    expect(onEnd).not.toHaveBeenCalled()
-    exchange.fail()
-    expect(sent).toHaveLength(2)
-    expect(onEnd).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ status: 'UNREACHABLE' }))
+  test('is tried twice, as a message that says so can be forged', async () => {
+    const server = { ip: '127.0.0.1', port: await closedPort() }
+    const client = createDnsClient()
+    const sent = vi.spyOn(Socket.prototype, 'send')
+    const answer = await client.query({ ...question, server, timeoutMs: 10_000 })
+    const ids = sent.mock.calls.map(([message]) => (message as Buffer).readUInt16BE(0))
+    expect(answer).toMatchObject({ status: 'UNREACHABLE' })
+    expect(ids).toHaveLength(2)
+    // From sockets of their own.
+    expect(new Set(sent.mock.contexts).size).toBe(2)
+    sent.mockRestore()
+    await client.close()
   })
 
   test('is given up after a second try, long before the deadline', async () => {

@@ -11,6 +11,12 @@ declare global {
   const error: Error
   const socket: Socket
   const myStorage: () => AdminStorage
+  const request: { readonly headers: { readonly authorization?: string } }
+  const url: URL
+  const redirect: (location: string) => void
+  const showError: (reason: string) => void
+  const showConsentPage: (asked: object) => void
+  const ordersOf: (subject: string | null) => Promise<object>
   const Bun: { serve(options: { port?: number; fetch: (...args: never[]) => Promise<Response> }): unknown }
   const Deno: { serve(options: { port?: number }, handler: (request: Request) => Promise<Response>): unknown }
 }

@@ -1,8 +1,14 @@
 import * as fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { domainToASCII, domainToUnicode } from 'node:url'
+import { describe, expect, test, vi } from 'vitest'
 import { decodeHeaderText } from '../../src/domain/header-text.ts'
 import { parseHostName } from '../../src/domain/host-name.ts'
 import { parseIpAddress, reverseName } from '../../src/domain/ip-address.ts'
+
+vi.mock(import('node:url'), async (importOriginal) => {
+  const url = await importOriginal()
+  return { ...url, domainToASCII: vi.fn(url.domainToASCII) }
+})
 
 const label63 = 'x'.repeat(63)
 const name253 = `${label63}.${label63}.${label63}.${'x'.repeat(61)}`
@@ -111,6 +117,34 @@ describe('a host name', () => {
       }),
       { numRuns: 5000 },
     )
+  })
+
+  test('too long for any name never reaches IDNA, whose work grows with the square of its length', () => {
+    const ideographs = String.fromCodePoint(...Array.from({ length: 5000 }, (_, index) => 0x4e00 + index))
+    const long = [
+      ideographs,
+      `${ideographs}.example`,
+      'ü.'.repeat(300),
+      '\u{20000}'.repeat(255),
+      'é'.repeat(1e6),
+    ]
+    vi.mocked(domainToASCII).mockClear()
+    for (const text of long) expect(parseHostName(text)).toBeNull()
+    expect(vi.mocked(domainToASCII).mock.calls.length).toBe(0)
+  })
+
+  test('as long as one can be is read from its Unicode form', () => {
+    // A repeated character takes one symbol of Punycode, and two units of a string where it is astral.
+    for (const letter of ['ü', '世', '\u{20000}', '\u{10400}'.toLowerCase()]) {
+      let label = letter
+      while (domainToASCII(label + letter).length <= 63) label += letter
+      const last = label.slice(0, -2 * letter.length)
+      const name = [label, label, label, last].join('.')
+      const ascii = domainToASCII(name)
+      expect(ascii.length).toBeGreaterThan(249)
+      expect(parseHostName(`${name}.`)).toBe(ascii)
+      expect(domainToUnicode(ascii)).toBe(name)
+    }
   })
 
   test('of labels of letters, digits and hyphens is taken as it is', () => {

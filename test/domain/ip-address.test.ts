@@ -109,6 +109,8 @@ test('no IPv4 address becomes public inside IPv6', () => {
         `::ffff:0:${inner}`,
         `64:ff9b::${inner}`,
         `2002:${hex}::1`,
+        `2606:4700:1:2:0:5efe:${inner}`,
+        `2606:4700:1:2:200:5efe:${inner}`,
       ]
       expect(disguises.filter(isPublicAddress)).toEqual([])
     }),

@@ -3,7 +3,7 @@ import type { AdminStorage } from 'utility-api/storage'
 
 /** Everything that clients were told, kept where no crash of the server reaches it. */
 interface Ledger {
-  /** Registered names by license key, for every licence whose creation was answered. */
+  /** Registered names by license key, for every license whose creation was answered. */
   readonly licenses: Map<string, string>
   /** Names that an update without an answer may have written, by license key. */
   readonly maybe: Map<string, string>
@@ -71,7 +71,7 @@ async function send(world: World, url: string, init: RequestInit): Promise<Answe
 
 let counter = 0
 
-/** Generates a licence and returns its key; with `retry`, an earlier request is repeated with its idempotency key. */
+/** Generates a license and returns its key; with `retry`, an earlier request is repeated with its idempotency key. */
 export async function generate(
   world: World,
   origin: string,
@@ -108,7 +108,7 @@ async function update(world: World, origin: string, own: string[]): Promise<void
     method: 'PUT',
     headers: { Authorization: `Bearer ${world.resellerToken}`, 'X-Registered-To': name },
   })
-  // A licence whose update got no answer is left alone from here on.
+  // A license whose update got no answer is left alone from here on.
   if (answer?.status !== 200) return
   licenses.set(key, name)
   maybe.delete(key)
@@ -139,7 +139,7 @@ export async function exchange(
 export function startLoad(world: World, origins: readonly string[]): () => Promise<void> {
   const stop = new AbortController()
   async function run(origin: string): Promise<void> {
-    // Each client updates its own licences only, so that their last confirmed name is known.
+    // Each client updates its own licenses only, so that their last confirmed name is known.
     const own: string[] = []
     const steps = [
       async () => own.push(...[await generate(world, origin)].filter((key) => key !== undefined)),

@@ -1,11 +1,12 @@
-// A server in a process of its own, to be killed: `node --import test/storage/sources.ts test/faults/server.ts <store>`.
-// `<store>` is a PostgreSQL URL or the path of a SQLite file. Sends its port, then figures of its event loop when asked.
+// A server in a process of its own, to be killed: `node --import test/storage/sources.ts test/faults/server.ts <store>
+// [<resolver port>]`. `<store>` is a PostgreSQL URL or the path of a SQLite file. With the port of a resolver on loopback, it
+// checks and looks up too, on loopback alone. Sends its port, then figures of its event loop and its memory when asked.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { DatabaseSync } from 'node:sqlite'
 import { Pool } from 'pg'
-import { createUtilityApi } from 'utility-api'
+import { createUtilityApi, type UtilityApiOptions } from 'utility-api'
 import { toNodeHandler } from 'utility-api/node'
 import type { AdminStorage } from 'utility-api/storage'
 import { postgresStorage } from 'utility-api/storage/postgres'
@@ -20,6 +21,16 @@ export interface Stalls {
   disk: number
   /** How often the lock was not to be had. */
   busy: number
+}
+
+/** What the process holds, garbage aside. */
+export interface Holdings {
+  /** Bytes. */
+  readonly rss: number
+  /** Bytes. */
+  readonly heap: number
+  /** Sockets, timers and the like. */
+  readonly handles: number
 }
 
 const stalls = { lock: 0, disk: 0, busy: 0 }
@@ -49,9 +60,34 @@ function openStorage(store: string): AdminStorage {
   return postgresStorage(new Pool({ connectionString: store, max: 10, connectionTimeoutMillis: 2000 }))
 }
 
-const api = createUtilityApi({ storage: openStorage(process.argv[2] ?? ''), dns: false, blockgame: false })
+/** Short deadlines and caches, so that a minute shows what a day does. */
+function networks(resolverPort: number): Pick<UtilityApiOptions, 'dns' | 'blockgame'> {
+  const resolver = { ip: '127.0.0.1', port: resolverPort }
+  const location = { location: 'Here', provider: 'Loopback', ...resolver }
+  return {
+    dns: { locations: [location], timeoutMs: 1500, cacheTtlMs: 500 },
+    blockgame: {
+      timeoutMs: 1500,
+      cacheTtlMs: 500,
+      resolvers: [resolver],
+      allowAddress: ({ ip, port }) => ip === '127.0.0.1' && port >= 1024,
+    },
+  }
+}
+
+const [, , store = '', resolverPort] = process.argv
+const api = createUtilityApi({
+  storage: openStorage(store),
+  ...(resolverPort === undefined ? { dns: false, blockgame: false } : networks(Number(resolverPort))),
+})
 const server = createServer(toNodeHandler(api))
 server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port))
+
+function holdings(): Holdings {
+  globalThis.gc?.()
+  const { rss, heapUsed, external } = process.memoryUsage()
+  return { rss, heap: heapUsed + external, handles: process.getActiveResourcesInfo().length }
+}
 
 const delay = monitorEventLoopDelay({ resolution: 1 })
 process.on('message', (message) => {
@@ -59,6 +95,7 @@ process.on('message', (message) => {
     delay.enable()
     delay.reset()
     stalls.lock = stalls.disk = stalls.busy = 0
-  } else process.send?.({ ...stalls, loop: delay.max / 1e6 } satisfies Stalls)
+  } else if (message === 'holdings') process.send?.(holdings())
+  else process.send?.({ ...stalls, loop: delay.max / 1e6 } satisfies Stalls)
 })
 process.on('disconnect', () => process.exit())

@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import type { Stalls } from './server.ts'
+import type { Holdings, Stalls } from './server.ts'
 
 const program = fileURLToPath(new URL('server.ts', import.meta.url))
 const sources = new URL('../storage/sources.ts', import.meta.url).href
@@ -17,15 +17,26 @@ export interface ServerProcess {
   watch(): void
   /** What was seen since. */
   stalls(): Promise<Stalls>
+  /** What it holds after a collection of garbage. */
+  holdings(): Promise<Holdings>
 }
 
-export async function startServer(store: string): Promise<ServerProcess> {
-  const child: ChildProcess = fork(program, [store], {
-    execArgv: ['--import', sources],
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-  })
+export async function startServer(store: string, resolverPort?: number): Promise<ServerProcess> {
+  const child: ChildProcess = fork(
+    program,
+    [store, ...(resolverPort === undefined ? [] : [String(resolverPort)])],
+    {
+      execArgv: ['--expose-gc', '--import', sources],
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    },
+  )
   const [port] = (await once(child, 'message')) as [number]
   const running = (): boolean => child.exitCode === null && child.signalCode === null
+  async function ask<Report>(question: string): Promise<Report> {
+    child.send(question)
+    const [report] = (await once(child, 'message')) as [Report]
+    return report
+  }
   return {
     origin: `http://127.0.0.1:${port}`,
     running,
@@ -36,10 +47,7 @@ export async function startServer(store: string): Promise<ServerProcess> {
       await exit
     },
     watch: () => void child.send('reset'),
-    async stalls() {
-      child.send('report')
-      const [report] = (await once(child, 'message')) as [Stalls]
-      return report
-    },
+    stalls: () => ask<Stalls>('report'),
+    holdings: () => ask<Holdings>('holdings'),
   }
 }

@@ -1,12 +1,11 @@
-import { createHash } from 'node:crypto'
 import { expect } from 'vitest'
 import type { License } from 'utility-api/storage'
+import { hashSecret } from '../../src/domain/secret.ts'
+import { call } from '../storage/call.ts'
 import { exchange, generate, type World } from './load.ts'
 
 /** Rows of the first column of a query, asked of the database itself. */
 export type Ask = (sql: string) => Promise<unknown>
-
-const hash = (secret: string): Uint8Array => createHash('sha256').update(secret).digest()
 
 async function allLicenses(world: World): Promise<License[]> {
   const licenses: License[] = []
@@ -27,11 +26,11 @@ export async function verifyLedger(world: World): Promise<void> {
     const found = stored.get(key)
     return found !== name && found !== (maybe.get(key) ?? name)
   })
-  expect(lost, 'acknowledged licences and updates that are gone').toEqual([])
+  expect(lost, 'acknowledged licenses and updates that are gone').toEqual([])
   for (const [code, token] of tokens) {
-    const credential = await world.storage.findCredential('access_token', hash(token))
+    const credential = await world.storage.findCredential('access_token', hashSecret(token), call)
     expect(credential?.revokedAt, 'an acknowledged token is there and live').toBe(null)
-    const spent = await world.storage.findAuthorizationCode(hash(code))
+    const spent = await world.storage.findAuthorizationCode(hashSecret(code), call)
     expect(spent?.redeemedAt, 'its code is spent').toEqual(expect.any(Number))
   }
 }
@@ -49,13 +48,13 @@ export async function verifyPairs(ask: Ask): Promise<void> {
   expect([Number(spentWithoutToken), Number(tokenWithoutSpentCode)]).toEqual([0, 0])
 }
 
-/** Repeats what got no answer, and what did: a code is never spent twice, and a licence never made twice. */
+/** Repeats what got no answer, and what did: a code is never spent twice, and a license never made twice. */
 export async function verifyRepeats(world: World, origin: string): Promise<void> {
   const { ledger } = world
   await Promise.all([...ledger.unanswered].map((retry) => generate(world, origin, retry)))
   expect([...ledger.unanswered], 'every repeat is answered').toEqual([])
   const names = (await allLicenses(world)).map((each) => each.registeredTo.replaceAll('+', ''))
-  expect(names.length, 'one licence for each order').toBe(new Set(names).size)
+  expect(names.length, 'one license for each order').toBe(new Set(names).size)
   for (const code of ledger.maybeSpent) {
     expect([200, 400]).toContain((await exchange(world, origin, code))?.status)
   }

@@ -76,7 +76,7 @@ test('api.fetch listens to the signal of its request, or of its context', async 
   }
 })
 
-test('HTTP/2: a stream that is cancelled ends its lookup', async () => {
+test('HTTP/2: a stream that is canceled ends its lookup', async () => {
   world = await createWorld('api.fetch', { lookupTimeoutMs: 20_000 })
   const { port, close } = await onHttp2(world.api)
   const session = connect(`http://127.0.0.1:${port}`)

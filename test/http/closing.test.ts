@@ -163,7 +163,9 @@ describe('overload', () => {
       },
     }
     const api = createUtilityApi({ storage: slow, maxInFlight: 3 })
-    const held = [1, 2, 3].map(() => sendToFetch(api, generate))
+    const { token: otherToken } = await createAdmin({ storage }).createReseller()
+    const other = { ...generate, headers: { ...generate.headers, Authorization: `Bearer ${otherToken}` } }
+    const held = [generate, generate, other].map((request) => sendToFetch(api, request))
     expect(await sendToFetch(api, generate)).toMatchObject(unavailable)
     release()
     for (const answer of held) expect(await answer).toMatchObject({ status: 200 })

@@ -1,4 +1,4 @@
-/** A repeat of "generate" with an Idempotency-Key gets the first answer again and makes no second licence. */
+/** A repeat of "generate" with an Idempotency-Key gets the first answer again and makes no second license. */
 import { expect } from 'vitest'
 import { runRows, type Row } from './rows.ts'
 import type { TestAnswer } from './surfaces.ts'
@@ -127,7 +127,7 @@ runRows('Idempotency', [
     },
   })),
   {
-    name: 'twenty racers with one key get one licence',
+    name: 'twenty racers with one key get one license',
     request: ({ resellerToken }) => ({
       method: 'POST',
       path: '/v2/reseller/licenses/generate',

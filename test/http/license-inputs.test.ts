@@ -1,4 +1,4 @@
-/** What goes into a licence through headers and path, nasty inputs first, and what comes out. */
+/** What goes into a license through headers and path, nasty inputs first, and what comes out. */
 import { expect } from 'vitest'
 import { runRows, type Row } from './rows.ts'
 import { licenseHeaders, type World } from './world.ts'
@@ -176,7 +176,7 @@ const statuses: Row[] = ['Valid', 'valid,', 'valid valid', 'active', '__proto__'
   refuses('X-Status', status, 'must be one of valid, invalid'),
 )
 
-/** Updates a licence by its key as a person might type it. */
+/** Updates a license by its key as a person might type it. */
 function updateKey(name: string, typed: (key: string) => string, status: number): Row {
   return {
     name: `license key ${name}`,
@@ -209,10 +209,10 @@ const licenseKeys: Row[] = [
   updateKey('of 2000 characters', () => 'x'.repeat(2000), 404),
 ]
 
-runRows('Licence inputs', [...domains, ...text, ...statuses, ...licenseKeys])
+runRows('License inputs', [...domains, ...text, ...statuses, ...licenseKeys])
 
 runRows(
-  'Licence inputs with wildcards and statuses of the owner',
+  'License inputs with wildcards and statuses of the owner',
   [
     accepts('X-Domain-Or-IP', '*.example.com', '*.example.com'),
     ...['*.*.example.com', 'a.*.example.com', '*example.com', '*.192.0.2.1', '*.'].map((domain) =>
@@ -230,7 +230,7 @@ runRows(
 )
 
 runRows(
-  'Licence inputs with a prefix of the owner',
+  'License inputs with a prefix of the owner',
   [
     {
       name: 'generates keys with it',

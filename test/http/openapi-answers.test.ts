@@ -296,7 +296,7 @@ test.for(Object.values(records))('a real $type record has the shape of its type'
   // The schema lets further members pass; here all that come must be described.
   const schema = operationAt(dns).responses['200']?.content['application/json']?.schema ?? {}
   const shapes = (schema as ResultsSchema).items.properties.dns_results.items.oneOf
-  const own = shapes.find(({ properties }) => properties.type.enum.includes(record.type))
+  const own = shapes.find(({ properties }) => properties.type.enum[0] === record.type)
   expect(Object.keys(result?.dns_results[0] ?? {}).toSorted()).toEqual(own?.required.toSorted())
 })
 

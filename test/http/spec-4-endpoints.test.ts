@@ -37,7 +37,7 @@ const tokenRows: Row[] = [
     headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' },
     check: (_, { json: body }) => {
       expect(body).toStrictEqual({
-        access_token: expect.stringMatching(/^uapi_at_\w{49}$/),
+        access_token: expect.stringMatching(/^uapi_at_\w{42}$/),
         token_type: 'Bearer',
         expires_in: 3600,
         scope: 'dns:check',
@@ -121,7 +121,7 @@ const generatePath = { method: 'POST', path: '/v2/reseller/licenses/generate' }
 
 const generateRows: Row[] = [
   {
-    name: '4.3 generates a licence',
+    name: '4.3 generates a license',
     request: (world) => ({ ...generatePath, headers: { ...bearer(world.resellerToken), ...licenseHeaders } }),
     status: 200,
     headers: { 'Content-Type': 'application/json' },

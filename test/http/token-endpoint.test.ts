@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { expect } from 'vitest'
 import { hashSecret } from '../../src/domain/secret.ts'
+import { call } from '../storage/call.ts'
 import { runRows, type Row } from './rows.ts'
 import {
   basic,
@@ -107,11 +108,11 @@ const malformed: Row[] = [
       rawRequest(body, form),
     ),
   ),
-  refuses('an empty form', 400, invalidRequest('grant_type is missing.'), () => rawRequest('', form)),
+  refuses('an empty form', 400, invalidRequest('client_id is missing.'), () => rawRequest('', form)),
   refuses('a body of 64 KB and one byte', 413, invalidRequest('The body is larger than 65536 bytes.'), () =>
     rawRequest('x'.repeat(65_537), form),
   ),
-  refuses('a body of 64 KB, which is read', 400, invalidRequest('grant_type is missing.'), () =>
+  refuses('a body of 64 KB, which is read', 400, invalidRequest('client_id is missing.'), () =>
     rawRequest('x'.repeat(65_536), form),
   ),
 ]
@@ -175,7 +176,13 @@ const fieldRows: Row[] = [
       jsonRequest(await tokenFields(world, { client_id: value })),
     ),
   ),
-  refuses('fields under __proto__', 400, invalidRequest('grant_type is missing.'), async (world) =>
+  refuses('a wrong client_secret and no code', 401, invalidClient, async (world) =>
+    jsonRequest(await tokenFields(world, { client_secret: 'wrong', code: '', grant_type: '' })),
+  ),
+  refuses('no client_secret and no code', 400, invalidRequest('client_secret is missing.'), async (world) =>
+    jsonRequest(await tokenFields(world, { client_secret: '', code: '' })),
+  ),
+  refuses('fields under __proto__', 400, invalidRequest('client_id is missing.'), async (world) =>
     rawRequest(`{"__proto__":${JSON.stringify(await tokenFields(world))}}`, json),
   ),
   {
@@ -430,9 +437,9 @@ const storedRows: Row[] = [
     status: 200,
     check: async ({ storage, clientId, clientSecret }, { json: body }) => {
       const { access_token: token } = body as { access_token: string }
-      const credential = await storage.findCredential('access_token', hashSecret(token))
+      const credential = await storage.findCredential('access_token', hashSecret(token), call)
       expect(credential).toMatchObject({ ownerId: clientId, scope: 'dns:check', revokedAt: null })
-      const client = await storage.findClient(clientId)
+      const client = await storage.findClient(clientId, call)
       const sha256 = createHash('sha256').update(clientSecret).digest()
       expect(client?.secretHashes.map((hash) => Buffer.from(hash).equals(sha256))).toStrictEqual([true])
       expect(JSON.stringify(client)).not.toContain(clientSecret)

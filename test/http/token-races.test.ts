@@ -11,7 +11,7 @@ import { startPostgres, type PostgresServer } from '../storage/postgres-server.t
 import { openRaceStore, type RaceStore } from './race-store.ts'
 import type { RaceOrder, RaceResult } from './race-worker.ts'
 
-const codes = Number(process.env['RACE_CODES'] ?? 100)
+const codes = Number(process.env['RACE_CODES'] ?? 20)
 const racers = 50
 const redirectUri = 'https://client.example/callback'
 

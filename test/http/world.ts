@@ -29,7 +29,7 @@ export interface World extends Surface {
   readonly silentGame: { readonly ip: string; readonly port: number }
   /** A fresh authorization code for the client. */
   issueCode(options?: { scope?: string; codeChallenge?: string }): Promise<string>
-  /** A fresh licence of the first reseller. */
+  /** A fresh license of the first reseller. */
   generate(): Promise<string>
   /** How many lookups the silent game server has seen, and how many of them are still there. */
   silentLookups(): Promise<{ seen: number; open: number }>

@@ -1,7 +1,9 @@
 import type { DnsAnswer, DnsClient, DnsQuestion, DnsRecord, ResolverLocation } from 'utility-api'
 import { fixedClock } from 'utility-api/testing'
 import { expect, test } from 'vitest'
+import { callerNamed, callWith } from './calls.ts'
 import { checkDns, type CheckDnsInput, type CheckDnsParts } from '../../src/operations/check-dns.ts'
+import type { OperationCall } from '../../src/operations/operation.ts'
 
 const clock = fixedClock()
 const record: DnsRecord = { type: 'A', host: 'example.com', ttl: 2, ip: '192.0.2.1' }
@@ -40,11 +42,8 @@ function check(answer: Answering, parts: Partial<CheckDnsParts> = {}) {
     maxConcurrentPerResolver: 10,
     ...parts,
   })
-  const run = (input: Partial<CheckDnsInput> = {}, signal: AbortSignal = new AbortController().signal) =>
-    operation.run(
-      { domain: 'example.com', recordType: 'A', ...input },
-      { caller: null, signal, identified: async () => {} },
-    )
+  const run = (input: Partial<CheckDnsInput> = {}, call: Partial<OperationCall> = {}, caller = 'me') =>
+    operation.run({ domain: 'example.com', recordType: 'A', ...input }, callerNamed(caller), callWith(call))
   return { asked, run }
 }
 
@@ -148,7 +147,9 @@ test('one resolver gets no more questions at once than allowed, and the others d
     },
     { maxConcurrentPerResolver: 2 },
   )
-  await Promise.all(Array.from({ length: 10 }, (_, index) => run({ domain: `${index}.example.com` })))
+  await Promise.all(
+    Array.from({ length: 10 }, (_, index) => run({ domain: `${index}.example.com` }, {}, `caller ${index}`)),
+  )
   expect(most).toBe(2)
 })
 
@@ -169,7 +170,7 @@ test('when the caller leaves, the questions are aborted', async () => {
         signal?.addEventListener('abort', () => reject(signal.reason))
       }),
   )
-  const result = run({}, leaving.signal)
+  const result = run({}, { signal: leaving.signal })
   leaving.abort(new Error('gone'))
   await expect(result).rejects.toThrow('gone')
   expect(asked.map(({ signal }) => signal?.aborted)).toStrictEqual([true, true, true])
@@ -201,4 +202,73 @@ test.each([
   const { asked, run } = check(async () => found)
   await expect(run({ domain, recordType })).rejects.toMatchObject({ code: 'invalid_request' })
   expect(asked).toHaveLength(0)
+})
+
+/** Answers for most names, and never for those of `hanging.example`. */
+const answerMost = ({ name, signal }: DnsQuestion): Promise<DnsAnswer> =>
+  name.endsWith('hanging.example')
+    ? new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+    : Promise.resolve(found)
+
+/** A caller with as many questions open as they may have, until they leave. */
+function holdHalf(run: ReturnType<typeof check>['run']): AbortController {
+  const leaving = new AbortController()
+  for (let count = 0; count < 6; count += 1) {
+    const hanging = run({ domain: `${count}.hanging.example` }, { signal: leaving.signal }, 'other')
+    hanging.catch(() => undefined)
+  }
+  return leaving
+}
+
+test('however many checks of one caller hang, those of another do not wait for them', async () => {
+  const { asked, run } = check(answerMost, { maxConcurrentPerResolver: 4 })
+  const leaving = holdHalf(run)
+  expect(asked).toHaveLength(2 * locations.length)
+  expect((await run()).map(({ status }) => status)).toStrictEqual(['NOERROR', 'NOERROR', 'NOERROR'])
+  leaving.abort()
+})
+
+test('who asks for what another caller still waits for does not wait with them', async () => {
+  const { asked, run } = check(answerMost, { maxConcurrentPerResolver: 4 })
+  const leaving = holdHalf(run)
+  const waiting = run({}, {}, 'other')
+  expect(asked).toHaveLength(2 * locations.length)
+  const [first, second] = await Promise.all([waiting, run()])
+  expect(second).toBe(first)
+  expect(asked).toHaveLength(3 * locations.length)
+  leaving.abort()
+})
+
+test('that a caller had too much open is not kept for others', async () => {
+  const { run } = check(answerMost, { maxConcurrentPerResolver: 4, timeoutMs: 30, cacheTtlMs: 60_000 })
+  const leaving = holdHalf(run)
+  const starved = await run({}, {}, 'other')
+  expect(starved.map(({ status, resolved }) => [status, resolved])).toStrictEqual(
+    locations.map(() => ['TIMEOUT', false]),
+  )
+  expect((await run()).map(({ status }) => status)).toStrictEqual(['NOERROR', 'NOERROR', 'NOERROR'])
+  leaving.abort()
+})
+
+test.each([
+  [4500, 'TOO_LARGE', 0],
+  [3900, 'NOERROR', 3900],
+] as const)('of a client of the host, %d records are %s', async (count, status, given) => {
+  // 58 octets of JSON each, and a comma.
+  const records = Array.from({ length: count }, () => record)
+  const { run } = check(async () => ({ ...found, records }), { locations: locations.slice(0, 1) })
+  const [result] = await run()
+  expect([result?.status, result?.resolved, result?.dns_results.length]).toStrictEqual([
+    status,
+    given > 0,
+    given,
+  ])
+})
+
+test('a large result is not kept', async () => {
+  const records = Array.from({ length: 1000 }, () => record)
+  const { asked, run } = check(async () => ({ ...found, records }), { cacheTtlMs: 5000 })
+  await run()
+  await run()
+  expect(asked).toHaveLength(2 * locations.length)
 })

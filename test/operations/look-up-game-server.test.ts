@@ -2,6 +2,8 @@ import { UtilityApiError, type BlockgameClient, type BlockgameTarget, type Serve
 import { ServerCheckError } from 'utility-api/blockgame'
 import { fixedClock } from 'utility-api/testing'
 import { expect, test } from 'vitest'
+import { callerNamed, callWith } from './calls.ts'
+import type { OperationCall } from '../../src/operations/operation.ts'
 import { lookUpGameServer, type LookUpGameServerParts } from '../../src/operations/look-up-game-server.ts'
 
 const clock = fixedClock()
@@ -38,8 +40,8 @@ function lookup(
     requiredPermission: 'x',
     ...parts,
   })
-  const run = (address = 'play.example', port?: string, signal: AbortSignal = new AbortController().signal) =>
-    operation.run({ address, port }, { caller: null, signal, identified: async () => {} })
+  const run = (address = 'play.example', port?: string, caller = 'me', call: Partial<OperationCall> = {}) =>
+    operation.run({ address, port }, callerNamed(caller), callWith(call))
   return { asked, run }
 }
 
@@ -102,8 +104,42 @@ test('when the caller leaves, the lookup is aborted', async () => {
     ({ signal }) =>
       new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),
   )
-  const result = run('play.example', undefined, leaving.signal)
+  const result = run('play.example', undefined, 'me', { signal: leaving.signal })
   leaving.abort(new Error('gone'))
   await expect(result).rejects.toThrow('gone')
   expect(asked[0]?.signal?.aborted).toBe(true)
+})
+
+/** Answers for most servers, and never for those of `hanging.example`. */
+const answerMost = ({ host, signal }: BlockgameTarget): Promise<ServerStatus> =>
+  host.endsWith('hanging.example')
+    ? new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+    : Promise.resolve(status)
+
+/** A caller with as many lookups under way as they may have, until they leave. */
+function holdHalf(run: ReturnType<typeof lookup>['run']): AbortController {
+  const leaving = new AbortController()
+  for (let count = 0; count < 6; count += 1) {
+    run(`${count}.hanging.example`, undefined, 'other', { signal: leaving.signal }).catch(() => undefined)
+  }
+  return leaving
+}
+
+test('however many lookups of one caller hang, those of another do not wait for them', async () => {
+  const { asked, run } = lookup(answerMost, { maxConcurrent: 4 })
+  const leaving = holdHalf(run)
+  expect(asked).toHaveLength(2)
+  expect(await run()).toMatchObject({ ip: '192.0.2.1' })
+  leaving.abort()
+})
+
+test('who asks for what another caller still waits for does not wait with them', async () => {
+  const { asked, run } = lookup(answerMost, { maxConcurrent: 4 })
+  const leaving = holdHalf(run)
+  const waiting = run('play.example', undefined, 'other')
+  expect(asked).toHaveLength(2)
+  const [first, second] = await Promise.all([waiting, run()])
+  expect(second).toBe(first)
+  expect(asked).toHaveLength(3)
+  leaving.abort()
 })

@@ -3,6 +3,8 @@ import type { LicenseUpdate, UtilityStorage } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { fixedClock } from 'utility-api/testing'
 import { expect, test } from 'vitest'
+import { callerNamed, callWith } from './calls.ts'
+import { timedStorage } from '../../src/ports/storage-deadline.ts'
 import { updateLicense, type UpdateLicenseInput } from '../../src/operations/update-license.ts'
 
 const keyGenerator = randomKeys()
@@ -21,11 +23,9 @@ async function update(
     },
   }
   const parts = { keyPrefix: 'LIC-', statuses: ['valid'], allowWildcards: false }
-  const operation = updateLicense({ storage, clock, keyGenerator, ...parts })
-  const caller = { id: 't-1', ownerId: 'r-1', scope: '', expiresAt: null, revokedAt: null }
-  const signal = new AbortController().signal
+  const operation = updateLicense({ storage: timedStorage(storage), clock, keyGenerator, ...parts })
   const error: unknown = await operation
-    .run(input, { caller, signal, identified: async () => {} })
+    .run(input, callerNamed('r-1'), callWith())
     .catch((thrown: unknown) => thrown)
   return { updates, code: (error as { code?: string }).code }
 }

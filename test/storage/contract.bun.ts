@@ -11,7 +11,9 @@ const { test } = (await import(bunTest)) as { test: (name: string, run: () => Pr
 const { Database } = (await import(bunSqlite)) as { Database: new (path: string) => ClosableDatabase }
 
 for (const { name, run } of storageContract(() => openTwice((path) => new Database(path)))) {
-  test(`bun:sqlite: ${name}`, async () => strictEqual(await run(), 'passed'))
+  // Nothing cuts the connection to a file.
+  const wanted = /\bcut\b/.test(name) ? 'not applicable' : 'passed'
+  test(`bun:sqlite: ${name}`, async () => strictEqual(await run(), wanted))
 }
 
 for (const { name, run } of storageContract(() => ({ storage: memoryStorage(), close() {} }))) {

@@ -1,5 +1,6 @@
 import { memoryStorage } from 'utility-api/storage/memory'
 import { expect, test } from 'vitest'
+import { call } from './call.ts'
 import { testContract } from './register.ts'
 
 testContract('memory', () => ({ storage: memoryStorage(), close() {} }))
@@ -15,7 +16,7 @@ test('refuses row 1,000,001 instead of forgetting an older one or eating the mac
     updatedAt: 1,
   }
   for (let index = 0; index < 1_000_000; index += 1)
-    void storage.insertLicense({ ...license, licenseKey: `${index}` })
-  expect(() => storage.insertLicense({ ...license, licenseKey: 'more' })).toThrow(/full/)
-  expect(await storage.getLicense('0')).not.toBeNull()
+    void storage.insertLicense({ ...license, licenseKey: `${index}` }, undefined, call)
+  expect(() => storage.insertLicense({ ...license, licenseKey: 'more' }, undefined, call)).toThrow(/full/)
+  expect(await storage.findLicense('0', call)).not.toBeNull()
 })

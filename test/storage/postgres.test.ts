@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import { inspect } from 'node:util'
 import { StorageError, type License } from 'utility-api/storage'
 import { postgresStorage } from 'utility-api/storage/postgres'
@@ -5,7 +6,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Pool } from 'pg'
 import type { StorageFixture } from '../../src/testing/storage-contract.ts'
 import { execute, makePool, startPostgres, type PostgresServer } from './postgres-server.ts'
+import { call } from './call.ts'
 import { testContract } from './register.ts'
+import { verifyOldWrites, verifyUpgraded } from './upgrade.ts'
+import * as version1 from './version-1.ts'
 
 let server: PostgresServer
 let url: string
@@ -27,7 +31,13 @@ afterAll(async () => {
   await server?.stop()
 }, 60_000)
 
-const tables = 'clients, codes, credentials, licenses, idempotency_keys'.replaceAll(/\w+/g, 'utility_api_$&')
+const tables = 'clients, resellers, codes, credentials, licenses, idempotency_keys'.replaceAll(
+  /\w+/g,
+  'utility_api_$&',
+)
+
+// Several times as fast as TRUNCATE, which makes new files for every table and index.
+const emptyTables = tables.replaceAll(/(\w+),?/g, 'DELETE FROM $1;')
 
 const isolations = ['read committed', 'repeatable read', 'serializable'] as const
 
@@ -39,7 +49,7 @@ for (const isolation of isolations) {
     const [storage, second] = pair.map((each) => postgresStorage(each))
     if (storage === undefined || second === undefined) throw new Error('two stores')
     await storage.migrate()
-    await pair[0].query(`TRUNCATE ${tables}`)
+    await pair[0].query(emptyTables)
     return { storage, second, close() {} }
   })
 }
@@ -49,7 +59,7 @@ testContract('PostgreSQL on a pool of one connection that is taken away', async 
   const own = pool('read committed', 1)
   const storage = postgresStorage(own)
   await storage.migrate()
-  await own.query(`TRUNCATE ${tables}`)
+  await own.query(emptyTables)
   return { storage, disconnect: () => own.end(), close: () => (own.ended ? undefined : own.end()) }
 })
 
@@ -58,9 +68,9 @@ function license(licenseKey: string): License {
   return { licenseKey, ...fields, createdAt: 1, updatedAt: 1 }
 }
 
-async function errorOf(call: () => unknown): Promise<StorageError> {
+async function errorOf(work: () => unknown): Promise<StorageError> {
   try {
-    await call()
+    await work()
   } catch (error) {
     if (error instanceof StorageError) return error
     throw error
@@ -82,10 +92,10 @@ describe('PostgreSQL schema', () => {
     const empty = makePool(await server.createDatabase())
     pools.push(empty)
     const storage = postgresStorage(empty)
-    const error = await errorOf(() => storage.findClient('a'))
+    const error = await errorOf(() => storage.findClient('a', call))
     expect([error.kind, error.message]).toEqual(['invalid', expect.stringContaining('run migrate()')])
     await storage.migrate()
-    expect(await storage.findClient('a')).toBeNull()
+    expect(await storage.findClient('a', call)).toBeNull()
   })
 
   test('a schema newer than this version is refused, before anything is read or written', async () => {
@@ -97,8 +107,8 @@ describe('PostgreSQL schema', () => {
     const storage = postgresStorage(own)
     const calls = [
       () => storage.migrate(),
-      () => storage.findClient('a'),
-      () => storage.insertLicense(license('a')),
+      () => storage.findClient('a', call),
+      () => storage.insertLicense(license('a'), undefined, call),
     ]
     const errors = await Promise.all(calls.map(errorOf))
     expect(errors.map(({ kind, message }) => [kind, /version 99.*Update utility-api/.test(message)])).toEqual(
@@ -112,20 +122,48 @@ describe('PostgreSQL schema', () => {
     pools.push(own)
     const storage = postgresStorage(own)
     await storage.migrate()
-    await storage.insertLicense(license('a'))
+    await storage.insertLicense(license('a'), undefined, call)
     const reads = (): Promise<unknown> =>
       Promise.all([
-        storage.findClient('a'),
-        storage.findAuthorizationCode(new Uint8Array(32)),
-        storage.findCredential('api_key', new Uint8Array(32)),
-        storage.getLicense('a'),
-        storage.listLicenses({ limit: 5 }),
-        storage.listLicenses({ limit: 5, resellerId: 'r' }),
+        storage.findClient('a', call),
+        storage.findAuthorizationCode(new Uint8Array(32), call),
+        storage.findCredential('api_key', new Uint8Array(32), call),
+        storage.findLicense('a', call),
+        storage.listing?.licenses({ limit: 5 }, call),
+        storage.listing?.licenses({ limit: 5, resellerId: 'r' }, call),
       ])
     const before = await reads()
     const added = tables.split(', ').map((table) => `ALTER TABLE ${table} ADD COLUMN added text`)
     await execute(database, added.join(';'))
     expect(await reads()).toEqual(before)
+  })
+
+  test('a database of version 1 is migrated whole, and a process of version 1 goes on working on it', async () => {
+    const database = await server.createDatabase()
+    await execute(database, version1.postgresSchema)
+    await execute(database, version1.rows.map(version1.forPostgres).join(';'))
+    const own = makePool(database)
+    pools.push(own)
+    const storage = postgresStorage(own)
+    await storage.migrate()
+    await verifyUpgraded(storage)
+    await execute(database, version1.oldWrites.map(version1.forPostgres).join(';'))
+    expect(await execute(database, version1.oldVersionCheck)).toEqual([{ version: 1 }])
+    await verifyOldWrites(storage)
+  })
+
+  test('a schema of a later step that says it only adds is worked with, and not migrated back', async () => {
+    const database = await server.createDatabase()
+    const own = makePool(database)
+    pools.push(own)
+    await postgresStorage(own).migrate()
+    await execute(database, 'UPDATE utility_api_schema SET step = 99')
+    const storage = postgresStorage(own)
+    await storage.migrate()
+    expect(await storage.insertLicense(license('a'), undefined, call)).toBe('inserted')
+    expect(await execute(database, 'SELECT version, step FROM utility_api_schema')).toEqual([
+      { version: 1, step: 99 },
+    ])
   })
 
   test('lists and updates by index, so that the table may grow', async () => {
@@ -144,35 +182,78 @@ describe('PostgreSQL trouble', () => {
     const own = pool()
     const storage = postgresStorage(own)
     await storage.migrate()
-    await storage.ping?.()
+    await storage.ping?.(call)
     await execute(
       url,
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND state = 'idle'",
     )
     await new Promise((resolve) => setTimeout(resolve, 50))
-    expect(await storage.findClient('nobody')).toBeNull()
+    expect(await storage.findClient('nobody', call)).toBeNull()
   })
 
   test('a statement that waits too long is unavailable and changed nothing', async () => {
     const own = pool()
     const storage = postgresStorage(own)
     await storage.migrate()
-    await storage.insertLicense(license('waits'))
+    await storage.insertLicense(license('waits'), undefined, call)
     const holder = await own.connect()
     await holder.query("BEGIN; UPDATE utility_api_licenses SET status = 'held' WHERE license_key = 'waits'")
     const other = new Pool({ connectionString: url, statement_timeout: 100 })
     pools.push(other)
     const update = { licenseKey: 'waits', resellerId: 'r', patch: { status: 'invalid' }, at: 5 }
-    expect((await errorOf(() => postgresStorage(other).updateLicense(update))).kind).toBe('unavailable')
+    expect((await errorOf(() => postgresStorage(other).updateLicense(update, call))).kind).toBe('unavailable')
     await holder.query('ROLLBACK')
     holder.release()
-    expect(await storage.getLicense('waits')).toEqual(license('waits'))
+    expect(await storage.findLicense('waits', call)).toEqual(license('waits'))
+  })
+
+  test('a statement that waited too long for a connection is not sent, and the connection goes on', async () => {
+    const own = pool('read committed', 1)
+    const storage = postgresStorage(own)
+    await storage.migrate()
+    await storage.ping?.(call)
+    const holder = await own.connect()
+    let left = 1000
+    const late = errorOf(() => storage.insertLicense(license('late'), undefined, { timeLeftMs: () => left }))
+    while (own.waitingCount === 0) await new Promise((resolve) => setImmediate(resolve))
+    left = 0
+    holder.release()
+    expect((await late).kind).toBe('unavailable')
+    expect(await storage.findLicense('late', call)).toBeNull()
+    const [row] = (await own.query('SELECT pg_backend_pid() AS pid')).rows as { pid: number }[]
+    expect(row?.pid).toBe((holder as unknown as { processID: number }).processID)
+  })
+
+  test('a connection that breaks while it is lent fails its call, and the process lives', async () => {
+    const own = pool('read committed', 1)
+    const lent: Socket[] = []
+    own.on('connect', (client) => {
+      const { connection } = client as unknown as { connection: { stream: Socket } }
+      lent.push(connection.stream)
+    })
+    const storage = postgresStorage(own)
+    await storage.migrate()
+    await storage.insertLicense(license('broken'), undefined, call)
+    const other = pool('read committed', 1)
+    other.on('error', () => {})
+    const holder = await other.connect()
+    await holder.query("BEGIN; UPDATE utility_api_licenses SET status = 'held' WHERE license_key = 'broken'")
+    const waits = errorOf(() => storage.changeLicense('broken', { status: 'new' }, 5, call))
+    const waiting =
+      "FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%utility_api_licenses%'"
+    while ((await execute(url, `SELECT 1 ${waiting}`)).length === 0);
+    for (const socket of lent) socket.destroy(new Error('reset'))
+    expect((await waits).kind).toBe('unavailable')
+    await execute(url, `SELECT pg_terminate_backend(pid) ${waiting}`)
+    await holder.query('ROLLBACK')
+    holder.release()
+    expect(await storage.findLicense('broken', call)).toEqual(license('broken'))
   })
 
   test('a server that is not there is unavailable, and the driver text stays in the cause', async () => {
     const nowhere = makePool('postgres://postgres:password@127.0.0.1:1/postgres')
     pools.push(nowhere)
-    const error = await errorOf(() => postgresStorage(nowhere).findClient('a'))
+    const error = await errorOf(() => postgresStorage(nowhere).findClient('a', call))
     expect([error.kind, error.retryable, error.cause instanceof Error]).toEqual(['unavailable', true, true])
   })
 
@@ -183,13 +264,21 @@ describe('PostgreSQL trouble', () => {
     await storage.migrate()
     await own.query("ALTER TABLE utility_api_licenses ADD CHECK (status <> 'refused')")
     const hash = Buffer.alloc(32, 'hash')
-    const credential = { id: 'an-id', ownerId: 'Ada', scope: '', expiresAt: 1, revokedAt: null }
-    await storage.insertCredential('access_token', hash, credential)
+    const credential = {
+      id: 'an-id',
+      ownerId: 'Ada',
+      subject: null,
+      scope: '',
+      createdAt: 0,
+      expiresAt: 1,
+      revokedAt: null,
+    }
+    await storage.insertCredential('access_token', hash, credential, call)
     const errors = await Promise.all(
       [
-        () => storage.insertLicense({ ...license('LIC-1'), status: 'refused' }),
-        () => storage.insertCredential('access_token', hash, { ...credential, id: 'another-id' }),
-        () => storage.insertCredential('api_key', hash, credential),
+        () => storage.insertLicense({ ...license('LIC-1'), status: 'refused' }, undefined, call),
+        () => storage.insertCredential('access_token', hash, { ...credential, id: 'another-id' }, call),
+        () => storage.insertCredential('api_key', hash, credential, call),
       ].map(errorOf),
     )
     expect(errors.map(({ kind }) => kind)).toEqual(['invalid', 'conflict', 'conflict'])
@@ -201,6 +290,8 @@ describe('PostgreSQL trouble', () => {
   test('text that PostgreSQL cannot hold is invalid, not a broken server', async () => {
     const storage = postgresStorage(pool())
     await storage.migrate()
-    expect((await errorOf(() => storage.insertLicense(license('nul\0')))).kind).toBe('invalid')
+    expect((await errorOf(() => storage.insertLicense(license('nul\0'), undefined, call))).kind).toBe(
+      'invalid',
+    )
   })
 })

@@ -1,0 +1,187 @@
+import { createAdmin, type Admin, type AuthorizationRequest } from 'utility-api'
+import type { AdminStorage } from 'utility-api/storage'
+import { memoryStorage } from 'utility-api/storage/memory'
+import { fixedClock } from 'utility-api/testing'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { hashSecret } from '../../src/domain/secret.ts'
+import { call } from '../storage/call.ts'
+
+const redirectUri = 'https://client.example/callback?from=here'
+const challenge = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
+const scopes = ['dns:check', 'profile']
+let storage: AdminStorage
+let admin: Admin
+let clientId: string
+
+beforeEach(async () => {
+  storage = memoryStorage()
+  admin = createAdmin({ storage, clock: fixedClock() })
+  ;({ clientId } = await admin.createClient({ name: 'Shop', redirectUris: [redirectUri] }))
+})
+
+/** The query of a request that is right, with changes; `null` leaves a parameter out. */
+function query(changes: Record<string, string | null> = {}): URLSearchParams {
+  const right = { response_type: 'code', client_id: clientId, redirect_uri: redirectUri, scope: 'dns:check' }
+  const pkce = { state: 'a b&c=%', code_challenge: challenge, code_challenge_method: 'S256' }
+  const all = Object.entries({ ...right, ...pkce, ...changes }).filter(([, value]) => value !== null)
+  return new URLSearchParams(all as [string, string][])
+}
+
+function read(asked: URLSearchParams): ReturnType<Admin['readAuthorizationRequest']> {
+  return admin.readAuthorizationRequest(asked, { scopes })
+}
+
+async function ask(changes?: Record<string, string | null>): Promise<AuthorizationRequest> {
+  const asked = await read(query(changes))
+  if (asked.kind !== 'ask') throw new Error(`not asked: ${JSON.stringify(asked)}`)
+  return asked
+}
+
+function parametersOf({ location }: { location: string }): Record<string, string> {
+  expect(location.startsWith(`${redirectUri}&`)).toBe(true)
+  return Object.fromEntries(new URL(location).searchParams)
+}
+
+test('a right request is shown with all that the page needs', async () => {
+  expect(await read(query())).toStrictEqual({
+    kind: 'ask',
+    clientId,
+    clientName: 'Shop',
+    redirectUri,
+    state: 'a b&c=%',
+    scope: 'dns:check',
+    codeChallenge: challenge,
+  })
+  const least = await ask({
+    state: null,
+    scope: '',
+    code_challenge: null,
+    code_challenge_method: null,
+    foo: 'x',
+  })
+  expect(least).toMatchObject({ state: null, scope: '', codeChallenge: null })
+})
+
+describe('nobody is redirected', () => {
+  test.each([
+    ['an unknown client', { client_id: 'nobody' }],
+    ['no client', { client_id: null }],
+    ['an empty client', { client_id: '' }],
+    ['a client no store may be asked for', { client_id: 'x'.repeat(256) }],
+    ['another redirection URI', { redirect_uri: 'https://attacker.example/' }],
+    ['a longer redirection URI', { redirect_uri: `${redirectUri}/` }],
+    ['the redirection URI in other letter case', { redirect_uri: redirectUri.replace('client', 'Client') }],
+  ])('for %s', async (_, changes) => {
+    expect((await read(query(changes))).kind).toBe('refuse')
+  })
+
+  test.each(['client_id', 'redirect_uri'])('for a repeated %s', async (name) => {
+    const repeated = query()
+    repeated.append(name, repeated.get(name) ?? '')
+    expect((await read(repeated)).kind).toBe('refuse')
+  })
+
+  test('for a revoked client', async () => {
+    await admin.revokeClient(clientId)
+    expect((await read(query())).kind).toBe('refuse')
+  })
+
+  test('to a script that stands in a row of the owner', async () => {
+    const row = { secretHashes: [], createdAt: 0, revokedAt: null }
+    await storage.insertClient({ clientId: 'old', redirectUris: ['javascript:alert(1)'], ...row }, call)
+    const asked = query({ client_id: 'old', redirect_uri: 'javascript:alert(1)' })
+    expect((await read(asked)).kind).toBe('refuse')
+  })
+
+  test('without redirect_uri, unless exactly one is registered', async () => {
+    expect(await ask({ redirect_uri: null })).toMatchObject({ redirectUri })
+    await admin.updateClient(clientId, { redirectUris: [redirectUri, 'https://client.example/other'] })
+    expect((await read(query({ redirect_uri: null }))).kind).toBe('refuse')
+    await admin.updateClient(clientId, { redirectUris: [] })
+    expect((await read(query({ redirect_uri: null }))).kind).toBe('refuse')
+  })
+})
+
+describe('the client is told', () => {
+  test.each([
+    ['invalid_request', { response_type: null }],
+    ['invalid_request', { response_type: '' }],
+    ['unsupported_response_type', { response_type: 'token' }],
+    ['unsupported_response_type', { response_type: 'code id_token' }],
+    ['invalid_scope', { scope: 'admin' }],
+    ['invalid_scope', { scope: 'dns:check admin' }],
+    ['invalid_scope', { scope: 'dns:check  profile' }],
+    ['invalid_request', { code_challenge_method: 'plain' }],
+    ['invalid_request', { code_challenge_method: null }],
+    ['invalid_request', { code_challenge: null }],
+    ['invalid_request', { code_challenge: 'short' }],
+  ])('%s for %j', async (error, changes) => {
+    const outcome = await read(query(changes))
+    if (outcome.kind !== 'redirect') throw new Error(outcome.kind)
+    expect(parametersOf(outcome)).toMatchObject({ from: 'here', error, state: 'a b&c=%' })
+  })
+
+  test.each(['response_type', 'scope', 'state', 'code_challenge', 'code_challenge_method'])(
+    'invalid_request for a repeated %s',
+    async (name) => {
+      const repeated = query()
+      repeated.append(name, repeated.get(name) ?? '')
+      const outcome = await read(repeated)
+      if (outcome.kind !== 'redirect') throw new Error(outcome.kind)
+      expect(parametersOf(outcome)).toMatchObject({ error: 'invalid_request' })
+      // Which of two states would be the right one is not known.
+      expect('state' in parametersOf(outcome)).toBe(name !== 'state')
+    },
+  )
+})
+
+describe('the answer', () => {
+  test('a grant issues the code that was asked for, and keeps the query and the state', async () => {
+    const granted = await admin.grantAuthorization(await ask(), { subject: 'ada' })
+    const { code = '', ...rest } = parametersOf(granted)
+    expect(rest).toStrictEqual({ from: 'here', state: 'a b&c=%' })
+    expect(await storage.findAuthorizationCode(hashSecret(code), call)).toMatchObject({
+      clientId,
+      subject: 'ada',
+      redirectUri,
+      scope: 'dns:check',
+      codeChallenge: challenge,
+    })
+  })
+
+  test('less scope may be granted than was asked for, never more', async () => {
+    const asked = await ask({ scope: 'dns:check profile' })
+    const { code = '' } = parametersOf(await admin.grantAuthorization(asked, { scope: 'profile' }))
+    expect(await storage.findAuthorizationCode(hashSecret(code), call)).toMatchObject({ scope: 'profile' })
+    await expect(admin.grantAuthorization(await ask(), { scope: 'profile' })).rejects.toMatchObject({
+      code: 'invalid_argument',
+    })
+    await expect(
+      admin.grantAuthorization(await ask({ scope: '' }), { scope: 'profile' }),
+    ).rejects.toMatchObject({
+      code: 'invalid_argument',
+    })
+  })
+
+  test('a client revoked while its user was thinking gets no code', async () => {
+    const asked = await ask()
+    await admin.revokeClient(clientId)
+    await expect(admin.grantAuthorization(asked)).rejects.toMatchObject({ code: 'invalid_argument' })
+  })
+
+  test('a denial says so', async () => {
+    expect(parametersOf(admin.denyAuthorization(await ask()))).toStrictEqual({
+      from: 'here',
+      error: 'access_denied',
+      state: 'a b&c=%',
+    })
+    expect(parametersOf(admin.denyAuthorization(await ask({ state: null })))).not.toHaveProperty('state')
+  })
+
+  test('the address of an app is left as it was registered', async () => {
+    const redirectUris = ['com.example.app:/cb']
+    await admin.updateClient(clientId, { redirectUris })
+    const asked = await ask({ redirect_uri: 'com.example.app:/cb', state: 's' })
+    expect(admin.denyAuthorization(asked).location).toBe('com.example.app:/cb?error=access_denied&state=s')
+  })
+})

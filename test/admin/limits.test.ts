@@ -1,0 +1,141 @@
+import { createAdmin, UtilityApiError } from 'utility-api'
+import type { License } from 'utility-api/storage'
+import { memoryStorage } from 'utility-api/storage/memory'
+import { expect, test } from 'vitest'
+import { call } from '../storage/call.ts'
+
+const storage = memoryStorage()
+const licenses = { statuses: ['valid', 'expired'] }
+const admin = createAdmin({ storage, licenses })
+const { clientId } = await admin.createClient({ redirectUris: ['https://a.example/'] })
+const { resellerId } = await admin.createReseller()
+const row = { registeredTo: 'Ada', domainOrIp: 'a.example', status: 'valid', resellerId }
+const license: License = { licenseKey: 'K'.repeat(128), ...row, createdAt: 1, updatedAt: 1 }
+await storage.insertLicense(license, undefined, call)
+
+const { clientId: codeClient } = await admin.createClient({ redirectUris: ['https://a.example/'] })
+const code = { clientId: codeClient, redirectUri: 'https://a.example/', scope: '' }
+
+const uri = (length: number): string => 'https://a.example/'.padEnd(length, 'p')
+const text = (length: number): string => 'x'.repeat(length)
+let lastId = 0
+/** An identifier of a length, never the same twice. */
+const id = (length: number): string => `${(lastId += 1)}-`.padEnd(length, 'x')
+
+/** A call with a value of a length, and the longest that may be. */
+const limits: [what: string, longest: number, call: (length: number) => Promise<unknown>][] = [
+  ['clientId', 255, (length) => admin.createClient({ clientId: id(length), redirectUris: [] })],
+  ['client name', 255, (length) => admin.createClient({ name: '😀'.repeat(length), redirectUris: [] })],
+  ['client secret', 1024, (length) => admin.createClient({ clientSecret: text(length), redirectUris: [] })],
+  ['redirect URI', 2048, (length) => admin.createClient({ redirectUris: [uri(length)] })],
+  [
+    'redirect URIs',
+    10,
+    (count) => admin.createClient({ redirectUris: Array.from({ length: count }, () => uri(30)) }),
+  ],
+  ['new client name', 255, (length) => admin.updateClient(clientId, { name: text(length) })],
+  [
+    'new redirect URI',
+    2048,
+    (length) => admin.updateClient(clientId, { redirectUris: [uri(30), uri(length)] }),
+  ],
+  ['resellerId', 255, (length) => admin.createReseller({ resellerId: id(length) })],
+  ['reseller name', 255, (length) => admin.createReseller({ name: text(length) })],
+  ['subject of a token', 255, (length) => admin.createAccessToken({ scope: '', subject: text(length) })],
+  ['scope of a token', 1024, (length) => admin.createAccessToken({ scope: text(length) })],
+  ['permissions', 1024, (length) => admin.createApiKey({ permissions: [text(24), text(length - 25)] })],
+  ['name of a key', 255, (length) => admin.createApiKey({ name: text(length) })],
+  ['subject of a code', 255, (length) => admin.issueAuthorizationCode({ ...code, subject: text(length) })],
+  ['scope of a code', 1024, (length) => admin.issueAuthorizationCode({ ...code, scope: text(length) })],
+  ['subject to revoke', 255, (length) => admin.revokeAccess({ subject: text(length) })],
+  ['owner to list', 255, (length) => admin.listCredentials({ kind: 'api_key', ownerId: text(length) })],
+  ['reseller to list', 255, (length) => admin.listLicenses({ resellerId: text(length) })],
+  ['page', 1000, (limit) => admin.listClients({ limit })],
+  [
+    'registeredTo',
+    255,
+    (length) => admin.updateLicense(license.licenseKey, { registeredTo: '😀'.repeat(length) }),
+  ],
+  ['new resellerId', 255, (length) => admin.updateLicense(license.licenseKey, { resellerId: text(length) })],
+]
+
+test.each(limits)(
+  '%s: %i is stored, one more is refused before storage is asked',
+  async (_, longest, work) => {
+    await work(longest)
+    const error: unknown = await work(longest + 1).then(
+      () => expect.fail('was accepted'),
+      (thrown: unknown) => thrown,
+    )
+    expect(error).toBeInstanceOf(UtilityApiError)
+    expect(error).toMatchObject({ code: 'invalid_argument' })
+  },
+)
+
+test('a license key of 128 characters is looked up, a longer one is none', async () => {
+  const asked: string[] = []
+  const watched = createAdmin({
+    storage: {
+      ...storage,
+      findLicense(licenseKey, ...rest) {
+        asked.push(licenseKey)
+        return storage.findLicense(licenseKey, ...rest)
+      },
+    },
+  })
+  expect(await watched.getLicense(license.licenseKey)).not.toBeNull()
+  expect(await watched.getLicense(`${license.licenseKey}K`)).toBeNull()
+  expect(asked).toStrictEqual([license.licenseKey])
+})
+
+test.each([
+  'javascript:alert(1)',
+  'data:text/html,x',
+  'vbscript:x',
+  'file:///etc/passwd',
+  'urn:ietf:wg:oauth:2.0:oob',
+  'myapp:/callback',
+  'http://a.example/',
+  'http://127.0.0.1.a.example/',
+  'http://localhost@a.example/',
+  'https:/a.example/',
+  'https://a.example/#x',
+  'https://a.example/ x',
+  'https://a.example/\u00e4',
+  '/callback',
+  '',
+])('the redirection URI %j is refused', async (redirectUri) => {
+  await expect(admin.createClient({ redirectUris: [redirectUri] })).rejects.toMatchObject({
+    code: 'invalid_argument',
+  })
+})
+
+test.each([
+  'https://a.example',
+  'https://a.example:8443/x?y=z',
+  'http://localhost:3000/callback',
+  'http://127.0.0.1/callback',
+  'http://[::1]:3000/callback',
+  'com.example.app:/callback',
+  'com.example.app://callback',
+])('the redirection URI %j is accepted', async (redirectUri) => {
+  await admin.createClient({ redirectUris: [redirectUri] })
+})
+
+test.each([{ name: 'a\nb' }, { name: '\u202eb' }])('the name %j is refused', async (fields) => {
+  await expect(admin.createApiKey(fields)).rejects.toMatchObject({ code: 'invalid_argument' })
+})
+
+test.each([
+  {},
+  { registeredTo: '' },
+  { registeredTo: 'a\u0000' },
+  { domainOrIp: 'https://a.example/' },
+  { domainOrIp: '*.a.example' },
+  { status: 'invalid' },
+  { resellerId: 'a b' },
+])('a license is not changed to %j', async (change) => {
+  await expect(admin.updateLicense(license.licenseKey, change)).rejects.toMatchObject({
+    code: 'invalid_argument',
+  })
+})

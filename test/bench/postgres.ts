@@ -1,0 +1,103 @@
+// The three operations on PostgreSQL beside `pg` by hand, with and without a quorum of standbys: `npm run bench -- postgres`.
+// ROUNDS and ROUND_MS change how long. Needs a PostgreSQL that can be started here.
+import { Client } from 'pg'
+import { findBinaries } from '../faults/failover/binaries.ts'
+import { makeDirectory, prepareTemplate, startCluster } from '../faults/failover/cluster.ts'
+import { createWorld, redirectUri, type World } from '../faults/failover/world.ts'
+import { forkServer, measureServers, printResults, type ServerUnderLoad } from './http-load.ts'
+
+const options = {
+  connections: 32,
+  rounds: Number(process.env['ROUNDS'] ?? 7),
+  roundMs: Number(process.env['ROUND_MS'] ?? 2000),
+}
+const subjects = ['utility-api', 'pg by hand'] as const
+const codeCount = Number(process.env['CODES'] ?? 200_000)
+const codeOf = (index: number): string => `code-${String(index).padStart(10, '0')}`
+
+const insertCodes = `
+  INSERT INTO utility_api_codes (hash, client_id, redirect_uri, scope, expires_at)
+  SELECT sha256(('code-' || lpad(number::text, 10, '0'))::bytea), $1, $2, 'dns:check', $3
+  FROM generate_series(0, $4::integer - 1) AS number`
+
+const insertLicenses = `
+  INSERT INTO utility_api_licenses (license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at)
+  SELECT 'bench-' || number, registered_to, domain_or_ip, status, reseller_id, 1, 1
+  FROM utility_api_licenses, generate_series(0, 999) AS number`
+
+let world: World | undefined
+
+async function prepare(url: string): Promise<void> {
+  world = await createWorld(url, 0, 1)
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  await client.query(insertCodes, [world.clientId, redirectUri, Date.now() + 3_600_000, codeCount])
+  await client.query(insertLicenses)
+  await client.end()
+}
+
+type MakeRequest = (port: number, world: World, index: number) => string
+
+function request(port: number, line: string, headers: Record<string, string>, body: string = ''): string {
+  const all = { Host: `127.0.0.1:${port}`, ...headers, 'Content-Length': `${body.length}` }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `${line} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
+}
+
+const operations: Readonly<Record<string, MakeRequest>> = {
+  exchange: (port, { clientId: client_id, clientSecret: client_secret }, index) => {
+    if (index >= codeCount) throw new Error('Out of codes: set CODES higher.')
+    const fields = {
+      grant_type: 'authorization_code',
+      code: codeOf(index),
+      redirect_uri: redirectUri,
+      client_id,
+      client_secret,
+    }
+    const type = { 'Content-Type': 'application/json' }
+    return request(port, 'POST /v4/oauth2/token', type, JSON.stringify(fields))
+  },
+  generate: (port, { resellerToken }) =>
+    request(port, 'POST /v2/reseller/licenses/generate', {
+      Authorization: `Bearer ${resellerToken}`,
+      'X-Registered-To': 'Ada Lovelace',
+      'X-Domain-Or-IP': 'shop.example.com',
+      'X-Status': 'valid',
+    }),
+  // Of licenses that differ: updates of one wait for each other.
+  update: (port, { resellerToken }, index) =>
+    request(port, `PUT /v2/reseller/bench-${index % 1000}/update`, {
+      Authorization: `Bearer ${resellerToken}`,
+      'X-Registered-To': `Ada ${index}`,
+    }),
+}
+
+const binaries = await findBinaries()
+if (binaries === null) throw new Error('There is no PostgreSQL here, or no user "postgres" to run it.')
+const directory = makeDirectory(binaries)
+const template = await prepareTemplate(binaries, directory, prepare)
+process.on('SIGINT', () => process.exit(130))
+
+for (const [title, settings] of [
+  ['its own disk', { synchronous_standby_names: '' }],
+  ['its own disk and one standby of two', {}],
+] as const) {
+  const cluster = await startCluster(binaries, template, settings)
+  let code = 0
+  for (const [operation, make] of Object.entries(operations)) {
+    const servers: ServerUnderLoad[] = []
+    for (const name of subjects) {
+      const file = new URL('postgres-subject.ts', import.meta.url)
+      const { child, port } = await forkServer(file, [name, cluster.primary.node.url])
+      const nextRequest = (): string => {
+        if (world === undefined) throw new Error('a world')
+        return make(port, world, code++)
+      }
+      servers.push({ name, port, child, nextRequest })
+    }
+    const results = await measureServers(servers, options)
+    printResults(`${operation}, confirmed by ${title}, ${options.connections} connections`, results)
+    for (const { child } of servers) child.disconnect()
+  }
+  cluster.stop()
+}

@@ -1,0 +1,48 @@
+// What verifying costs in a route of one's own, beside what our own operations pay for the same check:
+// `npx tsup && node test/bench/verify.ts`. ROUNDS changes how long.
+import { createAdmin, createUtilityApi } from 'utility-api'
+import { memoryStorage } from 'utility-api/storage/memory'
+import { timedStorage } from '../../src/ports/storage-deadline.ts'
+import { callWithin } from '../../src/ports/storage-call.ts'
+import { bearerScheme, bearerToken } from '../../src/security/bearer.ts'
+import { systemClock } from '../../src/system/clock.ts'
+
+const rounds = Number(process.env['ROUNDS'] ?? 41)
+const calls = 20_000
+const scope = 'orders:read'
+
+const storage = memoryStorage()
+const { accessToken } = await createAdmin({ storage }).createAccessToken({ scope })
+const authorization = `Bearer ${accessToken}`
+const api = createUtilityApi({ storage })
+const scheme = bearerScheme({ storage: timedStorage(storage), clock: systemClock }, 'access_token', '')
+
+const subjects = {
+  'api.verifyAccessToken': () => api.verifyAccessToken(bearerToken(authorization), { scope }),
+  "the scheme's authenticate": () =>
+    scheme.authenticate({ header: () => authorization, body: new Map(), ...callWithin(5000) }, scope),
+}
+
+async function microsecondsOf(work: () => Promise<unknown>): Promise<number> {
+  const start = process.cpuUsage()
+  for (let call = 0; call < calls; call += 1) await work()
+  const { user, system } = process.cpuUsage(start)
+  return (user + system) / calls
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+}
+
+// In turns, so that whatever else the machine does falls on both.
+const figures = Object.entries(subjects).map(([name, work]) => ({ name, work, samples: [] as number[] }))
+for (const { work } of figures) await microsecondsOf(work)
+for (let round = 0; round < rounds; round += 1) {
+  for (const { work, samples } of figures) samples.push(await microsecondsOf(work))
+}
+console.log(
+  `One check of an access token, memory storage, ${rounds} rounds of ${calls}, medians of CPU time.`,
+)
+for (const { name, samples } of figures) console.log(`${name.padEnd(28)}${median(samples).toFixed(2)} µs`)
+const [ours, theirs] = figures.map(({ samples }) => median(samples))
+console.log(`ratio                       ${((ours ?? 0) / (theirs ?? 0)).toFixed(2)}`)

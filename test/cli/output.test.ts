@@ -1,0 +1,74 @@
+import { expect, test, vi } from 'vitest'
+import {
+  printable,
+  printJson,
+  printLog,
+  printLogJson,
+  printLogLine,
+  printTable,
+} from '../../adapters/cli/output.ts'
+
+const hostile = 'a\u0000\u0007\t\r\u001b[2J\u007f\u0085\u009b\u061c\u200e\u200f\u202a\u202e\u2066\u2069b'
+// oxlint-disable-next-line no-control-regex
+const steering = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/
+
+function printed(stream: 'log' | 'error', print: () => void): string {
+  const spy = vi.spyOn(console, stream).mockImplementation(() => {})
+  print()
+  const text = String(spy.mock.calls[0])
+  spy.mockRestore()
+  return text
+}
+
+test('text in a line', () => {
+  expect(printable(`${hostile}\n`)).toMatch(/^a\ufffd+\[2J\ufffd+b\ufffd$/)
+})
+
+test('JSON keeps its value', () => {
+  const value = { [hostile]: [hostile, { text: `\n${hostile}` }] }
+  const text = printed('log', () => printJson(value))
+  expect(text).not.toMatch(steering)
+  expect(JSON.parse(text)).toEqual(value)
+})
+
+test('a log entry, the messages and causes of its errors included', () => {
+  const cause = new Error(hostile, { cause: new Error(`inner ${hostile}`) })
+  const text = printed('error', () => printLog('error', hostile, { cause }))
+  expect(text).not.toMatch(steering)
+  expect(text).toContain('inner')
+  expect(text).toMatch(/\n {4,}at /)
+})
+
+test('a log line stays one line', () => {
+  const text = printed('error', () => printLogLine(`one\ntwo ${hostile}`))
+  expect(text).not.toMatch(steering)
+  expect(text).not.toContain('\n')
+})
+
+test('a log entry in JSON, with what its errors say', () => {
+  const cause = Object.assign(new Error(hostile), { code: 'ECONNREFUSED' })
+  const text = printed('error', () => printLogJson({ message: hostile, cause }))
+  expect(text).not.toMatch(steering)
+  expect(text).not.toContain('\n')
+  expect(JSON.parse(text)).toMatchObject({
+    message: hostile,
+    cause: { name: 'Error', message: hostile, code: 'ECONNREFUSED', stack: expect.stringContaining('at ') },
+  })
+})
+
+test('a table: no cell wider than 64 columns, nothing that steers', () => {
+  const text = printed('log', () =>
+    printTable(
+      ['A', 'B'],
+      [
+        [hostile, 'x'.repeat(65)],
+        [`e${'\u0301'.repeat(1000)}`, 'x'.repeat(64)],
+      ],
+    ),
+  )
+  expect(text).not.toMatch(steering)
+  const [, cut = '', whole = ''] = text.split('\n')
+  expect(cut).toMatch(/ x{63}…$/)
+  expect(whole).toMatch(/ x{64}$/)
+  expect(whole.length).toBeLessThan(200)
+})

@@ -1,0 +1,46 @@
+import type { Tally } from './probe.ts'
+import type { RoundResult } from './run.ts'
+
+/** A line of the table for each fault, over all of its rounds. */
+export function summarize(results: readonly RoundResult[], deadlineMs: number): Record<string, object> {
+  const byFault = Object.groupBy(results, ({ fault }) => fault)
+  return Object.fromEntries(
+    Object.entries(byFault).map(([fault, rounds]) => [fault, lineOf(rounds, deadlineMs)]),
+  )
+}
+
+function lineOf(rounds: readonly RoundResult[], deadlineMs: number): object {
+  const longestMs = Math.max(...rounds.map(({ ledger }) => ledger.longestMs))
+  const probes = rounds.flatMap((round) => round.probes ?? [])
+  return {
+    rounds: rounds.length,
+    acknowledged: sum(rounds.map(({ ledger }) => ledger.acknowledged)),
+    lost: sum(rounds.map(({ lost }) => lost.length)),
+    doubled: sum(rounds.map(({ doubled }) => doubled.length)),
+    'longest answer / deadline, ms': `${Math.round(longestMs)} / ${deadlineMs}`,
+    'reads in a blocked commit': tally(probes.map(({ reads }) => reads)),
+    'health in a blocked commit': tally(probes.map(({ health }) => health)),
+    'writes back, s': rounds.some(({ backAfterMs }) => backAfterMs === null)
+      ? 'never'
+      : (Math.max(...rounds.map(({ backAfterMs }) => backAfterMs ?? 0)) / 1000).toFixed(2),
+    'connections left hanging': Math.max(...rounds.map(({ abandoned = 0 }) => abandoned)),
+    statuses: statusesOf(rounds),
+  }
+}
+
+function tally(tallies: readonly Tally[]): string {
+  if (tallies.length === 0) return ''
+  return `${sum(tallies.map(({ answered }) => answered))} of ${sum(tallies.map(({ asked }) => asked))}`
+}
+
+function statusesOf(rounds: readonly RoundResult[]): string {
+  const all = rounds.flatMap(({ ledger }) => [...ledger.statuses])
+  const statuses = [...new Set(all.map(([status]) => status))].toSorted((a, b) => a - b)
+  return statuses
+    .map((status) => `${status}: ${sum(all.filter(([each]) => each === status).map(([, count]) => count))}`)
+    .join(', ')
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0)
+}

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { ServerCheckError } from 'utility-api/blockgame'
+import { legacyReplySize, parseLegacyReply } from '../../../src/blockgame/codec/legacy.ts'
+import { PacketReader, readStatusText, type Packet } from '../../../src/blockgame/codec/packets.ts'
+import { parseStatus, type StatusReply } from '../../../src/blockgame/codec/status.ts'
+import { controlOrBidi } from '../../../src/domain/header-text.ts'
+import { encodeKick, encodePacket, encodeStatusPacket } from '../../../src/testing/blockgame-packets.ts'
+import { cut } from './mutate.ts'
+import { texts, type FuzzTarget } from './target.ts'
+
+const status = {
+  version: { name: 'Paper §a1.21.4', protocol: 769 },
+  players: { online: 3, max: 20, sample: [{ name: 'someone', id: '0-0' }] },
+  description: { text: 'A', extra: [{ text: '§lserver' }, 'with\nlines'], translate: 'x', with: ['y'] },
+  favicon: `data:image/png;base64,${Buffer.from('89504e470d0a1a0a00', 'hex').toString('base64')}`,
+}
+const statuses = [status, { ...status, description: 'plain' }, { players: null, version: [] }, [1e300, -0]]
+const statusTexts = texts(
+  ...statuses.map((each) => JSON.stringify(each)),
+  '{"description":{"extra":[[[["x"]]]]}}',
+)
+
+function unlessServerFailed<Value>(parse: () => Value): Value | undefined {
+  try {
+    return parse()
+  } catch (error) {
+    if (!(error instanceof ServerCheckError) || error.reason !== 'protocol') throw error
+    return undefined
+  }
+}
+
+function assertText(text: string, codePoints: number): void {
+  assert([...text].length <= codePoints, `${text.length} characters`)
+  assert(!controlOrBidi.test(text.replaceAll('\n', '')), 'control characters')
+}
+
+function checkStatus(reply: StatusReply | undefined): void {
+  if (reply === undefined) return
+  const { players, version, description, sample = [], favicon = '' } = reply
+  for (const count of [players.online, players.max, version.protocol]) assert(Number.isSafeInteger(count))
+  assertText(version.name, 256)
+  assertText(description, 4096)
+  assert(sample.length <= 100 && favicon.length <= 65_536)
+  for (const { name, id } of sample) {
+    assertText(name, 256)
+    assertText(id, 64)
+  }
+}
+
+function readAll(chunks: readonly Buffer[]): { packets: Packet[]; failed: boolean; kicked: boolean } {
+  const reader = new PacketReader()
+  const packets = chunks
+    .flatMap((chunk) => reader.add(chunk))
+    .map(({ id, payload }) => ({ id, payload: Buffer.from(payload) }))
+  return { packets, failed: reader.failure !== null, kicked: reader.kicked }
+}
+
+export const gameTargets: readonly FuzzTarget[] = [
+  {
+    name: 'the status of a game server',
+    corpus: statusTexts,
+    check: (input) => checkStatus(unlessServerFailed(() => parseStatus(input.toString()))),
+  },
+  {
+    name: 'packets of a game server',
+    corpus: statuses.map((each) =>
+      Buffer.concat([encodeStatusPacket(each), encodePacket(1, Buffer.alloc(8, 7))]),
+    ),
+    check(input, random) {
+      const whole = readAll([input])
+      assert.deepEqual(readAll(cut(input, random)), whole, 'a stream means the same however it is cut')
+      assert(whole.packets.length <= 16)
+      for (const packet of whole.packets)
+        checkStatus(unlessServerFailed(() => parseStatus(readStatusText(packet))))
+    },
+  },
+  {
+    name: 'the kick of an old game server',
+    corpus: [
+      Buffer.from(encodeKick(['§1', 127, '1.5.2', 'A server', 3, 20].join('\0'))),
+      Buffer.from(encodeKick('A §aserver§3§20')),
+      Buffer.from(encodeKick('§§')),
+    ],
+    check(input) {
+      const size = unlessServerFailed(() => legacyReplySize(input))
+      assert(size === undefined || size === null || (size >= 3 && size <= 4003))
+      checkStatus(unlessServerFailed(() => parseLegacyReply(input)))
+    },
+  },
+]

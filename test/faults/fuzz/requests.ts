@@ -1,0 +1,337 @@
+import assert from 'node:assert/strict'
+import {
+  bearerToken,
+  createAdmin,
+  createUtilityApi,
+  randomKeys,
+  type ErrorCode,
+  type RequestLike,
+} from 'utility-api'
+import { memoryStorage } from 'utility-api/storage/memory'
+import { decodeHeaderText } from '../../../src/domain/header-text.ts'
+import { hashSecret, isMistyped } from '../../../src/domain/secret.ts'
+import { bodyParserFor } from '../../../src/http/body.ts'
+import { createRouter } from '../../../src/http/router.ts'
+import { apiKeyScheme } from '../../../src/security/api-key.ts'
+import { oauthClientScheme } from '../../../src/security/oauth-client.ts'
+import { pick, type Random } from './random.ts'
+import { forgive, texts, unlessRefused, type FuzzTarget } from './target.ts'
+
+const keys = randomKeys()
+const known = ['grant_type', 'code', 'redirect_uri', 'client_id', 'client_secret', 'code_verifier']
+const redirectUri = 'https://client.example/callback'
+const storage = memoryStorage()
+const admin = createAdmin({ storage })
+const { clientId, clientSecret } = await admin.createClient({ redirectUris: [redirectUri] })
+const { token } = await admin.createReseller()
+const { apiKey } = await admin.createApiKey()
+const { accessToken } = await admin.createAccessToken({ scope: '' })
+
+const members = {
+  grant_type: 'authorization_code',
+  code: keys.secret('authorization_code', 0),
+  redirect_uri: redirectUri,
+  client_id: clientId,
+  client_secret: clientSecret,
+}
+const jsonBodies = texts(
+  JSON.stringify(members),
+  '{"code":"\\u0000\\ud800","code":"x"}',
+  '[{"a":[1e400,"\\\\"]}]',
+  '{"__proto__":{"a":1},"constructor":""}',
+)
+const formBodies = texts(String(new URLSearchParams(members)), 'code=a&code=b', 'a=%00%zz+%E4', '__proto__=1')
+
+function parsed(type: string, input: Buffer): ReadonlyMap<string, unknown> | undefined {
+  const header = (name: string): string | null => (name === 'Content-Type' ? type : null)
+  const request: RequestLike = {
+    method: 'POST',
+    url: '/',
+    header,
+    body: async () => input,
+    signal: AbortSignal.any([]),
+  }
+  return unlessRefused(
+    () => bodyParserFor(request)(input, known),
+    ['invalid_request', 'unsupported_media_type'],
+  )
+}
+
+const basic = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`
+const clientScheme = oauthClientScheme({ findClient: async (id, call) => storage.findClient(id, call) })
+const keyScheme = apiKeyScheme({
+  storage: { findCredential: async (...args) => storage.findCredential(...args) },
+  clock: { now: () => Date.now() },
+})
+
+/** The caller; undefined where the credential is refused with this code. */
+async function callerOf(authenticate: () => Promise<object>, code: ErrorCode): Promise<object | undefined> {
+  try {
+    return await authenticate()
+  } catch (error) {
+    return forgive(error, [code])
+  }
+}
+
+function presented(
+  headers: Readonly<Record<string, string>>,
+): Parameters<typeof clientScheme.authenticate>[0] {
+  return { header: (name) => headers[name] ?? null, body: new Map(), timeLeftMs: () => 1000 }
+}
+
+const route = createRouter(
+  [
+    { method: 'PUT', path: '/v2/reseller/{license_key}/update' },
+    { method: 'POST', path: '/v4/oauth2/token' },
+  ],
+  '/api',
+)
+
+const symbols = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+
+/** A generated text with one symbol of its alphabet exchanged for another one. */
+function misread(text: string, from: number, alphabet: string, random: Random): string {
+  const at = from + random(text.length - from)
+  const other = pick(random, [...alphabet])
+  return text[at] === '-' || text[at] === other ? text : text.slice(0, at) + other + text.slice(at + 1)
+}
+
+const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+const api = createUtilityApi({
+  storage,
+  dns: {
+    client: {
+      query: async () => ({ status: 'NODATA', records: [], cnameChain: [], transport: 'udp', latencyMs: 1 }),
+      close: async () => {},
+    },
+  },
+  blockgame: {
+    client: {
+      status: async ({ host, port = 25565 }) => ({
+        ip: host,
+        port,
+        players: { online: 0, max: 0 },
+        version: { name: '', protocol: -1 },
+        description: '',
+        latencyMs: 1,
+        srvRecord: null,
+      }),
+      close: async () => {},
+    },
+  },
+})
+
+/** A request as text: the request line, headers, an empty line, the body. */
+function requestText(line: string, headers: Readonly<Record<string, string>>, body = ''): Buffer {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  return Buffer.from([line, ...lines, '', body].join('\n'), 'latin1')
+}
+
+const requests: readonly Buffer[] = [
+  ...[...jsonBodies, ...formBodies].map((body, index) =>
+    requestText(
+      'POST /v4/oauth2/token',
+      {
+        'Content-Type': index < jsonBodies.length ? 'application/json' : 'application/x-www-form-urlencoded',
+        Authorization: basic(`${clientId}:${clientSecret}`),
+      },
+      body.toString('latin1'),
+    ),
+  ),
+  requestText('PUT /v2/reseller/LIC-1%2F/update', {
+    Authorization: `Bearer ${token}`,
+    'X-Status': 'valid',
+    'X-Domain-Or-IP': 'a.example',
+  }),
+  requestText('POST /v2/reseller/licenses/generate', {
+    Authorization: `Bearer ${token}`,
+    'X-Registered-To': 'Università',
+    'X-Domain-Or-IP': 'ü.example',
+    'X-Status': 'valid',
+    'Idempotency-Key': 'k',
+  }),
+  requestText('GET /v3/tools/dnscheck?x#y', {
+    Authorization: `Bearer ${accessToken}`,
+    'X-Domain': 'a.example',
+    'X-Record-Type': 'PTR',
+    'X-Request-Id': 'r',
+  }),
+  requestText('HEAD http://h/v4/games/blockgame/lookup', {
+    Basic: apiKey,
+    'X-Address': '[::1]:1',
+    'X-Port': '1',
+  }),
+  requestText('OPTIONS /', {}),
+]
+
+function parseRequest(input: Buffer): RequestLike {
+  const text = input.toString('latin1')
+  const headEnd = Math.max(0, text.indexOf('\n\n'))
+  const [line = '', ...lines] = text.slice(0, headEnd).split('\n')
+  const [method = '', url = ''] = line.split(' ')
+  const headers = new Map(
+    lines.map((each) => [each.slice(0, each.indexOf(':')).toLowerCase(), each.slice(each.indexOf(':') + 2)]),
+  )
+  const body = Buffer.from(text.slice(headEnd + 2), 'latin1')
+  return {
+    method,
+    url,
+    header: (name) => headers.get(name.toLowerCase()) ?? null,
+    body: async () => body,
+    signal: new AbortController().signal,
+  }
+}
+
+export const requestTargets: readonly FuzzTarget[] = [
+  {
+    name: 'a token body in JSON',
+    corpus: jsonBodies,
+    check(input) {
+      const found = parsed('application/json', input)
+      if (found !== undefined)
+        assert.deepEqual([...found], Object.entries(JSON.parse(input.toString()) as object))
+    },
+  },
+  {
+    name: 'a token body as a form',
+    corpus: formBodies,
+    check(input) {
+      const found = parsed('application/x-www-form-urlencoded; charset=utf-8', input)
+      if (found === undefined) return
+      const again = parsed(
+        'application/x-www-form-urlencoded',
+        Buffer.from(String(new URLSearchParams([...found] as [string, string][]))),
+      )
+      assert.deepEqual(again, found, 'written again it says the same')
+    },
+  },
+  {
+    name: 'the types of a body',
+    corpus: texts(
+      'application/json',
+      'application/x-www-form-urlencoded; charset="utf-8"',
+      'text/plain; charset=utf-8;x=y',
+    ),
+    check: (input) => parsed(input.toString('latin1'), Buffer.from('{}')),
+  },
+  {
+    name: 'a bearer token',
+    corpus: texts(`Bearer ${token}`, 'bearer  abc=', 'Bearer a, Bearer b', `Bearer ${accessToken}`),
+    check(input) {
+      const found = unlessRefused(() => bearerToken(input.toString('latin1')), ['invalid_token'])
+      if (found !== undefined) assert.match(found, /^[\w.~+/-]+=*$/)
+    },
+  },
+  {
+    name: 'an API key in the header Basic',
+    corpus: texts(apiKey, 'a,b', 'schlüssel'),
+    async check(input) {
+      const header = input.toString('latin1')
+      const caller = await callerOf(
+        async () => keyScheme.authenticate(presented({ Basic: header }), undefined),
+        'invalid_api_key',
+      )
+      assert.equal(caller !== undefined, header === apiKey)
+    },
+  },
+  {
+    name: 'a client by HTTP Basic',
+    corpus: texts(
+      basic(`${clientId}:${clientSecret}`),
+      basic('a%3Ab:%zz'),
+      basic(':'),
+      'Basic ====',
+      basic('ü:ö'),
+    ),
+    async check(input) {
+      const header = input.toString('latin1')
+      const caller = await callerOf(
+        async () => clientScheme.authenticate(presented({ Authorization: header }), undefined),
+        'invalid_client',
+      )
+      if (caller === undefined) return
+      const [id = '', secret = ''] = Buffer.from(header.slice(6), 'base64')
+        .toString()
+        .split(':')
+        .map((half) => decodeURIComponent(half.replaceAll('+', ' ')))
+      assert.deepEqual({ id, secret }, { id: clientId, secret: clientSecret })
+    },
+  },
+  {
+    name: 'a header that people wrote',
+    corpus: texts('Ada Lovelace', 'Università', '日本', '\u00a0 x \u3000', '😀'),
+    check(input) {
+      const latin1 = input.toString('latin1')
+      const text = decodeHeaderText(latin1)
+      const utf8 = input.toString()
+      const isUtf8 = Buffer.from(utf8).equals(input)
+      assert.equal(text, (isUtf8 ? utf8 : latin1).trim())
+    },
+  },
+  {
+    name: 'a path',
+    corpus: texts(
+      '/v2/reseller/LIC-1/update',
+      '/api/v4/oauth2/token?x',
+      'http://h:1/api/v2/reseller/a%20b/update#x',
+      '//',
+      '*',
+      '/v2/reseller/%2F%C3%BC/update',
+    ),
+    check(input) {
+      const key = route(input.toString('latin1'))?.params['license_key']
+      assert(key !== '')
+      const text = input.toString()
+      if (!text.isWellFormed() || text === '') return
+      assert.equal(route(`/api/v2/reseller/${encodeURIComponent(text)}/update`)?.params['license_key'], text)
+    },
+  },
+  {
+    name: 'a license key',
+    corpus: texts(
+      keys.licenseKey('LIC-'),
+      keys.licenseKey('lic-').toLowerCase(),
+      'LIC-',
+      'of-another-kind',
+      'LIC-OOOOO-IIIII-LLLLL-00000-00000',
+    ),
+    check(input, random) {
+      const found = keys.parseLicenseKey(input.toString(), 'LIC-')
+      if (found !== null)
+        assert.equal(keys.parseLicenseKey(found, 'LIC-'), found, 'the stored form is stable')
+      const key = keys.licenseKey('LIC-')
+      assert.equal(
+        keys.parseLicenseKey(key.toLowerCase().replaceAll('0', 'o').replaceAll('1', 'l'), 'LIC-'),
+        key,
+      )
+      const typo = misread(key, 4, symbols, random)
+      if (typo !== key) assert.equal(keys.parseLicenseKey(typo, 'LIC-'), null, 'one wrong symbol is seen')
+    },
+  },
+  {
+    name: 'a secret',
+    corpus: texts(token, apiKey, clientSecret, accessToken, 'of-another-kind'),
+    check(input, random) {
+      const text = input.toString('latin1')
+      assert.equal(hashSecret(text).length, 32)
+      if (!/^uapi_\w\w_(?:\w{49}|\w{42})$/.test(text))
+        assert.equal(isMistyped(text), false, 'what has another form is no typing error')
+      const secret = keys.secret('api_key', 0)
+      assert.equal(isMistyped(secret), false)
+      const typo = misread(secret, 8, base62, random)
+      if (typo !== secret) assert.equal(isMistyped(typo), true, 'one wrong symbol is seen')
+    },
+  },
+  {
+    name: 'a whole request',
+    corpus: requests,
+    async check(input) {
+      const request = parseRequest(input)
+      const { status, headers, body } = await api.dispatch(request, { ip: '192.0.2.1' })
+      assert(status >= 200 && status < 500, `status ${status}: ${body}`)
+      for (const value of Object.values(headers)) assert.match(value, /^[ -~]*$/)
+      if (body !== '') JSON.parse(body)
+    },
+  },
+]

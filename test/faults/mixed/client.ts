@@ -1,0 +1,95 @@
+import { Agent, request } from 'node:http'
+import { isDeepStrictEqual } from 'node:util'
+
+/** An answer that was to come, and whether it did. */
+export interface Answer {
+  readonly status: number
+  readonly json: unknown
+}
+
+export interface SentRequest {
+  readonly method: string
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+}
+
+/** Something that was wrong: how often, and the first time. */
+interface Finding {
+  count: number
+  readonly example: string
+}
+
+/** Connections that are kept alive, the latencies of what went over them, and every answer that was wrong. */
+export interface Client {
+  readonly port: number
+  /** Milliseconds, since they were last taken away. */
+  readonly latencies: number[]
+  /** What was wrong, and how often. */
+  readonly findings: ReadonlyMap<string, Finding>
+  answered: number
+  send(sent: SentRequest): Promise<Answer>
+  /** Notes a finding unless an answer has this status, and this body or one that fits. */
+  expect(what: string, answer: Answer, status: number, body: object | ((json: unknown) => boolean)): void
+  /** Notes a finding. */
+  report(what: string, example?: string): void
+  close(): void
+}
+
+export function createClient(port: number, connections: number): Client {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections })
+  const findings = new Map<string, Finding>()
+  const client: Client = {
+    port,
+    latencies: [],
+    findings,
+    answered: 0,
+    async send(sent) {
+      const started = performance.now()
+      const answer = await sendOver(agent, port, sent)
+      client.latencies.push(performance.now() - started)
+      client.answered += 1
+      return answer
+    },
+    expect(what, answer, status, body) {
+      const fits = typeof body === 'function' ? body(answer.json) : contains(answer.json, body)
+      if (answer.status !== status || !fits)
+        client.report(`${what}: ${answer.status}`, JSON.stringify(answer.json).slice(0, 300))
+    },
+    report(what, example = '') {
+      const known = findings.get(what)
+      if (known === undefined) findings.set(what, { count: 1, example })
+      else known.count += 1
+    },
+    close: () => agent.destroy(),
+  }
+  return client
+}
+
+function contains(json: unknown, members: object): boolean {
+  const all = json as Readonly<Record<string, unknown>> | null
+  return Object.entries(members).every(([name, value]) => isDeepStrictEqual(all?.[name], value))
+}
+
+function sendOver(agent: Agent, port: number, sent: SentRequest): Promise<Answer> {
+  const { method, path, headers = {}, body } = sent
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ agent, host: '127.0.0.1', port, method, path, headers }, (response) => {
+      let text = ''
+      response.setEncoding('utf8')
+      response.on('data', (chunk: string) => (text += chunk))
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, json: parse(text) }))
+      response.on('error', reject)
+    })
+    outgoing.on('error', reject)
+    outgoing.end(body)
+  })
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,83 @@
+// npm run faults -- [PART ...]: the tests under faults, at their full length, and a report of what they did and found.
+// Each amount below can be set by the environment variable of its name.
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+interface Part {
+  readonly files: readonly string[]
+  /** How long or how often; the tests name what each is by default. */
+  readonly amounts: Readonly<Record<string, number>>
+}
+
+const parts: Readonly<Record<string, Part>> = {
+  load: { files: ['test/faults/load.test.ts'], amounts: { LOAD_SECONDS: 900 } },
+  storage: { files: ['test/faults/storage'], amounts: { STORM_ROUNDS: 200, FREEZES: 20 } },
+  fuzz: { files: ['test/faults/fuzz.test.ts'], amounts: { FUZZ_INPUTS: 10_000_000 } },
+  kill: {
+    files: ['test/faults/crash.test.ts', 'test/faults/postgres.long.test.ts'],
+    amounts: { KILL_ROUNDS: 200 },
+  },
+  bodies: {
+    files: ['test/http/bodies.test.ts'],
+    amounts: { BODIES: 200, BODY_CHUNKS: 60_000, TRICKLERS: 5000 },
+  },
+}
+
+interface Report {
+  readonly testResults: readonly {
+    readonly message: string
+    readonly assertionResults: readonly {
+      readonly title: string
+      readonly status: string
+      readonly duration?: number
+      readonly meta: { readonly figures?: object }
+      readonly failureMessages: readonly string[]
+    }[]
+  }[]
+}
+
+const asked = process.argv.slice(2)
+if (asked[0] === 'failover') {
+  // A program with parameters of its own, on nodes that it starts by itself.
+  const program = ['--import', './test/storage/sources.ts', 'test/faults/failover.ts', ...asked.slice(1)]
+  process.exit(spawnSync(process.execPath, program, { stdio: 'inherit' }).status ?? 1)
+}
+const unknown = asked.filter((name) => !(name in parts))
+if (unknown.length > 0) {
+  console.error(`There is no part ${unknown.join(', ')}. Name some of: ${Object.keys(parts).join(', ')}.`)
+  process.exit(2)
+}
+const reports = Object.entries(parts)
+  .filter(([name]) => asked.length === 0 || asked.includes(name))
+  .map(([name, part]): [string, Report] => [name, run(part)])
+for (const [name, report] of reports) print(name, report)
+
+function run({ files, amounts }: Part): Report {
+  const directory = mkdtempSync(join(tmpdir(), 'utility-api-faults-'))
+  const file = join(directory, 'report.json')
+  const output = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`]
+  const texts = Object.entries(amounts).map(([name, amount]) => [name, String(amount)])
+  const env = { ...Object.fromEntries(texts), ...process.env }
+  const { status } = spawnSync('vitest', ['run', '--project', 'long', ...files, ...output], {
+    env,
+    stdio: 'inherit',
+  })
+  if (status !== 0) process.exitCode = 1
+  const report = JSON.parse(readFileSync(file, 'utf8')) as Report
+  rmSync(directory, { recursive: true })
+  return report
+}
+
+function print(name: string, { testResults }: Report): void {
+  console.log(`\n== ${name}`)
+  for (const { message, assertionResults } of testResults) {
+    if (message !== '') console.log(message)
+    for (const { title, status, duration = 0, meta, failureMessages } of assertionResults) {
+      const seconds = `${Math.round(duration / 1000)} s`.padStart(6)
+      console.log(status, seconds, title, meta.figures === undefined ? '' : JSON.stringify(meta.figures))
+      for (const failure of failureMessages) console.log(failure)
+    }
+  }
+}

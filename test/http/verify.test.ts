@@ -1,0 +1,313 @@
+/** Verification in routes of one's own: what each refusal is, and what it costs. */
+import fc from 'fast-check'
+import { bearerToken, createAdmin, createUtilityApi, UtilityApiError } from 'utility-api'
+import { StorageError, type AdminStorage } from 'utility-api/storage'
+import { memoryStorage } from 'utility-api/storage/memory'
+import { fixedClock } from 'utility-api/testing'
+import { describe, expect, test } from 'vitest'
+
+const redirectUri = 'https://client.example/callback'
+const bare = 'Bearer realm="utility-api"'
+const invalid = `${bare}, error="invalid_token"`
+
+function createWorld() {
+  const memory = memoryStorage()
+  const reads = { findCredential: 0, findLicense: 0 }
+  const storage: AdminStorage = {
+    ...memory,
+    findCredential(...args) {
+      reads.findCredential += 1
+      return memory.findCredential(...args)
+    },
+    findLicense(...args) {
+      reads.findLicense += 1
+      return memory.findLicense(...args)
+    },
+  }
+  const clock = fixedClock()
+  const api = createUtilityApi({ storage, clock, dns: false, blockgame: false })
+  return { storage, clock, api, reads, admin: createAdmin({ storage, clock }) }
+}
+
+async function refusal(work: () => unknown): Promise<UtilityApiError> {
+  try {
+    await work()
+  } catch (error) {
+    if (error instanceof UtilityApiError) return error
+    throw error
+  }
+  throw new Error('Nothing was refused.')
+}
+
+/** What a framework, and a client behind it, sees of a refusal. */
+async function seen(work: () => unknown): Promise<object> {
+  const { code, status, statusCode, expose, headers } = await refusal(work)
+  expect(statusCode).toBe(status)
+  expect(expose).toBe(status < 500)
+  return { code, status, challenge: headers['WWW-Authenticate'] }
+}
+
+describe('bearerToken', () => {
+  test.each(['Bearer a', 'bearer a', 'BEARER  a', ['Bearer a']])('takes %j', (header) => {
+    expect(bearerToken(header)).toBe('a')
+  })
+
+  test.each([undefined, null, '', []])(
+    '%j is no credential: its challenge tells of no error',
+    async (header) => {
+      expect(await seen(() => bearerToken(header))).toEqual({
+        code: 'invalid_token',
+        status: 401,
+        challenge: bare,
+      })
+    },
+  )
+
+  test.each([
+    'Basic a',
+    'Bearer',
+    'Bearer ',
+    'Bearer a b',
+    'Bearer a, Bearer b',
+    ['Bearer a', 'Bearer b'],
+    ' Bearer a',
+  ])('%j is malformed', async (header) => {
+    expect(await seen(() => bearerToken(header))).toEqual({
+      code: 'invalid_token',
+      status: 401,
+      challenge: invalid,
+    })
+  })
+})
+
+describe('verifyAccessToken', () => {
+  test('says what a token grants', async () => {
+    const { api, admin, clock } = createWorld()
+    const { clientId } = await admin.createClient({ redirectUris: [redirectUri] })
+    const own = await admin.createAccessToken({ scope: 'a b', lifetimeSeconds: 60 })
+    const held = await admin.createAccessToken({ scope: '', clientId, subject: 'user-42' })
+    expect(await api.verifyAccessToken(own.accessToken, { scope: 'b a' })).toEqual({
+      tokenId: own.accessTokenId,
+      clientId: null,
+      subject: null,
+      scope: 'a b',
+      expiresAt: new Date(clock.now() + 60_000),
+    })
+    expect(await api.verifyAccessToken(held.accessToken)).toMatchObject({
+      clientId,
+      subject: 'user-42',
+      scope: '',
+    })
+  })
+
+  test('the subject of a code is the subject of its token', async () => {
+    const { api, admin } = createWorld()
+    const { clientId, clientSecret } = await admin.createClient({ redirectUris: [redirectUri] })
+    const { code } = await admin.issueAuthorizationCode({ clientId, redirectUri, scope: 'a', subject: 'ada' })
+    const body = new URLSearchParams({
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: redirectUri,
+      client_id: clientId,
+      client_secret: clientSecret,
+    })
+    const answer = await api.handlers.exchangeToken(
+      new Request('http://localhost/', { method: 'POST', body }),
+    )
+    const { access_token: token } = (await answer.json()) as { access_token: string }
+    expect(await api.verifyAccessToken(token, { scope: 'a' })).toMatchObject({ clientId, subject: 'ada' })
+  })
+
+  test('an unknown, expired, revoked token and one of another kind are refused alike', async () => {
+    const { api, admin, clock } = createWorld()
+    const expected = { code: 'invalid_token', status: 401, challenge: invalid }
+    const { token: other } = await admin.createReseller()
+    const { apiKey } = await admin.createApiKey()
+    const { accessToken } = await admin.createAccessToken({ scope: '', lifetimeSeconds: 60 })
+    for (const text of ['unknown', '', other, apiKey])
+      expect(await seen(() => api.verifyAccessToken(text))).toEqual(expected)
+
+    const { accessToken: leaked } = await admin.createAccessToken({ scope: '' })
+    await admin.revoke({ secret: leaked })
+    expect(await seen(() => api.verifyAccessToken(leaked))).toEqual(expected)
+
+    clock.advance(59_999)
+    await api.verifyAccessToken(accessToken)
+    clock.advance(1)
+    expect(await seen(() => api.verifyAccessToken(accessToken))).toEqual(expected)
+  })
+
+  test('a scope that is lacking is named in the challenge', async () => {
+    const { api, admin } = createWorld()
+    const { accessToken } = await admin.createAccessToken({ scope: 'orders:read orders' })
+    for (const scope of ['orders:write', 'orders:read orders:write', 'ORDERS']) {
+      expect(await seen(() => api.verifyAccessToken(accessToken, { scope }))).toEqual({
+        code: 'insufficient_scope',
+        status: 403,
+        challenge: `${bare}, error="insufficient_scope", scope="${scope}"`,
+      })
+    }
+    await api.verifyAccessToken(accessToken, { scope: 'orders orders:read' })
+  })
+
+  test('no scope asked for is no scope lacking, whatever the token has', async () => {
+    const { api, admin } = createWorld()
+    for (const scope of ['', 'a']) {
+      const { accessToken } = await admin.createAccessToken({ scope })
+      expect(await api.verifyAccessToken(accessToken, { scope: '' })).toMatchObject({ scope })
+    }
+  })
+
+  test('nothing is kept: a revocation counts at the next call', async () => {
+    const { api, admin, reads } = createWorld()
+    const { accessToken, accessTokenId } = await admin.createAccessToken({ scope: '' })
+    await api.verifyAccessToken(accessToken)
+    await api.verifyAccessToken(accessToken)
+    expect(reads.findCredential).toBe(2)
+    await admin.revoke({ id: accessTokenId })
+    expect(await seen(() => api.verifyAccessToken(accessToken))).toMatchObject({ code: 'invalid_token' })
+  })
+})
+
+test('verifyResellerToken knows resellers’ tokens alone', async () => {
+  const { api, admin } = createWorld()
+  const { resellerId, resellerTokenId: tokenId, token } = await admin.createReseller()
+  expect(await api.verifyResellerToken(token)).toEqual({ tokenId, resellerId })
+  const { accessToken } = await admin.createAccessToken({ scope: '' })
+  const expected = { code: 'invalid_token', status: 401, challenge: invalid }
+  expect(await seen(() => api.verifyResellerToken(accessToken))).toEqual(expected)
+  await admin.revoke({ id: tokenId })
+  expect(await seen(() => api.verifyResellerToken(token))).toEqual(expected)
+})
+
+test('verifyApiKey knows keys alone, and answers a lacking permission with 401', async () => {
+  const { api, admin } = createWorld()
+  const { apiKey, apiKeyId } = await admin.createApiKey({ permissions: ['a', 'b'] })
+  expect(await api.verifyApiKey(apiKey, { permission: 'b a' })).toEqual({ apiKeyId, permissions: ['a', 'b'] })
+  const none = await admin.createApiKey({ permissions: [] })
+  expect(await api.verifyApiKey(none.apiKey)).toEqual({ apiKeyId: none.apiKeyId, permissions: [] })
+  const expected = {
+    code: 'invalid_api_key',
+    status: 401,
+    challenge: 'ApiKey realm="utility-api", header="Basic"',
+  }
+  expect(await seen(() => api.verifyApiKey(apiKey, { permission: 'c' }))).toEqual(expected)
+  const { accessToken } = await admin.createAccessToken({ scope: '' })
+  expect(await seen(() => api.verifyApiKey(accessToken))).toEqual(expected)
+  await admin.revoke({ id: apiKeyId })
+  expect(await seen(() => api.verifyApiKey(apiKey))).toEqual(expected)
+})
+
+test('findLicense finds a key as a person types it, and reads nothing for one that cannot be', async () => {
+  const { api, admin, reads } = createWorld()
+  const { token } = await admin.createReseller()
+  const headers = {
+    Authorization: `Bearer ${token}`,
+    'X-Registered-To': 'Ada',
+    'X-Domain-Or-IP': 'shop.example',
+    'X-Status': 'valid',
+  }
+  const made = await api.handlers.generateLicense(
+    new Request('http://localhost/', { method: 'POST', headers }),
+  )
+  const { data } = (await made.json()) as { data: { license_key: string } }
+  const typed = data.license_key.toLowerCase().replaceAll('0', 'o')
+  expect(await api.findLicense(typed)).toMatchObject({ licenseKey: data.license_key, status: 'valid' })
+  reads.findLicense = 0
+  const wrong = data.license_key.slice(0, -1) + (data.license_key.endsWith('A') ? 'B' : 'A')
+  expect(await api.findLicense(wrong)).toBeNull()
+  expect(await api.findLicense('a\u0000b')).toBeNull()
+  expect(reads.findLicense).toBe(0)
+  expect(await api.findLicense('OTHER-KEY')).toBeNull()
+  expect(reads.findLicense).toBe(1)
+})
+
+describe('storage reads', () => {
+  const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+  test('a text of our form with a wrong checksum costs none', async () => {
+    const { api, admin, reads } = createWorld()
+    const { accessToken } = await admin.createAccessToken({ scope: '' })
+    const { apiKey } = await admin.createApiKey()
+    const symbol = fc.constantFrom(...alphabet)
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 8, max: 49 }), symbol, async (at, replacement) => {
+        const mistyped = (text: string): string => text.slice(0, at) + replacement + text.slice(at + 1)
+        fc.pre(accessToken[at] !== replacement && apiKey[at] !== replacement)
+        await refusal(() => api.verifyAccessToken(mistyped(accessToken)))
+        await refusal(() => api.verifyResellerToken(mistyped(accessToken)))
+        await refusal(() => api.verifyApiKey(mistyped(apiKey)))
+      }),
+    )
+    expect(reads.findCredential).toBe(0)
+  })
+
+  test('every other text is looked up, as it may have been issued elsewhere', async () => {
+    const { api, admin, reads } = createWorld()
+    const { accessToken } = await admin.createAccessToken({ scope: '' })
+    const form = fc.stringMatching(
+      /^uapi_(?:ac|ak|at|cs|rt)_[0-9A-Za-z]{48}$|^uapi_(?:at|xx)_[0-9A-Za-z]{50}$/,
+    )
+    const near = fc.constantFrom(
+      accessToken.toUpperCase(),
+      ` ${accessToken}`,
+      `${accessToken}\n`,
+      accessToken.slice(1),
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(fc.string(), form, near), async (text) => {
+        reads.findCredential = 0
+        await refusal(() => api.verifyAccessToken(text))
+        await refusal(() => api.verifyResellerToken(text))
+        await refusal(() => api.verifyApiKey(text))
+        expect(reads.findCredential).toBe(3)
+      }),
+    )
+  })
+})
+
+const calls = {
+  verifyAccessToken: (api: ReturnType<typeof createUtilityApi>) => api.verifyAccessToken('a'),
+  verifyResellerToken: (api: ReturnType<typeof createUtilityApi>) => api.verifyResellerToken('a'),
+  verifyApiKey: (api: ReturnType<typeof createUtilityApi>) => api.verifyApiKey('a'),
+  findLicense: (api: ReturnType<typeof createUtilityApi>) => api.findLicense('a'),
+}
+
+describe.each(Object.entries(calls))('%s', (_, call) => {
+  test('after close() is unavailable, and reads nothing', async () => {
+    const { api, reads } = createWorld()
+    await api.close()
+    const { code, status, headers } = await refusal(() => call(api))
+    expect([code, status, headers]).toEqual(['unavailable', 503, { 'Retry-After': '1' }])
+    expect(reads).toEqual({ findCredential: 0, findLicense: 0 })
+  })
+
+  test('over a storage that fails is a database_error that says nothing, with its cause', async () => {
+    const cause = new StorageError('unavailable', 'secret address')
+    const fails = (): Promise<never> => Promise.reject(cause)
+    const storage = { ...memoryStorage(), findCredential: fails, findLicense: fails }
+    const api = createUtilityApi({ storage, dns: false, blockgame: false })
+    const error = await refusal(() => call(api))
+    expect([error.code, error.status, error.expose]).toEqual(['database_error', 500, false])
+    expect(error.message).not.toContain('secret')
+    expect(error.cause).toBe(cause)
+    expect(error.headers).toEqual({})
+  })
+
+  test('over a storage that hangs is a database_error in time', async () => {
+    const hangs = (): Promise<never> => new Promise(() => {})
+    const storage = { ...memoryStorage(), findCredential: hangs, findLicense: hangs }
+    const api = createUtilityApi({ storage, dns: false, blockgame: false, storageTimeoutMs: 20 })
+    expect(await refusal(() => call(api))).toMatchObject({ code: 'database_error' })
+  })
+})
+
+test('getResponse is the answer, whole', async () => {
+  const response = (await refusal(() => bearerToken(undefined))).getResponse()
+  expect([
+    response.status,
+    response.headers.get('www-authenticate'),
+    response.headers.get('content-type'),
+  ]).toEqual([401, bare, 'application/json'])
+  expect(await response.json()).toEqual({ error: 'invalid_token', message: 'The bearer token is missing.' })
+})

@@ -1,0 +1,90 @@
+import { fixedClock } from 'utility-api/testing'
+import { afterEach, expect, test, vi } from 'vitest'
+import { createResultCache } from '../../src/operations/result-cache.ts'
+
+const clock = fixedClock()
+const cacheOf = () => createResultCache<string>(clock)
+const mebibyte = 1024 * 1024
+
+afterEach(() => void vi.useRealTimers())
+
+test('a result is given out again within its lifetime, and not a millisecond longer', () => {
+  const cache = cacheOf()
+  cache.set('a', 'one', 1000)
+  clock.advance(999)
+  expect(cache.get('a')).toBe('one')
+  clock.advance(1)
+  expect(cache.get('a')).toBeUndefined()
+})
+
+test('a clock that is set back makes no result live longer', () => {
+  const cache = cacheOf()
+  cache.set('a', 'one', 1000)
+  clock.advance(-3_600_000)
+  expect(cache.get('a')).toBeUndefined()
+  clock.advance(3_600_000)
+})
+
+test('a new result stands for the former one, one without lifetime for none', () => {
+  const cache = cacheOf()
+  cache.set('a', 'one', 1000)
+  cache.set('a', 'other', 1000)
+  expect(cache.get('a')).toBe('other')
+  expect(cache.size.results).toBe(1)
+  cache.set('a', 'none', 0)
+  expect(cache.get('a')).toBeUndefined()
+  expect(cache.size).toStrictEqual({ results: 0, characters: 0 })
+})
+
+test('no more than a thousand results are kept: the oldest is forgotten first', () => {
+  const cache = cacheOf()
+  for (let key = 0; key <= 1000; key += 1) cache.set(String(key), 'x', 1000)
+  expect(cache.size.results).toBe(1000)
+  expect(cache.get('0')).toBeUndefined()
+  expect(cache.get('1')).toBe('x')
+})
+
+test('all results together take 16 MiB at most', () => {
+  const cache = cacheOf()
+  let most = 0
+  for (let key = 0; key < 900; key += 1) {
+    cache.set(String(key), 'x'.repeat(60 * 1024), 1000)
+    most = Math.max(most, cache.size.characters)
+  }
+  expect(most).toBeLessThanOrEqual(16 * mebibyte)
+  expect(most).toBeGreaterThan(15.9 * mebibyte)
+  expect(cache.get('899')).toBeDefined()
+})
+
+test('a result of more than 64 KiB is not kept, nor the one that it stands for', () => {
+  const cache = cacheOf()
+  cache.set('a', 'small', 1000)
+  cache.set('a', 'x'.repeat(64 * 1024), 1000)
+  expect(cache.get('a')).toBeUndefined()
+  expect(cache.size).toStrictEqual({ results: 0, characters: 0 })
+})
+
+test('what has expired is forgotten though nobody asks, and then nothing is left to do', () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  const cache = cacheOf()
+  cache.set('short', 'x', 1000)
+  cache.set('long', 'x', 5000)
+  clock.advance(1000)
+  vi.advanceTimersByTime(1000)
+  expect(cache.size.results).toBe(1)
+  clock.advance(4000)
+  vi.advanceTimersByTime(1000)
+  expect(cache.size).toStrictEqual({ results: 0, characters: 0 })
+  expect(vi.getTimerCount()).toBe(0)
+  cache.set('again', 'x', 1000)
+  clock.advance(1000)
+  vi.advanceTimersByTime(1000)
+  expect(cache.size.results).toBe(0)
+})
+
+test('what is kept keeps no process alive', () => {
+  const timers = (): number => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length
+  const before = timers()
+  cacheOf().set('a', 'one', 1000)
+  expect(timers()).toBe(before)
+})

@@ -1,0 +1,239 @@
+import { execFileSync, spawn, spawnSync, type SpawnSyncReturns } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import ts from 'typescript'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { codeBlocks } from '../docs/code-blocks.ts'
+import { packAndInstall, put, type PackedPackage } from './packed.ts'
+import { importAll, serveOnce, typedConsumer, watchImports } from './programs.ts'
+
+// The package as strangers get it: packed, installed into an empty project, and used from there.
+
+const bin = join(import.meta.dirname, '../../node_modules/.bin')
+let packed: PackedPackage
+
+beforeAll(() => {
+  packed = packAndInstall()
+}, 180_000)
+
+afterAll(() => packed.remove())
+
+function inProject(command: string, ...args: string[]): SpawnSyncReturns<string> {
+  const env = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', NO_COLOR: '1' }
+  return spawnSync(command, args, { cwd: packed.project, env, encoding: 'utf8' })
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  return port
+}
+
+function program(name: string, text: string): string {
+  return put(packed.project, name, text)
+}
+
+test('the tarball holds the build and the papers, and nothing else', () => {
+  const others = packed.paths.filter((path) => !/^dist\/[\w./-]+\.(?:js|d\.ts)(?:\.map)?$/.test(path))
+  expect(others.toSorted()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'])
+})
+
+test('publint finds nothing to say about it', () => {
+  const { status, stdout, stderr } = inProject(join(bin, 'publint'), '--strict', packed.tarball)
+  expect({ status, said: status === 0 ? '' : stdout + stderr }).toEqual({ status: 0, said: '' })
+})
+
+test('its types resolve in every mode that ESM-only packages have', () => {
+  const { status, stdout } = inProject(
+    join(bin, 'attw'),
+    packed.tarball,
+    '--profile',
+    'esm-only',
+    '--no-color',
+  )
+  expect({ status, said: status === 0 ? '' : stdout }).toEqual({ status: 0, said: '' })
+}, 60_000)
+
+interface Runtime {
+  readonly name: string
+  /** The command line before the program's name; null where the runtime is not here. */
+  readonly command: () => readonly string[] | null
+}
+
+const runtimes: Runtime[] = [
+  { name: `Node ${process.versions.node}`, command: () => [process.execPath] },
+  { name: 'Node 22.18', command: () => download('node', '22.18.0') },
+  { name: 'Bun', command: () => [join(bin, 'bun'), 'run'] },
+  { name: 'Deno', command: () => download('deno', '2', 'run', '--allow-all') },
+]
+
+/** Runtimes that are not here are downloaded on demand only: `TEST_RUNTIMES=node,deno`. */
+function download(name: string, version: string, ...args: string[]): readonly string[] | null {
+  if (!(process.env['TEST_RUNTIMES'] ?? '').split(',').includes(name)) return null
+  const folder = join(packed.project, '..', `${name}-${version}`)
+  if (!existsSync(folder)) {
+    mkdirSync(folder)
+    put(folder, 'package.json', `{ "private": true, "allowScripts": { "${name}": true } }`)
+    execFileSync('npm', ['install', '--no-audit', '--no-fund', `${name}@${version}`], { cwd: folder })
+  }
+  return [join(folder, 'node_modules/.bin', name), ...args]
+}
+
+describe.for(runtimes)('$name', ({ name, command }) => {
+  function run(file: string): SpawnSyncReturns<string> | null {
+    const line = command()
+    if (line === null) {
+      console.warn(`Skipped: ${name} is run only with TEST_RUNTIMES=node,deno.`)
+      return null
+    }
+    const [executable = '', ...args] = line
+    return inProject(executable, ...args, file)
+  }
+
+  test('imports every entry', ({ skip }) => {
+    const result = run(program('import-all.mjs', importAll(packed.entries)))
+    if (result === null) return skip()
+    expect(result).toMatchObject({ status: 0, stderr: '' })
+    expect(Object.keys(JSON.parse(result.stdout) as object)).toEqual(packed.entries)
+  }, 120_000)
+
+  test('serves a request', ({ skip }) => {
+    const result = run(program('serve-once.mjs', serveOnce))
+    if (result === null) return skip()
+    expect(result).toMatchObject({ status: 0, stdout: '200 Ada\n', stderr: '' })
+  }, 120_000)
+})
+
+test('importing changes no global, opens no handle and prints nothing', () => {
+  const { status, stdout, stderr } = inProject(
+    process.execPath,
+    program('watch-imports.mjs', watchImports(packed.entries)),
+  )
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  expect(stdout.trimEnd().split('\n')).toHaveLength(1)
+  expect(JSON.parse(stdout)).toEqual({
+    // zod keeps its registry there, so that several copies of it find each other.
+    new: ['__zod_globalConfig', '__zod_globalRegistry'],
+    sameListeners: true,
+    sameEnvironment: true,
+    replaced: [],
+    samePrototypes: true,
+    handles: [],
+  })
+})
+
+test('a CommonJS program can require it', () => {
+  const file = program('require.cjs', "console.log(typeof require('utility-api').createUtilityApi)")
+  expect(inProject(process.execPath, file)).toMatchObject({ status: 0, stdout: 'function\n', stderr: '' })
+})
+
+test("the README's program makes a license, run as it stands", async () => {
+  const block = codeBlocks().find(({ file, language }) => file === 'README.md' && language === 'ts')
+  const port = await freePort()
+  put(packed.project, 'server.mjs', block?.text.replace('listen(3000)', `listen(${port}, '127.0.0.1')`) ?? '')
+  const child = spawn(process.execPath, ['server.mjs'], { cwd: packed.project })
+  const [line] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string]
+  const request = {
+    method: 'POST',
+    headers: {
+      Authorization: `Bearer ${/Reseller token: (\S+)/.exec(line)?.[1]}`,
+      'X-Registered-To': 'Ada Lovelace',
+      'X-Domain-Or-IP': 'shop.example',
+      'X-Status': 'valid',
+    },
+  }
+  const url = `http://127.0.0.1:${port}/api/v2/reseller/licenses/generate`
+  await expect
+    .poll(() => fetch(url, request).then(({ status }) => status, String), { timeout: 5000 })
+    .toBe(200)
+  child.kill()
+  await once(child, 'close')
+})
+
+test('the command is installed with it', () => {
+  expect(inProject('node_modules/.bin/utility-api', '--version').stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+  const migrated = inProject('node_modules/.bin/utility-api', 'migrate', '--database', 'try.sqlite')
+  expect(migrated).toMatchObject({ status: 0, stdout: 'The database is up to date.\n', stderr: '' })
+})
+
+test('the command runs in Bun, on the SQLite of Bun', () => {
+  const cli = 'node_modules/utility-api/dist/cli.js'
+  const migrated = inProject(join(bin, 'bun'), 'run', cli, 'migrate', '--database', 'bun.sqlite')
+  expect(migrated).toMatchObject({ status: 0, stdout: 'The database is up to date.\n', stderr: '' })
+  const created = inProject(join(bin, 'bun'), 'run', cli, 'api-key', 'create', '--database', 'bun.sqlite')
+  expect(created.stdout).toMatch(/^apiKey +uapi_ak_\w+$/m)
+})
+
+/** A Node.js that is too old, as machines carry one. */
+function olderNode(): string | null {
+  const found = spawnSync('which', ['-a', 'node'], { encoding: 'utf8' }).stdout.split('\n').filter(Boolean)
+  return (
+    [...found, '/usr/bin/node'].find((path) => {
+      const version = spawnSync(path, ['--version'], { encoding: 'utf8' }).stdout
+      const [major = 99, minor = 0] = (version ?? '').slice(1).split('.').map(Number)
+      return major < 22 || (major === 22 && minor < 18)
+    }) ?? null
+  )
+}
+
+describe('a Node.js that is too old gets one clear sentence', () => {
+  const old = olderNode()
+  if (old === null) console.warn('Skipped: no Node.js older than 22.18 is on the PATH.')
+  const sentence = /utility-api needs Node\.js 22\.18 or newer; this is \d+\.\d+\.\d+\./
+
+  test.skipIf(old === null)('when it imports the package', () => {
+    const file = program('old.mjs', "import('utility-api').catch((error) => console.log(error.message))")
+    expect(inProject(old ?? '', file).stdout).toMatch(sentence)
+  })
+
+  test.skipIf(old === null)('when it runs the command', () => {
+    const { status, stdout, stderr } = inProject(old ?? '', 'node_modules/utility-api/dist/cli.js', 'migrate')
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+    expect(stderr).toMatch(sentence)
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1)
+  })
+})
+
+const strict =
+  '--noEmit --strict --exactOptionalPropertyTypes --noUncheckedIndexedAccess --target es2023 --types node'
+const modes: Readonly<Record<string, string>> = {
+  nodenext: '--module nodenext --lib es2023,esnext.disposable,dom',
+  bundler: '--module esnext --moduleResolution bundler --lib es2023,esnext.disposable,dom',
+  'nodenext without the DOM': '--module nodenext --lib es2023,esnext.disposable',
+}
+
+test.for(Object.entries(modes))(
+  'its types check under %s, declarations included',
+  { timeout: 60_000 },
+  ([, mode]) => {
+    const file = program('consumer.ts', typedConsumer)
+    const { status, stdout } = inProject('node_modules/.bin/tsc', ...`${strict} ${mode}`.split(' '), file)
+    expect({ status, stdout }).toEqual({ status: 0, stdout: '' })
+  },
+)
+
+test('the names it exports are those that were agreed', async () => {
+  const folder = join(packed.project, 'node_modules/utility-api')
+  const { exports } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+    exports: Record<string, { types: string }>
+  }
+  const files = packed.entries.map((entry) =>
+    join(folder, exports[entry.replace('utility-api', '.')]?.types ?? ''),
+  )
+  const compiler = ts.createProgram(files, { module: ts.ModuleKind.NodeNext, skipLibCheck: true })
+  const checker = compiler.getTypeChecker()
+  const names = packed.entries.map((entry, at) => {
+    const file = compiler.getSourceFile(files[at] ?? '')
+    const symbol = file && checker.getSymbolAtLocation(file)
+    const exported = symbol === undefined ? [] : checker.getExportsOfModule(symbol)
+    return `${entry}\n${exported
+      .map(({ name }) => `  ${name}`)
+      .toSorted()
+      .join('\n')}`
+  })
+  await expect(`${names.join('\n\n')}\n`).toMatchFileSnapshot('exported-names.txt')
+}, 60_000)

@@ -1,0 +1,124 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+
+// The workflows are read as text: two spaces a level, one job, step or permission where such a line begins.
+
+interface Job {
+  readonly name: string
+  readonly text: string
+  readonly permissions: Readonly<Record<string, string>>
+  readonly steps: readonly string[]
+}
+
+const folder = '.github/workflows/'
+const workflows = readdirSync(folder).map((file) => ({
+  file,
+  jobs: jobsOf(readFileSync(folder + file, 'utf8')),
+}))
+const everyJob = workflows.flatMap(({ jobs }) => jobs)
+const release = new Map(
+  workflows.find(({ file }) => file === 'release.yml')?.jobs.map((job) => [job.name, job]),
+)
+
+function jobsOf(workflow: string): Job[] {
+  const text = workflow.replaceAll(/^ *#.*\n/gm, '')
+  if (!/^permissions: \{\}$/m.test(text)) throw new Error('What a job may do is to be said by the job alone.')
+  const [, jobs = ''] = text.split(/^jobs:\n/m)
+  return partsOf(jobs, /^ {2}(?=[\w-]+:$)/m).map((job) => ({
+    name: job.slice(0, job.indexOf(':')),
+    text: job,
+    permissions: permissionsOf(job),
+    steps: partsOf(job.split(/^ {4}steps:\n/m)[1] ?? '', /^ {6}- /m),
+  }))
+}
+
+function partsOf(text: string, start: RegExp): string[] {
+  return text.split(start).filter((part) => part.trim() !== '')
+}
+
+function permissionsOf(job: string): Record<string, string> {
+  const [, lines] = /^ {4}permissions:\n((?: {6}.*\n)+)/m.exec(job) ?? []
+  if (lines === undefined) throw new Error(`A job says no permissions: ${job}`)
+  return Object.fromEntries(
+    [...lines.matchAll(/^ {6}([\w-]+): (\w+)$/gm)].map(([, name, level]) => [name, level]),
+  )
+}
+
+/** Whether it runs code of packages; publishing a tarball without its scripts does not. */
+function runsDependencies({ text }: Job): boolean {
+  return /\bnp(?:m (?!view\b|publish\b.* --ignore-scripts\b)|x\b)|\b(?:yarn|pnpm|bunx?|deno|node)\s|node_modules|uses: \.\//.test(
+    text,
+  )
+}
+
+function mayWrite({ permissions }: Job): boolean {
+  return Object.values(permissions).includes('write')
+}
+
+test('are read whole', () => {
+  expect(everyJob.length).toBeGreaterThan(5)
+  for (const { name, steps, permissions } of everyJob) {
+    expect(name).toMatch(/^[\w-]+$/)
+    expect(steps.length).toBeGreaterThan(1)
+    expect(Object.keys(permissions)).not.toEqual([])
+  }
+  expect(everyJob.filter(runsDependencies).map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['test', 'bare-install', 'version', 'package']),
+  )
+})
+
+test('who runs code of dependencies can read the repository, and nothing else', () => {
+  for (const job of everyJob.filter(runsDependencies)) {
+    expect([job.name, job.permissions]).toEqual([job.name, { contents: 'read' }])
+    expect(job.text).not.toMatch(/github\.token|secrets\./)
+  }
+})
+
+test('who has a right runs no code of dependencies', () => {
+  const rightful = everyJob.filter(mayWrite)
+  expect(rightful.map(({ name }) => name)).toEqual(['pull-request', 'publish', 'announce'])
+  expect(rightful.filter(runsDependencies)).toEqual([])
+})
+
+test('no checkout leaves a token behind', () => {
+  const checkouts = everyJob.flatMap(({ steps }) =>
+    steps.filter((step) => step.includes('actions/checkout@')),
+  )
+  expect(checkouts.length).toBeGreaterThan(3)
+  for (const step of checkouts) expect(step).toContain('persist-credentials: false')
+})
+
+test('every action is pinned to a commit, and says which release that is', () => {
+  for (const [, action] of everyJob.flatMap(({ text }) => [...text.matchAll(/uses: (.*)$/gm)])) {
+    expect(action).toMatch(/^actions\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/)
+  }
+})
+
+test('what is published is the tarball of the job that tested it', () => {
+  const [tested, published] = [release.get('package'), release.get('publish')]
+  const commands = [...(tested?.text ?? '').matchAll(/\bnpm (?:ci|run [\w:]+|test|pack)\b/g)].map(
+    ([command]) => command,
+  )
+  expect(commands).toEqual([
+    'npm ci',
+    'npm run check',
+    'npm test',
+    'npm run test:long',
+    'npm run build',
+    'npm pack',
+  ])
+  const upload = tested?.steps.at(-1)
+  expect(upload).toMatch(
+    /actions\/upload-artifact@[^]*name: package\n +path: utility-api-\S* ?\S* ?\S*\.tgz\n/,
+  )
+
+  expect(published?.permissions).toEqual({ 'id-token': 'write' })
+  expect(published?.text).toMatch(/^ {4}needs: package$/m)
+  const uses = [...(published?.text ?? '').matchAll(/uses: actions\/([\w-]+)@/g)].map(([, action]) => action)
+  expect(uses).toEqual(['setup-node', 'download-artifact'])
+  expect(published?.steps[1]).toMatch(/name: package\n/)
+  const runs = [...(published?.text ?? '').matchAll(/run: (.*)$/gm)].map(([, command]) => command)
+  expect(runs).toEqual([
+    'npm publish "./utility-api-$VERSION.tgz" --ignore-scripts --provenance --access public',
+  ])
+})

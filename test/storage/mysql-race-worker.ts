@@ -1,0 +1,53 @@
+// One of several processes on one database: waits for its turn to start, races, and prints what it won as JSON.
+import { hash } from 'node:crypto'
+import { mysqlStorage } from 'utility-api/storage/mysql'
+import { call } from './call.ts'
+import { makePool } from './mysql-server.ts'
+
+const [url = '', work = '', from = '0', to = '0', name = ''] = process.argv.slice(2)
+const pool = makePool(url, { connectionLimit: 20 })
+const storage = mysqlStorage(pool)
+const hashOf = (text: string): Uint8Array => hash('sha256', text, 'buffer')
+
+/** Ten racers of this process for each code: how many tokens they got. */
+async function redeemAll(): Promise<number> {
+  let won = 0
+  for (let code = Number(from); code < Number(to); code += 1) {
+    const racers = Array.from({ length: 10 }, (_, racer) => {
+      const id = `${name}-${code}-${racer}`
+      const token = {
+        id,
+        hash: hashOf(id),
+        ownerId: 'client',
+        subject: null,
+        scope: '',
+        createdAt: 1,
+        expiresAt: 9,
+      }
+      return storage.redeemAuthorizationCode(hashOf(`code-${code}`), 5, token, call)
+    })
+    // oxlint-disable-next-line no-await-in-loop -- code after code, so that both processes are at the same one
+    won += (await Promise.all(racers)).filter(Boolean).length
+  }
+  return won
+}
+
+/** Generations with few idempotency keys: how many licenses were inserted. */
+async function generateAll(): Promise<number> {
+  const results = Array.from({ length: Number(to) - Number(from) }, (_, index) => {
+    const fields = { registeredTo: 'Ada', domainOrIp: 'example.com', status: 'valid', resellerId: 'r' }
+    const license = { licenseKey: `${name}-${index}`, ...fields, createdAt: 1, updatedAt: 1 }
+    const key = {
+      resellerId: 'r',
+      keyHash: hashOf(`key-${index % 50}`),
+      requestHash: hashOf('r'),
+      expiresAt: 9,
+    }
+    return storage.insertLicense(license, key, call)
+  })
+  return (await Promise.all(results)).filter((result) => result === 'inserted').length
+}
+
+const won = await (work === 'redeem' ? redeemAll() : generateAll())
+process.stdout.write(String(won))
+await pool.end()

@@ -1,0 +1,80 @@
+import { mysqlStorage } from 'utility-api/storage/mysql'
+import type { Pool } from 'mysql2/promise'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { storageContract, type StorageFixture } from '../../src/testing/storage-contract.ts'
+import { makePool, startMysql, whyNoMysql, type MysqlServer } from './mysql-server.ts'
+import { startCuttingProxy, type CuttingProxy } from './cutting-proxy.ts'
+import { testContract } from './register.ts'
+
+const reason = whyNoMysql()
+test.runIf(reason)(`MySQL: ${reason}`, ({ skip }) => skip(reason ?? ''))
+
+const tables = ['clients', 'resellers', 'codes', 'credentials', 'licenses', 'idempotency_keys']
+
+describe.skipIf(reason)('MySQL', () => {
+  let server: MysqlServer
+  let url: string
+  const pools: Pool[] = []
+
+  function pool(options?: object): Pool {
+    const made = makePool(url, options)
+    pools.push(made)
+    return made
+  }
+
+  beforeAll(async () => {
+    server = await startMysql()
+    url = await server.createDatabase()
+  }, 60_000)
+
+  afterAll(async () => {
+    await Promise.all(pools.map((each) => each.end().catch(() => {})))
+    await server?.stop()
+  }, 60_000)
+
+  // Rows that were found, and rows that were changed: drivers count the one or the other.
+  for (const flags of ['FOUND_ROWS', '-FOUND_ROWS']) {
+    let pair: [Pool, Pool] | undefined
+    testContract(`with ${flags}`, async (): Promise<StorageFixture> => {
+      pair ??= [pool({ flags }), pool({ flags })]
+      const [storage, second] = [mysqlStorage(pair[0]), mysqlStorage(pair[1])]
+      await storage.migrate()
+      await emptyTables(pair[0])
+      return { storage, second, close() {} }
+    })
+  }
+
+  // What puts the rows in and reads them back keeps its connections.
+  let direct: Pool | undefined
+  let proxy: CuttingProxy | undefined
+  let cut: Pool | undefined
+  const behindProxy = async (): Promise<StorageFixture> => {
+    direct ??= pool()
+    proxy ??= await startCuttingProxy(Number(new URL(url).port))
+    cut ??= makePool(Object.assign(new URL(url), { port: proxy.port }).href)
+    pools.push(cut)
+    const [storage, seed] = [mysqlStorage(cut), mysqlStorage(direct)]
+    await seed.migrate()
+    await emptyTables(direct)
+    proxy.cutAfter(Infinity)
+    return { storage, seed, cutAfter: proxy.cutAfter, close() {} }
+  }
+  for (const { name, run } of storageContract(behindProxy).filter((each) => /\bcut\b/.test(each.name)))
+    test(`behind a proxy that cuts connections: ${name}`, async () => expect(await run()).toBe('passed'))
+  afterAll(() => proxy?.close())
+
+  // One connection is enough for everything, or two requests could wait for each other for ever.
+  testContract('on a pool of one connection that is taken away', async () => {
+    const own = pool({ connectionLimit: 1 })
+    const storage = mysqlStorage(own)
+    await storage.migrate()
+    await emptyTables(own)
+    return { storage, disconnect: () => own.end(), close: () => own.end().catch(() => {}) }
+  })
+})
+
+/** Several times as fast as TRUNCATE, which makes new files for every table and index. */
+async function emptyTables(pool: Pool): Promise<void> {
+  // oxlint-disable-next-line no-await-in-loop -- a handful
+  for (const table of tables) await pool.query(`DELETE FROM utility_api_${table}`)
+}

@@ -1,0 +1,224 @@
+import { createServer, type AddressInfo, connect, type Socket } from 'node:net'
+import { StorageError, type License, type StorageCall } from 'utility-api/storage'
+import { postgresStorage, type PostgresStorage } from 'utility-api/storage/postgres'
+import { Pool } from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { call } from './call.ts'
+import { execute, startPostgres, type PostgresServer } from './postgres-server.ts'
+
+let server: PostgresServer
+const pools: Pool[] = []
+
+/** A store on a pool of its own, in a database of its own. */
+async function open(max = 4): Promise<{ storage: PostgresStorage; pool: Pool; url: string }> {
+  const url = await server.createDatabase()
+  const pool = makePool(url, max)
+  const storage = postgresStorage(pool)
+  await storage.migrate()
+  return { storage, pool, url }
+}
+
+function makePool(url: string, max: number): Pool {
+  const pool = new Pool({ connectionString: url, max, connectionTimeoutMillis: 5000 })
+  pools.push(pool)
+  return pool
+}
+
+beforeAll(async () => {
+  server = await startPostgres()
+}, 60_000)
+
+afterAll(async () => {
+  await Promise.all(pools.map((pool) => pool.end()))
+  await server?.stop()
+}, 60_000)
+
+function license(licenseKey: string): License {
+  const fields = { registeredTo: 'Ada', domainOrIp: 'example.com', status: 'valid', resellerId: 'r' }
+  return { licenseKey, ...fields, createdAt: 1, updatedAt: 1 }
+}
+
+async function errorOf(work: Promise<unknown>): Promise<StorageError> {
+  const error: unknown = await work.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  )
+  if (error instanceof StorageError) return error
+  throw new Error('no storage error', { cause: error })
+}
+
+function insert(storage: PostgresStorage, key: string, within: StorageCall = call): Promise<unknown> {
+  return Promise.resolve(storage.insertLicense(license(key), undefined, within))
+}
+
+/** A call whose time is over once it is told so; what waits until then looks at it when it begins. */
+function shortCall(ms: number): StorageCall {
+  return { timeLeftMs: () => ms }
+}
+
+const commitWaits =
+  "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = current_database()"
+
+async function untilWaiting(url: string, count: number): Promise<void> {
+  while ((await execute(url, commitWaits)).length < count);
+}
+
+/** Lets every commit of the server wait for a standby that does not exist. */
+async function withoutStandby(work: () => Promise<void>): Promise<void> {
+  async function setNames(names: string): Promise<void> {
+    await execute(server.url, `ALTER SYSTEM SET synchronous_standby_names = '${names}'`)
+    await execute(server.url, 'SELECT pg_reload_conf()')
+    while (
+      !JSON.stringify(await execute(server.url, 'SHOW synchronous_standby_names')).includes(`"${names}"`)
+    );
+  }
+  await setNames('nobody')
+  try {
+    await work()
+  } finally {
+    await setNames('')
+  }
+}
+
+// Where the server is somebody else's, its settings are not ours to change.
+describe.skipIf(process.env['TEST_POSTGRES_URL'] !== undefined)('PostgreSQL without its standby', () => {
+  test('a commit whose wait is canceled is unavailable, or a failover loses what was acknowledged', async () => {
+    const { storage, pool, url } = await open()
+    await withoutStandby(async () => {
+      const outcome = errorOf(insert(storage, 'canceled'))
+      await untilWaiting(url, 1)
+      await execute(url, `SELECT pg_cancel_backend(pid) FROM (${commitWaits}) AS waits`)
+      expect((await outcome).kind).toBe('unavailable')
+    })
+    expect(await storage.findLicense('canceled', call)).not.toBeNull()
+    expect(await insert(storage, 'later')).toBe('inserted')
+    expect(pool.totalCount, 'the connection is sound and stays').toBe(1)
+  })
+
+  test('a repeat with its idempotency key waits for a standby as well, or is told of a license that a failover loses', async () => {
+    const { storage, url } = await open()
+    const hash = new Uint8Array(32)
+    const idempotency = { resellerId: 'r', keyHash: hash, requestHash: hash, expiresAt: 1000 }
+    await withoutStandby(async () => {
+      const outcome = errorOf(Promise.resolve(storage.insertLicense(license('first'), idempotency, call)))
+      await untilWaiting(url, 1)
+      await execute(url, `SELECT pg_cancel_backend(pid) FROM (${commitWaits}) AS waits`)
+      expect((await outcome).kind).toBe('unavailable')
+      expect(await storage.findLicense('first', call), 'it is there, on the primary').not.toBeNull()
+      const repeat = storage.insertLicense(license('second'), idempotency, shortCall(500))
+      expect((await errorOf(Promise.resolve(repeat))).kind).toBe('unavailable')
+    })
+    const answer = await storage.insertLicense(license('third'), idempotency, call)
+    expect(answer).toMatchObject({ replay: { licenseKey: 'first' } })
+  })
+
+  test('a migration whose wait is canceled is unavailable too', async () => {
+    const url = await server.createDatabase()
+    const storage = postgresStorage(makePool(url, 1))
+    await withoutStandby(async () => {
+      const outcome = errorOf(storage.migrate())
+      await untilWaiting(url, 1)
+      await execute(url, `SELECT pg_cancel_backend(pid) FROM (${commitWaits}) AS waits`)
+      expect((await outcome).kind).toBe('unavailable')
+    })
+    await storage.migrate()
+  })
+
+  test('reads are answered while commits wait, callers get theirs in time, and no connection is left behind', async () => {
+    const { storage, pool, url } = await open(4)
+    await withoutStandby(async () => {
+      for (let wave = 0; wave < 2; wave += 1) {
+        const writes = Array.from({ length: 8 }, (_, index) =>
+          errorOf(insert(storage, `${wave}-${index}`, shortCall(1500))),
+        )
+        await untilWaiting(url, 3)
+        expect(await storage.findLicense('nobody', call)).toBeNull()
+        await storage.ping?.(call)
+        expect(new Set((await Promise.all(writes)).map(({ kind }) => kind))).toEqual(new Set(['unavailable']))
+        expect(await execute(url, commitWaits), 'three quarters of four').toHaveLength(3)
+      }
+      expect(pool.waitingCount).toBe(0)
+    })
+    expect(await insert(storage, 'after')).toBe('inserted')
+    const stored = await storage.listing?.licenses({ limit: 50 }, call)
+    expect(stored?.licenses.map(({ licenseKey }) => licenseKey.replace(/-.*/, '')).toSorted()).toEqual([
+      '0',
+      '0',
+      '0',
+      'after',
+    ])
+  })
+})
+
+/** Something between a pool and the server that lets connections hang, as a frozen machine does. */
+async function hangingProxy(port: number): Promise<{ port: number; freeze(): void; close(): void }> {
+  let current: Socket[] = []
+  const proxy = createServer((near) => {
+    const far = connect(port, '127.0.0.1')
+    current.push(near, far)
+    near.on('error', () => far.destroy()).on('close', () => far.destroy())
+    far.on('error', () => near.destroy()).on('close', () => near.destroy())
+    near.pipe(far)
+    far.pipe(near)
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  return {
+    port: (proxy.address() as AddressInfo).port,
+    freeze: () => {
+      for (const socket of current) socket.unpipe().pause()
+      current = []
+    },
+    close: () => proxy.close(),
+  }
+}
+
+describe('PostgreSQL after a failover', () => {
+  test('connections that hang are given up when the time is over, and others reach the new primary', async () => {
+    const url = await server.createDatabase()
+    const proxy = await hangingProxy(Number(new URL(url).port))
+    const pool = makePool(Object.assign(new URL(url), { port: `${proxy.port}` }).href, 2)
+    const storage = postgresStorage(pool)
+    await storage.migrate()
+    await Promise.all([storage.findLicense('a', call), storage.findLicense('b', call)])
+    proxy.freeze()
+    const lost = [insert(storage, 'lost', shortCall(300)), storage.findLicense('lost', shortCall(300))]
+    const errors = await Promise.all(lost.map((each) => errorOf(Promise.resolve(each))))
+    expect(errors.map(({ kind, retryable }) => [kind, retryable])).toEqual([
+      ['unavailable', false],
+      ['unavailable', false],
+    ])
+    expect(await insert(storage, 'found')).toBe('inserted')
+    expect(await storage.findLicense('found', call)).toEqual(license('found'))
+    proxy.close()
+  })
+
+  test('a first call that hangs does not keep those after it from looking at the schema again', async () => {
+    const { url } = await open()
+    const proxy = await hangingProxy(Number(new URL(url).port))
+    const pool = makePool(Object.assign(new URL(url), { port: `${proxy.port}` }).href, 1)
+    const client = await pool.connect()
+    client.release()
+    proxy.freeze()
+    const storage = postgresStorage(pool)
+    expect((await errorOf(Promise.resolve(storage.findLicense('a', shortCall(100))))).kind).toBe(
+      'unavailable',
+    )
+    let answer: unknown
+    for (let attempt = 0; attempt < 10 && answer === undefined; attempt += 1) {
+      answer = await Promise.resolve(storage.findLicense('a', call)).catch(() => undefined)
+    }
+    expect(answer).toBeNull()
+    proxy.close()
+  }, 30_000)
+
+  test('a connection to a server that turned read-only is closed, or its pool never writes again', async () => {
+    const { url } = await open()
+    const database = new URL(url).pathname.slice(1)
+    await execute(server.url, `ALTER DATABASE ${database} SET default_transaction_read_only = on`)
+    const storage = postgresStorage(makePool(url, 1))
+    expect(await storage.findLicense('a', call)).toBeNull()
+    await execute(server.url, `ALTER DATABASE ${database} RESET default_transaction_read_only`)
+    expect((await errorOf(insert(storage, 'refused'))).kind).toBe('unavailable')
+    expect(await insert(storage, 'taken')).toBe('inserted')
+  })
+})

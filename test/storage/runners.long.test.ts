@@ -1,0 +1,30 @@
+import { spawnSync } from 'node:child_process'
+import { memoryStorage } from 'utility-api/storage/memory'
+import { expect, test } from 'vitest'
+import { storageContract } from '../../src/testing/storage-contract.ts'
+
+const names = storageContract(() => ({ storage: memoryStorage(), close() {} })).map(({ name }) => name)
+const caseCount = names.length
+/** Nothing cuts the connection to a file. */
+const cutCount = names.filter((name) => /\bcut\b/.test(name)).length
+
+test('the contract suite passes in Bun, under bun:test, on bun:sqlite', () => {
+  const args = ['test', './test/storage/contract.bun.ts']
+  const { status, stderr } = spawnSync('node_modules/.bin/bun', args, { encoding: 'utf8' })
+  expect(stderr).toMatch(new RegExp(`^ ${2 * caseCount} pass$`, 'm'))
+  expect(stderr).toMatch(/^ 0 fail$/m)
+  expect(status).toBe(0)
+}, 60_000)
+
+test('the contract suite passes under node:test', () => {
+  const args = [
+    '--import',
+    './test/storage/sources.ts',
+    '--test-reporter=tap',
+    'test/storage/contract.node.ts',
+  ]
+  const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  expect(stdout).toMatch(new RegExp(`^# pass ${caseCount - cutCount}$`, 'm'))
+  expect(stdout).toMatch(/^# fail 0$/m)
+  expect(status).toBe(0)
+}, 60_000)

@@ -1,0 +1,345 @@
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { inspect } from 'node:util'
+import Database from 'better-sqlite3'
+import { StorageError, type License } from 'utility-api/storage'
+import { sqliteStorage, type SqliteDatabase } from 'utility-api/storage/sqlite'
+import { afterEach, describe, expect, test } from 'vitest'
+import { call, callOfLooks } from './call.ts'
+import { testContract } from './register.ts'
+import { verifyOldWrites, verifyUpgraded } from './upgrade.ts'
+import * as version1 from './version-1.ts'
+import { openTwice, temporaryFile, type ClosableDatabase } from './sqlite-fixture.ts'
+
+const cleanUps: (() => unknown)[] = []
+afterEach(() => {
+  for (const cleanUp of cleanUps.splice(0).toReversed()) cleanUp()
+})
+
+function license(licenseKey: string): License {
+  const fields = { registeredTo: 'Ada', domainOrIp: 'example.com', status: 'valid', resellerId: 'r' }
+  return { licenseKey, ...fields, createdAt: 1, updatedAt: 1 }
+}
+
+/** A connection that notes what is executed on it. */
+function noting(database: SqliteDatabase): SqliteDatabase & { readonly executed: string[] } {
+  const executed: string[] = []
+  return {
+    executed,
+    exec(sql) {
+      executed.push(sql)
+      return database.exec(sql)
+    },
+    prepare: (sql) => database.prepare(sql),
+  }
+}
+
+async function errorOf(work: () => unknown): Promise<StorageError> {
+  try {
+    await work()
+  } catch (error) {
+    if (error instanceof StorageError) return error
+    throw error
+  }
+  throw new Error('nothing was thrown')
+}
+
+type Driver = [name: string, open: (path: string) => ClosableDatabase]
+
+const drivers: [Driver, Driver] = [
+  ['node:sqlite', (path) => new DatabaseSync(path)],
+  ['better-sqlite3', (path) => new Database(path)],
+]
+
+testContract('SQLite through better-sqlite3 with 64-bit integers', () =>
+  openTwice((path) => new Database(path).defaultSafeIntegers(true)),
+)
+
+testContract('SQLite in memory', async () => {
+  const storage = sqliteStorage(new DatabaseSync(':memory:'))
+  await storage.migrate()
+  return { storage, close() {} }
+})
+
+/** A new file that any number of connections may open; all is cleaned up after the test. */
+function fileOf(openPath: (path: string) => ClosableDatabase): { open: () => ClosableDatabase } {
+  const { path, remove } = temporaryFile()
+  cleanUps.push(remove)
+  return {
+    open() {
+      const database = openPath(path)
+      cleanUps.push(() => database.close())
+      return database
+    },
+  }
+}
+
+test('a lock that is never released ends in unavailable, for every write that waited', async () => {
+  const { open } = fileOf(drivers[0][1])
+  const storage = sqliteStorage(open())
+  await storage.migrate()
+  const other = open()
+  other.exec('BEGIN IMMEDIATE')
+  const errors = await Promise.all(
+    ['a', 'b'].map((key) => errorOf(() => storage.insertLicense(license(key), undefined, callOfLooks(10)))),
+  )
+  expect(errors.map(({ kind, retryable }) => [kind, retryable])).toEqual([
+    ['unavailable', true],
+    ['unavailable', true],
+  ])
+  other.exec('ROLLBACK')
+  expect(await storage.insertLicense(license('a'), undefined, call)).toBe('inserted')
+})
+
+describe.each(drivers)('%s', (_, openPath) => {
+  const openFile = (): ReturnType<typeof fileOf> => fileOf(openPath)
+
+  test('writes of one turn share a commit, in batches of 500 at most', async () => {
+    const database = noting(openFile().open())
+    const storage = sqliteStorage(database)
+    await storage.migrate()
+    database.executed.length = 0
+    await Promise.all(
+      Array.from({ length: 100 }, (_each, index) =>
+        storage.insertLicense(license(`a${index}`), undefined, call),
+      ),
+    )
+    expect(database.executed).toEqual(['BEGIN IMMEDIATE', 'COMMIT'])
+    database.executed.length = 0
+    await Promise.all(
+      Array.from({ length: 1001 }, (_each, index) =>
+        storage.insertLicense(license(`b${index}`), undefined, call),
+      ),
+    )
+    expect(database.executed.filter((sql) => sql === 'COMMIT')).toHaveLength(3)
+  })
+
+  test('is durable unless told otherwise, and waits for locks 3 ms at most', async () => {
+    const { open } = openFile()
+    const pragmas = async (durability?: 'full' | 'normal'): Promise<unknown[]> => {
+      const database = open()
+      await sqliteStorage(database, durability === undefined ? {} : { durability }).migrate()
+      return ['journal_mode', 'synchronous', 'busy_timeout'].map(
+        (name) => Object.values(database.prepare(`PRAGMA ${name}`).get() as object)[0] as unknown,
+      )
+    }
+    expect(await pragmas()).toEqual(['wal', 2, 3])
+    expect(await pragmas('full')).toEqual(['wal', 2, 3])
+    expect(await pragmas('normal')).toEqual(['wal', 1, 3])
+  })
+
+  test('a lock held elsewhere delays a write, not the event loop and not the readers', async () => {
+    const { open } = openFile()
+    const database = noting(open())
+    const storage = sqliteStorage(database)
+    await storage.migrate()
+    await storage.insertLicense(license('first'), undefined, call)
+    const other = open()
+    other.exec('BEGIN IMMEDIATE')
+    database.executed.length = 0
+    const written = storage.insertLicense(license('second'), undefined, call)
+    // Waiting by itself, the driver would try once, and nothing below would run before it gave up.
+    while (database.executed.length < 20) {
+      // oxlint-disable-next-line no-await-in-loop -- until it has tried so often
+      await sleep(5)
+      expect((await storage.findLicense('first', call))?.licenseKey).toBe('first')
+    }
+    other.exec('COMMIT')
+    expect(await written).toBe('inserted')
+  })
+
+  test("a transaction the host left open is named, and is the host's to end", async () => {
+    const database = openFile().open()
+    const storage = sqliteStorage(database)
+    await storage.migrate()
+    database.exec('CREATE TABLE theirs (a); BEGIN; INSERT INTO theirs VALUES (1)')
+    const calls = [
+      () => storage.insertLicense(license('a'), undefined, call),
+      () => storage.findLicense('a', call),
+      () => sqliteStorage(database),
+    ]
+    const errors = await Promise.all(calls.map(errorOf))
+    expect(errors.map(({ kind, message }) => [kind, /transaction of the host/.test(message)])).toEqual(
+      calls.map(() => ['bug', true]),
+    )
+    database.exec('COMMIT')
+    expect(database.prepare('SELECT count(*) AS count FROM theirs').get()).toEqual({ count: 1 })
+    expect(await storage.insertLicense(license('a'), undefined, call)).toBe('inserted')
+  })
+
+  test('migrating twice, and from several processes at once, is the same as once', async () => {
+    const { open } = openFile()
+    await Promise.all(Array.from({ length: 5 }, () => sqliteStorage(open()).migrate()))
+    const storage = sqliteStorage(open())
+    expect(await storage.insertLicense(license('a'), undefined, call)).toBe('inserted')
+    await storage.migrate()
+    expect((await storage.findLicense('a', call))?.licenseKey).toBe('a')
+  })
+
+  test('a database without the tables says what to do', async () => {
+    const storage = sqliteStorage(openFile().open())
+    const error = await errorOf(() => storage.findClient('a', call))
+    expect([error.kind, error.message]).toEqual(['invalid', expect.stringContaining('run migrate()')])
+    await storage.migrate()
+    expect(await storage.findClient('a', call)).toBeNull()
+  })
+
+  test('a schema newer than this version is refused, before anything is read or written', async () => {
+    const { open } = openFile()
+    const database = open()
+    await sqliteStorage(database).migrate()
+    database.exec('UPDATE utility_api_schema SET version = 99')
+    const storage = sqliteStorage(open())
+    const calls = [
+      () => storage.migrate(),
+      () => storage.findClient('a', call),
+      () => storage.insertLicense(license('a'), undefined, call),
+    ]
+    const errors = await Promise.all(calls.map(errorOf))
+    expect(errors.map(({ kind, message }) => [kind, /version 99.*Update utility-api/.test(message)])).toEqual(
+      calls.map(() => ['invalid', true]),
+    )
+  })
+
+  test('a database of version 1 is migrated whole, and a process of version 1 goes on working on it', async () => {
+    const { open } = openFile()
+    const old = open()
+    old.exec(version1.sqliteSchema)
+    for (const sql of version1.rows) old.exec(version1.forSqlite(sql))
+    const storage = sqliteStorage(open())
+    await storage.migrate()
+    await verifyUpgraded(storage)
+    for (const sql of version1.oldWrites) old.exec(version1.forSqlite(sql))
+    expect(old.prepare(version1.oldVersionCheck).get()).toMatchObject({ version: 1 })
+    await verifyOldWrites(storage)
+  })
+
+  test('a schema of a later step that says it only adds is worked with, and not migrated back', async () => {
+    const { open } = openFile()
+    const database = open()
+    await sqliteStorage(database).migrate()
+    database.exec('UPDATE utility_api_schema SET step = 99')
+    const storage = sqliteStorage(open())
+    await storage.migrate()
+    expect(await storage.insertLicense(license('a'), undefined, call)).toBe('inserted')
+    expect(database.prepare('SELECT version, step FROM utility_api_schema').get()).toMatchObject({
+      version: 1,
+      step: 99,
+    })
+  })
+
+  test('a write whose time is over when its turn comes never begins', async () => {
+    const database = noting(openFile().open())
+    const storage = sqliteStorage(database)
+    await storage.migrate()
+    database.executed.length = 0
+    let left = 1000
+    const writes = ['a', 'b'].map((key) =>
+      errorOf(() => storage.insertLicense(license(key), undefined, { timeLeftMs: () => left })),
+    )
+    left = 0
+    const errors = await Promise.all(writes)
+    expect(errors.map(({ kind, retryable }) => [kind, retryable])).toEqual([
+      ['unavailable', true],
+      ['unavailable', true],
+    ])
+    expect(database.executed).toEqual([])
+    expect((await errorOf(() => storage.findLicense('a', { timeLeftMs: () => 0 }))).kind).toBe('unavailable')
+    expect(await storage.findLicense('a', call)).toBeNull()
+  })
+
+  test('lists and revokes by index, so that the tables may grow', async () => {
+    const database = openFile().open()
+    await sqliteStorage(database).migrate()
+    const credentials = 'FROM utility_api_credentials WHERE'
+    const plans = [
+      `SELECT 1 ${credentials} rowid > 5 AND kind <> 'access_token' AND kind = 'api_key' ORDER BY rowid LIMIT 5`,
+      `SELECT 1 ${credentials} rowid > 5 AND kind = 'api_key' AND owner_id = 'a' ORDER BY rowid LIMIT 5`,
+      `SELECT 1 ${credentials} rowid > 5 AND kind = 'access_token' ORDER BY rowid LIMIT 5`,
+      `SELECT 1 ${credentials} owner_id = 'a' AND kind = 'access_token' AND revoked_at IS NULL`,
+      `SELECT 1 ${credentials} subject = 'a' AND bought IS NULL AND kind = 'access_token' AND revoked_at IS NULL`,
+      `SELECT 1 ${credentials} hash IN (SELECT token_hash FROM utility_api_codes WHERE subject = 'a') AND kind = 'access_token'`,
+      "SELECT 1 FROM utility_api_codes WHERE client_id = 'a' AND redeemed_at IS NULL",
+      "SELECT 1 FROM utility_api_codes WHERE subject = 'a' AND redeemed_at IS NULL",
+      'SELECT 1 FROM utility_api_resellers WHERE (created_at, reseller_id) > (1, 1) ORDER BY created_at, reseller_id',
+    ].map((sql) => JSON.stringify(database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all()))
+    expect(plans.filter((plan) => !plan.includes('SEARCH') || plan.includes('TEMP B-TREE'))).toEqual([])
+  })
+
+  test('a full disk fails what does not fit, keeps what was answered, and heals when there is room', async () => {
+    const { open } = openFile()
+    const database = open()
+    const storage = sqliteStorage(database)
+    await storage.migrate()
+    const pages = (database.prepare('PRAGMA page_count').get() as { page_count: number }).page_count
+    database.prepare(`PRAGMA max_page_count = ${pages + 8}`).get()
+    const outcomes: string[] = []
+    for (let batch = 0; batch < 40; batch += 1) {
+      const keys = Array.from({ length: 10 }, (_each, index) => `${batch}-${index}`)
+      // oxlint-disable-next-line no-await-in-loop -- batch after batch, until the disk is full
+      const results = await Promise.allSettled(
+        keys.map((key) =>
+          storage.insertLicense({ ...license(key), registeredTo: 'x'.repeat(255) }, undefined, call),
+        ),
+      )
+      for (const result of results) {
+        outcomes.push(result.status === 'fulfilled' ? 'inserted' : (result.reason as StorageError).kind)
+      }
+    }
+    const inserted = outcomes.filter((outcome) => outcome === 'inserted').length
+    expect(inserted).toBeGreaterThan(0)
+    expect(outcomes.filter((outcome) => outcome === 'unavailable')).toHaveLength(400 - inserted)
+    expect(inserted).toBeLessThan(400)
+    expect(await storage.listing?.countLicenses({}, call)).toBe(inserted)
+    database.prepare('PRAGMA max_page_count = 1000000').get()
+    expect(await storage.insertLicense(license('after'), undefined, call)).toBe('inserted')
+  })
+
+  test('an error quotes neither keys nor hashes nor what customers wrote: it is logged with its cause', async () => {
+    const storage = sqliteStorage(openFile().open())
+    await storage.migrate()
+    const hash = Buffer.alloc(32, 'hash')
+    const code = {
+      clientId: 'c',
+      subject: null,
+      redirectUri: 'https://client.example/',
+      scope: '',
+      codeChallenge: null,
+    }
+    await storage.insertAuthorizationCode(hash, { ...code, expiresAt: 9, redeemedAt: null }, call)
+    const token = { id: 'an-id', hash, ownerId: 'Ada', subject: null, scope: '', createdAt: 0, expiresAt: 9 }
+    await storage.insertCredential('access_token', hash, { ...token, revokedAt: null }, call)
+    const errors = await Promise.all(
+      [
+        () => storage.redeemAuthorizationCode(hash, 1, { ...token, id: 'another-id' }, call),
+        () => storage.redeemAuthorizationCode(hash, 1, { ...token, hash: Buffer.alloc(32) }, call),
+        () => storage.insertLicense({ ...license('LIC-1'), createdAt: 'Ada' as never }, undefined, call),
+      ].map(errorOf),
+    )
+    expect(errors.map(({ kind }) => kind)).toEqual(['conflict', 'conflict', 'conflict'])
+    const text = inspect(errors, { depth: Infinity, showHidden: true })
+    expect(text).toContain('utility_api_licenses')
+    expect(text).not.toMatch(/LIC-1|Ada|example\.com|an-id|another-id|68617368/)
+  })
+
+  test('a write to a closed store rejects: nothing is thrown beside the promise', async () => {
+    const database = openPath(':memory:')
+    cleanUps.push(() => database.close())
+    const storage = sqliteStorage(database)
+    await storage.migrate()
+    await storage.close?.()
+    const written = storage.insertLicense(license('K'), undefined, call)
+    await expect(written).rejects.toThrow('closed')
+  })
+
+  test('closing waits for the writes under way, and leaves the connection to its owner', async () => {
+    const database = openFile().open()
+    const storage = sqliteStorage(database)
+    await storage.migrate()
+    const written = storage.insertLicense(license('a'), undefined, call)
+    await storage.close?.()
+    const rows = database.prepare('SELECT count(*) AS count FROM utility_api_licenses').get()
+    expect(rows).toEqual({ count: 1 })
+    expect(await written).toBe('inserted')
+  })
+})
