@@ -12,6 +12,7 @@ const entry = {
   'storage/memory': 'adapters/storage/memory.ts',
   'storage/sqlite': 'adapters/storage/sqlite.ts',
   'storage/postgres': 'adapters/storage/postgres.ts',
+  'storage/mysql': 'adapters/storage/mysql.ts',
 }
 
 const config: Options = {
