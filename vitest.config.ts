@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { configDefaults, type ViteUserConfig } from 'vitest/config'
 
 const long = 'test/**/*.long.test.ts'
@@ -14,6 +15,8 @@ const amounts: Readonly<Record<string, number | string>> = {
   BODY_MOUNTS: 'Node,Express,Hono,Bun',
   TRICKLERS: 1000,
   DNS_REPLIES: 300_000,
+  ABUSE_ROUNDS: 5,
+  IDLE_CONNECTIONS: 5000,
 }
 const texts = Object.entries(amounts).map(([name, amount]) => [name, process.env[name] ?? String(amount)])
 
@@ -21,6 +24,8 @@ const config: ViteUserConfig = {
   resolve: { tsconfigPaths: true },
   test: {
     testTimeout: 20_000,
+    // One less than there are processors, but two: much of a suite with sockets and databases is waiting.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
       {
         extends: true,
@@ -37,7 +42,7 @@ const config: ViteUserConfig = {
           include: [
             long,
             'test/faults/**/*.test.ts',
-            'test/http/{bodies,token-races}.test.ts',
+            'test/http/{abuse,bodies,token-races}.test.ts',
             'test/dns/hostile-replies.test.ts',
           ],
           env: Object.fromEntries(texts),

@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { UtilityApiError } from '../../src/domain/errors.ts'
 import { ServerCheckError } from '../../src/domain/server-status.ts'
 import { encodeStatusPacket } from '../../src/testing/blockgame-server.ts'
+import { endsBefore } from '../support/ends-before.ts'
 import { noneOpen, startClient, startServer, zoneDns } from './harness.ts'
 
 const sockets = (): number => process.getActiveResourcesInfo().filter((name) => name.startsWith('TCP')).length
@@ -19,26 +20,25 @@ describe('the one deadline', () => {
       { dns: { ...zoneDns({}), query: () => new Promise<never>(() => {}) } },
     ],
   ] as const)('holds over %s', async ([, setup]) => {
-    const startedAt = performance.now()
     const check = startClient(setup).status({ host: 'slow.example', port: 25566, timeoutMs: 200 })
+    expect(await endsBefore(800, check)).toBe(true)
     await expect(check).rejects.toBeInstanceOf(ServerCheckError)
-    expect(performance.now() - startedAt).toBeLessThan(800)
   })
 
   test('holds over status and pong together, and a status in time is an answer', async () => {
     const server = await startServer({ delayMs: 300, pongDelayMs: 5000 })
-    const startedAt = performance.now()
-    const status = await startClient().status({ host: server.ip, port: server.port, timeoutMs: 800 })
-    expect(performance.now() - startedAt).toBeLessThan(1000)
+    const check = startClient().status({ host: server.ip, port: server.port, timeoutMs: 800 })
+    expect(await endsBefore(1000, check)).toBe(true)
+    const status = await check
     expect(status.players.online).toBe(3)
     expect(status.latencyMs).toBeGreaterThanOrEqual(295)
   })
 
   test('gives the pong a second at most', async () => {
     const server = await startServer({ pong: false })
-    const startedAt = performance.now()
-    await startClient().status({ host: server.ip, port: server.port, timeoutMs: 20_000 })
-    expect(performance.now() - startedAt).toBeLessThan(2500)
+    const check = startClient().status({ host: server.ip, port: server.port, timeoutMs: 20_000 })
+    expect(await endsBefore(2500, check)).toBe(true)
+    await check
   })
 
   test('ends both connections to a server that answers neither protocol', async () => {
@@ -54,9 +54,10 @@ describe('the one deadline', () => {
 describe('the latency', () => {
   test('is the pong’s round trip, whatever the status took', async () => {
     const server = await startServer({ delayMs: 300, pongDelayMs: 100 })
+    const startedAt = performance.now()
     const { latencyMs } = await startClient().status({ host: server.ip, port: server.port })
     expect(latencyMs).toBeGreaterThanOrEqual(95)
-    expect(latencyMs).toBeLessThan(280)
+    expect(latencyMs).toBeLessThan(performance.now() - startedAt - 295)
   })
 
   test('is the status’ round trip where no pong comes', async () => {
@@ -78,9 +79,11 @@ describe('the latency', () => {
   })
 
   test('of a server before 1.7 counts from the request that it answers', async () => {
-    const server = await startServer({ era: '1.6' })
-    const { latencyMs } = await startClient().status({ host: server.ip, port: server.port })
-    expect(latencyMs).toBeLessThan(200)
+    const server = await startServer({ era: '1.6', unknownPacket: 'wait' })
+    const startedAt = performance.now()
+    const { latencyMs } = await startClient().status({ host: server.ip, port: server.port, timeoutMs: 1000 })
+    // The silence after the first request, 0.4 of the deadline, is none of it.
+    expect(latencyMs).toBeLessThan(performance.now() - startedAt - 395)
   })
 })
 
@@ -197,10 +200,9 @@ describe('what is no target', () => {
 test('a refused connection is no reason for a legacy ping', async () => {
   const server = await startServer()
   await server.close()
-  const startedAt = performance.now()
   const check = startClient().status({ host: server.ip, port: server.port })
+  expect(await endsBefore(1000, check)).toBe(true)
   await expect(check).rejects.toMatchObject({ reason: 'refused', cause: { code: 'ECONNREFUSED' } })
-  expect(performance.now() - startedAt).toBeLessThan(1000)
 })
 
 test('a bad frame is no reason for a legacy ping', async () => {
@@ -222,22 +224,23 @@ test('1,000 lookups of silent servers end by the deadline, and the process answe
   const client = startClient()
   const before = sockets()
   const heapBefore = process.memoryUsage().heapUsed
-  const startedAt = performance.now()
   const checks = Promise.allSettled(
     Array.from({ length: 1000 }, () =>
       client.status({ host: server.ip, port: server.port, timeoutMs: 2000 }),
     ),
   )
+  const inTime = endsBefore(4000, checks)
   await delay(1300)
-  const answers = await Promise.all(
+  const others = Promise.all(
     Array.from({ length: 20 }, async () => (await fetch(`http://127.0.0.1:${port}/`)).text()),
   )
-  expect(answers.every((text) => text === 'ok')).toBe(true)
-  expect(performance.now() - startedAt).toBeLessThan(2000)
+  expect(await Promise.race([others, checks.then(() => 'the lookups ended first')])).toEqual(
+    Array.from({ length: 20 }, () => 'ok'),
+  )
   expect(process.memoryUsage().heapUsed - heapBefore).toBeLessThan(100 * 2 ** 20)
   for (const outcome of await checks)
     expect(outcome).toMatchObject({ status: 'rejected', reason: { reason: 'timeout' } })
-  expect(performance.now() - startedAt).toBeLessThan(4000)
+  expect(await inTime).toBe(true)
   await noneOpen(server)
   await server.close()
   http.closeAllConnections()

@@ -4,6 +4,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { describe, expect, test, vi } from 'vitest'
 import { createDnsClient } from '../../src/dns/client.ts'
 import { fakeDnsServer } from '../../src/testing/dns-server.ts'
+import { endsBefore } from '../support/ends-before.ts'
 import { patched, rightRecord } from './messages.ts'
 
 const question = { name: 'example.com', type: 'A' } as const
@@ -227,20 +228,21 @@ describe('a server that cannot be reached', () => {
   test('is given up after a second try, long before the deadline', async () => {
     const port = await closedPort()
     const client = createDnsClient()
-    const answer = await client.query({ ...question, server: { ip: '127.0.0.1', port }, timeoutMs: 10_000 })
+    const query = client.query({ ...question, server: { ip: '127.0.0.1', port }, timeoutMs: 10_000 })
+    expect(await endsBefore(2000, query)).toBe(true)
+    expect(await query).toMatchObject({ status: 'UNREACHABLE', records: [] })
     await client.close()
-    expect(answer).toMatchObject({ status: 'UNREACHABLE', records: [] })
-    expect(answer.latencyMs).toBeLessThan(2000)
   })
 
   test('is given up by all who asked at once', async () => {
     const server = { ip: '127.0.0.1', port: await closedPort() }
     const client = createDnsClient()
     const ask = () => client.query({ ...question, server, timeoutMs: 10_000 })
-    const answers = await Promise.all(Array.from({ length: 200 }, ask))
+    const asked = Promise.all(Array.from({ length: 200 }, ask))
+    expect(await endsBefore(5000, asked)).toBe(true)
+    const answers = await asked
     await client.close()
     expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set(['UNREACHABLE']))
-    expect(Math.max(...answers.map((answer) => answer.latencyMs))).toBeLessThan(2000)
   })
 
   test('does not spoil the next query when it comes back', async () => {
@@ -339,9 +341,10 @@ test('a deadline holds over UDP and TCP together', async () => {
     },
   })
   const client = createDnsClient()
-  const answer = await client.query({ ...question, server, timeoutMs: 500 })
+  const query = client.query({ ...question, server, timeoutMs: 500 })
+  expect(await endsBefore(1500, query)).toBe(true)
+  const answer = await query
   await client.close()
   expect(answer).toMatchObject({ status: 'TRUNCATED', transport: 'tcp' })
   expect(answer.latencyMs).toBeGreaterThan(450)
-  expect(answer.latencyMs).toBeLessThan(1500)
 })
