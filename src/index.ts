@@ -193,17 +193,17 @@ export type {
   NewReseller,
 } from './admin/admin.ts'
 export type { AuthorizationRequest, AuthorizationRequestOutcome } from './admin/authorization-request.ts'
-export type { SecretKind } from './domain/access.ts'
+export type { CredentialKind, Reseller, SecretKind } from './domain/access.ts'
 export type {
   DnsAnswer,
   DnsRecord,
   DnsStatus,
   ExtendedDnsError,
-  RecordBase,
   RecordType,
   ResolverLocation,
 } from './domain/dns-check.ts'
 export type { ErrorCode, UtilityApiErrorOptions } from './domain/errors.ts'
+export type { License, LicenseChange } from './domain/license.ts'
 export type { ServerStatus } from './domain/server-status.ts'
 export type { RequestEndEvent, RequestTraceEvent } from './http/events.ts'
 export type { OpenApiDocument } from './http/openapi.ts'
@@ -227,5 +227,20 @@ export type { DnsClient, DnsQuestion } from './ports/dns-client.ts'
 export type { KeyGenerator } from './ports/key-generator.ts'
 export type { Logger } from './ports/logger.ts'
 export type { RateLimitDecision, RateLimiter } from './ports/rate-limiter.ts'
+export type {
+  AccessReference,
+  AdminStorage,
+  ClientPatch,
+  PurgeCounts,
+  RevokeCounts,
+  UtilityStorage,
+} from './ports/storage.ts'
+export type {
+  ClientList,
+  CredentialList,
+  LicenseList,
+  ListedClient,
+  ListedCredential,
+  ResellerList,
+} from './ports/storage-listing.ts'
 export type { RandomKeysOptions } from './system/random-keys.ts'
-export type * from './storage.ts'

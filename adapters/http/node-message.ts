@@ -70,7 +70,10 @@ export class NodeRequest implements RequestLike {
         .on('data', take)
         .once('end', () => resolve(collected.bytes))
         .once('error', reject)
-      request.once('close', () => reject(new Error('The client has gone.')))
+        .once('close', () => {
+          // An error that nobody sees would cost every request its stack trace.
+          if (!request.readableEnded) reject(new Error('The client has gone.'))
+        })
     })
   }
 
