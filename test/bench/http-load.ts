@@ -3,12 +3,14 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
+import { printTable } from './table.ts'
+import { hasWrk, requestsLoad } from './wrk.ts'
 
 export interface ServerUnderLoad {
   readonly name: string
   readonly port: number
-  /** The bytes of the next request, whole. */
-  nextRequest(): string
+  /** The bytes of whole requests, sent in turn, the first again after the last. */
+  readonly requests: readonly string[]
   readonly child: ChildProcess
 }
 
@@ -16,7 +18,7 @@ export interface LoadOptions {
   readonly connections: number
   readonly rounds: number
   readonly roundMs: number
-  /** What sends the requests. Default: this process. */
+  /** What sends the requests. Default: wrk where it is installed, else this process. */
   readonly load?: Load
 }
 
@@ -26,8 +28,8 @@ export type Load = (server: ServerUnderLoad, roundMs: number) => Promise<{ took:
 export interface LoadResult {
   readonly server: string
   readonly perSecond: number
-  /** The first server's rate to this one's: the median of the ratios of each round. */
-  readonly ratio: number
+  /** The rate of each round. */
+  readonly rates: readonly number[]
   readonly p50: number
   readonly p99: number
   /** Microseconds of processor time per request, the server's process alone. */
@@ -56,41 +58,53 @@ async function cpuMicroseconds(child: ChildProcess): Promise<number> {
 }
 
 /** One request after the other on one connection until `until`; how long each took, in milliseconds. */
-function call(server: ServerUnderLoad, until: number): Promise<number[]> {
+function call(server: ServerUnderLoad, next: () => string, until: number): Promise<number[]> {
   return new Promise((resolve, reject) => {
     const took: number[] = []
     const socket: Socket = connect(server.port, '127.0.0.1')
     let sent = 0
     let status = 0
-    function next(): void {
+    function send(): void {
       if (performance.now() >= until) {
         socket.destroy()
         return resolve(took)
       }
       status = 0
       sent = performance.now()
-      socket.write(server.nextRequest())
+      socket.write(next())
     }
-    socket.setNoDelay(true).on('error', reject).on('connect', next)
+    socket.setNoDelay(true).on('error', reject).on('connect', send)
     // The caller must cost little: the first bytes hold the status, and every body is JSON and ends with a brace.
     socket.on('data', (chunk) => {
       status ||= Number(chunk.toString('latin1', 9, 12))
       if (chunk.at(-1) !== 0x7d) return
       if (status !== 200) return reject(new Error(`${server.name} answered with ${status}: ${String(chunk)}`))
       took.push(performance.now() - sent)
-      next()
+      send()
     })
   })
 }
 
 function loadFromHere(connections: number): Load {
+  const used = new Map<string, number>()
   return async (server, roundMs) => {
     const begin = performance.now()
-    const calls = Array.from({ length: connections }, () => call(server, begin + roundMs))
+    const next = (): string => {
+      const count = used.get(server.name) ?? 0
+      used.set(server.name, count + 1)
+      return server.requests[count % server.requests.length] ?? ''
+    }
+    const calls = Array.from({ length: connections }, () => call(server, next, begin + roundMs))
     const took = (await Promise.all(calls)).flat()
     return { took, seconds: (performance.now() - begin) / 1000 }
   }
 }
+
+/** By wrk, whose own work takes little from the server: the callers of this process take half of two cores and hide ratios. */
+const loadBy = (connections: number): Load => (hasWrk ? requestsLoad(connections) : loadFromHere(connections))
+
+/** Who sends the requests, for a title. */
+export const loader = hasWrk ? 'wrk' : 'Node'
 
 /**
  * Loads every server for a while, in turns that change from round to round, so that what else the machine does hits them
@@ -98,7 +112,7 @@ function loadFromHere(connections: number): Load {
  */
 export async function measureServers(
   servers: readonly ServerUnderLoad[],
-  { connections, rounds, roundMs, load = loadFromHere(connections) }: LoadOptions,
+  { connections, rounds, roundMs, load = loadBy(connections) }: LoadOptions,
 ): Promise<LoadResult[]> {
   const rates = new Map<string, number[]>(servers.map(({ name }) => [name, []]))
   const latencies = new Map<string, number[]>(servers.map(({ name }) => [name, []]))
@@ -117,21 +131,28 @@ export async function measureServers(
     process.stderr.write(`\rround ${round} of ${rounds}`)
   }
   process.stderr.write('\n')
-  const first = rates.get(servers[0]?.name ?? '') ?? []
   return servers.map(({ name }) => {
     const all = latencies.get(name) ?? []
     const own = rates.get(name) ?? []
-    // Round by round: what slowed one of a pair down slowed the other down too.
-    const ratios = own.map((rate, round) => (first[round] ?? Number.NaN) / rate)
     return {
       server: name,
       perSecond: quantile(own, 0.5),
-      ratio: quantile(ratios, 0.5),
+      rates: own,
       p50: quantile(all, 0.5),
       p99: quantile(all, 0.99),
       cpuUs: (cpu.get(name) ?? 0) / all.length,
     }
   })
+}
+
+/** How many times the rate of another one has: the median of the ratios of each round, for what slowed one down slowed the other down too. */
+export function ratioOf(results: readonly LoadResult[], one: string, other: string): number {
+  const ratesOf = (name: string): readonly number[] =>
+    results.find(({ server }) => server === name)?.rates ?? []
+  return quantile(
+    ratesOf(one).map((rate, round) => rate / (ratesOf(other)[round] ?? Number.NaN)),
+    0.5,
+  )
 }
 
 export function quantile(values: readonly number[], q: number): number {
@@ -140,12 +161,13 @@ export function quantile(values: readonly number[], q: number): number {
 
 /** Prints the results, the first server compared with each. */
 export function printResults(title: string, results: readonly LoadResult[]): void {
-  console.log(title)
-  console.table(
-    results.map(({ server, perSecond, ratio, p50, p99, cpuUs }) => ({
+  const first = results[0]?.server ?? ''
+  printTable(
+    title,
+    results.map(({ server, perSecond, p50, p99, cpuUs }) => ({
       server,
       'per second': Math.round(perSecond),
-      [`${results[0]?.server} is`]: `${ratio.toFixed(2)} times`,
+      [`${first} is`]: `${ratioOf(results, first, server).toFixed(2)} times`,
       'p50 ms': p50.toFixed(1),
       'p99 ms': p99.toFixed(1),
       'CPU µs per request': Math.round(cpuUs),

@@ -32,7 +32,7 @@ async function start(name: string, path: string): Promise<ServerUnderLoad> {
   }
   const lines = Object.entries(headers).map(([header, value]) => `${header}: ${value}\r\n`)
   const request = `POST /v2/reseller/licenses/generate HTTP/1.1\r\n${lines.join('')}\r\n`
-  return { name, port, child, nextRequest: () => request }
+  return { name, port, child, requests: [request] }
 }
 
 const directory = mkdtempSync(join(tmpdir(), 'utility-api-bench-'))

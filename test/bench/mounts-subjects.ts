@@ -129,8 +129,12 @@ function headersOf({ body, requestId }: HandWrittenAnswer): Record<string, strin
     'Content-Type': 'application/json',
     'Content-Length': String(Buffer.byteLength(body)),
     'X-Request-Id': requestId,
+    ...fixedHeaders,
   }
 }
+
+/** What every answer of ours has as well. */
+const fixedHeaders = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }
 
 function onNode(): Server {
   const work = handWritten()
@@ -150,7 +154,7 @@ function onExpress(): Server {
   const app = express().disable('x-powered-by').disable('etag')
   app.put('/v2/reseller/:key/update', (request, response) => {
     const answer = work(request.method, request.url, (name) => request.get(name))
-    response.status(answer.status).set('X-Request-Id', answer.requestId).type('json').send(answer.body)
+    response.status(answer.status).set(headersOf(answer)).send(answer.body)
   })
   return createServer(app)
 }
@@ -160,28 +164,41 @@ function onFastify(): Server {
   const app = fastify()
   app.put('/v2/reseller/:key/update', (request, reply) => {
     const answer = work(request.method, request.url, (name) => request.headers[name] as string | undefined)
-    return reply
-      .code(answer.status)
-      .header('X-Request-Id', answer.requestId)
-      .type('application/json')
-      .send(answer.body)
+    return reply.code(answer.status).headers(headersOf(answer)).send(answer.body)
   })
   void app.ready()
   return app.server
 }
 
-function onHono(): Server {
+function honoApp(): Hono {
   const work = handWritten()
   const app = new Hono()
   app.put('/v2/reseller/:key/update', (context) => {
     const answer = work('PUT', context.req.path, (name) => context.req.header(name))
     return context.body(answer.body, answer.status as 200, headersOf(answer))
   })
-  return serveHono({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }) as Server
+  return app
+}
+
+const onHono = (): Server => serveHono({ fetch: honoApp().fetch, port: 0, hostname: '127.0.0.1' }) as Server
+
+/** As a server on Bun does it: the path cut out of the URL, no router. */
+function bunFetch(): (request: Request) => Response {
+  const work = handWritten()
+  return (request) => {
+    const path = request.url.slice(request.url.indexOf('/', 'http://'.length))
+    const answer = work(request.method, path, (name) => request.headers.get(name) ?? undefined)
+    return new Response(answer.body, { status: answer.status, headers: headersOf(answer) })
+  }
 }
 
 interface BunServe {
   serve(options: object): { port: number }
+}
+
+function serveOnBun(fetch: unknown): number {
+  const { Bun } = globalThis as unknown as { Bun: BunServe }
+  return Bun.serve({ port: 0, hostname: '127.0.0.1', fetch }).port
 }
 
 /** Each makes a server, or says the port of one that listens. The first is what the others are compared with. */
@@ -193,8 +210,7 @@ export const subjects: Readonly<Record<string, () => Server | number>> = {
   'utility-api on Express 5': () =>
     createServer(express().disable('x-powered-by').disable('etag').use(toExpressHandler(ours()))),
   'Express 5 by hand': onExpress,
-  'utility-api on Bun': () => {
-    const { Bun } = globalThis as unknown as { Bun: BunServe }
-    return Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: toBunHandler(ours()) }).port
-  },
+  'utility-api on Bun': () => serveOnBun(toBunHandler(ours())),
+  'Bun.serve by hand, on Bun': () => serveOnBun(bunFetch()),
+  'Hono by hand, on Bun': () => serveOnBun(honoApp().fetch),
 }

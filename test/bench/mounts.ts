@@ -3,8 +3,9 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { measureServers, printResults, type LoadResult, type ServerUnderLoad } from './http-load.ts'
+import { loader, measureServers, printResults, ratioOf, type ServerUnderLoad } from './http-load.ts'
 import { licenseKey, subjects, token } from './mounts-subjects.ts'
+import { printTable } from './table.ts'
 
 const rounds = Number(process.env['ROUNDS'] ?? 7)
 const roundMs = Number(process.env['ROUND_MS'] ?? 2000)
@@ -25,7 +26,7 @@ async function start(name: string): Promise<ServerUnderLoad> {
   }
   const lines = Object.entries(headers).map(([header, value]) => `${header}: ${value}\r\n`)
   const request = `PUT /v2/reseller/${licenseKey}/update HTTP/1.1\r\n${lines.join('')}\r\n`
-  return { name, port, child, nextRequest: () => request }
+  return { name, port, child, requests: [request] }
 }
 
 const servers: ServerUnderLoad[] = []
@@ -34,12 +35,18 @@ const results = await measureServers(servers, { connections, rounds, roundMs })
 for (const { child } of servers) child.disconnect()
 
 printResults(
-  `License updates, ${connections} connections, ${rounds} rounds of ${roundMs} ms: medians.`,
+  `License updates on memory storage, asked by ${loader}, ${connections} connections, ${rounds} rounds of ${roundMs} ms: medians.`,
   results,
 )
 
-const rateOf = (name: string): number =>
-  (results.find(({ server }) => server === name) as LoadResult | undefined)?.perSecond ?? Number.NaN
-const ratio = (one: string, other: string): string => (rateOf(one) / rateOf(other)).toFixed(2)
-console.log(`Node mount to node:http by hand: ${ratio('utility-api on Node', 'node:http by hand')}`)
-console.log(`Express mount to Express by hand: ${ratio('utility-api on Express 5', 'Express 5 by hand')}`)
+const ratio = (one: string, other: string): string => ratioOf(results, one, other).toFixed(2)
+printTable(
+  'Mounts beside the same work written by hand, by the median of the ratios of each round.',
+  [
+    ['utility-api on Node', 'node:http by hand'],
+    ['utility-api on Node', 'Hono by hand'],
+    ['utility-api on Express 5', 'Express 5 by hand'],
+    ['utility-api on Bun', 'Bun.serve by hand, on Bun'],
+    ['utility-api on Bun', 'Hono by hand, on Bun'],
+  ].map(([one = '', other = '']) => ({ 'utility-api': one, beside: other, ratio: ratio(one, other) })),
+)

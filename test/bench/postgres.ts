@@ -25,7 +25,15 @@ const insertLicenses = `
   SELECT 'bench-' || number, registered_to, domain_or_ip, status, reseller_id, 1, 1
   FROM utility_api_licenses, generate_series(0, 999) AS number`
 
+// Each server has codes of its own.
+const share = codeCount / subjects.length
+
 let world: World | undefined
+
+function worldOf(): World {
+  if (world === undefined) throw new Error('The database was not prepared.')
+  return world
+}
 
 async function prepare(url: string): Promise<void> {
   world = await createWorld(url, 0, 1)
@@ -83,17 +91,14 @@ for (const [title, settings] of [
   ['its own disk and one standby of two', {}],
 ] as const) {
   const cluster = await startCluster(binaries, template, settings)
-  let code = 0
   for (const [operation, make] of Object.entries(operations)) {
     const servers: ServerUnderLoad[] = []
     for (const name of subjects) {
       const file = new URL('postgres-subject.ts', import.meta.url)
       const { child, port } = await forkServer(file, [name, cluster.primary.node.url])
-      const nextRequest = (): string => {
-        if (world === undefined) throw new Error('a world')
-        return make(port, world, code++)
-      }
-      servers.push({ name, port, child, nextRequest })
+      const first = servers.length * share
+      const requests = Array.from({ length: share }, (_, index) => make(port, worldOf(), first + index))
+      servers.push({ name, port, child, requests })
     }
     const results = await measureServers(servers, options)
     printResults(`${operation}, confirmed by ${title}, ${options.connections} connections`, results)

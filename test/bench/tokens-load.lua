@@ -1,11 +1,8 @@
 -- wrk: one exchange per request, its code and client from a file of lines of equal length.
 -- Arguments: the file, the first line to use, "json" or "form".
+dofile(debug.getinfo(1, 'S').source:match('^@(.*/)') .. 'report.lua')
+
 local lineLength = 62
-local threads = {}
-sent = 0
-
-function setup(thread) table.insert(threads, thread) end
-
 function init(args)
   file = assert(io.open(args[1], 'r'))
   file:seek('set', tonumber(args[2]) * lineLength)
@@ -28,17 +25,4 @@ function request()
   end
   sent = sent + 1
   return wrk.format('POST', '/v4/oauth2/token', headers, body)
-end
-
--- One line of JSON behind wrk's own report; latencies as pairs of microseconds and how often.
-function done(summary, latency)
-  local pairs = {}
-  for index = 1, #latency do
-    local value, count = latency(index)
-    table.insert(pairs, '[' .. value .. ',' .. count .. ']')
-  end
-  local errors = summary.errors
-  local failed = errors.connect + errors.read + errors.write + errors.status + errors.timeout
-  io.write(string.format('\n{"sent":%d,"failed":%d,"seconds":%f,"latencies":[%s]}\n',
-    threads[1]:get('sent'), failed, summary.duration / 1e6, table.concat(pairs, ',')))
 end

@@ -6,9 +6,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { matchesSecret } from '../../src/domain/secret.ts'
-import { forkServer, measureServers, printResults, type ServerUnderLoad } from './http-load.ts'
-import { hasWrk, readExchanges, requestsOf, writeExchanges, wrkLoad } from './tokens-load.ts'
+import { forkServer, loader, measureServers, printResults, type ServerUnderLoad } from './http-load.ts'
+import { exchangesLoad, readExchanges, requestsOf, writeExchanges } from './tokens-load.ts'
 import { subjects } from './tokens-subjects.ts'
+import { hasWrk } from './wrk.ts'
 
 const options = {
   connections: 32,
@@ -31,11 +32,11 @@ for (const [index, name] of names.entries()) {
     join(directory, `${index}.sqlite`),
     exchanges,
   ])
-  servers.push({ name, port, child, nextRequest: requestsOf(fromHere, port, takesForms(name)) })
+  servers.push({ name, port, child, requests: requestsOf(fromHere, port, takesForms(name)) })
 }
-const load = hasWrk ? { load: wrkLoad(exchanges, options.connections, takesForms) } : {}
+const load = hasWrk ? { load: exchangesLoad(exchanges, options.connections, takesForms) } : {}
 printResults(
-  `Codes exchanged, asked by ${hasWrk ? 'wrk' : 'Node'}, ${options.connections} connections, ${options.rounds} rounds of ${options.roundMs} ms, median rate.`,
+  `Codes exchanged, asked by ${loader}, ${options.connections} connections, ${options.rounds} rounds of ${options.roundMs} ms, median rate.`,
   await measureServers(servers, { ...options, ...load }),
 )
 for (const { child } of servers) child.disconnect()
