@@ -63,7 +63,7 @@ export function toExpressHandler(api: UtilityApi, options: ExpressMountOptions =
     const view = new ParsedRequest(request, response)
     const ip = addressOf(request, view, trustProxy)
     api
-      .dispatch(view, { fallthrough, ...(ip !== undefined && { ip }) })
+      .dispatch(view, { fallthrough, ip })
       .then((reply) => {
         if (fallthrough && reply.unrouted === true) next()
         else writeReply(response, reply)

@@ -38,7 +38,7 @@ export function toNodeHandler(api: UtilityApi, { trustProxy = 0 }: MountOptions 
         ? remoteAddress
         : forwardedAddress(remoteAddress, trustProxy, view.header('X-Forwarded-For'))
     try {
-      writeReply(response, await api.dispatch(view, ip === undefined ? {} : { ip }))
+      writeReply(response, await api.dispatch(view, { ip }))
     } catch {
       // What a host has hung into its response may throw; that must cost one connection, not the process.
       response.destroy()

@@ -78,7 +78,7 @@ export function copyClient(client: Client): Client {
 }
 
 export function toKey(hash: Uint8Array): string {
-  return Buffer.from(hash.buffer, hash.byteOffset, hash.length).toString('latin1')
+  return (Buffer.isBuffer(hash) ? hash : Buffer.from(hash)).toString('latin1')
 }
 
 /** The license with the fields that were sent. */

@@ -56,7 +56,7 @@ export interface RequestContext {
   /** Path parameters, where the host has routed by itself: `{ license_key: 'LIC-…' }`. */
   readonly params?: Readonly<Record<string, string>>
   /** The client's address, for rate limits on failed credentials. */
-  readonly ip?: string
+  readonly ip?: string | undefined
   /** Aborts when the client has gone, instead of the request's own signal. */
   readonly signal?: AbortSignal
   /** The request id to use, instead of `X-Request-Id`; at most 64 of the characters A-Z a-z 0-9 _ . ~ : + / = -. */
