@@ -2,6 +2,7 @@ import { PacketReader, parseStatus, readStatusText } from 'utility-api/blockgame
 import { encodeStatusPacket } from '../../src/testing/blockgame-server.ts'
 import { benchStatus, decodeFloor } from './blockgame-floor.ts'
 import { quantile } from './blockgame-subject.ts'
+import type { TableRow } from './table.ts'
 
 const rounds = 9
 
@@ -56,7 +57,7 @@ const jobs: readonly (readonly [name: string, times: number, work: () => number]
 ]
 
 /** Median microseconds per decoding, the jobs taking turns. */
-export function benchCodec(): object[] {
+export function benchCodec(): TableRow[] {
   const micros = new Map(jobs.map(([name]) => [name, [] as number[]]))
   for (let round = -1; round < rounds; round += 1) {
     for (const [name, times, work] of jobs) {

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { benchCodec } from './blockgame-codec.ts'
 import { quantile, subjects, type RoundOrder, type RoundResult } from './blockgame-subject.ts'
+import { printTable, type TableRow } from './table.ts'
 
 const rounds = Number(process.env['ROUNDS'] ?? 8)
 const durationMs = Number(process.env['ROUND_MS'] ?? 500)
@@ -76,7 +77,7 @@ function ratio(results: Results, name: string, base: string, key: keyof RoundRes
   )
 }
 
-function table(results: Results): object[] {
+function table(results: Results): TableRow[] {
   return Object.keys(subjects).map((name) => {
     const own = results.get(name) ?? []
     return {
@@ -99,18 +100,16 @@ function round2(value: number): number {
 }
 
 console.log(
-  `Node ${process.version}, ${rounds} interleaved rounds of ${durationMs} ms, 8 KB status, one connection each`,
+  `Node ${process.version}, ${rounds} interleaved rounds of ${durationMs} ms, 8 KB status, one connection each.\n`,
 )
 const responder = await startResponder()
 for (const concurrency of concurrencies) {
   const results = await measure(responder.port, concurrency)
-  console.log(`\n${concurrency} at once`)
-  console.table(table(results))
+  printTable(`${concurrency} at once`, table(results))
   for (const peer of ['minecraft-server-util', 'minecraft-protocol']) {
     const times = ratio(results, 'utility-api', peer, 'perSecond')
-    console.log(`utility-api makes ${times.toFixed(2)} times the lookups of ${peer}`)
+    console.log(`utility-api makes ${times.toFixed(2)} times the lookups of ${peer}.\n`)
   }
 }
 responder.child.kill()
-console.log('\nCodec, microseconds')
-console.table(benchCodec())
+printTable('\nCodec, microseconds', benchCodec())

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import type { Remote } from './fairness-remote.ts'
 import type { Subject } from './fairness-subject.ts'
 import { quantile } from './http-load.ts'
+import { printTable } from './table.ts'
 
 const rounds = Number(process.env['ROUNDS'] ?? 3)
 const roundMs = Number(process.env['ROUND_MS'] ?? 6000)
@@ -143,10 +144,8 @@ const tookAt = (measured: readonly Measured[], q: number): number =>
     measured.flatMap(({ took }) => took),
     q,
   )
-console.log(
+printTable(
   `One caller keeps ${hangingChecks} checks and ${hangingLookups} lookups open that hang; another asks now and then.`,
-)
-console.table(
   results.map(({ kind, alone, disturbed }) => ({
     'the other’s': kind,
     answered: `${alone.flatMap(({ took }) => took).length} and ${disturbed.flatMap(({ took }) => took).length}`,

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { printTable } from './table.ts'
 
 interface Report {
   readonly testResults: readonly {
@@ -44,5 +45,8 @@ for (const { ancestorTitles, title, status } of testResults.flatMap((each) => ea
   else if (status !== 'passed') lines[surface].skipped += 1
   else lines[surface][title.startsWith('judged by the host') ? 'judged by the host first' : 'passed'] += 1
 }
-console.table(lines)
+printTable(
+  'The contract on every mount',
+  Object.entries(lines).map(([mount, line]) => ({ mount, ...line })),
+)
 process.exitCode = Object.values(lines).some(({ failed }) => failed > 0) ? 1 : 0

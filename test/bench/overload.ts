@@ -6,6 +6,7 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { quantile } from './http-load.ts'
+import { printTable } from './table.ts'
 
 const rounds = Number(process.env['ROUNDS'] ?? 5)
 const roundMs = Number(process.env['ROUND_MS'] ?? 2000)
@@ -149,7 +150,8 @@ for (let round = 0; round < rounds; round += 1) {
   process.stderr.write(`\rround ${round + 1} of ${rounds}`)
 }
 process.stderr.write('\n')
-console.table(
+printTable(
+  'The three storage operations, alone and beside what hangs.',
   (['free', 'laden'] as const).map((name) => ({
     'storage operations': name === 'free' ? 'alone' : 'beside 1,000 hanging checks and lookups',
     'per second': Math.round(quantile(results[name], 0.5)),
@@ -158,7 +160,7 @@ console.table(
   })),
 )
 const ratios = results.laden.map((rate, index) => rate / (results.free[index] ?? Number.NaN))
-console.log(`They keep ${quantile(ratios, 0.5).toFixed(2)} of their rate.`)
+console.log(`They keep ${quantile(ratios, 0.5).toFixed(2)} of their rate.\n`)
 
 const burst = 16
 const flooded = [

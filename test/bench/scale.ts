@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ScaleResult } from './scale-subject.ts'
+import { printTable } from './table.ts'
 
 const sizes = (process.env['SIZES'] ?? '10000,1000000,5000000').split(',').map(Number)
 const rounds = Number(process.env['ROUNDS'] ?? 5)
@@ -26,7 +27,7 @@ async function prepare(directory: string, size: number): Promise<Store> {
   const path = join(directory, `${size}.sqlite`)
   const [code] = (await once(fork(subject, ['fill', path, `${size}`]), 'exit')) as [number]
   if (code !== 0) throw new Error(`filling ended with ${code}`)
-  console.log(`${size} licenses: ${Math.round(statSync(path).size / size)} bytes each`)
+  console.log(`${size} licenses: ${Math.round(statSync(path).size / size)} bytes each.`)
   const child = fork(subject, ['serve', path, `${size}`])
   return { size, child, rates: new Map(operations.map((name) => [name, []])), memory: 0 }
 }
@@ -54,10 +55,8 @@ for (let round = 0; round <= rounds; round += 1) {
 }
 process.stderr.write('\n')
 
-console.log(
-  `Full durability, 32 callers, ${rounds} rounds of ${roundMs} ms: median per second, and cost against the first.`,
-)
-console.table(
+printTable(
+  `\nFull durability, 32 callers, ${rounds} rounds of ${roundMs} ms: median per second, and cost against the first.`,
   operations.map((name) => {
     const base = stores[0]?.rates.get(name) ?? []
     const columns = stores.map(({ size, rates }) => {
@@ -70,7 +69,7 @@ console.table(
   }),
 )
 for (const { size, memory, child } of stores) {
-  console.log(`${size} licenses: ${Math.round(memory / 1e6)} MB of memory at most`)
+  console.log(`${size} licenses: ${Math.round(memory / 1e6)} MB of memory at most.`)
   child.disconnect()
 }
 if (process.env['FILES'] === undefined) rmSync(directory, { recursive: true })

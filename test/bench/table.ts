@@ -1,3 +1,5 @@
+export type TableRow = Readonly<Record<string, string | number>>
+
 /** Prints rows as a table of Markdown, which reads as well in a terminal as on a page. */
 export function printTable(title: string, rows: readonly Readonly<Record<string, string | number>>[]): void {
   const columns = Object.keys(rows[0] ?? {})

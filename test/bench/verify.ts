@@ -6,6 +6,7 @@ import { timedStorage } from '../../src/ports/storage-deadline.ts'
 import { callWithin } from '../../src/ports/storage-call.ts'
 import { bearerScheme, bearerToken } from '../../src/security/bearer.ts'
 import { systemClock } from '../../src/system/clock.ts'
+import { printTable } from './table.ts'
 
 const rounds = Number(process.env['ROUNDS'] ?? 41)
 const calls = 20_000
@@ -40,9 +41,11 @@ for (const { work } of figures) await microsecondsOf(work)
 for (let round = 0; round < rounds; round += 1) {
   for (const { work, samples } of figures) samples.push(await microsecondsOf(work))
 }
-console.log(
+printTable(
   `One check of an access token, memory storage, ${rounds} rounds of ${calls}, medians of CPU time.`,
+  figures.map(({ name, samples }) => ({
+    check: name,
+    µs: median(samples).toFixed(2),
+    'to the scheme': (median(samples) / median(figures[1]?.samples ?? [])).toFixed(2),
+  })),
 )
-for (const { name, samples } of figures) console.log(`${name.padEnd(28)}${median(samples).toFixed(2)} µs`)
-const [ours, theirs] = figures.map(({ samples }) => median(samples))
-console.log(`ratio                       ${((ours ?? 0) / (theirs ?? 0)).toFixed(2)}`)
