@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { remotes } from '../../test/http/remote.ts'
+import { remotes } from '../../test/http/support/remote.ts'
 import { missing, startRuntime } from '../../test/package/start-example.ts'
 
 const remote = remotes['Deno']

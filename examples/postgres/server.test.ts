@@ -3,7 +3,7 @@ import { createAdmin } from 'utility-api'
 import { postgresStorage } from 'utility-api/storage/postgres'
 import { expect, test } from 'vitest'
 import { startExample } from '../../test/package/start-example.ts'
-import { startPostgres } from '../../test/storage/postgres-server.ts'
+import { startPostgres } from '../../test/storage/support/postgres-server.ts'
 
 test('two servers on one database: a code is spent once, a license is known to both', async () => {
   const postgres = await startPostgres()

@@ -4,7 +4,7 @@ import { memoryStorage } from 'utility-api/storage/memory'
 import { fixedClock, sequentialKeys, type FixedClock } from 'utility-api/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { hashSecret } from '../../src/domain/secret.ts'
-import { call } from '../storage/call.ts'
+import { call } from '../storage/support/call.ts'
 
 const redirectUri = 'https://client.example/callback'
 let storage: AdminStorage

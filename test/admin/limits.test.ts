@@ -2,7 +2,7 @@ import { createAdmin, UtilityApiError } from 'utility-api'
 import type { License } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { expect, test } from 'vitest'
-import { call } from '../storage/call.ts'
+import { call } from '../storage/support/call.ts'
 
 const storage = memoryStorage()
 const licenses = { statuses: ['valid', 'expired'] }

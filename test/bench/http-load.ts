@@ -104,7 +104,7 @@ function loadFromHere(connections: number): Load {
 const loadBy = (connections: number): Load => (hasWrk ? requestsLoad(connections) : loadFromHere(connections))
 
 /** Who sends the requests, for a title. */
-export const loader = hasWrk ? 'wrk' : 'Node'
+export const loader: string = hasWrk ? 'wrk' : 'Node'
 
 /**
  * Loads every server for a while, in turns that change from round to round, so that what else the machine does hits them

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ServerCheckError } from '../../src/domain/server-status.ts'
-import { cases } from './cases.ts'
-import { startClient, noneOpen, startServer } from './harness.ts'
+import { cases } from './support/cases.ts'
+import { startClient, noneOpen, startServer } from './support/harness.ts'
 
 const marginMs = 400
 

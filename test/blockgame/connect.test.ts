@@ -2,7 +2,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { connectToFirst } from '../../src/blockgame/connect.ts'
 import type { Connection } from '../../src/blockgame/connection.ts'
 import { DeadlineScope } from '../../src/blockgame/deadline-scope.ts'
-import { noneOpen, startClient, startServer } from './harness.ts'
+import { noneOpen, startClient, startServer } from './support/harness.ts'
 
 const blackHole = { ip: '127.0.0.3', port: 25565, srvRecord: null }
 

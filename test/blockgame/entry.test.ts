@@ -5,7 +5,7 @@ import {
   type BlockgameClient,
   type BlockgameClientOptions,
 } from 'utility-api/blockgame'
-import { noneOpen, startServer } from './harness.ts'
+import { noneOpen, startServer } from './support/harness.ts'
 
 function clientOf(options: BlockgameClientOptions): BlockgameClient {
   const client = createBlockgameClient(options)

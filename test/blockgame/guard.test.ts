@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { createGuard } from '../../src/blockgame/guard.ts'
 import { parseServerAddress } from '../../src/domain/server-address.ts'
-import { addresses, type Verdict } from './addresses.ts'
-import { startClient, startServer, zoneDns } from './harness.ts'
+import { addresses, type Verdict } from './support/addresses.ts'
+import { startClient, startServer, zoneDns } from './support/harness.ts'
 
 function judge(text: string): Verdict {
   const typed = parseServerAddress(text)

@@ -7,7 +7,7 @@ import { UtilityApiError } from '../../src/domain/errors.ts'
 import { ServerCheckError } from '../../src/domain/server-status.ts'
 import { encodeStatusPacket } from '../../src/testing/blockgame-server.ts'
 import { endsBefore } from '../support/ends-before.ts'
-import { noneOpen, startClient, startServer, zoneDns } from './harness.ts'
+import { noneOpen, startClient, startServer, zoneDns } from './support/harness.ts'
 
 const sockets = (): number => process.getActiveResourcesInfo().filter((name) => name.startsWith('TCP')).length
 const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length

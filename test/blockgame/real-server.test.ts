@@ -2,7 +2,7 @@ import { once, type EventEmitter } from 'node:events'
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { startClient } from './harness.ts'
+import { startClient } from './support/harness.ts'
 
 // A server of the library that most tools of this field build on, with the game's real packets.
 const manifest = new URL('../peers/package.json', import.meta.url)

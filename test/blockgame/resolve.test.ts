@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { fakeBlockgameServer } from '../../src/testing/blockgame-server.ts'
-import { startClient, startServer, zoneDns, type Zone } from './harness.ts'
+import { startClient, startServer, zoneDns, type Zone } from './support/harness.ts'
 
 const name = 'mc.example.com'
 const srv = `SRV _minecraft._tcp.${name}`

@@ -3,8 +3,8 @@ import { createAdmin, createUtilityApi, type Admin, type UtilityApi } from 'util
 import { sqliteStorage } from 'utility-api/storage/sqlite'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { temporaryFolder } from './cli.ts'
-import { runHere } from './cli-here.ts'
+import { temporaryFolder } from './support/cli.ts'
+import { runHere } from './support/cli-here.ts'
 
 // What the commands do is asked of the library on the same file.
 

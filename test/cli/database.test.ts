@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { firstLine, run, start, temporaryFolder } from './cli.ts'
+import { firstLine, run, start, temporaryFolder } from './support/cli.ts'
 
 const folder = temporaryFolder()
 afterAll(() => folder.remove())
@@ -40,7 +40,7 @@ interface Placed {
 }
 
 function migrateIn({ cwd, imports = [], env = {} }: Placed): { status: number | null; stderr: string } {
-  const modules = [...imports, resolve('test/storage/sources.ts')].flatMap((module) => ['--import', module])
+  const modules = [...imports, resolve('test/support/sources.ts')].flatMap((module) => ['--import', module])
   const { status, stderr } = spawnSync(
     process.execPath,
     [...modules, resolve('adapters/cli/main.ts'), 'migrate', '--database', 'new.sqlite'],

@@ -7,8 +7,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fakeBlockgameServer, fakeDnsServer } from 'utility-api/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { firstLine, outcomeOf, run, start, temporaryFolder } from './cli.ts'
-import { runHere } from './cli-here.ts'
+import { firstLine, outcomeOf, run, start, temporaryFolder } from './support/cli.ts'
+import { runHere } from './support/cli-here.ts'
 
 // oxlint-disable-next-line no-control-regex
 const steering = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/
@@ -89,7 +89,7 @@ describe('dns', () => {
   test.skipIf(!existsSync('/usr/bin/script'))('fills the table on a terminal as answers come', async () => {
     const line = [
       process.execPath,
-      '--import ./test/storage/sources.ts adapters/cli/main.ts dns shop.example',
+      '--import ./test/support/sources.ts adapters/cli/main.ts dns shop.example',
       `--server ${servers}`,
     ].join(' ')
     const stdout = await runOnTerminal(line)

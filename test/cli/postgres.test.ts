@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
-import { startPostgres } from '../storage/postgres-server.ts'
-import { firstLine, run, start } from './cli.ts'
+import { startPostgres } from '../storage/support/postgres-server.ts'
+import { firstLine, run, start } from './support/cli.ts'
 
 test('the command works on PostgreSQL, its URL taken from the environment', async () => {
   const postgres = await startPostgres()

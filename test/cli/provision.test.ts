@@ -3,8 +3,8 @@ import { createUtilityApi } from 'utility-api'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { run as runInProcess, temporaryFolder } from './cli.ts'
-import { runHere as run } from './cli-here.ts'
+import { run as runInProcess, temporaryFolder } from './support/cli.ts'
+import { runHere as run } from './support/cli-here.ts'
 
 const folder = temporaryFolder()
 const file = join(folder.path, 'utility.sqlite')

@@ -5,10 +5,10 @@ import { text } from 'node:stream/consumers'
 import { createAdmin } from 'utility-api'
 import { postgresStorage } from 'utility-api/storage/postgres'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { makePool, startPostgres, type PostgresServer } from '../storage/postgres-server.ts'
-import { startBalancer, type Balancer } from './balancer.ts'
-import { firstLine, start } from './cli.ts'
-import { runHere } from './cli-here.ts'
+import { makePool, startPostgres, type PostgresServer } from '../storage/support/postgres-server.ts'
+import { startBalancer, type Balancer } from './support/balancer.ts'
+import { firstLine, start } from './support/cli.ts'
+import { runHere } from './support/cli-here.ts'
 
 let postgres: PostgresServer
 let database: string

@@ -3,8 +3,8 @@ import { chmodSync, existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { temporaryFolder } from './cli.ts'
-import { runHere as run } from './cli-here.ts'
+import { temporaryFolder } from './support/cli.ts'
+import { runHere as run } from './support/cli-here.ts'
 
 const folder = temporaryFolder()
 const missing = join(folder.path, 'none.sqlite')
@@ -255,7 +255,7 @@ test('without better-sqlite3 at hand it uses the SQLite of Node', () => {
       '--import',
       `data:text/javascript,${encodeURIComponent(hide)}`,
       '--import',
-      './test/storage/sources.ts',
+      './test/support/sources.ts',
       'adapters/cli/main.ts',
       'migrate',
       '--database',

@@ -16,9 +16,9 @@ import { checkDns } from '../../src/operations/check-dns.ts'
 import { words } from '../../src/testing/dns-encoding.ts'
 import { readFakeDnsQuery } from '../../src/testing/dns-query.ts'
 import { fakeDnsServer, type FakeDnsQuery } from '../../src/testing/dns-server.ts'
-import { name, recordOf } from './arbitrary-records.ts'
-import { aliasesOfPointers, recordsOfPointers, txtOfOctets } from './bombs.ts'
-import { rawRecord, rawReply, rightRecord } from './messages.ts'
+import { name, recordOf } from './support/arbitrary-records.ts'
+import { aliasesOfPointers, recordsOfPointers, txtOfOctets } from './support/bombs.ts'
+import { rawRecord, rawReply, rightRecord } from './support/messages.ts'
 import { callerNamed, callWith } from '../operations/calls.ts'
 
 const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))

@@ -3,8 +3,8 @@ import { createDnsClient } from '../../src/dns/client.ts'
 import { typeNumbers } from '../../src/dns/wire/constants.ts'
 import type { DnsAnswer, DnsRecord, RecordType } from '../../src/domain/dns-check.ts'
 import { encodeData } from '../../src/testing/dns-encoding.ts'
-import { dig, findProgram, startNsd, type Nsd } from './nsd.ts'
-import { zoneFile } from './zone.ts'
+import { dig, findProgram, startNsd, type Nsd } from './support/nsd.ts'
+import { zoneFile } from './support/zone.ts'
 
 const missing = ['nsd', 'dig', 'ldns-keygen', 'ldns-signzone'].filter(
   (each) => findProgram(each) === undefined,

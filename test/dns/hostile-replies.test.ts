@@ -6,7 +6,7 @@ import { readReply, readSections, type ParsedReply } from '../../src/dns/wire/re
 import { recordTypes, type DnsRecord, type RecordType } from '../../src/domain/dns-check.ts'
 import { encodeData, encodeDnsReply, encodeName } from '../../src/testing/dns-encoding.ts'
 import { readFakeDnsQuery } from '../../src/testing/dns-query.ts'
-import { labelLattice, pointerChain, rawRecord, rawReply } from './messages.ts'
+import { labelLattice, pointerChain, rawRecord, rawReply } from './support/messages.ts'
 
 /** How many replies are tried; ten million take a few minutes. */
 const count = Number(process.env['DNS_REPLIES'] ?? 40_000)

@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm'
 import { expect, test, vi } from 'vitest'
 import { createDnsClient } from '../../src/dns/client.ts'
 import { fakeDnsServer } from '../../src/testing/dns-server.ts'
-import { rightRecord } from './messages.ts'
+import { rightRecord } from './support/messages.ts'
 
 /** How many checks of twelve locations are made. */
 const checks = Number(process.env['DNS_CHECKS'] ?? 1000)

@@ -8,7 +8,7 @@ import { words } from '../../src/testing/dns-encoding.ts'
 import type { FakeDnsQuery } from '../../src/testing/dns-server.ts'
 import { readFakeDnsQuery } from '../../src/testing/dns-query.ts'
 import { endsBefore } from '../support/ends-before.ts'
-import { patched, pointerChain, rawRecord, rawReply, rightRecord } from './messages.ts'
+import { patched, pointerChain, rawRecord, rawReply, rightRecord } from './support/messages.ts'
 
 const zone = { records: [rightRecord] }
 

@@ -19,7 +19,7 @@ import {
   rawRecord,
   rawReply,
   rightRecord,
-} from './messages.ts'
+} from './support/messages.ts'
 
 const ip = Buffer.of(192, 0, 2, 66)
 

@@ -7,7 +7,7 @@ import { encodeQuery } from '../../src/dns/wire/query.ts'
 import { readReply, type ParsedReply } from '../../src/dns/wire/reply.ts'
 import { recordTypes, type DnsRecord } from '../../src/domain/dns-check.ts'
 import { encodeDnsReply, encodeName } from '../../src/testing/dns-encoding.ts'
-import { name, recordOf, referenceKeyTag } from './arbitrary-records.ts'
+import { name, recordOf, referenceKeyTag } from './support/arbitrary-records.ts'
 
 function replyWith(answers: readonly DnsRecord[], query: ReturnType<typeof encodeQuery>): Buffer {
   const question = query.message.subarray(12, query.questionEnd)

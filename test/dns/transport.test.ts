@@ -5,7 +5,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { createDnsClient } from '../../src/dns/client.ts'
 import { fakeDnsServer } from '../../src/testing/dns-server.ts'
 import { endsBefore } from '../support/ends-before.ts'
-import { patched, rightRecord } from './messages.ts'
+import { patched, rightRecord } from './support/messages.ts'
 
 const question = { name: 'example.com', type: 'A' } as const
 const zone = { records: [rightRecord] }

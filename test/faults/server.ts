@@ -1,4 +1,4 @@
-// A server in a process of its own, to be killed: `node --import test/storage/sources.ts test/faults/server.ts <store>
+// A server in a process of its own, to be killed: `node --import test/support/sources.ts test/faults/server.ts <store>
 // [<resolver port>]`. `<store>` is a PostgreSQL URL or the path of a SQLite file. With the port of a resolver on loopback, it
 // checks and looks up too, on loopback alone. Sends its port, then figures of its event loop and its memory when asked.
 import { createServer } from 'node:http'

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { Holdings, Stalls } from './server.ts'
 
 const program = fileURLToPath(new URL('server.ts', import.meta.url))
-const sources = new URL('../storage/sources.ts', import.meta.url).href
+const sources = new URL('../support/sources.ts', import.meta.url).href
 
 /** A server under test, in a process of its own. */
 export interface ServerProcess {

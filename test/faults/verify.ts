@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { License } from 'utility-api/storage'
 import { hashSecret } from '../../src/domain/secret.ts'
-import { call } from '../storage/call.ts'
+import { call } from '../storage/support/call.ts'
 import { exchange, generate, type World } from './load.ts'
 
 /** Rows of the first column of a query, asked of the database itself. */

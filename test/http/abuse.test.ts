@@ -5,9 +5,9 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { toNodeHandler } from 'utility-api/node'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { rawClient, rawRequestText, type RawClient } from './raw.ts'
-import { sendToPort } from './send.ts'
-import { createWorld, licenseHeaders, type World } from './world.ts'
+import { rawClient, rawRequestText, type RawClient } from './support/raw.ts'
+import { sendToPort } from './support/send.ts'
+import { createWorld, licenseHeaders, type World } from './support/world.ts'
 
 const rounds = Number(process.env['ABUSE_ROUNDS'] ?? 1)
 const idleConnections = Number(process.env['IDLE_CONNECTIONS'] ?? 500)

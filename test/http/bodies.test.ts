@@ -16,8 +16,8 @@ const tricklers = Number(process.env['TRICKLERS'] ?? 600)
 /** The servers that are sent bodies. */
 const mounts = (process.env['BODY_MOUNTS'] ?? 'Node,Bun').split(',')
 
-const program = fileURLToPath(new URL('bodies-server.ts', import.meta.url))
-const sources = new URL('../storage/sources.ts', import.meta.url).href
+const program = fileURLToPath(new URL('./support/bodies-server.ts', import.meta.url))
+const sources = new URL('../support/sources.ts', import.meta.url).href
 const bin = fileURLToPath(new URL('../../node_modules/.bin/', import.meta.url))
 
 interface Memory {

@@ -6,8 +6,8 @@ import { createAdmin, createUtilityApi, type RateLimiter, type UtilityApi } from
 import { toNodeHandler } from 'utility-api/node'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { sendToFetch, sendToPort, type TestAnswer, type TestRequest } from './send.ts'
-import { createWorld, licenseHeaders, type World, type WorldOptions } from './world.ts'
+import { sendToFetch, sendToPort, type TestAnswer, type TestRequest } from './support/send.ts'
+import { createWorld, licenseHeaders, type World, type WorldOptions } from './support/world.ts'
 
 const storage = memoryStorage()
 const admin = createAdmin({ storage })
@@ -121,8 +121,8 @@ describe('close', () => {
   })
 
   test('lets the process end, with every accepted request answered', async () => {
-    const sources = new URL('../storage/sources.ts', import.meta.url).pathname
-    const program = new URL('closing-process.ts', import.meta.url).pathname
+    const sources = new URL('../support/sources.ts', import.meta.url).pathname
+    const program = new URL('./support/closing-process.ts', import.meta.url).pathname
     const child = spawn('node', ['--import', sources, program])
     let output = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)))

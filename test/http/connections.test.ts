@@ -1,8 +1,8 @@
 /** One connection, looked at from outside: what stays usable, what is answered, in which order. */
 import { expect, test } from 'vitest'
-import { describeEachServer, type Server } from './each-server.ts'
-import { rawRequestText, type RawClient } from './raw.ts'
-import { tokenFields } from './token-request.ts'
+import { describeEachServer, type Server } from './support/each-server.ts'
+import { rawRequestText, type RawClient } from './support/raw.ts'
+import { tokenFields } from './support/token-request.ts'
 
 const tokenLine = ({ prefix }: Server): string => `POST ${prefix}/v4/oauth2/token`
 const checkLine = ({ prefix }: Server, method = 'GET'): string => `${method} ${prefix}/v3/tools/dnscheck`

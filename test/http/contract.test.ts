@@ -1,7 +1,7 @@
 /** What every mount owes beside the five operations: paths, methods, header bytes. */
 import { expect } from 'vitest'
-import { runRows, type Row } from './rows.ts'
-import { licenseHeaders, type World } from './world.ts'
+import { runRows, type Row } from './support/rows.ts'
+import { licenseHeaders, type World } from './support/world.ts'
 
 const checkPath = '/v3/tools/dnscheck'
 const updatePath = '/v2/reseller/LIC-1/update'

@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
-const program = fileURLToPath(new URL('files-entered-worker.ts', import.meta.url))
-const sources = new URL('../storage/sources.ts', import.meta.url).href
+const program = fileURLToPath(new URL('./support/files-entered-worker.ts', import.meta.url))
+const sources = new URL('../support/sources.ts', import.meta.url).href
 
 /** The most files that one request may enter: in all, and in the rooms that every request passes. */
 const limits = {

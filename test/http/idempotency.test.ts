@@ -1,8 +1,8 @@
 /** A repeat of "generate" with an Idempotency-Key gets the first answer again and makes no second license. */
 import { expect } from 'vitest'
-import { runRows, type Row } from './rows.ts'
-import type { TestAnswer } from './surfaces.ts'
-import { licenseHeaders, type World } from './world.ts'
+import { runRows, type Row } from './support/rows.ts'
+import type { TestAnswer } from './support/surfaces.ts'
+import { licenseHeaders, type World } from './support/world.ts'
 
 const day = 24 * 60 * 60 * 1000
 

@@ -1,7 +1,7 @@
 /** What goes into a license through headers and path, nasty inputs first, and what comes out. */
 import { expect } from 'vitest'
-import { runRows, type Row } from './rows.ts'
-import { licenseHeaders, type World } from './world.ts'
+import { runRows, type Row } from './support/rows.ts'
+import { licenseHeaders, type World } from './support/world.ts'
 
 /** A header value as a client sends text in UTF-8: one character per octet. */
 const utf8 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1')

@@ -7,10 +7,10 @@ import { toExpressHandler } from 'utility-api/express'
 import { toNodeHandler } from 'utility-api/node'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { expresses, listenNode, type Host } from './hosts.ts'
-import { rawClient, rawRequestText } from './raw.ts'
-import { sendToPort } from './send.ts'
-import { licenseHeaders, redirectUri } from './world.ts'
+import { expresses, listenNode, type Host } from './support/hosts.ts'
+import { rawClient, rawRequestText } from './support/raw.ts'
+import { sendToPort } from './support/send.ts'
+import { licenseHeaders, redirectUri } from './support/world.ts'
 
 const storage = memoryStorage()
 const admin = createAdmin({ storage })

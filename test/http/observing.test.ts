@@ -5,8 +5,8 @@ import { inspect } from 'node:util'
 import { createUtilityApi, type Logger, type RequestEndEvent } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { sendToFetch } from './send.ts'
-import { createWorld, licenseHeaders, redirectUri, type World, type WorldOptions } from './world.ts'
+import { sendToFetch } from './support/send.ts'
+import { createWorld, licenseHeaders, redirectUri, type World, type WorldOptions } from './support/world.ts'
 
 const channelNames = ['request', 'storage', 'dns', 'blockgame'].map((name) => `utility-api.${name}`)
 const stages = ['start', 'end', 'asyncStart', 'asyncEnd', 'error'] as const

@@ -4,8 +4,8 @@ import { StorageError } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { fakeDnsServer } from 'utility-api/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { TestAnswer, TestRequest } from './surfaces.ts'
-import { createWorld, licenseHeaders, redirectUri, type World, type WorldOptions } from './world.ts'
+import type { TestAnswer, TestRequest } from './support/surfaces.ts'
+import { createWorld, licenseHeaders, redirectUri, type World, type WorldOptions } from './support/world.ts'
 
 // The document is read here by a validator that knows nothing of zod: what we promise against what we send.
 

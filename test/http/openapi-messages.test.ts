@@ -2,9 +2,9 @@
 import type { AdminStorage } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { expect, test } from 'vitest'
-import { rawClient, rawRequestText } from './raw.ts'
-import { createWorld, licenseHeaders, redirectUri, type World, type WorldOptions } from './world.ts'
-import type { TestAnswer, TestRequest } from './surfaces.ts'
+import { rawClient, rawRequestText } from './support/raw.ts'
+import { createWorld, licenseHeaders, redirectUri, type World, type WorldOptions } from './support/world.ts'
+import type { TestAnswer, TestRequest } from './support/surfaces.ts'
 
 const paths = {
   exchange: '/v4/oauth2/token',

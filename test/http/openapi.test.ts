@@ -6,7 +6,7 @@ import { createUtilityApi, type UtilityApiOptions } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { expect, test } from 'vitest'
 
-const recommended = 'test/http/redocly.yaml'
+const recommended = 'test/http/support/redocly.yaml'
 
 interface Described {
   readonly openapi: string

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import { runRows, type Row } from './rows.ts'
-import { licenseHeaders, redirectUri, type World } from './world.ts'
+import { runRows, type Row } from './support/rows.ts'
+import { licenseHeaders, redirectUri, type World } from './support/world.ts'
 
 const bearer = (token: string): { Authorization: string } => ({ Authorization: `Bearer ${token}` })
 

@@ -1,6 +1,6 @@
-import { runRows, type Row } from './rows.ts'
-import type { TestRequest } from './surfaces.ts'
-import { licenseHeaders, type World } from './world.ts'
+import { runRows, type Row } from './support/rows.ts'
+import type { TestRequest } from './support/surfaces.ts'
+import { licenseHeaders, type World } from './support/world.ts'
 
 const invalidToken = { error: 'invalid_token', message: 'The bearer token is invalid, expired or revoked.' }
 const missingToken = { error: 'invalid_token', message: 'The bearer token is missing.' }

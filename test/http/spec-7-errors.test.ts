@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
 import type { AdminStorage } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
-import { runRows, type Row } from './rows.ts'
-import { licenseHeaders, redirectUri, type World } from './world.ts'
+import { runRows, type Row } from './support/rows.ts'
+import { licenseHeaders, redirectUri, type World } from './support/world.ts'
 
 const updateOf = (
   key: string,

@@ -1,9 +1,9 @@
 /** Whatever bytes come: a refusal in our own words, never a crash, an echo or a token. */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { jsonRequest, rawRequest, tokenFields } from './token-request.ts'
-import type { TestAnswer } from './surfaces.ts'
-import { createWorld, type World } from './world.ts'
+import { jsonRequest, rawRequest, tokenFields } from './support/token-request.ts'
+import type { TestAnswer } from './support/surfaces.ts'
+import { createWorld, type World } from './support/world.ts'
 
 const numRuns = Number(process.env['PROPERTY_RUNS'] ?? 500)
 const logged: unknown[] = []

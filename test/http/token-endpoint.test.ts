@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { expect } from 'vitest'
 import { hashSecret } from '../../src/domain/secret.ts'
-import { call } from '../storage/call.ts'
-import { runRows, type Row } from './rows.ts'
+import { call } from '../storage/support/call.ts'
+import { runRows, type Row } from './support/rows.ts'
 import {
   basic,
   formRequest,
@@ -10,8 +10,8 @@ import {
   rawRequest,
   tokenFields,
   type TokenFields,
-} from './token-request.ts'
-import { redirectUri, type World } from './world.ts'
+} from './support/token-request.ts'
+import { redirectUri, type World } from './support/world.ts'
 
 const noStore = { 'Cache-Control': 'no-store' }
 const withoutClient = { client_id: undefined, client_secret: undefined }

@@ -1,8 +1,8 @@
 /** Where the service protects itself, the token endpoint still speaks as OAuth clients expect. */
 import { expect } from 'vitest'
 import { memoryStorage } from 'utility-api/storage/memory'
-import { runRows } from './rows.ts'
-import { jsonRequest, tokenFields } from './token-request.ts'
+import { runRows } from './support/rows.ts'
+import { jsonRequest, tokenFields } from './support/token-request.ts'
 
 const keys: string[] = []
 

@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createAdmin, createUtilityApi, type Admin } from 'utility-api'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startPostgres, type PostgresServer } from '../storage/postgres-server.ts'
-import { openRaceStore, type RaceStore } from './race-store.ts'
-import type { RaceOrder, RaceResult } from './race-worker.ts'
+import { startPostgres, type PostgresServer } from '../storage/support/postgres-server.ts'
+import { openRaceStore, type RaceStore } from './support/race-store.ts'
+import type { RaceOrder, RaceResult } from './support/race-worker.ts'
 
 const codes = Number(process.env['RACE_CODES'] ?? 20)
 const racers = 50
@@ -84,8 +84,8 @@ describe.each(['SQLite', 'PostgreSQL'])('two processes on one %s', (kind) => {
     const target = kind === 'SQLite' ? join(folder, 'two.sqlite') : await postgres.createDatabase()
     store = openRaceStore(target)
     await store.migrate()
-    const sources = fileURLToPath(new URL('../storage/sources.ts', import.meta.url))
-    const program = fileURLToPath(new URL('race-worker.ts', import.meta.url))
+    const sources = fileURLToPath(new URL('../support/sources.ts', import.meta.url))
+    const program = fileURLToPath(new URL('./support/race-worker.ts', import.meta.url))
     workers = [1, 2].map(() => fork(program, [target], { execArgv: ['--import', sources] }))
     await Promise.all(workers.map((worker) => once(worker, 'message')))
   }, 60_000)

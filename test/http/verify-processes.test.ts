@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createAdmin } from 'utility-api'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startPostgres, type PostgresServer } from '../storage/postgres-server.ts'
-import { openRaceStore } from './race-store.ts'
+import { startPostgres, type PostgresServer } from '../storage/support/postgres-server.ts'
+import { openRaceStore } from './support/race-store.ts'
 
 const redirectUri = 'https://client.example/callback'
 const folder = mkdtempSync(join(tmpdir(), 'utility-api-verify-'))
-const sources = new URL('../storage/sources.ts', import.meta.url).href
+const sources = new URL('../support/sources.ts', import.meta.url).href
 let postgres: PostgresServer
 beforeAll(async () => {
   postgres = await startPostgres()
@@ -27,7 +27,7 @@ const stores: Record<string, () => Promise<string>> = {
 }
 
 async function startProcess(store: string): Promise<{ url: string; stop(): void }> {
-  const child = fork(join(import.meta.dirname, 'verify-server.ts'), [store], {
+  const child = fork(join(import.meta.dirname, 'support/verify-server.ts'), [store], {
     execArgv: ['--import', sources],
   })
   const [port] = (await once(child, 'message')) as [number]

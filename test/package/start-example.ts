@@ -16,7 +16,7 @@ const root = join(import.meta.dirname, '../..')
 
 /** Starts an example's program in Node on a free port, on the sources of this package, and waits until it listens. */
 export function startExample(folder: string, env: Record<string, string> = {}): Promise<RunningExample> {
-  const args = ['--import', join(root, 'test/storage/sources.ts')]
+  const args = ['--import', join(root, 'test/support/sources.ts')]
   return start(folder, process.execPath, args, { PATH: process.env['PATH'] ?? '', ...env })
 }
 

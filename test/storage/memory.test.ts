@@ -1,7 +1,7 @@
 import { memoryStorage } from 'utility-api/storage/memory'
 import { expect, test } from 'vitest'
-import { call } from './call.ts'
-import { testContract } from './register.ts'
+import { call } from './support/call.ts'
+import { testContract } from './support/register.ts'
 
 testContract('memory', () => ({ storage: memoryStorage(), close() {} }))
 

@@ -3,8 +3,8 @@ import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { mysqlStorage } from 'utility-api/storage/mysql'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { call } from './call.ts'
-import { execute, makePool, startMysql, whyNoMysql, type MysqlServer } from './mysql-server.ts'
+import { call } from './support/call.ts'
+import { execute, makePool, startMysql, whyNoMysql, type MysqlServer } from './support/mysql-server.ts'
 
 // Longer: TEST_RACES=10000 and TEST_CRASHES=5.
 const codeCount = Number(process.env['TEST_RACES'] ?? 200)
@@ -29,7 +29,7 @@ describe.skipIf(reason)('MySQL, several processes at once', () => {
   /** What two processes won together. */
   async function race(work: string, count: number): Promise<number> {
     const won = ['a', 'b'].map(async (name) => {
-      const args = ['--import', './test/storage/sources.ts', 'test/storage/mysql-race-worker.ts']
+      const args = ['--import', './test/support/sources.ts', 'test/storage/support/mysql-race-worker.ts']
       const run = promisify(execFile)(process.execPath, [...args, url, work, '0', String(count), name])
       return Number((await run).stdout)
     })

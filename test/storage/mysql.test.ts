@@ -2,9 +2,9 @@ import { mysqlStorage } from 'utility-api/storage/mysql'
 import type { Pool } from 'mysql2/promise'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { storageContract, type StorageFixture } from '../../src/testing/storage-contract.ts'
-import { makePool, startMysql, whyNoMysql, type MysqlServer } from './mysql-server.ts'
-import { startCuttingProxy, type CuttingProxy } from './cutting-proxy.ts'
-import { testContract } from './register.ts'
+import { makePool, startMysql, whyNoMysql, type MysqlServer } from './support/mysql-server.ts'
+import { startCuttingProxy, type CuttingProxy } from './support/cutting-proxy.ts'
+import { testContract } from './support/register.ts'
 
 const reason = whyNoMysql()
 test.runIf(reason)(`MySQL: ${reason}`, ({ skip }) => skip(reason ?? ''))

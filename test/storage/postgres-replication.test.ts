@@ -3,8 +3,8 @@ import { StorageError, type License, type StorageCall } from 'utility-api/storag
 import { postgresStorage, type PostgresStorage } from 'utility-api/storage/postgres'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { call } from './call.ts'
-import { execute, startPostgres, type PostgresServer } from './postgres-server.ts'
+import { call } from './support/call.ts'
+import { execute, startPostgres, type PostgresServer } from './support/postgres-server.ts'
 
 let server: PostgresServer
 const pools: Pool[] = []

@@ -5,11 +5,11 @@ import { postgresStorage } from 'utility-api/storage/postgres'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Pool } from 'pg'
 import type { StorageFixture } from '../../src/testing/storage-contract.ts'
-import { execute, makePool, startPostgres, type PostgresServer } from './postgres-server.ts'
-import { call } from './call.ts'
-import { testContract } from './register.ts'
-import { verifyOldWrites, verifyUpgraded } from './upgrade.ts'
-import * as version1 from './version-1.ts'
+import { execute, makePool, startPostgres, type PostgresServer } from './support/postgres-server.ts'
+import { call } from './support/call.ts'
+import { testContract } from './support/register.ts'
+import { verifyOldWrites, verifyUpgraded } from './support/upgrade.ts'
+import * as version1 from './support/version-1.ts'
 
 let server: PostgresServer
 let url: string

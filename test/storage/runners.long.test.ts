@@ -9,7 +9,7 @@ const caseCount = names.length
 const cutCount = names.filter((name) => /\bcut\b/.test(name)).length
 
 test('the contract suite passes in Bun, under bun:test, on bun:sqlite', () => {
-  const args = ['test', './test/storage/contract.bun.ts']
+  const args = ['test', './test/storage/support/contract.bun.ts']
   const { status, stderr } = spawnSync('node_modules/.bin/bun', args, { encoding: 'utf8' })
   expect(stderr).toMatch(new RegExp(`^ ${2 * caseCount} pass$`, 'm'))
   expect(stderr).toMatch(/^ 0 fail$/m)
@@ -19,9 +19,9 @@ test('the contract suite passes in Bun, under bun:test, on bun:sqlite', () => {
 test('the contract suite passes under node:test', () => {
   const args = [
     '--import',
-    './test/storage/sources.ts',
+    './test/support/sources.ts',
     '--test-reporter=tap',
-    'test/storage/contract.node.ts',
+    'test/storage/support/contract.node.ts',
   ]
   const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' })
   expect(stdout).toMatch(new RegExp(`^# pass ${caseCount - cutCount}$`, 'm'))

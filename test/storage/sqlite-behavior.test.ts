@@ -5,11 +5,11 @@ import Database from 'better-sqlite3'
 import { StorageError, type License } from 'utility-api/storage'
 import { sqliteStorage, type SqliteDatabase } from 'utility-api/storage/sqlite'
 import { afterEach, describe, expect, test } from 'vitest'
-import { call, callOfLooks } from './call.ts'
-import { testContract } from './register.ts'
-import { verifyOldWrites, verifyUpgraded } from './upgrade.ts'
-import * as version1 from './version-1.ts'
-import { openTwice, temporaryFile, type ClosableDatabase } from './sqlite-fixture.ts'
+import { call, callOfLooks } from './support/call.ts'
+import { testContract } from './support/register.ts'
+import { verifyOldWrites, verifyUpgraded } from './support/upgrade.ts'
+import * as version1 from './support/version-1.ts'
+import { openTwice, temporaryFile, type ClosableDatabase } from './support/sqlite-fixture.ts'
 
 const cleanUps: (() => unknown)[] = []
 afterEach(() => {

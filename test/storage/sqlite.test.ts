@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import Database from 'better-sqlite3'
-import { testContract } from './register.ts'
-import { openTwice } from './sqlite-fixture.ts'
+import { testContract } from './support/register.ts'
+import { openTwice } from './support/sqlite-fixture.ts'
 
 testContract('SQLite through node:sqlite', () => openTwice((path) => new DatabaseSync(path)))
 testContract('SQLite through better-sqlite3', () => openTwice((path) => new Database(path)))

@@ -135,7 +135,7 @@ async function startServer(
     fileURLToPath(new URL('server.ts', import.meta.url)),
     [url, `${deadlineMs}`, `${sabotage}`],
     {
-      execArgv: ['--import', new URL('../../storage/sources.ts', import.meta.url).href],
+      execArgv: ['--import', new URL('../../support/sources.ts', import.meta.url).href],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     },
   )

@@ -1,4 +1,4 @@
-import { rawClient, rawRequestText } from '../../http/raw.ts'
+import { rawClient, rawRequestText } from '../../http/support/raw.ts'
 import type { Client, SentRequest } from './client.ts'
 import type { Holder, Work } from './honest.ts'
 import { addressOf, bombNames, type Remotes } from './remotes.ts'

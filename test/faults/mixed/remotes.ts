@@ -4,8 +4,8 @@ import {
   type FakeBlockgameConnection,
   type FakeDnsQuery,
 } from 'utility-api/testing'
-import { aliasesOfPointers, recordsOfPointers, txtOfOctets } from '../../dns/bombs.ts'
-import { labelLattice, patched, pointerChain } from '../../dns/messages.ts'
+import { aliasesOfPointers, recordsOfPointers, txtOfOctets } from '../../dns/support/bombs.ts'
+import { labelLattice, patched, pointerChain } from '../../dns/support/messages.ts'
 
 /** A resolver and game servers on loopback: some answer, some are hostile. */
 export interface Remotes {

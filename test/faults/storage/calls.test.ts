@@ -5,7 +5,7 @@ import type { AdminStorage, StorageListing } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { expect, test } from 'vitest'
 import { hashSecret } from '../../../src/domain/secret.ts'
-import { call } from '../../storage/call.ts'
+import { call } from '../../storage/support/call.ts'
 import { faults, faultyStorage, type AskedCall } from './faulty.ts'
 
 const enoughMs = 20_000

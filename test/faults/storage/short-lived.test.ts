@@ -4,7 +4,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { Pool } from 'pg'
 import { postgresStorage } from 'utility-api/storage/postgres'
 import { expect, test } from 'vitest'
-import { call } from '../../storage/call.ts'
+import { call } from '../../storage/support/call.ts'
 
 function message(type: string, content: string): Buffer {
   const head = Buffer.from(`${type}\0\0\0\0`)

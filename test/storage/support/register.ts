@@ -1,5 +1,5 @@
 import { describe, test } from 'vitest'
-import { storageContract, type StorageFixture } from '../../src/testing/storage-contract.ts'
+import { storageContract, type StorageFixture } from '../../../src/testing/storage-contract.ts'
 
 /** Registers the contract suite; a case that is not applicable shows as skipped, never as passed. */
 export function testContract(label: string, make: () => StorageFixture | Promise<StorageFixture>): void {

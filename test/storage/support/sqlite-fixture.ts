@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sqliteStorage, type SqliteDatabase } from 'utility-api/storage/sqlite'
-import type { StorageFixture } from '../../src/testing/storage-contract.ts'
+import type { StorageFixture } from '../../../src/testing/storage-contract.ts'
 
 export type ClosableDatabase = SqliteDatabase & { close(): unknown }
 

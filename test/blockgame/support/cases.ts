@@ -1,11 +1,11 @@
-import type { ServerCheckFailure, ServerStatus } from '../../src/domain/server-status.ts'
+import type { ServerCheckFailure, ServerStatus } from '../../../src/domain/server-status.ts'
 import {
   encodeKick,
   encodePacket,
   encodeStatusPacket,
   type FakeBlockgameConnection,
   type FakeBlockgameServerOptions,
-} from '../../src/testing/blockgame-server.ts'
+} from '../../../src/testing/blockgame-server.ts'
 
 /** A server, and what a lookup must make of it: these fields, or this failure. */
 export interface Case {

@@ -1,7 +1,7 @@
 /**
  * A server process of its own on a shared store: exchanges what it is told to, all at once, and reports the answers.
  *
- * node --import test/storage/sources.ts race-worker.ts TARGET
+ * node --import test/support/sources.ts race-worker.ts TARGET
  */
 import { createUtilityApi } from 'utility-api'
 import { openRaceStore } from './race-store.ts'

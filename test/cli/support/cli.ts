@@ -9,7 +9,7 @@ export interface Outcome {
   readonly stderr: string
 }
 
-const command = ['--import', './test/storage/sources.ts', 'adapters/cli/main.ts']
+const command = ['--import', './test/support/sources.ts', 'adapters/cli/main.ts']
 
 /** Starts the command in a process of its own, from the sources, in an environment without surprises. */
 export function start(args: readonly string[], env: Record<string, string> = {}): ChildProcess {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
-import type { DnsRecord, RecordType } from '../../src/domain/dns-check.ts'
-import { formatIpAddress } from '../../src/domain/ip-address.ts'
+import type { DnsRecord, RecordType } from '../../../src/domain/dns-check.ts'
+import { formatIpAddress } from '../../../src/domain/ip-address.ts'
 
 const octet = fc.integer({ min: 0, max: 0xff })
 const word = fc.integer({ min: 0, max: 0xffff })

@@ -4,7 +4,7 @@ import { accessSync, constants, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
-import { fakeDnsServer } from '../../src/testing/dns-server.ts'
+import { fakeDnsServer } from '../../../src/testing/dns-server.ts'
 
 const run = promisify(execFile)
 const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin']

@@ -1,5 +1,5 @@
 // A server in a process of its own whose storage and networks are slow, to be sent hostile bodies:
-// `node --import test/storage/sources.ts test/http/bodies-server.ts <mount>`, or with Bun. Speaks in lines of JSON: the port
+// `node --import test/support/sources.ts test/http/support/bodies-server.ts <mount>`, or with Bun. Speaks in lines of JSON: the port
 // and a good exchange first, then its memory for every line it reads.
 import { createInterface } from 'node:readline'
 import { createServer } from 'node:http'

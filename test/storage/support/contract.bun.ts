@@ -1,7 +1,7 @@
-// Run by Bun's own test runner: `bun test ./test/storage/contract.bun.ts`.
+// Run by Bun's own test runner: `bun test ./test/storage/support/contract.bun.ts`.
 import { strictEqual } from 'node:assert/strict'
 import { memoryStorage } from 'utility-api/storage/memory'
-import { storageContract } from '../../src/testing/storage-contract.ts'
+import { storageContract } from '../../../src/testing/storage-contract.ts'
 import { openTwice, type ClosableDatabase } from './sqlite-fixture.ts'
 
 // The types of Bun's modules would replace those of Node.js for the whole project.

@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
-import { createClient } from '../../src/blockgame/client.ts'
-import type { AddressRule } from '../../src/blockgame/guard.ts'
-import type { ResolverAddress } from '../../src/blockgame/resolve.ts'
-import type { DnsRecord, DnsStatus } from '../../src/domain/dns-check.ts'
-import type { BlockgameClient } from '../../src/ports/blockgame-client.ts'
-import type { DnsClient, DnsQuestion } from '../../src/ports/dns-client.ts'
+import { createClient } from '../../../src/blockgame/client.ts'
+import type { AddressRule } from '../../../src/blockgame/guard.ts'
+import type { ResolverAddress } from '../../../src/blockgame/resolve.ts'
+import type { DnsRecord, DnsStatus } from '../../../src/domain/dns-check.ts'
+import type { BlockgameClient } from '../../../src/ports/blockgame-client.ts'
+import type { DnsClient, DnsQuestion } from '../../../src/ports/dns-client.ts'
 import {
   fakeBlockgameServer,
   type FakeBlockgameServer,
   type FakeBlockgameServerOptions,
-} from '../../src/testing/blockgame-server.ts'
+} from '../../../src/testing/blockgame-server.ts'
 
 /** Registers what happens when a test ends; tests that run side by side hand in their own. */
 export type OnFinished = (work: () => Promise<void>) => void

@@ -1,6 +1,6 @@
-import type { DnsRecord } from '../../src/domain/dns-check.ts'
-import { encodeName, words } from '../../src/testing/dns-encoding.ts'
-import type { FakeDnsQuery } from '../../src/testing/dns-server.ts'
+import type { DnsRecord } from '../../../src/domain/dns-check.ts'
+import { encodeName, words } from '../../../src/testing/dns-encoding.ts'
+import type { FakeDnsQuery } from '../../../src/testing/dns-server.ts'
 
 /** The record that the zone of most tests holds. */
 export const rightRecord: DnsRecord = { type: 'A', host: 'example.com', ttl: 60, ip: '192.0.2.1' }

@@ -1,5 +1,5 @@
 import { vi } from 'vitest'
-import { run } from '../../adapters/cli/run.ts'
+import { run } from '../../../adapters/cli/run.ts'
 import type { Outcome } from './cli.ts'
 
 /** Runs a command line in this process, which spares the half second that a process takes to start. */
