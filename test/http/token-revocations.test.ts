@@ -1,16 +1,9 @@
 /** Codes that are exchanged while their client or their subject is revoked: no live token is left, whoever came first. */
-import { DatabaseSync } from 'node:sqlite'
-import type { Pool } from 'pg'
 import { createAdmin, createUtilityApi, type Admin, type UtilityApi } from 'utility-api'
-import type { AdminStorage, ListedCredential } from 'utility-api/storage'
-import { memoryStorage } from 'utility-api/storage/memory'
-import { mysqlStorage } from 'utility-api/storage/mysql'
-import { postgresStorage } from 'utility-api/storage/postgres'
-import { sqliteStorage } from 'utility-api/storage/sqlite'
+import type { ListedCredential } from 'utility-api/storage'
 import { afterAll, describe, expect, test } from 'vitest'
-import { makePool as makeMysqlPool, startMysql, whyNoMysql } from '../storage/mysql-server.ts'
-import { makePool, startPostgres } from '../storage/postgres-server.ts'
-import { temporaryFile } from '../storage/sqlite-fixture.ts'
+import { whyNoMysql } from '../storage/mysql-server.ts'
+import { pairs, runCleanUp, type CleanUp } from '../storage/pairs.ts'
 
 /** REVOCATION_ROUNDS sets how often each kind of revocation races. */
 const rounds = Number(process.env['REVOCATION_ROUNDS'] ?? 5)
@@ -19,58 +12,8 @@ const chosen = (process.env['REVOCATION_STORES'] ?? 'memory,SQLite').split(',')
 const exchanges = 20
 const redirectUri = 'https://client.example/callback'
 
-const cleanUp: (() => unknown)[] = []
-afterAll(async () => {
-  for (const each of cleanUp.toReversed()) await each()
-}, 60_000)
-
-/** The same store twice, as two servers have it. */
-type Pair = readonly [AdminStorage, AdminStorage]
-
-const stores: Readonly<Record<string, () => Promise<Pair>>> = {
-  async memory() {
-    const storage = memoryStorage()
-    return [storage, storage]
-  },
-  async SQLite() {
-    const { path, remove } = temporaryFile()
-    cleanUp.push(remove)
-    const open = (): DatabaseSync => {
-      const database = new DatabaseSync(path)
-      cleanUp.push(() => database.close())
-      return database
-    }
-    const storage = sqliteStorage(open())
-    await storage.migrate()
-    return [storage, sqliteStorage(open())]
-  },
-  async PostgreSQL() {
-    const server = await startPostgres()
-    cleanUp.push(() => server.stop())
-    const url = await server.createDatabase()
-    const open = (): Pool => {
-      const pool = makePool(url)
-      cleanUp.push(() => pool.end())
-      return pool
-    }
-    const storage = postgresStorage(open())
-    await storage.migrate()
-    return [storage, postgresStorage(open())]
-  },
-  async MySQL() {
-    const server = await startMysql()
-    cleanUp.push(() => server.stop())
-    const url = await server.createDatabase()
-    const open = (): ReturnType<typeof makeMysqlPool> => {
-      const pool = makeMysqlPool(url)
-      cleanUp.push(() => pool.end())
-      return pool
-    }
-    const storage = mysqlStorage(open())
-    await storage.migrate()
-    return [storage, mysqlStorage(open())]
-  },
-}
+const cleanUp: CleanUp = []
+afterAll(() => runCleanUp(cleanUp), 60_000)
 
 interface Server {
   readonly api: UtilityApi
@@ -163,13 +106,13 @@ async function tokensOf({ admin }: Server, { clientId }: Client): Promise<Listed
   return (await admin.listCredentials(page)).credentials
 }
 
-describe.each(Object.entries(stores).filter(([name]) => chosen.includes(name)))('on %s', (name, open) => {
+describe.each(Object.entries(pairs).filter(([name]) => chosen.includes(name)))('on %s', (name, open) => {
   test(
     `${rounds} rounds of each revocation against ${exchanges} exchanges leave no live token`,
     async ({ task, skip }) => {
       const missing = name === 'MySQL' ? whyNoMysql() : null
       if (missing !== null) skip(missing)
-      const servers = (await open()).map((storage): Server => ({
+      const servers = (await open(cleanUp)).map((storage): Server => ({
         api: createUtilityApi({ storage, dns: false, blockgame: false, oauth: { onReplay: 'deny' } }),
         admin: createAdmin({ storage }),
       })) as [Server, Server]
