@@ -17,7 +17,7 @@ const parts: Readonly<Record<string, Part>> = {
   fuzz: { files: ['test/faults/fuzz.test.ts'], amounts: { FUZZ_INPUTS: 10_000_000 } },
   kill: {
     files: ['test/faults/crash.test.ts', 'test/faults/postgres.long.test.ts'],
-    amounts: { KILL_ROUNDS: 200 },
+    amounts: { KILL_ROUNDS: 100 },
   },
   bodies: {
     files: ['test/http/bodies.test.ts'],
