@@ -106,7 +106,9 @@ function generate(agent: Agent, port: number): Promise<string | null> {
   })
 }
 
-test('two servers are replaced behind a balancer, and migrated between, without one failed request', async ({ task }) => {
+test('two servers are replaced behind a balancer, and migrated between, without one failed request', async ({
+  task,
+}) => {
   const startFirst = (): Promise<Server> =>
     older === undefined ? startServer() : startServer(0, startOlder(older))
   const [first, second] = await Promise.all([startFirst(), startFirst()])

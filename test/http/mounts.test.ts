@@ -120,9 +120,7 @@ describe.each(Object.entries(expresses))('%s', (_, express) => {
     const { clientId, clientSecret } = await admin.createClient({ redirectUris: [redirectUri] })
     const { code } = await admin.issueAuthorizationCode({ clientId, redirectUri, scope: '' })
     const bare = await listen(express().use(toExpressHandler(api)))
-    const parsed = await listen(
-      express().use(express.urlencoded({ extended: true }), toExpressHandler(api)),
-    )
+    const parsed = await listen(express().use(express.urlencoded({ extended: true }), toExpressHandler(api)))
     const fields = {
       grant_type: 'authorization_code',
       code,

@@ -42,7 +42,13 @@ function revokeClient(admin: Admin, { clientId }: Client): Promise<unknown> {
 /** The token that a code bought; null where it was refused. */
 async function exchange({ api }: Server, client: Client, code: string): Promise<string | null> {
   const { clientId: client_id, clientSecret: client_secret } = client
-  const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, client_id, client_secret }
+  const fields = {
+    grant_type: 'authorization_code',
+    code,
+    redirect_uri: redirectUri,
+    client_id,
+    client_secret,
+  }
   const answer = await api.fetch(
     new Request('http://localhost/v4/oauth2/token', {
       method: 'POST',
@@ -94,7 +100,10 @@ async function race(servers: readonly [Server, Server], revoke: Revoke, round: n
     expect(verified.filter((each) => each === 'live')).toEqual([])
   }
   const rest = await Promise.all(codes.map((code, index) => exchange(serverOf(index), client, code)))
-  expect(rest.filter((token) => token !== null), 'a code that is left buys nothing').toEqual([])
+  expect(
+    rest.filter((token) => token !== null),
+    'a code that is left buys nothing',
+  ).toEqual([])
   const tokens = await tokensOf(one, client)
   expect(tokens.filter(({ revokedAt }) => revokedAt === null)).toEqual([])
   expect([tokens.length, bought.length], 'none was stored after the revocation').toEqual([stored, stored])
@@ -124,6 +133,6 @@ describe.each(Object.entries(pairs).filter(([name]) => chosen.includes(name)))('
       }
       Object.assign(task.meta, { figures })
     },
-    60_000 + rounds * 2000,
+    60_000 + rounds * 10_000,
   )
 })
