@@ -105,12 +105,12 @@ test('a client that is unknown, revoked or has the wrong secret costs the same s
     [revoked.clientId, revoked.clientSecret],
   ]
   for (const [client_id, client_secret] of credentials) {
-    for (const request of [
+    for (const attempt of [
       jsonRequest({ ...fields, client_id, client_secret }),
       formRequest(fields, basic(client_id, client_secret)),
     ]) {
       calls.length = 0
-      const answer = await sendToFetch(api, request)
+      const answer = await sendToFetch(api, attempt)
       expect(answer).toMatchObject({ status: 401, json: { error: 'invalid_client' } })
       expect(calls, `${client_id} ${client_secret}`).toEqual(['findClient'])
     }

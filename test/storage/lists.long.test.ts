@@ -118,10 +118,10 @@ async function insertAll(storage: AdminStorage, { insert }: Listed, ids: readonl
 /** Reads a list to its end while the other instance inserts and deletes; what was seen. */
 async function readMeanwhile([storage, other]: Pair, listed: Listed, doomed: string[]): Promise<string[]> {
   const seen: string[] = []
-  let over = false
+  const over = new AbortController()
   let come = 0
   async function write(): Promise<void> {
-    while (!over) {
+    while (!over.signal.aborted) {
       come += 1
       // One behind the reader, one in its midst and one ahead, as clocks that differ make them.
       for (const time of [oldest - 1, oldest + Math.floor(rows / 20), latest]) {
@@ -148,10 +148,10 @@ async function readMeanwhile([storage, other]: Pair, listed: Listed, doomed: str
       // oxlint-disable-next-line no-await-in-loop
       await new Promise((resolve) => setImmediate(resolve))
       // What comes at the end while the end is read would have no end.
-      if (page.ids.some((id) => id.startsWith(`come-${latest}`))) over = true
+      if (page.ids.some((id) => id.startsWith(`come-${latest}`))) over.abort()
     } while (after !== undefined)
   } finally {
-    over = true
+    over.abort()
     await writing
   }
   expect(come).toBeGreaterThan(0)
