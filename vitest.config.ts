@@ -11,6 +11,8 @@ const amounts: Readonly<Record<string, number | string>> = {
   STORM_ROUNDS: 8,
   FREEZES: 2,
   RACE_CODES: 100,
+  REVOCATION_ROUNDS: 10,
+  REVOCATION_STORES: 'memory,SQLite,PostgreSQL,MySQL',
   BODIES: 21,
   BODY_MOUNTS: 'Node,Express,Hono,Bun',
   TRICKLERS: 1000,
@@ -42,7 +44,7 @@ const config: ViteUserConfig = {
           include: [
             long,
             'test/faults/**/*.test.ts',
-            'test/http/{abuse,bodies,token-races}.test.ts',
+            'test/http/{abuse,bodies,token-races,token-revocations}.test.ts',
             'test/dns/hostile-replies.test.ts',
           ],
           env: Object.fromEntries(texts),

@@ -17,7 +17,7 @@ export interface Statement {
 export type Run = (statement: Statement) => Promise<PostgresResult>
 
 /** What becomes of an answer that does not come in its time: waits on and has it, or gives it up. */
-type Patience = (answer: Promise<PostgresResult>) => Promise<PostgresResult | undefined>
+type Patience = (answer: Promise<PostgresResult>, sentAt: number) => Promise<PostgresResult | undefined>
 
 /** Attempts at a statement that keeps losing to others: at SERIALIZABLE a crowd costs each of its members some. */
 const maxAttempts = 12
@@ -27,12 +27,12 @@ const askAgainMs = 1000
 const askAgain: StorageCall = { timeLeftMs: () => askAgainMs }
 
 /**
- * Backends that have waited for a standby for longer than commits take, by the server's word. Of our own role only: it
- * sees no other's.
+ * For how many milliseconds the server has held back the commit that waits longest; null for none. Of our own role only:
+ * it sees no other's.
  */
-const heldBackCommits = `
-  SELECT 1 FROM pg_stat_activity
-  WHERE wait_event = 'SyncRep' AND state_change < clock_timestamp() - interval '${askAgainMs} milliseconds' LIMIT 1`
+const longestHeldBack = `
+  SELECT extract(epoch FROM clock_timestamp() - min(state_change))::float8 * 1000 AS ms
+  FROM pg_stat_activity WHERE wait_event = 'SyncRep'`
 
 /** Runs what only reads, on any connection. One that does not answer in time is closed. */
 export function readsOf(pool: PostgresPool): Run {
@@ -49,9 +49,23 @@ export function readsOf(pool: PostgresPool): Run {
  */
 export function writesOf(pool: PostgresPool): Run {
   const places = createPlaces(Math.max(1, Math.floor((pool.options.max * 3) / 4)))
-  async function waitOn(answer: Promise<PostgresResult>): Promise<PostgresResult | undefined> {
-    if (!(await holdsCommitsBack(pool))) return undefined
-    return (await inTime(askAgain, () => answer)) ?? waitOn(answer)
+  let asked: Promise<number> | undefined
+  // Once for all that wait: after a failover each question would need one of the few connections that there are.
+  function heldBackMs(): Promise<number> {
+    asked ??= askHeldBackMs(pool).finally(() => (asked = undefined))
+    return asked
+  }
+  /**
+   * A new primary behind the same address may hold commits back too until a standby follows it, but younger ones than
+   * ours: what hangs on its predecessor is not kept for them. The tenth is for the way there.
+   */
+  async function waitOn(
+    answer: Promise<PostgresResult>,
+    sentAt: number,
+  ): Promise<PostgresResult | undefined> {
+    const waitedMs = performance.now() - sentAt
+    if ((await heldBackMs()) < waitedMs * 0.9) return undefined
+    return (await inTime(askAgain, () => answer)) ?? waitOn(answer, sentAt)
   }
   return async (statement) => {
     await places.take(statement.over)
@@ -63,11 +77,12 @@ export function writesOf(pool: PostgresPool): Run {
   }
 }
 
-async function holdsCommitsBack(pool: PostgresPool): Promise<boolean> {
+async function askHeldBackMs(pool: PostgresPool): Promise<number> {
   const read = readsOf(pool)
-  const statement = { text: heldBackCommits, values: [], call: askAgain }
+  const statement = { text: longestHeldBack, values: [], call: askAgain }
   const result = await inTime(askAgain, (over) => read({ ...statement, over })).catch(() => undefined)
-  return result !== undefined && result.rows.length > 0
+  const [row] = (result?.rows ?? []) as { ms: number | null }[]
+  return row?.ms ?? 0
 }
 
 /** Runs a statement, and again when it lost a race. It lost, so nothing of it was done: repeating it is safe. */
@@ -98,8 +113,9 @@ function runOnce(
     pool,
     async (client) => {
       requireTime(call)
+      const sentAt = performance.now()
       const answer = client.query({ name: nameOf(text), text, values })
-      const result = (await Promise.race([answer, over])) ?? (await waitOn(answer))
+      const result = (await Promise.race([answer, over])) ?? (await waitOn(answer, sentAt))
       if (result === undefined) throw new Error('The server did not answer in the time that the call had.')
       return result
     },

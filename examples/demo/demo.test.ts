@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { expect, test, vi } from 'vitest'
 
 const run = promisify(exec)
-const sources = join(import.meta.dirname, '../../test/storage/support/sources.ts')
+const sources = join(import.meta.dirname, '../../test/support/sources.ts')
 
 /** Runs the demo on the sources; its output, its errors and its exit code. */
 function demo(...args: string[]): Promise<{ output: string; errors: string; code: number | null }> {

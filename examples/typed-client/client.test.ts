@@ -5,7 +5,7 @@ import { beforeAll, expect, test } from 'vitest'
 import type { paths } from './schema.d.ts'
 
 const folder = import.meta.dirname
-const sources = join(folder, '../../test/storage/support/sources.ts')
+const sources = join(folder, '../../test/support/sources.ts')
 const options = { cwd: folder, encoding: 'utf8' } as const
 
 beforeAll(() => {

@@ -91,36 +91,38 @@ export interface VerifierParts {
   readonly closing: AbortSignal
 }
 
-/** Makes the verification. */
+/** Makes the verification: each method gives the promise of the scheme's own check, with nothing around it. */
 export function createVerifier(parts: VerifierParts): Verifier {
-  const { storage, keyGenerator, keyPrefix } = parts
+  const { storage, keyGenerator, keyPrefix, storageTimeoutMs, closing: signal } = parts
+  function ifOpen<Result>(work: (call: StorageCall) => Promise<Result>): Promise<Result> {
+    if (signal.aborted) return Promise.reject(refused(closing, { retryAfterSeconds: 1 }))
+    return work(callWithin(storageTimeoutMs))
+  }
   return {
-    async verifyAccessToken(token, { scope } = {}) {
-      return grantOf(await verifyBearer(parts, 'access_token', token, scope, begin(parts)))
-    },
-    async verifyResellerToken(token) {
-      const { id, ownerId } = await verifyBearer(parts, 'reseller_token', token, undefined, begin(parts))
-      return { tokenId: id, resellerId: ownerId }
-    },
-    async verifyApiKey(apiKey, { permission } = {}) {
-      const { id, scope } = await verifyApiKey(parts, apiKey, permission, begin(parts))
-      return { apiKeyId: id, permissions: scope === '' ? [] : scope.split(' ') }
-    },
-    async findLicense(licenseKey) {
-      const call = begin(parts)
-      const canonical = keyGenerator.parseLicenseKey(licenseKey, keyPrefix)
-      return canonical === null || !isPlainText(canonical) ? null : storage.findLicense(canonical, call)
-    },
+    verifyAccessToken: (token, options) =>
+      ifOpen((call) => verifyBearer(parts, 'access_token', token, options?.scope, call, accessGrant)),
+    verifyResellerToken: (token) =>
+      ifOpen((call) => verifyBearer(parts, 'reseller_token', token, undefined, call, resellerGrant)),
+    verifyApiKey: (apiKey, options) =>
+      ifOpen((call) => verifyApiKey(parts, apiKey, options?.permission, call, keyGrant)),
+    findLicense: (licenseKey) =>
+      ifOpen(async (call) => {
+        const canonical = keyGenerator.parseLicenseKey(licenseKey, keyPrefix)
+        return canonical === null || !isPlainText(canonical) ? null : storage.findLicense(canonical, call)
+      }),
   }
 }
 
-function begin({ closing: signal, storageTimeoutMs }: VerifierParts): StorageCall {
-  if (signal.aborted) throw refused(closing, { retryAfterSeconds: 1 })
-  return callWithin(storageTimeoutMs)
-}
-
 /** A token that was made without a client owns itself. */
-function grantOf({ id, ownerId, subject, scope, expiresAt }: Credential): AccessGrant {
+function accessGrant({ id, ownerId, subject, scope, expiresAt }: Credential): AccessGrant {
   const clientId = ownerId === id ? null : ownerId
   return { tokenId: id, clientId, subject, scope, expiresAt: new Date(expiresAt ?? Number.NaN) }
+}
+
+function resellerGrant({ id, ownerId }: Credential): { tokenId: string; resellerId: string } {
+  return { tokenId: id, resellerId: ownerId }
+}
+
+function keyGrant({ id, scope }: Credential): { apiKeyId: string; permissions: string[] } {
+  return { apiKeyId: id, permissions: scope === '' ? [] : scope.split(' ') }
 }

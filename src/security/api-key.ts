@@ -3,7 +3,7 @@ import { refused, type Refusal, type UtilityApiError } from '../domain/errors.ts
 import { hashSecret, isMistyped } from '../domain/secret.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import type { BearerParts } from './bearer.ts'
-import { realm, type Scheme } from './scheme.ts'
+import { realm, whole, type Scheme } from './scheme.ts'
 
 /** What looking an API key up takes. */
 export type ApiKeyParts = BearerParts
@@ -19,18 +19,19 @@ const invalid: Refusal = { code: 'invalid_api_key', message: 'The API key is inv
 /** The contract answers a key without permission like an invalid one. */
 const lacking: Refusal = { code: 'invalid_api_key', message: 'The API key lacks the permission.' }
 
-/** The live credential of an API key that has all of the permissions. */
-export async function verifyApiKey(
+/** What is made of the live credential of an API key that has all of the permissions. */
+export async function verifyApiKey<Grant>(
   { storage, clock }: ApiKeyParts,
   apiKey: string,
   permission: string | undefined,
   call: StorageCall,
-): Promise<Credential> {
+  grantOf: (credential: Credential) => Grant,
+): Promise<Grant> {
   if (isMistyped(apiKey)) throw refusedKey(invalid)
   const credential = await storage.findCredential('api_key', hashSecret(apiKey), call)
   if (credential === null || !isLive(credential, clock.now())) throw refusedKey(invalid)
   if (permission !== undefined && !permits(credential.scope, permission)) throw refusedKey(lacking)
-  return credential
+  return grantOf(credential)
 }
 
 /**
@@ -44,7 +45,7 @@ export function apiKeyScheme(parts: ApiKeyParts): Scheme<Credential> {
     parameters: [],
     refusals: (permission) => [missing, invalid, ...(permission === undefined ? [] : [lacking])],
     authenticate: (presented, permission) =>
-      verifyApiKey(parts, presentedKey(presented.header('Basic')), permission, presented),
+      verifyApiKey(parts, presentedKey(presented.header('Basic')), permission, presented, whole),
     callerId: ({ ownerId }) => ownerId,
     challenge,
     openapi: {

@@ -4,7 +4,7 @@ import { hashSecret, isMistyped } from '../domain/secret.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import type { TimedStorage } from '../ports/storage-deadline.ts'
-import { realm, type Scheme } from './scheme.ts'
+import { realm, whole, type Scheme } from './scheme.ts'
 
 /** What looking a bearer token up takes. */
 export interface BearerParts {
@@ -56,19 +56,20 @@ export function bearerToken(authorization: string | readonly string[] | null | u
   return token
 }
 
-/** The live credential of a bearer token that permits all names of a scope. */
-export async function verifyBearer(
+/** What is made of the live credential of a bearer token that permits all names of a scope. */
+export async function verifyBearer<Grant>(
   { storage, clock }: BearerParts,
   kind: BearerKind,
   token: string,
   scope: string | undefined,
   call: StorageCall,
-): Promise<Credential> {
+  grantOf: (credential: Credential) => Grant,
+): Promise<Grant> {
   if (isMistyped(token)) throw invalidToken()
   const credential = await storage.findCredential(kind, hashSecret(token), call)
   if (credential === null || !isLive(credential, clock.now())) throw invalidToken()
   if (scope !== undefined && !permits(credential.scope, scope)) throw insufficientScope(scope)
-  return credential
+  return grantOf(credential)
 }
 
 /**
@@ -82,7 +83,7 @@ export function bearerScheme(parts: BearerParts, kind: BearerKind, description: 
     parameters: [],
     refusals: (scope) => [missing, invalid, ...(scope === undefined ? [] : [lacking(scope)])],
     authenticate: (presented, scope) =>
-      verifyBearer(parts, kind, bearerToken(presented.header('Authorization')), scope, presented),
+      verifyBearer(parts, kind, bearerToken(presented.header('Authorization')), scope, presented, whole),
     callerId: ({ ownerId }) => ownerId,
     challenge: invalidTokenChallenge,
     openapi: {

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { Credential } from '../domain/access.ts'
 import type { Refusal, UtilityApiError } from '../domain/errors.ts'
 import type { Parameter } from '../operations/operation.ts'
 
@@ -48,3 +49,8 @@ export interface SchemeDocument {
 }
 
 export const realm = 'utility-api'
+
+/** What operations want of a credential: all of it. */
+export function whole(credential: Credential): Credential {
+  return credential
+}

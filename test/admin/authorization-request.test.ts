@@ -81,6 +81,14 @@ describe('nobody is redirected', () => {
     expect((await read(repeated)).kind).toBe('refuse')
   })
 
+  test('for another port, of loopback too', async () => {
+    await admin.updateClient(clientId, { redirectUris: ['http://127.0.0.1:3000/callback'] })
+    const [same, other] = await Promise.all(
+      [3000, 3001].map((port) => read(query({ redirect_uri: `http://127.0.0.1:${port}/callback` }))),
+    )
+    expect([same?.kind, other?.kind]).toEqual(['ask', 'refuse'])
+  })
+
   test('for a revoked client', async () => {
     await admin.revokeClient(clientId)
     expect((await read(query())).kind).toBe('refuse')

@@ -1,11 +1,14 @@
-import type { ChildProcess } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import { createAdmin } from 'utility-api'
 import { postgresStorage } from 'utility-api/storage/postgres'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { makePool, startPostgres, type PostgresServer } from '../storage/support/postgres-server.ts'
+import { hashSecret } from '../../src/domain/secret.ts'
+import { execute, makePool, startPostgres, type PostgresServer } from '../storage/support/postgres-server.ts'
+import * as version1 from '../storage/support/version-1.ts'
 import { startBalancer, type Balancer } from './support/balancer.ts'
 import { firstLine, start } from './support/cli.ts'
 import { runHere } from './support/cli-here.ts'
@@ -16,13 +19,29 @@ let token: string
 let balancer: Balancer | undefined
 const children = new Set<ChildProcess>()
 
+/**
+ * ROLLING_FROM names the `dist` of an older version of this package that worked on the schema of version 1: the servers that
+ * are replaced are its own then, and the migration in the middle is a real one.
+ */
+const older = process.env['ROLLING_FROM']
+
 beforeAll(async () => {
   postgres = await startPostgres()
   database = await postgres.createDatabase()
   const pool = makePool(database)
-  const storage = postgresStorage(pool)
-  await storage.migrate()
-  token = (await createAdmin({ storage }).createReseller()).token
+  if (older === undefined) {
+    const storage = postgresStorage(pool)
+    await storage.migrate()
+    token = (await createAdmin({ storage }).createReseller()).token
+  } else {
+    token = 'reseller-token-of-version-1'
+    await execute(database, version1.postgresSchema)
+    await pool.query(
+      `INSERT INTO utility_api_credentials (id, kind, hash, owner_id, scope)
+       VALUES ('token', 'reseller_token', $1, 'reseller', '')`,
+      [hashSecret(token)],
+    )
+  }
   await pool.end()
 }, 60_000)
 
@@ -39,9 +58,17 @@ interface Server {
   stop(): Promise<unknown>
 }
 
-async function startServer(port = 0): Promise<Server> {
+function startCommand(port: number): ChildProcess {
   const args = ['serve', '--port', String(port), '--drain', '2', '--trust-proxy', '1', '--log', 'json']
-  const child = start(args, { UTILITY_API_DATABASE: database })
+  return start(args, { UTILITY_API_DATABASE: database })
+}
+
+function startOlder(dist: string): ChildProcess {
+  const program = fileURLToPath(new URL('older-server.ts', import.meta.url))
+  return spawn(process.execPath, [program, dist, database], { stdio: ['ignore', 'pipe', 'pipe'] })
+}
+
+async function startServer(port = 0, child = startCommand(port)): Promise<Server> {
   children.add(child)
   let log = ''
   child.stderr?.on('data', (chunk) => (log += String(chunk)))
@@ -79,8 +106,12 @@ function generate(agent: Agent, port: number): Promise<string | null> {
   })
 }
 
-test('two servers are replaced behind a balancer, and migrated between, without one failed request', async () => {
-  const [first, second] = await Promise.all([startServer(), startServer()])
+test('two servers are replaced behind a balancer, and migrated between, without one failed request', async ({
+  task,
+}) => {
+  const startFirst = (): Promise<Server> =>
+    older === undefined ? startServer() : startServer(0, startOlder(older))
+  const [first, second] = await Promise.all([startFirst(), startFirst()])
   const ports = [first.port, second.port]
   const behind = (balancer = await startBalancer(ports))
   const bothHealthy = (): Promise<void> =>
@@ -114,6 +145,7 @@ test('two servers are replaced behind a balancer, and migrated between, without 
   stopped.abort()
   await Promise.all(clients)
 
+  Object.assign(task.meta, { figures: { sent, failed: failures.length } })
   expect(failures).toEqual([])
   await Promise.all([third.stop(), fourth.stop()])
   expect([first, second, third, fourth].reduce((sum, { made }) => sum + made(), 0)).toBe(sent)

@@ -1,18 +1,22 @@
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Pool } from 'pg'
 import type { AdminStorage } from 'utility-api/storage'
 import { postgresStorage } from 'utility-api/storage/postgres'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
 import { expect, test } from 'vitest'
 import { execute, makePool, startPostgres } from '../storage/support/postgres-server.ts'
 import { temporaryFile } from '../storage/support/sqlite-fixture.ts'
+import { findBinaries } from './failover/binaries.ts'
+import { freePort, makeDirectory, prepareTemplate } from './failover/cluster.ts'
+import { PostgresNode } from './failover/node.ts'
 import { createWorld, issueCodes, startLoad, type World } from './load.ts'
 import { startServer } from './start.ts'
 import { verifyLedger, verifyPairs, verifyRepeats, type Ask } from './verify.ts'
 
 /** KILL_ROUNDS sets how often the plug is pulled on each store. */
 const rounds = Number(process.env['KILL_ROUNDS'] ?? 5)
-const timeout = 60_000 + rounds * 5000
+const timeout = 60_000 + rounds * 20_000
 
 function answers({ statuses }: World['ledger']): number {
   return [...statuses.values()].reduce((sum, count) => sum + count, 0)
@@ -70,3 +74,48 @@ test('kill -9 of a server on PostgreSQL loses nothing that was answered', { time
   await pool.end()
   await postgres.stop()
 })
+
+const binaries = await findBinaries()
+if (binaries === null) console.log('Skipped: there is no PostgreSQL here, or no user "postgres" to run it.')
+
+test.skipIf(binaries === null)(
+  'kill -9 of PostgreSQL under a server loses nothing that was answered, and the server goes on',
+  { timeout },
+  async ({ task }) => {
+    if (binaries === null) return
+    const directory = await prepareTemplate(binaries, makeDirectory(binaries), async (url) => {
+      const pool = new Pool({ connectionString: url })
+      await postgresStorage(pool).migrate()
+      await pool.end()
+    })
+    const node = new PostgresNode(binaries, 'crash', directory, await freePort())
+    await node.start({})
+    const pool = makePool(node.url)
+    const world = await createWorld(postgresStorage(pool))
+    const { statuses, licenses, tokens, unanswered, maybe, maybeSpent } = world.ledger
+    const server = await startServer(node.url)
+    for (let round = 0; round < rounds; round += 1) {
+      await issueCodes(world, Math.max(0, 300 - world.codes.length))
+      const stop = startLoad(world, [server.origin])
+      const before = licenses.size
+      await expect.poll(() => licenses.size, { timeout: 20_000 }).toBeGreaterThan(before)
+      await sleep(Math.random() * 300)
+      await node.crash()
+      await node.start({})
+      const after = licenses.size
+      await expect.poll(() => licenses.size, { timeout: 20_000 }).toBeGreaterThan(after)
+      await stop()
+      await verifyPairs(async (sql) => (await node.query<{ count: string }>(sql))[0]?.count)
+    }
+    expect(server.running()).toBe(true)
+    expect([...statuses.keys()].toSorted()).toEqual([200, 500])
+    await verifyLedger(world)
+    const lostAnswers = { generate: unanswered.size, update: maybe.size, exchange: maybeSpent.size }
+    const counts = { rounds, licenses: licenses.size, tokens: tokens.size, unanswered: lostAnswers }
+    Object.assign(task.meta, { figures: { ...counts, statuses: Object.fromEntries(statuses) } })
+    await verifyRepeats(world, server.origin)
+    await server.kill()
+    await pool.end()
+    await node.crash()
+  },
+)

@@ -6,11 +6,14 @@
 //   --sabotage WHAT     local, lagging or trusting: leaves out what prevents the loss, which has to be found then
 import { parseArgs } from 'node:util'
 import { findBinaries } from './failover/binaries.ts'
-import { summarize } from './failover/report.ts'
+import { isLate, summarize } from './failover/report.ts'
 import { faultNames } from './failover/rounds.ts'
 import { runFailover, type Sabotage } from './failover/run.ts'
 
 const sabotages: readonly Sabotage[] = ['local', 'lagging', 'trusting']
+
+/** How long after a promotion all servers have to acknowledge writes again. */
+const maxBackMs = 5000
 
 const { values } = parseArgs({
   options: {
@@ -40,14 +43,19 @@ if (binaries === null) {
     deadlineMs,
     faults,
     sabotage,
-    onRound: ({ fault, ledger, lost, doubled, backAfterMs }) =>
+    onRound: ({ fault, ledger, lost, doubled, backAfterMs, stallMs }) =>
       console.log(
-        `${fault}: ${ledger.acknowledged} acknowledged, ${lost.length} lost, ${doubled.length} doubled, writes back after ${backAfterMs === null ? '-' : Math.round(backAfterMs)} ms`,
+        `${fault}: ${ledger.acknowledged} acknowledged, ${lost.length} lost, ${doubled.length} doubled, longest answer ${Math.round(ledger.longestMs)} ms, longest stall ${Math.round(stallMs)} ms, writes back after ${backAfterMs === null ? '-' : Math.round(backAfterMs)} ms`,
       ),
   })
   console.table(summarize(results, deadlineMs))
   const failed = results.some(
-    ({ lost, doubled, backAfterMs }) => lost.length + doubled.length > 0 || backAfterMs === null,
+    (round) =>
+      round.lost.length + round.doubled.length > 0 ||
+      round.backAfterMs === null ||
+      round.backAfterMs > maxBackMs ||
+      (round.abandoned ?? 0) > 0 ||
+      isLate(round, deadlineMs),
   )
   process.exitCode = failed ? 1 : 0
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createAdmin, type Admin } from 'utility-api'
 import type { AdminStorage } from 'utility-api/storage'
 
@@ -27,6 +28,9 @@ export interface World {
   /** Codes that nobody tried to spend yet. */
   readonly codes: string[]
 }
+
+/** Trouble may be answered at once: without a breath, clients would ask in a busy loop. */
+const breathMs = 50
 
 const redirectUri = 'https://app.example/callback'
 
@@ -63,8 +67,10 @@ async function send(world: World, url: string, init: RequestInit): Promise<Answe
     const answer = { status: response.status, body: (await response.json()) as Answer['body'] }
     const { statuses } = world.ledger
     statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
+    if (answer.status >= 500) await sleep(breathMs)
     return answer
   } catch {
+    await sleep(breathMs)
     return null
   }
 }
@@ -148,8 +154,6 @@ export function startLoad(world: World, origins: readonly string[]): () => Promi
     ]
     while (!stop.signal.aborted) {
       await steps[Math.floor(Math.random() * 3)]?.()
-      // A refused connection fails at once: without a breath this would be a busy loop.
-      await new Promise((resolve) => setImmediate(resolve))
     }
   }
   const clients = Array.from({ length: 16 }, (_, index) => run(origins[index % origins.length] ?? ''))

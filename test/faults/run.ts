@@ -8,7 +8,7 @@ import { join } from 'node:path'
 interface Part {
   readonly files: readonly string[]
   /** How long or how often; the tests name what each is by default. */
-  readonly amounts: Readonly<Record<string, number>>
+  readonly amounts: Readonly<Record<string, number | string>>
 }
 
 const parts: Readonly<Record<string, Part>> = {
@@ -17,11 +17,11 @@ const parts: Readonly<Record<string, Part>> = {
   fuzz: { files: ['test/faults/fuzz.test.ts'], amounts: { FUZZ_INPUTS: 10_000_000 } },
   kill: {
     files: ['test/faults/crash.test.ts', 'test/faults/postgres.long.test.ts'],
-    amounts: { KILL_ROUNDS: 200 },
+    amounts: { KILL_ROUNDS: 100 },
   },
   bodies: {
     files: ['test/http/bodies.test.ts'],
-    amounts: { BODIES: 200, BODY_CHUNKS: 60_000, TRICKLERS: 5000 },
+    amounts: { BODIES: 200, BODY_CHUNKS: 60_000, BODY_TARGETS: 'each', TRICKLERS: 5000 },
   },
 }
 

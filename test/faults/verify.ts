@@ -51,7 +51,10 @@ export async function verifyPairs(ask: Ask): Promise<void> {
 /** Repeats what got no answer, and what did: a code is never spent twice, and a license never made twice. */
 export async function verifyRepeats(world: World, origin: string): Promise<void> {
   const { ledger } = world
-  await Promise.all([...ledger.unanswered].map((retry) => generate(world, origin, retry)))
+  const retries = [...ledger.unanswered]
+  for (let from = 0; from < retries.length; from += 50) {
+    await Promise.all(retries.slice(from, from + 50).map((retry) => generate(world, origin, retry)))
+  }
   expect([...ledger.unanswered], 'every repeat is answered').toEqual([])
   const names = (await allLicenses(world)).map((each) => each.registeredTo.replaceAll('+', ''))
   expect(names.length, 'one license for each order').toBe(new Set(names).size)

@@ -13,6 +13,14 @@ const chunks = Number(process.env['BODY_CHUNKS'] ?? 60_000)
 const bodies = Number(process.env['BODIES'] ?? 14)
 const tricklers = Number(process.env['TRICKLERS'] ?? 600)
 
+/** Everything one can send a body to: the five operations, a refused request and an unknown path. */
+const targetNames = ['exchange', 'update', 'generate', 'check', 'lookup', 'refused', 'unknown']
+/** What bodies are sent to at once: a part of them to each, or all of them to one after the other. */
+const shares =
+  process.env['BODY_TARGETS'] === 'each'
+    ? targetNames.map((name, at) => ({ name, at }))
+    : [{ name: 'all', at: undefined }]
+
 /** The servers that are sent bodies. */
 const mounts = (process.env['BODY_MOUNTS'] ?? 'Node,Bun').split(',')
 
@@ -68,7 +76,7 @@ async function open(port: number): Promise<Socket> {
   return socket
 }
 
-/** Everything one can send a body to: the five operations, a refused request and an unknown path. */
+/** The beginning of a request to each of them. */
 function targets({ token, accessToken, apiKey }: BodiesServer): string[] {
   const chunked = 'Host: x\r\nTransfer-Encoding: chunked\r\n'
   return [
@@ -91,10 +99,10 @@ async function exchangeTakesPlace({ port, exchange }: BodiesServer): Promise<boo
   return response.status === 200
 }
 
-test.for(mounts)(
-  `${bodies} unfinished bodies in chunks of one octet hold less than 300 KB each: %s`,
-  { timeout: 120_000 },
-  async (mount, { task }) => {
+test.for(mounts.flatMap((mount) => shares.map((share) => ({ mount, ...share }))))(
+  `${bodies} unfinished bodies in chunks of one octet hold less than 300 KB each: $mount, $name`,
+  { timeout: 120_000 + bodies * 1000 },
+  async ({ mount, at }, { task }) => {
     const server = await start(mount)
     const piece = '1\r\nx\r\n'.repeat(10_000)
     // The first requests load what all later ones share.
@@ -102,7 +110,7 @@ test.for(mounts)(
     await wait(1000)
     const before = await server.memory()
     const sockets = await Promise.all(Array.from({ length: bodies }, () => open(server.port)))
-    sockets.forEach((socket, index) => socket.write(targets(server)[index % 7] ?? ''))
+    sockets.forEach((socket, index) => socket.write(targets(server)[at ?? index % 7] ?? ''))
     for (let sent = 0; sent < chunks; sent += 10_000) {
       // One write of each after the other, as fast as the server reads.
       // oxlint-disable-next-line no-await-in-loop

@@ -116,6 +116,42 @@ describe.each(Object.entries(expresses))('%s', (_, express) => {
     }
   })
 
+  test('after a parser that makes lists and objects of names, these are as unknown as without it', async () => {
+    const { clientId, clientSecret } = await admin.createClient({ redirectUris: [redirectUri] })
+    const { code } = await admin.issueAuthorizationCode({ clientId, redirectUri, scope: '' })
+    const bare = await listen(express().use(toExpressHandler(api)))
+    const parsed = await listen(express().use(express.urlencoded({ extended: true }), toExpressHandler(api)))
+    const fields = {
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: redirectUri,
+      client_id: clientId,
+      client_secret: clientSecret,
+    }
+    const exchange = (port: number, pairs: [string, string][]): ReturnType<typeof sendToPort> =>
+      sendToPort(port, {
+        method: 'POST',
+        path: '/v4/oauth2/token',
+        headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+        body: new URLSearchParams(pairs).toString(),
+      })
+    const pairs = Object.entries(fields)
+    for (const name of Object.keys(fields)) {
+      for (const brackets of ['[]', '[0]', '[a]', '[a][b]', '[__proto__]']) {
+        const renamed = pairs.map(([each, value]): [string, string] =>
+          each === name ? [`${name}${brackets}`, value] : [each, value],
+        )
+        const [{ status, json }, other] = [await exchange(parsed, renamed), await exchange(bare, renamed)]
+        expect([status, json], `${name}${brackets}`).toEqual([other.status, other.json])
+        expect(status).toBeGreaterThanOrEqual(400)
+      }
+      const twice = await exchange(parsed, [...pairs, [name, fields[name as keyof typeof fields]]])
+      expect(twice).toMatchObject({ status: 400, json: { error: 'invalid_request' } })
+    }
+    expect(await exchange(parsed, [...pairs, ['client_id[]', 'another']])).toMatchObject({ status: 400 })
+    expect(await exchange(parsed, pairs)).toMatchObject({ status: 200 })
+  })
+
   test('a request that the host has already answered is left alone', async () => {
     const app = express()
     app.use((_request, response, next) => {

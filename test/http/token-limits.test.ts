@@ -1,8 +1,12 @@
 /** Where the service protects itself, the token endpoint still speaks as OAuth clients expect. */
-import { expect } from 'vitest'
+import { createAdmin, createUtilityApi } from 'utility-api'
+import type { AdminStorage } from 'utility-api/storage'
+import { expect, test } from 'vitest'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { runRows } from './support/rows.ts'
-import { jsonRequest, tokenFields } from './support/token-request.ts'
+import { sendToFetch } from './support/send.ts'
+import { basic, formRequest, jsonRequest, tokenFields } from './support/token-request.ts'
+import { redirectUri } from './support/world.ts'
 
 const keys: string[] = []
 
@@ -61,3 +65,54 @@ runRows(
   ],
   { maxInFlight: 1, storage: stored },
 )
+
+/** A store that notes which of its methods are called. */
+function noting(storage: AdminStorage, calls: string[]): AdminStorage {
+  return new Proxy(storage, {
+    get(target, name: string) {
+      const method: unknown = Reflect.get(target, name)
+      if (typeof method !== 'function') return method
+      return (...args: unknown[]): unknown => {
+        calls.push(name)
+        return Reflect.apply(method, target, args)
+      }
+    },
+  })
+}
+
+test('a client that is unknown, revoked or has the wrong secret costs the same storage calls', async () => {
+  const calls: string[] = []
+  const memory = memoryStorage()
+  const admin = createAdmin({ storage: memory })
+  const api = createUtilityApi({ storage: noting(memory, calls), dns: false, blockgame: false })
+  const [known, revoked] = [
+    await admin.createClient({ redirectUris: [redirectUri] }),
+    await admin.createClient({ redirectUris: [redirectUri] }),
+  ]
+  await admin.revokeClient(revoked.clientId)
+  const { code } = await admin.issueAuthorizationCode({
+    clientId: known.clientId,
+    redirectUri,
+    scope: '',
+  })
+  const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri }
+  const wrong = `${known.clientSecret.slice(0, -1)}!`
+  const credentials: [string, string][] = [
+    ['nobody', wrong],
+    ['nobody', known.clientSecret],
+    [known.clientId, wrong],
+    [known.clientId, 'wrong'],
+    [revoked.clientId, revoked.clientSecret],
+  ]
+  for (const [client_id, client_secret] of credentials) {
+    for (const attempt of [
+      jsonRequest({ ...fields, client_id, client_secret }),
+      formRequest(fields, basic(client_id, client_secret)),
+    ]) {
+      calls.length = 0
+      const answer = await sendToFetch(api, attempt)
+      expect(answer).toMatchObject({ status: 401, json: { error: 'invalid_client' } })
+      expect(calls, `${client_id} ${client_secret}`).toEqual(['findClient'])
+    }
+  }
+})

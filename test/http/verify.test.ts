@@ -1,10 +1,15 @@
 /** Verification in routes of one's own: what each refusal is, and what it costs. */
+import { createHook } from 'node:async_hooks'
 import fc from 'fast-check'
 import { bearerToken, createAdmin, createUtilityApi, UtilityApiError } from 'utility-api'
 import { StorageError, type AdminStorage } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { fixedClock } from 'utility-api/testing'
 import { describe, expect, test } from 'vitest'
+import { callWithin } from '../../src/ports/storage-call.ts'
+import { timedStorage } from '../../src/ports/storage-deadline.ts'
+import { apiKeyScheme } from '../../src/security/api-key.ts'
+import { bearerScheme } from '../../src/security/bearer.ts'
 
 const redirectUri = 'https://client.example/callback'
 const bare = 'Bearer realm="utility-api"'
@@ -46,6 +51,39 @@ async function seen(work: () => unknown): Promise<object> {
   expect(expose).toBe(status < 500)
   return { code, status, challenge: headers['WWW-Authenticate'] }
 }
+
+/** How many promises some work makes. */
+async function promisesOf(work: () => Promise<unknown>): Promise<number> {
+  let count = 0
+  const hook = createHook({
+    init(_id, type) {
+      if (type === 'PROMISE') count += 1
+    },
+  }).enable()
+  const result = work()
+  hook.disable()
+  await result
+  return count
+}
+
+test('verifying makes as many promises as the check of an operation does', async () => {
+  const { api, admin, storage, clock } = createWorld()
+  const parts = { storage: timedStorage(storage), clock }
+  const presented = { body: new Map(), ...callWithin(5000) }
+  const { accessToken } = await admin.createAccessToken({ scope: 'a' })
+  const bearer = { ...presented, header: () => `Bearer ${accessToken}` }
+  const access = bearerScheme(parts, 'access_token', '')
+  const own = await promisesOf(() => access.authenticate(bearer, 'a'))
+  expect(own).toBeGreaterThan(0)
+  expect(await promisesOf(() => api.verifyAccessToken(accessToken, { scope: 'a' }))).toBe(own)
+
+  const { apiKey } = await admin.createApiKey()
+  const keys = apiKeyScheme(parts)
+  const ownOfKey = await promisesOf(() =>
+    keys.authenticate({ ...presented, header: () => apiKey }, undefined),
+  )
+  expect(await promisesOf(() => api.verifyApiKey(apiKey))).toBe(ownOfKey)
+})
 
 describe('bearerToken', () => {
   test.each(['Bearer a', 'bearer a', 'BEARER  a', ['Bearer a']])('takes %j', (header) => {

@@ -192,6 +192,29 @@ describe('PostgreSQL after a failover', () => {
     proxy.close()
   })
 
+  test.skipIf(process.env['TEST_POSTGRES_URL'] !== undefined)(
+    'a connection that hangs is not kept for commits that the new primary holds back',
+    async () => {
+      const { storage: direct, url } = await open()
+      const proxy = await hangingProxy(Number(new URL(url).port))
+      const pool = makePool(Object.assign(new URL(url), { port: `${proxy.port}` }).href, 2)
+      const storage = postgresStorage(pool)
+      await storage.ping?.(call)
+      proxy.freeze()
+      const lost = errorOf(insert(storage, 'lost', shortCall(2000)))
+      await new Promise((resolve) => setTimeout(resolve, 600))
+      await withoutStandby(async () => {
+        const younger = errorOf(insert(direct, 'younger', shortCall(20_000)))
+        await untilWaiting(url, 1)
+        expect((await lost).kind).toBe('unavailable')
+        await expect.poll(() => pool.totalCount - pool.idleCount, { timeout: 5000 }).toBe(0)
+        await execute(url, `SELECT pg_cancel_backend(pid) FROM (${commitWaits}) AS waits`)
+        expect((await younger).kind).toBe('unavailable')
+      })
+      proxy.close()
+    },
+  )
+
   test('a first call that hangs does not keep those after it from looking at the schema again', async () => {
     const { url } = await open()
     const proxy = await hangingProxy(Number(new URL(url).port))

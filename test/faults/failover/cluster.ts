@@ -115,7 +115,7 @@ export function startMember({ node, link }: Member, settings: Settings): Promise
   })
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve) => {
     const server = createServer()
     server.listen(0, '127.0.0.1', () => {

@@ -84,6 +84,15 @@ export class PostgresNode {
     kill(pid, signal)
   }
 
+  /** Ends it at once with all of its processes, as a crash would; resolves when it is gone. */
+  async crash(): Promise<void> {
+    const child = this.#process
+    if (child === undefined) return
+    const gone = new Promise((resolve) => child.once('exit', resolve))
+    this.signal('SIGKILL')
+    await gone
+  }
+
   /** Ends it as a service manager does. */
   async stop(): Promise<void> {
     const child = this.#process

@@ -18,6 +18,8 @@ function lineOf(rounds: readonly RoundResult[], deadlineMs: number): object {
     lost: sum(rounds.map(({ lost }) => lost.length)),
     doubled: sum(rounds.map(({ doubled }) => doubled.length)),
     'longest answer / deadline, ms': `${Math.round(longestMs)} / ${deadlineMs}`,
+    'longest stall of clients + servers, ms': Math.round(Math.max(...rounds.map(({ stallMs }) => stallMs))),
+    'answers too late': rounds.filter((round) => isLate(round, deadlineMs)).length,
     'reads in a blocked commit': tally(probes.map(({ reads }) => reads)),
     'health in a blocked commit': tally(probes.map(({ health }) => health)),
     'writes back, s': rounds.some(({ backAfterMs }) => backAfterMs === null)
@@ -26,6 +28,11 @@ function lineOf(rounds: readonly RoundResult[], deadlineMs: number): object {
     'connections left hanging': Math.max(...rounds.map(({ abandoned = 0 }) => abandoned)),
     statuses: statusesOf(rounds),
   }
+}
+
+/** Tells whether somebody got an answer after its deadline, but for what the machine let all of us wait. */
+export function isLate({ ledger, stallMs }: RoundResult, deadlineMs: number): boolean {
+  return ledger.longestMs > deadlineMs + stallMs
 }
 
 function tally(tallies: readonly Tally[]): string {

@@ -9,6 +9,7 @@ import { Forwarder } from './forwarder.ts'
 import type { Ledger } from './ledger.ts'
 import { startLoad, updatersOf } from './load.ts'
 import { faultNames, faults, type FaultName, type Sight } from './rounds.ts'
+import { watchStalls } from './stalls.ts'
 import { verify, type Verdict } from './verify.ts'
 import { createWorld, type World } from './world.ts'
 
@@ -30,6 +31,8 @@ export interface RoundResult extends Sight, Verdict {
   readonly ledger: Ledger
   /** Milliseconds from the promotion to an acknowledgment by every server; null when that did not come. */
   readonly backAfterMs: number | null
+  /** The longest stall of the clients' event loop and of any server's, together, in milliseconds. */
+  readonly stallMs: number
 }
 
 const serverCount = 4
@@ -53,8 +56,7 @@ export async function runFailover(binaries: Binaries, options: FailoverOptions):
     const results: RoundResult[] = []
     for (let round = 0; round < options.rounds; round += 1) {
       const fault = chosen[round % chosen.length] ?? 'primary killed'
-      const origins = servers.map(({ origin }) => origin)
-      const result = await runRound({ binaries, template, world, front, origins, fault, options })
+      const result = await runRound({ binaries, template, world, front, servers, fault, options })
       results.push(result)
       options.onRound?.(result)
     }
@@ -71,7 +73,7 @@ interface Round {
   readonly template: string
   readonly world: World
   readonly front: Forwarder
-  readonly origins: readonly string[]
+  readonly servers: readonly ServerProcess[]
   readonly fault: FaultName
   readonly options: FailoverOptions
 }
@@ -81,7 +83,7 @@ async function runRound({
   template,
   world,
   front,
-  origins,
+  servers,
   fault,
   options,
 }: Round): Promise<RoundResult> {
@@ -90,6 +92,8 @@ async function runRound({
   const cluster = await startCluster(binaries, template, settings)
   try {
     front.target = cluster.primary.node.port
+    const origins = servers.map(({ origin }) => origin)
+    await takeStalls(servers)
     const { ledger, stop } = startLoad(world, origins, clients)
     await untilBack(ledger, origins, performance.now())
     await sleep(1000)
@@ -105,7 +109,9 @@ async function runRound({
     const backAfterMs = await untilBack(ledger, origins, sight.promotedAt ?? performance.now())
     await sleep(500)
     await stop()
-    return { fault, ledger, backAfterMs, ...sight, ...(await verify(cluster.primary.node, ledger)) }
+    const stallMs = await takeStalls(servers)
+    const verdict = await verify(cluster.primary.node, ledger)
+    return { fault, ledger, backAfterMs, stallMs, ...sight, ...verdict }
   } finally {
     front.down()
     cluster.stop()
@@ -119,6 +125,21 @@ async function untilBack(ledger: Ledger, origins: readonly string[], since: numb
     await sleep(20)
   }
   return null
+}
+
+const ownStalls = watchStalls()
+
+/** The longest stall here and the longest of the servers, together, since this was last asked. */
+async function takeStalls(servers: readonly ServerProcess[]): Promise<number> {
+  const longest = await Promise.all(
+    servers.map(async ({ child }) => {
+      child.send('stalls')
+      return ((await once(child, 'message')) as [number])[0]
+    }),
+  )
+  const own = ownStalls.longestMs()
+  ownStalls.reset()
+  return own + Math.max(...longest)
 }
 
 interface ServerProcess {

@@ -1,10 +1,12 @@
-// A server under test in a process of its own: `server.ts <URL> <milliseconds of storage> <trusting?>`. Sends its port.
+// A server under test in a process of its own: `server.ts <URL> <milliseconds of storage> <trusting?>`. Sends its port, and
+// for every message the longest stall of its event loop since the last one.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Pool, type PoolClient } from 'pg'
 import { bearerToken, createUtilityApi } from 'utility-api'
 import { toNodeHandler } from 'utility-api/node'
 import { postgresStorage } from 'utility-api/storage/postgres'
+import { watchStalls } from './stalls.ts'
 
 const [connectionString = '', timeoutText = '', sabotage] = process.argv.slice(2)
 const storageTimeoutMs = Number(timeoutText)
@@ -44,4 +46,9 @@ const server = createServer(async (request, response) => {
 // Or it closes a connection in the moment in which a client sends on it.
 server.keepAliveTimeout = 600_000
 server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port))
+const stalls = watchStalls()
+process.on('message', () => {
+  process.send?.(stalls.longestMs())
+  stalls.reset()
+})
 process.on('disconnect', () => process.exit())

@@ -1,6 +1,7 @@
 // A server in a process of its own whose storage and networks are slow, to be sent hostile bodies:
 // `node --import test/support/sources.ts test/http/support/bodies-server.ts <mount>`, or with Bun. Speaks in lines of JSON: the port
 // and a good exchange first, then its memory for every line it reads.
+import { createSocket } from 'node:dgram'
 import { createInterface } from 'node:readline'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -40,6 +41,11 @@ async function listen(server: ReturnType<typeof createServer>): Promise<number> 
   return (server.address() as AddressInfo).port
 }
 
+/** A resolver that never answers. */
+const silent = createSocket('udp4')
+await new Promise<void>((resolve) => silent.bind(0, '127.0.0.1', resolve))
+const resolver = { ip: '127.0.0.1', port: silent.address().port }
+
 const storage = memoryStorage()
 const slow: typeof storage = {
   ...storage,
@@ -50,7 +56,8 @@ const slow: typeof storage = {
 }
 const api = createUtilityApi({
   storage: slow,
-  dns: { locations: [{ location: 'Nowhere', ip: '127.0.0.1', port: 9, provider: 'Nobody' }] },
+  dns: { locations: [{ location: 'Nowhere', provider: 'Nobody', ...resolver }] },
+  blockgame: { resolvers: [resolver] },
 })
 const admin = createAdmin({ storage })
 const redirectUri = 'https://client.example/callback'

@@ -34,6 +34,9 @@ export function runRows(title: string, rows: readonly Row[], options: WorldOptio
       expect(answer.status).toBe(status)
       if (body !== undefined) expect(answer.json).toStrictEqual(body)
       for (const [name, value] of Object.entries(headers)) expectHeader(answer, name, value)
+      // On every answer: an API key in a header is no credential that shared caches know.
+      expectHeader(answer, 'Cache-Control', 'no-store')
+      expectHeader(answer, 'X-Content-Type-Options', 'nosniff')
       expectContentLength(answer)
       await check?.(world, answer)
     })
