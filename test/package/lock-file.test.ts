@@ -63,7 +63,9 @@ test('the examples ask for the version that is here, as a copy of one must', () 
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
   expect([packages['']?.version, packages['node_modules/utility-api']?.link]).toEqual([version, true])
   const asked = globSync('examples/*/package.json').map((file) => {
-    const { dependencies } = JSON.parse(readFileSync(file, 'utf8')) as { dependencies: Record<string, string> }
+    const { dependencies } = JSON.parse(readFileSync(file, 'utf8')) as {
+      dependencies: Record<string, string>
+    }
     return `${file}: ${dependencies['utility-api']}`
   })
   const [major = ''] = version.split('.')

@@ -168,7 +168,10 @@ test("a release's notes are the part of the changelog that is its own", () => {
   const notes = scriptOf(release.get('announce')?.steps.at(-1))
   const folder = mkdtempSync(join(tmpdir(), 'utility-api-release-'))
   const env = { PATH: process.env['PATH'], VERSION: version, RUNNER_TEMP: folder }
-  const { stderr } = spawnSync('bash', ['--norc', '-c', notes.replace(/^gh .*$/m, '')], { env, encoding: 'utf8' })
+  const { stderr } = spawnSync('bash', ['--norc', '-c', notes.replace(/^gh .*$/m, '')], {
+    env,
+    encoding: 'utf8',
+  })
   const text = readFileSync(join(folder, 'notes.md'), 'utf8')
   rmSync(folder, { recursive: true })
   expect(stderr).toBe('')
