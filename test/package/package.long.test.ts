@@ -37,9 +37,30 @@ function program(name: string, text: string): string {
   return put(packed.project, name, text)
 }
 
-test('the tarball holds the build and the papers, and nothing else', () => {
-  const others = packed.paths.filter((path) => !/^dist\/[\w./-]+\.(?:js|d\.ts)(?:\.map)?$/.test(path))
-  expect(others.toSorted()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'])
+test('the tarball holds the build, the papers and the examples, and nothing else', () => {
+  const kinds = {
+    build: /^dist\/[\w./-]+\.(?:js|d\.ts)(?:\.map)?$/,
+    papers: /^(?:[A-Z]+\.md|LICENSE|package\.json|docs\/(?:(?:guide|decisions)\/)?[\w-]+\.(?:md|svg))$/,
+    examples: /^examples\/(?:README\.md|[\w-]+\/(?![\w-]+\.test\.ts)[\w.-]+)$/,
+  }
+  const others = packed.paths.filter((path) => !Object.values(kinds).some((kind) => kind.test(path)))
+  expect(others).toEqual([])
+  for (const kind of Object.values(kinds))
+    expect(packed.paths.filter((path) => kind.test(path)).length).toBeGreaterThan(10)
+})
+
+test('every link to a file leads somewhere from there, too', () => {
+  const folder = join(packed.project, 'node_modules/utility-api')
+  const pages = packed.paths.filter((path) => path.endsWith('.md'))
+  expect(pages).toEqual(expect.arrayContaining(['README.md', 'docs/guide/start.md', 'examples/README.md']))
+  const links = pages.flatMap((page) =>
+    [...readFileSync(join(folder, page), 'utf8').matchAll(/\]\((?!https?:|mailto:|#)([^)#\s]+)/g)].map(
+      ([, target = '']) => ({ page, target }),
+    ),
+  )
+  expect(links.length).toBeGreaterThan(100)
+  const broken = links.filter(({ page, target }) => !existsSync(join(folder, page, '..', target)))
+  expect(broken).toEqual([])
 })
 
 test('publint finds nothing to say about it', () => {
