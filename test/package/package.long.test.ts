@@ -155,13 +155,17 @@ test('a CommonJS program can require it', () => {
 test("the README's program makes a license, run as it stands", async () => {
   const block = codeBlocks().find(({ file, language }) => file === 'README.md' && language === 'ts')
   const port = await freePort()
-  put(packed.project, 'server.mjs', block?.text.replace('listen(3000)', `listen(${port}, '127.0.0.1')`) ?? '')
+  put(packed.project, 'server.mjs', block?.text.replace('listen(3000', `listen(${port}, '127.0.0.1'`) ?? '')
   const child = spawn(process.execPath, ['server.mjs'], { cwd: packed.project })
   const [line] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string]
+  expect(line).toMatch(/^Listening on http:\/\/localhost:\d+\/api\n$/)
+  const [command = ''] = /^npx utility-api reseller create .*$/m.exec(readFileSync('README.md', 'utf8')) ?? []
+  const made = inProject('bash', '--norc', '-c', command.replace('npx ', 'node_modules/.bin/'))
+  expect(made).toMatchObject({ status: 0 })
   const request = {
     method: 'POST',
     headers: {
-      Authorization: `Bearer ${/Reseller token: (\S+)/.exec(line)?.[1]}`,
+      Authorization: `Bearer ${/^token +(\S+)$/m.exec(made.stdout)?.[1]}`,
       'X-Registered-To': 'Ada Lovelace',
       'X-Domain-Or-IP': 'shop.example',
       'X-Status': 'valid',
