@@ -2,15 +2,32 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 
-function changeWorkspaces(change: (workspaces: string[]) => string[]): void {
-  const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as { workspaces: string[] }
-  writeFileSync(
-    'package.json',
-    `${JSON.stringify({ ...manifest, workspaces: change(manifest.workspaces) }, null, 2)}\n`,
-  )
+interface Manifest {
+  version: string
+  workspaces: string[]
 }
 
-changeWorkspaces((workspaces) => [...workspaces, '.'])
+interface Lock {
+  version: string
+  packages: Record<string, { version: string }>
+}
+
+function change<Content>(file: string, changed: (content: Content) => Content): void {
+  const content = JSON.parse(readFileSync(file, 'utf8')) as Content
+  writeFileSync(file, `${JSON.stringify(changed(content), null, 2)}\n`)
+}
+
+change<Manifest>('package.json', (manifest) => ({ ...manifest, workspaces: [...manifest.workspaces, '.'] }))
 const { status } = spawnSync('changeset', process.argv.slice(2), { stdio: 'inherit' })
-changeWorkspaces((workspaces) => workspaces.filter((each) => each !== '.'))
+change<Manifest>('package.json', (manifest) => ({
+  ...manifest,
+  workspaces: manifest.workspaces.filter((each) => each !== '.'),
+}))
+
+// npm would write the lock file anew, without what makes older versions of it not compile better-sqlite3.
+const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as Manifest
+change<Lock>('package-lock.json', (lock) => {
+  const root = { ...lock.packages[''], version }
+  return { ...lock, version, packages: { ...lock.packages, '': root } }
+})
 process.exitCode = status ?? 1

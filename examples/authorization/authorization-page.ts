@@ -70,10 +70,18 @@ function consentForm(key: string, asked: AuthorizationRequest, user: string): st
 }
 
 const style = `
-body { font: 1rem/1.5 system-ui, sans-serif; max-width: 26rem; margin: 15vh auto; padding: 0 1rem; }
-h1 { font-size: 1.25rem; }
-button { font: inherit; padding: 0.4rem 1.2rem; margin-right: 0.5rem; }
-.small { font-size: 0.85rem; opacity: 0.7; }
+:root { color-scheme: light dark; --accent: #1f6f54; --line: color-mix(in srgb, currentColor 20%, transparent); }
+* { box-sizing: border-box; }
+body { font: 1rem/1.5 system-ui, sans-serif; width: min(24rem, 100% - 2rem); margin: 14vh auto; padding: 1.75rem;
+  border: 1px solid var(--line); border-radius: 0.75rem; box-shadow: 0 0.5rem 2rem rgb(0 0 0 / 0.08); }
+h1 { font-size: 1.25rem; line-height: 1.3; margin: 0 0 0.75rem; overflow-wrap: anywhere; }
+ul { margin: 0 0 1.5rem; padding-left: 1.25rem; }
+form { display: flex; gap: 0.75rem; }
+button { flex: 1; font: inherit; padding: 0.55rem; border: 1px solid var(--line); border-radius: 0.5rem;
+  background: transparent; color: inherit; cursor: pointer; }
+button[value="allow"] { background: var(--accent); border-color: var(--accent); color: #fff; font-weight: 600; }
+button:focus-visible { outline: 3px solid color-mix(in srgb, var(--accent) 50%, transparent); outline-offset: 2px; }
+.small { font-size: 0.85rem; margin: 1.25rem 0 0; opacity: 0.7; overflow-wrap: anywhere; }
 `
 const styleHash = createHash('sha256').update(style).digest('base64')
 
@@ -84,7 +92,7 @@ function sendPage(response: ServerResponse, status: number, body: string): void 
     // No other site may show this page in a frame and have its button clicked.
     'Content-Security-Policy': `default-src 'none'; style-src 'sha256-${styleHash}'; frame-ancestors 'none'`,
   })
-  const head = `<meta name="viewport" content="width=device-width"><title>Authorization</title><style>${style}</style>`
+  const head = `<meta name="viewport" content="width=device-width, initial-scale=1"><title>Authorization</title><style>${style}</style>`
   response.end(`<!doctype html><html lang="en">${head}${body}`)
 }
 

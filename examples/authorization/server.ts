@@ -47,7 +47,8 @@ const clientUrl = await listen(clientServer, Number(process.env['CLIENT_PORT'] ?
 const redirectUri = `${clientUrl}/callback`
 const credentials = await admin.createClient({ name: 'Example client', redirectUris: [redirectUri] })
 clientServer.on('request', createClient({ serverUrl, redirectUri, ...credentials }))
-console.log(`Open ${clientUrl}/ in a browser`)
+console.log(`Open ${clientUrl}/ in a browser and agree; the client then shows whose name its token opens.
+Without a token: curl -i ${serverUrl}/me`)
 
 async function listen(toStart: Server, port: number): Promise<string> {
   await once(toStart.listen(port, '127.0.0.1'), 'listening')

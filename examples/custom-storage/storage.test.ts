@@ -63,7 +63,8 @@ test('the server serves from its journal, and finds it again', async () => {
   const start = (): ReturnType<typeof startExample> =>
     startExample('custom-storage', { JOURNAL: join(directory, 'journal.jsonl') })
   const before = await start()
-  const token = /reseller token (\S+)/.exec(before.output())?.[1]
+  await expect.poll(before.output).toContain('X-Status')
+  const token = /Bearer (\S+)'/.exec(before.output())?.[1]
   const Authorization = `Bearer ${token}`
   const generated = await fetch(new URL('/v2/reseller/licenses/generate', before.url), {
     method: 'POST',

@@ -1,17 +1,29 @@
-import { exec, spawn } from 'node:child_process'
+import { exec, spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
+import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 
 const run = promisify(exec)
 const sources = join(import.meta.dirname, '../../test/support/sources.ts')
 
-/** Runs the demo on the sources; its output, its errors and its exit code. */
-function demo(...args: string[]): Promise<{ output: string; errors: string; code: number | null }> {
-  const child = spawn(process.execPath, ['--import', sources, 'demo.ts', ...args], {
+/** Where the demo puts its database. */
+let folder: string
+beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'utility-api-demo-test-'))))
+afterEach(() => rmSync(folder, { recursive: true }))
+
+function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcessWithoutNullStreams {
+  return spawn(process.execPath, ['--import', sources, 'demo.ts', ...args], {
     cwd: import.meta.dirname,
+    env: { ...process.env, TMPDIR: folder, ...env },
   })
+}
+
+/** Runs the demo on the sources; its output, its errors and its exit code. */
+function demo(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Outcome> {
+  const child = start(args, env)
   let output = ''
   let errors = ''
   child.stdout.on('data', (chunk) => (output += String(chunk)))
@@ -19,33 +31,76 @@ function demo(...args: string[]): Promise<{ output: string; errors: string; code
   return new Promise((resolve) => child.on('close', (code) => resolve({ output, errors, code })))
 }
 
-test('it performs all five operations and ends', async () => {
-  const { output, code } = await demo()
+interface Outcome {
+  readonly output: string
+  readonly errors: string
+  readonly code: number | null
+}
+
+test('it performs all five operations, ends, and leaves nothing behind', async () => {
+  const { output, code } = await demo([])
   expect(code).toBe(0)
   expect(output.match(/^< 200 OK$/gm)).toHaveLength(5)
   expect(output).toContain('All five operations succeeded.')
+  expect(readdirSync(folder)).toEqual([])
 })
 
 test('a port that is taken gets a sentence', async () => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  const { errors, code } = await demo('--port', String(port))
-  expect(errors).toBe(`Port ${port} is taken; choose another with --port.\n`)
-  expect(code).toBe(1)
+  const errors = `Port ${port} is taken; choose another with --port.\n`
+  expect(await demo(['--port', String(port)])).toEqual({ output: '', errors, code: 1 })
+  expect(readdirSync(folder)).toEqual([])
   server.close()
 })
 
-test('looking at the world outside takes the name of a server', async () => {
-  const { errors, code } = await demo('--live')
-  expect(errors).toBe('Name a block-game server to look up: --live --game HOST or HOST:PORT.\n')
-  expect(code).toBe(1)
+test('each mistake gets one sentence, and leaves nothing behind', async () => {
+  const outcomes = await Promise.all([
+    demo(['--port', '70000']),
+    demo(['--prot', '3000']),
+    demo(['--live']),
+    // Refused before anything is asked.
+    demo(['--live', '--game', '127.0.0.1', '--domain', 'no name']),
+  ])
+  expect(outcomes.map(({ code, errors }) => `${code} ${errors}`)).toEqual([
+    '1 A port is a number from 0 to 65535: --port 3000.\n',
+    "1 Unknown option '--prot'\n",
+    '1 Name a block-game server to look up: --live --game HOST or HOST:PORT.\n',
+    '1 Not as it should be: "Check DNS from several locations" was answered with 400.\n',
+  ])
+  expect(readdirSync(folder)).toEqual([])
+})
+
+test('a folder that nothing can be written to gets a sentence', async () => {
+  const nowhere = join(folder, 'nowhere')
+  const errors = `Nothing can be written to ${nowhere} (ENOENT); name another folder with TMPDIR.\n`
+  expect(await demo([], { TMPDIR: nowhere })).toEqual({ output: '', errors, code: 1 })
+})
+
+test('an interrupt amid the operations leaves nothing behind', async () => {
+  const child = start([])
+  const ended = new Promise((resolve) => child.on('close', resolve))
+  child.stdout.once('data', () => child.kill('SIGINT'))
+  expect(await ended).toBe(0)
+  expect(readdirSync(folder)).toEqual([])
+})
+
+test('what is not installed gets a sentence', async () => {
+  // A copy of the folder, away from node_modules.
+  const copy = join(folder, 'demo')
+  cpSync(import.meta.dirname, copy, { recursive: true })
+  const child = spawn(process.execPath, ['demo.ts'], { cwd: copy })
+  let errors = ''
+  child.stderr.on('data', (chunk) => (errors += String(chunk)))
+  expect(await new Promise((resolve) => child.on('close', resolve))).toBe(1)
+  expect(errors).toMatch(
+    /^Run npm ci first, or npm install in a copy of this folder: Cannot find package .*\n$/,
+  )
 })
 
 test('the curl lines of --keep work, and an interrupt ends it', async () => {
-  const child = spawn(process.execPath, ['--import', sources, 'demo.ts', '--keep'], {
-    cwd: import.meta.dirname,
-  })
+  const child = start(['--keep'])
   let output = ''
   child.stdout.on('data', (chunk) => (output += String(chunk)))
   await vi.waitFor(() => expect(output).toContain('Press Ctrl-C'), 10_000)
@@ -56,4 +111,5 @@ test('the curl lines of --keep work, and an interrupt ends it', async () => {
   const ended = new Promise((resolve) => child.on('close', resolve))
   child.kill('SIGINT')
   expect(await ended).toBe(0)
+  expect(readdirSync(folder)).toEqual([])
 })

@@ -7,10 +7,10 @@
  * node demo.ts --live --game play.example.com --domain example.com
  *                            asks public resolvers and a game server of yours instead
  */
+import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { parseArgs, styleText } from 'node:util'
-import { toNodeHandler } from 'utility-api/node'
 import {
   checkStep,
   curlLine,
@@ -20,51 +20,86 @@ import {
   updateStep,
   type Step,
 } from './steps.ts'
-import { createDemoWorld, type DemoWorld, type Targets } from './world.ts'
+import type { DemoWorld, Targets } from './world.ts'
 
-const { values } = parseArgs({
-  options: {
-    keep: { type: 'boolean' },
-    port: { type: 'string', default: '0' },
-    live: { type: 'boolean' },
-    game: { type: 'string' },
-    domain: { type: 'string', default: 'example.com' },
-  },
-})
-
-const world = await createDemoWorld(values.live ? liveTargets() : undefined)
-const server = createServer(toNodeHandler(world.api))
-const baseUrl = await listen(server, Number(values.port))
-console.log(`Listening on ${baseUrl}, database ${world.databaseFile}\n`)
-if (values.keep) await keep(baseUrl, world)
-else await performAll(baseUrl, world)
-await new Promise((resolve) => server.close(resolve))
-await world.close()
-
-/** Nobody's server is asked but the one that is named. */
-function liveTargets(): Targets {
-  const { game, domain } = values
-  if (game !== undefined) return { game, domain }
-  console.error('Name a block-game server to look up: --live --game HOST or HOST:PORT.')
-  process.exit(1)
+const interrupted = new Promise((resolve) => process.once('SIGINT', resolve).once('SIGTERM', resolve))
+try {
+  await demo()
+} catch (error) {
+  console.error((error as Error).message.split('\n', 1)[0])
+  process.exitCode = 1
 }
 
-async function listen(toStart: Server, port: number): Promise<string> {
-  const listening = new Promise<void>((resolve, reject) => {
-    toStart.once('error', reject)
-    toStart.listen(port, '127.0.0.1', resolve)
-  })
+/** Whatever goes wrong, and whenever it is stopped: no server and no file stays behind. */
+async function demo(): Promise<void> {
+  const { keep: staysUp, port, targets } = readArguments()
+  const { toNodeHandler, createDemoWorld } = await load()
+  const world = await createDemoWorld(targets)
+  const server = createServer(toNodeHandler(world.api))
   try {
-    await listening
-  } catch (error) {
+    const baseUrl = await listen(server, port)
+    console.log(`Listening on ${baseUrl}, database ${world.databaseFile}\n`)
+    await Promise.race([staysUp ? keep(baseUrl, world) : performAll(baseUrl, world), interrupted])
+  } finally {
+    server.close()
+    server.closeAllConnections()
     await world.close()
-    const taken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
-    console.error(
-      taken ? `Port ${port} is taken; choose another with --port.` : `Cannot listen: ${String(error)}`,
-    )
-    process.exit(1)
   }
-  return `http://127.0.0.1:${(toStart.address() as AddressInfo).port}`
+}
+
+interface Arguments {
+  readonly keep: boolean
+  readonly port: number
+  /** What is asked in the world outside; absent for servers on loopback. */
+  readonly targets: Targets | undefined
+}
+
+function readArguments(): Arguments {
+  const { values } = parseArgs({
+    options: {
+      keep: { type: 'boolean', default: false },
+      port: { type: 'string', default: '0' },
+      live: { type: 'boolean' },
+      game: { type: 'string' },
+      domain: { type: 'string', default: 'example.com' },
+    },
+  })
+  const { keep: staysUp, live, game, domain } = values
+  const port = Number(values.port)
+  if (!(Number.isInteger(port) && port >= 0 && port <= 65_535)) {
+    throw new Error('A port is a number from 0 to 65535: --port 3000.')
+  }
+  if (!live) return { keep: staysUp, port, targets: undefined }
+  // Nobody's server is asked but the one that is named.
+  if (game === undefined) {
+    throw new Error('Name a block-game server to look up: --live --game HOST or HOST:PORT.')
+  }
+  return { keep: staysUp, port, targets: { game, domain } }
+}
+
+/** Loaded late, so that what is not installed gets a sentence too. */
+async function load() {
+  try {
+    const [{ toNodeHandler }, { createDemoWorld }] = await Promise.all([
+      import('utility-api/node'),
+      import('./world.ts'),
+    ])
+    return { toNodeHandler, createDemoWorld }
+  } catch (cause) {
+    const [reason] = (cause as Error).message.split('\n', 1)
+    throw new Error(`Run npm ci first, or npm install in a copy of this folder: ${reason}`, { cause })
+  }
+}
+
+async function listen(server: Server, port: number): Promise<string> {
+  try {
+    await once(server.listen(port, '127.0.0.1'), 'listening')
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException
+    if (code !== 'EADDRINUSE') throw new Error(`Port ${port} cannot be used: ${message}.`, { cause })
+    throw new Error(`Port ${port} is taken; choose another with --port.`, { cause })
+  }
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
 async function performAll(url: string, { credentials, targets }: DemoWorld): Promise<void> {
@@ -77,6 +112,7 @@ async function performAll(url: string, { credentials, targets }: DemoWorld): Pro
   await perform(url, checkStep(accessToken, targets))
   await perform(url, lookupStep(credentials, targets))
   console.log(styleText('green', 'All five operations succeeded.'))
+  console.log('To try them by hand, npm run demo -- --keep stays up and prints curl lines.')
 }
 
 async function perform<Answer>(url: string, step: Step): Promise<Answer> {
@@ -90,7 +126,8 @@ async function perform<Answer>(url: string, step: Step): Promise<Answer> {
   const answer = (await response.json()) as Answer
   console.log(styleText(response.ok ? 'green' : 'red', `< ${response.status} ${response.statusText}`))
   console.log(JSON.stringify(answer, null, 2), '\n')
-  if (!response.ok) throw new Error(`${step.title}: answered ${response.status}.`)
+  if (!response.ok)
+    throw new Error(`Not as it should be: "${step.title}" was answered with ${response.status}.`)
   return answer
 }
 
@@ -108,5 +145,5 @@ async function keep(url: string, { admin, credentials, targets }: DemoWorld): Pr
   ]
   for (const step of steps) console.log(`${styleText('bold', step.title)}\n${curlLine(url, step)}\n`)
   console.log('Press Ctrl-C to stop.')
-  await new Promise((resolve) => process.once('SIGINT', resolve).once('SIGTERM', resolve))
+  await interrupted
 }

@@ -1,4 +1,6 @@
-import { redirectUri, type Credentials, type Targets } from './world.ts'
+import type { Credentials, Targets } from './world.ts'
+
+export const redirectUri = 'https://client.example/callback'
 
 /** One operation as it goes over HTTP. */
 export interface Step {

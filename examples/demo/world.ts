@@ -11,8 +11,7 @@ import {
 } from 'utility-api'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
 import { fakeBlockgameServer, fakeDnsServer } from 'utility-api/testing'
-
-export const redirectUri = 'https://client.example/callback'
+import { redirectUri } from './steps.ts'
 
 /** The secrets that the five operations ask for. */
 export interface Credentials {
@@ -88,26 +87,39 @@ function live(targets: Targets): Networks {
 
 /** Makes a service on a SQLite file in a temporary folder. With `targets` it looks at the world outside. */
 export async function createDemoWorld(targets?: Targets): Promise<DemoWorld> {
-  const folder = mkdtempSync(join(tmpdir(), 'utility-api-demo-'))
-  const databaseFile = join(folder, 'demo.sqlite')
-  const database = new Database(databaseFile)
-  const storage = sqliteStorage(database)
-  await storage.migrate()
-  const networks = targets === undefined ? await startLoopback() : live(targets)
-  const api = createUtilityApi({ storage, ...networks.options })
-  const admin = createAdmin({ storage })
-  return {
-    api,
-    admin,
-    credentials: await provision(admin),
-    databaseFile,
-    targets: networks.targets,
-    async close() {
-      await api.close()
-      await networks.close()
-      database.close()
-      rmSync(folder, { recursive: true, force: true })
-    },
+  const undo: (() => unknown)[] = []
+  async function close(): Promise<void> {
+    for (const each of undo.toReversed()) await each()
+  }
+  try {
+    const folder = makeFolder()
+    undo.push(() => rmSync(folder, { recursive: true, force: true }))
+    const databaseFile = join(folder, 'demo.sqlite')
+    const database = new Database(databaseFile)
+    undo.push(() => database.close())
+    const storage = sqliteStorage(database)
+    await storage.migrate()
+    const networks = targets === undefined ? await startLoopback() : live(targets)
+    undo.push(networks.close)
+    const api = createUtilityApi({ storage, ...networks.options })
+    undo.push(api.close)
+    const admin = createAdmin({ storage })
+    const credentials = await provision(admin)
+    return { api, admin, credentials, databaseFile, targets: networks.targets, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+function makeFolder(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), 'utility-api-demo-'))
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    throw new Error(`Nothing can be written to ${tmpdir()} (${code}); name another folder with TMPDIR.`, {
+      cause,
+    })
   }
 }
 

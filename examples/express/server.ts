@@ -27,7 +27,12 @@ await once(server, 'listening')
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 console.log(`Listening on ${url}`)
 
-const { token } = await createAdmin({ storage }).createReseller({ name: 'Example Hosting' })
+// One reseller, however often this starts. Its token is another each time, as storage keeps their hashes alone.
+const admin = createAdmin({ storage })
+const [known] = (await admin.listResellers({ limit: 1 })).resellers
+const { token } = known
+  ? await admin.createResellerToken(known.resellerId)
+  : await admin.createReseller({ name: 'Example Hosting' })
 console.log(`curl -X POST ${url}/api/v2/reseller/licenses/generate -H 'Authorization: Bearer ${token}' \\
   -H 'X-Registered-To: Ada Lovelace' -H 'X-Domain-Or-IP: shop.example' -H 'X-Status: valid'`)
 

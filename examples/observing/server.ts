@@ -44,7 +44,8 @@ console.log(`Listening on ${url}`)
 
 const { token } = await createAdmin({ storage }).createReseller({ name: 'Example Hosting' })
 console.log(`curl -X POST ${url}/v2/reseller/licenses/generate -H 'Authorization: Bearer ${token}' \\
-  -H 'X-Registered-To: Ada Lovelace' -H 'X-Domain-Or-IP: shop.example' -H 'X-Status: valid'`)
+  -H 'X-Registered-To: Ada Lovelace' -H 'X-Domain-Or-IP: shop.example' -H 'X-Status: valid'
+curl ${url}/metrics`)
 
 await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
 server.close()

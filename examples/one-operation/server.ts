@@ -8,7 +8,8 @@ import type { UtilityStorage } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
 
 /** The host's keys by their hash. In real life these stand in the host's own table. */
-const keys = new Map([[sha256(process.env['API_KEY'] ?? 'a-key-of-ours'), 'status-page']])
+const apiKey = process.env['API_KEY'] ?? 'a-key-of-ours'
+const keys = new Map([[sha256(apiKey), 'status-page']])
 
 // This operation asks its storage one thing, so one method is all that must be the host's.
 const storage: UtilityStorage = {
@@ -46,7 +47,9 @@ const server = createServer(async (request, response) => {
   response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text())
 }).listen(Number(process.env['PORT'] ?? 3000), '127.0.0.1')
 await once(server, 'listening')
-console.log(`Listening on http://127.0.0.1:${(server.address() as AddressInfo).port}/server-status`)
+const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/server-status`
+console.log(`Listening on ${url}`)
+console.log(`curl ${url} -H 'Basic: ${apiKey}' -H 'X-Address: ${ownServer ?? 'play.example.com'}'`)
 
 await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
 server.close()

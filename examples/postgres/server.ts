@@ -10,8 +10,14 @@ import { postgresStorage } from 'utility-api/storage/postgres'
 const connectionString = process.env['DATABASE_URL'] ?? 'postgres://localhost/utility'
 const pool = new pg.Pool({ connectionString, connectionTimeoutMillis: 2000, statement_timeout: 4000 })
 const storage = postgresStorage(pool)
-// Several servers may do this at once.
-await storage.migrate()
+try {
+  // Several servers may do this at once.
+  await storage.migrate()
+} catch (error) {
+  const { message, cause = message } = error as Error
+  console.error(`PostgreSQL does not answer (${String(cause)}): start one, or name yours in DATABASE_URL.`)
+  process.exit(1)
+}
 
 const api = createUtilityApi({ storage, logger: { ...console, debug: () => {} } })
 const server = createServer(async (request, response) => {
@@ -23,7 +29,10 @@ const server = createServer(async (request, response) => {
 const serve = toNodeHandler(api)
 server.listen(Number(process.env['PORT'] ?? 3000), '127.0.0.1')
 await once(server, 'listening')
-console.log(`Listening on http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+console.log(`Listening on ${url}
+curl ${url}/health
+A reseller: npx utility-api reseller create --name Shop, with UTILITY_API_DATABASE set to the same database`)
 
 await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
 server.close()

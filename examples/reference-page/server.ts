@@ -43,7 +43,9 @@ const server = createServer((request, response) => {
   response.end(file.body)
 }).listen(Number(process.env['PORT'] ?? 3000), '127.0.0.1')
 await once(server, 'listening')
-console.log(`Listening on http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+console.log(`Listening on ${url}
+Open that in a browser, or look at the document that it draws: curl ${url}/openapi.json`)
 
 const { token } = await createAdmin({ storage }).createReseller({ name: 'Try it' })
 console.log(`Reseller token to authorize with: ${token}`)

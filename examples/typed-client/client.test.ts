@@ -16,7 +16,9 @@ beforeAll(() => {
 test('the client performs all five operations on a real listener', () => {
   const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', sources, 'client.ts'], options)
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-  expect(JSON.parse(stdout)).toEqual({
+  const [answers = '', next = ''] = stdout.split('\n\n')
+  expect(next).toMatch(/^Asked http:.*npm run check$/m)
+  expect(JSON.parse(answers)).toEqual({
     scope: 'dns:check',
     licenseKey: expect.stringMatching(/^LIC-/),
     message: 'License updated.',
@@ -26,10 +28,7 @@ test('the client performs all five operations on a real listener', () => {
 })
 
 test('it type-checks with the TypeScript release of its own', () => {
-  const flags =
-    '--noEmit --strict --target es2023 --module nodenext --allowImportingTsExtensions --skipLibCheck'
-  const tsc = join(folder, 'node_modules/.bin/tsc')
-  const { status, stdout } = spawnSync(tsc, [...flags.split(' '), 'operations.ts'], options)
+  const { status, stdout } = spawnSync('npm', ['run', '--silent', 'check'], options)
   expect({ status, stdout }).toEqual({ status: 0, stdout: '' })
 }, 60_000)
 

@@ -30,7 +30,10 @@ const { apiKey } = await admin.createApiKey()
 
 const { port } = server.address() as AddressInfo
 const credentials = { clientId, clientSecret, code, redirectUri, resellerToken, apiKey, server: game }
-console.log(JSON.stringify(await performAll(`http://127.0.0.1:${port}`, credentials), null, 2))
+const url = `http://127.0.0.1:${port}`
+console.log(JSON.stringify(await performAll(url, credentials), null, 2))
+console.log(`
+Asked ${url}, which is gone again. Now spell a header wrong in operations.ts, and ask the compiler: npm run check`)
 
 server.close()
 server.closeAllConnections()

@@ -1,10 +1,11 @@
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { manifest } from './packed.ts'
 
 // What `npm ci` needs on machines that are not the one the lock file was written on.
 
 interface Entry {
+  readonly version?: string
   readonly resolved?: string
   readonly gypfile?: boolean
   readonly link?: boolean
@@ -56,4 +57,18 @@ test('every install script is decided on', () => {
     .map(([path]) => path.split('node_modules/').at(-1) ?? '')
   const { allowScripts } = manifest()
   expect([...new Set(scripts)].filter((name) => allowScripts[name] === undefined)).toEqual([])
+})
+
+test('the examples ask for the version that is here, as a copy of one must', () => {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
+  expect([packages['']?.version, packages['node_modules/utility-api']?.link]).toEqual([version, true])
+  const asked = globSync('examples/*/package.json').map((file) => {
+    const { dependencies } = JSON.parse(readFileSync(file, 'utf8')) as {
+      dependencies: Record<string, string>
+    }
+    return `${file}: ${dependencies['utility-api']}`
+  })
+  const [major = ''] = version.split('.')
+  expect(asked.filter((line) => !line.endsWith(`: ^${major}.0.0`))).toEqual([])
+  expect(asked.length).toBeGreaterThan(15)
 })

@@ -37,9 +37,30 @@ function program(name: string, text: string): string {
   return put(packed.project, name, text)
 }
 
-test('the tarball holds the build and the papers, and nothing else', () => {
-  const others = packed.paths.filter((path) => !/^dist\/[\w./-]+\.(?:js|d\.ts)(?:\.map)?$/.test(path))
-  expect(others.toSorted()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'])
+test('the tarball holds the build, the papers and the examples, and nothing else', () => {
+  const kinds = {
+    build: /^dist\/[\w./-]+\.(?:js|d\.ts)(?:\.map)?$/,
+    papers: /^(?:[A-Z]+\.md|LICENSE|package\.json|docs\/(?:(?:guide|decisions)\/)?[\w-]+\.(?:md|svg))$/,
+    examples: /^examples\/(?:README\.md|[\w-]+\/(?![\w-]+\.test\.ts)[\w.-]+)$/,
+  }
+  const others = packed.paths.filter((path) => !Object.values(kinds).some((kind) => kind.test(path)))
+  expect(others).toEqual([])
+  for (const kind of Object.values(kinds))
+    expect(packed.paths.filter((path) => kind.test(path)).length).toBeGreaterThan(10)
+})
+
+test('every link to a file leads somewhere from there, too', () => {
+  const folder = join(packed.project, 'node_modules/utility-api')
+  const pages = packed.paths.filter((path) => path.endsWith('.md'))
+  expect(pages).toEqual(expect.arrayContaining(['README.md', 'docs/guide/start.md', 'examples/README.md']))
+  const links = pages.flatMap((page) =>
+    [...readFileSync(join(folder, page), 'utf8').matchAll(/\]\((?!https?:|mailto:|#)([^)#\s]+)/g)].map(
+      ([, target = '']) => ({ page, target }),
+    ),
+  )
+  expect(links.length).toBeGreaterThan(100)
+  const broken = links.filter(({ page, target }) => !existsSync(join(folder, page, '..', target)))
+  expect(broken).toEqual([])
 })
 
 test('publint finds nothing to say about it', () => {
@@ -134,13 +155,17 @@ test('a CommonJS program can require it', () => {
 test("the README's program makes a license, run as it stands", async () => {
   const block = codeBlocks().find(({ file, language }) => file === 'README.md' && language === 'ts')
   const port = await freePort()
-  put(packed.project, 'server.mjs', block?.text.replace('listen(3000)', `listen(${port}, '127.0.0.1')`) ?? '')
+  put(packed.project, 'server.mjs', block?.text.replace('listen(3000', `listen(${port}, '127.0.0.1'`) ?? '')
   const child = spawn(process.execPath, ['server.mjs'], { cwd: packed.project })
   const [line] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string]
+  expect(line).toMatch(/^Listening on http:\/\/localhost:\d+\/api\n$/)
+  const [command = ''] = /^npx utility-api reseller create .*$/m.exec(readFileSync('README.md', 'utf8')) ?? []
+  const made = inProject('bash', '--norc', '-c', command.replace('npx ', 'node_modules/.bin/'))
+  expect(made).toMatchObject({ status: 0 })
   const request = {
     method: 'POST',
     headers: {
-      Authorization: `Bearer ${/Reseller token: (\S+)/.exec(line)?.[1]}`,
+      Authorization: `Bearer ${/^token +(\S+)$/m.exec(made.stdout)?.[1]}`,
       'X-Registered-To': 'Ada Lovelace',
       'X-Domain-Or-IP': 'shop.example',
       'X-Status': 'valid',

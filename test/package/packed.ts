@@ -1,30 +1,36 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const root = join(import.meta.dirname, '../..')
 
-/** The package as npm would publish it, and an empty project that has installed it. */
-export interface PackedPackage {
-  /** The tarball. */
+/** The package as npm would publish it. */
+export interface Tarball {
   readonly tarball: string
   /** The paths in it. */
   readonly paths: readonly string[]
+  /** A temporary folder, with the tarball and room for more. */
+  readonly folder: string
+  remove(): void
+}
+
+/** The package, and an empty project that has installed it. */
+export interface PackedPackage extends Tarball {
   /** A project with the package installed, and what its types and its reader's programs need. */
   readonly project: string
   /** The specifiers that can be imported. */
   readonly entries: readonly string[]
-  remove(): void
 }
 
 /** Builds and packs apart from the work tree, where somebody else may be building. */
-export function packAndInstall(): PackedPackage {
+export function pack(): Tarball {
   const folder = mkdtempSync(join(tmpdir(), 'utility-api-package-'))
   const source = join(folder, 'source')
   mkdirSync(source)
-  for (const name of ['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md'])
-    cpSync(join(root, name), join(source, name))
+  const filter = (path: string): boolean => !/node_modules|docs\/api/.test(path.slice(root.length))
+  for (const name of ['package.json', 'LICENSE', 'docs', 'examples', ...globSync('*.md', { cwd: root })])
+    cpSync(join(root, name), join(source, name), { recursive: true, filter })
   execFileSync(
     process.execPath,
     [join(root, 'node_modules/tsup/dist/cli-default.js'), '--silent', '--outDir', join(source, 'dist')],
@@ -32,8 +38,17 @@ export function packAndInstall(): PackedPackage {
   )
   const packed = npm(source, 'pack', '--json', '--ignore-scripts', '--pack-destination', folder)
   const [{ filename, files }] = JSON.parse(packed) as [{ filename: string; files: { path: string }[] }]
-  const tarball = join(folder, filename)
+  return {
+    tarball: join(folder, filename),
+    paths: files.map(({ path }) => path),
+    folder,
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
 
+export function packAndInstall(): PackedPackage {
+  const packed = pack()
+  const { folder, tarball } = packed
   const project = join(folder, 'project')
   mkdirSync(project)
   writeFileSync(join(project, 'package.json'), '{ "private": true, "type": "module" }\n')
@@ -58,13 +73,7 @@ export function packAndInstall(): PackedPackage {
   const entries = Object.keys(exports)
     .filter((path) => path !== './package.json')
     .map((path) => path.replace('.', 'utility-api'))
-  return {
-    tarball,
-    paths: files.map(({ path }) => path),
-    project,
-    entries,
-    remove: () => rmSync(folder, { recursive: true, force: true }),
-  }
+  return { ...packed, project, entries }
 }
 
 export function manifest(): {
@@ -76,9 +85,13 @@ export function manifest(): {
 }
 
 function npm(cwd: string, ...args: string[]): string {
-  // What `npm test` sets for its own children would point these commands at the wrong project.
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('npm_')))
+  const env = npmEnvironment()
   return execFileSync('npm', args, { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+}
+
+/** For npm in another project: what `npm test` sets for its own children would point it at ours. */
+export function npmEnvironment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('npm_')))
 }
 
 /** Puts a program into a project and says where it is. */

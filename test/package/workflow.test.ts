@@ -1,4 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { spawnSync, type SpawnSyncReturns } from 'node:child_process'
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
 // The workflows are read as text: two spaces a level, one job, step or permission where such a line begins.
@@ -117,8 +120,68 @@ test('what is published is the tarball of the job that tested it', () => {
   const uses = [...(published?.text ?? '').matchAll(/uses: actions\/([\w-]+)@/g)].map(([, action]) => action)
   expect(uses).toEqual(['setup-node', 'download-artifact'])
   expect(published?.steps[1]).toMatch(/name: package\n/)
-  const runs = [...(published?.text ?? '').matchAll(/run: (.*)$/gm)].map(([, command]) => command)
-  expect(runs).toEqual([
+  expect(scriptOf(published?.steps.at(-1))).toBe(
     'npm publish "./utility-api-$VERSION.tgz" --ignore-scripts --provenance --access public',
-  ])
+  )
 })
+
+test("the packed package names the workflow's own repository, and no other is published", () => {
+  const folder = mkdtempSync(join(tmpdir(), 'utility-api-release-'))
+  try {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
+    copyFileSync('package.json', join(folder, 'package.json'))
+    const own = { GITHUB_SERVER_URL: 'https://github.example', GITHUB_REPOSITORY: 'ada/utility' }
+    const name = scriptOf(release.get('package')?.steps.find((step) => step.includes('npm pkg set')))
+    const check = scriptOf(release.get('publish')?.steps.find((step) => step.includes('--to-stdout')))
+    const run = (script: string, env: Record<string, string>): SpawnSyncReturns<string> =>
+      spawnSync('bash', ['--norc', '-e', '-o', 'pipefail', '-c', script], {
+        cwd: folder,
+        env: { PATH: process.env['PATH'], HOME: folder, VERSION: version, ...env },
+        encoding: 'utf8',
+      })
+
+    const unset = run(name, {})
+    expect([unset.status, unset.stderr.trimEnd().split('\n')]).toEqual([
+      1,
+      [expect.stringContaining('Set GITHUB_SERVER_URL and GITHUB_REPOSITORY')],
+    ])
+    expect(run(name, own)).toMatchObject({ status: 0 })
+    expect(run('npm pack --ignore-scripts', {})).toMatchObject({ status: 0 })
+    const packed = run(`tar -xOf utility-api-${version}.tgz package/package.json`, {}).stdout
+    expect(JSON.parse(packed)).toMatchObject({
+      repository: { type: 'git', url: 'git+https://github.example/ada/utility.git' },
+      homepage: 'https://github.example/ada/utility#readme',
+      bugs: { url: 'https://github.example/ada/utility/issues' },
+    })
+
+    expect(run(check, own)).toMatchObject({ status: 0, stdout: '' })
+    const foreign = run(check, { ...own, GITHUB_REPOSITORY: 'grace/utility' })
+    expect(foreign.status).toBe(1)
+    expect(foreign.stdout).toMatch(/^::error::.*grace\/utility\.git.*\n$/)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
+test("a release's notes are the part of the changelog that is its own", () => {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
+  const notes = scriptOf(release.get('announce')?.steps.at(-1))
+  const folder = mkdtempSync(join(tmpdir(), 'utility-api-release-'))
+  const env = { PATH: process.env['PATH'], VERSION: version, RUNNER_TEMP: folder }
+  const { stderr } = spawnSync('bash', ['--norc', '-c', notes.replace(/^gh .*$/m, '')], {
+    env,
+    encoding: 'utf8',
+  })
+  const text = readFileSync(join(folder, 'notes.md'), 'utf8')
+  rmSync(folder, { recursive: true })
+  expect(stderr).toBe('')
+  expect(text.trim().length).toBeGreaterThan(20)
+  expect(text).not.toMatch(/^##? /m)
+  expect(readFileSync('CHANGELOG.md', 'utf8')).toContain(`\n## ${version}\n${text.trimEnd()}`)
+})
+
+/** The shell script of a step, without its indentation. */
+function scriptOf(step = ''): string {
+  const [, line = '', block = ''] = /^ +run: (.*)\n?([^]*)$/m.exec(step) ?? []
+  return line === '|' ? block.replaceAll(/^ {10}/gm, '') : line
+}

@@ -1,0 +1,158 @@
+import { spawn, type ChildProcessByStdio } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { pathToFileURL } from 'node:url'
+import ts from 'typescript'
+import { createAdmin } from 'utility-api'
+import { sqliteStorage } from 'utility-api/storage/sqlite'
+import Database from 'better-sqlite3'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { codeBlocks } from '../docs/code-blocks.ts'
+
+// The programs of the page on mounting that are no examples of their own, compiled, started and asked.
+
+const root = join(import.meta.dirname, '../..')
+const peers = join(root, 'test/peers')
+const sources = join(root, 'test/storage/sources.ts')
+
+/** Beside the peers, so that what a program imports is found. */
+let folder: string
+let token: string
+let child: ChildProcessByStdio<null, null, Readable> | undefined
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(peers, 'mounting-'))
+  const database = new Database(join(folder, 'utility.sqlite'))
+  const storage = sqliteStorage(database)
+  await storage.migrate()
+  ;({ token } = await createAdmin({ storage }).createReseller())
+  database.close()
+})
+
+afterEach(() => {
+  child?.kill()
+  child = undefined
+  rmSync(folder, { recursive: true })
+})
+
+function programAfter(heading: string): string {
+  const page = readFileSync(join(root, 'docs/guide/mounting.md'), 'utf8')
+  const line = page.split('\n').indexOf(`## ${heading}`)
+  const block = codeBlocks().find(({ file, line: at }) => file === 'docs/guide/mounting.md' && at > line)
+  if (line < 0 || block === undefined) throw new Error(`The page has no program below "${heading}".`)
+  return block.text
+}
+
+/** Compiles a program as its project would, and says what is wrong with it. */
+function compile(file: string, options: ts.CompilerOptions = {}): string[] {
+  const program = ts.createProgram([file], {
+    target: ts.ScriptTarget.ES2023,
+    module: ts.ModuleKind.NodeNext,
+    strict: true,
+    skipLibCheck: true,
+    types: ['node'],
+    typeRoots: [join(root, 'node_modules/@types')],
+    allowImportingTsExtensions: true,
+    rewriteRelativeImportExtensions: true,
+    paths: Object.fromEntries(
+      Object.entries(sourcePaths()).map(([name, [path]]) => [name, [join(root, path)]]),
+    ),
+    ...options,
+  })
+  const own = program.getSourceFile(file)
+  program.emit(own)
+  return program
+    .getSemanticDiagnostics(own)
+    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '))
+}
+
+function sourcePaths(): Record<string, [string]> {
+  const { compilerOptions } = JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8')) as {
+    compilerOptions: { paths: Record<string, [string]> }
+  }
+  return compilerOptions.paths
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+const fields = { 'X-Registered-To': 'Ada', 'X-Domain-Or-IP': 'shop.example', 'X-Status': 'valid' }
+
+/** Starts a program and asks it for a license; the status of the answer. */
+async function ask(file: string, port: number): Promise<number> {
+  const started = spawn(process.execPath, ['--import', sources, file], {
+    cwd: folder,
+    env: { ...process.env, PORT: String(port) },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  child = started
+  let errors = ''
+  started.stderr.on('data', (chunk) => (errors += String(chunk)))
+  let status = 0
+  const url = `http://127.0.0.1:${port}/api/v2/reseller/licenses/generate`
+  await expect
+    .poll(
+      async () => {
+        if (started.exitCode !== null) throw new Error(errors)
+        const headers = { Authorization: `Bearer ${token}`, ...fields }
+        status = await fetch(url, { method: 'POST', headers }).then((answer) => answer.status)
+        return status
+      },
+      { timeout: 15_000 },
+    )
+    .toBeGreaterThan(0)
+  return status
+}
+
+test('Express 4 takes the program of Express 5', async () => {
+  const text = programAfter('Express').replace("from 'express'", "from 'express4'")
+  expect(text).toContain("from 'express4'")
+  const file = join(folder, 'server.ts')
+  writeFileSync(file, text)
+  expect(await ask(file, await freePort())).toBe(200)
+})
+
+test('Nest', async ({ skip }) => {
+  if (!existsSync(join(peers, 'node_modules/@nestjs/core'))) {
+    console.warn('Skipped: Nest is not here (npm ci --prefix test/peers).')
+    return skip()
+  }
+  const port = await freePort()
+  const text = programAfter('Nest').replace('listen(3000', `listen(${port}`)
+  expect(text).toContain(String(port))
+  const file = join(folder, 'main.ts')
+  writeFileSync(file, text)
+  expect(compile(file, { experimentalDecorators: true, emitDecoratorMetadata: true })).toEqual([])
+  expect(await ask(join(folder, 'main.js'), port)).toBe(200)
+})
+
+test('Next, whose route handlers are functions of a request', async () => {
+  const route = join(folder, 'app/api/[...path]/route.ts')
+  mkdirSync(join(route, '..'), { recursive: true })
+  writeFileSync(route, programAfter('Next'))
+  expect(compile(route, { noEmit: true })).toEqual([])
+  const caller = join(folder, 'caller.mjs')
+  const url = 'http://localhost:3000/api/v2/reseller/licenses/generate'
+  writeFileSync(
+    caller,
+    `const { GET, POST, PUT, runtime } = await import(${JSON.stringify(pathToFileURL(route).href)})
+    const headers = ${JSON.stringify({ Authorization: `Bearer ${token}`, ...fields })}
+    // Next hands over a second argument, its context.
+    const { status } = await POST(new Request('${url}', { method: 'POST', headers }), { params: Promise.resolve({}) })
+    console.error(status, typeof GET, typeof PUT, runtime)`,
+  )
+  child = spawn(process.execPath, ['--import', sources, caller], {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  let output = ''
+  for await (const chunk of child.stderr) output += String(chunk)
+  expect(output).toBe('200 function function nodejs\n')
+})
