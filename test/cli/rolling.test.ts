@@ -64,7 +64,7 @@ function startCommand(port: number): ChildProcess {
 }
 
 function startOlder(dist: string): ChildProcess {
-  const program = fileURLToPath(new URL('older-server.ts', import.meta.url))
+  const program = fileURLToPath(new URL('./support/older-server.ts', import.meta.url))
   return spawn(process.execPath, [program, dist, database], { stdio: ['ignore', 'pipe', 'pipe'] })
 }
 

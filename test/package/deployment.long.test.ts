@@ -7,7 +7,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { firstLine, run, start } from '../cli/cli.ts'
+import { firstLine, run, start } from '../cli/support/cli.ts'
 import { codeBlocks } from '../docs/code-blocks.ts'
 
 // What the page on deployment says of proxies, before a real service: the address that is logged is the client's.

@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { fakeBlockgameServer, fakeDnsServer } from 'utility-api/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startPostgres } from '../storage/postgres-server.ts'
+import { startPostgres } from '../storage/support/postgres-server.ts'
 import { npmEnvironment, pack, type Tarball } from './packed.ts'
 import { missing } from './start-example.ts'
 
