@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import {
-  type Application,
+  Application,
   Converter,
   type DeclarationReflection,
   type DefaultTheme,
@@ -17,8 +17,12 @@ import {
 // What the site has beside what typedoc makes: a way from page to page, pictures in the page's colors, and a search in which
 // a page about a word comes before a place that mentions it.
 
-export function load({ renderer, converter, options }: Application): void {
-  options.setValue('markdownItLoader', nameHeadingsWhole)
+export function load(application: Application): void {
+  const { renderer, converter, options } = application
+  // Not before: options that are set while plugins load are forgotten.
+  application.on(Application.EVENT_BOOTSTRAP_END, () =>
+    options.setValue('markdownItLoader', nameHeadingsWhole),
+  )
   converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => {
     for (const page of project.documents ?? []) if (page.name === 'SECURITY') page.name = 'Security'
   })
