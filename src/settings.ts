@@ -51,9 +51,13 @@ export interface UtilityApiOptions {
   readonly rateLimiter?: RateLimiter
   /** Where log entries go. Default: false, nowhere. */
   readonly logger?: Logger | false
-  /** Called after each request; what it throws is logged. */
+  /** Called after each request; what it throws is logged. Default: none. */
   readonly onRequestEnd?: (event: RequestEndEvent) => void
-  /** Makes the body of an error answer; status and headers stay. Not asked for the token endpoint's errors. */
+  /**
+   * Makes the body of an error answer; status and headers stay. Not asked for the token endpoint's errors.
+   *
+   * Default: `{ error, message }`.
+   */
   readonly errorBody?: (error: UtilityApiError, context: { requestId: string }) => unknown
 }
 
@@ -99,7 +103,7 @@ export interface DnsCheckOptions {
   readonly maxConcurrentPerResolver?: number
   /** The scope an access token must have. Default: none. */
   readonly requiredScope?: string
-  /** The client to ask with. Default: our own, over UDP and TCP. The host closes its own. */
+  /** The client to ask with; the host closes its own. Default: ours, over UDP and TCP. */
   readonly client?: DnsClient
 }
 
@@ -109,7 +113,13 @@ export interface DnsCheckOptions {
  * @group Operation
  */
 export type BlockgameLookupOptions = BlockgameLimits &
-  ({ readonly client: BlockgameClient } | BlockgameClientOptions)
+  (
+    | {
+        /** A client in place of ours; the host closes its own. */
+        readonly client: BlockgameClient
+      }
+    | BlockgameClientOptions
+  )
 
 /**
  * Limits of the game server lookup.

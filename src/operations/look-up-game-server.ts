@@ -119,7 +119,10 @@ export function lookUpGameServer(
         .regex(/^\d+ms$/)
         .describe('Latency in milliseconds, with its unit.'),
       srvRecord: z
-        .object({ host: z.string().optional(), port: z.int().optional() })
+        .object({
+          host: z.string().optional().describe('Name that the record leads to.'),
+          port: z.int().optional().describe('Port that the record leads to.'),
+        })
         .describe('The SRV record followed; an empty object without one.'),
     }),
 

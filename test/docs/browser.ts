@@ -11,6 +11,13 @@ export function hasBrowser(): boolean {
 }
 
 export function launchBrowser(): Promise<Browser> {
-  const args = ['--no-sandbox', '--disable-gpu', '--disable-background-networking']
+  const args = [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--no-first-run',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+  ]
   return chromium.launch({ executablePath, args })
 }

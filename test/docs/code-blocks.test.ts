@@ -1,5 +1,5 @@
-import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import ts from 'typescript'
 import { expect, test } from 'vitest'
 import { codeBlocks, type CodeBlock } from './code-blocks.ts'
@@ -117,18 +117,31 @@ test('every command in a shell block exists', () => {
   }
 })
 
-test('every link to a file leads somewhere', () => {
-  const broken = [...new Set(blocks.map(({ file }) => file)), 'README.md']
-    .filter((file) => file.endsWith('.md'))
-    .flatMap((file) =>
-      [
-        ...readFileSync(join(root, file), 'utf8').matchAll(
-          /\]\((?!https?:|mailto:|#)([^)#\s]+)(?:#[^)]*)?\)/g,
-        ),
-      ]
-        .map(([, target]) => join(root, file, '..', target ?? ''))
-        .filter((path) => !ts.sys.fileExists(path) && !ts.sys.directoryExists(path))
-        .map((path) => `${file}: ${path}`),
-    )
+test('every link to a file leads somewhere, and every anchor to a heading', () => {
+  const broken = globSync(['*.md', 'docs/**/*.md'], { cwd: root })
+    .filter((file) => !file.startsWith('docs/api/'))
+    .flatMap((file) => {
+      const links = [...proseOf(file).matchAll(/\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)/g)]
+      return links.flatMap(([, target = '', anchor]) => {
+        const path = target === '' ? file : join(dirname(file), target)
+        const exists = existsSync(join(root, path))
+        const isThere = exists && (anchor === undefined || anchorsOf(path).includes(anchor))
+        return isThere ? [] : [`${file}: ${target}${anchor === undefined ? '' : `#${anchor}`}`]
+      })
+    })
   expect([...new Set(broken)]).toEqual([])
+
+  function proseOf(file: string): string {
+    return readFileSync(join(root, file), 'utf8').replaceAll(/^```[^]*?^```$/gm, '')
+  }
+
+  /** As GitHub makes them of headings. */
+  function anchorsOf(file: string): string[] {
+    return [...proseOf(file).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    )
+  }
 })

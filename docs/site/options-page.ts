@@ -1,0 +1,106 @@
+import { readFileSync } from 'node:fs'
+import ts from 'typescript'
+import { code, table } from './markdown.ts'
+
+// The page of all options, out of the types and the sentences beside them.
+
+/** An option as it is read about. */
+export interface Option {
+  /** Its whole name, such as `dns.timeoutMs`. */
+  readonly name: string
+  /** What its comment says behind `Default:`, without the final dot. */
+  readonly default: string | undefined
+  readonly meaning: string
+}
+
+const files = [
+  'src/settings.ts',
+  'src/blockgame.ts',
+  'adapters/http/client-address.ts',
+  'adapters/http/express.ts',
+  'adapters/storage/sqlite.ts',
+]
+
+const declarations = new Map(
+  files.flatMap((file) =>
+    ts
+      .createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true)
+      .statements.filter(
+        (statement) => ts.isInterfaceDeclaration(statement) || ts.isTypeAliasDeclaration(statement),
+      )
+      .map((declaration) => [declaration.name.text, declaration] as const),
+  ),
+)
+
+/** The options of an interface, those of the interfaces it names behind a dot. */
+export function optionsOf(typeName: string, before = ''): Option[] {
+  return membersOf(typeName).flatMap((member) => {
+    const name = `${before}${member.name.getText()}`
+    const type = member.type?.getText().replaceAll(/\s+/g, ' ') ?? ''
+    const nested = type.split(' | ').find((part) => part.endsWith('Options') && declarations.has(part))
+    return [optionOf(member, name), ...(nested === undefined ? [] : optionsOf(nested, `${name}.`))]
+  })
+}
+
+function membersOf(typeName: string): ts.PropertySignature[] {
+  const declaration = declarations.get(typeName)
+  if (declaration === undefined) throw new Error(`No type is named ${typeName}.`)
+  if (ts.isTypeAliasDeclaration(declaration)) return membersIn(declaration.type)
+  const inherited =
+    declaration.heritageClauses?.flatMap(({ types }) => types.map((type) => type.getText())) ?? []
+  return [...inherited.flatMap(membersOf), ...declaration.members.filter(ts.isPropertySignature)]
+}
+
+/** Those of every part of a union or an intersection. */
+function membersIn(type: ts.TypeNode): ts.PropertySignature[] {
+  if (ts.isTypeReferenceNode(type)) return membersOf(type.getText())
+  if (ts.isTypeLiteralNode(type)) return type.members.filter(ts.isPropertySignature)
+  if (ts.isParenthesizedTypeNode(type)) return membersIn(type.type)
+  if (ts.isUnionTypeNode(type) || ts.isIntersectionTypeNode(type)) return type.types.flatMap(membersIn)
+  throw new Error(`Options cannot be read from ${type.getText()}.`)
+}
+
+function optionOf(member: ts.PropertySignature, name: string): Option {
+  const text = ts
+    .getJSDocCommentsAndTags(member)
+    .map((comment) => ts.getTextOfJSDocComment(comment.comment) ?? '')
+    .join(' ')
+    .replaceAll(/\{@link (\w+)\}/g, '`$1`')
+    .replaceAll(/\s+/g, ' ')
+  const [meaning = '', standard] = text.split(/ ?Default: /)
+  return { name, meaning, default: standard?.replace(/\.$/, '') }
+}
+
+const parts = [
+  ['Of createUtilityApi', 'UtilityApiOptions'],
+  ['Of the mounts', 'MountOptions'],
+  ['Of toExpressHandler, beside those of every mount', 'ExpressMountOptions'],
+  ['Of sqliteStorage', 'SqliteStorageOptions'],
+  ['Of createAdmin', 'AdminOptions'],
+] as const
+
+export function optionsPage(): string {
+  return `---
+title: Options
+---
+
+<!-- Made by docs/site/options-page.ts from the types and their comments. -->
+
+# Options
+
+Every option there is, with its default. Durations in milliseconds end in \`Ms\`, those in seconds in \`Seconds\`. An option that is wrong, or that does not exist, ends the call with \`UtilityApiError\` \`invalid_options\`, and the message names it.
+
+${parts.map(([title, type]) => `## ${title}\n\n${optionTable(optionsOf(type))}`).join('\n\n')}
+`
+}
+
+function optionTable(options: readonly Option[]): string {
+  return table(
+    ['Option', 'Default', 'Meaning'],
+    options.map(({ name, default: standard, meaning }) => [
+      code(name),
+      standard ?? (name === 'storage' ? 'required' : ''),
+      meaning,
+    ]),
+  )
+}

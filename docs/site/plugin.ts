@@ -1,0 +1,166 @@
+import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import {
+  Application,
+  Converter,
+  type DeclarationReflection,
+  type DefaultTheme,
+  type DefaultThemeRenderContext,
+  type DocumentReflection,
+  type IndexEvent,
+  JSX,
+  type ProjectReflection,
+  ReflectionKind,
+  Renderer,
+} from 'typedoc'
+
+// What the site has beside what typedoc makes: a way from page to page, pictures in the page's colors, and a search in which
+// a page about a word comes before a place that mentions it.
+
+export function load(application: Application): void {
+  const { renderer, converter, options } = application
+  // Not before: options that are set while plugins load are forgotten.
+  application.on(Application.EVENT_BOOTSTRAP_END, () =>
+    options.setValue('markdownItLoader', nameHeadingsWhole),
+  )
+  converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => {
+    for (const page of project.documents ?? []) if (page.name === 'SECURITY') page.name = 'Security'
+  })
+  renderer.on(Renderer.EVENT_BEGIN, ({ project }) => openGroup(renderer, project))
+  renderer.hooks.on('content.end', neighbors)
+  renderer.on(Renderer.EVENT_END_PAGE, (page) => {
+    page.contents = labelTables(inlineDiagrams(page.contents ?? ''))
+  })
+  renderer.on(Renderer.EVENT_PREPARE_INDEX, weighDocuments)
+}
+
+/** What a parser of Markdown has that is needed here. */
+interface MarkdownParser {
+  readonly core: {
+    readonly ruler: { push(name: string, rule: (state: { readonly tokens: readonly Token[] }) => void): void }
+  }
+}
+
+interface Token {
+  type: string
+  readonly children: readonly Token[] | null
+}
+
+/** Code in a heading is left out of its anchor and of the page's contents, unless it is text. */
+function nameHeadingsWhole(parser: MarkdownParser): void {
+  parser.core.ruler.push('heading_code', ({ tokens }) => {
+    tokens.forEach(({ type }, at) => {
+      if (type !== 'heading_open') return
+      for (const token of tokens[at + 1]?.children ?? [])
+        if (token.type === 'code_inline') token.type = 'text'
+    })
+  })
+}
+
+/** Puts the pages themselves into the navigation, where their group would be a fold that is closed. */
+function openGroup({ theme }: Renderer, project: ProjectReflection): void {
+  const [pages, ...others] = (theme as DefaultTheme).getNavigation(project)
+  const navigation = [...(pages?.children ?? []), ...others]
+  ;(theme as DefaultTheme).getNavigation = () => navigation
+}
+
+/** The pages in the order of the navigation. */
+function pagesOf({ documents = [] }: ProjectReflection): DocumentReflection[] {
+  const withChildren = (page: DocumentReflection): DocumentReflection[] => [
+    page,
+    ...(page.children ?? []).flatMap(withChildren),
+  ]
+  return documents.flatMap(withChildren)
+}
+
+/** Links to the page before and the page after. */
+function neighbors(context: DefaultThemeRenderContext): JSX.Element {
+  const pages = pagesOf(context.page.project)
+  const at = pages.indexOf(context.page.model as DocumentReflection)
+  const links = [
+    at > 0 && linkTo(pages[at - 1], 'prev', '← '),
+    at !== -1 && linkTo(pages[at + 1], 'next', '', ' →'),
+  ]
+  return at === -1 ? JSX.createElement(JSX.Fragment, null) : JSX.createElement('nav', attributes, ...links)
+
+  function linkTo(
+    page: DocumentReflection | undefined,
+    rel: string,
+    before: string,
+    after = '',
+  ): JSX.Element | undefined {
+    if (page === undefined) return undefined
+    return JSX.createElement('a', { href: context.urlTo(page) ?? '', rel }, before, page.name, after)
+  }
+}
+
+const attributes = { class: 'page-neighbors', 'aria-label': 'Pages' }
+
+/** An image file would not know the theme that was chosen on the page. */
+function inlineDiagrams(html: string): string {
+  return html.replaceAll(
+    /<img src="[^"]*\/([\w-]+\.svg)"[^>]*>/g,
+    (_, name: string) =>
+      `<span class="diagram" tabindex="0">${readFileSync(`docs/diagrams/${basename(name)}`, 'utf8')}</span>`,
+  )
+}
+
+/**
+ * What narrow pages need of tables: every cell says which column it is in, as cells then stand below each other, and a long
+ * name may go on in the next line, or the texts beside it would have no room.
+ */
+function labelTables(html: string): string {
+  return html.replaceAll(/<table>[^]*?<\/table>/g, (table) => {
+    const labels = [...table.matchAll(/<th>([^]*?)<\/th>/g)].map(([, label = '']) =>
+      label.replaceAll(/<.*?>/g, ''),
+    )
+    return table.replaceAll(/<tr>[^]*?<\/tr>/g, (row) => {
+      let column = 0
+      return row.replaceAll(/<td>([^]*?)<\/td>/g, (_, cell: string) => {
+        const label = labels[column++] ?? ''
+        return `<td${label === '' ? '' : ` data-label="${label}"`}>${breakLongNames(cell)}</td>`
+      })
+    })
+  })
+}
+
+function breakLongNames(cell: string): string {
+  return cell.replaceAll(/<code>([^<\s]{17,})<\/code>/g, (_, name: string) => {
+    return `<code>${name.replaceAll(/(?<=[a-z])(?=[A-Z])|(?<=[._/-])(?=\w)/g, '<wbr>')}</code>`
+  })
+}
+
+/** How much more a page counts than an export, by the part of the site it is in. */
+const weights: Readonly<Record<string, number>> = { Guide: 10, Operations: 6, Decisions: 2 }
+
+/**
+ * A page about a word says so in its `keywords` or in a heading. An export that is named exactly so still comes first: the
+ * search itself counts it ten times.
+ */
+function weighDocuments(event: IndexEvent): void {
+  event.searchFieldWeights['keywords'] = 100
+  event.searchFieldWeights['headings'] = 5
+  // From the last one on, as a result that is removed moves those behind it.
+  for (let at = event.searchResults.length - 1; at >= 0; at -= 1) {
+    const result = event.searchResults[at]
+    if (result === undefined) continue
+    if (!result.isDocument()) {
+      if (result.inheritedFrom !== undefined) event.removeResult(at)
+      // Many have the same name, and none is what a word is looked for.
+      else if (isPlainProperty(result)) result.relevanceBoost = 0.3
+      continue
+    }
+    const text = result.content.map((part) => part.text).join('')
+    const headings = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading)
+    event.searchFields[at] = {
+      headings: headings.join(' '),
+      keywords: String(result.frontmatter['keywords'] ?? ''),
+    }
+    result.relevanceBoost = weights[result.parent?.name ?? ''] ?? 1
+  }
+}
+
+function isPlainProperty({ kind, type }: DeclarationReflection): boolean {
+  const isFunction = type?.type === 'reflection' && type.declaration.signatures !== undefined
+  return kind === ReflectionKind.Property && !isFunction
+}

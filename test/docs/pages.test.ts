@@ -1,0 +1,112 @@
+import { join } from 'node:path'
+import { format, resolveConfig } from 'prettier'
+import { expect, test } from 'vitest'
+import { diagrams } from '../../docs/site/diagrams.ts'
+import { operationPages } from '../../docs/site/operation-page.ts'
+import { optionsOf, optionsPage, type Option } from '../../docs/site/options-page.ts'
+import { drawSequence } from '../../docs/site/sequence.ts'
+import { createBlockgameClient, type ConnectionTarget } from 'utility-api/blockgame'
+import { createUtilityApi, defaultResolverLocations, systemClock } from 'utility-api'
+import { memoryStorage } from 'utility-api/storage/memory'
+import { fakeBlockgameServer } from 'utility-api/testing'
+import { settingsOf } from '../../src/settings.ts'
+
+// Pages that are made from the code. To make them anew: npx vitest run --project short -u test/docs/pages.test.ts
+
+const docs = join(import.meta.dirname, '../../docs')
+const storage = memoryStorage()
+
+async function formatted(markdown: string): Promise<string> {
+  return format(markdown, { ...(await resolveConfig(join(docs, 'index.md'))), parser: 'markdown' })
+}
+
+const { openapi } = createUtilityApi({ storage, dns: { requiredScope: 'dns:check' } })
+
+test.each([...operationPages(openapi())])('the page %s is made from the operation', async (file, page) => {
+  await expect(await formatted(page)).toMatchFileSnapshot(join(docs, 'operations', file))
+})
+
+test.each(Object.entries(diagrams))('the picture %s is drawn', async (file, diagram) => {
+  await expect(drawSequence(diagram)).toMatchFileSnapshot(join(docs, 'diagrams', file))
+})
+
+test('the options are made from the types', async () => {
+  await expect(await formatted(optionsPage())).toMatchFileSnapshot(join(docs, 'guide/options.md'))
+})
+
+const settings = settingsOf({ storage })
+const { clientOptions, ...blockgame } = settings.blockgame ?? {}
+/** What is set where nothing is said, by the whole name. */
+const real = new Map(entriesOf({ ...settings, blockgame: { ...blockgame, ...clientOptions } }))
+
+function entriesOf(value: object, before = ''): [string, unknown][] {
+  return Object.entries(value).flatMap(([name, each]: [string, unknown]) =>
+    ['oauth', 'licenses', 'dns', 'blockgame'].includes(`${before}${name}`)
+      ? entriesOf(each as object, `${name}.`)
+      : [[`${before}${name}`, each]],
+  )
+}
+
+const options = optionsOf('UtilityApiOptions')
+
+test('every option that is understood stands in the table, and no other', () => {
+  const grouping = ['oauth', 'licenses', 'dns', 'blockgame']
+  const listed = options.map(({ name }) => name).filter((name) => !grouping.includes(name))
+  expect(new Set(listed).size).toBe(listed.length)
+  for (const name of real.keys()) expect(listed).toContain(name)
+  for (const name of listed) {
+    const wrong = name.split('.').reduceRight<unknown>((inner, part) => ({ [part]: inner }), Symbol('wrong'))
+    expect(() => settingsOf({ storage, ...(wrong as object) }), name).toThrow(`${name}: `)
+    expect(() => settingsOf({ storage, ...(wrong as object) }), name).not.toThrow('is no option')
+  }
+})
+
+// The sentences that are no values, and what they mean.
+const named: Readonly<Record<string, unknown>> = {
+  systemClock,
+  defaultResolverLocations: [...defaultResolverLocations],
+  'false, nowhere': false,
+}
+const checkedBelow = [
+  'keyGenerator',
+  'blockgame.allowAddress',
+  'blockgame.protocolVersion',
+  'blockgame.resolvers',
+]
+
+test.each(options.filter(({ name }) => !checkedBelow.includes(name)))(
+  'the default of $name is what the table says: $default',
+  ({ name, default: said }: Option) => {
+    const value = real.get(name)
+    if (said === undefined) {
+      expect(['storage', 'oauth', 'licenses', 'dns', 'blockgame', 'blockgame.client']).toContain(name)
+    } else if (said === 'none' || /^ours|^`\{/.test(said)) expect(value).toBeUndefined()
+    else if (Object.hasOwn(named, plain(said))) expect(value).toEqual(named[plain(said)])
+    else expect(value).toEqual(JSON.parse(plain(said).replaceAll("'", '"')))
+  },
+)
+
+function plain(text: string): string {
+  return text.replaceAll('`', '')
+}
+
+test('the defaults of the game client are what the table says', async () => {
+  const said = new Map(options.map(({ name, default: standard = '' }) => [name, standard]))
+  expect(said.get('keyGenerator')).toBe('`randomKeys()`')
+  expect(settings.keyGenerator.licenseKey('LIC-')).toMatch(/^LIC-(?:\w{5}-){4}\w{5}$/)
+
+  const asked: ConnectionTarget[] = []
+  const server = await fakeBlockgameServer({})
+  const client = createBlockgameClient({ allowAddress: (target) => asked.push(target) > 0 })
+  await client.status({ host: server.ip, port: server.port })
+  await client.close()
+  await server.close()
+  expect(said.get('blockgame.protocolVersion')).toMatch(/^-1, /)
+  expect(server.connections[0]?.handshake).toMatchObject({ protocolVersion: -1 })
+
+  expect(said.get('blockgame.allowAddress')).toBe('`isPublicAddress` and a port from 1024')
+  const byDefault = createBlockgameClient()
+  for (const target of [{ host: '127.0.0.1' }, { host: '203.0.114.1', port: 1023 }])
+    await expect(byDefault.status(target)).rejects.toMatchObject({ code: 'address_not_allowed' })
+  await byDefault.close()
+})

@@ -1,0 +1,179 @@
+import { spawnSync } from 'node:child_process'
+import { globSync, mkdtempSync, readFileSync, existsSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { hasBrowser, launchBrowser } from './browser.ts'
+import { codeBlocks } from './code-blocks.ts'
+
+// The site of guide, decisions and reference, as `npm run docs` builds it.
+
+const root = join(import.meta.dirname, '../..')
+const site = mkdtempSync(join(tmpdir(), 'utility-api-site-'))
+const model = join(site, 'model.json')
+
+beforeAll(() => {
+  const args = ['node_modules/typedoc/bin/typedoc', '--out', site, '--json', model]
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' })
+  expect(`${stdout}${stderr}`.match(/\[(?:warning|error)\].*/g) ?? []).toEqual([])
+  expect(status).toBe(0)
+}, 120_000)
+
+afterAll(() => rmSync(site, { recursive: true, force: true }))
+
+test('every link inside it leads to a page, and every anchor to a place', () => {
+  const pages = globSync('**/*.html', { cwd: site })
+  expect(pages.length).toBeGreaterThan(100)
+  const text = new Map(pages.map((page) => [page, readFileSync(join(site, page), 'utf8')]))
+  const broken = pages.flatMap((page) =>
+    // Places in the sources are hidden by the style sheet.
+    [...(text.get(page) ?? '').matchAll(/<a [^>]*href="(?!https?:|mailto:|#(?:src|adapters)\/)([^"]*)"/g)]
+      .map(([, href = '']) => href)
+      .filter((href) => !leadsSomewhere(page, href))
+      .map((href) => `${page}: ${href}`),
+  )
+  expect([...new Set(broken)]).toEqual([])
+
+  function leadsSomewhere(from: string, href: string): boolean {
+    const [path = '', anchor] = href.split('#')
+    const target = path === '' ? from : join(dirname(from), path)
+    if (!text.has(target)) return existsSync(join(site, target))
+    return anchor === undefined || anchor === '' || (text.get(target) ?? '').includes(`id="${anchor}"`)
+  }
+})
+
+interface Reflection {
+  readonly name: string
+  readonly kind: number
+  readonly comment?: unknown
+  readonly inheritedFrom?: unknown
+  readonly children?: readonly Reflection[]
+}
+
+const interfaceOrClass = 256 | 128
+const property = 1024
+
+test('every property of an interface or a class has a sentence', () => {
+  // typedoc's own check would also ask for the members of literal types, such as { online, max }.
+  const bare: string[] = []
+  const visit = (reflection: Reflection, path: string): void => {
+    for (const child of reflection.children ?? []) {
+      const own = `${path}.${child.name}`
+      const isMember = (reflection.kind & interfaceOrClass) !== 0 && child.kind === property
+      const spoken = child.comment !== undefined || child.inheritedFrom !== undefined || child.name === 'name'
+      if (isMember && !spoken) bare.push(own)
+      visit(child, own)
+    }
+  }
+  visit(JSON.parse(readFileSync(model, 'utf8')) as Reflection, '')
+  expect(bare).toEqual([])
+})
+
+test('every page of a folder is in its navigation', () => {
+  for (const folder of ['guide', 'decisions', 'operations']) {
+    const index = readFileSync(join(root, 'docs', folder, 'index.md'), 'utf8')
+    const listed = [...index.matchAll(/^ {2}- \.\/(.*)$/gm)].map(([, name]) => name)
+    const there = globSync('*.md', { cwd: join(root, 'docs', folder) }).filter((name) => name !== 'index.md')
+    expect(listed.toSorted()).toEqual(there.toSorted())
+  }
+})
+
+test('every page leads to the next one and to the one before', () => {
+  const documents = globSync('documents/*.html', { cwd: site })
+  const [prev, next] = ['prev', 'next'].map((rel) =>
+    documents.flatMap((page) => {
+      const html = readFileSync(join(site, page), 'utf8')
+      const [, href] =
+        new RegExp(`<nav class="page-neighbors"[^]*<a href="([^"]*)" rel="${rel}"`).exec(html) ?? []
+      return href === undefined ? [] : [href]
+    }),
+  )
+  expect(new Set(prev).size).toBe(documents.length - 1)
+  expect(new Set(next).size).toBe(documents.length - 1)
+})
+
+test('every block of code has its language', () => {
+  expect(codeBlocks().filter(({ language }) => language === '')).toEqual([])
+})
+
+/** What a reader types, and where they want to be. */
+const searches = [
+  ['fastify', 'Guide.Mounting'],
+  ['PKCE', 'Guide.Credentials and authorization'],
+  ['429', 'Guide.Errors'],
+  ['curl', 'Guide.Start'],
+  ['idempotency', 'Guide.Licenses'],
+  ['purge', 'Guide.Storage'],
+  ['SRV', 'Guide.Block-game servers'],
+  ['offline', 'Guide.Block-game servers'],
+  ['patroni', 'Guide.Scaling out'],
+  ['nginx', 'Guide.Limits and proxies'],
+  ['DNSSEC', 'Guide.DNS check'],
+  ['backup', 'Storage schema'],
+  ['getLicense', 'utility-api.Admin.getLicense'],
+] as const
+
+describe.skipIf(!hasBrowser())('in a browser, from files alone', () => {
+  let browser: Browser
+
+  beforeAll(async () => {
+    browser = await launchBrowser()
+  })
+
+  afterAll(() => browser.close())
+
+  function urlOf(page: string): string {
+    return pathToFileURL(join(site, page)).href
+  }
+
+  test('a search finds its page first, and needs nothing from elsewhere', async () => {
+    const page = await browser.newPage()
+    const elsewhere: string[] = []
+    page.on('request', (request) => {
+      if (!/^(?:file|data):/.test(request.url())) elsewhere.push(request.url())
+    })
+    await page.goto(urlOf('documents/Guide.Start.html'))
+    await page.locator('#tsd-search-trigger').click()
+    const results = page.locator('#tsd-search-results')
+    for (const [words, first] of searches) {
+      await page.locator('#tsd-search-input').fill(words)
+      await expect.poll(() => results.locator('a').first().innerText(), { message: words }).toBe(first)
+    }
+    await page.locator('#tsd-search-input').fill('webhook')
+    await expect.poll(() => page.locator('#tsd-search-status').innerText()).toContain('nothing was found for')
+    expect(await results.locator('a').count()).toBe(0)
+
+    await page.locator('#tsd-search-input').fill('PKCE')
+    await results.locator('a', { hasText: 'Credentials and authorization' }).click()
+    await page.waitForURL(/Credentials_and_authorization/)
+    expect(await page.locator('svg.sequence').count()).toBe(1)
+    expect(elsewhere).toEqual([])
+  }, 60_000)
+
+  test('no page is wider than a phone', async () => {
+    const pages = globSync('**/*.html', { cwd: site })
+    const wide: string[] = []
+    // Scripts have no part in the layout, and take most of the time.
+    const context = await browser.newContext({
+      viewport: { width: 390, height: 844 },
+      javaScriptEnabled: false,
+    })
+    const look = async (): Promise<void> => {
+      const page = await context.newPage()
+      for (let next = pages.pop(); next !== undefined; next = pages.pop()) {
+        await page.goto(urlOf(next), { waitUntil: 'domcontentloaded' })
+        if (await page.evaluate(isTooWide)) wide.push(next)
+      }
+    }
+    await Promise.all([look(), look(), look(), look()])
+    expect(wide).toEqual([])
+  }, 180_000)
+})
+
+/** Runs in the page. */
+function isTooWide(): boolean {
+  const { scrollWidth, clientWidth } = document.documentElement
+  return scrollWidth > clientWidth
+}

@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { sqliteStorage } from 'utility-api/storage/sqlite'
+import { expect, test } from 'vitest'
+
+// The page on the tables names every table and column there is, and no other.
+
+const root = join(import.meta.dirname, '../..')
+
+/** Columns by table, in alphabetical order. */
+type Tables = Record<string, string[]>
+
+/** What the page says of one database: columns that only others have left out. */
+function documented(database: string): Tables {
+  const page = readFileSync(join(root, 'docs/storage-schema.md'), 'utf8')
+  return Object.fromEntries(
+    page
+      .split('\n## ')
+      .filter((part) => part.startsWith('`utility_api_'))
+      .map((part) => {
+        const rows = part.split('\n').filter((line) => line.startsWith('| `'))
+        const own = rows.filter((row) => (/\| (\w+) alone: /.exec(row)?.[1] ?? database) === database)
+        const columns = own.flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`(\w+)`/g)])
+        return [part.slice(1, part.indexOf('`', 1)), columns.map(([, name = '']) => name).toSorted()]
+      }),
+  )
+}
+
+test('SQLite has the tables of the page', async () => {
+  const database = new DatabaseSync(':memory:')
+  await sqliteStorage(database).migrate()
+  const names = database.prepare(
+    `SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'utility_api_%'`,
+  )
+  const tables = names.all().map(({ name }): [string, string[]] => {
+    const columns = database.prepare('SELECT name FROM pragma_table_info(?) ORDER BY name').all(String(name))
+    return [String(name), columns.map((column) => String(column['name']))]
+  })
+  expect(documented('SQLite')).toEqual(Object.fromEntries(tables))
+  database.close()
+})
+
+test.each([
+  ['PostgreSQL', 'postgres'],
+  ['MariaDB', 'mysql'],
+])('%s has the tables of the page', (database, file) => {
+  const tables = createdBy(readFileSync(join(root, `adapters/storage/${file}-schema.ts`), 'utf8'))
+  expect(Object.keys(tables)).toHaveLength(7)
+  expect(documented(database)).toEqual(tables)
+})
+
+/** What statements in a text create and add. */
+function createdBy(text: string): Tables {
+  const found = new Map<string, string[]>()
+  const add = (table: string, columns: (string | undefined)[]): void => {
+    found.set(table, [...(found.get(table) ?? []), ...columns.map(String)])
+  }
+  for (const [, table = '', body = ''] of text.matchAll(
+    /CREATE TABLE (?:IF NOT EXISTS )?(\w+) \(([^]*?)[`;]/g,
+  ))
+    add(
+      table,
+      [...body.matchAll(/(?:^|,)\s*([a-z_]+) /g)].map(([, name]) => name),
+    )
+  for (const [, table = '', body = ''] of text.matchAll(/ALTER TABLE (\w+) ([^;]*)/g))
+    add(
+      table,
+      [...body.matchAll(/ADD COLUMN (\w+)/g)].map(([, name]) => name),
+    )
+  return Object.fromEntries([...found].map(([table, columns]) => [table, columns.toSorted()]))
+}
