@@ -30,8 +30,11 @@ function mx(target: string, ttl = 60): DnsRecord {
   return { type: 'MX', host: 'example.com', ttl, pri: 10, target }
 }
 
-/** A check whose locations say these things: the records of one, or how it failed. */
-function summaryOf(...answers: readonly (readonly DnsRecord[] | DnsStatus)[]): DnsCheckSummary {
+/** What one location says: its records, or how the question ended otherwise. */
+type Said = readonly DnsRecord[] | DnsStatus
+
+/** A check whose locations say these things. */
+function summaryOf(...answers: readonly Said[]): DnsCheckSummary {
   return summarizeDnsCheck(
     answers.map((answer, place) =>
       typeof answer === 'string' ? result(place, answer) : result(place, 'NOERROR', answer),
@@ -43,7 +46,7 @@ const places = (results: readonly DnsCheckResult[]): string[] =>
   results.map(({ location }) => location.slice(6))
 
 describe('the verdict', () => {
-  const cases: Record<string, [DnsCheckSummary['verdict'], ...Parameters<typeof summaryOf>]> = {
+  const cases: Record<string, readonly [DnsCheckSummary['verdict'], ...Said[]]> = {
     'all have the same': ['agree', [a('192.0.2.1')], [a('192.0.2.1', 5)]],
     'all have the same in another order': [
       'agree',
