@@ -157,8 +157,10 @@ const noRecordCode = 5
 const precedence: readonly number[] = [1, 3, 4, 0, noRecordCode]
 
 function exitCodeOf(summaries: readonly DnsCheckSummary[]): number {
-  const codes: number[] = summaries.map(({ verdict, groups: [first] }) =>
-    verdict === 'agree' && first?.records.length === 0 ? noRecordCode : exitCodes[verdict],
+  const codes = new Set<number>(
+    summaries.map(({ verdict, groups: [first] }) =>
+      verdict === 'agree' && first?.records.length === 0 ? noRecordCode : exitCodes[verdict],
+    ),
   )
-  return precedence.find((code) => codes.includes(code)) ?? 0
+  return precedence.find((code) => codes.has(code)) ?? 0
 }
