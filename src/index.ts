@@ -184,6 +184,7 @@ export { UtilityApiError } from './domain/errors.ts'
 export { isPublicAddress } from './domain/ip-address.ts'
 export { bearerToken } from './security/bearer.ts'
 export { defaultResolverLocations, randomKeys, systemClock }
+export { summarizeDnsCheck } from './operations/summarize-dns-check.ts'
 export type {
   Admin,
   NewAdminAccessToken,
@@ -210,7 +211,9 @@ export type { OpenApiDocument } from './http/openapi.ts'
 export type { Reply, RequestContext, RequestLike } from './http/request-like.ts'
 export type { Handler, UtilityApi } from './http/utility-api.ts'
 export type { AccessGrant, Verifier } from './http/verifier.ts'
+export type { DnsCheckResult } from './operations/check-dns.ts'
 export type { OperationId } from './operations/operation.ts'
+export type { DnsCheckGroup, DnsCheckSummary, DnsCheckVerdict } from './operations/summarize-dns-check.ts'
 export type {
   AdminOptions,
   BlockgameLimits,

@@ -10,8 +10,8 @@ export const apiKey: AnyCommand = group(
       description: 'List API keys without their secrets, oldest first.',
       args: { ...pageOptions, ...adminOptions },
       examples: ['api-key list --database utility.sqlite', 'api-key list --limit 10 --json'],
-      run: ({ limit, after, database, json }) =>
-        withAdmin(database, (admin) =>
+      run: ({ limit, after, database, storage, json }) =>
+        withAdmin({ database, storage }, (admin) =>
           printPage(
             'credentials',
             { limit, after },
@@ -44,8 +44,8 @@ export const apiKey: AnyCommand = group(
         ...adminOptions,
       },
       examples: ['api-key create --name "Status page" --database utility.sqlite'],
-      run: ({ name, permissions, database, json }) =>
-        withAdmin(database, async (admin) =>
+      run: ({ name, permissions, database, storage, json }) =>
+        withAdmin({ database, storage }, async (admin) =>
           printSecrets(
             await admin.createApiKey({ permissions: list(permissions), ...given({ name }) }),
             json,

@@ -14,8 +14,8 @@ export const client: AnyCommand = group(
       description: 'List OAuth clients, oldest first.',
       args: { ...pageOptions, ...adminOptions },
       examples: ['client list --database utility.sqlite', 'client list --limit 10 --json'],
-      run: ({ limit, after, database, json }) =>
-        withAdmin(database, (admin) =>
+      run: ({ limit, after, database, storage, json }) =>
+        withAdmin({ database, storage }, (admin) =>
           printPage(
             'clients',
             { limit, after },
@@ -47,8 +47,8 @@ export const client: AnyCommand = group(
       },
       rest: true,
       examples: ['client create https://shop.example/callback --name Shop --database utility.sqlite'],
-      run: ({ _: redirectUris, name, database, json }) =>
-        withAdmin(database, async (admin) =>
+      run: ({ _: redirectUris, name, database, storage, json }) =>
+        withAdmin({ database, storage }, async (admin) =>
           printSecrets(await admin.createClient({ redirectUris, ...given({ name }) }), json),
         ),
     }),
@@ -71,8 +71,8 @@ export const client: AnyCommand = group(
         'client update ID --name "The shop" --database utility.sqlite',
         'client update ID https://shop.example/callback https://shop.example/app --database utility.sqlite',
       ],
-      run: ({ _: [clientId = '', ...redirectUris], name, database, json }) =>
-        withAdmin(database, async (admin) => {
+      run: ({ _: [clientId = '', ...redirectUris], name, database, storage, json }) =>
+        withAdmin({ database, storage }, async (admin) => {
           const patch = { ...given({ name }), ...(redirectUris.length > 0 && { redirectUris }) }
           if (Object.keys(patch).length === 0) throw new UsageError('Give --name or redirection URIs.')
           if (!(await admin.updateClient(clientId, patch))) throw noClient(clientId)
@@ -84,8 +84,8 @@ export const client: AnyCommand = group(
       description: 'Give a client a new secret; the one before stays valid until the next rotation.',
       args: { ...idArgument, ...adminOptions },
       examples: ['client rotate ID --database utility.sqlite'],
-      run: ({ client_id: clientId, database, json }) =>
-        withAdmin(database, async (admin) =>
+      run: ({ client_id: clientId, database, storage, json }) =>
+        withAdmin({ database, storage }, async (admin) =>
           printSecrets({ clientId, ...(await admin.rotateClientSecret(clientId)) }, json),
         ),
     }),
@@ -95,8 +95,8 @@ export const client: AnyCommand = group(
         'Revoke a client: it can exchange no more codes. Its tokens stay; revoke-access ends them.',
       args: { ...idArgument, ...adminOptions },
       examples: ['client revoke ID --database utility.sqlite'],
-      run: ({ client_id: clientId, database, json }) =>
-        withAdmin(database, async (admin) => {
+      run: ({ client_id: clientId, database, storage, json }) =>
+        withAdmin({ database, storage }, async (admin) => {
           if (!(await admin.revokeClient(clientId))) throw noClient(clientId, 'live ')
           printFields({ revoked: clientId }, json)
         }),

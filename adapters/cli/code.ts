@@ -46,8 +46,18 @@ export const code: AnyCommand = group(
       examples: [
         'code issue --client ID --redirect-uri https://shop.example/callback --subject user-42 --lifetime 600',
       ],
-      run: ({ client: clientId, scope = '', subject, challenge, lifetime, database, json, ...args }) =>
-        withAdmin(database, async (admin) => {
+      run: ({
+        client: clientId,
+        scope = '',
+        subject,
+        challenge,
+        lifetime,
+        database,
+        storage,
+        json,
+        ...args
+      }) =>
+        withAdmin({ database, storage }, async (admin) => {
           const issued = await admin.issueAuthorizationCode({
             clientId,
             redirectUri: args['redirect-uri'],

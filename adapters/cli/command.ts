@@ -12,6 +12,8 @@ export interface Command<Args extends ArgsDef> {
   readonly args?: Args
   /** Whether more words may follow the named ones; they are in `args._`. */
   readonly rest?: boolean
+  /** Paragraphs that `--help` adds. */
+  readonly notes?: readonly string[]
   /** Command lines without the program's name, for `--help`. */
   readonly examples: readonly string[]
   run(args: ParsedArgs<Args>): Promise<void> | void
@@ -20,7 +22,13 @@ export interface Command<Args extends ArgsDef> {
 // oxlint-disable-next-line typescript/no-explicit-any
 export type AnyCommand = CommandDef<any>
 
-const exampleLines = new WeakMap<AnyCommand, readonly string[]>()
+/** What `--help` shows of a command beyond what the parser knows of it. */
+export interface HelpTexts {
+  readonly examples: readonly string[]
+  readonly notes?: readonly string[] | undefined
+}
+
+const helpTexts = new WeakMap<AnyCommand, HelpTexts>()
 
 /** Defines a command that refuses what it does not know: a mistyped option must not be ignored. */
 export function command<const Args extends ArgsDef>(definition: Command<Args>): AnyCommand {
@@ -34,7 +42,7 @@ export function command<const Args extends ArgsDef>(definition: Command<Args>): 
       return run(context.args)
     },
   })
-  exampleLines.set(defined, definition.examples)
+  helpTexts.set(defined, definition)
   return defined
 }
 
@@ -45,13 +53,12 @@ export function group(
   examples: readonly string[] = [],
 ): AnyCommand {
   const defined: AnyCommand = defineCommand({ meta: { description }, subCommands })
-  exampleLines.set(defined, examples)
+  helpTexts.set(defined, { examples })
   return defined
 }
 
-/** What `--help` shows of a command's use. */
-export function examplesOf(defined: AnyCommand): readonly string[] {
-  return exampleLines.get(defined) ?? []
+export function helpTextsOf(defined: AnyCommand): HelpTexts {
+  return helpTexts.get(defined) ?? { examples: [] }
 }
 
 function refuseUnknown(known: ArgsDef, args: Readonly<Record<string, unknown>>, rest: boolean): void {

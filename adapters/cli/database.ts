@@ -2,68 +2,102 @@ import { closeSync, existsSync, openSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { createAdmin, type Admin } from 'utility-api'
-import type { AdminStorage } from 'utility-api/storage'
+import { createAdmin, type Admin, type LicenseOptions } from 'utility-api'
+import { StorageError } from 'utility-api/storage'
 import { mysqlStorage, type MysqlPool } from 'utility-api/storage/mysql'
 import { postgresStorage, type PostgresPool } from 'utility-api/storage/postgres'
 import { sqliteStorage, type SqliteDatabase } from 'utility-api/storage/sqlite'
 import { UsageError } from './command.ts'
+import type { OpenDatabase } from './open-database.ts'
 import { jsonOption } from './output.ts'
+import { openStorageModule } from './storage-module.ts'
 
-/** The option that every command on a database has. */
-export const databaseOption = {
+/** The options that every command on a database has. */
+export const databaseOptions = {
   database: {
     type: 'string',
     valueHint: 'FILE',
     description:
-      'SQLite file, or PostgreSQL or MySQL URL without password. Default: UTILITY_API_DATABASE. Drivers are looked for beside this package, then in the folder that UTILITY_API_DRIVERS names.',
+      'SQLite file, or PostgreSQL, MySQL or MariaDB URL without password. Default: UTILITY_API_DATABASE. Drivers are looked for beside this package, then in the folder that UTILITY_API_DRIVERS names.',
+  },
+  storage: {
+    type: 'string',
+    valueHint: 'MODULE',
+    description: 'Instead of a database, a module of yours: its default export makes an AdminStorage.',
   },
 } as const
 
 /** The options of every command that provisions. */
-export const adminOptions: typeof databaseOption & typeof jsonOption = { ...databaseOption, ...jsonOption }
+export const adminOptions: typeof databaseOptions & typeof jsonOption = { ...databaseOptions, ...jsonOption }
 
 /** The option of everything that people give a label. */
 export const nameOption = {
   name: { type: 'string', valueHint: 'TEXT', description: 'A label for people.' },
 } as const
 
-export interface OpenDatabase {
-  readonly storage: AdminStorage & { migrate(): Promise<void> }
-  close(): Promise<void>
+/** Where the data is, as the command line says it. */
+export interface Where {
+  readonly database?: string | undefined
+  readonly storage?: string | undefined
 }
 
-/** Opens the database named on the command line or in the environment; a new file only where `create` allows it. */
-export async function openDatabase(
-  given: string | undefined,
-  { create = false }: { create?: boolean } = {},
-): Promise<OpenDatabase> {
-  refusePassword(given)
-  const name = given ?? process.env['UTILITY_API_DATABASE']
+/** Opens what is named on the command line or in the environment; a new file only where `create` allows it. */
+async function openDatabase({
+  database,
+  storage,
+  create = false,
+}: Where & { readonly create?: boolean }): Promise<OpenDatabase> {
+  if (storage !== undefined) {
+    if (database !== undefined) throw new UsageError('Give either --database or --storage.')
+    return openStorageModule(storage)
+  }
+  refusePassword(database)
+  const name = database ?? process.env['UTILITY_API_DATABASE']
   if (name === undefined || name === '') {
     throw new UsageError('Which database? Give --database FILE, or set UTILITY_API_DATABASE.')
   }
   if (isPostgresUrl(name)) return openPostgres(name)
   if (isMysqlUrl(name)) return openMysql(name)
   if (name.includes('://'))
-    throw new UsageError('The database must be a file or a postgres:// or mysql:// URL.')
+    throw new UsageError('The database must be a file or a postgres://, mysql:// or mariadb:// URL.')
   if (!create && !existsSync(name)) {
     throw new Error(`There is no file ${name}. To create it: utility-api migrate --database ${name}`)
   }
   return openSqlite(name)
 }
 
-/** Opens the database, provisions, and closes it whatever happened. */
-export async function withAdmin<Value>(
-  database: string | undefined,
-  work: (admin: Admin) => Promise<Value>,
+/** Opens the database, works on it, and closes it whatever happened. */
+export async function withDatabase<Value>(
+  where: Where & { readonly create?: boolean },
+  work: (storage: OpenDatabase['storage']) => Promise<Value>,
 ): Promise<Value> {
-  const { storage, close } = await openDatabase(database)
+  const { storage, name, close } = await openDatabase(where)
   try {
-    return await work(createAdmin({ storage }))
+    return await work(storage)
+  } catch (error) {
+    throw error instanceof StorageError && name !== undefined ? naming(name, error) : error
   } finally {
     await close()
   }
+}
+
+/** The database itself says "attempt to write a readonly database", and not which. */
+function naming(name: string, error: StorageError): Error {
+  const message = error.message.replace(/^SQLite: /, '')
+  return isMissingTables(error) ? error : new Error(`${name}: ${message}`, { cause: error })
+}
+
+export function isMissingTables(error: unknown): boolean {
+  return error instanceof StorageError && error.message.includes('migrate()')
+}
+
+/** The same for whatever provisions. */
+export function withAdmin<Value>(
+  where: Where,
+  work: (admin: Admin) => Promise<Value>,
+  licenses: LicenseOptions = {},
+): Promise<Value> {
+  return withDatabase(where, (storage) => work(createAdmin({ storage, licenses })))
 }
 
 function isPostgresUrl(text: string): boolean {
@@ -71,7 +105,7 @@ function isPostgresUrl(text: string): boolean {
 }
 
 function isMysqlUrl(text: string): boolean {
-  return text.startsWith('mysql://')
+  return /^(?:mysql|mariadb):\/\//.test(text)
 }
 
 /** Command lines end up in shell histories and process lists. */
@@ -92,7 +126,7 @@ async function openSqlite(file: string): Promise<OpenDatabase> {
     await storage.close?.()
     database.close()
   }
-  return { storage, close }
+  return { storage, name: file, close }
 }
 
 type SqliteConnection = SqliteDatabase & { close(): void }
@@ -163,7 +197,7 @@ async function openMysql(uri: string): Promise<OpenDatabase> {
     )
   }
   const { createPool } = (await import(path)) as MysqlModule
-  const pool = createPool({ uri, connectTimeout: 5000 })
+  const pool = createPool({ uri: uri.replace(/^mariadb:/, 'mysql:'), connectTimeout: 5000 })
   const storage = mysqlStorage(pool)
   const close = async (): Promise<void> => {
     await storage.close?.()

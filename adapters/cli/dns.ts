@@ -1,152 +1,166 @@
-import { isIP } from 'node:net'
-import { createAdmin, createUtilityApi, defaultResolverLocations } from 'utility-api'
-import type { DnsAnswer, DnsClient, DnsRecord, ResolverLocation } from 'utility-api'
-import { createDnsClient } from 'utility-api/dns'
-import { memoryStorage } from 'utility-api/storage/memory'
-import { command, list, UsageError, type AnyCommand } from './command.ts'
-import { jsonOption, printable, printJson, styled, tableLines } from './output.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { defaultResolverLocations, summarizeDnsCheck } from 'utility-api'
+import type { DnsCheckResult, DnsCheckSummary, ResolverLocation } from 'utility-api'
+import { command, integer, type AnyCommand } from './command.ts'
+import { createChecker, locationsOf, type Checker, type CheckListener } from './dns-check.ts'
+import { sectionLines, type Section } from './dns-table.ts'
+import { columns, jsonOption, printJson, styled } from './output.ts'
+import { createScreen } from './screen.ts'
+import { watchForStop } from './stop-signal.ts'
+import { wrap } from './text.ts'
 
 export const dns: AnyCommand = command({
-  description: 'Look up DNS records from several places.',
+  description: 'Look up DNS records from several places, and tell whether they agree.',
   args: {
     name: { type: 'positional', required: true, description: 'A domain; for PTR also an IP address.' },
-    type: { type: 'positional', default: 'A', description: 'Record type: A, AAAA, MX, TXT, …' },
+    type: {
+      type: 'positional',
+      default: 'A',
+      description: 'Record type: A, AAAA, MX, TXT, …; further ones may follow.',
+    },
     server: {
       type: 'string',
-      valueHint: 'IP[:PORT],…',
+      valueHint: '[LABEL=]IP[:PORT],…',
       description: 'Resolvers to ask instead of the public ones.',
+    },
+    watch: { type: 'boolean', description: 'Look again and again until all agree.' },
+    interval: {
+      type: 'string',
+      default: '10',
+      valueHint: 'SECONDS',
+      description: 'How long --watch waits in between; at most 3600.',
     },
     ...jsonOption,
   },
-  examples: ['dns example.com', 'dns example.com MX --json', 'dns 192.0.2.1 PTR --server 192.0.2.53'],
-  async run({ name, type, server, json }) {
-    const locations = server === undefined ? defaultResolverLocations : list(server).map(locationOf)
-    const table = json === true ? null : startTable(locations)
-    const results = await check(name, type, locations, (at, answer) => table?.fill(at, answer))
-    if (json === true) printJson(results)
-    else table?.end()
-    if (!results.some(({ resolved }) => resolved)) process.exitCode = 1
+  rest: true,
+  notes: [
+    'Ends with 0 when all who answered have the same records, 1 when nobody answered, 3 when they differ, 4 when some have the record and others none, 5 when all agree that there is none; with several types, with the first of 1, 3, 4, 0 and 5 that holds for one of them.',
+  ],
+  examples: [
+    'dns example.com',
+    'dns example.com A AAAA MX --json',
+    'dns example.com --watch --interval 30',
+    'dns 192.0.2.1 PTR --server office=192.0.2.53,lab=[2001:db8::53]:5353',
+  ],
+  async run({ _: [name = '', ...types], server, watch, interval, json }) {
+    const intervalMs = integer('interval', interval, 1, 3600) * 1000
+    const locations = server === undefined ? defaultResolverLocations : locationsOf(server)
+    const asked = types.length === 0 ? ['A'] : [...new Set(types.map((type) => type.toUpperCase()))]
+    const view = json === true ? null : createView(asked, locations)
+    using stop = watchForStop()
+    await using checker = await createChecker(locations, view ?? silent)
+    for (;;) {
+      const results = await checkAll(checker, name, asked, stop.signal)
+      if (results === null) return interrupted()
+      const summaries = results.map((each) => summarizeDnsCheck(each))
+      const isOver = watch !== true || summaries.every(({ verdict }) => verdict === 'agree')
+      view?.conclude(results, summaries, isOver ? [] : againLines(interval))
+      if (isOver) {
+        if (json === true) printJson(inShape(asked, results))
+        process.exitCode = exitCodeOf(summaries)
+        return
+      }
+      if (!(await waited(intervalMs, stop.signal))) return interrupted()
+    }
   },
 })
 
-/** Asks our own DNS check, so that names are judged and `--json` looks as they do over HTTP. */
-async function check(
-  name: string,
-  type: string,
-  locations: readonly ResolverLocation[],
-  onAnswer: (at: number, answer: DnsAnswer) => void,
-): Promise<{ resolved: boolean }[]> {
-  const storage = memoryStorage()
-  await using client = disposable(createDnsClient())
-  const reporting: DnsClient = {
-    ...client,
-    async query(question) {
-      const answer = await client.query(question)
-      const { ip, port = 53 } = question.server
-      onAnswer(
-        locations.findIndex((each) => each.ip === ip && (each.port ?? 53) === port),
-        answer,
-      )
-      return answer
-    },
-  }
-  const api = createUtilityApi({ storage, dns: { locations, client: reporting } })
-  const { accessToken } = await createAdmin({ storage }).createAccessToken({ scope: '' })
-  // Header text travels as octets.
-  const headers = { 'X-Domain': Buffer.from(name).toString('latin1'), 'X-Record-Type': type }
-  const response = await api.handlers.checkDns(
-    new Request('http://localhost/', { headers: { ...headers, Authorization: `Bearer ${accessToken}` } }),
-  )
-  const body = (await response.json()) as unknown
-  if (response.ok) return body as { resolved: boolean }[]
-  const { message } = body as { message: string }
-  throw new UsageError(message.replace('X-Domain', 'NAME').replace('X-Record-Type', 'TYPE'))
+/** What a person sees of the checks. */
+interface View extends CheckListener {
+  /** Shows what all have answered, and how that compares. */
+  conclude(
+    results: readonly DnsCheckResult[][],
+    summaries: readonly DnsCheckSummary[],
+    footer: readonly string[],
+  ): void
 }
 
-function disposable(client: DnsClient): DnsClient & AsyncDisposable {
-  return { ...client, [Symbol.asyncDispose]: () => client.close() }
-}
-
-function locationOf(text: string): ResolverLocation {
-  const [, bracketed, name, port = '53'] = /^(?:\[(.*)\]|([^:]*))(?::(\d{1,5}))?$/.exec(text) ?? []
-  const ip = bracketed ?? name ?? text
-  if (isIP(ip) === 0 || Number(port) < 1 || Number(port) > 65_535) {
-    throw new UsageError(`--server: "${text}" is no resolver: IP, IPv4:PORT or [IPv6]:PORT.`)
-  }
-  return { location: text, ip, provider: text, port: Number(port) }
-}
-
-interface Table {
-  /** Puts an answer where its resolver stands. */
-  fill(at: number, answer: DnsAnswer): void
-  /** Prints what a terminal has not seen yet, and how the answers compare. */
-  end(): void
-}
-
-function startTable(locations: readonly ResolverLocation[]): Table {
-  const answers: (DnsAnswer | undefined)[] = locations.map(() => undefined)
-  const live = process.stdout.isTTY
-  let drawn = 0
-  function draw(): void {
-    if (drawn > 0) process.stdout.write(`\u001b[${drawn}A\u001b[0J`)
-    const lines = tableOf(locations, answers)
-    console.log(lines.join('\n'))
-    drawn = lines.length
-  }
-  if (live) draw()
+function createView(types: readonly string[], locations: readonly ResolverLocation[]): View {
+  const sections: Section[] = types.map((type) => ({ type, seen: locations.map(() => undefined) }))
+  const screen = createScreen()
+  const lines = (): string[] =>
+    sections.flatMap((section, at) => [
+      ...(at > 0 ? [''] : []),
+      ...(sections.length > 1 ? [styled('bold', `${section.type} records`)] : []),
+      ...sectionLines(section, locations),
+    ])
   return {
-    fill(at, answer) {
-      answers[at] = answer
-      if (live) draw()
+    onQuestion: () => screen.draw(lines()),
+    onAnswer(type, place, answer) {
+      const section = sections.find((each) => each.type === type)
+      if (section !== undefined) section.seen[place] = answer
+      screen.draw(lines())
     },
-    end() {
-      if (!live) draw()
-      console.log(`\n${verdict(answers)}`)
+    conclude(results, summaries, footer) {
+      for (const [at, section] of sections.entries()) {
+        Object.assign(section, { summary: summaries[at] })
+        for (const [place, { status, dns_results: records, latency_ms: latencyMs }] of (
+          results[at] ?? []
+        ).entries())
+          section.seen[place] = { status, records, latencyMs }
+      }
+      screen.finish([...lines(), ...footer])
     },
   }
 }
 
-function tableOf(
-  locations: readonly ResolverLocation[],
-  answers: readonly (DnsAnswer | undefined)[],
-): string[] {
-  const rows = locations.map(({ location, ip }, at) => {
-    const answer = answers[at]
-    const took = answer === undefined ? '' : `${Math.round(answer.latencyMs)} ms`
-    return [location, ip, took, answer === undefined ? '…' : textOf(answer)]
-  })
-  // A line that wraps would spoil the redrawing of the lines above it.
-  const width = process.stdout.isTTY ? process.stdout.columns : Infinity
-  return tableLines(['LOCATION', 'RESOLVER', 'TIME', 'ANSWER'], rows)
-    .map((line) => (line.length > width ? `${line.slice(0, width - 1)}…` : line))
-    .map((line, at) => styled(at === 0 ? 'bold' : colorOf(answers[at - 1]), line))
+const silent: CheckListener = { onQuestion: () => {}, onAnswer: () => {} }
+
+/** What the operation answers for one type; for several, each below its name. */
+function inShape(types: readonly string[], results: readonly DnsCheckResult[][]): unknown {
+  return types.length === 1 ? results[0] : Object.fromEntries(types.map((type, at) => [type, results[at]]))
 }
 
-function colorOf(answer: DnsAnswer | undefined): 'dim' | 'green' | 'yellow' | 'red' {
-  if (answer === undefined) return 'dim'
-  if (answer.status === 'NOERROR') return 'green'
-  return answer.status === 'NODATA' || answer.status === 'NXDOMAIN' ? 'yellow' : 'red'
+/** The results for each type; null where the program was told to stop. */
+async function checkAll(
+  checker: Checker,
+  name: string,
+  types: readonly string[],
+  signal: AbortSignal,
+): Promise<DnsCheckResult[][] | null> {
+  try {
+    return await Promise.all(types.map((type) => checker.check(name, type, signal)))
+  } catch (error) {
+    if (signal.aborted) return null
+    throw error
+  }
 }
 
-function textOf({ status, records }: DnsAnswer): string {
-  if (records.length === 0) return status
-  return records.map(recordText).toSorted().join(', ')
+function againLines(interval: string): string[] {
+  const time = new Date().toISOString().slice(11, 19)
+  const again = wrap(`At ${time} UTC; again in ${interval} s. Ctrl-C ends it.`, columns()).map((line) =>
+    styled('dim', line),
+  )
+  // Where nothing is drawn over, the next table stands below.
+  return process.stdout.isTTY ? ['', ...again] : ['', ...again, '']
 }
 
-/** What a record says beyond its type, name and lifetime. */
-function recordText(record: DnsRecord): string {
-  if (record.type === 'TXT') return printable(JSON.stringify(record.txt))
-  if (record.type === 'A' || record.type === 'AAAA') return record.ip
-  const { type: _type, host: _host, ttl: _ttl, ...fields } = record
-  return printable(Object.values(fields).join(' '))
+async function waited(milliseconds: number, signal: AbortSignal): Promise<boolean> {
+  try {
+    await delay(milliseconds, undefined, { signal })
+    return true
+  } catch {
+    return false
+  }
 }
 
-function verdict(answers: readonly (DnsAnswer | undefined)[]): string {
-  const texts = answers.flatMap((answer) => (answer?.status === 'NOERROR' ? [textOf(answer)] : []))
-  const kinds = new Set(texts).size
-  const resolved = `${texts.length} of ${answers.length} resolvers have records`
-  if (texts.length === 0) return styled('red', `${resolved}.`)
-  if (kinds === 1)
-    return styled(texts.length === answers.length ? 'green' : 'yellow', `${resolved}, all the same.`)
-  return styled('yellow', `${resolved}, and they differ: ${kinds} answers.`)
+/** What shells say of a program that Ctrl-C ended. */
+const interruptedCode = 130
+
+function interrupted(): void {
+  process.exitCode = interruptedCode
+}
+
+const exitCodes = { unanswered: 1, differ: 3, not_everywhere: 4, agree: 0 } as const
+const noRecordCode = 5
+/** Which code speaks for several types. */
+const precedence: readonly number[] = [1, 3, 4, 0, noRecordCode]
+
+function exitCodeOf(summaries: readonly DnsCheckSummary[]): number {
+  const codes = new Set<number>(
+    summaries.map(({ verdict, groups: [first] }) =>
+      verdict === 'agree' && first?.records.length === 0 ? noRecordCode : exitCodes[verdict],
+    ),
+  )
+  return precedence.find((code) => codes.has(code)) ?? 0
 }

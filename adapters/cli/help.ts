@@ -1,13 +1,15 @@
 import type { ArgDef, ArgsDef } from 'citty'
-import { examplesOf, type AnyCommand } from './command.ts'
+import { helpTextsOf, type AnyCommand } from './command.ts'
 import { styled } from './output.ts'
+import { wrap } from './text.ts'
 
 /** What `--help` prints of a command, no line but its examples wider than the terminal. */
 export function helpText(command: AnyCommand, program: string, path: readonly string[]): string {
-  const width = Math.min(process.stdout.columns ?? 80, 100)
+  const width = Math.min(process.stdout.columns || 80, 100)
   const { description = '' } = command.meta as { description?: string }
   const args = Object.entries((command.args ?? {}) as ArgsDef)
   const commands = Object.entries((command.subCommands ?? {}) as Record<string, AnyCommand>)
+  const { examples, notes = [] } = helpTextsOf(command)
   const usage = [program, ...path, ...usageWords(args), ...(commands.length > 0 ? ['COMMAND'] : [])].join(' ')
   const isArgument = ([, { type }]: [string, ArgDef]): boolean => type === 'positional'
   const sections = [
@@ -16,7 +18,8 @@ export function helpText(command: AnyCommand, program: string, path: readonly st
     section('ARGUMENTS', args.filter(isArgument).map(argumentRow), width),
     section('OPTIONS', args.filter((arg) => !isArgument(arg)).flatMap(optionRows), width),
     section('COMMANDS', commands.map(commandRow), width),
-    [heading('EXAMPLES'), ...examplesOf(command).map((line) => `  ${program} ${line}`)].join('\n'),
+    ...notes.map((note) => wrap(note, width).join('\n')),
+    [heading('EXAMPLES'), ...examples.map((line) => `  ${program} ${line}`)].join('\n'),
   ]
   return sections.filter((text) => text !== '').join('\n\n')
 }
@@ -69,17 +72,4 @@ function section(title: string, rows: readonly Row[], width: number): string {
     return wrap(`  ${term}`.padEnd(column) + text, width, ' '.repeat(column))
   })
   return [heading(title), ...lines].join('\n')
-}
-
-/** Breaks text at spaces; further lines begin with an indent. Spaces at its start and before a second column stay. */
-function wrap(text: string, width: number, indent = ''): string[] {
-  const lines: string[] = []
-  let rest = text
-  while (rest.length > width) {
-    const at = rest.lastIndexOf(' ', width)
-    if (at <= indent.length || rest.slice(0, at).trim() === '') break
-    lines.push(rest.slice(0, at).trimEnd())
-    rest = indent + rest.slice(at + 1)
-  }
-  return [...lines, rest]
 }

@@ -1,6 +1,7 @@
-import type { License } from 'utility-api'
+import type { Admin, License } from 'utility-api'
 import { command, given, group, UsageError, type AnyCommand } from './command.ts'
-import { adminOptions, withAdmin } from './database.ts'
+import { adminOptions, withAdmin, type Where } from './database.ts'
+import { licenseOptions, licenseRules, type GivenLicenseOptions } from './license-options.ts'
 import { printFields, printJson, timeText } from './output.ts'
 import { pageOptions, printPage } from './pages.ts'
 
@@ -17,10 +18,10 @@ export const license: AnyCommand = group(
   {
     get: command({
       description: 'Show a license.',
-      args: { ...keyArgument, ...adminOptions },
+      args: { ...keyArgument, ...licenseOptions, ...adminOptions },
       examples: ['license get LIC-7K3QF-0M9XR-2CDTW-VH5BN-8ZJ4E --database utility.sqlite'],
-      run: ({ key, database, json }) =>
-        withAdmin(database, async (admin) => {
+      run: ({ key, json, ...args }) =>
+        withAdminOf(args, async (admin) => {
           const found = await admin.getLicense(key)
           if (found === null) throw noLicense()
           if (json === true) printJson(found)
@@ -32,7 +33,7 @@ export const license: AnyCommand = group(
       description: 'Change a license, whoever owns it.',
       args: {
         ...keyArgument,
-        status: { type: 'string', valueHint: 'STATUS', description: 'valid or invalid.' },
+        status: { type: 'string', valueHint: 'STATUS', description: 'valid, invalid, or one of --statuses.' },
         'registered-to': { type: 'string', valueHint: 'NAME', description: 'Name of the registered user.' },
         'domain-or-ip': {
           type: 'string',
@@ -40,13 +41,14 @@ export const license: AnyCommand = group(
           description: 'Domain or IP address it is bound to.',
         },
         reseller: { type: 'string', valueHint: 'ID', description: 'Who owns it from now on.' },
+        ...licenseOptions,
         ...adminOptions,
       },
       examples: [
         'license set LIC-7K3QF-0M9XR-2CDTW-VH5BN-8ZJ4E --status invalid --database utility.sqlite',
         'license set LIC-7K3QF-0M9XR-2CDTW-VH5BN-8ZJ4E --reseller ID --database utility.sqlite',
       ],
-      run: ({ key, status, reseller: resellerId, database, json, ...args }) => {
+      run: ({ key, status, reseller: resellerId, json, ...args }) => {
         const change = given({
           status,
           registeredTo: args['registered-to'],
@@ -56,7 +58,7 @@ export const license: AnyCommand = group(
         if (Object.keys(change).length === 0) {
           throw new UsageError('Give --status, --registered-to, --domain-or-ip or --reseller.')
         }
-        return withAdmin(database, async (admin) => {
+        return withAdminOf(args, async (admin) => {
           if (!(await admin.updateLicense(key, change))) throw noLicense()
           printFields({ updated: key }, json)
         })
@@ -65,10 +67,10 @@ export const license: AnyCommand = group(
 
     delete: command({
       description: 'Delete a license for good.',
-      args: { ...keyArgument, ...adminOptions },
+      args: { ...keyArgument, ...licenseOptions, ...adminOptions },
       examples: ['license delete LIC-7K3QF-0M9XR-2CDTW-VH5BN-8ZJ4E --database utility.sqlite'],
-      run: ({ key, database, json }) =>
-        withAdmin(database, async (admin) => {
+      run: ({ key, json, ...args }) =>
+        withAdminOf(args, async (admin) => {
           if (!(await admin.deleteLicense(key))) throw noLicense()
           printFields({ deleted: key }, json)
         }),
@@ -78,8 +80,8 @@ export const license: AnyCommand = group(
       description: 'List licenses, oldest first.',
       args: { ...resellerOption, ...pageOptions, ...adminOptions },
       examples: ['license list --limit 10 --database utility.sqlite', 'license list --reseller ID --json'],
-      run: ({ reseller: resellerId, limit, after, database, json }) =>
-        withAdmin(database, (admin) =>
+      run: ({ reseller: resellerId, limit, after, database, storage, json }) =>
+        withAdmin({ database, storage }, (admin) =>
           printPage(
             'licenses',
             { limit, after },
@@ -97,14 +99,22 @@ export const license: AnyCommand = group(
       description: 'Count licenses.',
       args: { ...resellerOption, ...adminOptions },
       examples: ['license count --database utility.sqlite', 'license count --reseller ID --json'],
-      run: ({ reseller: resellerId, database, json }) =>
-        withAdmin(database, async (admin) =>
+      run: ({ reseller: resellerId, database, storage, json }) =>
+        withAdmin({ database, storage }, async (admin) =>
           printFields({ licenses: await admin.countLicenses(given({ resellerId })) }, json),
         ),
     }),
   },
   ['license list --limit 10', 'license get KEY', 'license set KEY --status invalid'],
 )
+
+/** Like `withAdmin`, with the rules of the service's licenses. */
+function withAdminOf<Value>(
+  args: Where & GivenLicenseOptions,
+  work: (admin: Admin) => Promise<Value>,
+): Promise<Value> {
+  return withAdmin(args, work, licenseRules(args))
+}
 
 function readable(found: License): Record<string, string> {
   const { licenseKey, registeredTo, domainOrIp, status, resellerId, createdAt, updatedAt } = found

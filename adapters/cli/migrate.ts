@@ -1,20 +1,18 @@
 import { command, type AnyCommand } from './command.ts'
-import { databaseOption, openDatabase } from './database.ts'
+import { databaseOptions, withDatabase } from './database.ts'
 
 export const migrate: AnyCommand = command({
   description: 'Create the tables, or bring them up to date.',
-  args: databaseOption,
+  args: databaseOptions,
   examples: [
     'migrate --database utility.sqlite',
     'migrate    # with UTILITY_API_DATABASE=postgres://user:password@host/name',
   ],
-  async run({ database }) {
-    const { storage, close } = await openDatabase(database, { create: true })
-    try {
+  run: (where) =>
+    withDatabase({ ...where, create: true }, async (storage) => {
+      if (storage.migrate === undefined)
+        throw new Error('This storage has no migrate(): there is nothing to do.')
       await storage.migrate()
       console.log('The database is up to date.')
-    } finally {
-      await close()
-    }
-  },
+    }),
 })

@@ -1,6 +1,8 @@
 import { StorageError } from 'utility-api/storage'
 import { given, integer, UsageError } from './command.ts'
-import { printable, printJson, printTable } from './output.ts'
+import { isMissingTables } from './database.ts'
+import { printJson, printTable } from './output.ts'
+import { printable } from './text.ts'
 
 /** The options that every list has. */
 export const pageOptions = {
@@ -39,7 +41,7 @@ export async function printPage<Name extends string, Row>(
 
 // Tables that are missing are invalid too.
 function isBadPlace(error: unknown): boolean {
-  return error instanceof StorageError && error.kind === 'invalid' && !error.message.includes('migrate()')
+  return error instanceof StorageError && error.kind === 'invalid' && !isMissingTables(error)
 }
 
 function badPlace(after: string): UsageError {

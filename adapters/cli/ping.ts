@@ -1,8 +1,10 @@
-import { isIP } from 'node:net'
-import { UtilityApiError, type BlockgameTarget, type ServerStatus } from 'utility-api'
+import { createAdmin, createUtilityApi, type BlockgameClient, type ServerStatus } from 'utility-api'
 import { createBlockgameClient, ServerCheckError, type ServerCheckFailure } from 'utility-api/blockgame'
+import { memoryStorage } from 'utility-api/storage/memory'
+import { ask } from './ask.ts'
 import { command, UsageError, type AnyCommand } from './command.ts'
-import { jsonOption, printable, printJson, styled } from './output.ts'
+import { columns, jsonOption, printJson, styled } from './output.ts'
+import { printable, wrap } from './text.ts'
 
 export const ping: AnyCommand = command({
   description: 'Ask a block-game server who plays on it.',
@@ -10,48 +12,82 @@ export const ping: AnyCommand = command({
     host: { type: 'positional', required: true, description: 'HOST, HOST:PORT or [IPv6]:PORT.' },
     ...jsonOption,
   },
-  examples: ['ping play.example.com', 'ping 192.0.2.7:25566 --json'],
+  examples: ['ping play.example.com', 'ping 192.0.2.7:25566 --json', 'ping [2001:db8::7]:25566'],
   async run({ host, json }) {
-    const target = targetOf(host)
-    // Who types the address here may reach their own network anyway; the rule protects servers that strangers ask.
-    const client = createBlockgameClient({ allowAddress: () => true })
-    try {
-      const status = await client.status(target)
-      if (json === true) printJson(status)
-      else printStatus(host, status)
-    } catch (error) {
-      if (error instanceof ServerCheckError) throw new Error(failures[error.reason], { cause: error })
-      if (error instanceof UtilityApiError && error.code === 'invalid_argument') throw noAddress(host)
-      throw error
-    } finally {
-      await client.close()
-    }
+    const { status, body } = await lookUp(host)
+    if (json === true) printJson(body)
+    else for (const line of statusLines(host, status)) console.log(line)
   },
 })
 
-function targetOf(text: string): BlockgameTarget {
-  if (isIP(text) > 0) return { host: text }
-  const [, bracketed, name = '', port] = /^(?:\[(.*)\]|([^:]*))(?::(\d{1,5}))?$/.exec(text) ?? []
-  if (bracketed !== undefined && isIP(bracketed) !== 6) throw noAddress(text)
-  return { host: bracketed ?? name, ...(port !== undefined && { port: Number(port) }) }
+interface Found {
+  /** All that the server says of itself. */
+  readonly status: ServerStatus
+  /** What the operation answers. */
+  readonly body: unknown
 }
 
-function noAddress(text: string): UsageError {
-  return new UsageError(`"${text}" is no address: HOST, HOST:PORT or [IPv6]:PORT.`)
-}
-
-function printStatus(asked: string, status: ServerStatus): void {
-  const { ip, port, players, version, latencyMs, srvRecord, description, sample = [] } = status
-  const names = sample.map(({ name }) => name).join(', ')
-  const via = srvRecord === null ? '' : `, by the SRV record of ${srvRecord.host}:${srvRecord.port}`
-  console.log(styled('bold', `${asked} is up`))
-  for (const line of description.split('\n').filter((each) => each.trim() !== '')) {
-    console.log(styled('green', `  ${printable(line.trim())}`))
+/** Asks our own game server lookup, so that addresses are judged and `--json` looks as they do over HTTP. */
+async function lookUp(address: string): Promise<Found> {
+  // Who types the address here may reach their own network anyway; the rule protects servers that strangers ask.
+  const client = createBlockgameClient({ allowAddress: () => true })
+  let outcome: { readonly status: ServerStatus } | { readonly error: unknown } | undefined
+  const remembering: BlockgameClient = {
+    ...client,
+    async status(target) {
+      try {
+        const status = await client.status(target)
+        outcome = { status }
+        return status
+      } catch (error) {
+        outcome = { error }
+        throw error
+      }
+    },
   }
-  console.log(`Players  ${players.online} of ${players.max}${names === '' ? '' : `  ${printable(names)}`}`)
-  console.log(`Version  ${printable(version.name)} (protocol ${version.protocol})`)
-  console.log(`Ping     ${Math.round(latencyMs)} ms`)
-  console.log(`Address  ${ip.includes(':') ? `[${ip}]` : ip}:${port}${via}`)
+  const storage = memoryStorage()
+  const { apiKey } = await createAdmin({ storage }).createApiKey({})
+  const api = createUtilityApi({ storage, blockgame: { client: remembering } })
+  const headers = { Basic: apiKey, 'X-Address': address }
+  try {
+    const { body } = await ask(api, '/v4/games/blockgame/lookup', headers)
+    if (outcome === undefined)
+      throw new UsageError(`"${address}" is no address: HOST, HOST:PORT or [IPv6]:PORT.`)
+    if ('status' in outcome) return { status: outcome.status, body }
+    throw failureOf(outcome.error)
+  } finally {
+    await client.close()
+    await api.close()
+  }
+}
+
+function failureOf(error: unknown): unknown {
+  return error instanceof ServerCheckError ? new Error(failures[error.reason], { cause: error }) : error
+}
+
+function statusLines(asked: string, status: ServerStatus): string[] {
+  const { ip, port, players, version, latencyMs, srvRecord, description, sample = [] } = status
+  const width = columns()
+  const says = description
+    .split('\n')
+    .map((line) => printable(line.trim()))
+    .filter((line) => line !== '')
+    .flatMap((line) => wrap(`  ${line}`, width, '  '))
+  const names = sample.map(({ name }) => printable(name)).join(', ')
+  const via = srvRecord === null ? '' : `, by the SRV record of ${srvRecord.host}:${srvRecord.port}`
+  const fields = {
+    Players: `${players.online} of ${players.max}${names === '' ? '' : `: ${names}`}`,
+    Version: `${printable(version.name)} (protocol ${version.protocol})`.trimStart(),
+    Ping: `${Math.round(latencyMs)} ms`,
+    Address: `${ip.includes(':') ? `[${ip}]` : ip}:${port}${via}`,
+  }
+  return [
+    ...wrap(`${asked} is up`, width).map((line) => styled('bold', line)),
+    ...says.map((line) => styled('green', line)),
+    ...Object.entries(fields).flatMap(([name, text]) =>
+      wrap(`${name.padEnd(9)}${text}`, width, ' '.repeat(9)),
+    ),
+  ]
 }
 
 const failures: Readonly<Record<ServerCheckFailure, string>> = {

@@ -6,6 +6,6 @@ export const purge: AnyCommand = command({
   description: 'Delete expired codes, tokens and idempotency keys. Run it daily.',
   args: adminOptions,
   examples: ['purge --database utility.sqlite'],
-  run: ({ database, json }) =>
-    withAdmin(database, async (admin) => printFields({ ...(await admin.purgeExpired()) }, json)),
+  run: ({ database, storage, json }) =>
+    withAdmin({ database, storage }, async (admin) => printFields({ ...(await admin.purgeExpired()) }, json)),
 })

@@ -10,8 +10,8 @@ export const reseller: AnyCommand = group(
       description: 'List resellers, oldest first.',
       args: { ...pageOptions, ...adminOptions },
       examples: ['reseller list --database utility.sqlite', 'reseller list --limit 10 --json'],
-      run: ({ limit, after, database, json }) =>
-        withAdmin(database, (admin) =>
+      run: ({ limit, after, database, storage, json }) =>
+        withAdmin({ database, storage }, (admin) =>
           printPage(
             'resellers',
             { limit, after },
@@ -29,8 +29,10 @@ export const reseller: AnyCommand = group(
       description: 'Create a reseller and print its token.',
       args: { ...nameOption, ...adminOptions },
       examples: ['reseller create --name "Example Hosting" --database utility.sqlite'],
-      run: ({ name, database, json }) =>
-        withAdmin(database, async (admin) => printSecrets(await admin.createReseller(given({ name })), json)),
+      run: ({ name, database, storage, json }) =>
+        withAdmin({ database, storage }, async (admin) =>
+          printSecrets(await admin.createReseller(given({ name })), json),
+        ),
     }),
 
     token: command({
@@ -40,8 +42,10 @@ export const reseller: AnyCommand = group(
         ...adminOptions,
       },
       examples: ['reseller token ID --database utility.sqlite'],
-      run: ({ reseller_id: resellerId, database, json }) =>
-        withAdmin(database, async (admin) => printSecrets(await admin.createResellerToken(resellerId), json)),
+      run: ({ reseller_id: resellerId, database, storage, json }) =>
+        withAdmin({ database, storage }, async (admin) =>
+          printSecrets(await admin.createResellerToken(resellerId), json),
+        ),
     }),
   },
   ['reseller list', 'reseller create --name "Example Hosting"', 'reseller token ID'],

@@ -17,8 +17,8 @@ export const revoke: AnyCommand = command({
     'revoke 787f76b4-edee-4f61-9dd6-159a1df4cd62 --database utility.sqlite',
     'revoke - --database utility.sqlite < leaked-secret.txt',
   ],
-  run: ({ id, database, json }) =>
-    withAdmin(database, async (admin) => {
+  run: ({ id, database, storage, json }) =>
+    withAdmin({ database, storage }, async (admin) => {
       // A secret among the arguments would leak once more, into the shell's history.
       const revoked =
         id === '-'
@@ -44,9 +44,11 @@ export const revokeAccess: AnyCommand = command({
     'revoke-access --subject user-42 --database utility.sqlite',
     'revoke-access --client ID --database utility.sqlite',
   ],
-  run: ({ client: clientId, subject, database, json }) => {
+  run: ({ client: clientId, subject, database, storage, json }) => {
     const which = referenceOf(clientId, subject)
-    return withAdmin(database, async (admin) => printFields({ ...(await admin.revokeAccess(which)) }, json))
+    return withAdmin({ database, storage }, async (admin) =>
+      printFields({ ...(await admin.revokeAccess(which)) }, json),
+    )
   },
 })
 

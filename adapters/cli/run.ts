@@ -1,11 +1,12 @@
 import { createRequire } from 'node:module'
 import { runCommand } from 'citty'
 import { UtilityApiError } from 'utility-api'
-import { StorageError } from 'utility-api/storage'
 import { group, UsageError, type AnyCommand } from './command.ts'
 import { apiKey } from './api-key.ts'
 import { client } from './client.ts'
 import { code } from './code.ts'
+import { isMissingTables } from './database.ts'
+import { dev } from './dev.ts'
 import { dns } from './dns.ts'
 import { helpText } from './help.ts'
 import { license } from './license.ts'
@@ -17,10 +18,12 @@ import { reseller } from './reseller.ts'
 import { revoke, revokeAccess } from './revoke.ts'
 import { serve } from './serve.ts'
 import { suggestion } from './suggest.ts'
+import { printableLines } from './text.ts'
 import { token } from './token.ts'
 
 const program = 'utility-api'
 const subCommands: Record<string, AnyCommand> = {
+  dev,
   serve,
   migrate,
   client,
@@ -40,6 +43,7 @@ const root: AnyCommand = group(
   'OAuth token exchange, reseller licenses, DNS check and game server lookup.',
   subCommands,
   [
+    'dev',
     'migrate --database utility.sqlite',
     'reseller create --name "Example Hosting" --database utility.sqlite',
     'serve --database utility.sqlite',
@@ -64,7 +68,7 @@ export async function run(args: readonly string[]): Promise<number> {
     await runCommand(command, { rawArgs: rest })
     return Number(process.exitCode ?? 0)
   } catch (error) {
-    console.error(sentenceOf(error))
+    console.error(printableLines(sentenceOf(error)))
     if (!isUsageError(error)) return 1
     console.error(`For help: ${[program, ...path].join(' ')} --help`)
     return 2
@@ -121,7 +125,8 @@ const flags: Readonly<Record<string, string>> = {
   basePath: '--prefix',
   clientId: 'The id of a client',
   codeChallenge: '--challenge',
-  'dns.locations': '--server',
+  'licenses.keyPrefix': '--key-prefix',
+  'licenses.statuses': '--statuses',
   domainOrIp: '--domain-or-ip',
   name: '--name',
   ownerId: '--owner',
@@ -142,8 +147,7 @@ function sentenceOf(error: unknown): string {
     // Of an id that is none, or taken, the sentence says enough.
     const sentence = /^(?:client|reseller)Id: (.*)$/s.exec(message)?.[1]
     if (sentence !== undefined) return sentence.replace(/^t/, 'T')
-    return message.replace(/^\w+(?:\.[a-z]+)*/i, (name) => flags[name] ?? name)
+    return message.replace(/^(\w+(?:\.[a-z]+)*)(?:\.\d+)*/i, (path, name: string) => flags[name] ?? path)
   }
-  const noTables = error instanceof StorageError && error.message.includes('migrate()')
-  return noTables ? `${error.message}\nTo do so: ${program} migrate` : error.message
+  return isMissingTables(error) ? `${error.message}\nTo do so: ${program} migrate` : error.message
 }

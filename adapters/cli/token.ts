@@ -26,8 +26,8 @@ export const token: AnyCommand = group(
         'token list --owner CLIENT_ID --database utility.sqlite',
         'token list --kind reseller --limit 10 --json',
       ],
-      run: ({ kind, owner: ownerId, limit, after, database, json }) =>
-        withAdmin(database, (admin) => {
+      run: ({ kind, owner: ownerId, limit, after, database, storage, json }) =>
+        withAdmin({ database, storage }, (admin) => {
           const wanted = { kind: kinds[oneOf('kind', kind, ['access', 'reseller'])], ...given({ ownerId }) }
           return printPage(
             'credentials',
@@ -68,8 +68,8 @@ export const token: AnyCommand = group(
         'token create --lifetime 86400 --database utility.sqlite',
         'token create --scope orders:read --client ID --subject user-42 --database utility.sqlite',
       ],
-      run: ({ client: clientId, subject, scope = '', lifetime, database, json }) =>
-        withAdmin(database, async (admin) => {
+      run: ({ client: clientId, subject, scope = '', lifetime, database, storage, json }) =>
+        withAdmin({ database, storage }, async (admin) => {
           const lifetimeSeconds = integer('lifetime', lifetime, 1, 31_536_000)
           const wanted = { scope, lifetimeSeconds, ...given({ clientId, subject }) }
           printSecrets(await admin.createAccessToken(wanted), json)

@@ -42,6 +42,7 @@ const noReply: ParsedReply = {
   cnameChain: [],
   ede: [],
   clientSubnetScope: undefined,
+  authenticated: false,
 }
 
 /**
@@ -74,8 +75,9 @@ export class Exchange implements ReplyListener, Waiter {
   }
 
   /** Ends it, and tells what came of it. */
-  end(status: DnsStatus, { records, cnameChain, ede, clientSubnetScope }: ParsedReply = noReply): void {
+  end(status: DnsStatus, reply: ParsedReply = noReply): void {
     if (this.#over) return
+    const { records, cnameChain, ede, clientSubnetScope, authenticated } = reply
     this.#over = true
     this.#parts.waitingRoom.remove(this)
     this.#releaseSockets()
@@ -89,6 +91,7 @@ export class Exchange implements ReplyListener, Waiter {
       latencyMs: performance.now() - this.#started,
       ...(ede.length > 0 && { ede }),
       ...(clientSubnetScope !== undefined && { clientSubnetScope }),
+      ...(authenticated && { authenticated }),
     })
   }
 

@@ -153,6 +153,13 @@ export interface DnsAnswer {
    * for everyone.
    */
   readonly clientSubnetScope?: number
+  /**
+   * Whether the resolver says that it validated the answer with DNSSEC (the AD bit); absent where it does not say so. Only as
+   * good as the way to the resolver: whoever can change the answer can set the bit.
+   *
+   * @see {@link https://www.rfc-editor.org/rfc/rfc6840#section-5.7 | RFC 6840 sections 5.7 and 5.8}
+   */
+  readonly authenticated?: true
 }
 
 /**

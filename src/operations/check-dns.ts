@@ -39,18 +39,38 @@ export interface CheckDnsInput {
   recordType: RecordType
 }
 
+/**
+ * One element of a DNS check's answer: what the resolver of one location says. Its names are those on the wire.
+ *
+ * @see docs/contract.md section 2.3
+ *
+ * @group DNS
+ */
 export interface DnsCheckResult {
+  /** Place label of the resolver. */
   location: string
+  /** Address of the resolver. */
   ip: string
+  /** Name of its provider. */
   provider: string
+  /** The records of the asked type. */
   dns_results: DnsRecord[]
+  /** Whether there is at least one. */
   resolved: boolean
+  /** How the question ended. */
   status: DnsStatus
+  /** Milliseconds that the resolver took. */
   latency_ms: number
+  /** The canonical names passed through, where there are any. */
   cname_chain?: string[] | undefined
+  /** What carried the answer. */
   transport?: 'udp' | 'tcp' | undefined
+  /** Extended DNS errors, where the resolver sent any. */
   ede?: ExtendedDnsError[] | undefined
+  /** Bits of the client subnet that the answer was made for, where one was sent and minded. */
   client_subnet_scope?: number | undefined
+  /** Whether the resolver says that it validated the answer with DNSSEC; absent where it does not say so. */
+  authenticated?: true | undefined
 }
 
 const notADomain: Refusal = { code: 'invalid_request', message: 'X-Domain must be a domain name.' }
@@ -224,6 +244,7 @@ function resultOf({ location, ip, provider }: ResolverLocation, answer: DnsAnswe
     transport: answer.transport,
     ...(answer.ede !== undefined && { ede: [...answer.ede] }),
     ...(answer.clientSubnetScope !== undefined && { client_subnet_scope: answer.clientSubnetScope }),
+    ...(answer.authenticated === true && { authenticated: true }),
   }
 }
 
@@ -254,5 +275,9 @@ function dnsCheckResultSchema(): z.ZodType<DnsCheckResult> {
       .int()
       .optional()
       .describe('Bits of the client subnet that the answer was made for (RFC 7871); 0: for everybody.'),
+    authenticated: z
+      .literal(true)
+      .optional()
+      .describe('The resolver says that it validated the answer with DNSSEC (the AD bit).'),
   })
 }

@@ -46,6 +46,8 @@ export interface FakeDnsAnswer {
   readonly rcode?: FakeDnsRcode
   /** Options of the OPT record. Default: none. */
   readonly options?: readonly { readonly code: number; readonly data: Uint8Array }[]
+  /** Whether to say that the answer was validated (the AD bit). Default: false. */
+  readonly authenticated?: boolean
 }
 
 /** The part of the server's options that makes its answers. */
@@ -84,7 +86,11 @@ export function readFakeDnsQuery(
     const answers = content.records ?? (options.rcode === undefined ? zone.records : [])
     const reply = {
       id: message.readUInt16BE(0),
-      flags: responseFlags | (message.readUInt16BE(2) & copiedFlags) | (rcode & headerFlags.rcode),
+      flags:
+        responseFlags |
+        (message.readUInt16BE(2) & copiedFlags) |
+        (rcode & headerFlags.rcode) |
+        (content.authenticated === true ? headerFlags.authenticData : 0),
       question: message.subarray(headerLength, (question as Question).end),
       ...(udpPayloadSize !== null && {
         opt: { extendedRcode: rcode >> 4, options: content.options ?? [] },

@@ -1,12 +1,7 @@
-import { expect, test, vi } from 'vitest'
-import {
-  printable,
-  printJson,
-  printLog,
-  printLogJson,
-  printLogLine,
-  printTable,
-} from '../../adapters/cli/output.ts'
+import fc from 'fast-check'
+import { describe, expect, test, vi } from 'vitest'
+import { printJson, printLog, printLogJson, printLogLine, printTable } from '../../adapters/cli/output.ts'
+import { cut, printable, widthOf, wrap } from '../../adapters/cli/text.ts'
 
 const hostile = 'a\u0000\u0007\t\r\u001b[2J\u007f\u0085\u009b\u061c\u200e\u200f\u202a\u202e\u2066\u2069b'
 // oxlint-disable-next-line no-control-regex
@@ -21,7 +16,9 @@ function printed(stream: 'log' | 'error', print: () => void): string {
 }
 
 test('text in a line', () => {
-  expect(printable(`${hostile}\n`)).toMatch(/^a\ufffd+\[2J\ufffd+b\ufffd$/)
+  expect(printable(`${hostile}\n`)).toBe(
+    String.raw`a\u0000\u0007\u0009\u000d\u001b[2J\u007f\u0085\u009b\u061c\u200e\u200f\u202a\u202e\u2066\u2069b\u000a`,
+  )
 })
 
 test('JSON keeps its value', () => {
@@ -67,8 +64,48 @@ test('a table: no cell wider than 64 columns, nothing that steers', () => {
     ),
   )
   expect(text).not.toMatch(steering)
-  const [, cut = '', whole = ''] = text.split('\n')
-  expect(cut).toMatch(/ x{63}…$/)
+  const [, short = '', whole = ''] = text.split('\n')
+  expect(short).toMatch(/ x{63}…$/)
   expect(whole).toMatch(/ x{64}$/)
   expect(whole.length).toBeLessThan(200)
+})
+
+describe('the width of text', () => {
+  test.each([
+    ['plain', 5],
+    ['山田', 4],
+    ['한국어', 6],
+    ['ﾊﾝｶｸ', 4],
+    ['é', 1],
+    ['e\u0301', 1],
+    ['👍', 2],
+    ['👍🏽', 2],
+    ['👨‍👩‍👧', 2],
+    ['🇳🇱', 2],
+    ['❤️', 2],
+    ['❤', 1],
+    ['✅', 2],
+    ['zero\u200bwidth', 9],
+  ])('%s', (text, width) => {
+    expect(widthOf(text)).toBe(width)
+  })
+
+  test('a cut leaves whole characters, and no more columns than there are', () => {
+    expect(cut('山田太郎', 8)).toBe('山田太郎')
+    expect(cut('山田太郎', 7)).toBe('山田太…')
+    expect(cut('山田太郎', 6)).toBe('山田…')
+    expect(cut('ab👨‍👩‍👧cd', 4)).toBe('ab…')
+  })
+
+  test('what is wrapped fits, and loses nothing but the spaces it breaks at', () => {
+    expect(wrap('ようこそ サーバーへ', 8, '  ')).toEqual(['ようこそ', '  サーバ', '  ーへ'])
+    const words = fc.array(fc.string({ unit: fc.constantFrom('a', '山', '👍🏽', 'e\u0301'), minLength: 1 }))
+    fc.assert(
+      fc.property(words, fc.integer({ min: 4, max: 30 }), (each, columns) => {
+        const lines = wrap(each.join(' '), columns, ' ')
+        expect(lines.filter((line) => widthOf(line) > columns)).toEqual([])
+        expect(lines.join('').replaceAll(' ', '')).toBe(each.join(''))
+      }),
+    )
+  })
 })

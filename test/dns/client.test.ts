@@ -49,6 +49,18 @@ describe('the client', () => {
     expect(answer).toMatchObject({ status: 'NOERROR', records: [records[2]], cnameChain: ['example.com'] })
   })
 
+  test('says that the resolver validated the answer, where the resolver says so', async () => {
+    const { server, client } = await setUp({
+      records,
+      reply: (query) => query.answer({ authenticated: query.name === 'signed.example.com' }),
+    })
+    const ask = (name: string) => client.query({ name, type: 'A', server })
+    expect(await ask('signed.example.com')).toMatchObject({ status: 'NXDOMAIN', authenticated: true })
+    expect(await ask('example.com')).not.toHaveProperty('authenticated')
+    // It says so to those who ask for it (RFC 6840 section 5.7).
+    expect(server.queries.map(({ message }) => (message[3] ?? 0) & 0x20)).toEqual([0x20, 0x20])
+  })
+
   test('fetches over TCP what does not fit a datagram', async () => {
     const { server, client } = await setUp()
     const answer = await client.query({ name: 'big.example.com', type: 'TXT', server })

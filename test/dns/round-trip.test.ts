@@ -81,7 +81,7 @@ describe('a query', () => {
     const decoded = dnsPacket.decode(message)
     expect(decoded).toMatchObject({
       type: 'query',
-      flags: dnsPacket.RECURSION_DESIRED,
+      flags: dnsPacket.RECURSION_DESIRED | dnsPacket.AUTHENTIC_DATA,
       questions: [{ name: '_a.example.com', type, class: 'IN' }],
       additionals: [{ type: 'OPT', udpPayloadSize: 1232, ednsVersion: 0, flags: 0 }],
     })

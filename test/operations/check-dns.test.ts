@@ -96,6 +96,7 @@ test('an element says what came of it, and no more', async () => {
       transport: 'tcp',
       ede: [{ code: 18, text: '' }],
       clientSubnetScope: 24,
+      authenticated: true,
     }),
     { locations: locations.slice(0, 1) },
   )
@@ -112,6 +113,7 @@ test('an element says what came of it, and no more', async () => {
       transport: 'tcp',
       ede: [{ code: 18, text: '' }],
       client_subnet_scope: 24,
+      authenticated: true,
     },
   ])
 })

@@ -15,7 +15,7 @@ import { codeBlocks } from '../docs/code-blocks.ts'
 
 const root = join(import.meta.dirname, '../..')
 const peers = join(root, 'test/peers')
-const sources = join(root, 'test/storage/sources.ts')
+const sources = join(root, 'test/support/sources.ts')
 
 /** Beside the peers, so that what a program imports is found. */
 let folder: string

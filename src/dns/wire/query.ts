@@ -31,7 +31,8 @@ export function encodeQuery(name: string, type: RecordType, clientSubnet?: strin
   const message = dnsPacket.encode({
     type: 'query',
     id: 0,
-    flags: headerFlags.recursionDesired,
+    // RFC 6840 section 5.7: AD in a question asks for AD in the answer, without the signatures that DO would bring.
+    flags: headerFlags.recursionDesired | headerFlags.authenticData,
     questions: [{ type, name: asked, class: 'IN' }],
     additionals: [
       {

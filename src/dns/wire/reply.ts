@@ -27,6 +27,8 @@ export interface ParsedReply {
   readonly ede: readonly ExtendedDnsError[]
   /** The prefix length the answer holds for, where the resolver minded the client subnet. */
   readonly clientSubnetScope: number | undefined
+  /** Whether the resolver says that it validated all of it. */
+  readonly authenticated: boolean
 }
 
 /** Two octets that stand for the name of the question. */
@@ -103,7 +105,8 @@ function isBareRefusal(message: Buffer): boolean {
 }
 
 function bareReply(message: Buffer): ParsedReply {
-  return { rcode: rcodeOf(message), records: [], cnameChain: [], ede: [], clientSubnetScope: undefined }
+  const nothing = { records: [], cnameChain: [], ede: [], clientSubnetScope: undefined, authenticated: false }
+  return { rcode: rcodeOf(message), ...nothing }
 }
 
 /** The fixed part of a record, and where its data is. */
@@ -139,7 +142,8 @@ export function readSections(
   const { extendedRcode, ede, clientSubnetScope } = opt ?? withoutOpt
   const rcode = (extendedRcode << 4) | rcodeOf(message)
   const { records, cnameChain } = answer.resolve()
-  return { rcode, records, cnameChain, ede, clientSubnetScope }
+  const authenticated = (flagsOf(message) & headerFlags.authenticData) !== 0
+  return { rcode, records, cnameChain, ede, clientSubnetScope, authenticated }
 }
 
 /** The record whose owner name ends at `at`. */

@@ -1,0 +1,84 @@
+import { isIP } from 'node:net'
+import { createAdmin, createUtilityApi } from 'utility-api'
+import type { DnsAnswer, DnsCheckResult, DnsClient, DnsQuestion, ResolverLocation } from 'utility-api'
+import { createDnsClient } from 'utility-api/dns'
+import { memoryStorage } from 'utility-api/storage/memory'
+import { ask } from './ask.ts'
+import { list, UsageError } from './command.ts'
+
+/** What is told while a check is under way. */
+export interface CheckListener {
+  /** A resolver is being asked; so the question is a right one. */
+  onQuestion(): void
+  /** The resolver at a place in the list has answered. */
+  onAnswer(type: string, place: number, answer: DnsAnswer): void
+}
+
+/** Asks our own DNS check, as often as one likes. */
+export interface Checker extends AsyncDisposable {
+  check(name: string, type: string, signal: AbortSignal): Promise<DnsCheckResult[]>
+}
+
+export async function createChecker(
+  locations: readonly ResolverLocation[],
+  listener: CheckListener,
+): Promise<Checker> {
+  const storage = memoryStorage()
+  const client = createDnsClient()
+  const reporting: DnsClient = {
+    ...client,
+    async query(question) {
+      listener.onQuestion()
+      const answer = await client.query(question)
+      for (const [place, location] of locations.entries())
+        if (isAt(location, question)) listener.onAnswer(question.type, place, answer)
+      return answer
+    },
+  }
+  const api = createUtilityApi({ storage, dns: { locations, client: reporting, cacheTtlMs: 0 } })
+  const { accessToken } = await createAdmin({ storage }).createAccessToken({ scope: '' })
+
+  return {
+    async check(name, type, signal) {
+      const headers = { Authorization: `Bearer ${accessToken}`, 'X-Domain': name, 'X-Record-Type': type }
+      const { status, body } = await ask(api, '/v3/tools/dnscheck', headers, signal)
+      if (status === 200) return body as DnsCheckResult[]
+      signal.throwIfAborted()
+      const { message } = body as { message: string }
+      throw new UsageError(message.replace('X-Domain', 'NAME').replace('X-Record-Type', 'TYPE'))
+    },
+    async [Symbol.asyncDispose]() {
+      await client.close()
+      await api.close()
+    },
+  }
+}
+
+function isAt({ ip, port = 53 }: ResolverLocation, { server }: DnsQuestion): boolean {
+  return ip === server.ip && port === (server.port ?? 53)
+}
+
+/** The resolvers that `--server` names. */
+export function locationsOf(servers: string): ResolverLocation[] {
+  return list(servers).map(locationOf)
+}
+
+function locationOf(text: string): ResolverLocation {
+  const [, label, address = ''] = /^(?:([^=]*)=)?(.*)$/s.exec(text) ?? []
+  const [, bracketed, plain, port = '53'] = /^(?:\[(.*)\]|([^:]*))(?::(\d{1,5}))?$/.exec(address) ?? []
+  const ip = bracketed ?? plain ?? address
+  // A zone (fe80::1%eth0) is for this machine alone to understand, and no part of an address.
+  if (isIP(ip) === 0 || ip.includes('%') || Number(port) < 1 || Number(port) > 65_535 || label === '') {
+    throw new UsageError(
+      `--server: "${text}" is no resolver: IP, IPv4:PORT or [IPv6]:PORT, each after LABEL= if you like.`,
+    )
+  }
+  const name = label ?? addressOf({ ip, port: Number(port) })
+  return { location: name, ip, provider: name, port: Number(port) }
+}
+
+/** An address as `--server` takes it. */
+export function addressOf({ ip, port = 53 }: Pick<ResolverLocation, 'ip' | 'port'>): string {
+  if (port === 53) return ip
+  return ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`
+}

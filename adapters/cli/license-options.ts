@@ -1,0 +1,30 @@
+import type { LicenseOptions } from 'utility-api'
+import { given, list } from './command.ts'
+
+/** What a service's licenses are like, for everything that reads or changes some. */
+export const licenseOptions = {
+  statuses: {
+    type: 'string',
+    valueHint: 'A,B,…',
+    description: 'The statuses that licenses can have. Default: valid,invalid.',
+  },
+  'key-prefix': {
+    type: 'string',
+    valueHint: 'TEXT',
+    description: 'What license keys begin with. Default: LIC-.',
+  },
+  wildcards: { type: 'boolean', description: 'Licenses may be for *.example.com.' },
+} as const
+
+/** Them, as they were given. */
+export interface GivenLicenseOptions {
+  readonly statuses?: string | undefined
+  readonly 'key-prefix'?: string | undefined
+  readonly wildcards?: boolean | undefined
+}
+
+/** Them, as the library has them. */
+export function licenseRules(args: GivenLicenseOptions): LicenseOptions {
+  const { statuses, 'key-prefix': keyPrefix, wildcards: allowWildcards } = args
+  return given({ statuses: statuses === undefined ? statuses : list(statuses), keyPrefix, allowWildcards })
+}

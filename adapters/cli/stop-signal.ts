@@ -1,0 +1,23 @@
+/** Whether the program was told to stop. */
+export interface StopWatch extends Disposable {
+  /** Aborts at the first SIGINT or SIGTERM; a second one ends the process at once, as it does by itself. */
+  readonly signal: AbortSignal
+  /** Resolves then. */
+  readonly stopped: Promise<void>
+}
+
+/** Listens for SIGINT and SIGTERM until it is disposed of. */
+export function watchForStop(): StopWatch {
+  const controller = new AbortController()
+  const { signal } = controller
+  const forget = (): void => void process.off('SIGINT', stop).off('SIGTERM', stop)
+  function stop(): void {
+    forget()
+    controller.abort()
+  }
+  process.on('SIGINT', stop).on('SIGTERM', stop)
+  const stopped = new Promise<void>((resolve) =>
+    signal.addEventListener('abort', () => resolve(), { once: true }),
+  )
+  return { signal, stopped, [Symbol.dispose]: forget }
+}

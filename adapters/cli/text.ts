@@ -1,0 +1,100 @@
+// What would steer the terminal, turn the line around or break it.
+// oxlint-disable-next-line no-control-regex
+const steering = /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
+
+/** Text that strangers wrote, on one line: what would steer the terminal is written as its escape, such as `\u001b`. */
+export function printable(text: string): string {
+  return text.replaceAll(steering, escape)
+}
+
+/** The same, with the line feeds left as they are. */
+export function printableLines(text: string): string {
+  return text.replaceAll(steering, (character) => (character === '\n' ? '\n' : escape(character)))
+}
+
+function escape(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+}
+
+const wide =
+  /^(?:[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{16fe0}-\u{18aff}\u{1b000}-\u{1b2ff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\p{Emoji}\ufe0f|\p{Regional_Indicator}{2})/u
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
+
+/** What a person takes for one character, and how many columns of a terminal it takes. */
+function* charactersOf(text: string): Generator<{ readonly character: string; readonly width: number }> {
+  for (const { segment: character } of graphemes.segment(text)) {
+    const isNothing = /^[\p{M}\p{Cf}]*$/u.test(character)
+    yield { character, width: isNothing ? 0 : wide.test(character) ? 2 : 1 }
+  }
+}
+
+/** How many columns of a terminal a text takes. */
+export function widthOf(text: string): number {
+  // Most of what is printed, and a hundred times as fast.
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length
+  let width = 0
+  for (const each of charactersOf(text)) width += each.width
+  return width
+}
+
+/** Text that takes no more columns than these; where something is left out, it ends with `…`. */
+export function cut(text: string, columns: number): string {
+  // In code units too: those without a width of their own would go on and on.
+  const maxLength = columns * 4
+  if (text.length <= maxLength && widthOf(text) <= columns) return text
+  let kept = ''
+  let width = 1
+  for (const each of charactersOf(text)) {
+    width += each.width
+    if (width > columns || kept.length + each.character.length > maxLength) break
+    kept += each.character
+  }
+  return `${kept}…`
+}
+
+/** Text followed by as many spaces as a column is wide. */
+export function padded(text: string, columns: number): string {
+  return text + ' '.repeat(Math.max(0, columns - widthOf(text)))
+}
+
+/**
+ * Breaks text at spaces, and words that are longer than a line anywhere; further lines begin with an indent. Spaces at its
+ * start and before a second column stay.
+ */
+export function wrap(text: string, columns: number, indent = ''): string[] {
+  const lines: string[] = []
+  let rest = text
+  while (widthOf(rest) > columns) {
+    const { space, end } = breaksOf(rest, columns)
+    const isAtSpace = space > indent.length && rest.slice(0, space).trim() !== ''
+    const at = isAtSpace ? space : Math.max(end, indent.length + 1)
+    lines.push(rest.slice(0, at).trimEnd())
+    rest = indent + rest.slice(isAtSpace ? at + 1 : at)
+  }
+  return [...lines, rest]
+}
+
+/** Where a line of so many columns can end: at its last space (-1 where it has none), and at all. */
+function breaksOf(text: string, columns: number): { readonly space: number; readonly end: number } {
+  let [at, width, space, end] = [0, 0, -1, 0]
+  for (const each of charactersOf(text)) {
+    if (width > columns) break
+    if (each.character === ' ') space = at
+    at += each.character.length
+    width += each.width
+    if (width <= columns) end = at
+  }
+  return { space, end }
+}
+
+/** The lines of a table with a heading: aligned, the last column as wide as it is. */
+export function tableLines(heading: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const lines = [heading, ...rows]
+  const widths = heading.map((_, column) => Math.max(...lines.map((line) => widthOf(line[column] ?? ''))))
+  return lines.map((line) =>
+    line
+      .map((cell, column) => padded(cell, widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  )
+}

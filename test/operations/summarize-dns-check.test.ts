@@ -1,0 +1,248 @@
+import fc from 'fast-check'
+import {
+  createUtilityApi,
+  summarizeDnsCheck,
+  type DnsCheckResult,
+  type DnsCheckSummary,
+  type DnsRecord,
+  type DnsStatus,
+} from 'utility-api'
+import { memoryStorage } from 'utility-api/storage/memory'
+import { describe, expect, test } from 'vitest'
+
+function result(place: number, status: DnsStatus, records: readonly DnsRecord[] = []): DnsCheckResult {
+  return {
+    location: `Place ${place}`,
+    ip: `192.0.2.${place}`,
+    provider: 'Someone',
+    dns_results: [...records],
+    resolved: records.length > 0,
+    status,
+    latency_ms: 1,
+  }
+}
+
+function a(ip: string, ttl = 60): DnsRecord {
+  return { type: 'A', host: 'example.com', ttl, ip }
+}
+
+function mx(target: string, ttl = 60): DnsRecord {
+  return { type: 'MX', host: 'example.com', ttl, pri: 10, target }
+}
+
+/** What one location says: its records, or how the question ended otherwise. */
+type Said = readonly DnsRecord[] | DnsStatus
+
+/** A check whose locations say these things. */
+function summaryOf(...answers: readonly Said[]): DnsCheckSummary {
+  return summarizeDnsCheck(
+    answers.map((answer, place) =>
+      typeof answer === 'string' ? result(place, answer) : result(place, 'NOERROR', answer),
+    ),
+  )
+}
+
+const places = (results: readonly DnsCheckResult[]): string[] =>
+  results.map(({ location }) => location.slice(6))
+
+describe('the verdict', () => {
+  const cases: Record<string, readonly [DnsCheckSummary['verdict'], ...Said[]]> = {
+    'all have the same': ['agree', [a('192.0.2.1')], [a('192.0.2.1', 5)]],
+    'all have the same in another order': [
+      'agree',
+      [a('192.0.2.1'), a('192.0.2.2')],
+      [a('192.0.2.2'), a('192.0.2.1')],
+    ],
+    'all have none, for different reasons': ['agree', 'NXDOMAIN', 'NODATA'],
+    'some failed, and the others agree': ['agree', [a('192.0.2.1')], 'TIMEOUT', [a('192.0.2.1')], 'SERVFAIL'],
+    'parts of a set in rotation': [
+      'agree',
+      [a('192.0.2.1'), a('192.0.2.2')],
+      [a('192.0.2.3'), a('192.0.2.4')],
+      [a('192.0.2.2'), a('192.0.2.3')],
+    ],
+    'another address': ['differ', [a('192.0.2.1')], [a('192.0.2.2')]],
+    'another address here, none there': ['differ', [a('192.0.2.1')], 'NXDOMAIN', [a('192.0.2.2')]],
+    'one address less': ['differ', [a('192.0.2.1'), a('192.0.2.2')], [a('192.0.2.1')]],
+    'a mail server more': ['differ', [mx('a.example')], [mx('a.example'), mx('b.example')]],
+    'another of two mail servers': [
+      'differ',
+      [mx('a.example'), mx('b.example')],
+      [mx('a.example'), mx('c.example')],
+    ],
+    'here and not there': ['not_everywhere', [a('192.0.2.1')], 'NXDOMAIN'],
+    'here, not there, and silent elsewhere': ['not_everywhere', [a('192.0.2.1')], 'NODATA', 'TIMEOUT'],
+    'all failed': ['unanswered', 'TIMEOUT', 'SERVFAIL', 'REFUSED', 'TOO_LARGE'],
+    'nobody was asked': ['unanswered'],
+  }
+  test.each(Object.entries(cases))('%s', (_, [verdict, ...answers]) => {
+    expect(summaryOf(...answers).verdict).toBe(verdict)
+  })
+
+  test('minds no upper case in names, and every letter of a text', () => {
+    expect(summaryOf([mx('Mail.example')], [mx('mail.EXAMPLE')]).verdict).toBe('agree')
+    const text = (txt: string): DnsRecord => ({
+      type: 'TXT',
+      host: 'example.com',
+      ttl: 1,
+      txt,
+      entries: [txt],
+    })
+    expect(summaryOf([text('a')], [text('A')]).verdict).toBe('differ')
+  })
+})
+
+test('the majority has more than half of those who answered, and the others differ', () => {
+  const [old, moved] = [[a('192.0.2.1', 300)], [a('192.0.2.2', 40)]]
+  const summary = summaryOf(moved, old, 'TIMEOUT', old, 'NXDOMAIN', old)
+  expect(summary.groups.map(({ results }) => places(results))).toEqual([['1', '3', '5'], ['0'], ['4']])
+  expect(summary.majority).toBe(summary.groups[0])
+  expect(places(summary.differing)).toEqual(['0', '4'])
+  expect(places(summary.unanswered)).toEqual(['2'])
+  expect(summary.groups.map(({ longestTtlSeconds }) => longestTtlSeconds)).toEqual([300, 40, null])
+  expect(summary.longestTtlSeconds).toBe(300)
+})
+
+test('without a majority everybody differs, and with one answer nobody does', () => {
+  const half = summaryOf([a('192.0.2.1')], [a('192.0.2.2')])
+  expect(half.majority).toBeNull()
+  expect(places(half.differing)).toEqual(['0', '1'])
+  const alone = summaryOf([a('192.0.2.1')], 'TIMEOUT')
+  expect(alone.majority).toBe(alone.groups[0])
+  expect(alone.differing).toEqual([])
+})
+
+test('a group shows every record once, with its longest TTL, and whether they rotate', () => {
+  const rotating = summaryOf([a('192.0.2.1', 9), a('192.0.2.2', 8)], [a('192.0.2.2', 20), a('192.0.2.3', 7)])
+  expect(rotating.groups).toMatchObject([
+    {
+      rotates: true,
+      longestTtlSeconds: 20,
+      records: [a('192.0.2.1', 9), a('192.0.2.2', 20), a('192.0.2.3', 7)],
+    },
+  ])
+  expect(summaryOf([a('192.0.2.1')], [a('192.0.2.1')]).groups).toMatchObject([{ rotates: false }])
+})
+
+describe('whatever the answers', () => {
+  const record = fc.tuple(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 0, max: 9 }))
+  const set = fc.uniqueArray(record, { maxLength: 3, selector: ([last]) => last })
+  const failure = fc.constantFrom<DnsStatus>('TIMEOUT', 'SERVFAIL', 'MALFORMED')
+  const answers = fc.array(fc.oneof(set, failure), { maxLength: 8 })
+  type Answers = typeof answers extends fc.Arbitrary<infer Value> ? Value : never
+
+  function check(given: Answers, make: (last: number, ttl: number) => DnsRecord): DnsCheckResult[] {
+    return given.map((answer, place) => {
+      if (typeof answer === 'string') return result(place, answer)
+      const status = answer.length > 0 ? 'NOERROR' : place % 2 === 0 ? 'NXDOMAIN' : 'NODATA'
+      return result(
+        place,
+        status,
+        answer.map(([last, ttl]) => make(last, ttl)),
+      )
+    })
+  }
+  const addresses = (last: number, ttl: number): DnsRecord => a(`192.0.2.${last}`, ttl)
+  const mail = (last: number, ttl: number): DnsRecord => mx(`mail-${last}.example`, ttl)
+
+  test('every result is in one group, or gave no answer', () => {
+    fc.assert(
+      fc.property(answers, (given) => {
+        const results = check(given, addresses)
+        const { groups, unanswered } = summarizeDnsCheck(results)
+        const all = [...groups.flatMap((group) => group.results), ...unanswered]
+        expect(new Set(all)).toEqual(new Set(results))
+        expect(all).toHaveLength(results.length)
+      }),
+    )
+  })
+
+  test('their order, the order of their records and the TTLs change nothing', () => {
+    const partition = ({ groups }: DnsCheckSummary): string[] =>
+      groups.map(({ results }) => places(results).toSorted().join()).toSorted()
+    fc.assert(
+      fc.property(answers, fc.infiniteStream(fc.nat()), (given, random) => {
+        const results = check(given, addresses)
+        const next = (): number => random.next().value ?? 0
+        const shuffled = results
+          .map((each) => ({
+            ...each,
+            dns_results: each.dns_results.toReversed().map((one) => ({ ...one, ttl: next() })),
+          }))
+          .map((each) => ({ each, at: next() }))
+          .toSorted((one, other) => one.at - other.at)
+          .map(({ each }) => each)
+        const [before, after] = [summarizeDnsCheck(results), summarizeDnsCheck(shuffled)]
+        expect(after.verdict).toBe(before.verdict)
+        expect(partition(after)).toEqual(partition(before))
+      }),
+    )
+  })
+
+  test('of records that do not rotate, those who say the same are those with equal sets', () => {
+    fc.assert(
+      fc.property(answers, (given) => {
+        const sets = given
+          .filter((answer) => typeof answer !== 'string')
+          .map((answer) =>
+            answer
+              .map(([last]) => last)
+              .toSorted()
+              .join(),
+          )
+        const kinds = new Set(sets)
+        const { verdict, groups } = summarizeDnsCheck(check(given, mail))
+        expect(groups).toHaveLength(kinds.size)
+        const expected = (): string => {
+          if (kinds.size < 2) return kinds.size === 1 ? 'agree' : 'unanswered'
+          return kinds.size === 2 && kinds.has('') ? 'not_everywhere' : 'differ'
+        }
+        expect(verdict).toBe(expected())
+      }),
+    )
+  })
+
+  test('windows on one ring of addresses agree, as long as each overlaps the next', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 3, max: 12 }), fc.integer({ min: 2, max: 6 }), (size, width) => {
+        const ring = Array.from({ length: size }, (_, at) => a(`192.0.2.${at}`))
+        const windows = ring.map((_, from) =>
+          Array.from(
+            { length: Math.min(width, size) },
+            (__, step) => ring[(from + step) % size] as DnsRecord,
+          ),
+        )
+        const { verdict, groups } = summaryOf(...windows)
+        expect(verdict).toBe('agree')
+        expect(groups[0]?.records).toHaveLength(size)
+      }),
+    )
+  })
+
+  test('the longest TTL is the longest of all, and of each group its own', () => {
+    const ttls = (results: readonly DnsCheckResult[]): number[] =>
+      results.flatMap((each) => each.dns_results.map(({ ttl }) => ttl))
+    const longest = (all: number[]): number | null => (all.length === 0 ? null : Math.max(...all))
+    fc.assert(
+      fc.property(answers, (given) => {
+        const results = check(given, addresses)
+        const summary = summarizeDnsCheck(results)
+        expect(summary.longestTtlSeconds).toBe(longest(ttls(results)))
+        for (const group of summary.groups) expect(group.longestTtlSeconds).toBe(longest(ttls(group.results)))
+      }),
+    )
+  })
+})
+
+test('the results of the operation can be summarized as they are', () => {
+  const api = createUtilityApi({ storage: memoryStorage() })
+  const example = (
+    api.openapi().paths as Record<string, { get: { responses: Record<string, { content: object }> } }>
+  )['/v3/tools/dnscheck']?.get.responses['200']?.content as {
+    'application/json': { example: DnsCheckResult[] }
+  }
+  expect(summarizeDnsCheck(example['application/json'].example)).toMatchObject({
+    verdict: 'agree',
+    unanswered: [{ status: 'TIMEOUT' }],
+  })
+})
