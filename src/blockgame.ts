@@ -5,14 +5,14 @@
  */
 import { getServers } from 'node:dns'
 import { createClient } from './blockgame/client.ts'
-import type { ConnectionTarget } from './blockgame/guard.ts'
+import type { ConnectionTarget } from './blockgame/address-filter.ts'
 import type { ResolverAddress } from './blockgame/resolve.ts'
 import { createDnsClient } from './dns/client.ts'
 import { UtilityApiError } from './domain/errors.ts'
 import { isPublicAddress, parseIpAddress } from './domain/ip-address.ts'
 import type { BlockgameClient } from './ports/blockgame-client.ts'
 
-export type { ConnectionTarget } from './blockgame/guard.ts'
+export type { ConnectionTarget } from './blockgame/address-filter.ts'
 export {
   encodeLegacyPingHost,
   legacyPing,

@@ -5,7 +5,7 @@ import type { BlockgameClient, BlockgameTarget } from '../ports/blockgame-client
 import type { DnsClient } from '../ports/dns-client.ts'
 import { DeadlineScope } from './deadline-scope.ts'
 import { fetchStatus } from './fetch-status.ts'
-import { createGuard, type AddressRule, type RequestedTarget } from './guard.ts'
+import { createAddressFilter, type AddressRule, type RequestedTarget } from './address-filter.ts'
 import { queryResolvers, resolveEndpoints, type Endpoint, type ResolverAddress } from './resolve.ts'
 
 /** What {@link createClient} needs. */
@@ -30,7 +30,7 @@ export function createClient({
   allowAddress,
   protocolVersion,
 }: ClientParts): BlockgameClient {
-  const guard = createGuard(allowAddress)
+  const filter = createAddressFilter(allowAddress)
   // No Set: the tables that one outgrows keep every lookup they held until V8's next full collection.
   const scopes: DeadlineScope[] = []
   let closed = false
@@ -42,7 +42,7 @@ export function createClient({
   ): Promise<ServerStatus> => {
     const resolve = (): Promise<Endpoint[]> =>
       resolveEndpoints(target, queryResolvers(dns, resolvers, scope), scope)
-    const endpoints = known ?? guard.resolved(target, await resolve())
+    const endpoints = known ?? filter.resolved(target, await resolve())
     return fetchStatus(scope, endpoints, target, protocolVersion)
   }
 
@@ -51,7 +51,7 @@ export function createClient({
       const { timeoutMs, ...requested } = checkTarget(target)
       if (closed) throw closedError()
       signal?.throwIfAborted()
-      const known = guard.requested(requested)
+      const known = filter.requested(requested)
       const scope = new DeadlineScope(timeoutMs)
       const abort = (): void => scope.abort(signal?.reason as Error)
       signal?.addEventListener('abort', abort)

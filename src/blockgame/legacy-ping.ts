@@ -7,7 +7,7 @@ import {
 } from './codec/legacy.ts'
 import { connectionFailure, connectToFirst } from './connect.ts'
 import type { DeadlineScope } from './deadline-scope.ts'
-import type { RequestedTarget } from './guard.ts'
+import type { RequestedTarget } from './address-filter.ts'
 import type { ServerReply } from './request-status.ts'
 import type { Endpoint } from './resolve.ts'
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 import { createClient } from '../../../src/blockgame/client.ts'
-import type { AddressRule } from '../../../src/blockgame/guard.ts'
+import type { AddressRule } from '../../../src/blockgame/address-filter.ts'
 import type { ResolverAddress } from '../../../src/blockgame/resolve.ts'
 import type { DnsRecord, DnsStatus } from '../../../src/domain/dns-check.ts'
 import type { BlockgameClient } from '../../../src/ports/blockgame-client.ts'

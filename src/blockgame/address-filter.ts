@@ -32,7 +32,7 @@ const localhost = /(?:^|\.)localhost$/
 const defaultRule: AddressRule = ({ ip, port }) => port >= lowestPort && isPublicAddress(ip)
 
 /** What stands between what strangers request and the addresses we connect to. */
-export interface Guard {
+export interface AddressFilter {
   /**
    * The permitted endpoints of a target that leads somewhere without asking a resolver; null when it needs one.
    *
@@ -47,8 +47,8 @@ export interface Guard {
   resolved(target: RequestedTarget, endpoints: readonly Endpoint[]): Endpoint[]
 }
 
-/** Makes a guard; `rule` replaces the default one: public addresses and ports from 1024. */
-export function createGuard(rule: AddressRule = defaultRule): Guard {
+/** Makes a filter; `rule` replaces the default one: public addresses and ports from 1024. */
+export function createAddressFilter(rule: AddressRule = defaultRule): AddressFilter {
   const permitted = ({ host }: RequestedTarget, endpoints: readonly Endpoint[]): Endpoint[] =>
     endpoints.filter(({ ip, port }) => rule({ ip, port, host }))
   return {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createGuard } from '../../src/blockgame/guard.ts'
+import { createAddressFilter } from '../../src/blockgame/address-filter.ts'
 import { parseServerAddress } from '../../src/domain/server-address.ts'
 import { addresses, type Verdict } from './support/addresses.ts'
 import { startClient, startServer, zoneDns } from './support/harness.ts'
@@ -8,7 +8,7 @@ function judge(text: string): Verdict {
   const typed = parseServerAddress(text)
   if (typed === null) return 'syntax'
   try {
-    createGuard().requested(typed)
+    createAddressFilter().requested(typed)
     return 'allowed'
   } catch {
     return 'private'
