@@ -4,7 +4,7 @@
  * @module utility-api/bun
  */
 import type { UtilityApi } from 'utility-api'
-import { forwardedAddress, type MountOptions } from './client-address.ts'
+import { clientAddress, type MountOptions } from './client-address.ts'
 
 export type { MountOptions } from './client-address.ts'
 
@@ -41,8 +41,7 @@ export function toBunHandler(api: UtilityApi, { trustProxy = 0 }: MountOptions =
       // Asked for where credentials failed only: Bun takes a twentieth of a request to tell.
       get ip() {
         const connection = server?.requestIP(request)?.address
-        if (trustProxy === 0) return connection
-        return forwardedAddress(connection, trustProxy, request.headers.get('X-Forwarded-For'))
+        return clientAddress(connection, trustProxy, (name) => request.headers.get(name))
       },
     })
 }

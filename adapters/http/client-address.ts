@@ -13,13 +13,14 @@ export interface MountOptions {
   readonly trustProxy?: number
 }
 
-/** The address of the client behind proxies: the one that the outermost trusted proxy has seen, else the connection's. */
-export function forwardedAddress(
+/** The address of the client: the one that the outermost trusted proxy has seen, else the connection's. */
+export function clientAddress(
   connection: string | undefined,
   trustProxy: number,
-  forwardedFor: string | null,
+  header: (name: string) => string | null,
 ): string | undefined {
-  const hops = (forwardedFor ?? '').split(',')
+  if (trustProxy === 0) return connection
+  const hops = (header('X-Forwarded-For') ?? '').split(',')
   const address = withoutPort((hops.at(-trustProxy) ?? hops[0] ?? '').trim())
   return isIP(address) === 0 ? connection : address
 }

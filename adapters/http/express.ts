@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { UtilityApi } from 'utility-api'
-import { forwardedAddress, type MountOptions } from './client-address.ts'
+import { clientAddress, type MountOptions } from './client-address.ts'
 import { NodeRequest, writeReply } from './node-message.ts'
 
 export type { MountOptions } from './client-address.ts'
@@ -79,8 +79,7 @@ function addressOf(
 ): string | undefined {
   const { remoteAddress } = request.socket
   if (trustProxy === undefined) return request.ip ?? remoteAddress
-  if (trustProxy === 0) return remoteAddress
-  return forwardedAddress(remoteAddress, trustProxy, view.header('X-Forwarded-For'))
+  return clientAddress(remoteAddress, trustProxy, (name) => view.header(name))
 }
 
 class ParsedRequest extends NodeRequest {

@@ -6,10 +6,11 @@
 import type { AdminStorage, StorageCall } from 'utility-api/storage'
 import { createGate } from './gate.ts'
 import { adminMethods } from './sqlite-admin.ts'
-import { requireNoTransaction, toStorageError, type SqliteDatabase } from './sqlite-driver.ts'
+import type { SqliteDatabase } from './sqlite-driver.ts'
 import { listingOf } from './sqlite-listing.ts'
 import { createSqliteQueue } from './sqlite-queue.ts'
 import { servingMethods } from './sqlite-serving.ts'
+import { setUpSession } from './sqlite-session.ts'
 
 export type { SqliteDatabase, SqliteStatement, SqliteValue } from './sqlite-driver.ts'
 
@@ -69,7 +70,7 @@ export interface SqliteStorage extends AdminStorage {
  * @group Storage
  */
 export function sqliteStorage(database: SqliteDatabase, options: SqliteStorageOptions = {}): SqliteStorage {
-  configure(database, options.durability ?? 'full')
+  setUpSession(database, options.durability ?? 'full')
   const queue = createSqliteQueue(database)
   // Provisioning alone has calls of several transactions, which go on to their end after the store was closed.
   const gate = createGate()
@@ -88,17 +89,4 @@ export function sqliteStorage(database: SqliteDatabase, options: SqliteStorageOp
 function callOf(timeoutMs: number): StorageCall {
   const deadline = performance.now() + timeoutMs
   return { timeLeftMs: () => deadline - performance.now() }
-}
-
-function configure(database: SqliteDatabase, durability: 'full' | 'normal'): void {
-  try {
-    requireNoTransaction(database)
-    // First the time-out: drivers wait seconds by default, and the event loop with them.
-    database.exec('PRAGMA busy_timeout = 3')
-    // 16 MB hold the inner pages of the indexes over millions of licenses; SQLite's 2 MB do not.
-    database.exec('PRAGMA cache_size = -16000')
-    database.exec(`PRAGMA synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}`)
-  } catch (error) {
-    throw toStorageError(error)
-  }
 }

@@ -11,7 +11,7 @@ import {
   typeNumbers,
 } from './constants.ts'
 import { NameReader, skipName } from './name.ts'
-import { readOpt, withoutOpt, type Opt } from './opt.ts'
+import { readOpt, withoutOpt, type Opt } from './reply-opt.ts'
 import type { EncodedQuery } from './query.ts'
 import { readRecord, type RawRecord } from './record.ts'
 
