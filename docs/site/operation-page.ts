@@ -201,15 +201,14 @@ function requestTable(
 ): string {
   const body = operation.requestBody?.content['application/json']
   const [scheme = ''] = operation.security.flatMap((each) => Object.keys(each))
-  const { description } = (document.components['securitySchemes'] as Record<string, { description: string }>)[
-    scheme
-  ] ?? { description: '' }
+  const schemes = document.components['securitySchemes'] as Record<string, { description: string }>
+  const about = schemes[scheme]?.description ?? ''
   return table(
     ['Name', 'In', 'Required', 'Meaning'],
     [
       ...(credential === undefined
         ? []
-        : [[code(credential.name), 'header', 'yes', `${description} ${code(`${credential.prefix}…`)}`]]),
+        : [[code(credential.name), 'header', 'yes', `${about} ${code(`${credential.prefix}…`)}`]]),
       ...Object.entries(body?.schema.properties ?? {}).map(([name, schema]) => [
         code(name),
         'body',
@@ -327,8 +326,7 @@ function errorTable({ responses }: Operation): string {
 }
 
 function errorShape({ responses }: Operation): string {
-  const [[, first] = []] = Object.entries(responses).filter(([status]) => status !== '200')
-  const [error, text] = Object.keys(first?.content['application/json'].schema.properties ?? {})
+  const [error, text] = Object.keys(responses['500']?.content['application/json'].schema.properties ?? {})
   return `The body is \`{ "${error}", "${text}" }\`: the code to branch on, and one sentence for people, which names the header or field that is wrong.`
 }
 
