@@ -244,10 +244,12 @@ function dnsCheckResultSchema(): z.ZodType<DnsCheckResult> {
     cname_chain: z.array(z.string()).optional().describe('Canonical names passed through.'),
     transport: z.enum(['udp', 'tcp']).optional().describe('What carried the answer.'),
     ede: z
-      .array(z.object({
+      .array(
+        z.object({
           code: z.int().describe('INFO-CODE.'),
           text: z.string().describe('EXTRA-TEXT; empty where there is none.'),
-        }))
+        }),
+      )
       .optional()
       .describe('Extended DNS errors (RFC 8914).'),
     client_subnet_scope: z
