@@ -1,112 +1,10 @@
 import type { OpenApiDocument } from 'utility-api'
+import { resolve, type Header, type Operation, type Parameter, type Schema } from './described-operation.ts'
 import { code, table } from './markdown.ts'
+import { pageNotes, type PageNotes } from './operation-notes.ts'
+import { curl, fetchSample } from './operation-samples.ts'
 
 // A page for each HTTP operation, out of the OpenAPI document that the library makes of what it serves.
-
-interface Schema {
-  readonly type?: string
-  readonly const?: string
-  readonly enum?: readonly string[]
-  readonly description?: string
-  readonly items?: Schema
-  readonly oneOf?: readonly Schema[]
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly required?: readonly string[]
-}
-
-interface Parameter {
-  readonly name: string
-  readonly in: 'path' | 'header'
-  readonly description: string
-  readonly required: boolean
-  readonly schema: Schema
-  readonly example?: string
-}
-
-interface Header {
-  readonly description: string
-  readonly example?: string
-  readonly schema: Schema
-}
-
-interface Reference {
-  readonly $ref: string
-}
-
-interface Answer {
-  readonly headers: Readonly<Record<string, Reference>>
-  readonly content: {
-    readonly 'application/json': {
-      readonly schema: Schema
-      readonly example?: unknown
-      readonly examples?: Readonly<Record<string, { readonly value: Readonly<Record<string, string>> }>>
-    }
-  }
-}
-
-interface Operation {
-  readonly operationId: string
-  readonly summary: string
-  readonly security: readonly Readonly<Record<string, unknown>>[]
-  readonly parameters: readonly (Parameter | Reference)[]
-  readonly requestBody?: {
-    readonly content: {
-      readonly 'application/json': {
-        readonly schema: Schema
-        readonly example: Readonly<Record<string, string>>
-      }
-    }
-  }
-  readonly responses: Readonly<Record<string, Answer>>
-}
-
-/** What the document cannot know: the page's name, the way on, and how a credential is carried. */
-export interface PageNotes {
-  readonly file: string
-  readonly title: string
-  /** Markdown. */
-  readonly about: string
-  /** The header of the credential, and the variable that samples take it from; none where it stands in the body. */
-  readonly credential?: { readonly name: string; readonly prefix: string; readonly variable: string }
-}
-
-/** The pages by operation. */
-export const pageNotes: Readonly<Record<string, PageNotes>> = {
-  exchangeToken: {
-    file: 'exchange-token.md',
-    title: 'Exchange a code for a token',
-    about:
-      'The second half of an OAuth 2.0 authorization code round: the client gives the code that it got at its redirection URI, and gets an access token. A code buys one token, however often and wherever it is sent. Body as JSON or as a form; the client may send its id and secret as HTTP Basic instead of in the body. The whole round, with a picture: [credentials and authorization](../guide/authorization.md).',
-  },
-  updateLicense: {
-    file: 'update-license.md',
-    title: 'Update a license',
-    about:
-      'Changes what is sent and nothing else, in one statement that also checks whose license it is. At least one of the three headers must be there, and one bad header refuses the whole update. No body. More: [licenses](../guide/licenses.md).',
-    credential: { name: 'Authorization', prefix: 'Bearer ', variable: 'RESELLER_TOKEN' },
-  },
-  generateLicense: {
-    file: 'generate-license.md',
-    title: 'Generate a license',
-    about:
-      'Makes a license with a new key, which belongs to the reseller of the token. Send an `Idempotency-Key` whenever your program retries: idempotency means that the repeat gets the first answer instead of a second license. No body. More: [licenses](../guide/licenses.md).',
-    credential: { name: 'Authorization', prefix: 'Bearer ', variable: 'RESELLER_TOKEN' },
-  },
-  checkDns: {
-    file: 'check-dns.md',
-    title: 'Check DNS',
-    about:
-      'Asks every configured resolver for the records of a domain. The answer has one element for each location, in the configured order, whatever happens to a resolver. Statuses, locations and a picture: [DNS check](../guide/dns.md). 403 is answered only where [`dns.requiredScope`](../guide/options.md) is set.',
-    credential: { name: 'Authorization', prefix: 'Bearer ', variable: 'ACCESS_TOKEN' },
-  },
-  lookUpGameServer: {
-    file: 'look-up-game-server.md',
-    title: 'Look up a game server',
-    about:
-      'Asks a block-game server what its players see in their server list. The header that carries the API key is called `Basic`. A server that is down is a 500 `server_check_failed`: [show it as offline](../guide/blockgame.md#show-a-server-that-is-down-as-offline). More: [block-game servers](../guide/blockgame.md).',
-    credential: { name: 'Basic', prefix: '', variable: 'API_KEY' },
-  },
-}
 
 /** Every operation's page, by file name. */
 export function operationPages(document: OpenApiDocument): Map<string, string> {
@@ -186,13 +84,6 @@ ${headerTable(document, operation)}
 `
 }
 
-function resolve<Type>(document: OpenApiDocument, value: Type | Reference): Type {
-  const reference = (value as Partial<Reference>).$ref
-  if (reference === undefined) return value as Type
-  const [, , kind = '', name = ''] = reference.split('/')
-  return (document.components[kind] as Record<string, Type>)[name] as Type
-}
-
 function requestTable(
   document: OpenApiDocument,
   operation: Operation,
@@ -201,15 +92,14 @@ function requestTable(
 ): string {
   const body = operation.requestBody?.content['application/json']
   const [scheme = ''] = operation.security.flatMap((each) => Object.keys(each))
-  const { description } = (document.components['securitySchemes'] as Record<string, { description: string }>)[
-    scheme
-  ] ?? { description: '' }
+  const schemes = document.components['securitySchemes'] as Record<string, { description: string }>
+  const about = schemes[scheme]?.description ?? ''
   return table(
     ['Name', 'In', 'Required', 'Meaning'],
     [
       ...(credential === undefined
         ? []
-        : [[code(credential.name), 'header', 'yes', `${description} ${code(`${credential.prefix}…`)}`]]),
+        : [[code(credential.name), 'header', 'yes', `${about} ${code(`${credential.prefix}…`)}`]]),
       ...Object.entries(body?.schema.properties ?? {}).map(([name, schema]) => [
         code(name),
         'body',
@@ -229,61 +119,6 @@ function requestTable(
 function meaning({ description = '', enum: values, const: only }: Schema): string {
   if (only !== undefined) return `${description} Always ${code(only)}.`
   return values === undefined ? description : `${description} One of ${values.map(code).join(', ')}.`
-}
-
-/** The headers that a sample sends. */
-function sampleHeaders(parameters: readonly Parameter[]): Parameter[] {
-  return parameters.filter((parameter) => parameter.in === 'header' && parameter.example !== undefined)
-}
-
-function sampleUrl(path: string, parameters: readonly Parameter[]): string {
-  const filled = path.replace(/\{(\w+)\}/g, (_, name) => {
-    return parameters.find((parameter) => parameter.name === name)?.example ?? ''
-  })
-  return `http://localhost:3000${filled}`
-}
-
-function curl(
-  method: string,
-  path: string,
-  operation: Operation,
-  parameters: readonly Parameter[],
-  { credential }: PageNotes,
-): string {
-  const body = operation.requestBody?.content['application/json']
-  const lines = [
-    `curl ${method === 'GET' ? '' : `-X ${method} `}${sampleUrl(path, parameters)}`,
-    ...(credential ? [`-H "${credential.name}: ${credential.prefix}$${credential.variable}"`] : []),
-    ...sampleHeaders(parameters).map(({ name, example }) => `-H '${name}: ${example}'`),
-    ...(body === undefined ? [] : [`-H 'Content-Type: application/json'`, `-d '${indented(body.example)}'`]),
-  ]
-  return lines.join(' \\\n  ')
-}
-
-function fetchSample(
-  method: string,
-  path: string,
-  operation: Operation,
-  parameters: readonly Parameter[],
-  { credential }: PageNotes,
-): string {
-  const body = operation.requestBody?.content['application/json']
-  const headers = [
-    ...(credential
-      ? [`${credential.name}: \`${credential.prefix}\${process.env['${credential.variable}']}\``]
-      : []),
-    ...sampleHeaders(parameters).map(({ name, example }) => `'${name}': '${example}'`),
-    ...(body === undefined ? [] : [`'Content-Type': 'application/json'`]),
-  ]
-  return `const response = await fetch('${sampleUrl(path, parameters)}', {
-  ${method === 'GET' ? '' : `method: '${method}',\n  `}headers: { ${headers.join(', ')} },
-  ${body === undefined ? '' : `body: JSON.stringify(${indented(body.example)}),`}
-})
-console.log(response.status, await response.json())`
-}
-
-function indented(value: unknown): string {
-  return JSON.stringify(value, null, 2).replaceAll('\n', '\n  ')
 }
 
 /** The fields of an answer, those inside others behind a dot. */
@@ -327,8 +162,7 @@ function errorTable({ responses }: Operation): string {
 }
 
 function errorShape({ responses }: Operation): string {
-  const [[, first] = []] = Object.entries(responses).filter(([status]) => status !== '200')
-  const [error, text] = Object.keys(first?.content['application/json'].schema.properties ?? {})
+  const [error, text] = Object.keys(responses['500']?.content['application/json'].schema.properties ?? {})
   return `The body is \`{ "${error}", "${text}" }\`: the code to branch on, and one sentence for people, which names the header or field that is wrong.`
 }
 

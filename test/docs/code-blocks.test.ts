@@ -98,6 +98,10 @@ function textOf(module: Module | undefined): string | undefined {
   return module && `${module.block.text}\nexport {};${[...module.imports].join('')}`
 }
 
+test('every block of code has its language', () => {
+  expect(blocks.filter(({ language }) => language === '')).toEqual([])
+})
+
 test('every JSON block is JSON', () => {
   for (const { file, line, text } of blocks.filter(({ language }) => language === 'json')) {
     expect(() => JSON.parse(text), `${file}:${line}`).not.toThrow()

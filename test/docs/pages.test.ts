@@ -1,3 +1,4 @@
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { format, resolveConfig } from 'prettier'
 import { expect, test } from 'vitest'
@@ -30,10 +31,21 @@ test.each(Object.entries(diagrams))('the picture %s is drawn', async (file, diag
   await expect(drawSequence(diagram)).toMatchFileSnapshot(join(docs, 'diagrams', file))
 })
 
+test('every page of a folder is in its index, which is its navigation', () => {
+  for (const folder of ['guide', 'decisions', 'operations']) {
+    const index = readFileSync(join(docs, folder, 'index.md'), 'utf8')
+    const listed = [...index.matchAll(/^ {2}- \.\/(.*)$/gm)].map(([, name]) => name)
+    const there = globSync('*.md', { cwd: join(docs, folder) }).filter((name) => name !== 'index.md')
+    expect(listed.toSorted()).toEqual(there.toSorted())
+  }
+})
+
 test('the options are made from the types', async () => {
   await expect(await formatted(optionsPage())).toMatchFileSnapshot(join(docs, 'guide/options.md'))
 })
 
+/** Options that hold others. */
+const groups = new Set(['oauth', 'licenses', 'dns', 'blockgame'])
 const settings = settingsOf({ storage })
 const { clientOptions, ...blockgame } = settings.blockgame ?? {}
 /** What is set where nothing is said, by the whole name. */
@@ -41,17 +53,14 @@ const real = new Map(entriesOf({ ...settings, blockgame: { ...blockgame, ...clie
 
 function entriesOf(value: object, before = ''): [string, unknown][] {
   return Object.entries(value).flatMap(([name, each]: [string, unknown]) =>
-    ['oauth', 'licenses', 'dns', 'blockgame'].includes(`${before}${name}`)
-      ? entriesOf(each as object, `${name}.`)
-      : [[`${before}${name}`, each]],
+    groups.has(`${before}${name}`) ? entriesOf(each as object, `${name}.`) : [[`${before}${name}`, each]],
   )
 }
 
 const options = optionsOf('UtilityApiOptions')
 
 test('every option that is understood stands in the table, and no other', () => {
-  const grouping = ['oauth', 'licenses', 'dns', 'blockgame']
-  const listed = options.map(({ name }) => name).filter((name) => !grouping.includes(name))
+  const listed = options.map(({ name }) => name).filter((name) => !groups.has(name))
   expect(new Set(listed).size).toBe(listed.length)
   for (const name of real.keys()) expect(listed).toContain(name)
   for (const name of listed) {
@@ -67,19 +76,19 @@ const named: Readonly<Record<string, unknown>> = {
   defaultResolverLocations: [...defaultResolverLocations],
   'false, nowhere': false,
 }
-const checkedBelow = [
+const checkedBelow = new Set([
   'keyGenerator',
   'blockgame.allowAddress',
   'blockgame.protocolVersion',
   'blockgame.resolvers',
-]
+])
 
-test.each(options.filter(({ name }) => !checkedBelow.includes(name)))(
+test.each(options.filter(({ name }) => !checkedBelow.has(name)))(
   'the default of $name is what the table says: $default',
   ({ name, default: said }: Option) => {
     const value = real.get(name)
     if (said === undefined) {
-      expect(['storage', 'oauth', 'licenses', 'dns', 'blockgame', 'blockgame.client']).toContain(name)
+      expect([...groups, 'storage', 'blockgame.client']).toContain(name)
     } else if (said === 'none' || /^ours|^`\{/.test(said)) expect(value).toBeUndefined()
     else if (Object.hasOwn(named, plain(said))) expect(value).toEqual(named[plain(said)])
     else expect(value).toEqual(JSON.parse(plain(said).replaceAll("'", '"')))

@@ -10,7 +10,7 @@ import { createAdmin, createUtilityApi, randomKeys } from 'utility-api'
 import { toNodeHandler } from 'utility-api/node'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { expect, test } from 'vitest'
-import { pageNotes } from '../../docs/site/operation-page.ts'
+import { pageNotes } from '../../docs/site/operation-notes.ts'
 
 // The samples of the operations' pages do what they say, on a service that has the rows they speak of.
 

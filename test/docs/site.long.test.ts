@@ -6,7 +6,6 @@ import { pathToFileURL } from 'node:url'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hasBrowser, launchBrowser } from './browser.ts'
-import { codeBlocks } from './code-blocks.ts'
 
 // The site of guide, decisions and reference, as `npm run docs` builds it.
 
@@ -71,15 +70,6 @@ test('every property of an interface or a class has a sentence', () => {
   expect(bare).toEqual([])
 })
 
-test('every page of a folder is in its navigation', () => {
-  for (const folder of ['guide', 'decisions', 'operations']) {
-    const index = readFileSync(join(root, 'docs', folder, 'index.md'), 'utf8')
-    const listed = [...index.matchAll(/^ {2}- \.\/(.*)$/gm)].map(([, name]) => name)
-    const there = globSync('*.md', { cwd: join(root, 'docs', folder) }).filter((name) => name !== 'index.md')
-    expect(listed.toSorted()).toEqual(there.toSorted())
-  }
-})
-
 test('every page leads to the next one and to the one before', () => {
   const documents = globSync('documents/*.html', { cwd: site })
   const [prev, next] = ['prev', 'next'].map((rel) =>
@@ -92,10 +82,6 @@ test('every page leads to the next one and to the one before', () => {
   )
   expect(new Set(prev).size).toBe(documents.length - 1)
   expect(new Set(next).size).toBe(documents.length - 1)
-})
-
-test('every block of code has its language', () => {
-  expect(codeBlocks().filter(({ language }) => language === '')).toEqual([])
 })
 
 /** What a reader types, and where they want to be. */

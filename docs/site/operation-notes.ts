@@ -1,0 +1,47 @@
+/** What the document cannot know: the page's name, the way on, and how a credential is carried. */
+export interface PageNotes {
+  readonly file: string
+  readonly title: string
+  /** Markdown. */
+  readonly about: string
+  /** The header of the credential, and the variable that samples take it from; none where it stands in the body. */
+  readonly credential?: { readonly name: string; readonly prefix: string; readonly variable: string }
+}
+
+/** The pages by operation. */
+export const pageNotes: Readonly<Record<string, PageNotes>> = {
+  exchangeToken: {
+    file: 'exchange-token.md',
+    title: 'Exchange a code for a token',
+    about:
+      'The second half of an OAuth 2.0 authorization code round: the client gives the code that it got at its redirection URI, and gets an access token. A code buys one token, however often and wherever it is sent. Body as JSON or as a form; the client may send its id and secret as HTTP Basic instead of in the body. The whole round, with a picture: [credentials and authorization](../guide/authorization.md).',
+  },
+  updateLicense: {
+    file: 'update-license.md',
+    title: 'Update a license',
+    about:
+      'Changes what is sent and nothing else, in one statement that also checks whose license it is. At least one of the three headers must be there, and one bad header refuses the whole update. No body. More: [licenses](../guide/licenses.md).',
+    credential: { name: 'Authorization', prefix: 'Bearer ', variable: 'RESELLER_TOKEN' },
+  },
+  generateLicense: {
+    file: 'generate-license.md',
+    title: 'Generate a license',
+    about:
+      'Makes a license with a new key, which belongs to the reseller of the token. Send an `Idempotency-Key` whenever your program retries: idempotency means that the repeat gets the first answer instead of a second license. No body. More: [licenses](../guide/licenses.md).',
+    credential: { name: 'Authorization', prefix: 'Bearer ', variable: 'RESELLER_TOKEN' },
+  },
+  checkDns: {
+    file: 'check-dns.md',
+    title: 'Check DNS',
+    about:
+      'Asks every configured resolver for the records of a domain. The answer has one element for each location, in the configured order, whatever happens to a resolver. Statuses, locations and a picture: [DNS check](../guide/dns.md). 403 is answered only where [`dns.requiredScope`](../guide/options.md) is set.',
+    credential: { name: 'Authorization', prefix: 'Bearer ', variable: 'ACCESS_TOKEN' },
+  },
+  lookUpGameServer: {
+    file: 'look-up-game-server.md',
+    title: 'Look up a game server',
+    about:
+      'Asks a block-game server what its players see in their server list. The header that carries the API key is called `Basic`. A server that is down is a 500 `server_check_failed`: [show it as offline](../guide/blockgame.md#show-a-server-that-is-down-as-offline). More: [block-game servers](../guide/blockgame.md).',
+    credential: { name: 'Basic', prefix: '', variable: 'API_KEY' },
+  },
+}
