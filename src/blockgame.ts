@@ -73,7 +73,7 @@ export function createBlockgameClient(options: BlockgameClientOptions = {}): Blo
       'resolvers must be one IP address at least, with ports from 1 to 65535.',
     )
   }
-  if (!Number.isInteger(protocolVersion) || Math.abs(protocolVersion) > 0x7fffffff) {
+  if ((protocolVersion | 0) !== protocolVersion) {
     throw new UtilityApiError('invalid_options', 'protocolVersion must be a 32-bit integer.')
   }
   return createClient({ dns: createDnsClient(), resolvers, allowAddress, protocolVersion })

@@ -19,7 +19,7 @@ export const license: AnyCommand = group(
     get: command({
       description: 'Show a license.',
       args: { ...keyArgument, ...licenseOptions, ...adminOptions },
-      examples: ['license get LIC-7K3QF-0M9XR-2CDTW-VH5BN-8ZJ4E --database utility.sqlite'],
+      examples: ['license get LIC-75XVC-XCH31-DRPY0-5VTSW-B1ZKR --database utility.sqlite'],
       run: ({ key, json, ...args }) =>
         withAdminOf(args, async (admin) => {
           const found = await admin.getLicense(key)
@@ -45,8 +45,8 @@ export const license: AnyCommand = group(
         ...adminOptions,
       },
       examples: [
-        'license set LIC-7K3QF-0M9XR-2CDTW-VH5BN-8ZJ4E --status invalid --database utility.sqlite',
-        'license set LIC-7K3QF-0M9XR-2CDTW-VH5BN-8ZJ4E --reseller ID --database utility.sqlite',
+        'license set LIC-75XVC-XCH31-DRPY0-5VTSW-B1ZKR --status invalid --database utility.sqlite',
+        'license set LIC-75XVC-XCH31-DRPY0-5VTSW-B1ZKR --reseller ID --database utility.sqlite',
       ],
       run: ({ key, status, reseller: resellerId, json, ...args }) => {
         const change = given({
@@ -68,7 +68,7 @@ export const license: AnyCommand = group(
     delete: command({
       description: 'Delete a license for good.',
       args: { ...keyArgument, ...licenseOptions, ...adminOptions },
-      examples: ['license delete LIC-7K3QF-0M9XR-2CDTW-VH5BN-8ZJ4E --database utility.sqlite'],
+      examples: ['license delete LIC-75XVC-XCH31-DRPY0-5VTSW-B1ZKR --database utility.sqlite'],
       run: ({ key, json, ...args }) =>
         withAdminOf(args, async (admin) => {
           if (!(await admin.deleteLicense(key))) throw noLicense()

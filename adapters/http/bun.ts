@@ -4,7 +4,7 @@
  * @module utility-api/bun
  */
 import type { UtilityApi } from 'utility-api'
-import { clientAddress, type MountOptions } from './client-address.ts'
+import { forwardedAddress, type MountOptions } from './client-address.ts'
 
 export type { MountOptions } from './client-address.ts'
 
@@ -41,7 +41,8 @@ export function toBunHandler(api: UtilityApi, { trustProxy = 0 }: MountOptions =
       // Asked for where credentials failed only: Bun takes a twentieth of a request to tell.
       get ip() {
         const connection = server?.requestIP(request)?.address
-        return clientAddress(connection, trustProxy, (name) => request.headers.get(name))
+        if (trustProxy === 0) return connection
+        return forwardedAddress(connection, trustProxy, (name) => request.headers.get(name))
       },
     })
 }

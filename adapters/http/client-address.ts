@@ -13,13 +13,12 @@ export interface MountOptions {
   readonly trustProxy?: number
 }
 
-/** The address of the client: the one that the outermost trusted proxy has seen, else the connection's. */
-export function clientAddress(
+/** The address of the client behind proxies: the one that the outermost trusted proxy has seen, else the connection's. */
+export function forwardedAddress(
   connection: string | undefined,
   trustProxy: number,
   header: (name: string) => string | null,
 ): string | undefined {
-  if (trustProxy === 0) return connection
   const hops = (header('X-Forwarded-For') ?? '').split(',')
   const address = withoutPort((hops.at(-trustProxy) ?? hops[0] ?? '').trim())
   return isIP(address) === 0 ? connection : address

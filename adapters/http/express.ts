@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { UtilityApi } from 'utility-api'
-import { clientAddress, type MountOptions } from './client-address.ts'
+import { forwardedAddress, type MountOptions } from './client-address.ts'
 import { NodeRequest, writeReply } from './node-message.ts'
 
 export type { MountOptions } from './client-address.ts'
@@ -79,7 +79,8 @@ function addressOf(
 ): string | undefined {
   const { remoteAddress } = request.socket
   if (trustProxy === undefined) return request.ip ?? remoteAddress
-  return clientAddress(remoteAddress, trustProxy, (name) => view.header(name))
+  if (trustProxy === 0) return remoteAddress
+  return forwardedAddress(remoteAddress, trustProxy, (name) => view.header(name))
 }
 
 class ParsedRequest extends NodeRequest {

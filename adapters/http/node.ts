@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { UtilityApi } from 'utility-api'
-import { clientAddress, type MountOptions } from './client-address.ts'
+import { forwardedAddress, type MountOptions } from './client-address.ts'
 import { NodeRequest, writeReply } from './node-message.ts'
 
 export type { MountOptions } from './client-address.ts'
@@ -32,7 +32,11 @@ export type NodeHandler = (request: IncomingMessage, response: ServerResponse) =
 export function toNodeHandler(api: UtilityApi, { trustProxy = 0 }: MountOptions = {}): NodeHandler {
   return async (request, response) => {
     const view = new NodeRequest(request, response)
-    const ip = clientAddress(request.socket.remoteAddress, trustProxy, (name) => view.header(name))
+    const { remoteAddress } = request.socket
+    const ip =
+      trustProxy === 0
+        ? remoteAddress
+        : forwardedAddress(remoteAddress, trustProxy, (name) => view.header(name))
     try {
       writeReply(response, await api.dispatch(view, { ip }))
     } catch {

@@ -5,7 +5,8 @@ import type { Presented } from '../security/scheme.ts'
 import type { BodyMembers } from './body.ts'
 import type { RequestContext, RequestLike } from './request-like.ts'
 
-const safeRequestId = /^[\w.~:+/=-]{1,64}$/
+/** A request id that is taken: short, and safe to log and to send. */
+export const safeRequestId: RegExp = /^[\w.~:+/=-]{1,64}$/
 const noMembers: BodyMembers = new Map()
 
 /** A request on its way, and what becomes known about it. */

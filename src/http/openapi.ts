@@ -3,6 +3,7 @@ import type { Refusal } from '../domain/errors.ts'
 import { inputProblem } from '../operations/fields.ts'
 import type { Operation, Parameter } from '../operations/operation.ts'
 import type { Scheme } from '../security/scheme.ts'
+import { safeRequestId } from './call.ts'
 import { errorResponses } from './openapi-errors.ts'
 
 /**
@@ -207,7 +208,7 @@ const requestIdParameter = {
   in: 'header',
   description: 'An id to find this request by. Taken if it is short and safe, else a new one is made.',
   required: false,
-  schema: { type: 'string', pattern: '^[\\w.~:+/=-]{1,64}$' },
+  schema: { type: 'string', pattern: safeRequestId.source },
 }
 
 const headers = {

@@ -111,7 +111,7 @@ export function generateLicense(
       data: {
         registered_to: 'Ada Lovelace',
         domain_or_ip: 'shop.example',
-        license_key: 'LIC-7K3QF-0M9XR-2CDTW-VH5BN-8ZJ4E',
+        license_key: 'LIC-75XVC-XCH31-DRPY0-5VTSW-B1ZKR',
         status: 'valid',
       },
     },

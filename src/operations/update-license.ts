@@ -64,7 +64,7 @@ export function updateLicense(
         in: 'path',
         name: 'license_key',
         description: 'The key of the license.',
-        example: 'LIC-7K3QF-0M9XR-2CDTW-VH5BN-8ZJ4E',
+        example: 'LIC-75XVC-XCH31-DRPY0-5VTSW-B1ZKR',
       },
       registeredTo: {
         in: 'header',

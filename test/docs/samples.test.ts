@@ -39,7 +39,7 @@ async function startService(): Promise<{ port: number; env: Record<string, strin
   await admin.issueAuthorizationCode({ clientId, redirectUri, scope: '' })
   await storage.insertLicense(
     {
-      licenseKey: 'LIC-7K3QF-0M9XR-2CDTW-VH5BN-8ZJ4E',
+      licenseKey: 'LIC-75XVC-XCH31-DRPY0-5VTSW-B1ZKR',
       registeredTo: 'Grace',
       domainOrIp: 'old.example',
       status: 'invalid',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { isIP, isIPv4 } from 'node:net'
 import { isPublicAddress } from 'utility-api/blockgame'
-import { clientAddress } from '../../../adapters/http/client-address.ts'
+import { forwardedAddress } from '../../../adapters/http/client-address.ts'
 import { parseHostName } from '../../../src/domain/host-name.ts'
 import {
   canonicalIpAddress,
@@ -110,7 +110,7 @@ export const nameTargets: readonly FuzzTarget[] = [
       } else assert.equal(isPublicAddress(text), false)
       parseNetwork(text)
       addressKey(text)
-      const client = clientAddress('192.0.2.9', 1, () => text) ?? ''
+      const client = forwardedAddress('192.0.2.9', 1, () => text) ?? ''
       assert(isIP(client) !== 0)
     },
   },
