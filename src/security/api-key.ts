@@ -3,7 +3,7 @@ import { refused, type Refusal, type UtilityApiError } from '../domain/errors.ts
 import { hashSecret, isMistyped } from '../domain/secret.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import type { BearerParts } from './bearer.ts'
-import { realm, whole, type Scheme } from './scheme.ts'
+import { realm, type Scheme } from './scheme.ts'
 
 /** What looking an API key up takes. */
 export type ApiKeyParts = BearerParts
@@ -45,7 +45,13 @@ export function apiKeyScheme(parts: ApiKeyParts): Scheme<Credential> {
     parameters: [],
     refusals: (permission) => [missing, invalid, ...(permission === undefined ? [] : [lacking])],
     authenticate: (presented, permission) =>
-      verifyApiKey(parts, presentedKey(presented.header('Basic')), permission, presented, whole),
+      verifyApiKey(
+        parts,
+        presentedKey(presented.header('Basic')),
+        permission,
+        presented,
+        (credential) => credential,
+      ),
     callerId: ({ ownerId }) => ownerId,
     challenge,
     openapi: {

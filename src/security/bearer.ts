@@ -4,7 +4,7 @@ import { hashSecret, isMistyped } from '../domain/secret.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import type { TimedStorage } from '../ports/storage-deadline.ts'
-import { realm, whole, type Scheme } from './scheme.ts'
+import { realm, type Scheme } from './scheme.ts'
 
 /** What looking a bearer token up takes. */
 export interface BearerParts {
@@ -83,7 +83,14 @@ export function bearerScheme(parts: BearerParts, kind: BearerKind, description: 
     parameters: [],
     refusals: (scope) => [missing, invalid, ...(scope === undefined ? [] : [lacking(scope)])],
     authenticate: (presented, scope) =>
-      verifyBearer(parts, kind, bearerToken(presented.header('Authorization')), scope, presented, whole),
+      verifyBearer(
+        parts,
+        kind,
+        bearerToken(presented.header('Authorization')),
+        scope,
+        presented,
+        (credential) => credential,
+      ),
     callerId: ({ ownerId }) => ownerId,
     challenge: invalidTokenChallenge,
     openapi: {

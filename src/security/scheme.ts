@@ -49,8 +49,3 @@ export interface SchemeDocument {
 }
 
 export const realm = 'utility-api'
-
-/** What operations want of a credential: all of it. */
-export function whole(credential: Credential): Credential {
-  return credential
-}
