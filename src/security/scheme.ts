@@ -1,5 +1,4 @@
 import type { z } from 'zod'
-import type { Credential } from '../domain/access.ts'
 import type { Refusal, UtilityApiError } from '../domain/errors.ts'
 import type { Parameter } from '../operations/operation.ts'
 
