@@ -63,7 +63,7 @@ test('there is a README for each, and a place in the index', () => {
   }
 })
 
-test.concurrent.for(names)('%s', { timeout: 300_000 }, async (name, { skip, expect }) => {
+test.concurrent.for(names)('%s', { timeout: 300_000 }, async (name, { skip, expect: expectHere }) => {
   const runtime = name === 'bun' || name === 'deno' ? missing(name) : null
   if (runtime !== null) {
     console.warn(`${name}: ${runtime}`)
@@ -81,17 +81,17 @@ test.concurrent.for(names)('%s', { timeout: 300_000 }, async (name, { skip, expe
   try {
     const end = ending[name]
     if (end !== undefined) {
-      expect({ code: await example.ended, output: example.output() }).toEqual({
+      expectHere({ code: await example.ended, output: example.output() }).toEqual({
         code: 0,
-        output: expect.stringMatching(end),
+        output: expectHere.stringMatching(end),
       })
       return
     }
-    await expect.poll(() => commandIn(example.output()), { timeout: 60_000 }).not.toBeNull()
+    await expectHere.poll(() => commandIn(example.output()), { timeout: 60_000 }).not.toBeNull()
     const line = `${commandIn(example.output())} -s -o answer -w '%{http_code}'`
     const { stdout } = await run('bash', ['-c', line], { cwd: folder })
     // The page of one's own that is shown first is closed to whoever brings no token.
-    expect(stdout).toBe(name === 'authorization' ? '401' : '200')
+    expectHere(stdout).toBe(name === 'authorization' ? '401' : '200')
   } finally {
     example.stop()
     await example.ended
