@@ -1,6 +1,7 @@
 import { execFile, spawn, type ChildProcessByStdio } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, globSync, mkdtempSync, readFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
@@ -21,7 +22,7 @@ beforeAll(() => {
   packed = pack()
 }, 120_000)
 
-afterAll(() => packed.remove(), 60_000)
+afterAll(() => packed.remove(), 120_000)
 
 /** What an example needs beside itself. */
 interface Surroundings {
@@ -97,6 +98,7 @@ test.concurrent.for(cases)('%s %s', { timeout: 300_000 }, async ([name, place], 
     example.stop()
     await example.ended
     await close?.()
+    if (folder.startsWith(packed.folder)) await rm(folder, { recursive: true })
   }
 })
 
