@@ -2,7 +2,7 @@
  * A storage adapter to start your own from: copy this file and replace the maps by your database.
  *
  * It keeps its rows in memory and a journal of every change in a file. What matters is not how, but what each method
- * promises: read the comments beginning with MUST, and run the contract suite (`storage.test.ts`) until it is green.
+ * promises: read the comments beginning with MUST, and run `storageContract` of `utility-api/testing` on it until it is green.
  * Only the first eight methods are needed to serve requests; the rest is provisioning (`createAdmin`, the command line).
  */
 import {

@@ -60,11 +60,11 @@ function isHere(command: string): boolean {
 }
 
 /** Asks through the proxy, from an address of loopback's that is nobody else's, and pretends to be another. */
-function ask(ask: typeof request, port: number, path: string): Promise<{ status?: number; text: string }> {
+function ask(send: typeof request, port: number, path: string): Promise<{ status?: number; text: string }> {
   return new Promise((resolve, reject) => {
     const headers = { 'X-Forwarded-For': '203.0.113.9', Authorization: 'Bearer wrong' }
     const options = { port, path, headers, localAddress: '127.0.0.2', rejectUnauthorized: false }
-    ask({ host: '127.0.0.1', method: path === '/health' ? 'GET' : 'POST', ...options }, (response) => {
+    send({ host: '127.0.0.1', method: path === '/health' ? 'GET' : 'POST', ...options }, (response) => {
       let text = ''
       response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
       response.on('end', () =>

@@ -1,6 +1,7 @@
 import { execFile, spawn, type ChildProcessByStdio } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, globSync, readFileSync } from 'node:fs'
+import { cpSync, globSync, mkdtempSync, readFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
@@ -10,8 +11,8 @@ import { startPostgres } from '../storage/support/postgres-server.ts'
 import { npmEnvironment, pack, type Tarball } from './packed.ts'
 import { missing } from './start-example.ts'
 
-// Every example as somebody has it who copied its folder: installed there with the packed package, started with
-// `npm start`, and asked the first thing that it says to ask.
+// Every example as somebody has it who copied its folder, and installed there with the packed package; and in its place,
+// on what `npm ci` has built. It is started with `npm start` and asked the first thing that it says to ask.
 
 const names = globSync('examples/*/package.json').map((file) => file.split('/')[1] ?? '')
 const run = promisify(execFile)
@@ -21,7 +22,7 @@ beforeAll(() => {
   packed = pack()
 }, 120_000)
 
-afterAll(() => packed.remove(), 60_000)
+afterAll(() => packed.remove(), 120_000)
 
 /** What an example needs beside itself. */
 interface Surroundings {
@@ -31,6 +32,10 @@ interface Surroundings {
 }
 
 const surroundings: Readonly<Record<string, () => Promise<Surroundings>>> = {
+  async 'custom-storage'() {
+    const folder = mkdtempSync(join(packed.folder, 'journal-'))
+    return { env: { JOURNAL: join(folder, 'journal.jsonl') } }
+  },
   async postgres() {
     const postgres = await startPostgres()
     return { env: { DATABASE_URL: await postgres.createDatabase() }, close: () => postgres.stop() }
@@ -63,12 +68,41 @@ test('there is a README for each, and a place in the index', () => {
   }
 })
 
-test.concurrent.for(names)('%s', { timeout: 300_000 }, async (name, { skip, expect }) => {
+const places = { 'in a copy of its folder': copyOf, 'in its place': (name: string) => join('examples', name) }
+const cases = names.flatMap((name) => Object.keys(places).map((place) => [name, place] as const))
+
+test.concurrent.for(cases)('%s %s', { timeout: 300_000 }, async ([name, place], { skip, expect: here }) => {
   const runtime = name === 'bun' || name === 'deno' ? missing(name) : null
   if (runtime !== null) {
     console.warn(`${name}: ${runtime}`)
     return skip(runtime)
   }
+  const folder = await places[place as keyof typeof places](name)
+  const { env = {}, args = [], close } = (await surroundings[name]?.()) ?? {}
+  const example = start(folder, args, env)
+  try {
+    const end = ending[name]
+    if (end !== undefined) {
+      here({ code: await example.ended, output: example.output() }).toEqual({
+        code: 0,
+        output: here.stringMatching(end),
+      })
+      return
+    }
+    await here.poll(() => commandIn(example.output()), { timeout: 60_000 }).not.toBeNull()
+    const line = `${commandIn(example.output())} -s -o /dev/null -w '%{http_code}'`
+    const { stdout } = await run('bash', ['-c', line])
+    // The page of one's own that is shown first is closed to whoever brings no token.
+    here(stdout).toBe(name === 'authorization' ? '401' : '200')
+  } finally {
+    example.stop()
+    await example.ended
+    await close?.()
+    if (folder.startsWith(packed.folder)) await rm(folder, { recursive: true })
+  }
+})
+
+async function copyOf(name: string): Promise<string> {
   const folder = join(packed.folder, name)
   cpSync(join('examples', name), folder, {
     recursive: true,
@@ -76,28 +110,8 @@ test.concurrent.for(names)('%s', { timeout: 300_000 }, async (name, { skip, expe
   })
   const options = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts']
   await run('npm', ['install', ...options, packed.tarball], { cwd: folder, env: npmEnvironment() })
-  const { env = {}, args = [], close } = (await surroundings[name]?.()) ?? {}
-  const example = start(folder, args, env)
-  try {
-    const end = ending[name]
-    if (end !== undefined) {
-      expect({ code: await example.ended, output: example.output() }).toEqual({
-        code: 0,
-        output: expect.stringMatching(end),
-      })
-      return
-    }
-    await expect.poll(() => commandIn(example.output()), { timeout: 60_000 }).not.toBeNull()
-    const line = `${commandIn(example.output())} -s -o answer -w '%{http_code}'`
-    const { stdout } = await run('bash', ['-c', line], { cwd: folder })
-    // The page of one's own that is shown first is closed to whoever brings no token.
-    expect(stdout).toBe(name === 'authorization' ? '401' : '200')
-  } finally {
-    example.stop()
-    await example.ended
-    await close?.()
-  }
-})
+  return folder
+}
 
 /** The first command that an example's output says to try, whole: it may go on over lines. */
 function commandIn(output: string): string | null {
@@ -110,10 +124,12 @@ interface Running {
   stop(): void
 }
 
+const quiet = { PORT: '0', CLIENT_PORT: '0', DATABASE: ':memory:', NO_COLOR: '1' }
+
 function start(folder: string, args: readonly string[], env: Readonly<Record<string, string>>): Running {
   const child: ChildProcessByStdio<null, Readable, Readable> = spawn('npm', ['start', '--silent', ...args], {
     cwd: folder,
-    env: { ...npmEnvironment(), PORT: '0', CLIENT_PORT: '0', NO_COLOR: '1', ...env },
+    env: { ...npmEnvironment(), ...quiet, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     // A signal goes to npm, its shell and the example at once, as it does from a terminal.
     detached: true,

@@ -1,12 +1,12 @@
 import { execFileSync, spawn, spawnSync, type SpawnSyncReturns } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { codeBlocks } from '../docs/code-blocks.ts'
-import { packAndInstall, put, type PackedPackage } from './packed.ts'
+import { npmEnvironment, packAndInstall, put, type PackedPackage } from './packed.ts'
 import { importAll, serveOnce, typedConsumer, watchImports } from './programs.ts'
 
 // The package as strangers get it: packed, installed into an empty project, and used from there.
@@ -61,6 +61,17 @@ test('every link to a file leads somewhere from there, too', () => {
   expect(links.length).toBeGreaterThan(100)
   const broken = links.filter(({ page, target }) => !existsSync(join(folder, page, '..', target)))
   expect(broken).toEqual([])
+})
+
+test('npm has nothing to correct in its package.json', () => {
+  const folder = join(packed.folder, 'corrected')
+  cpSync(join(packed.folder, 'source'), folder, { recursive: true })
+  const { status } = spawnSync('npm', ['pkg', 'fix'], { cwd: folder, env: npmEnvironment() })
+  expect(status).toBe(0)
+  const texts = [folder, join(packed.folder, 'source')].map((each) =>
+    readFileSync(join(each, 'package.json'), 'utf8'),
+  )
+  expect(texts[0]).toBe(texts[1])
 })
 
 test('publint finds nothing to say about it', () => {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -31,6 +31,11 @@ export function pack(): Tarball {
   const filter = (path: string): boolean => !/node_modules|docs\/api/.test(path.slice(root.length))
   for (const name of ['package.json', 'LICENSE', 'docs', 'examples', ...globSync('*.md', { cwd: root })])
     cpSync(join(root, name), join(source, name), { recursive: true, filter })
+  // What is installed and left behind there is not of the package.
+  for (const name of ['typed-client/node_modules/dependency/index.js', 'demo/utility.sqlite-wal']) {
+    mkdirSync(dirname(join(source, 'examples', name)), { recursive: true })
+    writeFileSync(join(source, 'examples', name), '')
+  }
   execFileSync(
     process.execPath,
     [join(root, 'node_modules/tsup/dist/cli-default.js'), '--silent', '--outDir', join(source, 'dist')],

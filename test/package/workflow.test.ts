@@ -13,10 +13,9 @@ interface Job {
   readonly steps: readonly string[]
 }
 
-const folder = '.github/workflows/'
-const workflows = readdirSync(folder).map((file) => ({
+const workflows = readdirSync('.github/workflows').map((file) => ({
   file,
-  jobs: jobsOf(readFileSync(folder + file, 'utf8')),
+  jobs: jobsOf(readFileSync(`.github/workflows/${file}`, 'utf8')),
 }))
 const everyJob = workflows.flatMap(({ jobs }) => jobs)
 const release = new Map(
