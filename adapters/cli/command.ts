@@ -26,6 +26,7 @@ export type AnyCommand = CommandDef<any>
 export interface HelpTexts {
   readonly examples: readonly string[]
   readonly notes?: readonly string[] | undefined
+  readonly rest?: boolean | undefined
 }
 
 const helpTexts = new WeakMap<AnyCommand, HelpTexts>()

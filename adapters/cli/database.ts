@@ -6,7 +6,7 @@ import { createAdmin, type Admin, type LicenseOptions } from 'utility-api'
 import { StorageError } from 'utility-api/storage'
 import { mysqlStorage, type MysqlPool } from 'utility-api/storage/mysql'
 import { postgresStorage, type PostgresPool } from 'utility-api/storage/postgres'
-import { sqliteStorage, type SqliteDatabase } from 'utility-api/storage/sqlite'
+import { sqliteStorage, type SqliteDatabase, type SqliteStorage } from 'utility-api/storage/sqlite'
 import { UsageError } from './command.ts'
 import type { OpenDatabase } from './open-database.ts'
 import { jsonOption } from './output.ts'
@@ -121,12 +121,21 @@ function refusePassword(given: string | undefined): void {
 
 async function openSqlite(file: string): Promise<OpenDatabase> {
   const database = await connectSqlite(file)
-  const storage = sqliteStorage(database)
+  const storage = sqliteOn(database, file)
   const close = async (): Promise<void> => {
     await storage.close?.()
     database.close()
   }
   return { storage, name: file, close }
+}
+
+function sqliteOn(database: SqliteConnection, file: string): SqliteStorage {
+  try {
+    return sqliteStorage(database)
+  } catch (error) {
+    database.close()
+    throw error instanceof StorageError ? naming(file, error) : error
+  }
 }
 
 type SqliteConnection = SqliteDatabase & { close(): void }

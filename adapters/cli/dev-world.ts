@@ -65,38 +65,46 @@ interface DevServers {
   close(): Promise<void>
 }
 
-/** As right after a move to another address: here it has arrived, there it has not, and a third place knows nothing of it. */
 async function startServers(): Promise<DevServers> {
+  const started: { close(): Promise<void> }[] = []
+  const close = async (): Promise<void> => {
+    await Promise.all(started.map((server) => server.close()))
+  }
+  try {
+    return { ...(await start((server) => started.push(server))), close }
+  } catch (error) {
+    // One that goes on listening would keep the process.
+    await close()
+    throw error
+  }
+}
+
+/** As right after a move to another address: here it has arrived, there it has not, and a third place knows nothing of it. */
+async function start(
+  onStart: (server: { close(): Promise<void> }) => void,
+): Promise<Pick<DevServers, 'locations' | 'game'>> {
   // Nobody else who starts the command should wait for it to load.
   const { fakeBlockgameServer, fakeDnsServer } = await import('utility-api/testing')
   const record = { type: 'A', host: domain } as const
-  const resolvers = {
-    'Amsterdam, NL': await fakeDnsServer({ records: [{ ...record, ttl: 300, ip: '203.0.113.20' }] }),
-    'Singapore, SG': await fakeDnsServer({
-      records: [{ ...record, ttl: 41, ip: '198.51.100.7' }],
-      delayMs: 40,
-    }),
-    'Toronto, CA': await fakeDnsServer({ records: [] }),
+  const places = {
+    'Amsterdam, NL': { records: [{ ...record, ttl: 300, ip: '203.0.113.20' }] },
+    'Singapore, SG': { records: [{ ...record, ttl: 41, ip: '198.51.100.7' }], delayMs: 40 },
+    'Toronto, CA': { records: [] },
   }
-  const game = await fakeBlockgameServer({
-    status: {
-      version: { name: '1.21.4', protocol: 769 },
-      players: { online: 12, max: 100 },
-      description: 'A block-game server on loopback',
-    },
-  })
-  return {
-    locations: Object.entries(resolvers).map(([location, { ip, port }]) => ({
-      location,
-      ip,
-      port,
-      provider: 'Loopback DNS',
-    })),
-    game,
-    async close() {
-      await Promise.all([...Object.values(resolvers), game].map((server) => server.close()))
-    },
+  const locations: ResolverLocation[] = []
+  for (const [location, options] of Object.entries(places)) {
+    const server = await fakeDnsServer(options)
+    onStart(server)
+    locations.push({ location, ip: server.ip, port: server.port, provider: 'Loopback DNS' })
   }
+  const status = {
+    version: { name: '1.21.4', protocol: 769 },
+    players: { online: 12, max: 100 },
+    description: 'A block-game server on loopback',
+  }
+  const game = await fakeBlockgameServer({ status })
+  onStart(game)
+  return { locations, game }
 }
 
 /** @param api - One without a log: what is provisioned is no request of the developer's. */

@@ -57,8 +57,7 @@ interface Step {
 async function exchangeStep({ credentials, issueCode }: DevWorld): Promise<Step> {
   const { clientId, clientSecret, redirectUri } = credentials
   return {
-    title:
-      'Exchange an authorization code for an access token (once, within ten minutes; then there is a new one)',
+    title: 'Exchange a code for an access token, once; then comes a new line',
     method: 'POST',
     path: '/v4/oauth2/token',
     headers: { 'Content-Type': 'application/json' },

@@ -180,7 +180,7 @@ function agreementText(type: string, { records, results, rotates }: DnsCheckGrou
   const claim = nothing ? ` that there is no ${type} record` : ''
   const rotation = rotates ? `: parts of one rotating set of ${records.length}` : ''
   if (all === 1) return nothing ? `There is no ${type} record.` : 'The resolver answered.'
-  if (answered === all) return `All ${all} resolvers agree${claim}${rotation}.`
+  if (answered === all) return `${all === 2 ? 'Both' : `All ${all}`} resolvers agree${claim}${rotation}.`
   if (answered > 1) return `${answered} of ${all} resolvers answered, and agree${claim}${rotation}.`
   return `1 of ${all} resolvers answered${nothing ? `: there is no ${type} record` : ''}.`
 }

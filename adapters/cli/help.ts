@@ -9,8 +9,13 @@ export function helpText(command: AnyCommand, program: string, path: readonly st
   const { description = '' } = command.meta as { description?: string }
   const args = Object.entries((command.args ?? {}) as ArgsDef)
   const commands = Object.entries((command.subCommands ?? {}) as Record<string, AnyCommand>)
-  const { examples, notes = [] } = helpTextsOf(command)
-  const usage = [program, ...path, ...usageWords(args), ...(commands.length > 0 ? ['COMMAND'] : [])].join(' ')
+  const { examples, notes = [], rest = false } = helpTextsOf(command)
+  const usage = [
+    program,
+    ...path,
+    ...usageWords(args, rest),
+    ...(commands.length > 0 ? ['COMMAND'] : []),
+  ].join(' ')
   const isArgument = ([, { type }]: [string, ArgDef]): boolean => type === 'positional'
   const sections = [
     wrap(description, width).join('\n'),
@@ -26,14 +31,15 @@ export function helpText(command: AnyCommand, program: string, path: readonly st
 
 type Row = readonly [term: string, text: string]
 
-function usageWords(args: readonly [string, ArgDef][]): string[] {
+/** @param rest - Whether the last of the words may be followed by more of its kind. */
+function usageWords(args: readonly [string, ArgDef][], rest: boolean): string[] {
   const options = args.some(([, { type }]) => type !== 'positional') ? ['[OPTIONS]'] : []
   const words = args.flatMap(([name, arg]) => {
     if (arg.type !== 'positional') return arg.required === true ? [flag(name, arg)] : []
     const isOptional = arg.required === false || arg.default !== undefined
     return isOptional ? [`[${name.toUpperCase()}]`] : [name.toUpperCase()]
   })
-  return [...options, ...words]
+  return [...options, ...words, ...(rest ? ['…'] : [])]
 }
 
 function argumentRow([name, arg]: [string, ArgDef]): Row {

@@ -47,7 +47,7 @@ function ask(servers: readonly string[], ...args: string[]) {
 describe('how answers compare', () => {
   type Case = [code: number, verdict: string, servers: () => string[]]
   const cases: Record<string, Case> = {
-    'all agree': [0, 'All 2 resolvers agree.', () => [right, right]],
+    'all agree': [0, 'Both resolvers agree.', () => [right, right]],
     'one answers': [0, 'The resolver answered.', () => [right]],
     'those who answer agree': [
       0,
@@ -66,7 +66,7 @@ describe('how answers compare', () => {
     ],
     'all say that there is none': [
       5,
-      'All 2 resolvers agree that there is no A record.',
+      'Both resolvers agree that there is no A record.',
       () => [without, without],
     ],
     'one says that there is none': [5, 'There is no A record.', () => [without]],
@@ -90,7 +90,7 @@ describe('how answers compare', () => {
     const { code, stdout } = await ask([`a=${rotating}`, `b=${rotating}`])
     expect({ code, verdict: stdout.split('\n\n')[1] }).toEqual({
       code: 0,
-      verdict: expect.stringMatching(/^All 2 resolvers agree/),
+      verdict: expect.stringMatching(/^Both resolvers agree/),
     })
   })
 
@@ -170,7 +170,7 @@ describe('--watch', () => {
     const { code, stdout } = await ask([right, await learning(1)], '--watch', '--interval', '1')
     expect(code).toBe(0)
     expect(stdout).toMatch(
-      /^RESOLVER[^]*They differ[^]*\n\nAt \d\d:\d\d:\d\d UTC; again in 1 s\. Ctrl-C ends it\.\n\nRESOLVER[^]*All 2 resolvers agree\.\n$/,
+      /^RESOLVER[^]*They differ[^]*\n\nAt \d\d:\d\d:\d\d UTC; again in 1 s\. Ctrl-C ends it\.\n\nRESOLVER[^]*Both resolvers agree\.\n$/,
     )
   })
 

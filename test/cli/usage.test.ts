@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, existsSync } from 'node:fs'
+import { chmodSync, existsSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -82,6 +82,27 @@ const wrong: Record<string, { args: string[]; says: string }> = {
     args: ['serve', '--trust-proxy', 'yes'],
     says: '--trust-proxy must be a number',
   },
+  'bad statuses': {
+    args: ['serve', '--statuses', 'a b', '--database', migrated],
+    says: '--statuses: must be visible ASCII without spaces.',
+  },
+  'a bad key prefix': {
+    args: ['license', 'get', 'x', '--key-prefix', 'ä', '--database', migrated],
+    says: '--key-prefix: must have at most 64',
+  },
+  'a bad interval': {
+    args: ['dns', 'a.example', '--interval', '0'],
+    says: '--interval must be a number from 1 to 3600.',
+  },
+  'a resolver with a zone': {
+    args: ['dns', 'a.example', '--server', 'fe80::1%eth0'],
+    says: '--server: "fe80::1%eth0" is no resolver',
+  },
+  'a second bad record type': {
+    args: ['dns', 'a.example', 'A', 'ANY', '--server', '127.0.0.1:9'],
+    says: 'TYPE must be one',
+  },
+  'a bad port to try': { args: ['dev', '--port', 'x'], says: '--port must be a number from 0 to 65535.' },
   'a bad drain time': { args: ['serve', '--drain', '1.5'], says: '--drain must be a number from 0 to 3600.' },
   'a bad kind of token': {
     args: ['token', 'list', '--kind', 'client', '--database', migrated],
@@ -154,6 +175,7 @@ test('a database without tables says what to run', async () => {
 
 const commands = [
   [],
+  ['dev'],
   ['serve'],
   ['migrate'],
   ['client'],
@@ -221,6 +243,33 @@ test.for(['--version', '-v'])('%s prints the version', async (flag) => {
     stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
     stderr: '',
   })
+})
+
+test('a file that is no database is named', async () => {
+  const file = join(folder.path, 'notes.txt')
+  writeFileSync(file, 'Nothing that SQLite could have written, and long enough to tell.')
+  for (const command of ['migrate', 'purge']) {
+    const { code, stderr } = await run([command, '--database', file])
+    expect({ code, stderr }).toEqual({ code: 1, stderr: `${file}: file is not a database\n` })
+  }
+})
+
+test('a database that SQLite cannot write is named', async () => {
+  const file = join(folder.path, 'locked.sqlite')
+  await run(['migrate', '--database', file])
+  const other = new DatabaseSync(file)
+  // As a file that was made read-only: whoever may do anything is not stopped by the mode of a file.
+  other.exec(
+    "CREATE TRIGGER refuse BEFORE INSERT ON utility_api_resellers BEGIN SELECT RAISE(FAIL, 'attempt to write a readonly database'); END",
+  )
+  other.close()
+  const { code, stderr } = await run(['reseller', 'create', '--database', file])
+  expect({ code, stderr }).toEqual({ code: 1, stderr: `${file}: attempt to write a readonly database\n` })
+})
+
+test('what is typed steers no terminal where a message repeats it', async () => {
+  const { stderr } = await run(['ping', 'a\u001b[2Jb'])
+  expect(stderr).toContain(String.raw`"a\u001b[2Jb" is no address`)
 })
 
 test.skipIf(process.platform === 'win32' || process.getuid?.() === 0)(
