@@ -74,11 +74,7 @@ async function load(
   return seen
 }
 
-async function loaded(
-  store: string,
-  storage: AdminStorage,
-  note: (figures: object) => void,
-): Promise<void> {
+async function loaded(store: string, storage: AdminStorage, note: (figures: object) => void): Promise<void> {
   const world = await createWorld(storage)
   const { accessToken } = await world.admin.createAccessToken({ scope: 'dns:check' })
   const { apiKey } = await world.admin.createApiKey()
