@@ -1,7 +1,7 @@
 // Failovers of PostgreSQL under load: `npm run faults -- failover`. Nothing acknowledged may be lost, nothing made twice.
 //   --rounds 20         the faults take turns
 //   --clients 64        20 of them race for codes, the others generate and update
-//   --deadline 5000     milliseconds that a request has for its storage calls
+//   --deadline 4000     milliseconds that a request has for its storage calls
 //   --fault NAME        this one only
 //   --sabotage WHAT     local, lagging or trusting: leaves out what prevents the loss, which has to be found then
 import { parseArgs } from 'node:util'
@@ -19,7 +19,7 @@ const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '20' },
     clients: { type: 'string', default: '64' },
-    deadline: { type: 'string', default: '5000' },
+    deadline: { type: 'string', default: '4000' },
     fault: { type: 'string' },
     sabotage: { type: 'string' },
   },
