@@ -17,10 +17,16 @@ const incomplete: Refusal = {
 }
 const tooSlow: Refusal = { code: 'request_timeout', message: 'The body took too long to arrive.' }
 
+/** The refusal of a body that can neither be read nor dropped. */
+export const bodyWithheld: Refusal = {
+  code: 'invalid_request',
+  message: 'The request must have no body.',
+}
+
 export const bodyLimitRefusals: readonly Refusal[] = [tooLarge, incomplete, tooSlow]
 
 /** Who has sent a part of a body will send the rest: the connection cannot serve another request. */
-const closeConnection = { headers: { Connection: 'close' } }
+export const closeConnection = { headers: { Connection: 'close' } }
 
 /** Reads bodies: so many bytes, so many at once, each within so long. */
 export class BodyLimit {

@@ -1,7 +1,7 @@
 import { refused, statusOf, type Refusal } from '../domain/errors.ts'
 import { databaseFailed } from '../ports/storage-deadline.ts'
 import type { Scheme } from '../security/scheme.ts'
-import { bodyLimitRefusals } from './body-limit.ts'
+import { bodyLimitRefusals, bodyWithheld } from './body-limit.ts'
 import { bodyRefusals } from './body.ts'
 import { inFlightRefusals } from './in-flight.ts'
 import { tooManyRequests } from './rate-limit.ts'
@@ -24,6 +24,7 @@ export function errorResponses(
 ): Record<string, object> {
   const all: Refusal[] = [
     ...(hasBody ? [...bodyRefusals, ...bodyLimitRefusals] : []),
+    ...(['GET', 'HEAD'].includes(routed.method) ? [bodyWithheld] : []),
     ...refusals,
     methodNotAllowed(routed),
     tooManyRequests,

@@ -4,7 +4,7 @@ import { inputProblem } from '../operations/fields.ts'
 import type { Operation, OperationId, Parameter } from '../operations/operation.ts'
 import { channels } from '../ports/tracing.ts'
 import type { Scheme } from '../security/scheme.ts'
-import type { BodyLimit } from './body-limit.ts'
+import { bodyWithheld, closeConnection, type BodyLimit } from './body-limit.ts'
 import { bodyParserFor, type BodyMembers } from './body.ts'
 import type { Call } from './call.ts'
 import { errorReply, type ErrorStyle, type OwnErrors } from './error-reply.ts'
@@ -51,6 +51,7 @@ async function respond(service: Service, endpoint: Endpoint | null, call: Call):
   try {
     const routed = requireEndpoint(endpoint, method)
     if (method === 'OPTIONS') return optionsReply(allowedMethods(routed), call.requestId)
+    if (call.request.bodyWithheld === true) throw refused(bodyWithheld, closeConnection)
     const reply = jsonReply(200, await routed.answer(call), call.requestId)
     return method === 'HEAD' ? withoutBody(reply) : reply
   } catch (thrown) {

@@ -27,6 +27,11 @@ export interface RequestLike {
    * any longer where one takes too long to arrive. Optional, for hosts that have read the body already.
    */
   drain?(): void
+  /**
+   * Whether a body is on its way that the host lets nobody read, in more than a thousand pieces perhaps: it would pile up
+   * until the answer, so the request is refused at once. Default: false.
+   */
+  readonly bodyWithheld?: boolean
   /** Aborts when the client has gone. */
   readonly signal?: AbortSignal
 }

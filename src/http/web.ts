@@ -16,6 +16,9 @@ export function viewOf(request: Request): RequestLike {
       drained = true
       if (!reading) dropBody(request)
     },
+    get bodyWithheld() {
+      return isWithheld(request)
+    },
     get signal() {
       // Asked for late: hosts with requests of their own make the signal only then.
       return request.signal
@@ -68,6 +71,14 @@ function dropBody(request: Request): void {
   if (headers.has('Content-Length') || headers.has('Transfer-Encoding')) {
     request.body?.pipeTo(new WritableStream()).catch(() => undefined)
   }
+}
+
+/** Hosts on Node give GET and HEAD no body, and leave unread what was sent. A short one cannot come in many pieces. */
+function isWithheld(request: Request): boolean {
+  const { method, headers } = request
+  if (method !== 'GET' && method !== 'HEAD') return false
+  if (!headers.has('Transfer-Encoding') && !(Number(headers.get('Content-Length')) > maxPieces)) return false
+  return request.body === null
 }
 
 /** A standard `Response` of a reply. */

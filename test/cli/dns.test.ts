@@ -7,7 +7,7 @@ import { addressOf, locationsOf } from '../../adapters/cli/dns-check.ts'
 import { widthOf } from '../../adapters/cli/text.ts'
 import { outcomeOf, start } from './support/cli.ts'
 import { runHere } from './support/cli-here.ts'
-import { runOnTerminal } from './on-terminal.ts'
+import { runOnTerminal } from './support/on-terminal.ts'
 
 // oxlint-disable-next-line no-control-regex
 const steering = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/

@@ -2,7 +2,7 @@ import { fakeBlockgameServer, type FakeBlockgameServer } from 'utility-api/testi
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { widthOf } from '../../adapters/cli/text.ts'
 import { runHere } from './support/cli-here.ts'
-import { runOnTerminal } from './on-terminal.ts'
+import { runOnTerminal } from './support/on-terminal.ts'
 
 // oxlint-disable-next-line no-control-regex
 const steering = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/

@@ -19,7 +19,7 @@ import { fakeDnsServer, type FakeDnsQuery } from '../../src/testing/dns-server.t
 import { name, recordOf } from './support/arbitrary-records.ts'
 import { aliasesOfPointers, recordsOfPointers, txtOfOctets } from './support/bombs.ts'
 import { rawRecord, rawReply, rightRecord } from './support/messages.ts'
-import { callerNamed, callWith } from '../operations/calls.ts'
+import { callerNamed, callWith } from '../operations/support/calls.ts'
 
 const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
 

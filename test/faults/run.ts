@@ -19,6 +19,11 @@ const parts: Readonly<Record<string, Part>> = {
     files: ['test/faults/crash.test.ts', 'test/faults/postgres.long.test.ts'],
     amounts: { KILL_ROUNDS: 100 },
   },
+  revocations: {
+    files: ['test/http/token-revocations.test.ts'],
+    amounts: { REVOCATION_ROUNDS: 200 },
+  },
+  lists: { files: ['test/storage/lists.long.test.ts'], amounts: { LIST_ROWS: 10_000 } },
   bodies: {
     files: ['test/http/bodies.test.ts'],
     amounts: { BODIES: 200, BODY_CHUNKS: 60_000, BODY_TARGETS: 'each', TRICKLERS: 5000 },

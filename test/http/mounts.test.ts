@@ -327,3 +327,18 @@ describe('the Node mount', () => {
     expect(events[1]).toMatchObject({ operation: 'exchangeToken', status: 400, errorCode: 'invalid_request' })
   })
 })
+
+test.each([
+  ['GET', { 'Transfer-Encoding': 'chunked' }, true],
+  ['HEAD', { 'Content-Length': '1001' }, true],
+  ['GET', { 'Content-Length': '1001' }, true],
+  ['GET', { 'Content-Length': '1000' }, false],
+  ['GET', {}, false],
+] as const)(
+  'a host that keeps the body of a %s with %j to itself: refused %s',
+  async (method, headers, refused) => {
+    const request = new Request('http://localhost/v4/games/blockgame/lookup', { method, headers })
+    const answer = await api.fetch(request)
+    expect([answer.status, answer.headers.get('Connection')]).toEqual(refused ? [400, 'close'] : [401, null])
+  },
+)

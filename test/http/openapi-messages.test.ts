@@ -3,6 +3,7 @@ import type { AdminStorage } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { expect, test } from 'vitest'
 import { rawClient, rawRequestText } from './support/raw.ts'
+import { sendToFetch } from './support/send.ts'
 import { createWorld, licenseHeaders, redirectUri, type World, type WorldOptions } from './support/world.ts'
 import type { TestAnswer, TestRequest } from './support/surfaces.ts'
 
@@ -133,6 +134,11 @@ async function askAmiss(world: World): Promise<void> {
   await ask(world, 'check', good(world, 'check', { 'X-Domain': 'not a name' }))
   const { accessToken } = await world.admin.createAccessToken({ scope: 'other' })
   await ask(world, 'check', good(world, 'check', { Authorization: `Bearer ${accessToken}` }))
+  for (const name of ['check', 'lookup'] as const) {
+    // What a host makes of a request that has a body, and gives us without it.
+    const request = await good(world, name, { 'Content-Length': '2000' })
+    note(name, await sendToFetch(world.api, request))
+  }
   await ask(world, 'lookup', without(await good(world, 'lookup'), 'X-Address'))
   for (const address of ['not a name', '10.0.0.1', '127.0.0.1:1999']) {
     await ask(world, 'lookup', good(world, 'lookup', { 'X-Address': address }))

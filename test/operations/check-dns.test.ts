@@ -1,7 +1,7 @@
 import type { DnsAnswer, DnsClient, DnsQuestion, DnsRecord, ResolverLocation } from 'utility-api'
 import { fixedClock } from 'utility-api/testing'
 import { expect, test } from 'vitest'
-import { callerNamed, callWith } from './calls.ts'
+import { callerNamed, callWith } from './support/calls.ts'
 import { checkDns, type CheckDnsInput, type CheckDnsParts } from '../../src/operations/check-dns.ts'
 import type { OperationCall } from '../../src/operations/operation.ts'
 

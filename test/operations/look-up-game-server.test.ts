@@ -2,7 +2,7 @@ import { UtilityApiError, type BlockgameClient, type BlockgameTarget, type Serve
 import { ServerCheckError } from 'utility-api/blockgame'
 import { fixedClock } from 'utility-api/testing'
 import { expect, test } from 'vitest'
-import { callerNamed, callWith } from './calls.ts'
+import { callerNamed, callWith } from './support/calls.ts'
 import type { OperationCall } from '../../src/operations/operation.ts'
 import { lookUpGameServer, type LookUpGameServerParts } from '../../src/operations/look-up-game-server.ts'
 

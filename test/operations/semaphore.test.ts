@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
 import { Callers } from '../../src/operations/callers.ts'
 import { createSemaphore, NoTurnError, type SemaphoreTerms } from '../../src/operations/semaphore.ts'
-import { gatedTask, turn } from './gated-task.ts'
+import { gatedTask, turn } from './support/gated-task.ts'
 
 const forever = new AbortController().signal
 const by = (caller: string, terms: Partial<SemaphoreTerms> = {}): SemaphoreTerms => ({

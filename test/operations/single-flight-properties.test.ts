@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createSingleFlight, type Flight } from '../../src/operations/single-flight.ts'
-import { gatedTask, turn, type GatedTask } from './gated-task.ts'
+import { gatedTask, turn, type GatedTask } from './support/gated-task.ts'
 
 interface Execution extends Flight, GatedTask {
   readonly key: string

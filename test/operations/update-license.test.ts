@@ -3,7 +3,7 @@ import type { LicenseUpdate, UtilityStorage } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { fixedClock } from 'utility-api/testing'
 import { expect, test } from 'vitest'
-import { callerNamed, callWith } from './calls.ts'
+import { callerNamed, callWith } from './support/calls.ts'
 import { timedStorage } from '../../src/ports/storage-deadline.ts'
 import { updateLicense, type UpdateLicenseInput } from '../../src/operations/update-license.ts'
 

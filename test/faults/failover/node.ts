@@ -46,22 +46,36 @@ export class PostgresNode {
   async start(settings: Settings): Promise<void> {
     const all = Object.entries({ ...always, ...settings, port: this.port })
     const options = all.flatMap(([name, value]) => ['-c', `${name}=${value}`])
+    running.add(this)
+    for (let attempt = 0; attempt < 600; attempt += 1) {
+      // It ends at once while processes of a crash before still hold its memory.
+      if (this.#process?.exitCode !== null) this.#process = this.#spawn(options)
+      try {
+        await this.query('SELECT 1')
+        return
+      } catch {
+        await sleep(50)
+      }
+    }
+    throw new Error(`The node ${this.name} did not start: see ${this.name}.log.`)
+  }
+
+  #spawn(options: readonly string[]): ChildProcess {
     const log = openSync(join(this.directory, '..', `${this.name}.log`), 'a')
     const stdio = ['ignore', log, log] as const
-    this.#process = spawn(this.#binaries.postgres, ['-D', this.directory, ...options], {
+    const child = spawn(this.#binaries.postgres, ['-D', this.directory, ...options], {
       ...this.#binaries.user,
       stdio: [...stdio],
     })
     closeSync(log)
-    running.add(this)
-    await this.#untilReady()
+    return child
   }
 
   /** Rows of SQL on a connection of its own. */
   async query<Row>(sql: string): Promise<Row[]> {
     const client = new Client({
       connectionString: this.url,
-      connectionTimeoutMillis: 2000,
+      connectionTimeoutMillis: 10_000,
       query_timeout: 20_000,
     })
     client.on('error', () => {})
@@ -77,7 +91,10 @@ export class PostgresNode {
   signal(signal: 'SIGKILL' | 'SIGSTOP'): void {
     const pid = this.#process?.pid
     if (pid === undefined) return
-    if (signal === 'SIGKILL') running.delete(this)
+    if (signal === 'SIGKILL') {
+      running.delete(this)
+      this.#process = undefined
+    }
     // Stopped first, so that it starts no other process meanwhile.
     kill(pid, 'SIGSTOP')
     for (const child of childrenOf(pid)) kill(child, signal)
@@ -101,18 +118,6 @@ export class PostgresNode {
     const gone = new Promise((resolve) => child.once('exit', resolve))
     kill(child.pid ?? 0, 'SIGINT')
     await gone
-  }
-
-  async #untilReady(): Promise<void> {
-    for (let attempt = 0; attempt < 300; attempt += 1) {
-      try {
-        await this.query('SELECT 1')
-        return
-      } catch {
-        await sleep(50)
-      }
-    }
-    throw new Error(`The node ${this.name} did not start: see ${this.name}.log.`)
   }
 }
 

@@ -12,6 +12,8 @@ export interface Holder extends World {
 export type Work = () => Promise<void>
 
 const redirectUri = 'https://app.example/callback'
+/** How long a game server has for its first byte. */
+const silenceMs = 600
 /** Tokens that are looked for in the end; the older ones are forgotten. */
 const maxTokens = 3000
 
@@ -109,13 +111,20 @@ export function honestWork(client: Client, holder: Holder, remotes: Remotes): re
       path: '/v4/games/blockgame/lookup',
       headers: { Basic: apiKey, 'X-Address': host, 'X-Port': port },
     })
-    client.expect('a lookup', answer, 200, {
-      ip: '127.0.0.1',
-      port,
-      players: { online: 3, max: 20 },
-      version: { name: '1.21.4', protocol: 769 },
-      srvRecord: {},
-    })
+    const { ping: _, ...found } = answer.json as Record<string, unknown>
+    // A game server that is silent for long is asked as old ones are, and names the protocol of those then.
+    const protocols = answer.tookMs < silenceMs ? [769] : [769, 127]
+    client.expect('a lookup', answer, 200, () =>
+      protocols.some((protocol) =>
+        isDeepStrictEqual(found, {
+          ip: '127.0.0.1',
+          port,
+          players: { online: 3, max: 20 },
+          version: { name: '1.21.4', protocol },
+          srvRecord: {},
+        }),
+      ),
+    )
   }
 
   return [exchange, generate, update, check, lookUp]

@@ -1,5 +1,5 @@
-import type { Credential } from '../../src/domain/access.ts'
-import type { OperationCall } from '../../src/operations/operation.ts'
+import type { Credential } from '../../../src/domain/access.ts'
+import type { OperationCall } from '../../../src/operations/operation.ts'
 
 /** A caller of an operation. */
 export function callerNamed(ownerId: string): Credential {

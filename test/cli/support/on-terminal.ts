@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
-import type { Outcome } from './support/cli.ts'
-import { runHere } from './support/cli-here.ts'
+import type { Outcome } from './cli.ts'
+import { runHere } from './cli-here.ts'
 
 /** Runs a command line as if a terminal of this width were there; gives its lines, those drawn over included, without colors. */
 export async function runOnTerminal(
