@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { BlockgameClientOptions } from './blockgame.ts'
 import { defaultResolverLocations } from './dns/default-locations.ts'
+import { defaultTokenLifetimeSeconds } from './domain/access.ts'
 import type { ResolverLocation } from './domain/dns-check.ts'
 import { UtilityApiError } from './domain/errors.ts'
 import { parseIpAddress, parseNetwork } from './domain/ip-address.ts'
@@ -239,7 +240,7 @@ const keyGenerator = withMethods<KeyGenerator>('licenseKey', 'parseLicenseKey', 
 )
 
 const oauth = z.strictObject({
-  accessTokenLifetimeSeconds: z.int().min(1).max(31_536_000).default(3600),
+  accessTokenLifetimeSeconds: z.int().min(1).max(31_536_000).default(defaultTokenLifetimeSeconds),
   onReplay: z.enum(['revoke', 'deny']).default('revoke'),
 })
 

@@ -1,4 +1,9 @@
-import type { Client, Credential, CredentialKind } from '../domain/access.ts'
+import {
+  defaultTokenLifetimeSeconds,
+  type Client,
+  type Credential,
+  type CredentialKind,
+} from '../domain/access.ts'
 import { hashSecret, sha256 } from '../domain/secret.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyGenerator } from '../ports/key-generator.ts'
@@ -155,7 +160,7 @@ export function assembleAdmin(parts: AdminParts): Admin {
 
     createResellerToken,
 
-    async createAccessToken({ scope, lifetimeSeconds = 3600, clientId, subject }) {
+    async createAccessToken({ scope, lifetimeSeconds = defaultTokenLifetimeSeconds, clientId, subject }) {
       check.demandScope(scope)
       check.demandInteger('lifetimeSeconds', lifetimeSeconds, 31_536_000)
       check.demandIdentifier('subject', subject)

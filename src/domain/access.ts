@@ -123,6 +123,9 @@ export function isLive(credential: Credential, now: number): boolean {
   return credential.revokedAt === null && (credential.expiresAt === null || now < credential.expiresAt)
 }
 
+/** How long an access token lives unless somebody says otherwise, in seconds. */
+export const defaultTokenLifetimeSeconds = 3600
+
 /** Tells whether a scope contains every one of some names separated by spaces, compared exactly; `''` names none. */
 export function permits(scope: string, names: string): boolean {
   const granted = scope.split(' ')

@@ -2,7 +2,7 @@ import type { UtilityApiError } from '../domain/errors.ts'
 import { ServerCheckError } from '../domain/server-status.ts'
 import type { OperationId } from '../operations/operation.ts'
 import type { Logger } from '../ports/logger.ts'
-import { channels, trace } from '../ports/tracing.ts'
+import { channels, trace } from '../ports/diagnostics.ts'
 import type { Call } from './call.ts'
 import type { Reply } from './request-like.ts'
 

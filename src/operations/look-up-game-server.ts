@@ -10,7 +10,7 @@ import {
 } from '../domain/server-status.ts'
 import type { BlockgameClient } from '../ports/blockgame-client.ts'
 import type { Clock } from '../ports/clock.ts'
-import { channels, trace } from '../ports/tracing.ts'
+import { channels, trace } from '../ports/diagnostics.ts'
 import { requiredText } from './fields.ts'
 import type { Operation } from './operation.ts'
 import { createResultCache } from './result-cache.ts'

@@ -2,7 +2,7 @@ import { refused, type Refusal, type UtilityApiError } from '../domain/errors.ts
 import type { MaybePromise } from './maybe-promise.ts'
 import type { StorageCall } from './storage-call.ts'
 import type { UtilityStorage } from './storage.ts'
-import { channels, trace } from './tracing.ts'
+import { channels, trace } from './diagnostics.ts'
 
 export const databaseFailed: Refusal = { code: 'database_error', message: 'The database failed.' }
 
