@@ -4,7 +4,7 @@ import { createAdmin, createUtilityApi } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { expect, test } from 'vitest'
 import { startExample } from '../../test/package/start-example.ts'
-import { traceUtilityApi } from './diagnostics.ts'
+import { traceUtilityApi } from './tracing.ts'
 
 const fields = { 'X-Registered-To': 'Ada', 'X-Domain-Or-IP': 'shop.example', 'X-Status': 'valid' }
 

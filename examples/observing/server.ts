@@ -8,7 +8,7 @@ import { createAdmin, createUtilityApi } from 'utility-api'
 import { toNodeHandler } from 'utility-api/node'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { countRequests } from './metrics.ts'
-import { traceUtilityApi } from './diagnostics.ts'
+import { traceUtilityApi } from './tracing.ts'
 
 const spans = new BasicTracerProvider({
   spanProcessors: [new SimpleSpanProcessor(new ConsoleSpanExporter())],
