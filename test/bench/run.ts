@@ -51,6 +51,7 @@ async function runAll(): Promise<void> {
       sections.push((await outputOf(file, isShort ? short : {})).trim())
     }
   }
+  sections.push('## Size', '`npm run sizes`', (await outputOf('../package/sizes', {})).trim())
   const path = fileURLToPath(new URL('../../docs/benchmarks.md', import.meta.url))
   writeFileSync(path, `${[...preface(isShort, runs), ...sections].join('\n\n')}\n`)
   console.error(`Written: ${path}`)
