@@ -206,7 +206,7 @@ async function openMysql(uri: string): Promise<OpenDatabase> {
     )
   }
   const { createPool } = (await import(path)) as MysqlModule
-  const pool = createPool({ uri: uri.replace(/^mariadb:/, 'mysql:'), connectTimeout: 5000 })
+  const pool = createPool({ uri, connectTimeout: 5000 })
   const storage = mysqlStorage(pool)
   const close = async (): Promise<void> => {
     await storage.close?.()
