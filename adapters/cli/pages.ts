@@ -1,6 +1,6 @@
 import { StorageError } from 'utility-api/storage'
 import { given, integer, UsageError } from './command.ts'
-import { isMissingTables } from './database.ts'
+import { isMissingTables } from './open-database.ts'
 import { printJson, printTable } from './output.ts'
 import { printable } from './text.ts'
 

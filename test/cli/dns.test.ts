@@ -219,6 +219,16 @@ describe('on a terminal', () => {
       expect(words).toContain(whole.replaceAll(/\s+/g, ''))
   })
 
+  test('what the table cuts stands whole below it, also where all agree', async () => {
+    const key = `v=DKIM1; k=rsa; p=${'x'.repeat(110)}`
+    const signed = await resolver({ records: [text(key)] })
+    const { lines } = await runOnTerminal(['dns', 'shop.example', 'TXT', '--server', signed], 80)
+    expect(lines.join('')).toContain('The resolver answered.')
+    expect(lines.join('').replaceAll(' ', '')).toContain(key.replaceAll(' ', ''))
+    const short = await runOnTerminal(['dns', 'shop.example', '--server', right], 80)
+    expect(short.lines.at(-1)).toBe('The resolver answered.')
+  })
+
   test('a name that is none is refused before anything is drawn', async () => {
     const { code, stdout, stderr } = await runOnTerminal(['dns', 'a b', '--server', right], 80)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

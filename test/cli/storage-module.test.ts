@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -18,15 +18,17 @@ function moduleOf(name: string, code: string): string {
 /** A storage of an integrator's own: here, ours on a file of theirs, which they open and close themselves. */
 function ownStorage(name: string, { withMigrate = true } = {}): string {
   const sqlite = pathToFileURL(join(import.meta.dirname, '../../adapters/storage/sqlite.ts')).href
+  const mark = JSON.stringify(join(folder.path, `${name}.closed`))
   return moduleOf(
     name,
-    `import { DatabaseSync } from 'node:sqlite'
+    `import { writeFileSync } from 'node:fs'
+    import { DatabaseSync } from 'node:sqlite'
     import { sqliteStorage } from '${sqlite}'
     export default async function () {
       const database = new DatabaseSync(${JSON.stringify(join(folder.path, `${name}.sqlite`))})
       const { ${withMigrate ? '' : 'migrate, '}...storage } = sqliteStorage(database)
       ${withMigrate ? '' : 'await migrate()'}
-      return { ...storage, async close() { await storage.close(); database.close() } }
+      return { ...storage, async close() { await storage.close(); database.close(); writeFileSync(${mark}, '') } }
     }`,
   )
 }
@@ -84,6 +86,7 @@ describe('--storage', () => {
     const env = { UTILITY_API_DATABASE: '/nowhere/at/all' }
     const file = ownStorage('ready', { withMigrate: false })
     expect(await runHere(['purge', '--storage', file], env)).toMatchObject({ code: 0 })
+    expect(existsSync(join(folder.path, 'ready.closed'))).toBe(true)
     expect((await runHere(['migrate', '--storage', file])).stderr).toBe(
       'This storage has no migrate(): there is nothing to do.\n',
     )
