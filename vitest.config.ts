@@ -14,6 +14,7 @@ const amounts: Readonly<Record<string, number | string>> = {
   BODY_MOUNTS: 'Node,Express,Hono,Bun',
   TRICKLERS: 1000,
   DNS_REPLIES: 300_000,
+  TEST_SEEDS: 5,
 }
 const texts = Object.entries(amounts).map(([name, amount]) => [name, process.env[name] ?? String(amount)])
 
