@@ -15,6 +15,7 @@ const amounts: Readonly<Record<string, number | string>> = {
   TRICKLERS: 1000,
   DNS_REPLIES: 300_000,
   TEST_SEEDS: 5,
+  MATRIX_PART: 1,
 }
 const texts = Object.entries(amounts).map(([name, amount]) => [name, process.env[name] ?? String(amount)])
 
@@ -40,6 +41,7 @@ const config: ViteUserConfig = {
             'test/faults/**/*.test.ts',
             'test/http/{bodies,token-races}.test.ts',
             'test/dns/hostile-replies.test.ts',
+            'test/storage/fault-matrix.test.ts',
           ],
           env: Object.fromEntries(texts),
         },

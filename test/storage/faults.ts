@@ -36,7 +36,7 @@ export interface Fault {
 }
 
 const isRead = (name: string): boolean => /^(?:find|list|ping)/.test(name) || isList(name)
-export const listNames: readonly string[] = [
+const listNames: readonly string[] = [
   'clients',
   'resellers',
   'credentials',
