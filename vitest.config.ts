@@ -19,6 +19,8 @@ const amounts: Readonly<Record<string, number | string>> = {
   DNS_REPLIES: 300_000,
   ABUSE_ROUNDS: 5,
   IDLE_CONNECTIONS: 5000,
+  TEST_SEEDS: 5,
+  MATRIX_PART: 1,
 }
 const texts = Object.entries(amounts).map(([name, amount]) => [name, process.env[name] ?? String(amount)])
 
@@ -46,6 +48,7 @@ const config: ViteUserConfig = {
             'test/faults/**/*.test.ts',
             'test/http/{abuse,bodies,token-races,token-revocations}.test.ts',
             'test/dns/hostile-replies.test.ts',
+            'test/storage/fault-matrix.test.ts',
           ],
           env: Object.fromEntries(texts),
         },

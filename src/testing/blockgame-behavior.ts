@@ -45,7 +45,7 @@ export interface FakeBlockgameServerOptions {
 export interface FakeBlockgameConnection {
   /** The server's end, for a script to write to. */
   readonly socket: Socket
-  /** Every byte received so far. */
+  /** What was received so far, the first 65,536 bytes at most. */
   readonly received: Uint8Array
   /** The handshake, once it came. */
   readonly handshake: {

@@ -6,6 +6,7 @@ import {
   type FakeBlockgameConnection,
   type FakeBlockgameServerOptions,
 } from './blockgame-behavior.ts'
+import { keepLast } from './keep-last.ts'
 
 export type {
   BlockgameEra,
@@ -24,11 +25,14 @@ export interface FakeBlockgameServer {
   readonly ip: string
   /** The port it listens on. */
   readonly port: number
-  /** Every connection so far, the oldest first. */
+  /** The last thousand connections, the oldest first. */
   readonly connections: readonly FakeBlockgameConnection[]
   /** Ends every connection and stops listening. */
   close(): Promise<void>
 }
+
+/** Octets that are kept of a connection: many times what a client of the protocol sends. */
+const maxReceived = 65_536
 
 interface Connection extends FakeBlockgameConnection {
   received: Uint8Array
@@ -53,9 +57,12 @@ export async function fakeBlockgameServer(
 ): Promise<FakeBlockgameServer> {
   const behave = behaviorOf(options)
   const connections: Connection[] = []
+  const sockets = new Set<Socket>()
   const server = createServer({ noDelay: true }, (socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
     const connection = record(socket)
-    connections.push(connection)
+    keepLast(connections, connection)
     behave(connection)
   })
   await new Promise<void>((resolve, reject) => {
@@ -69,7 +76,7 @@ export async function fakeBlockgameServer(
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
-        for (const { socket } of connections) socket.destroy()
+        for (const socket of sockets) socket.destroy()
       }),
   }
 }
@@ -85,7 +92,9 @@ function record(socket: Socket): Connection {
   }
   socket.on('error', () => {})
   socket.on('data', (chunk) => {
-    connection.received = Buffer.concat([connection.received, chunk])
+    const room = maxReceived - connection.received.length
+    if (room === 0) return
+    connection.received = Buffer.concat([connection.received, chunk.subarray(0, room)])
     connection.handshake ??= parseHandshake(connection.received)
   })
   return connection

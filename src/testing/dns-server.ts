@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import type { DnsRecord } from '../domain/dns-check.ts'
 import { FrameReader } from '../dns/tcp.ts'
+import { keepLast } from './keep-last.ts'
 import { readFakeDnsQuery, type FakeDnsQuery, type FakeDnsRcode } from './dns-query.ts'
 import { words } from './dns-encoding.ts'
 
@@ -52,7 +53,7 @@ export interface FakeDnsServer extends AsyncDisposable {
   readonly ip: string
   /** The port, the same for UDP and TCP. */
   readonly port: number
-  /** The queries so far, in order. */
+  /** The last thousand queries, in order. */
   readonly queries: readonly FakeDnsQuery[]
   /** Stops listening and ends all connections. */
   close(): Promise<void>
@@ -76,6 +77,7 @@ export interface FakeDnsServer extends AsyncDisposable {
  */
 export async function fakeDnsServer(options: FakeDnsServerOptions = {}): Promise<FakeDnsServer> {
   const queries: FakeDnsQuery[] = []
+  let received = 0
   const connections = new Set<Socket>()
   let closing: Promise<void> | undefined
   const { ip = '127.0.0.1', delayMs = 0, drop = 0 } = options
@@ -88,8 +90,9 @@ export async function fakeDnsServer(options: FakeDnsServerOptions = {}): Promise
   ): Promise<void> {
     const query = readFakeDnsQuery(message, transport, clientPort, options)
     if (query === null) return
-    queries.push(query)
-    if (queries.length <= drop) return
+    keepLast(queries, query)
+    received += 1
+    if (received <= drop) return
     const reply = options.reply === undefined ? undefined : await options.reply(query)
     if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs))
     if (closing !== undefined) return

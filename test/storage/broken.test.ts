@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { StorageError } from 'utility-api/storage'
 import type {
   AdminStorage,
+  AuthorizationCode,
   Client,
   License,
   MaybePromise,
@@ -595,6 +596,31 @@ const mistakes: readonly Mistake[] = [
     }),
   },
   {
+    what: 'counts the codes it ends and leaves them',
+    caughtBy: 'revoking access ends tokens and codes of one client and no others',
+    change: (good) => {
+      const kept: [hash: Uint8Array, code: AuthorizationCode][] = []
+      return {
+        insertAuthorizationCode(hash, code) {
+          kept.push([hash, code])
+          return good.insertAuthorizationCode(hash, code)
+        },
+        async revokeAccess(which, at) {
+          const spent = await Promise.all(kept.map(([hash]) => good.findAuthorizationCode(hash)))
+          const counts = await good.revokeAccess(which, at)
+          const ended = kept.filter((_, index) => spent[index]?.redeemedAt === null)
+          await Promise.all(
+            ended.map(async ([hash, code]) => {
+              if ((await good.findAuthorizationCode(hash)) === null)
+                await good.insertAuthorizationCode(hash, code)
+            }),
+          )
+          return at < 10 ? counts : { tokens: 0, codes: 0 }
+        },
+      }
+    },
+  },
+  {
     what: 'compares subjects without regard to case',
     caughtBy: 'revoking access ends tokens and codes of one subject and no others',
     change: (good) => {
@@ -849,6 +875,26 @@ test.each(mistakes)('an adapter that $what is caught', async (mistake) => {
 test('names of cases are unique, so that a report says which one failed', () => {
   const names = storageContract(() => ({ storage: memoryStorage(), close() {} })).map(({ name }) => name)
   expect(new Set(names).size).toBe(names.length)
+})
+
+test('a history that fails is told with its seed, the few calls it needs, and both answers', async () => {
+  const cases = storageContract(() => {
+    const good = memoryStorage()
+    const deaf: AdminStorage = {
+      ...good,
+      deleteLicense: (key, call) => key.length < 20 && good.deleteLicense(key, call),
+    }
+    return { storage: deaf, close() {} }
+  })
+  const message = await cases
+    .find(({ name }) => name.startsWith('a random history'))
+    ?.run()
+    .then(String, ({ message: text }: Error) => text)
+  expect(message).toMatch(
+    /^Seed 1: the last of these calls is answered otherwise than by the model:\n {2}1\. insertLicense/,
+  )
+  expect(message).toMatch(/\nstore: false\nmodel: true/)
+  expect(message?.match(/^ {2}\d+\. /gm)?.length).toBeLessThan(5)
 })
 
 /** The eight methods alone, as an adapter to tables of one's own would have them. */

@@ -91,6 +91,24 @@ test('a lock that is never released ends in unavailable, for every write that wa
   expect(await storage.insertLicense(license('a'), undefined, call)).toBe('inserted')
 })
 
+test('a read that finds the database busy when its time is just over says so, and does not ask again', async () => {
+  let asked = 0
+  const busy: SqliteDatabase = {
+    exec() {},
+    prepare() {
+      asked += 1
+      throw Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' })
+    },
+  }
+  const error = await errorOf(() => sqliteStorage(busy).findLicense('a', callOfLooks(2)))
+  expect([error.kind, error.retryable, error.message]).toEqual([
+    'unavailable',
+    true,
+    'SQLite: database is locked',
+  ])
+  expect(asked).toBe(1)
+})
+
 describe.each(drivers)('%s', (_, openPath) => {
   const openFile = (): ReturnType<typeof fileOf> => fileOf(openPath)
 
@@ -262,6 +280,11 @@ describe.each(drivers)('%s', (_, openPath) => {
       "SELECT 1 FROM utility_api_codes WHERE client_id = 'a' AND redeemed_at IS NULL",
       "SELECT 1 FROM utility_api_codes WHERE subject = 'a' AND redeemed_at IS NULL",
       'SELECT 1 FROM utility_api_resellers WHERE (created_at, reseller_id) > (1, 1) ORDER BY created_at, reseller_id',
+      'SELECT 1 FROM utility_api_clients WHERE (created_at, client_id) > (1, 1) ORDER BY created_at, client_id',
+      `SELECT 1 ${credentials} kind = 'access_token' AND expires_at <= 1`,
+      'SELECT 1 FROM utility_api_codes WHERE expires_at <= 1',
+      'SELECT 1 FROM utility_api_idempotency_keys WHERE expires_at <= 1',
+      "SELECT 1 FROM utility_api_licenses WHERE reseller_id = 'a' AND seq > 5 ORDER BY seq LIMIT 5",
     ].map((sql) => JSON.stringify(database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all()))
     expect(plans.filter((plan) => !plan.includes('SEARCH') || plan.includes('TEMP B-TREE'))).toEqual([])
   })

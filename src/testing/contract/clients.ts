@@ -1,7 +1,16 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
 import type { Client } from '../../domain/access.ts'
 import type { BoundAdmin } from './bound.ts'
-import { countOf, hashOf, inTurn, makeClient, nameOf, race, type ContractCase } from './context.ts'
+import {
+  countOf,
+  hashOf,
+  inTurn,
+  makeClient,
+  makeLicense,
+  nameOf,
+  race,
+  type ContractCase,
+} from './context.ts'
 
 /** Whether hashes are Buffers is the store's own affair; their bytes are not. */
 function plain(client: Client | null): unknown {
@@ -102,6 +111,45 @@ export const clientCases: readonly ContractCase[] = [
     name: 'rotations over two instances leave two secrets, or an operator holds one that never works',
     needs: ['admin', 'secondAdmin'],
     run: ({ admin, secondAdmin }) => raceRotations([admin, secondAdmin]),
+  },
+  {
+    name: 'updates, rotations and a revocation at once all stay, or a new name lets a revoked client in again',
+    needs: ['admin'],
+    run: ({ admin }) =>
+      inTurn(Array.from({ length: 10 }).keys(), async (round) => {
+        const clientId = nameOf(`round-${round}`)
+        await admin.insertClient(makeClient({ clientId }))
+        const done = await race(12, (index) => {
+          if (index === round) return admin.rotateClientSecret(clientId, hashOf(2))
+          if (index === round + 2) return admin.revokeClient(clientId, 9)
+          return admin.updateClient(clientId, { name: `Shop ${index}` })
+        })
+        strictEqual(countOf(done, true), 12)
+        const client = await admin.findClient(clientId)
+        deepStrictEqual(
+          [client?.revokedAt, client?.secretHashes.map((hash) => Uint8Array.from(hash))],
+          [9, [hashOf(2), hashOf(1)]],
+        )
+      }),
+  },
+  {
+    name: 'a change that changes nothing is one all the same, or who repeats an update is taken for a stranger',
+    needs: ['admin'],
+    async run({ admin }) {
+      await admin.insertClient(makeClient())
+      await admin.insertLicense(makeLicense(nameOf('key')))
+      const update = {
+        licenseKey: nameOf('key'),
+        resellerId: nameOf('reseller'),
+        patch: { status: 'new' },
+        at: 9,
+      }
+      await inTurn([1, 2], async () => {
+        strictEqual(await admin.updateLicense(update), 'updated')
+        strictEqual(await admin.changeLicense(nameOf('key'), { status: 'new' }, 9), true)
+        strictEqual(await admin.updateClient(nameOf('client'), { name: 'Shop' }), true)
+      })
+    },
   },
   {
     name: 'a rotation and a revocation at once both stay, or a client that was shut out comes back',

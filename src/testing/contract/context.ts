@@ -72,7 +72,6 @@ export function hashOf(number: number): Uint8Array {
   )
   bytes.set([0x00, 0xff, 0x27, 0x80], 4)
   bytes.set(salt().subarray(0, 20), 8)
-  view.setUint32(28, number)
   return bytes
 }
 

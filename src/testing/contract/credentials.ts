@@ -8,6 +8,7 @@ import {
   makeCode,
   makeCredential,
   makeReseller,
+  makeToken,
   nameOf,
   race,
   rejectsAs,
@@ -96,6 +97,44 @@ export const credentialCases: readonly ContractCase[] = [
       const again = (): unknown => admin.insertAuthorizationCode(hashOf(1), { ...code, redeemedAt: null })
       await rejectsAs('conflict', again, 'taken code')
       deepStrictEqual(await admin.findAuthorizationCode(hashOf(1)), code)
+    },
+  },
+  {
+    name: 'twenty callers with one code to issue: one is told that it is stored, or two browsers share a code',
+    needs: ['admin'],
+    async run({ admin }) {
+      const outcomes = await race(20, async (index) => {
+        try {
+          await admin.insertAuthorizationCode(hashOf(1), makeCode({ expiresAt: 100 + index }))
+          return index
+        } catch (error) {
+          await rejectsAs('conflict', () => Promise.reject(error), 'taken code')
+          return null
+        }
+      })
+      const [winner, ...others] = outcomes.filter((index) => index !== null)
+      deepStrictEqual(others, [])
+      strictEqual((await admin.findAuthorizationCode(hashOf(1)))?.expiresAt, 100 + (winner ?? 0))
+    },
+  },
+  {
+    name: 'twenty callers that revoke the same are told once that they did, or the time of a revocation moves',
+    needs: ['admin'],
+    async run({ admin }) {
+      await admin.insertCredential('api_key', hashOf(1), makeCredential(nameOf('one')))
+      const byId = await race(20, (index) => admin.revokeCredential({ id: nameOf('one') }, 100 + index))
+      strictEqual(countOf(byId, true), 1)
+      strictEqual((await admin.findCredential('api_key', hashOf(1)))?.revokedAt, 100 + byId.indexOf(true))
+      await race(2, (index) => admin.insertAuthorizationCode(hashOf(2 + index), makeCode()))
+      await race(2, (index) => admin.redeemAuthorizationCode(hashOf(2 + index), 5, makeToken(2 + index)))
+      const ofCode = await race(20, () => admin.revokeAccessTokensOfCode(hashOf(2), 7))
+      strictEqual(countOf(ofCode, 1), 1)
+      strictEqual(countOf(ofCode, 0), 19)
+      const ofClient = await race(20, () => admin.revokeAccess({ clientId: nameOf('client') }, 8))
+      strictEqual(
+        ofClient.reduce((sum, { tokens }) => sum + tokens, 0),
+        1,
+      )
     },
   },
   {

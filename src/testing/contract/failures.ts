@@ -1,6 +1,8 @@
 import { deepStrictEqual, strictEqual } from 'node:assert/strict'
+import type { CredentialKind } from '../../domain/access.ts'
 import type { MaybePromise } from '../../ports/maybe-promise.ts'
-import { bindStorage, type BoundAdmin, type BoundListing, type BoundStorage } from './bound.ts'
+import type { StorageCall } from '../../ports/storage-call.ts'
+import { bindAdmin, bindStorage, type BoundAdmin, type BoundListing, type BoundStorage } from './bound.ts'
 import {
   hashOf,
   inTurn,
@@ -57,16 +59,18 @@ async function allUnavailable<Storage>(storage: Storage, all: Calls<Storage>): P
   await inTurn(Object.entries(all), ([name, call]) => rejectsAs('unavailable', () => call(storage), name))
 }
 
-/** Twenty writes whose callers go away as soon as they have asked; whether each was done, as the caller was told. */
-async function askAndLeave(
-  write: (index: number, storage: BoundStorage) => MaybePromise<unknown>,
-  storage: Parameters<typeof bindStorage>[0],
+type Write<Bound> = (storage: Bound) => MaybePromise<unknown>
+
+/** Writes whose callers go away as soon as they have asked; whether each was done, as the caller was told. */
+async function askAndLeave<Bound>(
+  bind: (call: () => StorageCall) => Bound,
+  writes: readonly Write<Bound>[],
 ): Promise<boolean[]> {
   let timeLeft = 20_000
-  const bound = bindStorage(storage, () => ({ timeLeftMs: () => timeLeft }))
-  const outcomes = race(20, async (index) => {
+  const bound = bind(() => ({ timeLeftMs: () => timeLeft }))
+  const outcomes = writes.map(async (write) => {
     try {
-      await write(index, bound)
+      await write(bound)
       return true
     } catch (error) {
       await rejectsAs('unavailable', () => Promise.reject(error), 'out of time')
@@ -74,7 +78,108 @@ async function askAndLeave(
     }
   })
   timeLeft = 0
-  return outcomes
+  return Promise.all(outcomes)
+}
+
+/** Twenty times the same write, each with a number of its own. */
+function twenty(
+  write: (storage: BoundStorage, index: number) => MaybePromise<unknown>,
+): Write<BoundStorage>[] {
+  return Array.from({ length: 20 }, (_, index) => (storage) => write(storage, index))
+}
+
+/** A write to a row of its own, and how to see whether it was done. */
+interface LateWrite {
+  readonly write: Write<BoundAdmin>
+  readonly isDone: () => Promise<boolean>
+}
+
+function lateName(what: string): string {
+  return nameOf(`late-${what}`)
+}
+
+/** Every change to a row and every new row; what is changed is there already. */
+async function makeLateWrites(admin: BoundAdmin): Promise<readonly LateWrite[]> {
+  await inTurn(['updated', 'rotated', 'revoked'], (what) =>
+    admin.insertClient(makeClient({ clientId: lateName(what) })),
+  )
+  await inTurn(['changed', 'deleted', 'owned'], (what) => admin.insertLicense(makeLicense(lateName(what))))
+  await admin.insertCredential('api_key', hashOf(50), makeCredential(lateName('key')))
+  await admin.insertCredential(
+    'access_token',
+    hashOf(51),
+    makeCredential(lateName('token'), { subject: 'Ada' }),
+  )
+  await admin.insertAuthorizationCode(hashOf(52), makeCode())
+  await admin.redeemAuthorizationCode(hashOf(52), 5, makeToken(53))
+  await admin.insertAuthorizationCode(hashOf(54), makeCode({ expiresAt: 1 }))
+  const owned = {
+    licenseKey: lateName('owned'),
+    resellerId: nameOf('reseller'),
+    patch: { status: 'late' },
+    at: 7,
+  }
+  const isRevoked = async (kind: CredentialKind, hash: Uint8Array): Promise<boolean> =>
+    (await admin.findCredential(kind, hash))?.revokedAt === 7
+  return [
+    {
+      write: (late) => late.insertClient(makeClient({ clientId: lateName('client') })),
+      isDone: async () => (await admin.findClient(lateName('client'))) !== null,
+    },
+    {
+      write: (late) => late.insertReseller(makeReseller({ resellerId: lateName('reseller') })),
+      isDone: async () =>
+        (await admin.insertReseller(makeReseller({ resellerId: lateName('reseller') }))) === 'taken',
+    },
+    {
+      write: (late) => late.insertAuthorizationCode(hashOf(60), makeCode()),
+      isDone: async () => (await admin.findAuthorizationCode(hashOf(60))) !== null,
+    },
+    {
+      write: (late) => late.insertCredential('api_key', hashOf(61), makeCredential(lateName('new'))),
+      isDone: async () => (await admin.findCredential('api_key', hashOf(61))) !== null,
+    },
+    {
+      write: (late) => late.updateClient(lateName('updated'), { name: 'late' }),
+      isDone: async () => (await admin.findClient(lateName('updated')))?.name === 'late',
+    },
+    {
+      write: (late) => late.rotateClientSecret(lateName('rotated'), hashOf(62)),
+      isDone: async () => (await admin.findClient(lateName('rotated')))?.secretHashes.length === 2,
+    },
+    {
+      write: (late) => late.revokeClient(lateName('revoked'), 7),
+      isDone: async () => (await admin.findClient(lateName('revoked')))?.revokedAt === 7,
+    },
+    {
+      write: (late) => late.revokeCredential({ id: lateName('key') }, 7),
+      isDone: () => isRevoked('api_key', hashOf(50)),
+    },
+    {
+      write: (late) => late.revokeAccess({ subject: 'Ada' }, 7),
+      isDone: () => isRevoked('access_token', hashOf(51)),
+    },
+    {
+      write: (late) => late.revokeAccessTokensOfCode(hashOf(52), 7),
+      isDone: () => isRevoked('access_token', hashOf(53)),
+    },
+    {
+      write: (late) => late.purgeExpired(1),
+      isDone: async () => (await admin.findAuthorizationCode(hashOf(54))) === null,
+    },
+    {
+      write: (late) => late.changeLicense(lateName('changed'), { status: 'late' }, 7),
+      isDone: async () => (await admin.findLicense(lateName('changed')))?.status === 'late',
+    },
+    {
+      write: (late) => late.deleteLicense(lateName('deleted')),
+      isDone: async () => (await admin.findLicense(lateName('deleted'))) === null,
+    },
+    {
+      write: (late) => late.updateLicense(owned),
+      isDone: async () => (await admin.findLicense(lateName('owned')))?.status === 'late',
+    },
+  ]
 }
 
 export const failureCases: readonly ContractCase[] = [
@@ -118,8 +223,8 @@ export const failureCases: readonly ContractCase[] = [
     name: 'a write that nobody waits for is done and answered or never begins, or refused customers have bought',
     async run({ storage, unbound }) {
       const done = await askAndLeave(
-        (index, bound) => bound.insertLicense(makeLicense(nameOf(`key-${index}`))),
-        unbound,
+        (call) => bindStorage(unbound, call),
+        twenty((bound, index) => bound.insertLicense(makeLicense(nameOf(`key-${index}`)))),
       )
       // Behind whatever still waits in a queue, so that what is done late is done by now.
       await race(20, (index) => storage.insertLicense(makeLicense(nameOf(`later-${index}`))))
@@ -136,13 +241,28 @@ export const failureCases: readonly ContractCase[] = [
     async run({ storage, seed, unbound }) {
       await race(20, (index) => seed.insertAuthorizationCode(hashOf(100 + index), makeCode()))
       const done = await askAndLeave(
-        (index, bound) => bound.redeemAuthorizationCode(hashOf(100 + index), 5, makeToken(index)),
-        unbound,
+        (call) => bindStorage(unbound, call),
+        twenty((bound, index) => bound.redeemAuthorizationCode(hashOf(100 + index), 5, makeToken(index))),
       )
       await inTurn(done.entries(), async ([index, wasDone]) => {
         const again = await storage.redeemAuthorizationCode(hashOf(100 + index), 6, makeToken(100 + index))
         strictEqual(again, !wasDone)
       })
+    },
+  },
+  {
+    name: 'a change that nobody waits for is done and answered or never begins, or a refusal is no refusal',
+    needs: ['admin', 'unboundAdmin'],
+    async run({ admin, unboundAdmin }) {
+      const writes = await makeLateWrites(admin)
+      const done = await askAndLeave(
+        (call) => bindAdmin(unboundAdmin, call),
+        writes.map(({ write }) => write),
+      )
+      // As above: behind whatever still waits.
+      await race(20, (index) => admin.insertLicense(makeLicense(nameOf(`later-${index}`))))
+      const found = await race(writes.length, async (index) => writes[index]?.isDone())
+      deepStrictEqual(found, done)
     },
   },
   {

@@ -122,7 +122,6 @@ const orderCases = allListed.map((listed): ContractCase => ({
     await insertAll(listed, admin, names, 1)
     const list = listed.list(listing)
     const wanted = (all: string[]): string[] => all.filter((name) => names.includes(name))
-    deepStrictEqual(wanted(await allNames(list, { limit: 100 })), names)
     const seen = await allNames(list, { limit: 3 }, async (pageNumber) => {
       if (pageNumber <= 5) await insertAll(listed, admin, namesOf(2, `${pageNumber}`), 100 * pageNumber)
     })
@@ -267,11 +266,20 @@ export const listingCases: readonly ContractCase[] = [
     name: 'rows are listed whole, each kind under its own name, or support reads what is not there',
     needs: ['admin', 'listing'],
     async run({ admin, listing }) {
-      const client = makeClient({ name: 'Shop', revokedAt: 7 })
+      // Names that come back otherwise where text is trimmed, folded, normalized or cut.
+      const name = ` \u{1F600} e\u0301 \u00e9 ${'X'.repeat(245)} `
+      const client = makeClient({ name, revokedAt: 7, createdAt: 8_000_000_000_000_001 })
       await admin.insertClient(client)
-      const reseller = makeReseller({ name: 'Hosting' })
+      const reseller = makeReseller({ name, createdAt: 8_000_000_000_000_002 })
       await admin.insertReseller(reseller)
-      const fields = { scope: 'a b', subject: 'Ada', expiresAt: 9, revokedAt: 8, name: 'Ops' }
+      const fields = {
+        scope: 'a b',
+        subject: 'Ada',
+        createdAt: 8_000_000_000_000_003,
+        expiresAt: 9,
+        revokedAt: 8,
+        name,
+      }
       const kinds = ['access_token', 'reseller_token', 'api_key'] as const
       await inTurn(kinds, (kind) =>
         admin.insertCredential(kind, hashOf(1), makeCredential(nameOf(kind), fields)),
@@ -285,6 +293,13 @@ export const listingCases: readonly ContractCase[] = [
           { ...makeCredential(nameOf(kind), fields), kind },
         ]),
       )
+      const license = makeLicense(nameOf('key'), {
+        registeredTo: name,
+        domainOrIp: name,
+        updatedAt: 8_000_000_000_000_004,
+      })
+      await admin.insertLicense(license)
+      deepStrictEqual((await listing.licenses({ limit: 5 })).licenses, [license])
     },
   },
   {

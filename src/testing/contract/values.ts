@@ -12,6 +12,8 @@ import {
   race,
   type ContractCase,
 } from './context.ts'
+import type { BoundListing } from './bound.ts'
+import { show } from './model.ts'
 
 /** Text that has been lost, changed or taken for something else somewhere before. */
 const texts: readonly string[] = [
@@ -112,6 +114,20 @@ export const valueCases: readonly ContractCase[] = [
         const credential = makeCredential(id, { ownerId: id, subject: id, scope })
         strictEqual(await seed.insertCredential('reseller_token', hashOf(index), credential), 'inserted')
         deepStrictEqual(await storage.findCredential('reseller_token', hashOf(index)), credential)
+        const { hash: tokenHash, ...token } = makeToken(100 + index, {
+          id: `token-${id}`.slice(0, 255),
+          ownerId: id,
+          subject: id,
+          scope,
+        })
+        strictEqual(
+          await storage.redeemAuthorizationCode(hashOf(index), 5, { ...token, hash: tokenHash }),
+          true,
+        )
+        deepStrictEqual(await storage.findCredential('access_token', tokenHash), {
+          ...token,
+          revokedAt: null,
+        })
         const license = makeLicense(id.slice(0, 128), { resellerId: id })
         await storage.insertLicense(license)
         deepStrictEqual(await storage.findLicense(license.licenseKey), license)
@@ -218,28 +234,57 @@ export const valueCases: readonly ContractCase[] = [
         await admin.insertAuthorizationCode(hashOf(100 + index), makeCode())
         await admin.redeemAuthorizationCode(hashOf(100 + index), 5, makeToken(index, { id }))
         await admin.insertLicense(makeLicense(id.slice(-128)))
+        strictEqual(await admin.insertReseller(makeReseller({ resellerId: id })), 'inserted')
+        await admin.insertAuthorizationCode(hashOf(200 + index), makeCode({ clientId: id }))
+        await admin.insertAuthorizationCode(hashOf(300 + index), makeCode({ subject: id }))
+        const owned = makeCredential(nameOf(`owned-${index}`), { ownerId: id })
+        await admin.insertCredential('access_token', hashOf(400 + index), owned)
+        const granted = makeCredential(nameOf(`granted-${index}`), { subject: id })
+        await admin.insertCredential('access_token', hashOf(500 + index), granted)
+        const token = makeCredential(nameOf(`reseller-${index}`), { ownerId: id })
+        strictEqual(await admin.insertCredential('reseller_token', hashOf(600 + index), token), 'inserted')
+        const key = { resellerId: id, keyHash: hashOf(1), requestHash: hashOf(2), expiresAt: 9000 }
+        const first = makeLicense(nameOf(`first-${index}`), { resellerId: id })
+        strictEqual(await admin.insertLicense(first, key), 'inserted')
       })
       await inTurn(twins.entries(), async ([index, id]) => {
         const at = 2 ** 33 + index
         strictEqual((await admin.findCredential('access_token', hashOf(index)))?.id, id)
         strictEqual(await admin.revokeCredential({ id }, at), true)
         strictEqual((await admin.findCredential('access_token', hashOf(index)))?.revokedAt, at)
-        strictEqual(await admin.changeLicense(id.slice(-128), { status: id }, at), true)
+        const odd = `e\u0301\u{1F600} ${id}`
+        strictEqual(await admin.changeLicense(id.slice(-128), { status: odd }, at), true)
         deepStrictEqual(
           await admin.findLicense(id.slice(-128)),
-          makeLicense(id.slice(-128), { status: id, updatedAt: at }),
+          makeLicense(id.slice(-128), { status: odd, updatedAt: at }),
         )
         strictEqual(await admin.deleteLicense(id.slice(-128)), true)
-        strictEqual(await admin.updateClient(id, { name: `\u{1F600} ${id}` }), true)
-        strictEqual((await admin.findClient(id))?.name, `\u{1F600} ${id}`)
+        const update = { licenseKey: nameOf(`first-${index}`), resellerId: id, patch: { status: id }, at }
+        strictEqual(await admin.updateLicense(update), 'updated')
+        const stranger = twins[(index + 2) % twins.length] ?? ''
+        strictEqual(await admin.updateLicense({ ...update, resellerId: stranger }), 'not_owner')
+        strictEqual(await admin.updateClient(id, { name: odd }), true)
+        strictEqual((await admin.findClient(id))?.name, odd)
+        strictEqual(await admin.rotateClientSecret(id, hashOf(700 + index)), true)
+        deepStrictEqual(await admin.revokeAccess({ clientId: id }, at), { tokens: 1, codes: 1 })
+        deepStrictEqual(await admin.revokeAccess({ subject: id }, at), { tokens: 1, codes: 1 })
+        await admin.insertAuthorizationCode(hashOf(800 + index), makeCode({ clientId: id }))
+        strictEqual(await admin.revokeClient(id, at), true)
+        strictEqual(await admin.findAuthorizationCode(hashOf(800 + index)), null)
+        const client = await admin.findClient(id)
+        deepStrictEqual(
+          [client?.revokedAt, Uint8Array.from(client?.secretHashes[0] ?? [])],
+          [at, hashOf(700 + index)],
+        )
       })
     },
   },
   {
     name: 'what a store hands out is a copy, or a change in one request shows up in another',
     needs: ['seed'],
-    async run({ storage, seed }) {
+    async run({ storage, seed, listing }) {
       await seed.insertClient(makeClient())
+      await seed.insertReseller(makeReseller())
       await seed.insertAuthorizationCode(hashOf(1), makeCode())
       await seed.insertCredential('api_key', hashOf(1), makeCredential(nameOf('key')))
       await storage.insertLicense(makeLicense(nameOf('key')))
@@ -256,6 +301,19 @@ export const valueCases: readonly ContractCase[] = [
       deepStrictEqual(await storage.findAuthorizationCode(hashOf(1)), makeCode())
       deepStrictEqual(await storage.findCredential('api_key', hashOf(1)), makeCredential(nameOf('key')))
       deepStrictEqual(await seed.findLicense(nameOf('key')), makeLicense(nameOf('key')))
+      if ((listing as BoundListing | undefined) === undefined) return
+      const pages = (): Promise<unknown[]> =>
+        Promise.all([
+          listing.clients({ limit: 5 }),
+          listing.resellers({ limit: 5 }),
+          listing.credentials({ kind: 'api_key', limit: 5 }),
+          listing.licenses({ limit: 5 }),
+        ])
+      const before = show(await pages())
+      for (const page of await pages())
+        for (const rows of Object.values(page as object))
+          Object.assign((rows as object[])[0] ?? {}, { name: 'evil', status: 'evil' })
+      strictEqual(show(await pages()), before)
     },
   },
   {

@@ -134,3 +134,11 @@ export async function execute(url: string, text: string): Promise<unknown> {
 export function makePool(url: string, options: object = {}): Pool {
   return createPool({ uri: url, connectionLimit: 10, connectTimeout: 5000, ...options })
 }
+
+const tables = ['clients', 'resellers', 'codes', 'credentials', 'licenses', 'idempotency_keys']
+
+/** Several times as fast as TRUNCATE, which makes new files for every table and index. */
+export async function emptyTables(pool: Pool): Promise<void> {
+  // oxlint-disable-next-line no-await-in-loop -- a handful
+  for (const table of tables) await pool.query(`DELETE FROM utility_api_${table}`)
+}

@@ -85,3 +85,13 @@ export function makePool(url: string, isolation = 'read committed', max = 10): P
   const options = `-c default_transaction_isolation=${isolation.replaceAll(' ', '\\ ')} -c statement_timeout=10000`
   return new Pool({ connectionString: url, options, max, connectionTimeoutMillis: 5000 })
 }
+
+export const tables: string = 'clients, resellers, codes, credentials, licenses, idempotency_keys'.replaceAll(
+  /\w+/g,
+  'utility_api_$&',
+)
+
+/** Several times as fast as TRUNCATE, which makes new files for every table and index. */
+export async function emptyTables(pool: Pool): Promise<void> {
+  await pool.query(tables.replaceAll(/(\w+),?/g, 'DELETE FROM $1;'))
+}

@@ -1,0 +1,97 @@
+import { StorageError, type StorageErrorKind } from 'utility-api/storage'
+import { mysqlStorage, type MysqlPool } from 'utility-api/storage/mysql'
+import { expect, test } from 'vitest'
+import { call } from './support/call.ts'
+
+// What the store makes of a driver's errors, on a pool that answers what a test wants it to.
+
+interface FakePool {
+  readonly pool: MysqlPool
+  /** How often the statement under test was sent. */
+  sent: number
+  readonly released: string[]
+}
+
+/** A server with the schema; `answer` is asked for every statement that names the table of clients. */
+function poolOf(answer: (attempt: number) => unknown): FakePool {
+  const fake = { sent: 0, released: [] as string[] }
+  const connection = {
+    query: async () => [{}, undefined] as const,
+    execute: async ({ sql }: { readonly sql: string }) => {
+      if (!sql.includes('utility_api_clients')) return [[{ version: 1, step: 99 }], undefined] as const
+      fake.sent += 1
+      return [answer(fake.sent), undefined] as const
+    },
+    release: () => void fake.released.push('released'),
+    destroy: () => void fake.released.push('destroyed'),
+  }
+  return Object.assign(fake, { pool: { getConnection: async () => connection } })
+}
+
+/** An error as the server sends one. */
+function errorOf(errno: number, message = "Duplicate entry 'LIC-1' for key 'a'"): Error {
+  return Object.assign(new Error(message), { code: 'ER_TROUBLE', errno, sqlState: 'HY000' })
+}
+
+async function outcomeOf({ pool }: FakePool): Promise<unknown> {
+  try {
+    return await mysqlStorage(pool).rotateClientSecret('a', new Uint8Array(32), call)
+  } catch (error) {
+    return error
+  }
+}
+
+const byKind: Readonly<Record<StorageErrorKind, readonly number[]>> = {
+  conflict: [1062],
+  unavailable: [
+    1021, 1030, 1037, 1038, 1041, 1114, 1135, 1040, 1203, 1226, 1047, 1053, 1077, 1079, 1152, 1158, 1159,
+    1160, 1161, 1184, 1290, 1792, 1836, 1317, 1927, 1969, 3024,
+  ],
+  invalid: [1044, 1045, 1049, 1054, 1142, 1143, 1048, 1264, 1265, 1292, 1366, 1406, 3988, 4025, 3819],
+  bug: [1064, 1, 9999],
+}
+const kinds = Object.entries(byKind).flatMap(([kind, errnos]) =>
+  errnos.map((errno) => [errno, kind] as const),
+)
+
+test.each(kinds)(
+  'error %i of the server is %s, told at once, and leaves its connection',
+  async (errno, kind) => {
+    const fake = poolOf(() => {
+      throw errorOf(errno)
+    })
+    const error = await outcomeOf(fake)
+    expect(error).toBeInstanceOf(StorageError)
+    expect(error).toMatchObject({
+      kind,
+      retryable: errno === 1040,
+      message: "MySQL: ER_TROUBLE: Duplicate entry '…'",
+    })
+    expect(fake.sent).toBe(1)
+    expect(fake.released).not.toContain('destroyed')
+  },
+)
+
+test.each([1020, 1205, 1213])('a race lost (%i) is run again, on the connection it had', async (errno) => {
+  const fake = poolOf((attempt) => {
+    if (attempt < 3) throw errorOf(errno)
+    return { affectedRows: 1 }
+  })
+  expect(await outcomeOf(fake)).toBe(true)
+  expect(fake.sent).toBe(3)
+  expect(fake.released).not.toContain('destroyed')
+})
+
+test.each<[Error, StorageErrorKind]>([
+  [new TypeError('x is undefined'), 'bug'],
+  [new RangeError('too deep'), 'bug'],
+  [new Error('Connection lost'), 'unavailable'],
+  [Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', errno: -104 }), 'unavailable'],
+])('%s, which the server did not send, is %s and closes the connection', async (thrown, kind) => {
+  const fake = poolOf(() => {
+    throw thrown
+  })
+  expect(await outcomeOf(fake)).toMatchObject({ kind, retryable: false })
+  expect(fake.sent).toBe(1)
+  expect(fake.released.at(-1)).toBe('destroyed')
+})

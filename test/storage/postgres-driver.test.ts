@@ -1,0 +1,125 @@
+import { StorageError, type StorageCall, type StorageErrorKind } from 'utility-api/storage'
+import {
+  postgresStorage,
+  type PostgresPool,
+  type PostgresResult,
+  type PostgresStatement,
+} from 'utility-api/storage/postgres'
+import { expect, test } from 'vitest'
+import { call } from './support/call.ts'
+
+// What the store makes of a driver's errors, on a pool that answers what a test wants it to.
+
+interface FakePool {
+  readonly pool: PostgresPool
+  /** How often the statement under test was sent. */
+  sent: number
+  /** For each connection given back, whether it was closed. */
+  readonly closed: boolean[]
+}
+
+/** A server with the schema; `answer` is asked for every statement that names the table of clients. */
+function poolOf(answer: (attempt: number) => PostgresResult): FakePool {
+  const fake = { sent: 0, closed: [] as boolean[] }
+  const query = async (statement: PostgresStatement | string): Promise<PostgresResult> => {
+    const text = typeof statement === 'string' ? statement : statement.text
+    if (!text.includes('utility_api_clients')) return { rows: [{ version: 1, step: 99 }], rowCount: 1 }
+    fake.sent += 1
+    return answer(fake.sent)
+  }
+  const client = {
+    query,
+    on() {},
+    removeListener() {},
+    release: (destroy = false) => fake.closed.push(destroy),
+  }
+  return Object.assign(fake, { pool: { options: { max: 4 }, connect: async () => client } })
+}
+
+const done = { rows: [], rowCount: 1 }
+const errorWith = (code: string, message = 'trouble'): Error => Object.assign(new Error(message), { code })
+
+/** What a write comes to: its answer, or the error. */
+async function outcomeOf({ pool }: FakePool, within: StorageCall = call): Promise<unknown> {
+  try {
+    return await postgresStorage(pool).revokeClient('a', 5, within)
+  } catch (error) {
+    return error
+  }
+}
+
+test.each(['40001', '40P01'])('a race lost (%s) is run again, on the connection it had', async (code) => {
+  const fake = poolOf((attempt) => {
+    if (attempt < 3) throw errorWith(code)
+    return done
+  })
+  expect(await outcomeOf(fake)).toBe(true)
+  expect(fake.sent).toBe(3)
+  expect(fake.closed).not.toContain(true)
+})
+
+test('a race that is lost every time is given up after twelve attempts, as one that may be tried again', async () => {
+  const fake = poolOf(() => {
+    throw errorWith('40001')
+  })
+  expect(await outcomeOf(fake)).toMatchObject({ kind: 'conflict', retryable: true })
+  expect(fake.sent).toBe(12)
+})
+
+test('a race lost when nobody waits any more is not run again', async () => {
+  let left = 1000
+  const fake = poolOf(() => {
+    left = 0
+    throw errorWith('40001')
+  })
+  expect(await outcomeOf(fake, { timeLeftMs: () => left })).toMatchObject({ kind: 'unavailable' })
+  expect(fake.sent).toBe(1)
+})
+
+const kinds: readonly [code: string, kind: StorageErrorKind, retryable: boolean, isClosed: boolean][] = [
+  ['08006', 'unavailable', false, true],
+  ['22021', 'invalid', false, false],
+  ['23505', 'conflict', false, false],
+  ['23514', 'invalid', false, false],
+  ['25006', 'unavailable', false, true],
+  ['25P02', 'bug', false, true],
+  ['40002', 'conflict', false, false],
+  ['42501', 'invalid', false, true],
+  ['42601', 'bug', false, true],
+  ['42P01', 'invalid', false, true],
+  ['53100', 'unavailable', false, true],
+  ['53300', 'unavailable', true, true],
+  ['55000', 'bug', false, true],
+  ['55P03', 'unavailable', false, true],
+  ['57P01', 'unavailable', false, true],
+  ['58030', 'unavailable', false, true],
+  ['XX000', 'bug', false, true],
+  ['ECONNREFUSED', 'unavailable', true, true],
+  ['ECONNRESET', 'unavailable', false, true],
+]
+
+test.each(kinds)(
+  'error %s is %s and is told at once: it may have been done',
+  async (code, kind, retryable, isClosed) => {
+    const fake = poolOf(() => {
+      throw errorWith(code)
+    })
+    const error = await outcomeOf(fake)
+    expect(error).toBeInstanceOf(StorageError)
+    expect(error).toMatchObject({ kind, retryable, message: 'PostgreSQL: trouble' })
+    expect(fake.sent).toBe(1)
+    expect(fake.closed.at(-1)).toBe(isClosed)
+  },
+)
+
+test.each<[Error, StorageErrorKind]>([
+  [new TypeError('x is undefined'), 'bug'],
+  [new RangeError('too deep'), 'bug'],
+  [new Error('Connection terminated unexpectedly'), 'unavailable'],
+])('%s without a code is %s', async (thrown, kind) => {
+  const fake = poolOf(() => {
+    throw thrown
+  })
+  expect(await outcomeOf(fake)).toMatchObject({ kind, retryable: false })
+  expect(fake.sent).toBe(1)
+})
