@@ -1,6 +1,6 @@
 import { UtilityApiError } from '../domain/errors.ts'
 import { hasAtMostCodePoints, isPlainText } from '../domain/header-text.ts'
-import { isDomainOrIp } from '../domain/license.ts'
+import { isDomainOrIp, problemOfLicenseText } from '../domain/license.ts'
 
 /** Refuses what the caller may not ask for. */
 export function demand(condition: boolean, message: string): asserts condition {
@@ -90,16 +90,16 @@ interface LicenseFields {
 export function demandLicenseFields(fields: LicenseFields, rules: LicenseRules): void {
   const { registeredTo = 'a', domainOrIp = 'a', status, resellerId } = fields
   demand(
-    isDisplayText(registeredTo),
+    isLicenseText(registeredTo),
     'registeredTo must have 1 to 255 characters, no control or bidirectional formatting ones.',
   )
-  const isBinding = isDisplayText(domainOrIp) && isDomainOrIp(domainOrIp, rules.allowWildcards)
+  const isBinding = isLicenseText(domainOrIp) && isDomainOrIp(domainOrIp, rules.allowWildcards)
   demand(isBinding, 'domainOrIp must be a host name or an IP address, without scheme, port or path.')
   const isStatus = status === undefined || rules.statuses.includes(status)
   demand(isStatus, `status must be one of ${rules.statuses.join(', ')}.`)
   demandIdentifier('resellerId', resellerId)
 }
 
-function isDisplayText(text: string): boolean {
-  return text !== '' && isPlainText(text) && hasAtMostCodePoints(text, 255)
+function isLicenseText(text: string): boolean {
+  return text !== '' && problemOfLicenseText(text) === null
 }

@@ -1,3 +1,4 @@
+import { hasAtMostCodePoints, isPlainText } from './header-text.ts'
 import { parseHostName } from './host-name.ts'
 import { parseIpAddress } from './ip-address.ts'
 
@@ -47,6 +48,12 @@ export interface LicensePatch {
 export interface LicenseChange extends LicensePatch {
   /** The reseller who owns it from now on. */
   readonly resellerId?: string
+}
+
+/** What is wrong with a text of a license: it must be plain and have at most 255 characters. Null where nothing is. */
+export function problemOfLicenseText(text: string): string | null {
+  if (!isPlainText(text)) return 'must not contain control or bidirectional formatting characters'
+  return hasAtMostCodePoints(text, 255) ? null : 'must have at most 255 characters'
 }
 
 /** Tells whether text is a host name (international ones judged in their ASCII form) or an IP address, and nothing else. */

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { UtilityApiError } from '../domain/errors.ts'
-import { hasAtMostCodePoints, isPlainText } from '../domain/header-text.ts'
-import { isDomainOrIp } from '../domain/license.ts'
+import { isDomainOrIp, problemOfLicenseText } from '../domain/license.ts'
 import type { Parameter } from './operation.ts'
 
 /** What to say of an input in which a schema has found a problem: the first, with the name that the parameter has on the wire. */
@@ -28,23 +27,18 @@ export function visibleText(): z.ZodString {
   return requiredText().regex(/^[\x20-\x7e]+$/, 'must consist of visible ASCII characters')
 }
 
-/** Text that people read: no control or bidirectional formatting characters, at most 255 code points. */
-export function displayText(): z.ZodString {
-  return textWithout(problemOfDisplay)
+/** Text of a license. */
+export function licenseText(): z.ZodString {
+  return textWithout(problemOfLicenseText)
 }
 
 /** A host name or an IP address. */
 export function domainOrIp(allowWildcards: boolean): z.ZodString {
   return textWithout((text) => {
-    const problem = problemOfDisplay(text)
+    const problem = problemOfLicenseText(text)
     if (problem !== null || isDomainOrIp(text, allowWildcards)) return problem
     return 'must be a host name or an IP address, without scheme, port or path'
   })
-}
-
-function problemOfDisplay(text: string): string | null {
-  if (!isPlainText(text)) return 'must not contain control or bidirectional formatting characters'
-  return hasAtMostCodePoints(text, 255) ? null : 'must have at most 255 characters'
 }
 
 /** Text in which nothing is found wrong. One check for all that may be: each costs a request a good tenth of a microsecond. */

@@ -5,7 +5,7 @@ import type { License } from '../domain/license.ts'
 import { sha256 } from '../domain/secret.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import type { InsertLicenseResult, NewIdempotencyKey } from '../ports/storage.ts'
-import { displayText, domainOrIp, licenseStatus, requiredText } from './fields.ts'
+import { licenseText, domainOrIp, licenseStatus, requiredText } from './fields.ts'
 import type { Operation } from './operation.ts'
 import { licenseTag, type LicenseParts } from './update-license.ts'
 
@@ -89,7 +89,7 @@ export function generateLicense(
       },
     },
     input: z.object({
-      registeredTo: displayText(),
+      registeredTo: licenseText(),
       domainOrIp: domainOrIp(parts.allowWildcards),
       status: licenseStatus(parts.statuses),
       idempotencyKey: requiredText()

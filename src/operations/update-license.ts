@@ -6,7 +6,7 @@ import type { LicensePatch } from '../domain/license.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyGenerator } from '../ports/key-generator.ts'
 import type { TimedStorage } from '../ports/storage-deadline.ts'
-import { displayText, domainOrIp, licenseStatus, requiredText } from './fields.ts'
+import { licenseText, domainOrIp, licenseStatus, requiredText } from './fields.ts'
 import type { Operation } from './operation.ts'
 
 export interface LicenseParts {
@@ -82,7 +82,7 @@ export function updateLicense(
     },
     input: z.object({
       licenseKey: requiredText(),
-      registeredTo: displayText().optional(),
+      registeredTo: licenseText().optional(),
       domainOrIp: domainOrIp(parts.allowWildcards).optional(),
       status: licenseStatus(parts.statuses).optional(),
     }),
