@@ -7,7 +7,12 @@ import { afterAll, expect, test, vi } from 'vitest'
 import { outcomeOf, run, start, temporaryFolder, type Outcome } from './support/cli.ts'
 
 const folder = temporaryFolder()
-afterAll(() => folder.remove())
+const children: ChildProcess[] = []
+afterAll(() => {
+  // Also those of a test that failed.
+  for (const child of children) child.kill('SIGKILL')
+  folder.remove()
+})
 
 interface Running {
   readonly child: ChildProcess
@@ -18,6 +23,7 @@ interface Running {
 
 async function startDev(): Promise<Running> {
   const child = start(['dev', '--port', '0'], { TMPDIR: folder.path, HOME: folder.path })
+  children.push(child)
   let text = ''
   child.stdout?.on('data', (chunk) => (text += String(chunk)))
   const outcome = outcomeOf(child)
