@@ -21,6 +21,7 @@ const amounts: Readonly<Record<string, number | string>> = {
   IDLE_CONNECTIONS: 5000,
   TEST_SEEDS: 5,
   MATRIX_PART: 1,
+  ALL_SETUPS: 1,
 }
 const texts = Object.entries(amounts).map(([name, amount]) => [name, process.env[name] ?? String(amount)])
 
@@ -48,7 +49,7 @@ const config: ViteUserConfig = {
             'test/faults/**/*.test.ts',
             'test/http/{abuse,bodies,token-races,token-revocations}.test.ts',
             'test/dns/hostile-replies.test.ts',
-            'test/storage/fault-matrix.test.ts',
+            'test/storage/{fault-matrix,mysql,postgres}.test.ts',
           ],
           env: Object.fromEntries(texts),
         },
