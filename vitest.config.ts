@@ -15,7 +15,7 @@ const amounts: Readonly<Record<string, number | string>> = {
   TRICKLERS: 1000,
   DNS_REPLIES: 300_000,
   TEST_SEEDS: 5,
-  MATRIX_PART: 1,
+  MATRIX_PART: 8,
 }
 const texts = Object.entries(amounts).map(([name, amount]) => [name, process.env[name] ?? String(amount)])
 

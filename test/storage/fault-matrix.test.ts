@@ -20,7 +20,7 @@ import {
 import { startServer, type OwnServer } from './own-server.ts'
 
 // Each kind of fault in each method that it can be planted in, in the memory store and in an adapter in SQL. `npm test` plants
-// one of many, `npm run test:long` all; MATRIX_TABLE=file writes the table there.
+// one of many, `npm run test:long` more, MATRIX_PART=1 all; MATRIX_TABLE=file writes the table there.
 
 const part = Number(process.env['MATRIX_PART'] ?? 80)
 const isWhole = part === 1
