@@ -20,7 +20,7 @@ const amounts: Readonly<Record<string, number | string>> = {
   ABUSE_ROUNDS: 5,
   IDLE_CONNECTIONS: 5000,
   TEST_SEEDS: 5,
-  MATRIX_PART: 1,
+  MATRIX_PART: 16,
   ALL_SETUPS: 1,
 }
 const texts = Object.entries(amounts).map(([name, amount]) => [name, process.env[name] ?? String(amount)])
