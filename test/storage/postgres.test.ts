@@ -217,6 +217,12 @@ describe('PostgreSQL schema', () => {
     // Of its own: what is known of tables that others filled and emptied changes the plans.
     const own = makePool(await server.createDatabase(), 'read committed', 1)
     await postgresStorage(own).migrate()
+    // A planner that knows no rows takes any index for any other.
+    await own.query(`
+      INSERT INTO utility_api_credentials (id, kind, hash, owner_id, subject, scope, created_at, expires_at)
+      SELECT 't' || n, 'access_token', sha256(('t' || n)::bytea), 'c' || n, 's' || n, '', n, n
+      FROM generate_series(1, 5000) AS n;
+      ANALYZE utility_api_credentials`)
     await own.query('SET enable_seqscan = off; SET enable_sort = off')
     for (const [index, sql] of plans) {
       // oxlint-disable-next-line no-await-in-loop -- one connection, whose settings these are

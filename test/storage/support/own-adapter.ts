@@ -281,8 +281,11 @@ async function pageOf<Row extends Numbered>(
   return found.length > limit ? { rows, next: String(rows.at(-1)?.seq) } : { rows }
 }
 
+/** A method of the port on a connection, without its call. */
+type Method = (db: Statements, ...args: never[]) => Promise<unknown>
+
 /** Every method of the port, without its call. */
-export const methods = {
+export const methods: Readonly<Record<string, Method>> = {
   async findClient(db: Statements, clientId: string) {
     const row = await first<ClientRow>(db, findClient, clientId)
     return row && toClient(row)
@@ -439,7 +442,7 @@ export const methods = {
 }
 
 /** Every list of the port, without its call. */
-export const lists = {
+export const lists: Readonly<Record<string, Method>> = {
   async clients(db: Statements, page: Page) {
     const { rows, ...next } = await pageOf<ClientRow>(db, 'clients', page)
     return { clients: rows.map(toClient).map(({ secretHashes: _, ...client }) => client), ...next }
@@ -487,10 +490,7 @@ export function ownStorage(
   const state: State = { server, closed: false }
   const inside = new Set<Promise<unknown>>()
 
-  function bind([name, method]: [string, (db: Statements, ...args: never[]) => Promise<unknown>]): [
-    string,
-    unknown,
-  ] {
+  function bind([name, method]: [string, Method]): [string, unknown] {
     return [
       name,
       async (...args: never[]) => {
