@@ -3,6 +3,7 @@ import type { License } from '../../domain/license.ts'
 import type { MaybePromise } from '../../ports/maybe-promise.ts'
 import { StorageError, type AccessReference, type NewIdempotencyKey } from '../../ports/storage.ts'
 import { show, type Asked, type Listed, type Model } from './model.ts'
+import { kinds, makeBurstPools, makePools, scopes, texts, uris, type Pools } from './pools.ts'
 import type { Random } from './random.ts'
 
 /** One call of a history: what it says, asks a store or the model, and the steps it is made of where it is no single one. */
@@ -11,107 +12,6 @@ export interface Call {
   ask(store: Asked): MaybePromise<unknown>
   /** Steps between which others may come; each is given what those before it answered. Default: `ask` alone. */
   readonly steps?: readonly ((model: Model, before: unknown) => unknown)[]
-}
-
-/** What a history's values are taken from: few of each, so that calls meet. */
-export interface Pools {
-  readonly clientIds: readonly string[]
-  readonly resellerIds: readonly string[]
-  readonly subjects: readonly string[]
-  readonly codes: readonly Uint8Array[]
-  readonly secrets: readonly Uint8Array[]
-  readonly credentialIds: readonly string[]
-  readonly licenseKeys: readonly string[]
-  readonly idempotencyKeys: readonly Uint8Array[]
-  readonly times: readonly number[]
-  readonly kinds: readonly CredentialKind[]
-}
-
-const long = 'x'.repeat(254)
-
-/** Identifiers that something has taken for one another before. */
-const identifiers = [
-  'a',
-  'A',
-  'a ',
-  ' a',
-  'a_',
-  'a%',
-  "a'",
-  'a\\',
-  'a:',
-  '0',
-  '00',
-  '1e1',
-  '10',
-  `${long}y`,
-  `${long}z`,
-]
-const licenseKeys = [
-  'LIC-a',
-  'LIC-A',
-  'LIC-a ',
-  ' LIC-a',
-  'LIC-\u00e4',
-  'LIC-a\u0308',
-  'LIC-\u00df',
-  'LIC-ss',
-  'LIC-%',
-  'LIC-',
-  'LIC-\u{1F600}',
-  'LIC-\u{1F601}',
-  `LIC-${'k'.repeat(123)}1`,
-  `LIC-${'k'.repeat(123)}2`,
-]
-const texts = [
-  '',
-  ' ',
-  'a',
-  'A',
-  'a ',
-  '\ta',
-  '\u00e9',
-  'e\u0301',
-  '0',
-  '1e3',
-  'null',
-  "O'Brien\\",
-  '\u{1F600}'.repeat(255),
-]
-const times = [0, 1, 2, 999, 1000, 1001, 2 ** 31, 2 ** 32 + 1, 1_800_000_000_123, 2 ** 53 - 2, 2 ** 53 - 1]
-const scopes = ['', 'dns:check', 'a b', 'A B', 's'.repeat(1024)]
-const uris = ['https://app.example/', 'https://app.example', `https://app.example/${'p'.repeat(2028)}`]
-const kinds: readonly CredentialKind[] = ['access_token', 'reseller_token', 'api_key']
-const awkward = [0x00, 0xff, 0x27, 0x5c, 0x0a, 0x1a, 0x80, 0x25]
-
-/** Hashes of this seed's own, neighbors in one octet. */
-function hashes(random: Random, count: number): Uint8Array[] {
-  const base = Uint8Array.from({ length: 32 }, () =>
-    random.chance(40) ? random.pick(awkward) : random.integer(256),
-  )
-  return Array.from({ length: count }, (_, index) => {
-    const hash = Uint8Array.from(base)
-    const place = random.pick([0, 31])
-    hash[place] = (hash[place] ?? 0) + index
-    return hash
-  })
-}
-
-function makePools(random: Random): Pools {
-  return {
-    clientIds: random.some(identifiers, 4),
-    resellerIds: random.some(identifiers, 4),
-    subjects: random.some(identifiers, 3),
-    codes: hashes(random, 60),
-    secrets: hashes(random, 60),
-    credentialIds: random
-      .some(identifiers, 6)
-      .flatMap((id) => Array.from({ length: 8 }, (_, index) => `${index}${id.slice(-250)}`)),
-    licenseKeys: random.some(licenseKeys, 7),
-    idempotencyKeys: hashes(random, 4),
-    times: random.some(times, 6),
-    kinds,
-  }
 }
 
 /** Makes one random call. */
@@ -378,26 +278,6 @@ export interface Burst {
   readonly before: readonly Call[]
   readonly burst: readonly Call[]
   readonly reads: readonly Call[]
-}
-
-/** Values that no burst before had. */
-function makeBurstPools(random: Random): Pools {
-  const own = random.integer(2 ** 31)
-  const some = (count: number): string[] =>
-    random.some(identifiers, count).map((each) => `${each.slice(-200)}${own}`)
-  return {
-    clientIds: some(1),
-    resellerIds: some(2),
-    subjects: some(1),
-    codes: hashes(random, 2),
-    secrets: hashes(random, 3),
-    credentialIds: some(3),
-    licenseKeys: random.some(licenseKeys, 2).map((key) => `${key.slice(-100)}${own}`),
-    idempotencyKeys: hashes(random, 1),
-    times: [5, 999, 1000, 5000],
-    // One alone: several rows of one hash are revoked one by one, in no order that is promised.
-    kinds: [random.pick(['access_token', 'api_key'])],
-  }
 }
 
 /** A license under a key of its own, so that its idempotency key alone decides. */
