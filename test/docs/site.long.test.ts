@@ -149,7 +149,7 @@ describe.skipIf(!hasBrowser())('in a browser, from files alone', () => {
     const look = async (): Promise<void> => {
       const page = await context.newPage()
       for (let next = pages.pop(); next !== undefined; next = pages.pop()) {
-        await page.goto(urlOf(next), { waitUntil: 'domcontentloaded' })
+        await page.goto(urlOf(next), { waitUntil: 'load' })
         if (await page.evaluate(isTooWide)) wide.push(next)
       }
     }

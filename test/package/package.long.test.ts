@@ -40,7 +40,7 @@ function program(name: string, text: string): string {
 test('the tarball holds the build, the papers and the examples, and nothing else', () => {
   const kinds = {
     build: /^dist\/[\w./-]+\.(?:js|d\.ts)(?:\.map)?$/,
-    papers: /^(?:[A-Z]+\.md|LICENSE|package\.json|docs\/(?:(?:guide|decisions)\/)?[\w-]+\.(?:md|svg))$/,
+    papers: /^(?:[A-Z]+\.md|LICENSE|package\.json|docs\/(?:(?:guide|decisions|operations|diagrams)\/)?[\w-]+\.(?:md|svg))$/,
     examples: /^examples\/(?:README\.md|[\w-]+\/(?![\w-]+\.test\.ts)[\w.-]+)$/,
   }
   const others = packed.paths.filter((path) => !Object.values(kinds).some((kind) => kind.test(path)))
