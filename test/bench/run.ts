@@ -28,7 +28,7 @@ const chapters: Readonly<Record<string, Chapter>> = {
   },
   fairness: { title: 'One caller beside another', short: { ROUNDS: '1', ROUND_MS: '3000' } },
   overload: { title: 'Saturation', short: { ROUNDS: '1', ROUND_MS: '1000', SATURATION_MS: '5000' } },
-  verify: { title: 'Verification in a route of one’s own', short: { ROUNDS: '9' } },
+  verify: { title: 'Verification in a route of one’s own', short: { CHECK_ROUNDS: '9' } },
 }
 
 const names = readdirSync(import.meta.dirname)

@@ -1,5 +1,5 @@
 // What verifying costs in a route of one's own, beside what our own operations pay for the same check:
-// `npx tsup && node test/bench/verify.ts`. ROUNDS changes how long.
+// `npx tsup && node test/bench/verify.ts`. CHECK_ROUNDS changes how long.
 import { createAdmin, createUtilityApi } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { timedStorage } from '../../src/ports/storage-deadline.ts'
@@ -8,7 +8,7 @@ import { bearerScheme, bearerToken } from '../../src/security/bearer.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { printTable } from './table.ts'
 
-const rounds = Number(process.env['ROUNDS'] ?? 41)
+const rounds = Number(process.env['CHECK_ROUNDS'] ?? 41)
 const calls = 20_000
 const scope = 'orders:read'
 
