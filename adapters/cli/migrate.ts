@@ -11,7 +11,7 @@ export const migrate: AnyCommand = command({
   run: (where) =>
     withDatabase({ ...where, create: true }, async (storage) => {
       if (storage.migrate === undefined)
-        throw new Error('This storage has no migrate(): there is nothing to do.')
+        return console.log('This storage has no migrate(): there is nothing to do.')
       await storage.migrate()
       console.log('The database is up to date.')
     }),

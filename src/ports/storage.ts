@@ -168,7 +168,7 @@ export interface AdminStorage extends UtilityStorage {
    * Revokes a client and ends its unspent codes. False: there is none, or it was revoked before and keeps its time.
    *
    * MUST leave no code of the client that can be redeemed once it has answered, however it raced with redemptions and
-   * with {@link AdminStorage.insertAuthorizationCode}; also where the client was revoked before. A redemption that won the
+   * with {@link AdminStorage.insertAuthorizationCode}; also where the client was revoked before, or never was. A redemption that won the
    * race keeps its token.
    */
   revokeClient(clientId: string, at: number, call: StorageCall): MaybePromise<boolean>
@@ -227,8 +227,8 @@ export interface AdminStorage extends UtilityStorage {
   /**
    * Deletes what can no longer be used at `at`: codes and access tokens past their expiry, and forgotten idempotency keys.
    *
-   * A spent code MUST stay as long as a token it bought can be used, so that a replay can still revoke it. Licenses,
-   * clients, resellers, reseller tokens and API keys always stay.
+   * A spent code MUST stay as long as a token it bought can be used, so that a replay can still revoke it; once the token is
+   * revoked, the code may go or stay. Licenses, clients, resellers, reseller tokens and API keys always stay.
    */
   purgeExpired(at: number, call: StorageCall): MaybePromise<PurgeCounts>
   /** The lists; absent where the store cannot order its rows. */

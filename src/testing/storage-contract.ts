@@ -30,13 +30,16 @@ export interface StorageFixture {
   readonly storage: UtilityStorage
   /** Another instance on the same data, for races between processes. Default: those cases are not applicable. */
   readonly second?: UtilityStorage
-  /** Puts rows in and reads them back. Default: `storage`, where it is an {@link AdminStorage}. */
+  /**
+   * Puts rows in and reads them back. With {@link cutAfter}, over a connection of its own. It takes no test away from
+   * `storage`. Default: `storage`, where it is an {@link AdminStorage}.
+   */
   readonly seed?: AdminStorage
   /** Takes the database away from under the store. Default: the case of a lost database is not applicable. */
   disconnect?(): MaybePromise<void>
   /**
    * Cuts the connection of `storage` after so many more replies of the database, once; then it can connect again. A proxy
-   * that counts replies, say; 0 cuts at the next one. Default: the cases of a cut connection are not applicable.
+   * that counts replies, say; 0 cuts at the next one, and with more than a method needs, the next call is cut. Default: the cases of a cut connection are not applicable.
    */
   cutAfter?(replies: number): MaybePromise<void>
   /** Frees everything after the case. Called once, also after {@link disconnect}. */
