@@ -68,7 +68,15 @@ async function outputOf(file: string, settings: Readonly<Record<string, string>>
   let text = ''
   for await (const chunk of child.stdout.setEncoding('utf8')) text += chunk as string
   const [code] = (await ended) as [number | null]
+  // What a peer has to say of its configuration.
+  text = text.replaceAll(/^oidc-provider .*\n/gm, '')
   return code === 0 ? text : `${text}\n\nThis run failed.`
+}
+
+/** The variables that change all benchmarks, as they were set. */
+function asSet(): string {
+  const set = ['ROUNDS', 'ROUND_MS', 'SATURATION_MS'].filter((each) => process.env[each] !== undefined)
+  return set.map((each) => `, ${each}=${process.env[each]}`).join('')
 }
 
 function preface(isShort: boolean, runs: number): string[] {
@@ -79,7 +87,7 @@ function preface(isShort: boolean, runs: number): string[] {
     'Ours beside the same work by hand and beside peers, interleaved round by round in one run, everything on one machine and on loopback: the load takes its share of the same processors. Rates are of this machine; ratios hold elsewhere too. `npm run bench` writes this page.',
     `- Machine: ${availableParallelism()} processors of ${cpu?.model.trim() ?? 'a kind unknown'}, ${gibibytes} GiB, Linux ${release()}`,
     `- Node.js ${process.version.slice(1)}, SQLite on a local disk with full durability unless said`,
-    `- ${new Date().toISOString().slice(0, 10)}, ${isShort ? 'short rounds' : 'rounds of the default length'}, ${runs === 1 ? 'one run' : `${runs} runs`} of each`,
+    `- ${new Date().toISOString().slice(0, 10)}, ${isShort ? 'short rounds' : 'rounds of the default length'}, ${runs === 1 ? 'one run' : `${runs} runs`} of each${asSet()}`,
     'Again: `npm ci && npm ci --prefix test/peers`, with wrk, NSD and PostgreSQL installed, then `npm run bench`, or `SHORT=1 npm run bench` for three minutes of it.',
   ]
 }
