@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { request as plainRequest } from 'node:http'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { firstLine, run, start } from '../cli/support/cli.ts'
 import { codeBlocks } from '../docs/code-blocks.ts'
+import { freePort } from '../support/free-port.ts'
 
 // What the page on deployment says of proxies, before a real service: the address that is logged is the client's.
 
@@ -42,15 +42,6 @@ function page(): string {
 function blockWith(text: string): string {
   const block = codeBlocks().find((each) => each.file.endsWith('/deployment.md') && each.text.includes(text))
   return block?.text.replaceAll('127.0.0.1:3000', `127.0.0.1:${servicePort}`) ?? ''
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 function isHere(command: string): boolean {

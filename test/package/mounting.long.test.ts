@@ -1,6 +1,5 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pathToFileURL } from 'node:url'
@@ -10,6 +9,7 @@ import { sqliteStorage } from 'utility-api/storage/sqlite'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { codeBlocks } from '../docs/code-blocks.ts'
+import { freePort } from '../support/free-port.ts'
 
 // The programs of the page on mounting that are no examples of their own, compiled, started and asked.
 
@@ -73,14 +73,6 @@ function sourcePaths(): Record<string, [string]> {
     compilerOptions: { paths: Record<string, [string]> }
   }
   return compilerOptions.paths
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 const fields = { 'X-Registered-To': 'Ada', 'X-Domain-Or-IP': 'shop.example', 'X-Status': 'valid' }

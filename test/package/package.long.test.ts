@@ -1,13 +1,13 @@
 import { execFileSync, spawn, spawnSync, type SpawnSyncReturns } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { codeBlocks } from '../docs/code-blocks.ts'
 import { npmEnvironment, packAndInstall, put, type PackedPackage } from './packed.ts'
 import { importAll, serveOnce, typedConsumer, watchImports } from './programs.ts'
+import { freePort } from '../support/free-port.ts'
 
 // The package as strangers get it: packed, installed into an empty project, and used from there.
 
@@ -25,14 +25,6 @@ function inProject(command: string, ...args: string[]): SpawnSyncReturns<string>
   return spawnSync(command, args, { cwd: packed.project, env, encoding: 'utf8' })
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return port
-}
-
 function program(name: string, text: string): string {
   return put(packed.project, name, text)
 }
@@ -40,7 +32,8 @@ function program(name: string, text: string): string {
 test('the tarball holds the build, the papers and the examples, and nothing else', () => {
   const kinds = {
     build: /^dist\/[\w./-]+\.(?:js|d\.ts)(?:\.map)?$/,
-    papers: /^(?:[A-Z]+\.md|LICENSE|package\.json|docs\/(?:(?:guide|decisions|operations|diagrams)\/)?[\w-]+\.(?:md|svg))$/,
+    papers:
+      /^(?:[A-Z]+\.md|LICENSE|package\.json|docs\/(?:(?:guide|decisions|operations|diagrams)\/)?[\w-]+\.(?:md|svg))$/,
     examples: /^examples\/(?:README\.md|[\w-]+\/(?![\w-]+\.test\.ts)[\w.-]+)$/,
   }
   const others = packed.paths.filter((path) => !Object.values(kinds).some((kind) => kind.test(path)))

@@ -4,7 +4,7 @@ import { accessSync, constants, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
-import { fakeDnsServer } from '../../../src/testing/dns-server.ts'
+import { freePort } from '../../support/free-port.ts'
 
 const run = promisify(execFile)
 const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin']
@@ -63,11 +63,6 @@ function program(name: string): string {
   const path = findProgram(name)
   if (path === undefined) throw new Error(`${name} is not installed`)
   return path
-}
-
-async function freePort(): Promise<number> {
-  await using server = await fakeDnsServer()
-  return server.port
 }
 
 function configuration(folder: string, ips: readonly string[], port: number, origin: string): string {

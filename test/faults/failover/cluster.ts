@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process'
 import { chownSync, mkdtempSync, rmSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Binaries } from './binaries.ts'
 import { Forwarder } from './forwarder.ts'
 import { PostgresNode, type Settings } from './node.ts'
+import { freePort } from '../../support/free-port.ts'
 
 const names = ['n1', 'n2', 'n3'] as const
 
@@ -112,15 +112,5 @@ export function startMember({ node, link }: Member, settings: Settings): Promise
     synchronous_standby_names: `ANY 1 (${names.join(', ')})`,
     primary_conninfo: `host=127.0.0.1 port=${link.port} user=postgres application_name=${node.name}`,
     ...settings,
-  })
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer()
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
-    })
   })
 }

