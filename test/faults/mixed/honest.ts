@@ -28,7 +28,8 @@ export function honestWork(client: Client, holder: Holder, remotes: Remotes): re
   async function nextCode(): Promise<string> {
     if (codes.length < 100) issuing ??= issueCodes(holder, 200).finally(() => (issuing = undefined))
     if (codes.length === 0) await issuing
-    return codes.pop() ?? ''
+    // The oldest first: one that is never reached would expire in a run of a quarter of an hour.
+    return codes.shift() ?? ''
   }
 
   async function exchange(): Promise<void> {
