@@ -73,7 +73,7 @@ async function refuse(
   call: Call,
   thrown: UtilityApiError,
 ): Promise<Reply> {
-  const error = await limitFailures(service.rateLimit, thrown, call.context.ip)
+  const error = await limitFailures(service.rateLimit, thrown, call)
   call.error = error
   logError(service.logger, error, { requestId: call.requestId, operation: endpoint?.id })
   const reply = errorReply(service, endpoint?.errorStyle, call, error)
@@ -84,10 +84,11 @@ async function refuse(
 async function limitFailures(
   rateLimit: RateLimit | undefined,
   error: UtilityApiError,
-  ip: string | undefined,
+  { callerId, context: { ip } }: Call,
 ): Promise<UtilityApiError> {
-  if (rateLimit === undefined || ip === undefined) return error
-  if (error.status !== 401 || error.code === 'license_owner_mismatch') return error
+  // Whoever is known has shown the right credentials, whatever is refused then.
+  if (rateLimit === undefined || error.status !== 401 || callerId !== undefined) return error
+  if (ip === undefined) return error
   return rateLimit(addressKey(ip)).then(() => error, publicError)
 }
 

@@ -227,6 +227,19 @@ describe('rate limits', () => {
     expect(keys).toStrictEqual([])
   })
 
+  test('count no failed credentials where a license is another reseller’s, 401 as it is', async () => {
+    const licenseKey = await world.generate()
+    keys.length = 0
+    const { json, status } = await world.send({
+      method: 'PUT',
+      path: `/v2/reseller/${licenseKey}/update`,
+      headers: { Authorization: `Bearer ${world.otherResellerToken}`, 'X-Status': 'invalid' },
+    })
+    expect([status, json]).toMatchObject([401, { error: 'license_owner_mismatch' }])
+    expect(keys).toHaveLength(1)
+    expect(keys[0]).toMatch(/^reseller_token:/)
+  })
+
   test('are answered with 429, Retry-After, and the codes of the endpoint', async () => {
     decide = async () => ({ allowed: false, retryAfterSeconds: 1.2 })
     const headers = { 'retry-after': '2' }
