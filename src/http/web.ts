@@ -14,7 +14,7 @@ export function viewOf(request: Request): RequestLike {
     },
     drain() {
       drained = true
-      if (!reading) dropBody(request)
+      if (!reading && mayHaveBody(request) && request.body !== null) dropBody(request.body)
     },
     get bodyWithheld() {
       return isWithheld(request)
@@ -35,23 +35,22 @@ async function readBytes(
   isDrained: () => boolean,
 ): Promise<Uint8Array> {
   if (stream === null) return new Uint8Array()
+  const reader = stream.getReader()
   let buffer = new Uint8Array(firstCapacity)
   let length = 0
-  let pieces = 0
-  // Leaving the loop cancels the stream, so that the rest is never read.
-  for await (const chunk of stream as unknown as AsyncIterable<Uint8Array>) {
-    if (isDrained()) {
-      buffer = new Uint8Array()
-      continue
-    }
-    const taken = chunk.subarray(0, maxBytes + 1 - length)
+  for (let pieces = 0; pieces <= maxPieces && length <= maxBytes && !isDrained(); pieces += 1) {
+    // oxlint-disable-next-line no-await-in-loop
+    const { done, value } = await reader.read()
+    if (done) return buffer.subarray(0, length)
+    const taken = value.subarray(0, maxBytes + 1 - length)
     if (length + taken.length > buffer.length) buffer = grown(buffer, length + taken.length)
     buffer.set(taken, length)
     length += taken.length
-    pieces += 1
-    if (length > maxBytes) break
-    if (pieces > maxPieces) throw new Error(`The body came in more than ${maxPieces} pieces.`)
   }
+  // Canceled, a stream of a host on Node would go on to gather the rest piece by piece.
+  reader.releaseLock()
+  dropBody(stream)
+  if (length <= maxBytes) throw new Error(`The body came in more than ${maxPieces} pieces.`)
   return buffer.subarray(0, length)
 }
 
@@ -61,16 +60,14 @@ function grown(buffer: Uint8Array, needed: number): Uint8Array<ArrayBuffer> {
   return larger
 }
 
-/**
- * Reads a body that nobody wants and keeps none of it: a server that is not read from holds the pieces, some wait for it.
- *
- * Asks the headers first, for `body` makes hosts with requests of their own build a stream.
- */
-function dropBody(request: Request): void {
-  const { headers } = request
-  if (headers.has('Content-Length') || headers.has('Transfer-Encoding')) {
-    request.body?.pipeTo(new WritableStream()).catch(() => undefined)
-  }
+/** Reads what nobody wants and keeps none of it: a server that is not read from holds the pieces, some wait for it. */
+function dropBody(stream: ReadableStream<Uint8Array>): void {
+  stream.pipeTo(new WritableStream()).catch(() => undefined)
+}
+
+/** Asks the headers first, for `body` makes hosts with requests of their own build a stream. */
+function mayHaveBody({ headers }: Request): boolean {
+  return headers.has('Content-Length') || headers.has('Transfer-Encoding')
 }
 
 /** Hosts on Node give GET and HEAD no body, and leave unread what was sent. A short one cannot come in many pieces. */
