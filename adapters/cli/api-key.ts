@@ -1,7 +1,7 @@
 import { command, given, group, list, type AnyCommand } from './command.ts'
 import { adminOptions, nameOption, withAdmin } from './database.ts'
 import { printSecrets, timeText } from './output.ts'
-import { pageOptions, printPage } from './pages.ts'
+import { pageOptions, printPage } from './print-page.ts'
 
 export const apiKey: AnyCommand = group(
   'API keys for the game server lookup: list, create.',

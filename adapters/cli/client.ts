@@ -1,7 +1,7 @@
 import { command, given, group, UsageError, type AnyCommand } from './command.ts'
 import { adminOptions, nameOption, withAdmin } from './database.ts'
 import { printFields, printSecrets, timeText } from './output.ts'
-import { pageOptions, printPage } from './pages.ts'
+import { pageOptions, printPage } from './print-page.ts'
 
 const idArgument = {
   client_id: { type: 'positional', required: true, description: 'The id of the client.' },

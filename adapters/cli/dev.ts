@@ -5,7 +5,7 @@ import { columns, printFields, styled } from './output.ts'
 import { requestLog } from './request-log.ts'
 import { createService } from './service.ts'
 import { watchForStop } from './stop-signal.ts'
-import { wrap } from './text.ts'
+import { wrap } from './terminal-text.ts'
 
 export const dev: AnyCommand = command({
   description:

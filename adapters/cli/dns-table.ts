@@ -1,7 +1,7 @@
 import type { DnsCheckGroup, DnsCheckSummary, DnsRecord, DnsStatus, ResolverLocation } from 'utility-api'
 import { columns, styled } from './output.ts'
 import { addressOf } from './dns-check.ts'
-import { cut, printable, tableLines, widthOf, wrap } from './text.ts'
+import { cut, printable, tableLines, widthOf, wrap } from './terminal-text.ts'
 
 /** What one resolver said, as far as a table shows it. */
 export interface Seen {

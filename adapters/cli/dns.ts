@@ -7,7 +7,7 @@ import { sectionLines, type Section } from './dns-table.ts'
 import { columns, jsonOption, printJson, styled } from './output.ts'
 import { createScreen } from './screen.ts'
 import { watchForStop } from './stop-signal.ts'
-import { wrap } from './text.ts'
+import { wrap } from './terminal-text.ts'
 
 export const dns: AnyCommand = command({
   description: 'Look up DNS records from several places, and tell whether they agree.',

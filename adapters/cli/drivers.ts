@@ -2,11 +2,20 @@ import { closeSync, openSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { StorageError } from 'utility-api/storage'
+import { StorageError, type AdminStorage } from 'utility-api/storage'
 import { mysqlStorage, type MysqlPool } from 'utility-api/storage/mysql'
 import { postgresStorage, type PostgresPool } from 'utility-api/storage/postgres'
 import { sqliteStorage, type SqliteDatabase, type SqliteStorage } from 'utility-api/storage/sqlite'
-import { naming, type OpenDatabase } from './open-database.ts'
+import { naming } from './database-errors.ts'
+
+/** A storage that the command opened, and closes. */
+export interface OpenDatabase {
+  /** `migrate` is missing where a module of the owner's has none. */
+  readonly storage: AdminStorage & { migrate?(): Promise<void> | void }
+  /** What a message calls it, where the storage's own messages do not. */
+  readonly name?: string
+  close(): Promise<void>
+}
 
 export async function openSqlite(file: string): Promise<OpenDatabase> {
   const database = await connectSqlite(file)

@@ -1,7 +1,7 @@
 import type { ArgDef, ArgsDef } from 'citty'
 import { helpTextsOf, type AnyCommand } from './command.ts'
 import { styled } from './output.ts'
-import { wrap } from './text.ts'
+import { wrap } from './terminal-text.ts'
 
 /** What `--help` prints of a command, no line but its examples wider than the terminal. */
 export function helpText(command: AnyCommand, program: string, path: readonly string[]): string {

@@ -3,7 +3,7 @@ import { command, given, group, UsageError, type AnyCommand } from './command.ts
 import { adminOptions, withAdmin, type Where } from './database.ts'
 import { licenseOptions, licenseRules, type GivenLicenseOptions } from './license-options.ts'
 import { printFields, printJson, timeText } from './output.ts'
-import { pageOptions, printPage } from './pages.ts'
+import { pageOptions, printPage } from './print-page.ts'
 
 const keyArgument = {
   key: { type: 'positional', required: true, description: 'The license key, as a person may type it.' },

@@ -1,5 +1,5 @@
 import { format, styleText } from 'node:util'
-import { cut, padded, printable, printableLines, tableLines, widthOf } from './text.ts'
+import { cut, padded, printable, printableLines, tableLines, widthOf } from './terminal-text.ts'
 
 /** The option that every command with a result has. */
 export const jsonOption = {

@@ -4,7 +4,7 @@ import { memoryStorage } from 'utility-api/storage/memory'
 import { ask } from './ask.ts'
 import { command, UsageError, type AnyCommand } from './command.ts'
 import { columns, jsonOption, printJson, styled } from './output.ts'
-import { printable, wrap } from './text.ts'
+import { printable, wrap } from './terminal-text.ts'
 
 export const ping: AnyCommand = command({
   description: 'Ask a block-game server who plays on it.',

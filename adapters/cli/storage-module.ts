@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { createAdmin } from 'utility-api'
 import { UsageError } from './command.ts'
-import type { OpenDatabase } from './open-database.ts'
+import type { OpenDatabase } from './drivers.ts'
 
 /** Opens the storage that a module of the owner's makes. */
 export async function openStorageModule(path: string): Promise<OpenDatabase> {

@@ -2,7 +2,7 @@ import { command, given, group, integer, oneOf, type AnyCommand } from './comman
 import { adminOptions, withAdmin } from './database.ts'
 import { grantOptions } from './code.ts'
 import { printSecrets, timeText } from './output.ts'
-import { pageOptions, printPage } from './pages.ts'
+import { pageOptions, printPage } from './print-page.ts'
 
 const kinds = { access: 'access_token', reseller: 'reseller_token' } as const
 

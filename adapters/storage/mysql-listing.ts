@@ -10,7 +10,7 @@ import type {
 } from 'utility-api/storage'
 import type { Access, Queries } from './mysql-session.ts'
 import { licenseColumns } from './mysql-sql.ts'
-import { cutPage, placeMark, toPlace, toSeq } from './pages.ts'
+import { cutPage, placeMark, toPlace, toSeq } from './list-pages.ts'
 import { toLicense, toListedClient, toListedCredential, toReseller } from './rows.ts'
 import type { LicenseRow, ListedClientRow, ListedCredentialRow, ResellerRow } from './rows.ts'
 

@@ -4,7 +4,7 @@
  * @module utility-api/storage/mysql
  */
 import type { AdminStorage } from 'utility-api/storage'
-import { createGate } from './gate.ts'
+import { createGate } from './closing.ts'
 import { adminMethods } from './mysql-admin.ts'
 import { toStorageError, withConnection, type MysqlPool } from './mysql-driver.ts'
 import { listingOf } from './mysql-listing.ts'

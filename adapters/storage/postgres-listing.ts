@@ -9,7 +9,7 @@ import type {
   StorageCall,
   StorageListing,
 } from 'utility-api/storage'
-import { cutPage, placeMark, toPlace, toSeq } from './pages.ts'
+import { cutPage, placeMark, toPlace, toSeq } from './list-pages.ts'
 import type { PostgresAccess } from './postgres-access.ts'
 import { licenseColumns } from './postgres-sql.ts'
 import { toLicense, toListedClient, toListedCredential, toReseller } from './rows.ts'

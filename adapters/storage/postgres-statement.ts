@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { StorageCall } from 'utility-api/storage'
 import { withConnection, type PostgresPool, type PostgresResult } from './postgres-driver.ts'
 import { leavesConnection, lostRace } from './postgres-errors.ts'
-import { createPlaces } from './postgres-places.ts'
+import { createSemaphore } from './postgres-semaphore.ts'
 import { inTime, requireTime, type Over } from './postgres-time.ts'
 
 /** A statement and how long somebody waits for it. */
@@ -48,7 +48,7 @@ export function readsOf(pool: PostgresPool): Run {
  * whose server is another one by now, is closed.
  */
 export function writesOf(pool: PostgresPool): Run {
-  const places = createPlaces(Math.max(1, Math.floor((pool.options.max * 3) / 4)))
+  const places = createSemaphore(Math.max(1, Math.floor((pool.options.max * 3) / 4)))
   let asked: Promise<number> | undefined
   // Once for all that wait: after a failover each question would need one of the few connections that there are.
   function heldBackMs(): Promise<number> {

@@ -4,7 +4,7 @@
  * @module utility-api/storage/postgres
  */
 import type { AdminStorage, StorageCall } from 'utility-api/storage'
-import { createGate } from './gate.ts'
+import { createGate } from './closing.ts'
 import type { PostgresAccess } from './postgres-access.ts'
 import { adminMethods } from './postgres-admin.ts'
 import { guardConnections, type PostgresPool, type PostgresResult } from './postgres-driver.ts'

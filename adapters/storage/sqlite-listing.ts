@@ -8,7 +8,7 @@ import type {
   ResellerList,
   StorageListing,
 } from 'utility-api/storage'
-import { cutPage, placeMark, toPlace, toSeq } from './pages.ts'
+import { cutPage, placeMark, toPlace, toSeq } from './list-pages.ts'
 import { toLicense, toListedClient, toListedCredential, toReseller } from './rows.ts'
 import type { LicenseRow, ListedClientRow, ListedCredentialRow, ResellerRow } from './rows.ts'
 import type { SqliteAccess } from './sqlite-queue.ts'

@@ -4,7 +4,7 @@
  * @module utility-api/storage/sqlite
  */
 import type { AdminStorage, StorageCall } from 'utility-api/storage'
-import { createGate } from './gate.ts'
+import { createGate } from './closing.ts'
 import { adminMethods } from './sqlite-admin.ts'
 import type { SqliteDatabase } from './sqlite-driver.ts'
 import { listingOf } from './sqlite-listing.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { printJson, printLog, printLogJson, printLogLine, printTable } from '../../adapters/cli/output.ts'
-import { cut, printable, widthOf, wrap } from '../../adapters/cli/text.ts'
+import { cut, printable, widthOf, wrap } from '../../adapters/cli/terminal-text.ts'
 
 const hostile = 'a\u0000\u0007\t\r\u001b[2J\u007f\u0085\u009b\u061c\u200e\u200f\u202a\u202e\u2066\u2069b'
 // oxlint-disable-next-line no-control-regex

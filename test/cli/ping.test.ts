@@ -1,6 +1,6 @@
 import { fakeBlockgameServer, type FakeBlockgameServer } from 'utility-api/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { widthOf } from '../../adapters/cli/text.ts'
+import { widthOf } from '../../adapters/cli/terminal-text.ts'
 import { runHere } from './support/cli-here.ts'
 import { runOnTerminal } from './support/on-terminal.ts'
 

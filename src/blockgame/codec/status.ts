@@ -1,6 +1,6 @@
 import type { ServerStatus } from '../../domain/server-status.ts'
 import { protocolError } from './protocol-error.ts'
-import { componentText, idText, own, playerText, versionText } from './text.ts'
+import { componentText, idText, own, playerText, versionText } from './text-component.ts'
 
 /**
  * What a server says of itself: a {@link ServerStatus} without where it is and how far.

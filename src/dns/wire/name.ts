@@ -1,6 +1,6 @@
 import { formatError, ReadingBudget } from './budget.ts'
 import { headerLength, maxLabelLength, maxNameLength, pointerMark } from './constants.ts'
-import { escapeLabel } from './text.ts'
+import { escapeLabel } from './presentation.ts'
 
 /** A name has at most 127 labels, so more pointers than that lead to pointers only. */
 const maxHops = 127

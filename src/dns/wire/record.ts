@@ -3,7 +3,7 @@ import type { RecordOf, RecordType } from '../../domain/dns-check.ts'
 import { formatIpAddress } from '../../domain/ip-address.ts'
 import { formatError, type ReadingBudget } from './budget.ts'
 import type { NameReader } from './name.ts'
-import { readText } from './text.ts'
+import { readText } from './presentation.ts'
 
 /** A record whose data has not been read: where it is in its message, and the reader for the names in it. */
 export interface RawRecord {

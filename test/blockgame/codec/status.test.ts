@@ -3,7 +3,7 @@ import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { parseLegacyReply } from '../../../src/blockgame/codec/legacy.ts'
 import { parseStatus, type StatusReply } from '../../../src/blockgame/codec/status.ts'
-import { componentText } from '../../../src/blockgame/codec/text.ts'
+import { componentText } from '../../../src/blockgame/codec/text-component.ts'
 import { ServerCheckError } from '../../../src/domain/server-status.ts'
 import { encodeKick } from '../../../src/testing/blockgame-server.ts'
 

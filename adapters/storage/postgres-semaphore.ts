@@ -1,15 +1,15 @@
 import { nobodyWaits, type Over } from './postgres-time.ts'
 
 /** A bound on what goes on at once. */
-export interface Places {
+export interface Semaphore {
   /** Resolves when there is a place, in the order of asking; rejects when the time is over before. */
   take(over: Over): Promise<void>
   /** Gives one to whoever has waited longest. */
   giveBack(): void
 }
 
-/** So many places. */
-export function createPlaces(count: number): Places {
+/** A semaphore of so many places. */
+export function createSemaphore(count: number): Semaphore {
   let free = count
   const waiting: Set<() => void> = new Set()
   return {

@@ -1,13 +1,4 @@
-import { StorageError, type AdminStorage } from 'utility-api/storage'
-
-/** A storage that the command opened, and closes. */
-export interface OpenDatabase {
-  /** `migrate` is missing where a module of the owner's has none. */
-  readonly storage: AdminStorage & { migrate?(): Promise<void> | void }
-  /** What a message calls it, where the storage's own messages do not. */
-  readonly name?: string
-  close(): Promise<void>
-}
+import { StorageError } from 'utility-api/storage'
 
 /** The database itself says "attempt to write a readonly database", and not which. */
 export function naming(name: string, error: StorageError): Error {

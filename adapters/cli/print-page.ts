@@ -1,8 +1,8 @@
 import { StorageError } from 'utility-api/storage'
 import { given, integer, UsageError } from './command.ts'
-import { isMissingTables } from './open-database.ts'
+import { isMissingTables } from './database-errors.ts'
 import { printJson, printTable } from './output.ts'
-import { printable } from './text.ts'
+import { printable } from './terminal-text.ts'
 
 /** The options that every list has. */
 export const pageOptions = {
