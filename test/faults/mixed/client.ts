@@ -1,4 +1,5 @@
 import { Agent, request } from 'node:http'
+import type { Socket } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
 
 /** An answer that was to come, and whether it did. */
@@ -83,17 +84,33 @@ function contains(json: unknown, members: object): boolean {
   return Object.entries(members).every(([name, value]) => isDeepStrictEqual(all?.[name], value))
 }
 
+/** When the last answer came over a connection. */
+const lastUsed = new WeakMap<Socket, number>()
+
 function sendOver(agent: Agent, port: number, sent: SentRequest): Promise<Omit<Answer, 'tookMs'>> {
   const { method, path, headers = {}, body } = sent
   return new Promise((resolve, reject) => {
+    let idleMs: number | undefined
+    // What a connection was before tells whether the server closed it at rest or in the middle of a request.
+    const fail = (error: Error): void => {
+      const connection = idleMs === undefined ? 'new' : `${Math.round(idleMs)} ms at rest`
+      reject(new Error(`${method} ${path}, connection ${connection}: ${error.message}`))
+    }
     const outgoing = request({ agent, host: '127.0.0.1', port, method, path, headers }, (response) => {
       let text = ''
       response.setEncoding('utf8')
       response.on('data', (chunk: string) => (text += chunk))
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, json: parse(text) }))
-      response.on('error', reject)
+      response.on('end', () => {
+        if (outgoing.socket !== null) lastUsed.set(outgoing.socket, performance.now())
+        resolve({ status: response.statusCode ?? 0, json: parse(text) })
+      })
+      response.on('error', fail)
     })
-    outgoing.on('error', reject)
+    outgoing.on('socket', (socket) => {
+      const usedAt = lastUsed.get(socket)
+      if (usedAt !== undefined) idleMs = performance.now() - usedAt
+    })
+    outgoing.on('error', fail)
     outgoing.end(body)
   })
 }
