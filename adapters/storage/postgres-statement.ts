@@ -2,8 +2,7 @@ import { hash } from 'node:crypto'
 import type { StorageCall } from 'utility-api/storage'
 import { withConnection, type PostgresPool, type PostgresResult } from './postgres-driver.ts'
 import { leavesConnection, lostRace } from './postgres-errors.ts'
-import { createSemaphore } from './postgres-semaphore.ts'
-import { inTime, requireTime, type Over } from './postgres-time.ts'
+import { requireTime, type Over } from './postgres-time.ts'
 
 /** A statement and how long somebody waits for it. */
 export interface Statement {
@@ -17,76 +16,20 @@ export interface Statement {
 export type Run = (statement: Statement) => Promise<PostgresResult>
 
 /** What becomes of an answer that does not come in its time: waits on and has it, or gives it up. */
-type Patience = (answer: Promise<PostgresResult>, sentAt: number) => Promise<PostgresResult | undefined>
+export type Patience = (
+  answer: Promise<PostgresResult>,
+  sentAt: number,
+) => Promise<PostgresResult | undefined>
 
 /** Attempts at a statement that keeps losing to others: at SERIALIZABLE a crowd costs each of its members some. */
 const maxAttempts = 12
 
-/** How often it is asked whether commits are still held back, and how long that may take. */
-const askAgainMs = 1000
-const askAgain: StorageCall = { timeLeftMs: () => askAgainMs }
-
-/**
- * For how many milliseconds the server has held back the commit that waits longest; null for none. Of our own role only:
- * it sees no other's.
- */
-const longestHeldBack = `
-  SELECT extract(epoch FROM clock_timestamp() - min(state_change))::float8 * 1000 AS ms
-  FROM pg_stat_activity WHERE wait_event = 'SyncRep'`
-
-/** Runs what only reads, on any connection. One that does not answer in time is closed. */
-export function readsOf(pool: PostgresPool): Run {
-  return (statement) => run(pool, statement, async () => undefined)
-}
-
-/**
- * Runs what writes, on three quarters of the connections: a server without standbys answers reads and holds every commit
- * back, and would soon have all connections waiting.
- *
- * Such a server goes on waiting when its client has gone, so closing these connections and opening others would fill it up
- * until it takes no more. As long as it says that it holds commits back, they are kept; a connection that is dead, or
- * whose server is another one by now, is closed.
- */
-export function writesOf(pool: PostgresPool): Run {
-  const places = createSemaphore(Math.max(1, Math.floor((pool.options.max * 3) / 4)))
-  let asked: Promise<number> | undefined
-  // Once for all that wait: after a failover each question would need one of the few connections that there are.
-  function heldBackMs(): Promise<number> {
-    asked ??= askHeldBackMs(pool).finally(() => (asked = undefined))
-    return asked
-  }
-  /**
-   * A new primary behind the same address may hold commits back too until a standby follows it, but younger ones than
-   * ours: what hangs on its predecessor is not kept for them. The tenth is for the way there.
-   */
-  async function waitOn(
-    answer: Promise<PostgresResult>,
-    sentAt: number,
-  ): Promise<PostgresResult | undefined> {
-    const waitedMs = performance.now() - sentAt
-    if ((await heldBackMs()) < waitedMs * 0.9) return undefined
-    return (await inTime(askAgain, () => answer)) ?? waitOn(answer, sentAt)
-  }
-  return async (statement) => {
-    await places.take(statement.over)
-    try {
-      return await run(pool, statement, waitOn)
-    } finally {
-      places.giveBack()
-    }
-  }
-}
-
-async function askHeldBackMs(pool: PostgresPool): Promise<number> {
-  const read = readsOf(pool)
-  const statement = { text: longestHeldBack, values: [], call: askAgain }
-  const result = await inTime(askAgain, (over) => read({ ...statement, over })).catch(() => undefined)
-  const [row] = (result?.rows ?? []) as { ms: number | null }[]
-  return row?.ms ?? 0
-}
-
 /** Runs a statement, and again when it lost a race. It lost, so nothing of it was done: repeating it is safe. */
-async function run(pool: PostgresPool, statement: Statement, waitOn: Patience): Promise<PostgresResult> {
+export async function run(
+  pool: PostgresPool,
+  statement: Statement,
+  waitOn: Patience,
+): Promise<PostgresResult> {
   async function attempt(number: number): Promise<PostgresResult> {
     requireTime(statement.call)
     try {

@@ -12,7 +12,8 @@ import { toStorageError } from './postgres-errors.ts'
 import { listingOf } from './postgres-listing.ts'
 import { migrateSchema, requireSchema } from './postgres-schema.ts'
 import { servingMethods } from './postgres-serving.ts'
-import { readsOf, writesOf, type Run } from './postgres-statement.ts'
+import { readsOf, writesOf } from './postgres-connections.ts'
+import type { Run } from './postgres-statement.ts'
 import { inTime } from './postgres-time.ts'
 
 export type {

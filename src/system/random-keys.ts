@@ -1,13 +1,9 @@
 import { randomFillSync, randomUUID } from 'node:crypto'
+import { crockford, licenseKeyOf, parseLicenseKey, randomLength } from '../domain/license-key.ts'
 import { base62, secretPrefixes, timeSymbols, toTime48, withChecksum } from '../domain/secret.ts'
 import type { SecretKind } from '../domain/access.ts'
 import type { KeyGenerator } from '../ports/key-generator.ts'
 
-const crockford = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
-const controlCharacter = /\p{Cc}/u
-const licenseKeyBody = /^[0-9A-TV-Z]{5}(?:-[0-9A-TV-Z]{5}){4}$/i
-// The largest prime below 32 squared: every single substitution and every swap of neighbors changes the remainder.
-const checkModulus = 1021
 // 62 × 4: a byte from here on would make some symbols likelier than others.
 const base62Limit = 248
 
@@ -65,11 +61,7 @@ export function randomKeys({ timeOrdered = true }: RandomKeysOptions = {}): KeyG
   }
 
   return {
-    licenseKey(prefix) {
-      const random = randomSymbols(crockford, 23, 256)
-      const symbols = random + checkSymbols(random)
-      return `${prefix}${(symbols.match(/.{5}/g) ?? []).join('-')}`
-    },
+    licenseKey: (prefix) => licenseKeyOf(prefix, randomSymbols(crockford, randomLength, 256)),
     parseLicenseKey,
     secret(kind, at) {
       const body =
@@ -80,23 +72,6 @@ export function randomKeys({ timeOrdered = true }: RandomKeysOptions = {}): KeyG
     },
     id: (at) => (timeOrdered ? orderedUuid(at) : randomUUID()),
   }
-}
-
-function parseLicenseKey(text: string, prefix: string): string | null {
-  // PostgreSQL refuses a NUL in a text: the answer would be that the database failed.
-  if (controlCharacter.test(text)) return null
-  const body = text.slice(prefix.length)
-  const hasPrefix = text.slice(0, prefix.length).toLowerCase() === prefix.toLowerCase()
-  if (!hasPrefix || !licenseKeyBody.test(body)) return text
-  const canonical = body.toUpperCase().replaceAll('O', '0').replaceAll(/[IL]/g, '1')
-  const symbols = canonical.replaceAll('-', '')
-  return checkSymbols(symbols.slice(0, 23)) === symbols.slice(23) ? prefix + canonical : null
-}
-
-function checkSymbols(symbols: string): string {
-  let remainder = 0
-  for (const symbol of symbols) remainder = (remainder * 32 + crockford.indexOf(symbol)) % checkModulus
-  return `${crockford[remainder >> 5]}${crockford[remainder & 31]}`
 }
 
 /** A UUID of version 7: a random one with the time and the version written over its beginning. */
