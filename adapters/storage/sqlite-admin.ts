@@ -101,7 +101,8 @@ function insertCredential(
 function revokeAccess(db: SqliteQueries, which: AccessReference, at: number): RevokeCounts {
   if ('clientId' in which) {
     const codes = db.run(sql.endCodesOfClient, which.clientId)
-    return { codes, tokens: db.run(sql.revokeTokensOfClient, at, which.clientId) }
+    const bought = db.run(sql.revokeBoughtTokensOfClient, at, which.clientId)
+    return { codes, tokens: bought + db.run(sql.revokeOtherTokensOfClient, at, which.clientId) }
   }
   const codes = db.run(sql.endCodesOfSubject, which.subject)
   const bought = db.run(sql.revokeBoughtTokensOfSubject, at, which.subject)

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type {
   ClientList,
   CredentialList,
@@ -6,6 +7,7 @@ import type {
   LicensePage,
   ListPage,
   ResellerList,
+  StorageCall,
   StorageListing,
 } from 'utility-api/storage'
 import { cutPage, placeMark, toPlace, toSeq } from './list-pages.ts'
@@ -30,7 +32,11 @@ const credentials = `
 const listTokens = `${credentials} AND kind = 'access_token' ORDER BY rowid LIMIT ?`
 // Said twice, so that the index that leaves access tokens out is seen to hold all that is wanted.
 const listOthers = `${credentials} AND kind <> 'access_token' AND kind = ? ORDER BY rowid LIMIT ?`
-const listOfOwner = `${credentials} AND kind = ? AND owner_id = ? ORDER BY rowid LIMIT ?`
+const listOfOwner = `${credentials} AND bought IS NULL AND kind = ? AND owner_id = ? ORDER BY rowid LIMIT ?`
+const listTokensOfOwner = `
+  ${credentials} AND rowid <= ? AND kind = 'access_token' AND owner_id = ? ORDER BY rowid LIMIT ?`
+const endOfStretch =
+  'SELECT rowid AS seq FROM utility_api_credentials WHERE rowid > ? ORDER BY rowid LIMIT 1 OFFSET ?'
 
 const licenses = `SELECT seq, ${licenseColumns} FROM utility_api_licenses WHERE seq > ?`
 const listLicenses = `${licenses} ORDER BY seq LIMIT ?`
@@ -38,6 +44,9 @@ const listLicensesOfReseller = `${licenses} AND reseller_id = ? ORDER BY seq LIM
 
 const countLicenses = 'SELECT count(*) AS count FROM utility_api_licenses'
 const countLicensesOfReseller = `${countLicenses} WHERE reseller_id = ?`
+
+/** How many rows are looked through at once for those of one owner: some milliseconds. */
+const stretch = 20_000
 
 /** Rows that their table numbers in order of insertion. */
 type Numbered<Row> = Row & { readonly seq: number | bigint }
@@ -47,7 +56,13 @@ export function listingOf({ read }: SqliteAccess): StorageListing {
   return {
     clients: (page, call) => read(call, (db) => clientPage(db, page)),
     resellers: (page, call) => read(call, (db) => resellerPage(db, page)),
-    credentials: (page, call) => read(call, (db) => credentialPage(db, page)),
+    credentials: async (page, call) => {
+      const { kind, ownerId } = page
+      if (kind === 'access_token' && ownerId !== undefined) {
+        return credentialList(await tokensOfOwner(read, { ...page, ownerId }, call), page)
+      }
+      return credentialList(await read(call, (db) => credentialRows(db, page)), page)
+    },
     licenses: (page, call) => read(call, (db) => licensePage(db, page)),
     countLicenses: ({ resellerId }, call) => read(call, (db) => countOf(db, resellerId)),
   }
@@ -67,10 +82,40 @@ function resellerPage(db: SqliteQueries, { after, limit }: ListPage): ResellerLi
   return { resellers: page.map(toReseller), ...next }
 }
 
-function credentialPage(db: SqliteQueries, page: CredentialPage): CredentialList {
-  const rows = credentialRows(db, page)
-  const { page: cut, ...next } = cutPage(rows, page.limit, ({ seq }) => String(seq))
-  return { credentials: cut.map(toListedCredential), ...next }
+function credentialList(rows: Numbered<ListedCredentialRow>[], { limit }: CredentialPage): CredentialList {
+  const { page, ...next } = cutPage(rows, limit, ({ seq }) => String(seq))
+  return { credentials: page.map(toListedCredential), ...next }
+}
+
+/** Looks through all tokens, stretch by stretch: an index by owner would write a page at a random place for each exchange. */
+async function tokensOfOwner(
+  read: SqliteAccess['read'],
+  { ownerId, after, limit }: CredentialPage & { readonly ownerId: string },
+  call: StorageCall,
+): Promise<Numbered<ListedCredentialRow>[]> {
+  const found: Numbered<ListedCredentialRow>[] = []
+  for (let from: number | undefined = toSeq(after); from !== undefined && found.length <= limit;) {
+    const start: number = from
+    const wanted = limit + 1 - found.length
+    // oxlint-disable-next-line no-await-in-loop -- stretch after stretch, so that others have their turn
+    const { rows, end } = await read(call, (db) => tokensInStretch(db, start, ownerId, wanted))
+    found.push(...rows)
+    from = end
+    // oxlint-disable-next-line no-await-in-loop
+    await setImmediate()
+  }
+  return found
+}
+
+function tokensInStretch(
+  db: SqliteQueries,
+  from: number,
+  ownerId: string,
+  limit: number,
+): { readonly rows: Numbered<ListedCredentialRow>[]; readonly end: number | undefined } {
+  const last = db.get<{ seq: number | bigint }>(endOfStretch, from, stretch - 1)
+  const end = last === null ? undefined : Number(last.seq)
+  return { rows: db.all(listTokensOfOwner, from, end ?? Number.MAX_SAFE_INTEGER, ownerId, limit), end }
 }
 
 function credentialRows(

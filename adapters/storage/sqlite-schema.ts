@@ -6,7 +6,7 @@ import type { SqliteDatabase } from './sqlite-driver.ts'
  * on the schema before it runs on the schema after it.
  *
  * `seq` is SQLite's rowid, so that licenses lie and are paged in order of creation. A token that is `bought` is found by the
- * subject of its code: an index of its own would write one more page, at a random place, for each exchange.
+ * client and the subject of its code: indexes of its own would write two more pages, at random places, for each exchange.
  */
 const steps: readonly string[] = [
   `CREATE TABLE utility_api_clients (
@@ -75,7 +75,7 @@ const steps: readonly string[] = [
    CREATE INDEX utility_api_resellers_created_at ON utility_api_resellers (created_at, reseller_id);
    CREATE INDEX utility_api_codes_client_id ON utility_api_codes (client_id);
    CREATE INDEX utility_api_codes_subject ON utility_api_codes (subject) WHERE subject IS NOT NULL;
-   CREATE INDEX utility_api_credentials_owner_id ON utility_api_credentials (owner_id);
+   CREATE INDEX utility_api_credentials_owner_id ON utility_api_credentials (owner_id) WHERE bought IS NULL;
    CREATE INDEX utility_api_credentials_subject ON utility_api_credentials (subject)
      WHERE subject IS NOT NULL AND bought IS NULL;
    CREATE INDEX utility_api_credentials_kind ON utility_api_credentials (kind) WHERE kind <> 'access_token';

@@ -91,9 +91,14 @@ export const endCodesOfClient: string =
 export const endCodesOfSubject: string =
   'DELETE FROM utility_api_codes WHERE subject = ? AND redeemed_at IS NULL'
 
-export const revokeTokensOfClient: string = `
+export const revokeBoughtTokensOfClient: string = `
   UPDATE utility_api_credentials SET revoked_at = ?
-  WHERE owner_id = ? AND kind = 'access_token' AND revoked_at IS NULL`
+  WHERE hash IN (SELECT token_hash FROM utility_api_codes WHERE client_id = ?)
+    AND kind = 'access_token' AND revoked_at IS NULL`
+
+export const revokeOtherTokensOfClient: string = `
+  UPDATE utility_api_credentials SET revoked_at = ?
+  WHERE owner_id = ? AND bought IS NULL AND kind = 'access_token' AND revoked_at IS NULL`
 
 export const revokeBoughtTokensOfSubject: string = `
   UPDATE utility_api_credentials SET revoked_at = ?

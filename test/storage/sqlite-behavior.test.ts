@@ -272,9 +272,10 @@ describe.each(drivers)('%s', (_, openPath) => {
     const credentials = 'FROM utility_api_credentials WHERE'
     const plans = [
       `SELECT 1 ${credentials} rowid > 5 AND kind <> 'access_token' AND kind = 'api_key' ORDER BY rowid LIMIT 5`,
-      `SELECT 1 ${credentials} rowid > 5 AND kind = 'api_key' AND owner_id = 'a' ORDER BY rowid LIMIT 5`,
+      `SELECT 1 ${credentials} rowid > 5 AND bought IS NULL AND kind = 'api_key' AND owner_id = 'a' ORDER BY rowid LIMIT 5`,
       `SELECT 1 ${credentials} rowid > 5 AND kind = 'access_token' ORDER BY rowid LIMIT 5`,
-      `SELECT 1 ${credentials} owner_id = 'a' AND kind = 'access_token' AND revoked_at IS NULL`,
+      `SELECT 1 ${credentials} owner_id = 'a' AND bought IS NULL AND kind = 'access_token' AND revoked_at IS NULL`,
+      `SELECT 1 ${credentials} hash IN (SELECT token_hash FROM utility_api_codes WHERE client_id = 'a') AND kind = 'access_token'`,
       `SELECT 1 ${credentials} subject = 'a' AND bought IS NULL AND kind = 'access_token' AND revoked_at IS NULL`,
       `SELECT 1 ${credentials} hash IN (SELECT token_hash FROM utility_api_codes WHERE subject = 'a') AND kind = 'access_token'`,
       "SELECT 1 FROM utility_api_codes WHERE client_id = 'a' AND redeemed_at IS NULL",
@@ -287,6 +288,34 @@ describe.each(drivers)('%s', (_, openPath) => {
       "SELECT 1 FROM utility_api_licenses WHERE reseller_id = 'a' AND seq > 5 ORDER BY seq LIMIT 5",
     ].map((sql) => JSON.stringify(database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all()))
     expect(plans.filter((plan) => !plan.includes('SEARCH') || plan.includes('TEMP B-TREE'))).toEqual([])
+  })
+
+  test("an owner's tokens are listed from among all others, wherever they lie", async () => {
+    const database = openFile().open()
+    const storage = sqliteStorage(database)
+    await storage.migrate()
+    database.exec(`
+      WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 45000)
+      INSERT INTO utility_api_credentials (rowid, kind, bought, id, hash, owner_id, scope, created_at)
+      SELECT n, 'access_token', n % 2, 'id-' || n, CAST(printf('%032d', n) AS BLOB),
+        CASE WHEN n IN (1, 19999, 20000, 20001, 40500, 40501, 45000) THEN 'shop' ELSE 'other' END, '', n
+      FROM number;
+      DELETE FROM utility_api_credentials WHERE rowid BETWEEN 100 AND 600`)
+    const seen: string[] = []
+    let after: string | undefined
+    do {
+      const page = {
+        kind: 'access_token',
+        ownerId: 'shop',
+        limit: 2,
+        ...(after !== undefined && { after }),
+      } as const
+      // oxlint-disable-next-line no-await-in-loop -- page after page
+      const list = await storage.listing?.credentials(page, call)
+      seen.push(...(list?.credentials ?? []).map(({ id }) => id))
+      after = list?.next
+    } while (after !== undefined)
+    expect(seen).toEqual([1, 19_999, 20_000, 20_001, 40_500, 40_501, 45_000].map((number) => `id-${number}`))
   })
 
   test('a full disk fails what does not fit, keeps what was answered, and heals when there is room', async () => {
