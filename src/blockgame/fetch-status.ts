@@ -1,10 +1,10 @@
 import type { ServerStatus } from '../domain/server-status.ts'
 import { encodeStatusRequest } from './codec/requests.ts'
-import { connectToFirst } from './connect.ts'
+import { connectToFirst } from './connect-to-first.ts'
 import type { DeadlineScope } from './deadline-scope.ts'
 import type { RequestedTarget } from './address-filter.ts'
 import { sendLegacyPing } from './legacy-ping.ts'
-import { OldServerError, requestStatus, type ServerReply } from './request-status.ts'
+import { OldServerError, requestStatus, type ServerReply } from './modern-ping.ts'
 import type { Endpoint } from './resolve.ts'
 
 const silenceShare = 0.4

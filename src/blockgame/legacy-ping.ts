@@ -5,10 +5,10 @@ import {
   longestLegacyReply,
   parseLegacyReply,
 } from './codec/legacy.ts'
-import { connectionFailure, connectToFirst } from './connect.ts'
+import { connectionFailure, connectToFirst } from './connect-to-first.ts'
 import type { DeadlineScope } from './deadline-scope.ts'
 import type { RequestedTarget } from './address-filter.ts'
-import type { ServerReply } from './request-status.ts'
+import type { ServerReply } from './modern-ping.ts'
 import type { Endpoint } from './resolve.ts'
 
 // Betas and 1.4 answer two bytes at once and betas choke on more; 1.6 waits for the rest, and 1.5 s if it never comes.

@@ -1,7 +1,7 @@
 import type { DnsAnswer, DnsStatus } from '../domain/dns-check.ts'
 import { randomId } from './random-id.ts'
 import { sendOverTcp } from './tcp.ts'
-import type { ReplyListener, ServerAddress } from './transport.ts'
+import type { ReplyListener, ServerAddress } from './reply-listener.ts'
 import type { UdpPool, UdpSocket } from './udp.ts'
 import type { Waiter, WaitingRoom } from './waiting-room.ts'
 import { rcodes } from './wire/constants.ts'

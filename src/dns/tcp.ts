@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import type { ReplyListener, ServerAddress } from './transport.ts'
+import type { ReplyListener, ServerAddress } from './reply-listener.ts'
 
 const lengthSize = 2
 /** A server that sends this much without an answer among it will not send one. */

@@ -1,7 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { isIPv6 } from 'node:net'
 import { randomId } from './random-id.ts'
-import type { ReplyListener, ServerAddress } from './transport.ts'
+import type { ReplyListener, ServerAddress } from './reply-listener.ts'
 
 /** Several at once, so that a port alone does not tell where the next query goes. */
 const socketsInService = 4

@@ -2,7 +2,7 @@ import { ServerCheckError } from '../domain/server-status.ts'
 import { PacketReader, readStatusText, type Packet } from './codec/packets.ts'
 import { encodePing } from './codec/requests.ts'
 import { parseStatus, type StatusReply } from './codec/status.ts'
-import { connectionFailure } from './connect.ts'
+import { connectionFailure } from './connect-to-first.ts'
 import type { Connection } from './connection.ts'
 
 /** What a server said, and how far it is. */

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { connectToFirst } from '../../src/blockgame/connect.ts'
+import { connectToFirst } from '../../src/blockgame/connect-to-first.ts'
 import type { Connection } from '../../src/blockgame/connection.ts'
 import { DeadlineScope } from '../../src/blockgame/deadline-scope.ts'
 import { noneOpen, startClient, startServer } from './support/harness.ts'
