@@ -6,6 +6,12 @@ export const randomLength = 23
 
 const controlCharacter = /\p{Cc}/u
 const bodyForm = /^[0-9A-TV-Z]{5}(?:-[0-9A-TV-Z]{5}){4}$/i
+const mistakable = /[a-zILO]/
+/** What each symbol counts, by its character code. */
+const values = new Uint8Array(128)
+for (const [value, symbol] of [...crockford].entries()) values[symbol.charCodeAt(0)] = value
+const hyphen = '-'.charCodeAt(0)
+const checkLength = 2
 // The largest prime below 32 squared: every single substitution and every swap of neighbors changes the remainder.
 const checkModulus = 1021
 
@@ -20,20 +26,29 @@ export function licenseKeyOf(prefix: string, random: string): string {
  * left as it is: other generators have forms of their own.
  */
 export function parseLicenseKey(text: string, prefix: string): string | null {
-  // PostgreSQL refuses a NUL in a text: the answer would be that the database failed.
-  if (controlCharacter.test(text)) return null
   const body = text.slice(prefix.length)
-  const hasPrefix = text.slice(0, prefix.length).toLowerCase() === prefix.toLowerCase()
-  if (!hasPrefix || !bodyForm.test(body)) return text
-  const canonical = body.toUpperCase().replaceAll('O', '0').replaceAll(/[IL]/g, '1')
-  const symbols = canonical.replaceAll('-', '')
-  return checkSymbols(symbols.slice(0, randomLength)) === symbols.slice(randomLength)
-    ? prefix + canonical
-    : null
+  if (!bodyForm.test(body) || !beginsWith(text, prefix)) {
+    // PostgreSQL refuses a NUL in a text: the answer would be that the database failed.
+    return controlCharacter.test(text) ? null : text
+  }
+  const key = mistakable.test(body) ? canonical(body) : body
+  return checkSymbols(key.slice(0, -checkLength)) === key.slice(-checkLength) ? prefix + key : null
 }
 
+function beginsWith(text: string, prefix: string): boolean {
+  return text.startsWith(prefix) || text.slice(0, prefix.length).toLowerCase() === prefix.toLowerCase()
+}
+
+function canonical(body: string): string {
+  return body.toUpperCase().replaceAll('O', '0').replaceAll(/[IL]/g, '1')
+}
+
+/** The check symbols of others; hyphens between them do not count. */
 function checkSymbols(symbols: string): string {
   let remainder = 0
-  for (const symbol of symbols) remainder = (remainder * 32 + crockford.indexOf(symbol)) % checkModulus
+  for (let index = 0; index < symbols.length; index += 1) {
+    const code = symbols.charCodeAt(index)
+    if (code !== hyphen) remainder = (remainder * 32 + (values[code] ?? 0)) % checkModulus
+  }
   return `${crockford[remainder >> 5]}${crockford[remainder & 31]}`
 }

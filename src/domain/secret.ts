@@ -5,6 +5,10 @@ import type { SecretKind } from './access.ts'
 // In the order of ASCII, so that numbers of equal length sort as their texts do.
 export const base62: string = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
+/** What each base62 symbol counts, by its character code. */
+const values = new Uint8Array(128)
+for (const [value, symbol] of [...base62].entries()) values[symbol.charCodeAt(0)] = value
+
 /** What a generated secret of each kind begins with. */
 export const secretPrefixes: Readonly<Record<SecretKind, string>> = {
   access_token: 'uapi_at_',
@@ -53,7 +57,7 @@ export function isMistyped(text: string): boolean {
 }
 
 function hasChecksum(text: string): boolean {
-  return withChecksum(text.slice(0, -checksumLength)) === text
+  return crc32(text.slice(0, -checksumLength)) === fromBase62(text.slice(-checksumLength))
 }
 
 function toBase62(number: number, length: number): string {
@@ -68,7 +72,9 @@ function toBase62(number: number, length: number): string {
 
 function fromBase62(symbols: string): number {
   let number = 0
-  for (const symbol of symbols) number = number * 62 + base62.indexOf(symbol)
+  for (let index = 0; index < symbols.length; index += 1) {
+    number = number * 62 + (values[symbols.charCodeAt(index)] ?? 0)
+  }
   return number
 }
 
