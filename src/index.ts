@@ -8,7 +8,7 @@ import { assembleAdmin } from './admin/create-admin.ts'
 import { createBlockgameClient } from './blockgame.ts'
 import { createDnsClient } from './dns/client.ts'
 import { defaultResolverLocations } from './dns/default-locations.ts'
-import { BodyLimit } from './http/body-limit.ts'
+import { BodyReader } from './http/body-reader.ts'
 import { harmlessLogger } from './http/events.ts'
 import { createInFlightLimit } from './http/in-flight.ts'
 import { bind, type Endpoint, type Service } from './http/pipeline.ts'
@@ -94,7 +94,7 @@ function serviceOf(settings: Settings): Service {
   const { storageTimeoutMs, maxInFlight, rateLimiter, onRequestEnd, errorBody } = settings
   const logger = harmlessLogger(settings.logger)
   return {
-    bodies: new BodyLimit(),
+    bodies: new BodyReader(),
     inFlight: createInFlightLimit(maxInFlight),
     storageTimeoutMs,
     rateLimit: rateLimiter && rateLimitWith(rateLimiter, logger),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { UtilityApiError } from '../domain/errors.ts'
 import type { OperationCall } from '../operations/operation.ts'
 import type { Presented } from '../security/scheme.ts'
-import type { BodyMembers } from './body.ts'
+import type { BodyMembers } from './body-parser.ts'
 import type { RequestContext, RequestLike } from './request-like.ts'
 
 /** A request id that is taken: short, and safe to log and to send. */

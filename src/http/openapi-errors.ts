@@ -1,8 +1,8 @@
 import { refused, statusOf, type Refusal } from '../domain/errors.ts'
 import { databaseFailed } from '../ports/storage-deadline.ts'
 import type { Scheme } from '../security/scheme.ts'
-import { bodyLimitRefusals, bodyWithheld } from './body-limit.ts'
-import { bodyRefusals } from './body.ts'
+import { bodyReaderRefusals, bodyWithheld } from './body-reader.ts'
+import { bodyRefusals } from './body-parser.ts'
 import { inFlightRefusals } from './in-flight.ts'
 import { tooManyRequests } from './rate-limit.ts'
 import { errorBody, internalError } from './reply.ts'
@@ -23,7 +23,7 @@ export function errorResponses(
   { refusals, hasBody, sharedHeaders, ownErrorBodies }: ErrorOptions,
 ): Record<string, object> {
   const all: Refusal[] = [
-    ...(hasBody ? [...bodyRefusals, ...bodyLimitRefusals] : []),
+    ...(hasBody ? [...bodyRefusals, ...bodyReaderRefusals] : []),
     ...(['GET', 'HEAD'].includes(routed.method) ? [bodyWithheld] : []),
     ...refusals,
     methodNotAllowed(routed),

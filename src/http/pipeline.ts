@@ -4,8 +4,8 @@ import { inputProblem } from '../operations/fields.ts'
 import type { Operation, OperationId, Parameter } from '../operations/operation.ts'
 import { channels } from '../ports/diagnostics.ts'
 import type { Scheme } from '../security/scheme.ts'
-import { bodyWithheld, closeConnection, type BodyLimit } from './body-limit.ts'
-import { bodyParserFor, type BodyMembers } from './body.ts'
+import { bodyWithheld, closeConnection, type BodyReader } from './body-reader.ts'
+import { bodyParserFor, type BodyMembers } from './body-parser.ts'
 import type { Call } from './call.ts'
 import { errorReply, type ErrorStyle, type OwnErrors } from './error-reply.ts'
 import { logError, observed, type Observers } from './events.ts'
@@ -18,7 +18,7 @@ import { allowedMethods, isAllowed, methodNotAllowed, type Routed } from './rout
 
 /** What all requests share. */
 export interface Service extends Observers, OwnErrors {
-  readonly bodies: BodyLimit
+  readonly bodies: BodyReader
   readonly inFlight: InFlightLimit
   readonly storageTimeoutMs: number
   readonly rateLimit: RateLimit | undefined
@@ -145,7 +145,7 @@ async function answer<Input, Output, Caller>(
 }
 
 async function readBody(
-  bodies: BodyLimit,
+  bodies: BodyReader,
   request: RequestLike,
   members: readonly string[],
 ): Promise<BodyMembers> {

@@ -9,7 +9,7 @@ import { unroutedReply } from './reply.ts'
 import type { Reply, RequestContext, RequestLike } from './request-like.ts'
 import { createRouter, noParams, type Route } from './router.ts'
 import type { Verifier } from './verifier.ts'
-import { toResponse, viewOf } from './web.ts'
+import { toResponse, WebRequest } from './web.ts'
 
 /**
  * Answers a standard `Request`. Never rejects.
@@ -70,7 +70,7 @@ export function utilityApi(parts: UtilityApiParts): UtilityApi {
     return serve(service, found?.target ?? null, call)
   }
   const respond = async (request: Request, context: RequestContext, found: Found): Promise<Response> =>
-    toResponse(await dispatch(viewOf(request), context, found))
+    toResponse(await dispatch(new WebRequest(request), context, found))
   const handlerOf = (id: OperationId): Handler => {
     const target = endpoints.find((each) => each.id === id)
     return (request, context = {}) => respond(request, context, ownRoute(target, route(request.url)))

@@ -1,28 +1,50 @@
 import type { Reply, RequestLike } from './request-like.ts'
 
 /** The view of a standard `Request` that the core reads. */
-export function viewOf(request: Request): RequestLike {
-  let drained = false
-  let reading = false
-  return {
-    method: request.method,
-    url: request.url,
-    header: (name) => request.headers.get(name),
-    body(maxBytes) {
-      reading = true
-      return readBytes(request.body, maxBytes, () => drained)
-    },
-    drain() {
-      drained = true
-      if (!reading && mayHaveBody(request) && request.body !== null) dropBody(request.body)
-    },
-    get bodyWithheld() {
-      return isWithheld(request)
-    },
-    get signal() {
-      // Asked for late: hosts with requests of their own make the signal only then.
-      return request.signal
-    },
+export class WebRequest implements RequestLike {
+  readonly method: string
+  readonly url: string
+  readonly #request: Request
+  #isReading = false
+  #isDrained = false
+
+  constructor(request: Request) {
+    this.method = request.method
+    this.url = request.url
+    this.#request = request
+  }
+
+  header(name: string): string | null {
+    return this.#request.headers.get(name)
+  }
+
+  body(maxBytes: number): Promise<Uint8Array> {
+    this.#isReading = true
+    return readBytes(this.#request.body, maxBytes, () => this.#isDrained)
+  }
+
+  drain(): void {
+    this.#isDrained = true
+    // The headers first, for `body` makes hosts with requests of their own build a stream.
+    if (this.#isReading || !this.#announces(0)) return
+    const { body } = this.#request
+    if (body !== null) dropBody(body)
+  }
+
+  /** Hosts on Node give GET and HEAD no body, and leave unread what was sent. A short one cannot come in many pieces. */
+  get bodyWithheld(): boolean {
+    const mayBeWithheld = this.method === 'GET' || this.method === 'HEAD'
+    return mayBeWithheld && this.#announces(maxPieces) && this.#request.body === null
+  }
+
+  /** Asked for late: hosts with requests of their own make the signal only then. */
+  get signal(): AbortSignal {
+    return this.#request.signal
+  }
+
+  /** Whether the headers announce a body of more than so many octets. */
+  #announces(octets: number): boolean {
+    return this.header('Transfer-Encoding') !== null || Number(this.header('Content-Length')) > octets
   }
 }
 
@@ -63,19 +85,6 @@ function grown(buffer: Uint8Array, needed: number): Uint8Array<ArrayBuffer> {
 /** Reads what nobody wants and keeps none of it: a server that is not read from holds the pieces, some wait for it. */
 function dropBody(stream: ReadableStream<Uint8Array>): void {
   stream.pipeTo(new WritableStream()).catch(() => undefined)
-}
-
-/** Asks the headers first, for `body` makes hosts with requests of their own build a stream. */
-function mayHaveBody({ headers }: Request): boolean {
-  return headers.has('Content-Length') || headers.has('Transfer-Encoding')
-}
-
-/** Hosts on Node give GET and HEAD no body, and leave unread what was sent. A short one cannot come in many pieces. */
-function isWithheld(request: Request): boolean {
-  const { method, headers } = request
-  if (method !== 'GET' && method !== 'HEAD') return false
-  if (!headers.has('Transfer-Encoding') && !(Number(headers.get('Content-Length')) > maxPieces)) return false
-  return request.body === null
 }
 
 /** A standard `Response` of a reply. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { bodyParserFor } from '../../src/http/body.ts'
+import { bodyParserFor } from '../../src/http/body-parser.ts'
 
 const numRuns = Number(process.env['PROPERTY_RUNS'] ?? 2000)
 const known = ['code', 'client_id', '__proto__', 'a"b']

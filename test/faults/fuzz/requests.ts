@@ -10,7 +10,7 @@ import {
 import { memoryStorage } from 'utility-api/storage/memory'
 import { decodeHeaderText } from '../../../src/domain/header-text.ts'
 import { hashSecret, isMistyped } from '../../../src/domain/secret.ts'
-import { bodyParserFor } from '../../../src/http/body.ts'
+import { bodyParserFor } from '../../../src/http/body-parser.ts'
 import { createRouter } from '../../../src/http/router.ts'
 import { apiKeyScheme } from '../../../src/security/api-key.ts'
 import { oauthClientScheme } from '../../../src/security/oauth-client.ts'

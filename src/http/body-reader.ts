@@ -23,13 +23,13 @@ export const bodyWithheld: Refusal = {
   message: 'The request must have no body.',
 }
 
-export const bodyLimitRefusals: readonly Refusal[] = [tooLarge, incomplete, tooSlow]
+export const bodyReaderRefusals: readonly Refusal[] = [tooLarge, incomplete, tooSlow]
 
 /** Who has sent a part of a body will send the rest: the connection cannot serve another request. */
 export const closeConnection = { headers: { Connection: 'close' } }
 
 /** Reads bodies: so many bytes, so many at once, each within so long. */
-export class BodyLimit {
+export class BodyReader {
   /** What gives up on each body that is being read, the longest first. */
   readonly #reading = new Set<() => void>()
 
