@@ -85,13 +85,10 @@ export class NodeRequest implements RequestLike {
   }
 
   #announcesBody(): boolean {
-    const { httpVersionMajor, rawHeaders } = this.#request
     return (
-      httpVersionMajor > 1 ||
-      rawHeaders.some(
-        (name, index) =>
-          index % 2 === 0 && (isSameName(name, 'Content-Length') || isSameName(name, 'Transfer-Encoding')),
-      )
+      this.#request.httpVersionMajor > 1 ||
+      this.header('Transfer-Encoding') !== null ||
+      Number(this.header('Content-Length')) > 0
     )
   }
 
