@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { requestLog, type LogFormat } from '../../adapters/cli/request-log.ts'
 import { createService, type ServiceOptions } from '../../adapters/cli/service.ts'
 
-// What `serve` is made of, in this process; test/cli/rolling.test.ts has the processes.
+// What `serve` is made of, in this process; test/cli/rolling.long.test.ts has the processes.
 
 const logged: string[] = []
 const stops: (() => Promise<void>)[] = []
