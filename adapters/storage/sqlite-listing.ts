@@ -94,15 +94,16 @@ async function tokensOfOwner(
   call: StorageCall,
 ): Promise<Numbered<ListedCredentialRow>[]> {
   const found: Numbered<ListedCredentialRow>[] = []
-  for (let from: number | undefined = toSeq(after); from !== undefined && found.length <= limit;) {
+  let from: number | undefined = toSeq(after)
+  while (from !== undefined && found.length <= limit) {
     const start: number = from
     const wanted = limit + 1 - found.length
-    // oxlint-disable-next-line no-await-in-loop -- stretch after stretch, so that others have their turn
+    // oxlint-disable-next-line no-await-in-loop -- stretch after stretch
     const { rows, end } = await read(call, (db) => tokensInStretch(db, start, ownerId, wanted))
     found.push(...rows)
     from = end
-    // oxlint-disable-next-line no-await-in-loop
-    await setImmediate()
+    // oxlint-disable-next-line no-await-in-loop -- the others have their turn
+    if (from !== undefined) await setImmediate()
   }
   return found
 }

@@ -1,0 +1,49 @@
+/** What the view of a standard Request does with bodies that hosts give, or keep to themselves. */
+import { createUtilityApi } from 'utility-api'
+import { memoryStorage } from 'utility-api/storage/memory'
+import { expect, test, vi } from 'vitest'
+
+const api = createUtilityApi({ storage: memoryStorage() })
+
+test.each([
+  ['GET', { 'Transfer-Encoding': 'chunked' }, true],
+  ['HEAD', { 'Content-Length': '1001' }, true],
+  ['GET', { 'Content-Length': '1001' }, true],
+  ['GET', { 'Content-Length': '1000' }, false],
+  ['GET', {}, false],
+] as const)(
+  'a host that keeps the body of a %s with %j to itself: refused %s',
+  async (method, headers, refused) => {
+    const request = new Request('http://localhost/v4/games/blockgame/lookup', { method, headers })
+    const answer = await api.fetch(request)
+    expect([answer.status, answer.headers.get('Connection')]).toEqual(refused ? [400, 'close'] : [401, null])
+  },
+)
+
+/** A body that counts what was read of it. */
+function counted(pieces: number, piece: Uint8Array): { body: ReadableStream<Uint8Array>; read(): number } {
+  let read = 0
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (read === pieces) return controller.close()
+      read += 1
+      controller.enqueue(piece)
+    },
+  })
+  return { body, read: () => read }
+}
+
+test.each([
+  ['in more pieces than are read', 5000, 1, 400],
+  ['larger than is read', 200, 1000, 413],
+])('a standard Request with a body %s: the rest is read and dropped', async (_, pieces, size, status) => {
+  const { body, read } = counted(pieces, new Uint8Array(size))
+  const request = new Request('http://localhost/v4/oauth2/token', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', 'Transfer-Encoding': 'chunked' },
+    body,
+    duplex: 'half',
+  } as RequestInit)
+  expect((await api.fetch(request)).status).toBe(status)
+  await vi.waitFor(() => expect(read()).toBe(pieces))
+})
