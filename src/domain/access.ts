@@ -106,7 +106,7 @@ export interface NewAccessToken {
   readonly id: string
   /** The key the token is looked up by, made of its SHA-256: 32 bytes. */
   readonly hash: Uint8Array
-  /** The client it is issued to. */
+  /** The client of the code. */
   readonly ownerId: string
   /** The subject of the code; null where it has none. */
   readonly subject: string | null
