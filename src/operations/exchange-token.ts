@@ -8,7 +8,7 @@ import type { KeyGenerator } from '../ports/key-generator.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import type { TimedStorage } from '../ports/storage-deadline.ts'
-import { requiredText, visibleText } from './fields.ts'
+import { requiredText, visibleText } from './input-schemas.ts'
 import type { Operation } from './operation.ts'
 
 export interface ExchangeTokenInput {

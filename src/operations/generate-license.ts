@@ -5,7 +5,7 @@ import type { License } from '../domain/license.ts'
 import { sha256 } from '../domain/secret.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import type { InsertLicenseResult, NewIdempotencyKey } from '../ports/storage.ts'
-import { licenseText, domainOrIp, licenseStatus, requiredText } from './fields.ts'
+import { licenseText, domainOrIp, licenseStatus, requiredText } from './input-schemas.ts'
 import type { Operation } from './operation.ts'
 import { licenseTag, type LicenseParts } from './update-license.ts'
 

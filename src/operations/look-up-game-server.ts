@@ -11,7 +11,7 @@ import {
 import type { BlockgameClient } from '../ports/blockgame-client.ts'
 import type { Clock } from '../ports/clock.ts'
 import { channels, trace } from '../ports/diagnostics.ts'
-import { requiredText } from './fields.ts'
+import { requiredText } from './input-schemas.ts'
 import type { Operation } from './operation.ts'
 import { createResultCache } from './result-cache.ts'
 import { createSemaphore, NoTurnError } from './semaphore.ts'

@@ -6,7 +6,7 @@ import type { LicensePatch } from '../domain/license.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyGenerator } from '../ports/key-generator.ts'
 import type { TimedStorage } from '../ports/storage-deadline.ts'
-import { licenseText, domainOrIp, licenseStatus, requiredText } from './fields.ts'
+import { licenseText, domainOrIp, licenseStatus, requiredText } from './input-schemas.ts'
 import type { Operation } from './operation.ts'
 
 export interface LicenseParts {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Client } from '../domain/access.ts'
 import { refused, type ErrorCode, type Refusal, type UtilityApiError } from '../domain/errors.ts'
 import { matchesSecret } from '../domain/secret.ts'
-import { inputProblem, visibleText } from '../operations/fields.ts'
+import { inputProblem, visibleText } from '../operations/input-schemas.ts'
 import type { TimedStorage } from '../ports/storage-deadline.ts'
 import { realm, type Presented, type Scheme, type SchemeParameter } from './scheme.ts'
 
