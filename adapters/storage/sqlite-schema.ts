@@ -7,6 +7,7 @@ import type { SqliteDatabase } from './sqlite-driver.ts'
  *
  * `seq` is SQLite's rowid, so that licenses lie and are paged in order of creation. A token that is `bought` is found by the
  * client and the subject of its code: indexes of its own would write two more pages, at random places, for each exchange.
+ * A code that grew when it is spent would split its page: `room` keeps the place of what is written then.
  */
 const steps: readonly string[] = [
   `CREATE TABLE utility_api_clients (
@@ -63,6 +64,7 @@ const steps: readonly string[] = [
   `ALTER TABLE utility_api_schema ADD COLUMN step INTEGER;
    ALTER TABLE utility_api_clients ADD COLUMN created_at INTEGER NOT NULL DEFAULT 0;
    ALTER TABLE utility_api_codes ADD COLUMN subject TEXT;
+   ALTER TABLE utility_api_codes ADD COLUMN room BLOB;
    ALTER TABLE utility_api_credentials ADD COLUMN subject TEXT;
    ALTER TABLE utility_api_credentials ADD COLUMN created_at INTEGER NOT NULL DEFAULT 0;
    ALTER TABLE utility_api_credentials ADD COLUMN bought INTEGER;

@@ -11,8 +11,9 @@ export const findClient: string = `SELECT ${clientColumns} FROM utility_api_clie
 
 export const findCode: string = `SELECT ${codeColumns} FROM utility_api_codes WHERE hash = ?`
 
-export const spendCode: string =
-  'UPDATE utility_api_codes SET redeemed_at = ?, token_hash = ? WHERE hash = ? AND redeemed_at IS NULL'
+export const spendCode: string = `
+  UPDATE utility_api_codes SET redeemed_at = ?, token_hash = ?, room = NULL
+  WHERE hash = ? AND redeemed_at IS NULL`
 
 export const insertToken: string = `
   INSERT INTO utility_api_credentials (kind, bought, id, hash, owner_id, subject, scope, created_at, expires_at)
@@ -65,8 +66,9 @@ export const setSecrets: string = 'UPDATE utility_api_clients SET secret_hashes 
 export const revokeClient: string =
   'UPDATE utility_api_clients SET revoked_at = ? WHERE client_id = ? AND revoked_at IS NULL'
 
+/** The room is for 6 octets of `redeemed_at` and 32 of `token_hash`. */
 export const insertCode: string = `
-  INSERT INTO utility_api_codes (hash, ${codeColumns}) SELECT ?, ?, ?, ?, ?, ?, ?, ?
+  INSERT INTO utility_api_codes (hash, ${codeColumns}, room) SELECT ?, ?, ?, ?, ?, ?, ?, ?, zeroblob(38)
   WHERE NOT EXISTS (SELECT 1 FROM utility_api_clients WHERE client_id = ? AND revoked_at IS NOT NULL)
   ON CONFLICT DO NOTHING`
 

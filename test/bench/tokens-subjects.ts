@@ -5,6 +5,7 @@ import Database from 'better-sqlite3'
 import { createUtilityApi, randomKeys } from 'utility-api'
 import { toNodeHandler } from 'utility-api/node'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
+import * as sql from '../../adapters/storage/sqlite-sql.ts'
 import { hashSecret } from '../../src/domain/secret.ts'
 import { clientCount, clientIdOf, readExchanges, redirectUri, secretOf } from './tokens-load.ts'
 
@@ -28,9 +29,7 @@ async function fill(file: string, exchanges: string): Promise<Database.Database>
     `INSERT INTO utility_api_credentials (id, kind, hash, owner_id, subject, scope, created_at, expires_at)
      VALUES (?, 'access_token', ?, ?, ?, '', ?, ?)`,
   )
-  const insertCode = database.prepare(
-    'INSERT INTO utility_api_codes (hash, client_id, subject, redirect_uri, scope, expires_at) VALUES (?, ?, ?, ?, ?, ?)',
-  )
+  const insertCode = database.prepare(sql.insertCode)
   const keys = randomKeys()
   const start = Date.now() - tokenCount
   database.transaction(() => {
@@ -42,7 +41,8 @@ async function fill(file: string, exchanges: string): Promise<Database.Database>
     }
     for (const { code, clientId } of readExchanges(exchanges)) {
       const expiresAt = Date.now() + 3_600_000
-      insertCode.run(hashSecret(code), clientId, randomUUID(), redirectUri, 'dns:check', expiresAt)
+      const granted = [clientId, randomUUID(), redirectUri, 'dns:check', null, expiresAt, null]
+      insertCode.run(hashSecret(code), ...granted, clientId)
     }
   })()
   database.pragma('wal_checkpoint(TRUNCATE)')
