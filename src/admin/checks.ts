@@ -1,6 +1,7 @@
 import { UtilityApiError } from '../domain/errors.ts'
 import { hasAtMostCodePoints, isPlainText } from '../domain/header-text.ts'
-import { isDomainOrIp, problemOfLicenseText } from '../domain/license.ts'
+import type { LicenseChange } from '../domain/license.ts'
+import { problemOfDomainOrIp, problemOfLicenseText, type LicenseRules } from '../domain/license-rules.ts'
 
 /** Refuses what the caller may not ask for. */
 export function demand(condition: boolean, message: string): asserts condition {
@@ -73,33 +74,21 @@ export function demandInteger(name: string, value: number, max: number): void {
   demand(fits, `${name} must be an integer from 1 to ${max}.`)
 }
 
-/** What a license may hold: the rules of the operations. */
-export interface LicenseRules {
-  readonly keyPrefix: string
-  readonly statuses: readonly string[]
-  readonly allowWildcards: boolean
-}
-
-interface LicenseFields {
-  readonly registeredTo?: string
-  readonly domainOrIp?: string
-  readonly status?: string
-  readonly resellerId?: string
-}
-
-export function demandLicenseFields(fields: LicenseFields, rules: LicenseRules): void {
-  const { registeredTo = 'a', domainOrIp = 'a', status, resellerId } = fields
-  demand(
-    isLicenseText(registeredTo),
-    'registeredTo must have 1 to 255 characters, no control or bidirectional formatting ones.',
-  )
-  const isBinding = isLicenseText(domainOrIp) && isDomainOrIp(domainOrIp, rules.allowWildcards)
-  demand(isBinding, 'domainOrIp must be a host name or an IP address, without scheme, port or path.')
+/** By the rules of the operations. */
+export function demandLicenseFields(fields: LicenseChange, rules: LicenseRules): void {
+  const { registeredTo, domainOrIp, status, resellerId } = fields
+  demandNoProblem('registeredTo', registeredTo, problemOfLicenseText)
+  demandNoProblem('domainOrIp', domainOrIp, (text) => problemOfDomainOrIp(text, rules))
   const isStatus = status === undefined || rules.statuses.includes(status)
   demand(isStatus, `status must be one of ${rules.statuses.join(', ')}.`)
   demandIdentifier('resellerId', resellerId)
 }
 
-function isLicenseText(text: string): boolean {
-  return text !== '' && problemOfLicenseText(text) === null
+function demandNoProblem(
+  name: string,
+  text: string | undefined,
+  problemOf: (text: string) => string | null,
+): void {
+  const problem = text === undefined ? null : problemOf(text)
+  demand(problem === null, `${name} ${problem}.`)
 }

@@ -4,6 +4,7 @@ import {
   type Credential,
   type CredentialKind,
 } from '../domain/access.ts'
+import type { LicenseRules } from '../domain/license-rules.ts'
 import { hashSecret, sha256 } from '../domain/secret.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyGenerator } from '../ports/key-generator.ts'
@@ -15,7 +16,7 @@ import * as check from './checks.ts'
 import { listsOf } from './lists.ts'
 
 /** All that provisioning takes. */
-export interface AdminParts extends check.LicenseRules {
+export interface AdminParts extends LicenseRules {
   readonly storage: AdminStorage
   readonly clock: Clock
   readonly keyGenerator: KeyGenerator

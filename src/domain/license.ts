@@ -1,7 +1,3 @@
-import { hasAtMostCodePoints, isPlainText } from './header-text.ts'
-import { parseHostName } from './host-name.ts'
-import { parseIpAddress } from './ip-address.ts'
-
 /**
  * A license that a reseller has issued.
  *
@@ -48,17 +44,4 @@ export interface LicensePatch {
 export interface LicenseChange extends LicensePatch {
   /** The reseller who owns it from now on. */
   readonly resellerId?: string
-}
-
-/** What is wrong with a text of a license: it must be plain and have at most 255 characters. Null where nothing is. */
-export function problemOfLicenseText(text: string): string | null {
-  if (!isPlainText(text)) return 'must not contain control or bidirectional formatting characters'
-  return hasAtMostCodePoints(text, 255) ? null : 'must have at most 255 characters'
-}
-
-/** Tells whether text is a host name (international ones judged in their ASCII form) or an IP address, and nothing else. */
-export function isDomainOrIp(text: string, allowWildcards: boolean): boolean {
-  const name = allowWildcards && text.startsWith('*.') ? text.slice(2) : text
-  // Names first: most are, and no address is one.
-  return parseHostName(name) !== null || parseIpAddress(text) !== null
 }

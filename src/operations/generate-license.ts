@@ -90,8 +90,8 @@ export function generateLicense(
     },
     input: z.object({
       registeredTo: licenseText(),
-      domainOrIp: domainOrIp(parts.allowWildcards),
-      status: licenseStatus(parts.statuses),
+      domainOrIp: domainOrIp(parts),
+      status: licenseStatus(parts),
       idempotencyKey: requiredText()
         .regex(/^[\x21-\x7e]{1,255}$/, 'must have 1 to 255 visible ASCII characters')
         .optional(),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { UtilityApiError } from '../domain/errors.ts'
-import { isDomainOrIp, problemOfLicenseText } from '../domain/license.ts'
+import { problemOfDomainOrIp, problemOfLicenseText, type LicenseRules } from '../domain/license-rules.ts'
 import type { Parameter } from './operation.ts'
 
 /** What to say of an input in which a schema has found a problem: the first, with the name that the parameter has on the wire. */
@@ -32,13 +32,9 @@ export function licenseText(): z.ZodString {
   return textWithout(problemOfLicenseText)
 }
 
-/** A host name or an IP address. */
-export function domainOrIp(allowWildcards: boolean): z.ZodString {
-  return textWithout((text) => {
-    const problem = problemOfLicenseText(text)
-    if (problem !== null || isDomainOrIp(text, allowWildcards)) return problem
-    return 'must be a host name or an IP address, without scheme, port or path'
-  })
+/** What a license is bound to. */
+export function domainOrIp(rules: LicenseRules): z.ZodString {
+  return textWithout((text) => problemOfDomainOrIp(text, rules))
 }
 
 /** Text in which nothing is found wrong. One check for all that may be: each costs a request a good tenth of a microsecond. */
@@ -50,6 +46,6 @@ function textWithout(problemOf: (text: string) => string | null): z.ZodString {
 }
 
 /** One of the configured statuses, exactly. */
-export function licenseStatus(statuses: readonly string[]): z.ZodEnum<Record<string, string>> {
+export function licenseStatus({ statuses }: LicenseRules): z.ZodEnum<Record<string, string>> {
   return z.enum(statuses, { error: missingOr(`must be one of ${statuses.join(', ')}`) })
 }

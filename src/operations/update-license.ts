@@ -3,19 +3,17 @@ import type { Credential } from '../domain/access.ts'
 import { refused, type Refusal } from '../domain/errors.ts'
 import { isPlainText } from '../domain/header-text.ts'
 import type { LicensePatch } from '../domain/license.ts'
+import type { LicenseRules } from '../domain/license-rules.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyGenerator } from '../ports/key-generator.ts'
 import type { TimedStorage } from '../ports/storage-deadline.ts'
 import { licenseText, domainOrIp, licenseStatus, requiredText } from './input-schemas.ts'
 import type { Operation } from './operation.ts'
 
-export interface LicenseParts {
+export interface LicenseParts extends LicenseRules {
   readonly storage: TimedStorage
   readonly clock: Clock
   readonly keyGenerator: KeyGenerator
-  readonly keyPrefix: string
-  readonly statuses: readonly string[]
-  readonly allowWildcards: boolean
 }
 
 /** What both license operations are grouped by. */
@@ -83,8 +81,8 @@ export function updateLicense(
     input: z.object({
       licenseKey: requiredText(),
       registeredTo: licenseText().optional(),
-      domainOrIp: domainOrIp(parts.allowWildcards).optional(),
-      status: licenseStatus(parts.statuses).optional(),
+      domainOrIp: domainOrIp(parts).optional(),
+      status: licenseStatus(parts).optional(),
     }),
     output: z.object({ message: z.string().describe('A confirmation text.') }),
 
