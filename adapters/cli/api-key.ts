@@ -10,24 +10,18 @@ export const apiKey: AnyCommand = group(
       description: 'List API keys without their secrets, oldest first.',
       args: { ...pageOptions, ...adminOptions },
       examples: ['api-key list --database utility.sqlite', 'api-key list --limit 10 --json'],
-      run: ({ limit, after, database, storage, json }) =>
-        withAdmin({ database, storage }, (admin) =>
-          printPage(
-            'credentials',
-            { limit, after },
-            (page) => admin.listCredentials({ kind: 'api_key', ...page }),
-            {
-              heading: ['API KEY', 'NAME', 'PERMISSIONS', 'CREATED', 'REVOKED'],
-              cells: ({ id, name = '', scope, createdAt, revokedAt }) => [
-                id,
-                name,
-                scope,
-                timeText(createdAt),
-                timeText(revokedAt),
-              ],
-            },
-            json,
-          ),
+      run: (args) =>
+        withAdmin(args, (admin) =>
+          printPage('credentials', args, (page) => admin.listCredentials({ kind: 'api_key', ...page }), {
+            heading: ['API KEY', 'NAME', 'PERMISSIONS', 'CREATED', 'REVOKED'],
+            cells: ({ id, name = '', scope, createdAt, revokedAt }) => [
+              id,
+              name,
+              scope,
+              timeText(createdAt),
+              timeText(revokedAt),
+            ],
+          }),
         ),
     }),
 

@@ -14,24 +14,18 @@ export const client: AnyCommand = group(
       description: 'List OAuth clients, oldest first.',
       args: { ...pageOptions, ...adminOptions },
       examples: ['client list --database utility.sqlite', 'client list --limit 10 --json'],
-      run: ({ limit, after, database, storage, json }) =>
-        withAdmin({ database, storage }, (admin) =>
-          printPage(
-            'clients',
-            { limit, after },
-            admin.listClients,
-            {
-              heading: ['CLIENT', 'NAME', 'CREATED', 'REVOKED', 'REDIRECTION URIS'],
-              cells: ({ clientId, name = '', createdAt, revokedAt, redirectUris }) => [
-                clientId,
-                name,
-                timeText(createdAt),
-                timeText(revokedAt),
-                redirectUris.join(' '),
-              ],
-            },
-            json,
-          ),
+      run: (args) =>
+        withAdmin(args, (admin) =>
+          printPage('clients', args, admin.listClients, {
+            heading: ['CLIENT', 'NAME', 'CREATED', 'REVOKED', 'REDIRECTION URIS'],
+            cells: ({ clientId, name = '', createdAt, revokedAt, redirectUris }) => [
+              clientId,
+              name,
+              timeText(createdAt),
+              timeText(revokedAt),
+              redirectUris.join(' '),
+            ],
+          }),
         ),
     }),
 

@@ -80,18 +80,12 @@ export const license: AnyCommand = group(
       description: 'List licenses, oldest first.',
       args: { ...resellerOption, ...pageOptions, ...adminOptions },
       examples: ['license list --limit 10 --database utility.sqlite', 'license list --reseller ID --json'],
-      run: ({ reseller: resellerId, limit, after, database, storage, json }) =>
-        withAdmin({ database, storage }, (admin) =>
-          printPage(
-            'licenses',
-            { limit, after },
-            (page) => admin.listLicenses({ ...given({ resellerId }), ...page }),
-            {
-              heading: ['KEY', 'STATUS', 'DOMAIN OR IP', 'REGISTERED TO', 'RESELLER'],
-              cells: (row) => [row.licenseKey, row.status, row.domainOrIp, row.registeredTo, row.resellerId],
-            },
-            json,
-          ),
+      run: ({ reseller: resellerId, ...args }) =>
+        withAdmin(args, (admin) =>
+          printPage('licenses', args, (page) => admin.listLicenses({ ...given({ resellerId }), ...page }), {
+            heading: ['KEY', 'STATUS', 'DOMAIN OR IP', 'REGISTERED TO', 'RESELLER'],
+            cells: (row) => [row.licenseKey, row.status, row.domainOrIp, row.registeredTo, row.resellerId],
+          }),
         ),
     }),
 

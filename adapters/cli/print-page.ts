@@ -10,10 +10,11 @@ export const pageOptions = {
   after: { type: 'string', valueHint: 'PLACE', description: 'Go on from where the last list ended.' },
 } as const
 
-/** Which page was asked for. */
+/** Which page was asked for, and how it is printed. */
 export interface AskedPage {
   readonly limit: string
   readonly after?: string | undefined
+  readonly json?: boolean | undefined
 }
 
 /** How a list becomes a table. */
@@ -25,10 +26,9 @@ export interface Columns<Row> {
 /** Prints a page of a list, and where the next one starts. */
 export async function printPage<Name extends string, Row>(
   name: Name,
-  { limit, after }: AskedPage,
+  { limit, after, json }: AskedPage,
   read: (page: { limit: number; after?: string }) => Promise<Record<Name, Row[]> & { next?: string }>,
   { heading, cells }: Columns<Row>,
-  json: boolean | undefined,
 ): Promise<void> {
   const page = { limit: integer('limit', limit, 1, 1000), ...given({ after }) }
   const list = await read(page).catch((error: unknown) => {

@@ -10,18 +10,12 @@ export const reseller: AnyCommand = group(
       description: 'List resellers, oldest first.',
       args: { ...pageOptions, ...adminOptions },
       examples: ['reseller list --database utility.sqlite', 'reseller list --limit 10 --json'],
-      run: ({ limit, after, database, storage, json }) =>
-        withAdmin({ database, storage }, (admin) =>
-          printPage(
-            'resellers',
-            { limit, after },
-            admin.listResellers,
-            {
-              heading: ['RESELLER', 'NAME', 'CREATED'],
-              cells: ({ resellerId, name = '', createdAt }) => [resellerId, name, timeText(createdAt)],
-            },
-            json,
-          ),
+      run: (args) =>
+        withAdmin(args, (admin) =>
+          printPage('resellers', args, admin.listResellers, {
+            heading: ['RESELLER', 'NAME', 'CREATED'],
+            cells: ({ resellerId, name = '', createdAt }) => [resellerId, name, timeText(createdAt)],
+          }),
         ),
     }),
 

@@ -26,28 +26,22 @@ export const token: AnyCommand = group(
         'token list --owner CLIENT_ID --database utility.sqlite',
         'token list --kind reseller --limit 10 --json',
       ],
-      run: ({ kind, owner: ownerId, limit, after, database, storage, json }) =>
-        withAdmin({ database, storage }, (admin) => {
+      run: ({ kind, owner: ownerId, ...args }) =>
+        withAdmin(args, (admin) => {
           const wanted = { kind: kinds[oneOf('kind', kind, ['access', 'reseller'])], ...given({ ownerId }) }
-          return printPage(
-            'credentials',
-            { limit, after },
-            (page) => admin.listCredentials({ ...wanted, ...page }),
-            {
-              heading: ['TOKEN', 'OWNER', 'SUBJECT', 'CREATED', 'EXPIRES', 'REVOKED', 'SCOPE'],
-              cells: ({ id, ownerId: owner, subject, createdAt, expiresAt, revokedAt, scope }) => [
-                id,
-                // A token that was made without a client owns itself.
-                owner === id ? '' : owner,
-                subject ?? '',
-                timeText(createdAt),
-                timeText(expiresAt),
-                timeText(revokedAt),
-                scope,
-              ],
-            },
-            json,
-          )
+          return printPage('credentials', args, (page) => admin.listCredentials({ ...wanted, ...page }), {
+            heading: ['TOKEN', 'OWNER', 'SUBJECT', 'CREATED', 'EXPIRES', 'REVOKED', 'SCOPE'],
+            cells: ({ id, ownerId: owner, subject, createdAt, expiresAt, revokedAt, scope }) => [
+              id,
+              // A token that was made without a client owns itself.
+              owner === id ? '' : owner,
+              subject ?? '',
+              timeText(createdAt),
+              timeText(expiresAt),
+              timeText(revokedAt),
+              scope,
+            ],
+          })
         }),
     }),
 
