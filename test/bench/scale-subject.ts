@@ -11,6 +11,7 @@ const resellers = size / 200
 const concurrency = 32
 
 const database = new Database(path)
+database.pragma(`mmap_size = ${process.env['MMAP_SIZE'] ?? 0}`)
 const storage = sqliteStorage(database)
 const keys = randomKeys()
 
