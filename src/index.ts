@@ -9,6 +9,7 @@ import { createBlockgameClient } from './blockgame.ts'
 import { createDnsClient } from './dns/client.ts'
 import { defaultResolverLocations } from './dns/default-locations.ts'
 import { BodyReader } from './http/body-reader.ts'
+import { Closing } from './http/call.ts'
 import { harmlessLogger } from './http/events.ts'
 import { createInFlightLimit } from './http/in-flight.ts'
 import { bind, type Endpoint, type Service } from './http/pipeline.ts'
@@ -64,7 +65,7 @@ export function createUtilityApi(options: UtilityApiOptions): UtilityApi {
   const { clock, keyGenerator, basePath, storageTimeoutMs, licenses, dns, blockgame } = settings
   const storage = timedStorage(settings.storage)
   const service = serviceOf(settings)
-  const closing = new AbortController()
+  const closing = new Closing()
   const network = [
     ...(dns === undefined ? [] : [dnsCheck(service, dns, settings, storage)]),
     ...(blockgame === undefined ? [] : [gameServerLookup(service, blockgame, settings, storage)]),
@@ -78,7 +79,7 @@ export function createUtilityApi(options: UtilityApiOptions): UtilityApi {
       keyGenerator,
       keyPrefix: licenses.keyPrefix,
       storageTimeoutMs,
-      closing: closing.signal,
+      closing,
     }),
     storage,
     basePath,

@@ -9,6 +9,35 @@ import type { RequestContext, RequestLike } from './request-like.ts'
 export const safeRequestId: RegExp = /^[\w.~:+/=-]{1,64}$/
 const noMembers: BodyMembers = new Map()
 
+/** What is aborted when the service closes. */
+export class Closing {
+  // Places, neither a Set nor an `AbortSignal.any` with one signal for all: these two keep whatever has left, and all of its
+  // request, until a full garbage collection.
+  readonly #open: (AbortController | undefined)[] = []
+  readonly #free: number[] = []
+  #aborted = false
+
+  get aborted(): boolean {
+    return this.#aborted
+  }
+
+  /** Takes one in; what it returns lets it go again. */
+  add(controller: AbortController): () => void {
+    if (this.#aborted) controller.abort()
+    const place = this.#free.pop() ?? this.#open.length
+    this.#open[place] = controller
+    return () => {
+      this.#open[place] = undefined
+      this.#free.push(place)
+    }
+  }
+
+  abort(): void {
+    this.#aborted = true
+    for (const controller of this.#open) controller?.abort()
+  }
+}
+
 /** A request on its way, and what becomes known about it. */
 export class Call implements OperationCall, Presented {
   readonly request: RequestLike
@@ -23,15 +52,16 @@ export class Call implements OperationCall, Presented {
   callerId: string | undefined
   /** Why it was refused. */
   error: UtilityApiError | undefined
-  readonly #closing: AbortSignal
+  readonly #closing: Closing
   #endsAt = Number.POSITIVE_INFINITY
-  #signal: AbortSignal | undefined
+  #controller: AbortController | undefined
+  #stopListening: (() => void) | undefined
 
   constructor(
     request: RequestLike,
     context: RequestContext,
     params: Readonly<Record<string, string>>,
-    closing: AbortSignal,
+    closing: Closing,
   ) {
     const givenId = context.requestId ?? request.header('X-Request-Id')
     this.request = request
@@ -56,16 +86,31 @@ export class Call implements OperationCall, Presented {
 
   /** Made when first asked for: operations that wait for storage alone never do. */
   get signal(): AbortSignal {
-    this.#signal ??= this.#signalOf(this.context.signal ?? this.request.signal)
-    return this.#signal
+    this.#controller ??= this.#listenTo(this.context.signal ?? this.request.signal)
+    return this.#controller.signal
   }
 
   /** Whether the client has gone or the service closes, as far as an operation has listened to it. */
   get aborted(): boolean {
-    return this.#signal?.aborted === true
+    return this.#controller?.signal.aborted === true
   }
 
-  #signalOf(gone: AbortSignal | undefined): AbortSignal {
-    return gone === undefined ? this.#closing : AbortSignal.any([gone, this.#closing])
+  /** The work is done: nothing is left to abort. */
+  end(): void {
+    this.#stopListening?.()
+    this.#stopListening = undefined
+  }
+
+  #listenTo(gone: AbortSignal | undefined): AbortController {
+    const controller = new AbortController()
+    const abort = (): void => controller.abort(gone?.reason)
+    gone?.addEventListener('abort', abort)
+    if (gone?.aborted === true) abort()
+    const leave = this.#closing.add(controller)
+    this.#stopListening = () => {
+      gone?.removeEventListener('abort', abort)
+      leave()
+    }
+    return controller
   }
 }

@@ -13,7 +13,7 @@ export interface InFlightLimit {
   close(timeoutMs: number): Promise<void>
 }
 
-export const closing: Refusal = { code: 'unavailable', message: 'The service is shutting down.' }
+export const shuttingDown: Refusal = { code: 'unavailable', message: 'The service is shutting down.' }
 const full: Refusal = { code: 'unavailable', message: 'Too many requests are under way.' }
 const callerFull: Refusal = {
   code: 'unavailable',
@@ -21,7 +21,7 @@ const callerFull: Refusal = {
 }
 
 /** What is refused where too much is under way. */
-export const inFlightRefusals: readonly Refusal[] = [full, callerFull, closing]
+export const inFlightRefusals: readonly Refusal[] = [full, callerFull, shuttingDown]
 
 /** Places of one kind. */
 interface Pool {
@@ -46,7 +46,7 @@ export function createInFlightLimit(maxInFlight: number): InFlightLimit {
   return {
     enter(waitsFor, caller) {
       const pool = pools[waitsFor]
-      if (closed !== undefined) throw unavailable(closing)
+      if (closed !== undefined) throw unavailable(shuttingDown)
       if (pool.taken >= maxInFlight) throw unavailable(full)
       if (caller !== undefined) takeForCaller(pool, caller, maxPerCaller)
       pool.taken += 1

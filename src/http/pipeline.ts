@@ -141,6 +141,7 @@ async function answer<Input, Output, Caller>(
     throw call.aborted && !(error instanceof UtilityApiError) ? abandoned(error) : error
   } finally {
     service.inFlight.leave(operation.waitsFor, key)
+    call.end()
   }
 }
 

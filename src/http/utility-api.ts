@@ -2,7 +2,7 @@ import { operationIds, type OperationId } from '../operations/operation.ts'
 import type { Logger } from '../ports/logger.ts'
 import { callWithin } from '../ports/storage-call.ts'
 import type { TimedStorage } from '../ports/storage-deadline.ts'
-import { Call } from './call.ts'
+import { Call, type Closing } from './call.ts'
 import { openApiDocument, type OpenApiDocument } from './openapi.ts'
 import { serve, type Endpoint, type Service } from './pipeline.ts'
 import { unroutedReply } from './reply.ts'
@@ -56,7 +56,7 @@ export interface UtilityApiParts {
   /** How long `close` waits for requests under way. */
   readonly drainTimeoutMs: number
   /** Aborts what is still under way when the service closes. */
-  readonly closing: AbortController
+  readonly closing: Closing
   closeClients(): Promise<void>
 }
 
@@ -66,7 +66,7 @@ export function utilityApi(parts: UtilityApiParts): UtilityApi {
   const route = createRouter(endpoints, basePath)
   const dispatch = (request: RequestLike, context: RequestContext, found: Found): Promise<Reply> => {
     if (found === null && context.fallthrough === true) return Promise.resolve(unroutedReply())
-    const call = new Call(request, context, found?.params ?? noParams, parts.closing.signal)
+    const call = new Call(request, context, found?.params ?? noParams, parts.closing)
     return serve(service, found?.target ?? null, call)
   }
   const respond = async (request: Request, context: RequestContext, found: Found): Promise<Response> =>

@@ -8,7 +8,8 @@ import { callWithin, type StorageCall } from '../ports/storage-call.ts'
 import type { TimedStorage } from '../ports/storage-deadline.ts'
 import { verifyApiKey } from '../security/api-key.ts'
 import { verifyBearer } from '../security/bearer.ts'
-import { closing } from './in-flight.ts'
+import type { Closing } from './call.ts'
+import { shuttingDown } from './in-flight.ts'
 
 /**
  * What an access token grants.
@@ -88,14 +89,14 @@ export interface VerifierParts {
   readonly keyGenerator: KeyGenerator
   readonly keyPrefix: string
   readonly storageTimeoutMs: number
-  readonly closing: AbortSignal
+  readonly closing: Closing
 }
 
 /** Makes the verification: each method gives the promise of the scheme's own check, with nothing around it. */
 export function createVerifier(parts: VerifierParts): Verifier {
-  const { storage, keyGenerator, keyPrefix, storageTimeoutMs, closing: signal } = parts
+  const { storage, keyGenerator, keyPrefix, storageTimeoutMs, closing } = parts
   function ifOpen<Result>(work: (call: StorageCall) => Promise<Result>): Promise<Result> {
-    if (signal.aborted) return Promise.reject(refused(closing, { retryAfterSeconds: 1 }))
+    if (closing.aborted) return Promise.reject(refused(shuttingDown, { retryAfterSeconds: 1 }))
     return work(callWithin(storageTimeoutMs))
   }
   return {

@@ -32,15 +32,24 @@ interface Execution<Value> {
   readonly joinableUntil: number
 }
 
+/** Where an execution stands; empty once it can no longer be joined. */
+interface Entry<Value> {
+  execution: Execution<Value> | undefined
+}
+
 /**
  * @param joinableMs - How long an execution may be joined. Whoever comes later gets one of their own: they would inherit
  * what little of its time an older one has left.
  */
 export function createSingleFlight<Value>(joinableMs: number): SingleFlight<Value> {
-  const underWay = new Map<string, Execution<Value>>()
+  const underWay = new Map<string, Entry<Value>>()
 
   function forget(key: string, execution: Execution<Value>): void {
-    if (underWay.get(key) === execution) underWay.delete(key)
+    const entry = underWay.get(key)
+    if (entry?.execution !== execution) return
+    underWay.delete(key)
+    // A map's former tables keep their entries until a full garbage collection, and what is in them.
+    entry.execution = undefined
   }
 
   function start(key: string, caller: string, work: (flight: Flight) => Promise<Value>): Execution<Value> {
@@ -49,12 +58,12 @@ export function createSingleFlight<Value>(joinableMs: number): SingleFlight<Valu
     const joinableUntil = performance.now() + joinableMs
     const result = work({ callers, signal: controller.signal }).finally(() => forget(key, execution))
     const execution = { callers, controller, result, joinableUntil }
-    underWay.set(key, execution)
+    underWay.set(key, { execution })
     return execution
   }
 
   function joinable(key: string): Execution<Value> | undefined {
-    const execution = underWay.get(key)
+    const execution = underWay.get(key)?.execution
     return execution !== undefined && performance.now() < execution.joinableUntil ? execution : undefined
   }
 
