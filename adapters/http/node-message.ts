@@ -30,7 +30,8 @@ export class NodeRequest implements RequestLike {
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
   #signal: AbortSignal | undefined
-  #stopReading: (() => void) | undefined
+  /** What takes in the body. Not a function that stops it: that kept each request until a full garbage collection. */
+  #take: ((chunk: Buffer) => void) | undefined
 
   constructor(request: IncomingMessage, response: ServerResponse) {
     this.method = request.method ?? 'GET'
@@ -65,7 +66,7 @@ export class NodeRequest implements RequestLike {
         if (collected.isTooLong) resolve(collected.bytes)
         else reject(new Error(`The body came in more than ${maxPieces} pieces.`))
       }
-      this.#stopReading = () => request.off('data', take)
+      this.#take = take
       request
         .on('data', take)
         .once('end', () => resolve(collected.bytes))
@@ -80,8 +81,8 @@ export class NodeRequest implements RequestLike {
   /** Reads and drops the rest: a client that is still sending would not see the answer, nor could the next request on this
    * connection be told from this body. */
   drain(): void {
-    this.#stopReading?.()
-    if (this.#stopReading !== undefined || this.#announcesBody()) this.#request.resume()
+    if (this.#take !== undefined) this.#request.off('data', this.#take)
+    if (this.#take !== undefined || this.#announcesBody()) this.#request.resume()
   }
 
   #announcesBody(): boolean {
