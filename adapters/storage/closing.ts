@@ -11,21 +11,22 @@ export interface Gate {
 }
 
 export function createGate(): Gate {
-  let closed = false
-  const inside = new Set<Promise<unknown>>()
+  let inside = 0
+  let closed: PromiseWithResolvers<void> | undefined
 
   function enter<Result>(result: Result): Result {
     if (!(result instanceof Promise)) return result
-    const done = result.then(leave, leave)
-    function leave(): void {
-      inside.delete(done)
-    }
-    inside.add(done)
+    inside += 1
+    result.then(leave, leave)
     return result
+  }
+  function leave(): void {
+    inside -= 1
+    if (inside === 0) closed?.resolve()
   }
   return {
     requireOpen: () => {
-      if (closed) throw closedError()
+      if (closed !== undefined) throw closedError()
     },
     guard: (methods) => {
       const guarded = Object.entries(methods).map(
@@ -33,7 +34,7 @@ export function createGate(): Gate {
           name,
           (...args: unknown[]) => {
             // Rejects, as a call would that fails: nothing is thrown beside the promise.
-            if (closed) return Promise.reject(closedError())
+            if (closed !== undefined) return Promise.reject(closedError())
             return enter(method(...args))
           },
         ],
@@ -41,8 +42,9 @@ export function createGate(): Gate {
       return Object.fromEntries(guarded) as typeof methods
     },
     close: async () => {
-      closed = true
-      await Promise.all(inside)
+      closed ??= Promise.withResolvers()
+      if (inside === 0) closed.resolve()
+      await closed.promise
     },
   }
 }
