@@ -29,6 +29,8 @@ const config: ViteUserConfig = {
   resolve: { tsconfigPaths: true },
   test: {
     testTimeout: 20_000,
+    // Databases and a browser start there, on disks that may be slow or busy.
+    hookTimeout: 60_000,
     // One less than there are processors, but two: much of a suite with sockets and databases is waiting.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
