@@ -1,5 +1,5 @@
 import { refused, statusOf, type Refusal } from '../domain/errors.ts'
-import { databaseFailed } from '../ports/storage-deadline.ts'
+import { databaseFailed } from '../ports/timed-storage.ts'
 import type { Scheme } from '../security/scheme.ts'
 import { bodyReaderRefusals, bodyWithheld } from './body-reader.ts'
 import { bodyRefusals } from './body-parser.ts'

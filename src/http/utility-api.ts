@@ -1,7 +1,7 @@
 import { operationIds, type OperationId } from '../operations/operation.ts'
 import type { Logger } from '../ports/logger.ts'
 import { callWithin } from '../ports/storage-call.ts'
-import type { TimedStorage } from '../ports/storage-deadline.ts'
+import type { TimedStorage } from '../ports/timed-storage.ts'
 import { Call, type Closing } from './call.ts'
 import { openApiDocument, type OpenApiDocument } from './openapi.ts'
 import { serve, type Endpoint, type Service } from './pipeline.ts'

@@ -7,7 +7,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { KeyGenerator } from '../ports/key-generator.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
-import type { TimedStorage } from '../ports/storage-deadline.ts'
+import type { TimedStorage } from '../ports/timed-storage.ts'
 import { requiredText, visibleText } from './input-schemas.ts'
 import type { Operation } from './operation.ts'
 

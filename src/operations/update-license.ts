@@ -6,7 +6,7 @@ import type { LicensePatch } from '../domain/license.ts'
 import type { LicenseRules } from '../domain/license-rules.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyGenerator } from '../ports/key-generator.ts'
-import type { TimedStorage } from '../ports/storage-deadline.ts'
+import type { TimedStorage } from '../ports/timed-storage.ts'
 import { licenseText, domainOrIp, licenseStatus, requiredText } from './input-schemas.ts'
 import type { Operation } from './operation.ts'
 

@@ -3,7 +3,7 @@ import { refused, type Refusal, type UtilityApiError } from '../domain/errors.ts
 import { hashSecret, isMistyped } from '../domain/secret.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
-import type { TimedStorage } from '../ports/storage-deadline.ts'
+import type { TimedStorage } from '../ports/timed-storage.ts'
 import { realm, type Scheme } from './scheme.ts'
 
 /** What looking a bearer token up takes. */

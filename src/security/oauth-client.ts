@@ -3,7 +3,7 @@ import type { Client } from '../domain/access.ts'
 import { refused, type ErrorCode, type Refusal, type UtilityApiError } from '../domain/errors.ts'
 import { matchesSecret } from '../domain/secret.ts'
 import { inputProblem, visibleText } from '../operations/input-schemas.ts'
-import type { TimedStorage } from '../ports/storage-deadline.ts'
+import type { TimedStorage } from '../ports/timed-storage.ts'
 import { realm, type Presented, type Scheme, type SchemeParameter } from './scheme.ts'
 
 /** RFC 7617: base64 with its padding. `Buffer` would decode almost anything. */

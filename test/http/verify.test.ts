@@ -7,7 +7,7 @@ import { memoryStorage } from 'utility-api/storage/memory'
 import { fixedClock } from 'utility-api/testing'
 import { describe, expect, test } from 'vitest'
 import { callWithin } from '../../src/ports/storage-call.ts'
-import { timedStorage } from '../../src/ports/storage-deadline.ts'
+import { timedStorage } from '../../src/ports/timed-storage.ts'
 import { apiKeyScheme } from '../../src/security/api-key.ts'
 import { bearerScheme } from '../../src/security/bearer.ts'
 
