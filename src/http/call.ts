@@ -3,40 +3,12 @@ import type { UtilityApiError } from '../domain/errors.ts'
 import type { OperationCall } from '../operations/operation.ts'
 import type { Presented } from '../security/scheme.ts'
 import type { BodyMembers } from './body-parser.ts'
+import type { Closing } from './closing.ts'
 import type { RequestContext, RequestLike } from './request-like.ts'
 
 /** A request id that is taken: short, and safe to log and to send. */
 export const safeRequestId: RegExp = /^[\w.~:+/=-]{1,64}$/
 const noMembers: BodyMembers = new Map()
-
-/** What is aborted when the service closes. */
-export class Closing {
-  // Places, neither a Set nor an `AbortSignal.any` with one signal for all: these two keep whatever has left, and all of its
-  // request, until a full garbage collection.
-  readonly #open: (AbortController | undefined)[] = []
-  readonly #free: number[] = []
-  #aborted = false
-
-  get aborted(): boolean {
-    return this.#aborted
-  }
-
-  /** Takes one in; what it returns lets it go again. */
-  add(controller: AbortController): () => void {
-    if (this.#aborted) controller.abort()
-    const place = this.#free.pop() ?? this.#open.length
-    this.#open[place] = controller
-    return () => {
-      this.#open[place] = undefined
-      this.#free.push(place)
-    }
-  }
-
-  abort(): void {
-    this.#aborted = true
-    for (const controller of this.#open) controller?.abort()
-  }
-}
 
 /** A request on its way, and what becomes known about it. */
 export class Call implements OperationCall, Presented {

@@ -8,7 +8,7 @@ import { callWithin, type StorageCall } from '../ports/storage-call.ts'
 import type { TimedStorage } from '../ports/timed-storage.ts'
 import { verifyApiKey } from '../security/api-key.ts'
 import { verifyBearer } from '../security/bearer.ts'
-import type { Closing } from './call.ts'
+import type { Closing } from './closing.ts'
 import { shuttingDown } from './in-flight.ts'
 
 /**

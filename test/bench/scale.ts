@@ -6,8 +6,6 @@ import { once } from 'node:events'
 import { createReadStream, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Writable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import { fileURLToPath } from 'node:url'
 import type { ScaleResult } from './scale-subject.ts'
 import { printTable } from './table.ts'
@@ -31,14 +29,10 @@ async function prepare(directory: string, size: number): Promise<Store> {
   const [code] = (await once(fork(subject, ['fill', path, `${size}`]), 'exit')) as [number]
   if (code !== 0) throw new Error(`filling ended with ${code}`)
   console.log(`${size} licenses: ${Math.round(statSync(path).size / size)} bytes each.`)
-  await readWhole(path)
+  // So that the system has it in memory, as it has what a server works on.
+  await once(createReadStream(path).resume(), 'end')
   const child = fork(subject, ['serve', path, `${size}`])
   return { size, child, rates: new Map(operations.map((name) => [name, []])), memory: 0 }
-}
-
-/** So that the system has it in memory, as it has what a server works on. */
-async function readWhole(path: string): Promise<void> {
-  await pipeline(createReadStream(path), new Writable({ write: (_chunk, _encoding, done) => done() }))
 }
 
 async function measure(store: Store, name: string, keep: boolean): Promise<void> {
