@@ -22,13 +22,15 @@ export interface EncodedQuery {
  * @see {@link https://www.rfc-editor.org/rfc/rfc9715#section-3.2 | RFC 9715 section 3.2}
  */
 const udpPayloadSize = 1232
+/** Holds any query. Encoding into what is there spares dns-packet from measuring first, a third of its work. */
+const scratch = Buffer.alloc(512)
 
 /** Encodes a question. Throws `invalid_argument` for a name, type or network that is none. */
 export function encodeQuery(name: string, type: RecordType, clientSubnet?: string): EncodedQuery {
   if (!Object.hasOwn(typeNumbers, type)) throw new UtilityApiError('invalid_argument', 'Unknown record type.')
   const asked = checkedName(name)
   const options = clientSubnet === undefined ? [] : [clientSubnetOption(clientSubnet)]
-  const message = dnsPacket.encode({
+  const packet: dnsPacket.Packet = {
     type: 'query',
     id: 0,
     // RFC 6840 section 5.7: AD in a question asks for AD in the answer, without the signatures that DO would bring.
@@ -46,7 +48,8 @@ export function encodeQuery(name: string, type: RecordType, clientSubnet?: strin
         options,
       },
     ],
-  })
+  }
+  const message = Buffer.from(dnsPacket.encode(packet, scratch).subarray(0, dnsPacket.encode.bytes))
   // A name takes one octet more than its text has, and one for its end.
   const nameLength = asked === '.' ? 1 : asked.length + 2
   return { name: asked, type, message, questionEnd: headerLength + nameLength + questionTailLength }
