@@ -1,5 +1,6 @@
-import { command, given, group, list, type AnyCommand } from './command.ts'
+import { command, group, type AnyCommand } from './command.ts'
 import { adminOptions, nameOption, withAdmin } from './database.ts'
+import { given, list } from './option-values.ts'
 import { printSecrets, timeText } from './output.ts'
 import { pageOptions, printPage } from './print-page.ts'
 

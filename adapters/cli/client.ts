@@ -1,5 +1,6 @@
-import { command, given, group, UsageError, type AnyCommand } from './command.ts'
+import { command, group, UsageError, type AnyCommand } from './command.ts'
 import { adminOptions, nameOption, withAdmin } from './database.ts'
+import { given } from './option-values.ts'
 import { printFields, printSecrets, timeText } from './output.ts'
 import { pageOptions, printPage } from './print-page.ts'
 

@@ -1,5 +1,6 @@
-import { command, given, group, integer, type AnyCommand } from './command.ts'
+import { command, group, type AnyCommand } from './command.ts'
 import { adminOptions, withAdmin } from './database.ts'
+import { given, integer } from './option-values.ts'
 import { printSecrets } from './output.ts'
 
 /** What a code or token grants, and on whose behalf. */

@@ -1,6 +1,7 @@
-import { command, integer, type AnyCommand } from './command.ts'
+import { command, type AnyCommand } from './command.ts'
 import { createDevWorld, type DevWorld } from './dev-world.ts'
 import { listen } from './listen.ts'
+import { integer } from './option-values.ts'
 import { columns, printFields, styled } from './output.ts'
 import { requestLog } from './request-log.ts'
 import { createService } from './service.ts'

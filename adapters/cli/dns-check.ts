@@ -4,7 +4,8 @@ import type { DnsAnswer, DnsCheckResult, DnsClient, DnsQuestion, ResolverLocatio
 import { createDnsClient } from 'utility-api/dns'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { ask } from './ask.ts'
-import { list, UsageError } from './command.ts'
+import { UsageError } from './command.ts'
+import { list } from './option-values.ts'
 
 /** What is told while a check is under way. */
 export interface CheckListener {

@@ -1,5 +1,5 @@
 import type { LicenseOptions } from 'utility-api'
-import { given, list } from './command.ts'
+import { given, list } from './option-values.ts'
 
 /** What a service's licenses are like, for everything that reads or changes some. */
 export const licenseOptions = {

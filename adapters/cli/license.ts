@@ -1,7 +1,8 @@
 import type { Admin, License } from 'utility-api'
-import { command, given, group, UsageError, type AnyCommand } from './command.ts'
+import { command, group, UsageError, type AnyCommand } from './command.ts'
 import { adminOptions, withAdmin, type Where } from './database.ts'
 import { licenseOptions, licenseRules, type GivenLicenseOptions } from './license-options.ts'
+import { given } from './option-values.ts'
 import { printFields, printJson, timeText } from './output.ts'
 import { pageOptions, printPage } from './print-page.ts'
 

@@ -1,6 +1,7 @@
 import { StorageError } from 'utility-api/storage'
-import { given, integer, UsageError } from './command.ts'
+import { UsageError } from './command.ts'
 import { isMissingTables } from './database-errors.ts'
+import { given, integer } from './option-values.ts'
 import { printJson, printTable } from './output.ts'
 import { printable } from './terminal-text.ts'
 

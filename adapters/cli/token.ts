@@ -1,6 +1,7 @@
-import { command, given, group, integer, oneOf, type AnyCommand } from './command.ts'
+import { command, group, type AnyCommand } from './command.ts'
 import { adminOptions, withAdmin } from './database.ts'
 import { grantOptions } from './code.ts'
+import { given, integer, oneOf } from './option-values.ts'
 import { printSecrets, timeText } from './output.ts'
 import { pageOptions, printPage } from './print-page.ts'
 

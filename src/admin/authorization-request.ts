@@ -1,5 +1,6 @@
 import type { Client } from '../domain/access.ts'
-import { isChallenge, isRedirectUri, isScope } from './checks.ts'
+import { isChallenge, isScope } from './checks.ts'
+import { isRedirectUri, isRegistered } from './redirect-uri.ts'
 
 /**
  * What a client asks a user for, checked: what your page shows, and later grants or denies.
@@ -86,13 +87,14 @@ function single(query: URLSearchParams, name: string): string | undefined {
   return more.length === 0 && value !== '' ? value : undefined
 }
 
-/** Compared byte for byte; left out, it is the one that is registered, if it is the only one (section 3.1.2.3). */
-function redirectUriOf(query: URLSearchParams, { redirectUris }: Client): string | undefined {
+/** Left out, it is the one that is registered, if it is the only one (section 3.1.2.3). */
+function redirectUriOf(query: URLSearchParams, client: Client): string | undefined {
+  const { redirectUris } = client
   const values = query.getAll('redirect_uri').filter((value) => value !== '')
   const asked = values.length === 0 && redirectUris.length === 1 ? redirectUris[0] : values[0]
-  const isRegistered = asked !== undefined && values.length <= 1 && redirectUris.includes(asked)
+  if (asked === undefined || values.length > 1 || !isRegistered(asked, client)) return undefined
   // A row of the owner's own making may hold what is never registered here: a script, say.
-  return isRegistered && isRedirectUri(asked) ? asked : undefined
+  return isRedirectUri(asked) ? asked : undefined
 }
 
 const checkedParameters = ['response_type', 'scope', 'state', 'code_challenge', 'code_challenge_method']

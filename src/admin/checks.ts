@@ -2,6 +2,7 @@ import { UtilityApiError } from '../domain/errors.ts'
 import { hasAtMostCodePoints, isPlainText } from '../domain/header-text.ts'
 import type { LicenseChange } from '../domain/license.ts'
 import { problemOfDomainOrIp, problemOfLicenseText, type LicenseRules } from '../domain/license-rules.ts'
+import { isRedirectUri } from './redirect-uri.ts'
 
 /** Refuses what the caller may not ask for. */
 export function demand(condition: boolean, message: string): asserts condition {
@@ -35,20 +36,6 @@ export function demandRedirectUris(uris: readonly string[]): void {
   const wrong = uris.find((uri) => !isRedirectUri(uri))
   const rule = 'must be an absolute https URI without fragment, http on loopback, or an app scheme with a dot'
   demand(wrong === undefined, `redirectUris: "${wrong?.slice(0, 255)}" ${rule}.`)
-}
-
-/**
- * Tells whether a code may be sent there: over TLS, within the machine, or to an app by a scheme of its own. A scheme
- * without a dot is nobody's, and `javascript:` and `data:` would run as a page of the owner's.
- *
- * @see RFC 6749 section 3.1.2, RFC 8252 sections 7 and 8.4, RFC 9700 section 2.6
- */
-export function isRedirectUri(text: string): boolean {
-  if (!/^[\x21\x22\x24-\x7e]{1,2048}$/.test(text) || !URL.canParse(text)) return false
-  const { protocol, hostname } = new URL(text)
-  if (!/^https?:$/.test(protocol)) return protocol.includes('.')
-  if (!/^https?:\/\/[^/\\]/i.test(text)) return false
-  return protocol === 'https:' || /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)
 }
 
 export function demandScope(scope: string): void {

@@ -14,6 +14,7 @@ import type { Admin } from './admin.ts'
 import { isWithin, judgeRequest, locationOf } from './authorization-request.ts'
 import * as check from './checks.ts'
 import { listsOf } from './lists.ts'
+import { isRegistered } from './redirect-uri.ts'
 
 /** All that provisioning takes. */
 export interface AdminParts extends LicenseRules {
@@ -76,8 +77,8 @@ export function assembleAdmin(parts: AdminParts): Admin {
   const issueAuthorizationCode: Admin['issueAuthorizationCode'] = async (code) => {
     const { clientId, redirectUri, scope, subject, codeChallenge = null, lifetimeSeconds = 60 } = code
     const client = await requireLiveClient(clientId)
-    const isRegistered = client.redirectUris.includes(redirectUri)
-    check.demand(isRegistered, `redirectUri: "${redirectUri.slice(0, 255)}" is not registered.`)
+    const mayBeSent = isRegistered(redirectUri, client)
+    check.demand(mayBeSent, `redirectUri: "${redirectUri.slice(0, 255)}" is not registered.`)
     check.demandScope(scope)
     check.demandIdentifier('subject', subject)
     const isChallenge = codeChallenge === null || check.isChallenge(codeChallenge)

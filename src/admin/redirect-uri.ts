@@ -1,0 +1,20 @@
+import type { Client } from '../domain/access.ts'
+
+/**
+ * Tells whether a code may be sent there: over TLS, within the machine, or to an app by a scheme of its own. A scheme
+ * without a dot is nobody's, and `javascript:` and `data:` would run as a page of the owner's.
+ *
+ * @see RFC 6749 section 3.1.2, RFC 8252 sections 7 and 8.4, RFC 9700 section 2.6
+ */
+export function isRedirectUri(text: string): boolean {
+  if (!/^[\x21\x22\x24-\x7e]{1,2048}$/.test(text) || !URL.canParse(text)) return false
+  const { protocol, hostname } = new URL(text)
+  if (!/^https?:$/.test(protocol)) return protocol.includes('.')
+  if (!/^https?:\/\/[^/\\]/i.test(text)) return false
+  return protocol === 'https:' || /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)
+}
+
+/** Tells whether the client may be answered there. Compared byte for byte (RFC 9700 section 4.1.3). */
+export function isRegistered(redirectUri: string, { redirectUris }: Client): boolean {
+  return redirectUris.includes(redirectUri)
+}
