@@ -13,8 +13,8 @@ export type {
   ExtendedDnsError,
   RecordBase,
   RecordType,
-  ResolverLocation,
-} from './domain/dns-check.ts'
+} from './domain/dns-answer.ts'
 export { UtilityApiError } from './domain/errors.ts'
 export type { ErrorCode, UtilityApiErrorOptions } from './domain/errors.ts'
+export type { ResolverLocation } from './domain/resolver-location.ts'
 export type { DnsClient, DnsQuestion } from './ports/dns-client.ts'

@@ -196,16 +196,10 @@ export type {
 } from './admin/admin.ts'
 export type { AuthorizationRequest, AuthorizationRequestOutcome } from './admin/authorization-request.ts'
 export type { CredentialKind, Reseller, SecretKind } from './domain/access.ts'
-export type {
-  DnsAnswer,
-  DnsRecord,
-  DnsStatus,
-  ExtendedDnsError,
-  RecordType,
-  ResolverLocation,
-} from './domain/dns-check.ts'
+export type { DnsAnswer, DnsRecord, DnsStatus, ExtendedDnsError, RecordType } from './domain/dns-answer.ts'
 export type { ErrorCode, UtilityApiErrorOptions } from './domain/errors.ts'
 export type { License, LicenseChange } from './domain/license.ts'
+export type { ResolverLocation } from './domain/resolver-location.ts'
 export type { ServerStatus } from './domain/server-status.ts'
 export type { RequestEndEvent, RequestTraceEvent } from './http/events.ts'
 export type { OpenApiDocument } from './http/openapi.ts'

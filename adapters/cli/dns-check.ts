@@ -1,11 +1,9 @@
-import { isIP } from 'node:net'
 import { createAdmin, createUtilityApi } from 'utility-api'
 import type { DnsAnswer, DnsCheckResult, DnsClient, DnsQuestion, ResolverLocation } from 'utility-api'
 import { createDnsClient } from 'utility-api/dns'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { ask } from './ask.ts'
 import { UsageError } from './command.ts'
-import { list } from './option-values.ts'
 
 /** What is told while a check is under way. */
 export interface CheckListener {
@@ -57,29 +55,4 @@ export async function createChecker(
 
 function isAt({ ip, port = 53 }: ResolverLocation, { server }: DnsQuestion): boolean {
   return ip === server.ip && port === (server.port ?? 53)
-}
-
-/** The resolvers that `--server` names. */
-export function locationsOf(servers: string): ResolverLocation[] {
-  return list(servers).map(locationOf)
-}
-
-function locationOf(text: string): ResolverLocation {
-  const [, label, address = ''] = /^(?:([^=]*)=)?(.*)$/s.exec(text) ?? []
-  const [, bracketed, plain, port = '53'] = /^(?:\[(.*)\]|([^:]*))(?::(\d{1,5}))?$/.exec(address) ?? []
-  const ip = bracketed ?? plain ?? address
-  // A zone (fe80::1%eth0) is for this machine alone to understand, and no part of an address.
-  if (isIP(ip) === 0 || ip.includes('%') || Number(port) < 1 || Number(port) > 65_535 || label === '') {
-    throw new UsageError(
-      `--server: "${text}" is no resolver: IP, IPv4:PORT or [IPv6]:PORT, each after LABEL= if you like.`,
-    )
-  }
-  const name = label ?? addressOf({ ip, port: Number(port) })
-  return { location: name, ip, provider: name, port: Number(port) }
-}
-
-/** An address as `--server` takes it. */
-export function addressOf({ ip, port = 53 }: Pick<ResolverLocation, 'ip' | 'port'>): string {
-  if (port === 53) return ip
-  return ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`
 }

@@ -1,6 +1,6 @@
 import type { DnsCheckGroup, DnsCheckSummary, DnsRecord, DnsStatus, ResolverLocation } from 'utility-api'
 import { columns, styled } from './output.ts'
-import { addressOf } from './dns-check.ts'
+import { addressOf } from './server-option.ts'
 import { cut, printable, tableLines, widthOf, wrap } from './terminal-text.ts'
 
 /** What one resolver said, as far as a table shows it. */

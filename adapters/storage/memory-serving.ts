@@ -16,7 +16,7 @@ import {
   toKey,
   type MemoryAccess,
   type Tables,
-} from './memory-tables.ts'
+} from './memory-data.ts'
 
 /** The methods that requests need. None ever waits, so none looks at the time of its call. */
 export function servingMethods({ open, openForInsert }: MemoryAccess): Required<UtilityStorage> {

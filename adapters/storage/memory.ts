@@ -7,7 +7,7 @@ import { StorageError, type AdminStorage } from 'utility-api/storage'
 import { adminMethods } from './memory-admin.ts'
 import { listingOf } from './memory-listing.ts'
 import { servingMethods } from './memory-serving.ts'
-import { createTables, requireRoom, type MemoryAccess, type Tables } from './memory-tables.ts'
+import { createTables, requireRoom, type MemoryAccess, type Tables } from './memory-data.ts'
 
 /**
  * Makes a store that lives and dies with the process: for tests and trials, never for licenses somebody paid for.

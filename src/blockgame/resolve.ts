@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { DnsRecord, RecordType } from '../domain/dns-check.ts'
+import type { DnsRecord, RecordType } from '../domain/dns-answer.ts'
 import { canonicalIpAddress } from '../domain/ip-address.ts'
 import { defaultServerPort, parseServerHost } from '../domain/server-address.ts'
 import { ServerCheckError } from '../domain/server-status.ts'

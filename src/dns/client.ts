@@ -1,4 +1,4 @@
-import type { DnsAnswer, RecordType } from '../domain/dns-check.ts'
+import type { DnsAnswer, RecordType } from '../domain/dns-answer.ts'
 import { UtilityApiError } from '../domain/errors.ts'
 import { parseIpAddress } from '../domain/ip-address.ts'
 import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'

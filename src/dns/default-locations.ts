@@ -1,4 +1,4 @@
-import type { ResolverLocation } from '../domain/dns-check.ts'
+import type { ResolverLocation } from '../domain/resolver-location.ts'
 
 /**
  * Public resolvers that answer anyone, do not filter, and do not invent answers for names that do not exist.

@@ -1,4 +1,4 @@
-import type { DnsAnswer, DnsStatus } from '../domain/dns-check.ts'
+import type { DnsAnswer, DnsStatus } from '../domain/dns-answer.ts'
 import { randomId } from './random-id.ts'
 import { sendOverTcp } from './tcp.ts'
 import type { ReplyListener, ServerAddress } from './reply-listener.ts'

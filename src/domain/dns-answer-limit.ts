@@ -1,4 +1,4 @@
-import type { DnsAnswer, DnsRecord } from './dns-check.ts'
+import type { DnsAnswer, DnsRecord } from './dns-answer.ts'
 
 /** The most bytes of JSON that the records of one answer may take. */
 export const maxRecordsJsonBytes: number = 256 * 1024

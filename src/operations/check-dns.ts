@@ -9,11 +9,11 @@ import {
   type DnsStatus,
   type ExtendedDnsError,
   type RecordType,
-  type ResolverLocation,
-} from '../domain/dns-check.ts'
+} from '../domain/dns-answer.ts'
 import { refused, type Refusal } from '../domain/errors.ts'
 import { parseHostName } from '../domain/host-name.ts'
 import { parseIpAddress, reverseName } from '../domain/ip-address.ts'
+import type { ResolverLocation } from '../domain/resolver-location.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'
 import { channels, trace } from '../ports/diagnostics.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { DnsRecord, RecordOf, RecordType } from '../domain/dns-check.ts'
+import type { DnsRecord, RecordOf, RecordType } from '../domain/dns-answer.ts'
 
 /** The records of a DNS check as the OpenAPI document describes them: a shape per type. */
 export function dnsRecordSchema(): z.ZodType<DnsRecord> {

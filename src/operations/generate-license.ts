@@ -5,9 +5,9 @@ import type { License } from '../domain/license.ts'
 import { sha256 } from '../domain/secret.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import type { InsertLicenseResult, NewIdempotencyKey } from '../ports/storage.ts'
-import { licenseText, domainOrIp, licenseStatus, requiredText } from './input-schemas.ts'
+import { domainOrIp, licenseStatus, registeredUser, requiredText } from './input-schemas.ts'
+import { licenseTag, type LicenseParts } from './license-parts.ts'
 import type { Operation } from './operation.ts'
-import { licenseTag, type LicenseParts } from './update-license.ts'
 
 export interface GenerateLicenseInput {
   registeredTo: string
@@ -89,7 +89,7 @@ export function generateLicense(
       },
     },
     input: z.object({
-      registeredTo: licenseText(),
+      registeredTo: registeredUser(),
       domainOrIp: domainOrIp(parts),
       status: licenseStatus(parts),
       idempotencyKey: requiredText()

@@ -27,8 +27,8 @@ export function visibleText(): z.ZodString {
   return requiredText().regex(/^[\x20-\x7e]+$/, 'must consist of visible ASCII characters')
 }
 
-/** Text of a license. */
-export function licenseText(): z.ZodString {
+/** Whom a license is registered to. */
+export function registeredUser(): z.ZodString {
   return textWithout(problemOfLicenseText)
 }
 

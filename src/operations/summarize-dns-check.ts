@@ -1,4 +1,4 @@
-import type { DnsRecord } from '../domain/dns-check.ts'
+import type { DnsRecord } from '../domain/dns-answer.ts'
 import type { DnsCheckResult } from './check-dns.ts'
 
 /**

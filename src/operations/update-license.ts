@@ -3,21 +3,9 @@ import type { Credential } from '../domain/access.ts'
 import { refused, type Refusal } from '../domain/errors.ts'
 import { isPlainText } from '../domain/header-text.ts'
 import type { LicensePatch } from '../domain/license.ts'
-import type { LicenseRules } from '../domain/license-rules.ts'
-import type { Clock } from '../ports/clock.ts'
-import type { KeyGenerator } from '../ports/key-generator.ts'
-import type { TimedStorage } from '../ports/timed-storage.ts'
-import { licenseText, domainOrIp, licenseStatus, requiredText } from './input-schemas.ts'
+import { domainOrIp, licenseStatus, registeredUser, requiredText } from './input-schemas.ts'
+import { licenseTag, type LicenseParts } from './license-parts.ts'
 import type { Operation } from './operation.ts'
-
-export interface LicenseParts extends LicenseRules {
-  readonly storage: TimedStorage
-  readonly clock: Clock
-  readonly keyGenerator: KeyGenerator
-}
-
-/** What both license operations are grouped by. */
-export const licenseTag = { name: 'Licenses', description: 'Resellers create and change licenses.' }
 
 export interface UpdateLicenseInput {
   licenseKey: string
@@ -80,7 +68,7 @@ export function updateLicense(
     },
     input: z.object({
       licenseKey: requiredText(),
-      registeredTo: licenseText().optional(),
+      registeredTo: registeredUser().optional(),
       domainOrIp: domainOrIp(parts).optional(),
       status: licenseStatus(parts).optional(),
     }),

@@ -1,4 +1,4 @@
-import type { DnsAnswer, RecordType } from '../domain/dns-check.ts'
+import type { DnsAnswer, RecordType } from '../domain/dns-answer.ts'
 
 /**
  * Asks one resolver one question.

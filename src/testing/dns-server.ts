@@ -1,7 +1,7 @@
 import { createSocket, type Socket as UdpSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
-import type { DnsRecord } from '../domain/dns-check.ts'
+import type { DnsRecord } from '../domain/dns-answer.ts'
 import { FrameReader } from '../dns/tcp.ts'
 import { keepLast } from './keep-last.ts'
 import { readFakeDnsQuery, type FakeDnsQuery, type FakeDnsRcode } from './dns-query.ts'

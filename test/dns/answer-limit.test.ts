@@ -10,7 +10,7 @@ import {
   recordJsonBytes,
   withinAnswerLimit,
 } from '../../src/domain/dns-answer-limit.ts'
-import { recordTypes, type DnsAnswer, type DnsRecord, type RecordType } from '../../src/domain/dns-check.ts'
+import { recordTypes, type DnsAnswer, type DnsRecord, type RecordType } from '../../src/domain/dns-answer.ts'
 import { systemClock } from '../../src/index.ts'
 import { checkDns } from '../../src/operations/check-dns.ts'
 import { words } from '../../src/testing/dns-encoding.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createDnsClient } from '../../src/dns/client.ts'
 import { typeNumbers } from '../../src/dns/wire/constants.ts'
-import type { DnsAnswer, DnsRecord, RecordType } from '../../src/domain/dns-check.ts'
+import type { DnsAnswer, DnsRecord, RecordType } from '../../src/domain/dns-answer.ts'
 import { encodeData } from '../../src/testing/dns-encoding.ts'
 import { dig, findProgram, startNsd, type Nsd } from './support/nsd.ts'
 import { zoneFile } from './support/zone.ts'

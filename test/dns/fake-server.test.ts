@@ -1,6 +1,6 @@
 import { Resolver } from 'node:dns/promises'
 import { expect, test, vi } from 'vitest'
-import type { DnsRecord } from '../../src/domain/dns-check.ts'
+import type { DnsRecord } from '../../src/domain/dns-answer.ts'
 import { fakeDnsServer, type FakeDnsServer } from '../../src/testing/dns-server.ts'
 
 const at = (host: string) => ({ host, ttl: 60 })

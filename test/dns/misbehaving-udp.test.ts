@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { createDnsClient } from '../../src/dns/client.ts'
-import type { DnsAnswer, DnsRecord } from '../../src/domain/dns-check.ts'
+import type { DnsAnswer, DnsRecord } from '../../src/domain/dns-answer.ts'
 import { encodeName, words } from '../../src/testing/dns-encoding.ts'
 import {
   fakeDnsServer,

@@ -5,7 +5,7 @@ import { ReadingBudget } from '../../src/dns/wire/budget.ts'
 import { NameReader } from '../../src/dns/wire/name.ts'
 import { encodeQuery } from '../../src/dns/wire/query.ts'
 import { readReply, type ParsedReply } from '../../src/dns/wire/reply.ts'
-import { recordTypes, type DnsRecord } from '../../src/domain/dns-check.ts'
+import { recordTypes, type DnsRecord } from '../../src/domain/dns-answer.ts'
 import { encodeDnsReply, encodeName } from '../../src/testing/dns-encoding.ts'
 import { name, recordOf, referenceKeyTag } from './support/arbitrary-records.ts'
 

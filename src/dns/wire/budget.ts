@@ -1,5 +1,5 @@
 import { maxRecordsJsonBytes, recordJsonBytes } from '../../domain/dns-answer-limit.ts'
-import type { DnsRecord } from '../../domain/dns-check.ts'
+import type { DnsRecord } from '../../domain/dns-answer.ts'
 
 /** Thrown for a message that breaks the format; one object, as a hostile resolver could have thousands made. */
 export const formatError: Error = new Error('Malformed DNS message')

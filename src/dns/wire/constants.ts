@@ -1,4 +1,4 @@
-import type { RecordType } from '../../domain/dns-check.ts'
+import type { RecordType } from '../../domain/dns-answer.ts'
 
 /** Octets of a message before its question. */
 export const headerLength = 12

@@ -1,5 +1,5 @@
 import dnsPacket from 'dns-packet'
-import type { RecordType } from '../../domain/dns-check.ts'
+import type { RecordType } from '../../domain/dns-answer.ts'
 import { UtilityApiError } from '../../domain/errors.ts'
 import { formatIpAddress, parseNetwork } from '../../domain/ip-address.ts'
 import { headerFlags, headerLength, optionCodes, questionTailLength, typeNumbers } from './constants.ts'

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import type { RecordOf, RecordType } from '../../domain/dns-check.ts'
+import type { RecordOf, RecordType } from '../../domain/dns-answer.ts'
 import { formatIpAddress } from '../../domain/ip-address.ts'
 import { formatError, type ReadingBudget } from './budget.ts'
 import type { NameReader } from './name.ts'

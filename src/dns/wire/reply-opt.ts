@@ -1,4 +1,4 @@
-import type { ExtendedDnsError } from '../../domain/dns-check.ts'
+import type { ExtendedDnsError } from '../../domain/dns-answer.ts'
 import { isPlainText } from '../../domain/header-text.ts'
 import { formatError } from './budget.ts'
 import { optionCodes } from './constants.ts'

@@ -1,4 +1,4 @@
-import type { DnsRecord, ExtendedDnsError } from '../../domain/dns-check.ts'
+import type { DnsRecord, ExtendedDnsError } from '../../domain/dns-answer.ts'
 import { formatError, ReadingBudget, sizeError } from './budget.ts'
 import {
   headerFlags,

@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest'
 import { createClient } from '../../../src/blockgame/client.ts'
 import type { AddressRule } from '../../../src/blockgame/address-filter.ts'
 import type { ResolverAddress } from '../../../src/blockgame/resolve.ts'
-import type { DnsRecord, DnsStatus } from '../../../src/domain/dns-check.ts'
+import type { DnsRecord, DnsStatus } from '../../../src/domain/dns-answer.ts'
 import type { BlockgameClient } from '../../../src/ports/blockgame-client.ts'
 import type { DnsClient, DnsQuestion } from '../../../src/ports/dns-client.ts'
 import {

@@ -1,0 +1,17 @@
+/**
+ * A resolver to ask, and how to label it.
+ *
+ * @group DNS
+ */
+export interface ResolverLocation {
+  /** Place label, sent as `location`. */
+  readonly location: string
+  /** The resolver's IPv4 or IPv6 address. */
+  readonly ip: string
+  /** Name of the operator, sent as `provider`. */
+  readonly provider: string
+  /** UDP and TCP port. Default: 53. */
+  readonly port?: number
+  /** A network like `192.0.2.0/24` for which to ask (EDNS Client Subnet, RFC 7871). Default: none is sent. */
+  readonly clientSubnet?: string
+}
