@@ -81,9 +81,9 @@ describe('tracing channels', () => {
     ])
     expect(names).toStrictEqual([
       ['request', 'start', 'POST'],
+      ['request', 'end', 'POST'],
       ['storage', 'start', 'findCredential'],
       ['storage', 'end', 'findCredential'],
-      ['request', 'end', 'POST'],
       ['storage', 'asyncStart', 'findCredential'],
       ['storage', 'asyncEnd', 'findCredential'],
       ['storage', 'start', 'insertLicense'],

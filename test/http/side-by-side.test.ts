@@ -1,0 +1,81 @@
+/** Requests that come in one turn of the event loop are answered side by side. */
+import { hash } from 'node:crypto'
+import { createUtilityApi, type UtilityApi } from 'utility-api'
+import { memoryStorage } from 'utility-api/storage/memory'
+import { afterEach, expect, test, vi } from 'vitest'
+
+const call = { timeLeftMs: () => 5000 }
+
+afterEach(() => void vi.useRealTimers())
+
+/** Writes down when storage is asked. */
+function serviceThat(noteRead: () => void): UtilityApi {
+  const storage = memoryStorage()
+  storage.insertReseller({ resellerId: 'r', createdAt: 0 }, call)
+  const reseller = {
+    id: 't',
+    ownerId: 'r',
+    subject: null,
+    scope: '',
+    createdAt: 0,
+    expiresAt: null,
+    revokedAt: null,
+  }
+  storage.insertCredential('reseller_token', hash('sha256', 'token', 'buffer'), reseller, call)
+  return createUtilityApi({
+    storage: {
+      ...storage,
+      findCredential: (...values) => {
+        noteRead()
+        return storage.findCredential(...values)
+      },
+    },
+    dns: false,
+    blockgame: false,
+  })
+}
+
+function generate(api: UtilityApi): Promise<{ readonly status: number }> {
+  const headers: Readonly<Record<string, string>> = {
+    Authorization: 'Bearer token',
+    'X-Registered-To': 'Ada Lovelace',
+    'X-Domain-Or-IP': 'shop.example',
+    'X-Status': 'valid',
+  }
+  return api.dispatch({
+    method: 'POST',
+    url: '/v2/reseller/licenses/generate',
+    header: (name) => headers[name] ?? null,
+    body: async () => new Uint8Array(),
+  })
+}
+
+/** As a server reads them: each in a callback of its own, one after the other. */
+async function inOneTurn(count: number, send: () => Promise<void>): Promise<void> {
+  const requests = Array.from(
+    { length: count },
+    () => new Promise((resolve) => setImmediate(() => resolve(send()))),
+  )
+  await Promise.all(requests)
+}
+
+test('all are read before the first is worked on, and all are worked on before the first is answered', async () => {
+  const seen: string[] = []
+  const api = serviceThat(() => seen.push('worked on'))
+  async function send(): Promise<void> {
+    seen.push('read')
+    const { status } = await generate(api)
+    seen.push(`answered ${status}`)
+  }
+  await inOneTurn(2, send)
+  await inOneTurn(1, send)
+  await inOneTurn(2, send)
+  const two = ['read', 'read', 'worked on', 'worked on', 'answered 200', 'answered 200']
+  expect(seen).toEqual([...two, 'read', 'worked on', 'answered 200', ...two])
+})
+
+test('timers that a test fakes hold no request back', async () => {
+  const api = serviceThat(() => undefined)
+  vi.useFakeTimers()
+  expect(await generate(api)).toMatchObject({ status: 200 })
+})
