@@ -6,6 +6,7 @@ import {
   type MysqlConnection,
   type MysqlPool,
 } from './mysql-driver.ts'
+import { sessionSettings } from './mysql-session.ts'
 
 /** What differs between the two. */
 export interface Flavor {
@@ -15,16 +16,8 @@ export interface Flavor {
   readonly settings: string
 }
 
-/**
- * Text that is too long is refused and not cut; each statement sees what was committed before it and commits by itself;
- * a lock is waited for shorter than the default of 50 seconds, which nobody waits.
- */
-function settingsWith(isolation: string): string {
-  return `SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', SESSION ${isolation} = 'READ-COMMITTED', SESSION autocommit = 1, SESSION innodb_lock_wait_timeout = 3`
-}
-
-const mariadb: Flavor = { collation: 'utf8mb4_nopad_bin', settings: settingsWith('tx_isolation') }
-const mysql: Flavor = { collation: 'utf8mb4_0900_bin', settings: settingsWith('transaction_isolation') }
+const mariadb: Flavor = { collation: 'utf8mb4_nopad_bin', settings: sessionSettings('tx_isolation') }
+const mysql: Flavor = { collation: 'utf8mb4_0900_bin', settings: sessionSettings('transaction_isolation') }
 
 /**
  * The steps from an empty database to the current schema. A step that was released never changes, and only adds. What

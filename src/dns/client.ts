@@ -2,11 +2,11 @@ import type { DnsAnswer, RecordType } from '../domain/dns-answer.ts'
 import { UtilityApiError } from '../domain/errors.ts'
 import { parseIpAddress } from '../domain/ip-address.ts'
 import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'
-import { Exchange } from './exchange.ts'
+import { Query } from './query.ts'
 import type { ServerAddress } from './reply-listener.ts'
 import { UdpPool } from './udp.ts'
 import { WaitingRoom } from './waiting-room.ts'
-import { encodeQuery, type EncodedQuery } from './wire/query.ts'
+import { encodeQuery, type EncodedQuery } from './wire/encoded-query.ts'
 
 /**
  * Options of {@link createDnsClient}.
@@ -50,7 +50,7 @@ export function createDnsClient(options: DnsClientOptions = {}): DnsClient {
   const defaultTimeoutMs = checkedTimeout(options.timeoutMs ?? 5000)
   /** By address; few have more than one port. */
   const upstreams = new Map<string, readonly Upstream[]>()
-  const waitingRoom = new WaitingRoom<Exchange>()
+  const waitingRoom = new WaitingRoom<Query>()
   let sweeper: NodeJS.Timeout | undefined
   let closed = false
   let latest: Encoded | undefined
@@ -81,15 +81,15 @@ export function createDnsClient(options: DnsClientOptions = {}): DnsClient {
   /** A check puts one question to many resolvers in a row: it is encoded once. */
   function encode({ name, type, clientSubnet }: DnsQuestion): EncodedQuery {
     if (latest?.name !== name || latest.type !== type || latest.clientSubnet !== clientSubnet)
-      latest = { name, type, clientSubnet, query: encodeQuery(name, type, clientSubnet) }
-    return latest.query
+      latest = { name, type, clientSubnet, encoded: encodeQuery(name, type, clientSubnet) }
+    return latest.encoded
   }
 
-  function start(question: DnsQuestion, onEnd: Resolve): Exchange {
-    const query = encode(question)
+  function start(question: DnsQuestion, onEnd: Resolve): Query {
+    const encoded = encode(question)
     const { server, pool } = upstreamOf(question.server)
     const timeoutMs = checkedTimeout(question.timeoutMs ?? defaultTimeoutMs)
-    return new Exchange({ query, server, pool, timeoutMs, waitingRoom, onEnd })
+    return new Query({ encoded, server, pool, timeoutMs, waitingRoom, onEnd })
   }
 
   function startUntil(signal: AbortSignal, question: DnsQuestion, resolve: Resolve, reject: Reject): void {
@@ -97,9 +97,9 @@ export function createDnsClient(options: DnsClientOptions = {}): DnsClient {
     const abort = (): void => {
       // First, as a promise settles once.
       reject(signal.reason)
-      exchange.end('UNREACHABLE')
+      query.end('UNREACHABLE')
     }
-    const exchange = start(question, (answer) => {
+    const query = start(question, (answer) => {
       signal.removeEventListener('abort', abort)
       resolve(answer)
     })
@@ -117,7 +117,7 @@ export function createDnsClient(options: DnsClientOptions = {}): DnsClient {
     async close() {
       closed = true
       clearInterval(sweeper)
-      for (const exchange of waitingRoom.everyone()) exchange.end('UNREACHABLE')
+      for (const query of waitingRoom.everyone()) query.end('UNREACHABLE')
       for (const { pool } of [...upstreams.values()].flat()) pool.close()
       upstreams.clear()
     },
@@ -128,7 +128,7 @@ interface Encoded {
   readonly name: string
   readonly type: RecordType
   readonly clientSubnet: string | undefined
-  readonly query: EncodedQuery
+  readonly encoded: EncodedQuery
 }
 
 type Resolve = (answer: DnsAnswer) => void

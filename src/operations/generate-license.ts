@@ -5,8 +5,8 @@ import type { License } from '../domain/license.ts'
 import { sha256 } from '../domain/secret.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import type { InsertLicenseResult, NewIdempotencyKey } from '../ports/storage.ts'
-import { domainOrIp, licenseStatus, registeredUser, requiredText } from './input-schemas.ts'
-import { licenseTag, type LicenseParts } from './license-parts.ts'
+import { requiredText } from './input-schemas.ts'
+import { domainOrIp, licenseStatus, licenseTag, registeredUser, type LicenseParts } from './license-fields.ts'
 import type { Operation } from './operation.ts'
 
 export interface GenerateLicenseInput {

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { UtilityApiError } from '../domain/errors.ts'
-import { problemOfDomainOrIp, problemOfLicenseText, type LicenseRules } from '../domain/license-rules.ts'
 import type { Parameter } from './operation.ts'
 
 /** What to say of an input in which a schema has found a problem: the first, with the name that the parameter has on the wire. */
@@ -13,7 +12,7 @@ export function inputProblem(
 }
 
 /** The message of a field that is absent or of the wrong type; the field's name is put before it. */
-function missingOr(otherwise: string): (issue: { readonly input?: unknown }) => string {
+export function missingOr(otherwise: string): (issue: { readonly input?: unknown }) => string {
   return ({ input }) => (input === undefined ? 'is missing' : otherwise)
 }
 
@@ -25,27 +24,4 @@ export function requiredText(): z.ZodString {
 /** A required string of visible ASCII characters and spaces: VSCHAR of RFC 6749, appendix A. */
 export function visibleText(): z.ZodString {
   return requiredText().regex(/^[\x20-\x7e]+$/, 'must consist of visible ASCII characters')
-}
-
-/** Whom a license is registered to. */
-export function registeredUser(): z.ZodString {
-  return textWithout(problemOfLicenseText)
-}
-
-/** What a license is bound to. */
-export function domainOrIp(rules: LicenseRules): z.ZodString {
-  return textWithout((text) => problemOfDomainOrIp(text, rules))
-}
-
-/** Text in which nothing is found wrong. One check for all that may be: each costs a request a good tenth of a microsecond. */
-function textWithout(problemOf: (text: string) => string | null): z.ZodString {
-  return requiredText().check(({ value, issues }) => {
-    const message = problemOf(value)
-    if (message !== null) issues.push({ code: 'custom', message, input: value })
-  })
-}
-
-/** One of the configured statuses, exactly. */
-export function licenseStatus({ statuses }: LicenseRules): z.ZodEnum<Record<string, string>> {
-  return z.enum(statuses, { error: missingOr(`must be one of ${statuses.join(', ')}`) })
 }

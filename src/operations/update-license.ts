@@ -3,8 +3,8 @@ import type { Credential } from '../domain/access.ts'
 import { refused, type Refusal } from '../domain/errors.ts'
 import { isPlainText } from '../domain/header-text.ts'
 import type { LicensePatch } from '../domain/license.ts'
-import { domainOrIp, licenseStatus, registeredUser, requiredText } from './input-schemas.ts'
-import { licenseTag, type LicenseParts } from './license-parts.ts'
+import { requiredText } from './input-schemas.ts'
+import { domainOrIp, licenseStatus, licenseTag, registeredUser, type LicenseParts } from './license-fields.ts'
 import type { Operation } from './operation.ts'
 
 export interface UpdateLicenseInput {

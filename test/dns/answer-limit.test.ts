@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createDnsClient } from '../../src/dns/client.ts'
 import { ReadingBudget, sizeError } from '../../src/dns/wire/budget.ts'
-import { encodeQuery } from '../../src/dns/wire/query.ts'
+import { encodeQuery } from '../../src/dns/wire/encoded-query.ts'
 import { readReply, readSections, type ParsedReply } from '../../src/dns/wire/reply.ts'
 import {
   limitAnswer,

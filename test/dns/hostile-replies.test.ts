@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { formatError, ReadingBudget } from '../../src/dns/wire/budget.ts'
 import { typeNumbers } from '../../src/dns/wire/constants.ts'
-import { encodeQuery, type EncodedQuery } from '../../src/dns/wire/query.ts'
+import { encodeQuery, type EncodedQuery } from '../../src/dns/wire/encoded-query.ts'
 import { readReply, readSections, type ParsedReply } from '../../src/dns/wire/reply.ts'
 import { recordTypes, type DnsRecord, type RecordType } from '../../src/domain/dns-answer.ts'
 import { encodeData, encodeDnsReply, encodeName } from '../../src/testing/dns-encoding.ts'

@@ -12,7 +12,7 @@ import {
 } from './constants.ts'
 import { NameReader, skipName } from './name.ts'
 import { readOpt, withoutOpt, type Opt } from './reply-opt.ts'
-import type { EncodedQuery } from './query.ts'
+import type { EncodedQuery } from './encoded-query.ts'
 import { readRecord, type RawRecord } from './record.ts'
 
 /** What a reply says, once it is known to be one. */

@@ -5,17 +5,17 @@ import type { ReplyListener, ServerAddress } from './reply-listener.ts'
 import type { UdpPool, UdpSocket } from './udp.ts'
 import type { Waiter, WaitingRoom } from './waiting-room.ts'
 import { rcodes } from './wire/constants.ts'
-import { withoutEdns, type EncodedQuery } from './wire/query.ts'
+import { withoutEdns, type EncodedQuery } from './wire/encoded-query.ts'
 import { readReply, type ParsedReply } from './wire/reply.ts'
 
-/** What an exchange works with. */
-export interface ExchangeParts {
-  readonly query: EncodedQuery
+/** What a query works with. */
+export interface QueryParts {
+  readonly encoded: EncodedQuery
   readonly server: ServerAddress
   readonly pool: UdpPool
   readonly timeoutMs: number
   /** Where it stays until it is over. */
-  readonly waitingRoom: WaitingRoom<Exchange>
+  readonly waitingRoom: WaitingRoom<Query>
   /** Called once, when it is over. */
   readonly onEnd: (answer: DnsAnswer) => void
 }
@@ -50,12 +50,12 @@ const noReply: ParsedReply = {
  *
  * A reply that does not fit is ignored, as anybody can send one; every try is listened to until the end.
  */
-export class Exchange implements ReplyListener, Waiter {
+export class Query implements ReplyListener, Waiter {
   place = 0
   dueAt = 0
-  readonly #parts: ExchangeParts
+  readonly #parts: QueryParts
   readonly #started: number = performance.now()
-  #query: EncodedQuery
+  #encoded: EncodedQuery
   /** Where the tries went out that can still be answered. */
   #sockets = noSockets
   #outstanding = 0
@@ -67,9 +67,9 @@ export class Exchange implements ReplyListener, Waiter {
   #endTcp: (() => void) | undefined
   #over = false
 
-  constructor(parts: ExchangeParts) {
+  constructor(parts: QueryParts) {
     this.#parts = parts
-    this.#query = parts.query
+    this.#encoded = parts.encoded
     this.#startTry()
     parts.waitingRoom.add(this)
   }
@@ -96,7 +96,7 @@ export class Exchange implements ReplyListener, Waiter {
   }
 
   receive(message: Buffer): boolean {
-    const reply = readReply(message, this.#query)
+    const reply = readReply(message, this.#encoded)
     if (typeof reply === 'object') this.#take(reply)
     else if (reply === 'truncated') this.#takeTruncated()
     // Asked again, it would be no smaller.
@@ -122,7 +122,7 @@ export class Exchange implements ReplyListener, Waiter {
 
   #startTry(): void {
     // RFC 8906: some servers and firewalls answer EDNS with silence.
-    if (this.#tries === lastTry) this.#query = withoutEdns(this.#query)
+    if (this.#tries === lastTry) this.#encoded = withoutEdns(this.#encoded)
     this.#tries += 1
     this.dueAt = this.#started + (schedule[this.#tries] ?? 1) * this.#parts.timeoutMs
     this.#send()
@@ -132,7 +132,7 @@ export class Exchange implements ReplyListener, Waiter {
     this.#outstanding += 1
     // From another port than the try before: that one may be guessed, blocked or broken.
     this.#sockets.at(-1)?.retire()
-    this.#sockets = [...this.#sockets, this.#parts.pool.send(this.#query.message, this)]
+    this.#sockets = [...this.#sockets, this.#parts.pool.send(this.#encoded.message, this)]
   }
 
   #take(reply: ParsedReply): void {
@@ -144,7 +144,7 @@ export class Exchange implements ReplyListener, Waiter {
   /** RFC 6891 section 7: who does not know EDNS calls it a format error. */
   #repeatWithoutEdns(): void {
     this.#plain = true
-    this.#query = withoutEdns(this.#query)
+    this.#encoded = withoutEdns(this.#encoded)
     // The tries before would bring the same error once more.
     this.#releaseSockets()
     if (this.#endTcp === undefined) this.#send()
@@ -160,7 +160,7 @@ export class Exchange implements ReplyListener, Waiter {
     this.#releaseSockets()
     this.#endTcp?.()
     this.dueAt = this.#started + this.#parts.timeoutMs
-    const message = Buffer.from(this.#query.message)
+    const message = Buffer.from(this.#encoded.message)
     message.writeUInt16BE(randomId(), 0)
     this.#endTcp = sendOverTcp(this.#parts.server, message, this)
   }
