@@ -48,7 +48,6 @@ async function respond(service: Service, endpoint: Endpoint | null, call: Call):
   const { method } = call.request
   // From the first moment: what nobody reads piles up in the server.
   if (endpoint?.hasBody !== true || method !== endpoint.method) call.request.drain?.()
-  await allRead()
   try {
     const routed = requireEndpoint(endpoint, method)
     if (method === 'OPTIONS') return optionsReply(allowedMethods(routed), call.requestId)
@@ -149,6 +148,8 @@ async function answer<Input, Output, Caller>(
   const { operation, scheme, members } = binding
   // Before a place is taken: whoever sends a body slowly would keep one that others need.
   if (members.length > 0) call.body = await readBody(service.bodies, call.request, members)
+  // After the body: left unread meanwhile, it would be kept piece by piece, however small the pieces are.
+  await allRead()
   call.startStorageDeadline(service.storageTimeoutMs)
   const caller = await authenticate(service, binding, call)
   const key = `${scheme.name}:${call.callerId}`

@@ -74,6 +74,19 @@ test('all are read before the first is worked on, and all are worked on before t
   expect(seen).toEqual([...two, 'read', 'worked on', 'answered 200', ...two])
 })
 
+test('a body is taken in before the turn is over: what nobody reads is kept piece by piece', async () => {
+  const api = serviceThat(() => undefined)
+  let isAsked = false
+  const body = (): Promise<Uint8Array> => {
+    isAsked = true
+    return Promise.resolve(Buffer.from('{}'))
+  }
+  const header = (name: string): string | null => (name === 'Content-Type' ? 'application/json' : null)
+  const reply = api.dispatch({ method: 'POST', url: '/v4/oauth2/token', header, body })
+  expect(isAsked).toBe(true)
+  expect(await reply).toMatchObject({ status: 400 })
+})
+
 test('timers that a test fakes hold no request back', async () => {
   const api = serviceThat(() => undefined)
   vi.useFakeTimers()
