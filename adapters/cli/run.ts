@@ -5,9 +5,9 @@ import { group, UsageError, type AnyCommand } from './command.ts'
 import { apiKey } from './api-key.ts'
 import { client } from './client.ts'
 import { code } from './code.ts'
-import { isMissingTables } from './database-errors.ts'
 import { dev } from './dev.ts'
 import { dns } from './dns.ts'
+import { sentenceOf } from './error-sentence.ts'
 import { helpText } from './help.ts'
 import { license } from './license.ts'
 import { migrate } from './migrate.ts'
@@ -118,36 +118,4 @@ function isUsageError(error: unknown): boolean {
     return error.code === 'invalid_argument' || error.code === 'invalid_options'
   // The parser's own class is not exported.
   return error instanceof UsageError || (error as Error).name === 'CLIError'
-}
-
-// What the library calls an option or argument is a flag or word here.
-const flags: Readonly<Record<string, string>> = {
-  basePath: '--prefix',
-  clientId: 'The id of a client',
-  codeChallenge: '--challenge',
-  'licenses.keyPrefix': '--key-prefix',
-  'licenses.statuses': '--statuses',
-  domainOrIp: '--domain-or-ip',
-  name: '--name',
-  ownerId: '--owner',
-  permissions: '--permissions',
-  redirectUri: '--redirect-uri',
-  redirectUris: 'REDIRECT_URI',
-  registeredTo: '--registered-to',
-  resellerId: 'The id of a reseller',
-  scope: '--scope',
-  status: '--status',
-  subject: '--subject',
-}
-
-function sentenceOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  if (error instanceof UtilityApiError) {
-    const { message } = error
-    // Of an id that is none, or taken, the sentence says enough.
-    const sentence = /^(?:client|reseller)Id: (.*)$/s.exec(message)?.[1]
-    if (sentence !== undefined) return sentence.replace(/^t/, 'T')
-    return message.replace(/^(\w+(?:\.[a-z]+)*)(?:\.\d+)*/i, (path, name: string) => flags[name] ?? path)
-  }
-  return isMissingTables(error) ? `${error.message}\nTo do so: ${program} migrate` : error.message
 }

@@ -4,9 +4,10 @@
  * @module utility-api/bun
  */
 import type { UtilityApi } from 'utility-api'
-import { forwardedAddress, type MountOptions } from './client-address.ts'
+import { forwardedAddress } from './client-address.ts'
+import type { MountOptions } from './mount-options.ts'
 
-export type { MountOptions } from './client-address.ts'
+export type { MountOptions } from './mount-options.ts'
 
 /**
  * The part of Bun's server that is used.

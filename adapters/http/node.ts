@@ -5,10 +5,11 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { UtilityApi } from 'utility-api'
-import { forwardedAddress, type MountOptions } from './client-address.ts'
+import { forwardedAddress } from './client-address.ts'
+import type { MountOptions } from './mount-options.ts'
 import { NodeRequest, writeReply } from './node-message.ts'
 
-export type { MountOptions } from './client-address.ts'
+export type { MountOptions } from './mount-options.ts'
 
 /**
  * A listener for `http.createServer`.

@@ -1,0 +1,35 @@
+import { UtilityApiError } from 'utility-api'
+import { isMissingTables } from './database-errors.ts'
+
+// What the library calls an option or argument is a flag or word here.
+const flags: Readonly<Record<string, string>> = {
+  basePath: '--prefix',
+  clientId: 'The id of a client',
+  codeChallenge: '--challenge',
+  'licenses.keyPrefix': '--key-prefix',
+  'licenses.statuses': '--statuses',
+  domainOrIp: '--domain-or-ip',
+  name: '--name',
+  ownerId: '--owner',
+  permissions: '--permissions',
+  redirectUri: '--redirect-uri',
+  redirectUris: 'REDIRECT_URI',
+  registeredTo: '--registered-to',
+  resellerId: 'The id of a reseller',
+  scope: '--scope',
+  status: '--status',
+  subject: '--subject',
+}
+
+/** What the command prints for an error. */
+export function sentenceOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (error instanceof UtilityApiError) {
+    const { message } = error
+    // Of an id that is none, or taken, the sentence says enough.
+    const sentence = /^(?:client|reseller)Id: (.*)$/s.exec(message)?.[1]
+    if (sentence !== undefined) return sentence.replace(/^t/, 'T')
+    return message.replace(/^(\w+(?:\.[a-z]+)*)(?:\.\d+)*/i, (path, name: string) => flags[name] ?? path)
+  }
+  return isMissingTables(error) ? `${error.message}\nTo do so: utility-api migrate` : error.message
+}
