@@ -10,7 +10,7 @@ import type {
   UtilityStorage,
 } from 'utility-api/storage'
 import { joinHashes, toClient } from './rows.ts'
-import type { SqliteAccess } from './sqlite-queue.ts'
+import type { SqliteAccess } from './sqlite-access.ts'
 import type { SqliteQueries, SqliteValue } from './sqlite-driver.ts'
 import * as sql from './sqlite-sql.ts'
 

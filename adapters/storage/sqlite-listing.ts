@@ -13,7 +13,7 @@ import type {
 import { cutPage, placeMark, toPlace, toSeq } from './list-pages.ts'
 import { toLicense, toListedClient, toListedCredential, toReseller } from './rows.ts'
 import type { LicenseRow, ListedClientRow, ListedCredentialRow, ResellerRow } from './rows.ts'
-import type { SqliteAccess } from './sqlite-queue.ts'
+import type { SqliteAccess } from './sqlite-access.ts'
 import type { SqliteQueries } from './sqlite-driver.ts'
 import { licenseColumns } from './sqlite-sql.ts'
 

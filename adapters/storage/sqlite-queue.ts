@@ -1,4 +1,5 @@
 import { StorageError, type StorageCall } from 'utility-api/storage'
+import type { SqliteAccess } from './sqlite-access.ts'
 import {
   createSqliteQueries,
   isBusy,
@@ -7,7 +8,7 @@ import {
   type SqliteDatabase,
   type SqliteQueries,
 } from './sqlite-driver.ts'
-import { migrateSchema, requireSchema } from './sqlite-schema.ts'
+import { requireSchema } from './sqlite-schema.ts'
 
 /** Bounds how long one transaction can hold the event loop and the lock. */
 const maxBatch = 500
@@ -19,20 +20,12 @@ interface Job {
   readonly call: StorageCall
 }
 
-/** The one way to a connection: every write goes through `write`, every read through `read`. */
-export interface SqliteAccess {
-  /** Runs `work` in a transaction of its own or in one with its neighbors; resolves after the commit. */
-  write<Result>(call: StorageCall, work: (db: SqliteQueries) => Result): Promise<Result>
-  /** Runs `work` at once; where the database is busy, again a little later. */
-  read<Result>(call: StorageCall, work: (db: SqliteQueries) => Result): Result | Promise<Result>
-}
-
-/** The way to a connection, with its beginning and its end. */
+/** The one way to a connection, and its end. */
 export interface SqliteQueue extends SqliteAccess {
   /** The same way, closed by `close`. */
   readonly whileOpen: SqliteAccess
-  /** Turns the write-ahead log on and brings the tables up to date. */
-  migrate(call: StorageCall): Promise<void>
+  /** The same way, whether the tables are there or not. */
+  readonly bare: SqliteAccess<SqliteDatabase>
   /** Takes nothing more by `whileOpen`; resolves when what came that way is settled. */
   close(): Promise<void>
   /** Resolves when everything written so far is settled. */
@@ -104,10 +97,9 @@ export function createSqliteQueue(database: SqliteDatabase): SqliteQueue {
         return read(call, work)
       },
     },
-    async migrate(call) {
-      requireOpen()
-      await readOrRetry(database, call, () => database.exec('PRAGMA journal_mode = WAL'))
-      await push(call, () => migrateSchema(database))
+    bare: {
+      write: (call, work) => push(call, () => work(database)),
+      read: (call, work) => readOrRetry(database, call, () => work(database)),
     },
     close() {
       closed = true

@@ -1,4 +1,5 @@
-import { StorageError } from 'utility-api/storage'
+import { StorageError, type StorageCall } from 'utility-api/storage'
+import type { SqliteAccess } from './sqlite-access.ts'
 import type { SqliteDatabase } from './sqlite-driver.ts'
 
 /**
@@ -98,8 +99,16 @@ const adoptResellers = `
   ON CONFLICT DO UPDATE SET name = excluded.name
   WHERE utility_api_resellers.name IS NULL AND excluded.name IS NOT NULL`
 
-/** Brings the schema up to date. Runs inside a transaction that the caller holds. */
-export function migrateSchema(database: SqliteDatabase): void {
+/** Turns the write-ahead log on, which no transaction can, and brings the tables up to date. */
+export async function migrate(
+  { read, write }: SqliteAccess<SqliteDatabase>,
+  call: StorageCall,
+): Promise<void> {
+  await read(call, (database) => database.exec('PRAGMA journal_mode = WAL'))
+  await write(call, migrateTables)
+}
+
+function migrateTables(database: SqliteDatabase): void {
   database.exec('CREATE TABLE IF NOT EXISTS utility_api_schema (version INTEGER NOT NULL) STRICT')
   const schema = readSchema(database)
   refuseNewer(schema)

@@ -9,8 +9,8 @@ import type {
 } from 'utility-api/storage'
 import { toClient, toCode, toCredential, toLicense, toReplay } from './rows.ts'
 import type { AnswerRow } from './rows.ts'
+import type { SqliteAccess } from './sqlite-access.ts'
 import type { SqliteQueries } from './sqlite-driver.ts'
-import type { SqliteAccess } from './sqlite-queue.ts'
 import * as sql from './sqlite-sql.ts'
 
 /** The methods that requests need. */

@@ -9,6 +9,7 @@ import { adminMethods } from './sqlite-admin.ts'
 import type { SqliteDatabase } from './sqlite-driver.ts'
 import { listingOf } from './sqlite-listing.ts'
 import { createSqliteQueue } from './sqlite-queue.ts'
+import { migrate } from './sqlite-schema.ts'
 import { servingMethods } from './sqlite-serving.ts'
 import { setUpSession } from './sqlite-session.ts'
 
@@ -75,7 +76,10 @@ export function sqliteStorage(database: SqliteDatabase, options: SqliteStorageOp
   // Provisioning alone has calls of several transactions, which go on to their end after the store was closed.
   const gate = createGate()
   return {
-    migrate: () => queue.migrate(callOf(migrationTimeoutMs)),
+    migrate: async () => {
+      gate.requireOpen()
+      await migrate(queue.bare, callOf(migrationTimeoutMs))
+    },
     close: async () => {
       await Promise.all([gate.close(), queue.close()])
       await queue.drain()

@@ -16,7 +16,7 @@ export interface Option {
 const files = [
   'src/settings.ts',
   'src/blockgame.ts',
-  'adapters/http/client-address.ts',
+  'adapters/http/mount-options.ts',
   'adapters/http/express.ts',
   'adapters/storage/sqlite.ts',
 ]

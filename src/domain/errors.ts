@@ -138,6 +138,9 @@ export interface Refusal {
   readonly message: string
 }
 
+/** What is refused once the service is closed. */
+export const shuttingDown: Refusal = { code: 'unavailable', message: 'The service is shutting down.' }
+
 /** The error to throw for a refusal. */
 export function refused({ code, message }: Refusal, options?: UtilityApiErrorOptions): UtilityApiError {
   return new UtilityApiError(code, message, options)

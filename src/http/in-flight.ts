@@ -1,4 +1,4 @@
-import { refused, type Refusal } from '../domain/errors.ts'
+import { refused, shuttingDown, type Refusal } from '../domain/errors.ts'
 
 /** What the time of a request depends on. */
 export type WaitsFor = 'storage' | 'network'
@@ -13,7 +13,6 @@ export interface InFlightLimit {
   close(timeoutMs: number): Promise<void>
 }
 
-export const shuttingDown: Refusal = { code: 'unavailable', message: 'The service is shutting down.' }
 const full: Refusal = { code: 'unavailable', message: 'Too many requests are under way.' }
 const callerFull: Refusal = {
   code: 'unavailable',

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Refusal } from '../domain/errors.ts'
-import { inputProblem } from '../operations/input-schemas.ts'
+import { inputProblem } from '../operations/input-problem.ts'
 import type { Operation, Parameter } from '../operations/operation.ts'
 import type { Scheme } from '../security/scheme.ts'
 import { safeRequestId } from './call.ts'

@@ -1,6 +1,6 @@
 import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import { decodeHeaderText } from '../domain/header-text.ts'
-import { inputProblem } from '../operations/input-schemas.ts'
+import { inputProblem } from '../operations/input-problem.ts'
 import type { Operation, OperationId, Parameter } from '../operations/operation.ts'
 import { channels } from '../ports/diagnostics.ts'
 import type { Scheme } from '../security/scheme.ts'

@@ -1,15 +1,13 @@
 import type { Credential } from '../domain/access.ts'
-import { refused } from '../domain/errors.ts'
+import { refused, shuttingDown } from '../domain/errors.ts'
 import { isPlainText } from '../domain/header-text.ts'
 import type { License } from '../domain/license.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyGenerator } from '../ports/key-generator.ts'
 import { callWithin, type StorageCall } from '../ports/storage-call.ts'
 import type { TimedStorage } from '../ports/timed-storage.ts'
-import { verifyApiKey } from '../security/api-key.ts'
-import { verifyBearer } from '../security/bearer.ts'
-import type { Closing } from './closing.ts'
-import { shuttingDown } from './in-flight.ts'
+import { verifyApiKey } from './api-key.ts'
+import { verifyBearer } from './bearer.ts'
 
 /**
  * What an access token grants.
@@ -89,7 +87,8 @@ export interface VerifierParts {
   readonly keyGenerator: KeyGenerator
   readonly keyPrefix: string
   readonly storageTimeoutMs: number
-  readonly closing: Closing
+  /** Aborted once the service is closed. */
+  readonly closing: { readonly aborted: boolean }
 }
 
 /** Makes the verification: each method gives the promise of the scheme's own check, with nothing around it. */

@@ -1,0 +1,12 @@
+import type { z } from 'zod'
+import { UtilityApiError } from '../domain/errors.ts'
+import type { Parameter } from './operation.ts'
+
+/** What to say of an input in which a schema has found a problem: the first, with the name that the parameter has on the wire. */
+export function inputProblem(
+  parameters: Iterable<readonly [field: string, Parameter]>,
+  { issues: [issue] }: z.ZodError,
+): UtilityApiError {
+  const name = new Map(parameters).get(String(issue?.path[0]))?.name
+  return new UtilityApiError('invalid_request', `${name ?? 'The request'} ${issue?.message ?? 'is invalid'}.`)
+}
