@@ -1,4 +1,4 @@
-import { StorageError, type StorageErrorKind } from 'utility-api/storage'
+import { leavesConnection } from './mysql-errors.ts'
 
 /**
  * The slice of a `mysql2/promise` Pool that is used.
@@ -49,73 +49,6 @@ export interface MysqlStatement {
  */
 export type MysqlValue = string | number | Buffer | null
 
-interface DriverError {
-  readonly code?: unknown
-  readonly errno?: unknown
-  readonly sqlState?: unknown
-  readonly message?: unknown
-}
-
-/** By the number of the error that the server sent. */
-const kinds: ReadonlyMap<number, StorageErrorKind> = new Map([
-  ...numbers('conflict', 1020, 1062, 1205, 1213), // changed since it was read, duplicate, lock wait, deadlock
-  ...numbers('unavailable', 1021, 1030, 1037, 1038, 1041, 1114, 1135), // disk, memory, threads
-  ...numbers('unavailable', 1040, 1203, 1226), // too many connections
-  ...numbers('unavailable', 1047, 1053, 1077, 1079, 1152, 1158, 1159, 1160, 1161, 1184), // node, shutdown, network
-  ...numbers('unavailable', 1290, 1792, 1836), // read-only: a replica
-  ...numbers('unavailable', 1317, 1927, 1969, 3024), // interrupted, killed, out of time
-  ...numbers('invalid', 1044, 1045, 1049, 1054, 1142, 1143, 1146), // no privilege, no such database, table, column
-  ...numbers('invalid', 1048, 1264, 1265, 1292, 1366, 1406, 3988, 4025, 3819), // what a column cannot hold
-])
-
-function numbers(kind: StorageErrorKind, ...errnos: number[]): [number, StorageErrorKind][] {
-  return errnos.map((errno) => [errno, kind])
-}
-
-/** The number of the error, where it was the server that sent it; the connection is as good as before then. */
-function serverErrno({ errno, sqlState }: DriverError): number | null {
-  return typeof errno === 'number' && typeof sqlState === 'string' ? errno : null
-}
-
-/** Tells whether a row with such a key exists. */
-export function isDuplicate(error: unknown): boolean {
-  return serverErrno(error as DriverError) === 1062
-}
-
-/** Tells whether there is no such table. */
-export function isMissingTable(error: unknown): boolean {
-  return serverErrno(error as DriverError) === 1146
-}
-
-/** Tells whether all was undone, or will be by a rollback, because it lost against another transaction. */
-export function lostRace(error: unknown): boolean {
-  return [1020, 1205, 1213].includes(serverErrno(error as DriverError) ?? 0)
-}
-
-/** What the driver threw, as the port wants it. */
-export function toStorageError(error: unknown): StorageError {
-  if (error instanceof StorageError) return error
-  const { code } = error as DriverError
-  const retryable = lostRace(error) || code === 'ECONNREFUSED' || serverErrno(error as DriverError) === 1040
-  const cause = withoutRow(error as Error & DriverError)
-  return new StorageError(kindOf(error), `MySQL: ${String(cause.message)}`, { cause, retryable })
-}
-
-/** Takes out of a server's error what it quotes: it is logged, and keys and customers' names have no place there. */
-function withoutRow(error: Error & DriverError): Error {
-  if (serverErrno(error) === null) return error
-  const message = `${String(error.code)}: ${error.message.replaceAll(/'.*'/gs, "'…'")}`
-  const cause = new Error(message)
-  return Object.assign(cause, { code: error.code, errno: error.errno, sqlState: error.sqlState })
-}
-
-function kindOf(error: unknown): StorageErrorKind {
-  const errno = serverErrno(error as DriverError)
-  if (errno !== null) return kinds.get(errno) ?? 'bug'
-  // Lost sockets and ended pools come as plain errors, with a system code or none.
-  return error instanceof TypeError || error instanceof RangeError ? 'bug' : 'unavailable'
-}
-
 /** Lends a connection for a while. After an error that the server did not send it is closed, and the pool opens another. */
 export async function withConnection<Result>(
   pool: MysqlPool,
@@ -126,7 +59,7 @@ export async function withConnection<Result>(
   try {
     return await work(connection)
   } catch (error) {
-    isSound = error instanceof StorageError || serverErrno(error as DriverError) !== null
+    isSound = leavesConnection(error)
     throw error
   } finally {
     if (isSound) connection.release()

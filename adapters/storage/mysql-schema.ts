@@ -1,11 +1,6 @@
 import { StorageError } from 'utility-api/storage'
-import {
-  isMissingTable,
-  toStorageError,
-  withConnection,
-  type MysqlConnection,
-  type MysqlPool,
-} from './mysql-driver.ts'
+import { withConnection, type MysqlConnection, type MysqlPool } from './mysql-driver.ts'
+import { isMissingTable, toStorageError } from './mysql-errors.ts'
 import { sessionSettings } from './mysql-session.ts'
 
 /** What differs between the two. */

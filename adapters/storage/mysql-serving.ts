@@ -7,7 +7,7 @@ import type {
   UpdateLicenseResult,
   UtilityStorage,
 } from 'utility-api/storage'
-import { isDuplicate } from './mysql-driver.ts'
+import { isDuplicate } from './mysql-errors.ts'
 import { Undone, type Access, type Queries, type Session } from './mysql-session.ts'
 import * as sql from './mysql-sql.ts'
 import { toClient, toCode, toCredential, toLicense, toReplay, type LicenseRow } from './rows.ts'

@@ -1,5 +1,6 @@
 import { StorageError, type StorageCall } from 'utility-api/storage'
-import { lostRace, type MysqlConnection, type MysqlValue } from './mysql-driver.ts'
+import type { MysqlConnection, MysqlValue } from './mysql-driver.ts'
+import { lostRace } from './mysql-errors.ts'
 
 /** Attempts at what keeps losing to others. */
 const maxAttempts = 12

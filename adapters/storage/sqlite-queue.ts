@@ -2,12 +2,11 @@ import { StorageError, type StorageCall } from 'utility-api/storage'
 import type { SqliteAccess } from './sqlite-access.ts'
 import {
   createSqliteQueries,
-  isBusy,
   requireNoTransaction,
-  toStorageError,
   type SqliteDatabase,
   type SqliteQueries,
 } from './sqlite-driver.ts'
+import { isBusy, toStorageError } from './sqlite-errors.ts'
 import { requireSchema } from './sqlite-schema.ts'
 
 /** Bounds how long one transaction can hold the event loop and the lock. */

@@ -1,4 +1,5 @@
-import { requireNoTransaction, toStorageError, type SqliteDatabase } from './sqlite-driver.ts'
+import { requireNoTransaction, type SqliteDatabase } from './sqlite-driver.ts'
+import { toStorageError } from './sqlite-errors.ts'
 
 /** Sets what a connection of the storage needs; it is the storage's alone. */
 export function setUpSession(database: SqliteDatabase, durability: 'full' | 'normal'): void {

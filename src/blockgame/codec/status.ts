@@ -1,6 +1,8 @@
 import type { ServerStatus } from '../../domain/server-status.ts'
 import { protocolError } from './protocol-error.ts'
-import { componentText, idText, own, playerText, versionText } from './text-component.ts'
+import { idText, playerText, versionText } from './clean-text.ts'
+import { own } from './own.ts'
+import { componentText } from './text-component.ts'
 
 /**
  * What a server says of itself: a {@link ServerStatus} without where it is and how far.

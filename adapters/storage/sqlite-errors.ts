@@ -1,0 +1,60 @@
+import { StorageError, type StorageErrorKind } from 'utility-api/storage'
+
+/** Primary result codes by number (`node:sqlite`, Bun) and by name (better-sqlite3). */
+const resultCodes: ReadonlyMap<number, string> = new Map([
+  [5, 'BUSY'],
+  [6, 'LOCKED'],
+  [7, 'NOMEM'],
+  [8, 'READONLY'],
+  [10, 'IOERR'],
+  [13, 'FULL'],
+  [14, 'CANTOPEN'],
+  [18, 'TOOBIG'],
+  [19, 'CONSTRAINT'],
+  [20, 'MISMATCH'],
+])
+
+const kinds: Readonly<Record<string, StorageErrorKind>> = {
+  BUSY: 'unavailable',
+  LOCKED: 'unavailable',
+  NOMEM: 'unavailable',
+  READONLY: 'unavailable',
+  IOERR: 'unavailable',
+  FULL: 'unavailable',
+  CANTOPEN: 'unavailable',
+  TOOBIG: 'invalid',
+  CONSTRAINT: 'conflict',
+  MISMATCH: 'invalid',
+}
+
+interface DriverError {
+  readonly code?: unknown
+  readonly errcode?: unknown
+  readonly errno?: unknown
+  readonly message?: unknown
+}
+
+/** The primary result code of a driver's error, without `SQLITE_`; `''` when it carries none we know. */
+function resultCode(error: DriverError): string {
+  const number = error.errcode ?? error.errno
+  if (typeof number === 'number') return resultCodes.get(number & 0xff) ?? ''
+  return /^SQLITE_([A-Z]+)/.exec(String(error.code))?.[1] ?? ''
+}
+
+/** Tells whether another connection holds the lock, so that the same work may succeed in a moment. */
+export function isBusy(error: unknown): boolean {
+  const code = resultCode(error as DriverError)
+  return code === 'BUSY' || code === 'LOCKED'
+}
+
+/** What a driver threw, as the port wants it. */
+export function toStorageError(error: unknown): StorageError {
+  if (error instanceof StorageError) return error
+  const message = String((error as DriverError).message)
+  // A closed connection carries no result code in any of the three drivers.
+  const closed = /database (?:connection )?(?:is not open|has closed)|closed database|finalized/i.test(
+    message,
+  )
+  const kind = closed ? 'unavailable' : (kinds[resultCode(error as DriverError)] ?? 'bug')
+  return new StorageError(kind, `SQLite: ${message}`, { cause: error, retryable: isBusy(error) })
+}

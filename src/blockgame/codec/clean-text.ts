@@ -1,0 +1,39 @@
+import { controlOrBidi } from '../../domain/header-text.ts'
+
+/** How many code points of a description are kept. */
+export const maxDescription = 4096
+const maxName = 256
+const maxId = 64
+const controls = new RegExp(controlOrBidi.source, 'gu')
+// A section sign swallows the character after it, as the game draws it.
+const codesAndControls = new RegExp(`§[^]?|${controls.source}`, 'gu')
+const codesAndControlsInLines = new RegExp(`§[^]?|(?!\\n)${controls.source}`, 'gu')
+
+/** A version's name: it keeps its formatting codes, and has at most 256 code points. */
+export function versionText(value: unknown): string {
+  return typeof value === 'string' ? fit(value, controls, maxName) : ''
+}
+
+/** A player's name, without formatting codes, of at most 256 code points: many servers write lines of text there. */
+export function playerText(name: string): string {
+  return fit(name, codesAndControls, maxName)
+}
+
+/** A player's id, of at most 64 code points; a UUID has 36. */
+export function idText(value: unknown): string {
+  return typeof value === 'string' ? fit(value, controls, maxId) : ''
+}
+
+/** A description, without formatting codes but with its line feeds, of at most 4,096 code points. */
+export function descriptionText(text: string): string {
+  return fit(text, codesAndControlsInLines, maxDescription)
+}
+
+/** Cut before it is cleaned: a server may send a megabyte. Well-formed, as the cut may fall inside a surrogate pair. */
+function fit(text: string, unwanted: RegExp, limit: number): string {
+  const clean = text
+    .slice(0, 2 * limit)
+    .replace(unwanted, '')
+    .toWellFormed()
+  return clean.length <= limit ? clean : [...clean].slice(0, limit).join('')
+}
