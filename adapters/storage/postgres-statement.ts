@@ -1,6 +1,11 @@
 import { hash } from 'node:crypto'
 import type { StorageCall } from 'utility-api/storage'
-import { withConnection, type PostgresPool, type PostgresResult } from './postgres-driver.ts'
+import {
+  withConnection,
+  type PostgresClient,
+  type PostgresPool,
+  type PostgresResult,
+} from './postgres-driver.ts'
 import { leavesConnection, lostRace } from './postgres-errors.ts'
 import { requireTime, type Over } from './postgres-time.ts'
 
@@ -29,41 +34,33 @@ export async function run(
   pool: PostgresPool,
   statement: Statement,
   waitOn: Patience,
+  attempt: number = 1,
 ): Promise<PostgresResult> {
-  async function attempt(number: number): Promise<PostgresResult> {
-    requireTime(statement.call)
-    try {
-      return await runOnce(pool, statement, waitOn)
-    } catch (error) {
-      if (number === maxAttempts || !lostRace(error)) throw error
-    }
-    await new Promise((resolve) => setTimeout(resolve, Math.random() * 2 ** Math.min(number, 6)))
-    return attempt(number + 1)
+  requireTime(statement.call)
+  try {
+    return await withConnection(pool, (client) => send(client, statement, waitOn), leavesConnection)
+  } catch (error) {
+    if (attempt === maxAttempts || !lostRace(error)) throw error
   }
-  return attempt(1)
+  await new Promise((resolve) => setTimeout(resolve, Math.random() * 2 ** Math.min(attempt, 6)))
+  return run(pool, statement, waitOn, attempt + 1)
 }
 
 /**
  * Connections prepare a statement under a name made of its text: two versions of this library may share a pool. Not through
  * the pool's own `query`, which sends it however long it has waited for a connection, and hides the server's notices.
  */
-function runOnce(
-  pool: PostgresPool,
+async function send(
+  client: PostgresClient,
   { text, values, call, over }: Statement,
   waitOn: Patience,
 ): Promise<PostgresResult> {
-  return withConnection(
-    pool,
-    async (client) => {
-      requireTime(call)
-      const sentAt = performance.now()
-      const answer = client.query({ name: nameOf(text), text, values })
-      const result = (await Promise.race([answer, over])) ?? (await waitOn(answer, sentAt))
-      if (result === undefined) throw new Error('The server did not answer in the time that the call had.')
-      return result
-    },
-    leavesConnection,
-  )
+  requireTime(call)
+  const sentAt = performance.now()
+  const answer = client.query({ name: nameOf(text), text, values })
+  const result = (await Promise.race([answer, over])) ?? (await waitOn(answer, sentAt))
+  if (result === undefined) throw new Error('The server did not answer in the time that the call had.')
+  return result
 }
 
 const names: Map<string, string> = new Map()
