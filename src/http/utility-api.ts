@@ -70,8 +70,8 @@ export function utilityApi(parts: UtilityApiParts): UtilityApi {
     const call = new Call(request, context, found?.params ?? noParams, parts.closing)
     return serve(service, found?.target ?? null, call)
   }
-  const respond = async (request: Request, context: RequestContext, found: Found): Promise<Response> =>
-    toResponse(await dispatch(new WebRequest(request), context, found))
+  const respond = (request: Request, context: RequestContext, found: Found): Promise<Response> =>
+    dispatch(new WebRequest(request), context, found).then(toResponse)
   const handlerOf = (id: OperationId): Handler => {
     const target = endpoints.find((each) => each.id === id)
     return (request, context = {}) => respond(request, context, ownRoute(target, route(request.url)))

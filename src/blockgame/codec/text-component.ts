@@ -1,5 +1,5 @@
 import { descriptionText, maxDescription } from './clean-text.ts'
-import { own } from './own.ts'
+import { own } from './own-property.ts'
 
 const maxParts = 1000
 const leafKeys = ['text', 'fallback', 'translate', 'keybind']
