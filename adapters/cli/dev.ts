@@ -4,7 +4,7 @@ import { listen } from './listen.ts'
 import { integer } from './option-values.ts'
 import { columns, printFields, styled } from './output.ts'
 import { requestLog } from './request-log.ts'
-import { createService } from './service.ts'
+import { createService } from './http-service.ts'
 import { watchForStop } from './stop-signal.ts'
 import { wrap } from './terminal-text.ts'
 

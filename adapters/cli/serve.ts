@@ -5,7 +5,7 @@ import { licenseOptions, licenseRules } from './license-options.ts'
 import { listen } from './listen.ts'
 import { integer, oneOf } from './option-values.ts'
 import { logFormats, requestLog } from './request-log.ts'
-import { createService } from './service.ts'
+import { createService } from './http-service.ts'
 import { watchForStop } from './stop-signal.ts'
 
 export const serve: AnyCommand = command({

@@ -1,5 +1,3 @@
-import { leavesConnection } from './mysql-errors.ts'
-
 /**
  * The slice of a `mysql2/promise` Pool that is used.
  *
@@ -48,21 +46,3 @@ export interface MysqlStatement {
  * @group Storage
  */
 export type MysqlValue = string | number | Buffer | null
-
-/** Lends a connection for a while. After an error that the server did not send it is closed, and the pool opens another. */
-export async function withConnection<Result>(
-  pool: MysqlPool,
-  work: (connection: MysqlConnection) => Promise<Result>,
-): Promise<Result> {
-  const connection = await pool.getConnection()
-  let isSound = true
-  try {
-    return await work(connection)
-  } catch (error) {
-    isSound = leavesConnection(error)
-    throw error
-  } finally {
-    if (isSound) connection.release()
-    else connection.destroy()
-  }
-}

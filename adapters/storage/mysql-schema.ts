@@ -1,5 +1,6 @@
 import { StorageError } from 'utility-api/storage'
-import { withConnection, type MysqlConnection, type MysqlPool } from './mysql-driver.ts'
+import { withConnection } from './mysql-connection.ts'
+import type { MysqlConnection, MysqlPool } from './mysql-driver.ts'
 import { isMissingTable, toStorageError } from './mysql-errors.ts'
 import { sessionSettings } from './mysql-session.ts'
 

@@ -1,5 +1,6 @@
 import { StorageError } from 'utility-api/storage'
-import { withConnection, type PostgresClient, type PostgresPool } from './postgres-driver.ts'
+import { withConnection } from './postgres-connection.ts'
+import type { PostgresClient, PostgresPool } from './postgres-driver.ts'
 import { toStorageError } from './postgres-errors.ts'
 import type { Run } from './postgres-statement.ts'
 import { inTime } from './postgres-time.ts'

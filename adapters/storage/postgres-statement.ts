@@ -1,11 +1,7 @@
 import { hash } from 'node:crypto'
 import type { StorageCall } from 'utility-api/storage'
-import {
-  withConnection,
-  type PostgresClient,
-  type PostgresPool,
-  type PostgresResult,
-} from './postgres-driver.ts'
+import { withConnection } from './postgres-connection.ts'
+import type { PostgresClient, PostgresPool, PostgresResult } from './postgres-driver.ts'
 import { leavesConnection, lostRace } from './postgres-errors.ts'
 import { requireTime, type Over } from './postgres-time.ts'
 

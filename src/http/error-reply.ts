@@ -1,8 +1,8 @@
-import type { UtilityApiError } from '../domain/errors.ts'
+import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { Scheme } from '../security/scheme.ts'
 import type { Call } from './call.ts'
-import { errorBody, jsonReply } from './reply.ts'
+import { jsonReply } from './reply.ts'
 import type { Reply } from './request-like.ts'
 
 /** How a protocol words its errors. */
@@ -12,6 +12,20 @@ export type ErrorStyle = Pick<Scheme<unknown>, 'challenge' | 'errorBody'>
 export interface OwnErrors {
   readonly logger: Logger
   readonly errorBody: ((error: UtilityApiError, context: { requestId: string }) => unknown) | undefined
+}
+
+export const internalError: Refusal = { code: 'internal_error', message: 'Something went wrong.' }
+
+/** Turns whatever was thrown into an error that may be shown; what we did not throw ourselves says nothing. */
+export function publicError(thrown: unknown): UtilityApiError {
+  if (
+    thrown instanceof UtilityApiError &&
+    thrown.code !== 'invalid_options' &&
+    thrown.code !== 'invalid_argument'
+  ) {
+    return thrown
+  }
+  return refused(internalError, { cause: thrown })
 }
 
 /** The answer to a request that is refused, or has failed. */
@@ -42,4 +56,9 @@ function ownBody(own: OwnErrors, error: UtilityApiError, requestId: string): unk
     own.logger.error('errorBody failed; the standard body is sent.', { requestId, cause })
   }
   return errorBody(error)
+}
+
+/** The body of an error, where neither its scheme nor the owner has another shape for it. */
+export function errorBody({ code, message }: UtilityApiError): { error: string; message: string } {
+  return { error: code, message }
 }

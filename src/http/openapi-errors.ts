@@ -5,7 +5,7 @@ import { bodyReaderRefusals, bodyWithheld } from './body-reader.ts'
 import { bodyRefusals } from './body-parser.ts'
 import { inFlightRefusals } from './in-flight.ts'
 import { tooManyRequests } from './rate-limit.ts'
-import { errorBody, internalError } from './reply.ts'
+import { errorBody, internalError } from './error-reply.ts'
 import { methodNotAllowed, type Routed } from './router.ts'
 
 export interface ErrorOptions {

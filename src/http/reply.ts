@@ -1,4 +1,3 @@
-import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import type { Reply } from './request-like.ts'
 
 /** A JSON answer. */
@@ -43,23 +42,4 @@ export function unroutedReply(): Reply {
 /** The same answer as for GET, without its body. */
 export function withoutBody(reply: Reply): Reply {
   return { ...reply, body: '' }
-}
-
-export const internalError: Refusal = { code: 'internal_error', message: 'Something went wrong.' }
-
-/** Turns whatever was thrown into an error that may be shown; what we did not throw ourselves says nothing. */
-export function publicError(thrown: unknown): UtilityApiError {
-  if (
-    thrown instanceof UtilityApiError &&
-    thrown.code !== 'invalid_options' &&
-    thrown.code !== 'invalid_argument'
-  ) {
-    return thrown
-  }
-  return refused(internalError, { cause: thrown })
-}
-
-/** The body of an error, where neither its scheme nor the owner has another shape for it. */
-export function errorBody({ code, message }: UtilityApiError): { error: string; message: string } {
-  return { error: code, message }
 }

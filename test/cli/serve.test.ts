@@ -8,7 +8,7 @@ import { memoryStorage } from 'utility-api/storage/memory'
 import { StorageError, type AdminStorage } from 'utility-api/storage'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { requestLog, type LogFormat } from '../../adapters/cli/request-log.ts'
-import { createService, type ServiceOptions } from '../../adapters/cli/service.ts'
+import { createService, type ServiceOptions } from '../../adapters/cli/http-service.ts'
 
 // What `serve` is made of, in this process; test/cli/rolling.long.test.ts has the processes.
 

@@ -13,7 +13,7 @@ import {
 import { NameReader, skipName } from './name.ts'
 import { readOpt, withoutOpt, type Opt } from './reply-opt.ts'
 import type { EncodedQuery } from './encoded-query.ts'
-import { readRecord, type RawRecord } from './record.ts'
+import { readRecord, type RawRecord } from './record-data.ts'
 
 /** What a reply says, once it is known to be one. */
 export interface ParsedReply {
