@@ -130,6 +130,7 @@ async function runSteps(client: PostgresClient): Promise<void> {
   await client.query('CREATE TABLE IF NOT EXISTS utility_api_schema (version integer NOT NULL)')
   const schema = schemaIn(await client.query(readSchema))
   refuseNewer(schema)
+  if (schema.step === 0) await requireUnicode(client)
   if (schema.step < steps.length) {
     await client.query(steps.slice(schema.step).join(';\n'))
     await client.query('DELETE FROM utility_api_schema')
@@ -138,6 +139,14 @@ async function runSteps(client: PostgresClient): Promise<void> {
     )
   }
   await client.query(adoptResellers)
+}
+
+/** Elsewhere the first name in another script would fail, long after the start. */
+async function requireUnicode(client: PostgresClient): Promise<void> {
+  const { rows } = await client.query('SHOW server_encoding')
+  const [{ server_encoding: encoding }] = rows as [{ server_encoding: string }]
+  if (encoding === 'UTF8') return
+  throw new StorageError('invalid', `The encoding of the database is ${encoding}: it must be UTF8.`)
 }
 
 /** Throws unless this version can work with the schema. */

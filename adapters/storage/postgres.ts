@@ -35,7 +35,7 @@ export interface PostgresStorage extends AdminStorage {
    * Creates the tables in the current schema or brings them up to date. Idempotent; safe with several servers starting
    * at once.
    *
-   * @throws `StorageError` `invalid` when the schema is of a newer version of this library.
+   * @throws `StorageError` `invalid` when the schema is of a newer version of this library, or a new database is not UTF8.
    */
   migrate(): Promise<void>
 }

@@ -123,6 +123,21 @@ describe('PostgreSQL schema', () => {
     expect(await storage.findClient('a', call)).toBeNull()
   })
 
+  test('a new database that cannot hold every name is refused, before a table is made', async () => {
+    const name = 'test_latin1'
+    await execute(server.url, `DROP DATABASE IF EXISTS ${name}`)
+    await execute(server.url, `CREATE DATABASE ${name} ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'`)
+    const database = Object.assign(new URL(server.url), { pathname: `/${name}` }).href
+    const own = makePool(database)
+    pools.push(own)
+    const error = await errorOf(() => postgresStorage(own).migrate())
+    const message = 'The encoding of the database is LATIN1: it must be UTF8.'
+    expect([error.kind, error.message]).toEqual(['invalid', message])
+    expect(await execute(database, "SELECT to_regclass('utility_api_schema') AS made")).toEqual([
+      { made: null },
+    ])
+  })
+
   test('a schema newer than this version is refused, before anything is read or written', async () => {
     const newer = await server.createDatabase()
     const own = makePool(newer)
