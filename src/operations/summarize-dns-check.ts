@@ -1,4 +1,5 @@
 import type { DnsRecord } from '../domain/dns-answer.ts'
+import { UtilityApiError } from '../domain/errors.ts'
 import type { DnsCheckResult } from './check-dns.ts'
 
 /**
@@ -58,6 +59,8 @@ export interface DnsCheckSummary {
  *
  * @param results - Elements of one check, for one record type, as the operation answers them.
  *
+ * @throws `UtilityApiError` `invalid_argument` for anything else, such as the body of an error
+ *
  * @example
  * ```ts
  * import { summarizeDnsCheck, type DnsCheckResult } from 'utility-api'
@@ -72,6 +75,9 @@ export interface DnsCheckSummary {
  * @group DNS
  */
 export function summarizeDnsCheck(results: readonly DnsCheckResult[]): DnsCheckSummary {
+  if (!Array.isArray(results) || !results.every(isResult)) {
+    throw new UtilityApiError('invalid_argument', 'results must be what the DNS check answers with 200.')
+  }
   const answered = results.filter(saysSomething)
   const groups = groupsOf(answered)
   const majority = groups.find((group) => group.results.length * 2 > answered.length) ?? null
@@ -84,6 +90,11 @@ export function summarizeDnsCheck(results: readonly DnsCheckResult[]): DnsCheckS
     unanswered: results.filter((result) => !saysSomething(result)),
     longestTtlSeconds: longest(groups.flatMap(({ longestTtlSeconds }) => longestTtlSeconds ?? [])),
   }
+}
+
+function isResult(value: unknown): boolean {
+  const { status, dns_results: records } = (value ?? {}) as Partial<DnsCheckResult>
+  return typeof status === 'string' && Array.isArray(records)
 }
 
 function saysSomething({ status }: DnsCheckResult): boolean {

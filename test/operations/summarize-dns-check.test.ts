@@ -246,3 +246,22 @@ test('the results of the operation can be summarized as they are', () => {
     unanswered: [{ status: 'TIMEOUT' }],
   })
 })
+
+describe('what is not the answer of a check is refused', () => {
+  const wrong: readonly [name: string, value: unknown][] = [
+    ['the body of an error', { error: 'invalid_token', message: 'The access token is invalid.' }],
+    ['nothing', undefined],
+    ['a text', 'NOERROR'],
+    ['a list with null', [null]],
+    ['an element without records', [{ status: 'NOERROR' }]],
+    ['an element without a status', [{ dns_results: [] }]],
+  ]
+  test.each(wrong)('%s', (_, value) => {
+    expect(() => summarizeDnsCheck(value as DnsCheckResult[])).toThrow(
+      expect.objectContaining({
+        code: 'invalid_argument',
+        message: 'results must be what the DNS check answers with 200.',
+      }),
+    )
+  })
+})
