@@ -1,8 +1,5 @@
 import { UtilityApiError } from '../domain/errors.ts'
 import { hasAtMostCodePoints, isPlainText } from '../domain/header-text.ts'
-import type { LicenseChange } from '../domain/license.ts'
-import { problemOfDomainOrIp, problemOfLicenseText, type LicenseRules } from '../domain/license-rules.ts'
-import { isRedirectUri } from './redirect-uri.ts'
 
 /** Refuses what the caller may not ask for. */
 export function demand(condition: boolean, message: string): asserts condition {
@@ -22,20 +19,6 @@ export function demandLabel(name: string | undefined): void {
   if (name === undefined) return
   const fits = isPlainText(name) && hasAtMostCodePoints(name, 255)
   demand(fits, 'name must have at most 255 characters, none of them control characters.')
-}
-
-export function demandSecret(text: string): void {
-  const isStrong = /^[\x20-\x7e]{32,1024}$/.test(text)
-  demand(isStrong, 'clientSecret must have 32 to 1024 visible ASCII characters.')
-}
-
-const maxRedirectUris = 10
-
-export function demandRedirectUris(uris: readonly string[]): void {
-  demand(uris.length <= maxRedirectUris, `redirectUris: there must be at most ${maxRedirectUris}.`)
-  const wrong = uris.find((uri) => !isRedirectUri(uri))
-  const rule = 'must be an absolute https URI without fragment, http on loopback, or an app scheme with a dot'
-  demand(wrong === undefined, `redirectUris: "${wrong?.slice(0, 255)}" ${rule}.`)
 }
 
 export function demandScope(scope: string): void {
@@ -59,23 +42,4 @@ export function isChallenge(text: string): boolean {
 export function demandInteger(name: string, value: number, max: number): void {
   const fits = Number.isInteger(value) && value >= 1 && value <= max
   demand(fits, `${name} must be an integer from 1 to ${max}.`)
-}
-
-/** By the rules of the operations. */
-export function demandLicenseFields(fields: LicenseChange, rules: LicenseRules): void {
-  const { registeredTo, domainOrIp, status, resellerId } = fields
-  demandNoProblem('registeredTo', registeredTo, problemOfLicenseText)
-  demandNoProblem('domainOrIp', domainOrIp, (text) => problemOfDomainOrIp(text, rules))
-  const isStatus = status === undefined || rules.statuses.includes(status)
-  demand(isStatus, `status must be one of ${rules.statuses.join(', ')}.`)
-  demandIdentifier('resellerId', resellerId)
-}
-
-function demandNoProblem(
-  name: string,
-  text: string | undefined,
-  problemOf: (text: string) => string | null,
-): void {
-  const problem = text === undefined ? null : problemOf(text)
-  demand(problem === null, `${name} ${problem}.`)
 }

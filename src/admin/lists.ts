@@ -1,19 +1,19 @@
-import type { StorageCall } from '../ports/storage-call.ts'
 import type { ListedClient, ListedCredential, ListPage, StorageListing } from '../ports/storage-listing.ts'
 import type { Reseller } from '../domain/access.ts'
+import { storageCall, type AdminParts } from './admin-parts.ts'
 import type { Admin } from './admin.ts'
 import { demand, demandIdentifier, demandInteger } from './checks.ts'
 
 const maxPage = 1000
 const kinds: readonly string[] = ['access_token', 'reseller_token', 'api_key']
 
-type Lists = Pick<
+type ListMethods = Pick<
   Admin,
   'listClients' | 'listResellers' | 'listCredentials' | 'listLicenses' | 'countLicenses'
 >
 
-/** The lists of a store, if it has them. */
-export function listsOf(listing: StorageListing | undefined, call: () => StorageCall): Lists {
+/** Throws where the storage cannot list. */
+export function listMethods({ storage: { listing } }: AdminParts): ListMethods {
   function required(): StorageListing {
     demand(listing !== undefined, 'The storage cannot list: it has no `listing`.')
     return listing
@@ -21,28 +21,28 @@ export function listsOf(listing: StorageListing | undefined, call: () => Storage
 
   return {
     async listClients(page) {
-      const { clients, ...next } = await required().clients(checkedPage(page), call())
+      const { clients, ...next } = await required().clients(checkedPage(page), storageCall())
       return { clients: clients.map(toListedClient), ...next }
     },
     async listResellers(page) {
-      const { resellers, ...next } = await required().resellers(checkedPage(page), call())
+      const { resellers, ...next } = await required().resellers(checkedPage(page), storageCall())
       return { resellers: resellers.map(toListedReseller), ...next }
     },
     async listCredentials({ kind, ownerId, ...page }) {
       demand(kinds.includes(kind), `kind must be one of ${kinds.join(', ')}.`)
       demandIdentifier('ownerId', ownerId)
       const wanted = { ...checkedPage(page), kind, ...(ownerId !== undefined && { ownerId }) }
-      const { credentials, ...next } = await required().credentials(wanted, call())
+      const { credentials, ...next } = await required().credentials(wanted, storageCall())
       return { credentials: credentials.map(toListedCredential), ...next }
     },
     async listLicenses({ resellerId, ...page } = {}) {
       demandIdentifier('resellerId', resellerId)
       const wanted = { ...checkedPage(page), ...(resellerId !== undefined && { resellerId }) }
-      return required().licenses(wanted, call())
+      return required().licenses(wanted, storageCall())
     },
     async countLicenses({ resellerId } = {}) {
       demandIdentifier('resellerId', resellerId)
-      return required().countLicenses(resellerId === undefined ? {} : { resellerId }, call())
+      return required().countLicenses(resellerId === undefined ? {} : { resellerId }, storageCall())
     },
   }
 }

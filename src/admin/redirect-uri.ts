@@ -1,4 +1,5 @@
 import type { Client } from '../domain/access.ts'
+import { demand } from './checks.ts'
 
 /**
  * Tells whether a code may be sent there: over TLS, within the machine, or to an app by a scheme of its own. A scheme
@@ -17,4 +18,13 @@ export function isRedirectUri(text: string): boolean {
 /** Tells whether the client may be answered there. Compared byte for byte (RFC 9700 section 4.1.3). */
 export function isRegistered(redirectUri: string, { redirectUris }: Client): boolean {
   return redirectUris.includes(redirectUri)
+}
+
+const maxRedirectUris = 10
+
+export function demandRedirectUris(uris: readonly string[]): void {
+  demand(uris.length <= maxRedirectUris, `redirectUris: there must be at most ${maxRedirectUris}.`)
+  const wrong = uris.find((uri) => !isRedirectUri(uri))
+  const rule = 'must be an absolute https URI without fragment, http on loopback, or an app scheme with a dot'
+  demand(wrong === undefined, `redirectUris: "${wrong?.slice(0, 255)}" ${rule}.`)
 }

@@ -1,0 +1,17 @@
+import type { LicenseRules } from '../domain/license-rules.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { KeyGenerator } from '../ports/key-generator.ts'
+import type { AdminStorage } from '../ports/storage.ts'
+import { callWithin, type StorageCall } from '../ports/storage-call.ts'
+
+/** All that provisioning takes. */
+export interface AdminParts extends LicenseRules {
+  readonly storage: AdminStorage
+  readonly clock: Clock
+  readonly keyGenerator: KeyGenerator
+}
+
+/** A call of storage that waits for half a minute: nobody else's request waits with it. */
+export function storageCall(): StorageCall {
+  return callWithin(30_000)
+}

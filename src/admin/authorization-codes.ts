@@ -1,0 +1,55 @@
+import { hashSecret } from '../domain/secret.ts'
+import { storageCall, type AdminParts } from './admin-parts.ts'
+import type { Admin } from './admin.ts'
+import { isWithin, judgeRequest, locationOf } from './authorization-request.ts'
+import { demand, demandIdentifier, demandInteger, demandScope, isChallenge } from './checks.ts'
+import { findClient, requireLiveClient } from './clients.ts'
+import { isRegistered } from './redirect-uri.ts'
+
+type AuthorizationMethods = Pick<
+  Admin,
+  'readAuthorizationRequest' | 'grantAuthorization' | 'denyAuthorization' | 'issueAuthorizationCode'
+>
+
+export function authorizationMethods(parts: AdminParts): AuthorizationMethods {
+  const { storage, clock, keyGenerator } = parts
+
+  const issueAuthorizationCode: Admin['issueAuthorizationCode'] = async (code) => {
+    const { clientId, redirectUri, scope, subject, codeChallenge = null, lifetimeSeconds = 60 } = code
+    const client = await requireLiveClient(parts, clientId)
+    const mayBeSent = isRegistered(redirectUri, client)
+    demand(mayBeSent, `redirectUri: "${redirectUri.slice(0, 255)}" is not registered.`)
+    demandScope(scope)
+    demandIdentifier('subject', subject)
+    const fits = codeChallenge === null || isChallenge(codeChallenge)
+    demand(fits, 'codeChallenge must be 43 base64url characters.')
+    demandInteger('lifetimeSeconds', lifetimeSeconds, 600)
+    const now = clock.now()
+    const secret = keyGenerator.secret('authorization_code', now)
+    const expiresAt = now + lifetimeSeconds * 1000
+    const granted = { clientId, subject: subject ?? null, redirectUri, scope, codeChallenge }
+    const row = { ...granted, expiresAt, redeemedAt: null }
+    await storage.insertAuthorizationCode(hashSecret(secret), row, storageCall())
+    return { code: secret, expiresAt: new Date(expiresAt) }
+  }
+
+  return {
+    readAuthorizationRequest: (query, { scopes }) =>
+      judgeRequest(query, scopes, (clientId) => findClient(parts, clientId)),
+    async grantAuthorization(asked, { subject, scope = asked.scope } = {}) {
+      const { clientId, redirectUri, codeChallenge } = asked
+      demandScope(scope)
+      demand(isWithin(scope, asked.scope.split(' ')), 'scope: more than was asked for.')
+      const { code } = await issueAuthorizationCode({
+        clientId,
+        redirectUri,
+        scope,
+        ...(subject !== undefined && { subject }),
+        ...(codeChallenge !== null && { codeChallenge }),
+      })
+      return { location: locationOf(asked, { code }) }
+    },
+    denyAuthorization: (asked) => ({ location: locationOf(asked, { error: 'access_denied' }) }),
+    issueAuthorizationCode,
+  }
+}

@@ -1,0 +1,76 @@
+import { defaultTokenLifetimeSeconds, type Credential, type CredentialKind } from '../domain/access.ts'
+import { hashSecret } from '../domain/secret.ts'
+import { storageCall, type AdminParts } from './admin-parts.ts'
+import type { Admin } from './admin.ts'
+import {
+  demand,
+  demandIdentifier,
+  demandInteger,
+  demandLabel,
+  demandScope,
+  isIdentifier,
+  isScope,
+  isScopeName,
+} from './checks.ts'
+import { requireLiveClient } from './clients.ts'
+
+type CredentialMethods = Pick<Admin, 'createAccessToken' | 'createApiKey' | 'revoke' | 'revokeAccess'>
+
+export function credentialMethods(parts: AdminParts): CredentialMethods {
+  const { storage, clock } = parts
+  return {
+    async createAccessToken({ scope, lifetimeSeconds = defaultTokenLifetimeSeconds, clientId, subject }) {
+      demandScope(scope)
+      demandInteger('lifetimeSeconds', lifetimeSeconds, 31_536_000)
+      demandIdentifier('subject', subject)
+      if (clientId !== undefined) await requireLiveClient(parts, clientId)
+      const expiresAt = clock.now() + lifetimeSeconds * 1000
+      const { id, secret } = await insertCredential(parts, 'access_token', {
+        scope,
+        expiresAt,
+        ...(clientId !== undefined && { ownerId: clientId }),
+        ...(subject !== undefined && { subject }),
+      })
+      return { accessTokenId: id, accessToken: secret, expiresAt: new Date(expiresAt) }
+    },
+    async createApiKey({ name, permissions = ['blockgame:lookup'] } = {}) {
+      const scope = permissions.join(' ')
+      const areNames = permissions.every(isScopeName) && isScope(scope)
+      demand(areNames, 'permissions must be names without spaces, at most 1024 characters in all.')
+      demandLabel(name)
+      const label = name === undefined ? {} : { name }
+      const { id, secret } = await insertCredential(parts, 'api_key', { scope, expiresAt: null, ...label })
+      return { apiKeyId: id, apiKey: secret }
+    },
+    async revoke(which) {
+      if ('secret' in which) {
+        return storage.revokeCredential({ hash: hashSecret(which.secret) }, clock.now(), storageCall())
+      }
+      return isIdentifier(which.id) && storage.revokeCredential(which, clock.now(), storageCall())
+    },
+    async revokeAccess(which) {
+      const [name, text] = 'clientId' in which ? ['clientId', which.clientId] : ['subject', which.subject]
+      demandIdentifier(name, text)
+      return storage.revokeAccess(which, clock.now(), storageCall())
+    },
+  }
+}
+
+/** Makes a credential of any kind; without an owner it owns itself. */
+export async function insertCredential(
+  { storage, clock, keyGenerator }: AdminParts,
+  kind: CredentialKind,
+  credential: Pick<Credential, 'scope' | 'expiresAt' | 'name'> & {
+    readonly ownerId?: string
+    readonly subject?: string
+  },
+): Promise<{ id: string; secret: string }> {
+  const now = clock.now()
+  const id = keyGenerator.id(now)
+  const secret = keyGenerator.secret(kind, now)
+  const times = { createdAt: now, revokedAt: null }
+  const row = { ownerId: id, subject: null, ...credential, ...times, id }
+  const result = await storage.insertCredential(kind, hashSecret(secret), row, storageCall())
+  demand(result === 'inserted', `resellerId: there is no reseller "${row.ownerId}".`)
+  return { id, secret }
+}

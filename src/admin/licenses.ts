@@ -1,0 +1,52 @@
+import type { LicenseChange } from '../domain/license.ts'
+import { problemOfDomainOrIp, problemOfLicenseText, type LicenseRules } from '../domain/license-rules.ts'
+import { storageCall, type AdminParts } from './admin-parts.ts'
+import type { Admin } from './admin.ts'
+import { demand, demandIdentifier } from './checks.ts'
+
+type LicenseMethods = Pick<Admin, 'getLicense' | 'updateLicense' | 'deleteLicense'>
+
+export function licenseMethods(parts: AdminParts): LicenseMethods {
+  const { storage, clock, keyGenerator, keyPrefix } = parts
+
+  /** The key as it is stored; null when no such key can exist. */
+  function toStoredKey(licenseKey: string): string | null {
+    return licenseKey.length > 128 ? null : keyGenerator.parseLicenseKey(licenseKey, keyPrefix)
+  }
+
+  return {
+    async getLicense(licenseKey) {
+      const stored = toStoredKey(licenseKey)
+      return stored === null ? null : storage.findLicense(stored, storageCall())
+    },
+    async updateLicense(licenseKey, change) {
+      demand(Object.keys(change).length > 0, 'There is nothing to change.')
+      demandFields(change, parts)
+      const stored = toStoredKey(licenseKey)
+      return stored !== null && storage.changeLicense(stored, change, clock.now(), storageCall())
+    },
+    async deleteLicense(licenseKey) {
+      const stored = toStoredKey(licenseKey)
+      return stored !== null && storage.deleteLicense(stored, storageCall())
+    },
+  }
+}
+
+/** By the rules of the operations. */
+function demandFields(fields: LicenseChange, rules: LicenseRules): void {
+  const { registeredTo, domainOrIp, status, resellerId } = fields
+  demandNoProblem('registeredTo', registeredTo, problemOfLicenseText)
+  demandNoProblem('domainOrIp', domainOrIp, (text) => problemOfDomainOrIp(text, rules))
+  const isStatus = status === undefined || rules.statuses.includes(status)
+  demand(isStatus, `status must be one of ${rules.statuses.join(', ')}.`)
+  demandIdentifier('resellerId', resellerId)
+}
+
+function demandNoProblem(
+  name: string,
+  text: string | undefined,
+  problemOf: (text: string) => string | null,
+): void {
+  const problem = text === undefined ? null : problemOf(text)
+  demand(problem === null, `${name} ${problem}.`)
+}
