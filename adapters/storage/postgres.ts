@@ -3,19 +3,15 @@
  *
  * @module utility-api/storage/postgres
  */
-import type { AdminStorage, StorageCall } from 'utility-api/storage'
+import type { AdminStorage } from 'utility-api/storage'
 import { createGate } from './closing.ts'
-import type { PostgresAccess } from './postgres-access.ts'
+import { createPostgresAccess } from './postgres-access.ts'
 import { adminMethods } from './postgres-admin.ts'
 import { guardConnections } from './postgres-connection.ts'
-import type { PostgresPool, PostgresResult } from './postgres-driver.ts'
-import { toStorageError } from './postgres-errors.ts'
+import type { PostgresPool } from './postgres-driver.ts'
 import { listingOf } from './postgres-listing.ts'
-import { migrateSchema, requireSchema } from './postgres-schema.ts'
+import { migrateSchema } from './postgres-schema.ts'
 import { servingMethods } from './postgres-serving.ts'
-import { readsOf, writesOf } from './postgres-reads-and-writes.ts'
-import type { Run } from './postgres-statement.ts'
-import { inTime } from './postgres-time.ts'
 
 export type {
   PostgresClient,
@@ -69,49 +65,8 @@ export interface PostgresStorage extends AdminStorage {
  */
 export function postgresStorage(pool: PostgresPool): PostgresStorage {
   const gate = createGate()
-  let ready: Promise<void> | undefined
+  const access = createPostgresAccess(pool)
   guardConnections(pool)
-
-  function requireReady(): Promise<void> {
-    ready ??= requireSchema(read).catch((error: unknown) => {
-      ready = undefined
-      throw error
-    })
-    return ready
-  }
-  async function query(
-    run: Run,
-    call: StorageCall,
-    text: string,
-    values: unknown[],
-  ): Promise<PostgresResult> {
-    try {
-      const result = await inTime(call, (over) =>
-        requireReady().then(() => run({ text, values, call, over })),
-      )
-      if (result === undefined) throw new Error('There was no answer in the time that the call had.')
-      return result
-    } catch (error) {
-      throw toStorageError(error)
-    }
-  }
-  const read = readsOf(pool)
-  const write = writesOf(pool)
-  const access: PostgresAccess = {
-    rows: async <Row>(call: StorageCall, text: string, ...values: unknown[]) =>
-      (await query(read, call, text, values)).rows as Row[],
-    row: async <Row, Value>(
-      call: StorageCall,
-      convert: (row: Row) => Value,
-      text: string,
-      ...values: unknown[]
-    ) => {
-      const [row] = (await query(read, call, text, values)).rows as Row[]
-      return row === undefined ? null : convert(row)
-    },
-    count: async (call, text, ...values) => (await query(write, call, text, values)).rowCount ?? 0,
-  }
-
   return {
     migrate: async () => {
       gate.requireOpen()

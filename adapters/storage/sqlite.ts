@@ -5,11 +5,11 @@
  */
 import type { AdminStorage, StorageCall } from 'utility-api/storage'
 import { createGate } from './closing.ts'
+import { createSqliteConnection } from './sqlite-access.ts'
 import { adminMethods } from './sqlite-admin.ts'
 import type { SqliteDatabase } from './sqlite-driver.ts'
 import { listingOf } from './sqlite-listing.ts'
-import { createSqliteQueue } from './sqlite-queue.ts'
-import { migrate } from './sqlite-schema.ts'
+import { migrate, requireSchema } from './sqlite-schema.ts'
 import { servingMethods } from './sqlite-serving.ts'
 import { setUpSession } from './sqlite-session.ts'
 
@@ -72,21 +72,21 @@ export interface SqliteStorage extends AdminStorage {
  */
 export function sqliteStorage(database: SqliteDatabase, options: SqliteStorageOptions = {}): SqliteStorage {
   setUpSession(database, options.durability ?? 'full')
-  const queue = createSqliteQueue(database)
+  const connection = createSqliteConnection(database, requireSchema)
   // Provisioning alone has calls of several transactions, which go on to their end after the store was closed.
   const gate = createGate()
   return {
     migrate: async () => {
       gate.requireOpen()
-      await migrate(queue.bare, callOf(migrationTimeoutMs))
+      await migrate(connection.bare, callOf(migrationTimeoutMs))
     },
     close: async () => {
-      await Promise.all([gate.close(), queue.close()])
-      await queue.drain()
+      await Promise.all([gate.close(), connection.close()])
+      await connection.drain()
     },
-    ...servingMethods(queue.whileOpen),
-    ...gate.guard(adminMethods(queue)),
-    listing: gate.guard(listingOf(queue)),
+    ...servingMethods(connection.whileOpen),
+    ...gate.guard(adminMethods(connection)),
+    listing: gate.guard(listingOf(connection)),
   }
 }
 

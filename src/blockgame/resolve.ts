@@ -6,7 +6,7 @@ import { defaultServerPort, parseServerHost } from '../domain/server-address.ts'
 import { ServerCheckError } from '../domain/server-status.ts'
 import type { DnsClient } from '../ports/dns-client.ts'
 import type { DeadlineScope } from './deadline-scope.ts'
-import { orderSrvRecords, type SrvRecord } from './srv.ts'
+import { orderSrvRecords, type SrvRecord } from './srv-order.ts'
 
 /** Where a resolver is. */
 export interface ResolverAddress {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { orderSrvRecords, type SrvRecord } from '../../src/blockgame/srv.ts'
+import { orderSrvRecords, type SrvRecord } from '../../src/blockgame/srv-order.ts'
 
 const record = fc.record<SrvRecord>({
   pri: fc.integer({ min: 0, max: 3 }),
