@@ -4,7 +4,7 @@ import type { Reply, RequestLike } from 'utility-api'
 const maxPieces = 1000
 const firstCapacity = 1024
 
-/** Writes a reply out. Headers that the host has set before stay. */
+/** Writes a reply out. Headers of other names that the host has set before stay. */
 export function writeReply(response: ServerResponse, { status, headers, body }: Reply): void {
   // The client may have gone, or the host may have answered already.
   if (response.destroyed || response.headersSent) return

@@ -42,7 +42,7 @@ export interface AddressFilter {
   /**
    * The permitted ones among resolved endpoints.
    *
-   * @throws `ServerCheckError` `dns` when there are no endpoints, `blocked` when none is permitted.
+   * @throws `ServerCheckError` `blocked` when none is permitted.
    */
   resolved(target: RequestedTarget, endpoints: readonly Endpoint[]): Endpoint[]
 }
@@ -66,7 +66,6 @@ export function createAddressFilter(rule: AddressRule = defaultRule): AddressFil
       return endpoints
     },
     resolved(target, endpoints) {
-      if (endpoints.length === 0) throw new ServerCheckError('dns')
       const open = permitted(target, endpoints)
       if (open.length === 0) throw new ServerCheckError('blocked')
       return open

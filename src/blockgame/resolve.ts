@@ -40,8 +40,22 @@ const srvShare = 1 / 3
 const addressShare = 1 / 2
 const secondFamilyDelayMs = 50
 
-/** Where a requested host leads: SRV where it counts, A and AAAA, all asked at once. */
+/**
+ * Where a requested host leads: SRV where it counts, A and AAAA, all asked at once.
+ *
+ * @throws `ServerCheckError` `dns` when it leads nowhere.
+ */
 export async function resolveEndpoints(
+  target: { host: string; port: number },
+  query: Query,
+  scope: DeadlineScope,
+): Promise<Endpoint[]> {
+  const endpoints = await endpointsOf(target, query, scope)
+  if (endpoints.length === 0) throw new ServerCheckError('dns')
+  return endpoints
+}
+
+async function endpointsOf(
   { host, port }: { host: string; port: number },
   query: Query,
   scope: DeadlineScope,
