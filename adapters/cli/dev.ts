@@ -1,10 +1,10 @@
 import { command, type AnyCommand } from './command.ts'
 import { createDevWorld, type DevWorld } from './dev-world.ts'
+import { createService } from './http-service.ts'
 import { listen } from './listen.ts'
 import { integer } from './option-values.ts'
 import { columns, printFields, styled } from './output.ts'
 import { requestLog } from './request-log.ts'
-import { createService } from './http-service.ts'
 import { watchForStop } from './stop-signal.ts'
 import { wrap } from './terminal-text.ts'
 

@@ -1,11 +1,11 @@
 import { createUtilityApi } from 'utility-api'
 import { command, type AnyCommand } from './command.ts'
 import { databaseOptions, withDatabase } from './database.ts'
+import { createService } from './http-service.ts'
 import { licenseOptions, licenseRules } from './license-options.ts'
 import { listen } from './listen.ts'
 import { integer, oneOf } from './option-values.ts'
 import { logFormats, requestLog } from './request-log.ts'
-import { createService } from './http-service.ts'
 import { watchForStop } from './stop-signal.ts'
 
 export const serve: AnyCommand = command({

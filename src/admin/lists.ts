@@ -1,5 +1,5 @@
-import type { ListedClient, ListedCredential, ListPage, StorageListing } from '../ports/storage-listing.ts'
 import type { Reseller } from '../domain/access.ts'
+import type { ListedClient, ListedCredential, ListPage, StorageListing } from '../ports/storage-listing.ts'
 import { storageCall, type AdminParts } from './admin-parts.ts'
 import type { Admin } from './admin.ts'
 import { demand, demandIdentifier, demandInteger } from './checks.ts'

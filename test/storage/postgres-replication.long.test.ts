@@ -1,9 +1,11 @@
 import { createServer, type AddressInfo, connect, type Socket } from 'node:net'
-import { StorageError, type License, type StorageCall } from 'utility-api/storage'
+import type { StorageCall } from 'utility-api/storage'
 import { postgresStorage, type PostgresStorage } from 'utility-api/storage/postgres'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { call } from './support/call.ts'
+import { errorOf } from './support/error-of.ts'
+import { license } from './support/license.ts'
 import { execute, startPostgres, type PostgresServer } from './support/postgres-server.ts'
 
 let server: PostgresServer
@@ -32,20 +34,6 @@ afterAll(async () => {
   await Promise.all(pools.map((pool) => pool.end()))
   await server?.stop()
 }, 60_000)
-
-function license(licenseKey: string): License {
-  const fields = { registeredTo: 'Ada', domainOrIp: 'example.com', status: 'valid', resellerId: 'r' }
-  return { licenseKey, ...fields, createdAt: 1, updatedAt: 1 }
-}
-
-async function errorOf(work: Promise<unknown>): Promise<StorageError> {
-  const error: unknown = await work.then(
-    () => null,
-    (thrown: unknown) => thrown,
-  )
-  if (error instanceof StorageError) return error
-  throw new Error('no storage error', { cause: error })
-}
 
 function insert(storage: PostgresStorage, key: string, within: StorageCall = call): Promise<unknown> {
   return Promise.resolve(storage.insertLicense(license(key), undefined, within))
@@ -85,7 +73,7 @@ describe.skipIf(process.env['TEST_POSTGRES_URL'] !== undefined)('PostgreSQL with
   test('a commit whose wait is canceled is unavailable, or a failover loses what was acknowledged', async () => {
     const { storage, pool, url } = await open()
     await withoutStandby(async () => {
-      const outcome = errorOf(insert(storage, 'canceled'))
+      const outcome = errorOf(() => insert(storage, 'canceled'))
       await untilWaiting(url, 1)
       await execute(url, `SELECT pg_cancel_backend(pid) FROM (${commitWaits}) AS waits`)
       expect((await outcome).kind).toBe('unavailable')
@@ -100,13 +88,13 @@ describe.skipIf(process.env['TEST_POSTGRES_URL'] !== undefined)('PostgreSQL with
     const hash = new Uint8Array(32)
     const idempotency = { resellerId: 'r', keyHash: hash, requestHash: hash, expiresAt: 1000 }
     await withoutStandby(async () => {
-      const outcome = errorOf(Promise.resolve(storage.insertLicense(license('first'), idempotency, call)))
+      const outcome = errorOf(() => storage.insertLicense(license('first'), idempotency, call))
       await untilWaiting(url, 1)
       await execute(url, `SELECT pg_cancel_backend(pid) FROM (${commitWaits}) AS waits`)
       expect((await outcome).kind).toBe('unavailable')
       expect(await storage.findLicense('first', call), 'it is there, on the primary').not.toBeNull()
       const repeat = storage.insertLicense(license('second'), idempotency, shortCall(500))
-      expect((await errorOf(Promise.resolve(repeat))).kind).toBe('unavailable')
+      expect((await errorOf(() => repeat)).kind).toBe('unavailable')
     })
     const answer = await storage.insertLicense(license('third'), idempotency, call)
     expect(answer).toMatchObject({ replay: { licenseKey: 'first' } })
@@ -116,7 +104,7 @@ describe.skipIf(process.env['TEST_POSTGRES_URL'] !== undefined)('PostgreSQL with
     const url = await server.createDatabase()
     const storage = postgresStorage(makePool(url, 1))
     await withoutStandby(async () => {
-      const outcome = errorOf(storage.migrate())
+      const outcome = errorOf(() => storage.migrate())
       await untilWaiting(url, 1)
       await execute(url, `SELECT pg_cancel_backend(pid) FROM (${commitWaits}) AS waits`)
       expect((await outcome).kind).toBe('unavailable')
@@ -129,7 +117,7 @@ describe.skipIf(process.env['TEST_POSTGRES_URL'] !== undefined)('PostgreSQL with
     await withoutStandby(async () => {
       for (let wave = 0; wave < 2; wave += 1) {
         const writes = Array.from({ length: 8 }, (_, index) =>
-          errorOf(insert(storage, `${wave}-${index}`, shortCall(1500))),
+          errorOf(() => insert(storage, `${wave}-${index}`, shortCall(1500))),
         )
         await untilWaiting(url, 3)
         expect(await storage.findLicense('nobody', call)).toBeNull()
@@ -182,7 +170,7 @@ describe('PostgreSQL after a failover', () => {
     await Promise.all([storage.findLicense('a', call), storage.findLicense('b', call)])
     proxy.freeze()
     const lost = [insert(storage, 'lost', shortCall(300)), storage.findLicense('lost', shortCall(300))]
-    const errors = await Promise.all(lost.map((each) => errorOf(Promise.resolve(each))))
+    const errors = await Promise.all(lost.map((each) => errorOf(() => each)))
     expect(errors.map(({ kind, retryable }) => [kind, retryable])).toEqual([
       ['unavailable', false],
       ['unavailable', false],
@@ -201,10 +189,10 @@ describe('PostgreSQL after a failover', () => {
       const storage = postgresStorage(pool)
       await storage.ping?.(call)
       proxy.freeze()
-      const lost = errorOf(insert(storage, 'lost', shortCall(2000)))
+      const lost = errorOf(() => insert(storage, 'lost', shortCall(2000)))
       await new Promise((resolve) => setTimeout(resolve, 600))
       await withoutStandby(async () => {
-        const younger = errorOf(insert(direct, 'younger', shortCall(20_000)))
+        const younger = errorOf(() => insert(direct, 'younger', shortCall(20_000)))
         await untilWaiting(url, 1)
         expect((await lost).kind).toBe('unavailable')
         await expect.poll(() => pool.totalCount - pool.idleCount, { timeout: 5000 }).toBe(0)
@@ -223,9 +211,7 @@ describe('PostgreSQL after a failover', () => {
     client.release()
     proxy.freeze()
     const storage = postgresStorage(pool)
-    expect((await errorOf(Promise.resolve(storage.findLicense('a', shortCall(100))))).kind).toBe(
-      'unavailable',
-    )
+    expect((await errorOf(() => storage.findLicense('a', shortCall(100)))).kind).toBe('unavailable')
     let answer: unknown
     for (let attempt = 0; attempt < 10 && answer === undefined; attempt += 1) {
       answer = await Promise.resolve(storage.findLicense('a', call)).catch(() => undefined)
@@ -241,7 +227,7 @@ describe('PostgreSQL after a failover', () => {
     const storage = postgresStorage(makePool(url, 1))
     expect(await storage.findLicense('a', call)).toBeNull()
     await execute(server.url, `ALTER DATABASE ${database} RESET default_transaction_read_only`)
-    expect((await errorOf(insert(storage, 'refused'))).kind).toBe('unavailable')
+    expect((await errorOf(() => insert(storage, 'refused'))).kind).toBe('unavailable')
     expect(await insert(storage, 'taken')).toBe('inserted')
   })
 })

@@ -2,10 +2,12 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import Database from 'better-sqlite3'
-import { StorageError, type License } from 'utility-api/storage'
+import type { StorageError } from 'utility-api/storage'
 import { sqliteStorage, type SqliteDatabase } from 'utility-api/storage/sqlite'
 import { afterEach, describe, expect, test } from 'vitest'
 import { call, callOfLooks } from './support/call.ts'
+import { errorOf } from './support/error-of.ts'
+import { license } from './support/license.ts'
 import { testContract } from './support/register.ts'
 import { verifyOldWrites, verifyUpgraded } from './support/upgrade.ts'
 import * as version1 from './support/version-1.ts'
@@ -15,11 +17,6 @@ const cleanUps: (() => unknown)[] = []
 afterEach(() => {
   for (const cleanUp of cleanUps.splice(0).toReversed()) cleanUp()
 })
-
-function license(licenseKey: string): License {
-  const fields = { registeredTo: 'Ada', domainOrIp: 'example.com', status: 'valid', resellerId: 'r' }
-  return { licenseKey, ...fields, createdAt: 1, updatedAt: 1 }
-}
 
 /** A connection that notes what is executed on it. */
 function noting(database: SqliteDatabase): SqliteDatabase & { readonly executed: string[] } {
@@ -32,16 +29,6 @@ function noting(database: SqliteDatabase): SqliteDatabase & { readonly executed:
     },
     prepare: (sql) => database.prepare(sql),
   }
-}
-
-async function errorOf(work: () => unknown): Promise<StorageError> {
-  try {
-    await work()
-  } catch (error) {
-    if (error instanceof StorageError) return error
-    throw error
-  }
-  throw new Error('nothing was thrown')
 }
 
 type Driver = [name: string, open: (path: string) => ClosableDatabase]

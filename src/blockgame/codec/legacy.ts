@@ -1,6 +1,6 @@
+import { descriptionText, versionText } from './clean-text.ts'
 import { protocolError } from './protocol-error.ts'
 import type { StatusReply } from './status.ts'
-import { descriptionText, versionText } from './clean-text.ts'
 
 const kick = 0xff
 const headerSize = 3

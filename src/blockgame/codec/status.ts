@@ -1,7 +1,7 @@
 import type { ServerStatus } from '../../domain/server-status.ts'
-import { protocolError } from './protocol-error.ts'
 import { idText, playerText, versionText } from './clean-text.ts'
 import { own } from './own-property.ts'
+import { protocolError } from './protocol-error.ts'
 import { componentText } from './text-component.ts'
 
 /**

@@ -1,0 +1,166 @@
+import type { Pool } from 'pg'
+import { postgresStorage } from 'utility-api/storage/postgres'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { call } from './support/call.ts'
+import { errorOf } from './support/error-of.ts'
+import { license } from './support/license.ts'
+import { execute, makePool, startPostgres, tables, type PostgresServer } from './support/postgres-server.ts'
+import { verifyOldWrites, verifyUpgraded } from './support/upgrade.ts'
+import * as version1 from './support/version-1.ts'
+
+let server: PostgresServer
+const pools: Pool[] = []
+
+beforeAll(async () => {
+  server = await startPostgres()
+}, 60_000)
+
+afterAll(async () => {
+  await Promise.all(pools.filter((each) => !each.ended).map((each) => each.end()))
+  await server?.stop()
+}, 60_000)
+
+const isolations = ['read committed', 'repeatable read', 'serializable'] as const
+
+test('ten servers that migrate an empty database at once all succeed', async () => {
+  const empty = await server.createDatabase()
+  const each = Array.from({ length: 10 }, (_, index) => makePool(empty, isolations[index % 3], 1))
+  pools.push(...each)
+  await Promise.all(each.map((one) => postgresStorage(one).migrate()))
+  const rows = await execute(empty, 'SELECT version FROM utility_api_schema')
+  expect(rows).toEqual([{ version: 1 }])
+})
+
+test('a database without the tables says what to do, and works once it is done', async () => {
+  const empty = makePool(await server.createDatabase())
+  pools.push(empty)
+  const storage = postgresStorage(empty)
+  const error = await errorOf(() => storage.findClient('a', call))
+  expect([error.kind, error.message]).toEqual(['invalid', expect.stringContaining('run migrate()')])
+  await storage.migrate()
+  expect(await storage.findClient('a', call)).toBeNull()
+})
+
+test('a new database that cannot hold every name is refused, before a table is made', async () => {
+  const name = 'test_latin1'
+  await execute(server.url, `DROP DATABASE IF EXISTS ${name}`)
+  await execute(server.url, `CREATE DATABASE ${name} ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'`)
+  const database = Object.assign(new URL(server.url), { pathname: `/${name}` }).href
+  const own = makePool(database)
+  pools.push(own)
+  const error = await errorOf(() => postgresStorage(own).migrate())
+  const message = 'The encoding of the database is LATIN1: it must be UTF8.'
+  expect([error.kind, error.message]).toEqual(['invalid', message])
+  expect(await execute(database, "SELECT to_regclass('utility_api_schema') AS made")).toEqual([
+    { made: null },
+  ])
+})
+
+test('a schema newer than this version is refused, before anything is read or written', async () => {
+  const newer = await server.createDatabase()
+  const own = makePool(newer)
+  pools.push(own)
+  await postgresStorage(own).migrate()
+  await execute(newer, 'UPDATE utility_api_schema SET version = 99')
+  const storage = postgresStorage(own)
+  const calls = [
+    () => storage.migrate(),
+    () => storage.findClient('a', call),
+    () => storage.insertLicense(license('a'), undefined, call),
+  ]
+  const errors = await Promise.all(calls.map(errorOf))
+  expect(errors.map(({ kind, message }) => [kind, /version 99.*Update utility-api/.test(message)])).toEqual(
+    calls.map(() => ['invalid', true]),
+  )
+})
+
+test('a column that a newer server adds does not disturb those that still run', async () => {
+  const database = await server.createDatabase()
+  const own = makePool(database, 'read committed', 1)
+  pools.push(own)
+  const storage = postgresStorage(own)
+  await storage.migrate()
+  await storage.insertLicense(license('a'), undefined, call)
+  const reads = (): Promise<unknown> =>
+    Promise.all([
+      storage.findClient('a', call),
+      storage.findAuthorizationCode(new Uint8Array(32), call),
+      storage.findCredential('api_key', new Uint8Array(32), call),
+      storage.findLicense('a', call),
+      storage.listing?.licenses({ limit: 5 }, call),
+      storage.listing?.licenses({ limit: 5, resellerId: 'r' }, call),
+    ])
+  const before = await reads()
+  const added = tables.split(', ').map((table) => `ALTER TABLE ${table} ADD COLUMN added text`)
+  await execute(database, added.join(';'))
+  expect(await reads()).toEqual(before)
+})
+
+test('a database of version 1 is migrated whole, and a process of version 1 goes on working on it', async () => {
+  const database = await server.createDatabase()
+  await execute(database, version1.postgresSchema)
+  await execute(database, version1.rows.map(version1.forPostgres).join(';'))
+  const own = makePool(database)
+  pools.push(own)
+  const storage = postgresStorage(own)
+  await storage.migrate()
+  await verifyUpgraded(storage)
+  await execute(database, version1.oldWrites.map(version1.forPostgres).join(';'))
+  expect(await execute(database, version1.oldVersionCheck)).toEqual([{ version: 1 }])
+  await verifyOldWrites(storage)
+})
+
+test('a schema of a later step that says it only adds is worked with, and not migrated back', async () => {
+  const database = await server.createDatabase()
+  const own = makePool(database)
+  pools.push(own)
+  await postgresStorage(own).migrate()
+  await execute(database, 'UPDATE utility_api_schema SET step = 99')
+  const storage = postgresStorage(own)
+  await storage.migrate()
+  expect(await storage.insertLicense(license('a'), undefined, call)).toBe('inserted')
+  expect(await execute(database, 'SELECT version, step FROM utility_api_schema')).toEqual([
+    { version: 1, step: 99 },
+  ])
+})
+
+test('lists, updates and purges by index, so that the tables may grow', async () => {
+  const after = (id: string): string => `(created_at, ${id}) > (5, 'a') ORDER BY created_at, ${id} LIMIT 5`
+  const credentials = 'FROM utility_api_credentials WHERE'
+  const plans: readonly (readonly [index: string, sql: string])[] = [
+    [
+      'licenses_reseller_id',
+      "SELECT 1 FROM utility_api_licenses WHERE seq > 5 AND reseller_id = 'r' ORDER BY seq LIMIT 5",
+    ],
+    ['licenses_license_key_key', "SELECT 1 FROM utility_api_licenses WHERE license_key = 'a'"],
+    ['clients_created_at', `SELECT 1 FROM utility_api_clients WHERE ${after('client_id')}`],
+    ['resellers_created_at', `SELECT 1 FROM utility_api_resellers WHERE ${after('reseller_id')}`],
+    [
+      'credentials_kind',
+      `SELECT 1 ${credentials} kind <> 'access_token' AND kind = 'api_key' AND ${after('id')}`,
+    ],
+    ['credentials_owner_id', `SELECT 1 ${credentials} owner_id = 'a' AND kind = 'access_token'`],
+    ['credentials_subject', `SELECT 1 ${credentials} subject = 'a' AND kind = 'access_token'`],
+    ['credentials_expires_at', `SELECT 1 ${credentials} kind = 'access_token' AND expires_at <= 5`],
+    ['codes_expires_at', 'SELECT 1 FROM utility_api_codes WHERE expires_at <= 5'],
+    ['codes_client_id', "SELECT 1 FROM utility_api_codes WHERE client_id = 'a'"],
+    ['codes_subject', "SELECT 1 FROM utility_api_codes WHERE subject = 'a'"],
+    ['idempotency_keys_expires_at', 'SELECT 1 FROM utility_api_idempotency_keys WHERE expires_at <= 5'],
+  ]
+  // Of its own: what is known of tables that others filled and emptied changes the plans.
+  const own = makePool(await server.createDatabase(), 'read committed', 1)
+  await postgresStorage(own).migrate()
+  // A planner that knows no rows takes any index for any other.
+  await own.query(`
+    INSERT INTO utility_api_credentials (id, kind, hash, owner_id, subject, scope, created_at, expires_at)
+    SELECT 't' || n, 'access_token', sha256(('t' || n)::bytea), 'c' || n, 's' || n, '', n, n
+    FROM generate_series(1, 5000) AS n;
+    ANALYZE utility_api_credentials`)
+  await own.query('SET enable_seqscan = off; SET enable_sort = off')
+  for (const [index, sql] of plans) {
+    // oxlint-disable-next-line no-await-in-loop -- one connection, whose settings these are
+    const { rows } = (await own.query(`EXPLAIN ${sql}`)) as { rows: unknown[] }
+    expect(JSON.stringify(rows), sql).toContain(`utility_api_${index}`)
+  }
+  await own.end()
+})
