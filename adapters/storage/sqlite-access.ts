@@ -53,6 +53,7 @@ export function createSqliteConnection(
   let scheduled = false
   let closed = false
   let schemaChecked = false
+  let reading = false
 
   function requireOpen(): void {
     if (closed) throw new StorageError('unavailable', 'The storage is closed.')
@@ -89,7 +90,33 @@ export function createSqliteConnection(
   }
 
   const write: SqliteAccess['write'] = (call, work) => push(call, () => work(ready()))
-  const read: SqliteAccess['read'] = (call, work) => readOrRetry(database, call, () => work(ready()))
+
+  /**
+   * Reads until the program goes back to the event loop share a transaction, so that they share its locks: nothing can be
+   * heard of what others commit meanwhile.
+   */
+  function beginRead(): void {
+    requireNoTransaction(database, reading)
+    if (reading) return
+    database.exec('BEGIN')
+    reading = true
+    process.nextTick(endRead)
+  }
+
+  function endRead(): void {
+    if (!reading) return
+    reading = false
+    try {
+      database.exec('COMMIT')
+    } catch {} // Closed, or rolled back by an error of the disk.
+  }
+
+  const read: SqliteAccess['read'] = (call, work) =>
+    readOrRetry(call, () => {
+      const db = ready()
+      beginRead()
+      return work(db)
+    })
   const drain = (): Promise<void> => push({ timeLeftMs: () => Infinity }, () => {}).catch(() => {})
 
   return {
@@ -107,7 +134,12 @@ export function createSqliteConnection(
     },
     bare: {
       write: (call, work) => push(call, () => work(database)),
-      read: (call, work) => readOrRetry(database, call, () => work(database)),
+      read: (call, work) =>
+        readOrRetry(call, () => {
+          endRead()
+          requireNoTransaction(database)
+          return work(database)
+        }),
     },
     close() {
       closed = true
@@ -173,20 +205,13 @@ function stillAwaited(batch: readonly Job[], reason?: unknown): Job[] {
   })
 }
 
-function readOrRetry<Result>(
-  database: SqliteDatabase,
-  call: StorageCall,
-  work: () => Result,
-): Result | Promise<Result> {
+function readOrRetry<Result>(call: StorageCall, work: () => Result): Result | Promise<Result> {
   if (call.timeLeftMs() <= 0) throw outOfTime()
   try {
-    requireNoTransaction(database)
     return work()
   } catch (error) {
     if (!isBusy(error) || call.timeLeftMs() <= 0) throw toStorageError(error)
-    return new Promise((resolve) => setTimeout(resolve, randomPauseMs())).then(() =>
-      readOrRetry(database, call, work),
-    )
+    return new Promise((resolve) => setTimeout(resolve, randomPauseMs())).then(() => readOrRetry(call, work))
   }
 }
 

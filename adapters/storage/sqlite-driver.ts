@@ -77,9 +77,12 @@ export function createSqliteQueries(database: SqliteDatabase): SqliteQueries {
  * we write would be, with theirs.
  *
  * Bun's statements outlive their connection; there this look at it is also what notices that it was closed.
+ *
+ * @param ours - Whether a transaction of our own is open.
  */
-export function requireNoTransaction(database: SqliteDatabase): void {
-  if (database.inTransaction !== true && database.isTransaction !== true) return
+export function requireNoTransaction(database: SqliteDatabase, ours = false): void {
+  const open = database.inTransaction === true || database.isTransaction === true
+  if (!open || ours) return
   throw new StorageError(
     'bug',
     'A transaction of the host program is open on the connection the storage was given.',

@@ -119,6 +119,41 @@ describe.each(drivers)('%s', (_, openPath) => {
     expect(database.executed.filter((sql) => sql === 'COMMIT')).toHaveLength(3)
   })
 
+  test('reads share a transaction until the program goes back to the event loop, and no longer', async () => {
+    const file = openFile()
+    const database = noting(file.open())
+    const storage = sqliteStorage(database)
+    await storage.migrate()
+    const other = sqliteStorage(file.open())
+    await other.insertLicense(license('a'), undefined, call)
+    database.executed.length = 0
+    const both = await Promise.all([
+      storage.findLicense('a', call),
+      Promise.resolve().then(() => storage.findLicense('b', call)),
+    ])
+    await new Promise<void>((resolve) => process.nextTick(resolve))
+    expect([both[0]?.licenseKey, both[1], database.executed]).toEqual(['a', null, ['BEGIN', 'COMMIT']])
+    await other.insertLicense(license('b'), undefined, call)
+    expect(await storage.findLicense('b', call)).toMatchObject({ licenseKey: 'b' })
+    await storage.insertLicense(license('c'), undefined, call)
+    expect(await storage.findLicense('c', call)).toMatchObject({ licenseKey: 'c' })
+  })
+
+  test('a read is no obstacle to what follows at once: a migration, a write, closing the connection', async () => {
+    const database = openPath(':memory:')
+    const storage = sqliteStorage(database)
+    await storage.migrate()
+    await Promise.all([
+      storage.findLicense('a', call),
+      storage.migrate(),
+      storage.insertLicense(license('a'), undefined, call),
+    ])
+    expect(await storage.findLicense('a', call)).toMatchObject({ licenseKey: 'a' })
+    await Promise.all([storage.findLicense('a', call), database.close()])
+    await sleep(0)
+    expect((await errorOf(() => storage.findLicense('a', call))).kind).toBe('unavailable')
+  })
+
   test('is durable unless told otherwise, and waits for locks 3 ms at most', async () => {
     const { open } = openFile()
     const pragmas = async (durability?: 'full' | 'normal'): Promise<unknown[]> => {
