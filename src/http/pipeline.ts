@@ -147,9 +147,10 @@ async function answer<Input, Output, Caller>(
 ): Promise<Output> {
   const { operation, scheme, members } = binding
   // Before a place is taken: whoever sends a body slowly would keep one that others need.
-  if (members.length > 0) call.body = await readBody(service.bodies, call.request, members)
+  const parseBody = members.length > 0 ? await readBody(service.bodies, call.request, members) : undefined
   // After the body: left unread meanwhile, it would be kept piece by piece, however small the pieces are.
   await allRead()
+  if (parseBody !== undefined) call.body = parseBody()
   call.startStorageDeadline(service.storageTimeoutMs)
   const caller = await authenticate(service, binding, call)
   const key = `${scheme.name}:${call.callerId}`
@@ -165,13 +166,15 @@ async function answer<Input, Output, Caller>(
   }
 }
 
+/** Takes the body in; what it returns parses it. */
 async function readBody(
   bodies: BodyReader,
   request: RequestLike,
   members: readonly string[],
-): Promise<BodyMembers> {
+): Promise<() => BodyMembers> {
   const parse = bodyParserFor(request)
-  return parse(await bodies.read(request), members)
+  const bytes = await bodies.read(request)
+  return () => parse(bytes, members)
 }
 
 /** Whatever the operation waits for, a caller who is not known yet waits for storage and takes a place there. */

@@ -6,7 +6,10 @@ import { afterEach, expect, test, vi } from 'vitest'
 
 const call = { timeLeftMs: () => 5000 }
 
-afterEach(() => void vi.useRealTimers())
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+})
 
 /** Writes down when storage is asked. */
 function serviceThat(noteRead: () => void): UtilityApi {
@@ -85,6 +88,29 @@ test('a body is taken in before the turn is over: what nobody reads is kept piec
   const reply = api.dispatch({ method: 'POST', url: '/v4/oauth2/token', header, body })
   expect(isAsked).toBe(true)
   expect(await reply).toMatchObject({ status: 400 })
+})
+
+test('all bodies are taken in before the first is parsed', async () => {
+  const seen: string[] = []
+  const api = serviceThat(() => undefined)
+  const decode = TextDecoder.prototype.decode
+  vi.spyOn(TextDecoder.prototype, 'decode').mockImplementation(function decoded(
+    this: TextDecoder,
+    ...values
+  ) {
+    seen.push('parsed')
+    return decode.apply(this, values)
+  })
+  const header = (name: string): string | null => (name === 'Content-Type' ? 'application/json' : null)
+  async function body(): Promise<Uint8Array> {
+    seen.push('taken in')
+    return Buffer.from('{}')
+  }
+  await inOneTurn(2, async () => {
+    const { status } = await api.dispatch({ method: 'POST', url: '/v4/oauth2/token', header, body })
+    expect(status).toBe(400)
+  })
+  expect(seen).toEqual(['taken in', 'taken in', 'parsed', 'parsed'])
 })
 
 test('timers that a test fakes hold no request back', async () => {
