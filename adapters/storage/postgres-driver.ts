@@ -26,14 +26,10 @@ export interface PostgresClient {
   query(statement: PostgresStatement | string): Promise<PostgresResult>
   /** Gives the connection back; `true` closes it. */
   release(destroy?: boolean): void
-  /** Listens for errors of the connection while it is lent. */
+  /** Listens for errors of the connection. */
   on(event: 'error', listener: (error: Error) => void): unknown
   /** Listens for the server's notices: a commit that no standby confirmed succeeds with one. */
   on(event: 'notice', listener: (notice: PostgresNotice) => void): unknown
-  /** Stops listening. */
-  removeListener(event: 'error', listener: (error: Error) => void): unknown
-  /** Stops listening. */
-  removeListener(event: 'notice', listener: (notice: PostgresNotice) => void): unknown
 }
 
 /**

@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import { StorageError, type StorageCall, type StorageErrorKind } from 'utility-api/storage'
 import {
   postgresStorage,
@@ -12,6 +13,8 @@ import { call } from './support/call.ts'
 
 interface FakePool {
   readonly pool: PostgresPool
+  /** What its one connection tells. */
+  readonly events: EventEmitter
   /** How often the statement under test was sent. */
   sent: number
   /** For each connection given back, whether it was closed. */
@@ -20,7 +23,7 @@ interface FakePool {
 
 /** A server with the schema; `answer` is asked for every statement that names the table of clients. */
 function poolOf(answer: (attempt: number) => PostgresResult): FakePool {
-  const fake = { sent: 0, closed: [] as boolean[] }
+  const fake = { sent: 0, closed: [] as boolean[], events: new EventEmitter() }
   const query = async (statement: PostgresStatement | string): Promise<PostgresResult> => {
     const text = typeof statement === 'string' ? statement : statement.text
     if (!text.includes('utility_api_clients')) return { rows: [{ version: 1, step: 99 }], rowCount: 1 }
@@ -29,8 +32,7 @@ function poolOf(answer: (attempt: number) => PostgresResult): FakePool {
   }
   const client = {
     query,
-    on() {},
-    removeListener() {},
+    on: fake.events.on.bind(fake.events),
     release: (destroy = false) => fake.closed.push(destroy),
   }
   return Object.assign(fake, { pool: { options: { max: 4 }, connect: async () => client } })
@@ -122,4 +124,33 @@ test.each<[Error, StorageErrorKind]>([
   })
   expect(await outcomeOf(fake)).toMatchObject({ kind, retryable: false })
   expect(fake.sent).toBe(1)
+})
+
+const notConfirmed = { routine: 'SyncRepWaitForLSN' }
+
+test('a commit that no standby confirmed is unavailable, also the one after it where it goes on', async () => {
+  const fake = poolOf((attempt) => {
+    if (attempt < 3) fake.events.emit('notice', notConfirmed)
+    return done
+  })
+  expect(await outcomeOf(fake)).toMatchObject({ kind: 'unavailable' })
+  expect(await outcomeOf(fake)).toMatchObject({ kind: 'unavailable' })
+  expect(await outcomeOf(fake)).toBe(true)
+})
+
+test('what the server tells of the work of the host on a shared connection is not taken for ours', async () => {
+  const fake = poolOf((attempt) => {
+    if (attempt === 2) fake.events.emit('notice', { routine: 'another' })
+    return done
+  })
+  expect(await outcomeOf(fake)).toBe(true)
+  fake.events.emit('notice', notConfirmed)
+  expect(await outcomeOf(fake)).toBe(true)
+})
+
+test('a connection is listened to once, however often it is lent', async () => {
+  const fake = poolOf(() => done)
+  await outcomeOf(fake)
+  await outcomeOf(fake)
+  expect(['error', 'notice'].map((event) => fake.events.listenerCount(event))).toEqual([1, 1])
 })
