@@ -1,3 +1,4 @@
+import { nextTick } from 'node:process'
 import { StorageError, type StorageCall } from 'utility-api/storage'
 import {
   createSqliteQueries,
@@ -100,7 +101,7 @@ export function createSqliteConnection(
     if (reading) return
     database.exec('BEGIN')
     reading = true
-    process.nextTick(endRead)
+    nextTick(endRead)
   }
 
   function endRead(): void {
