@@ -1,11 +1,11 @@
 import type { Pool } from 'pg'
-import { postgresStorage } from 'utility-api/storage/postgres'
+import { postgresStorage, type PostgresStorage } from 'utility-api/storage/postgres'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { call } from './support/call.ts'
 import { errorOf } from './support/error-of.ts'
 import { license } from './support/license.ts'
 import { execute, makePool, startPostgres, tables, type PostgresServer } from './support/postgres-server.ts'
-import { verifyOldWrites, verifyUpgraded } from './support/upgrade.ts'
+import { verifyOldWrites, verifyTooNew, verifyUpgraded } from './support/upgrade.ts'
 import * as version1 from './support/version-1.ts'
 
 let server: PostgresServer
@@ -20,6 +20,13 @@ afterAll(async () => {
   await server?.stop()
 }, 60_000)
 
+/** A store on a pool to this database, and the pool. */
+function storeOn(url: string, max?: number): { storage: PostgresStorage; pool: Pool } {
+  const pool = makePool(url, 'read committed', max)
+  pools.push(pool)
+  return { storage: postgresStorage(pool), pool }
+}
+
 const isolations = ['read committed', 'repeatable read', 'serializable'] as const
 
 test('ten servers that migrate an empty database at once all succeed', async () => {
@@ -32,9 +39,7 @@ test('ten servers that migrate an empty database at once all succeed', async () 
 })
 
 test('a database without the tables says what to do, and works once it is done', async () => {
-  const empty = makePool(await server.createDatabase())
-  pools.push(empty)
-  const storage = postgresStorage(empty)
+  const { storage } = storeOn(await server.createDatabase())
   const error = await errorOf(() => storage.findClient('a', call))
   expect([error.kind, error.message]).toEqual(['invalid', expect.stringContaining('run migrate()')])
   await storage.migrate()
@@ -46,9 +51,7 @@ test('a new database that cannot hold every name is refused, before a table is m
   await execute(server.url, `DROP DATABASE IF EXISTS ${name}`)
   await execute(server.url, `CREATE DATABASE ${name} ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'`)
   const database = Object.assign(new URL(server.url), { pathname: `/${name}` }).href
-  const own = makePool(database)
-  pools.push(own)
-  const error = await errorOf(() => postgresStorage(own).migrate())
+  const error = await errorOf(() => storeOn(database).storage.migrate())
   const message = 'The encoding of the database is LATIN1: it must be UTF8.'
   expect([error.kind, error.message]).toEqual(['invalid', message])
   expect(await execute(database, "SELECT to_regclass('utility_api_schema') AS made")).toEqual([
@@ -58,27 +61,14 @@ test('a new database that cannot hold every name is refused, before a table is m
 
 test('a schema newer than this version is refused, before anything is read or written', async () => {
   const newer = await server.createDatabase()
-  const own = makePool(newer)
-  pools.push(own)
-  await postgresStorage(own).migrate()
+  await storeOn(newer).storage.migrate()
   await execute(newer, 'UPDATE utility_api_schema SET version = 99')
-  const storage = postgresStorage(own)
-  const calls = [
-    () => storage.migrate(),
-    () => storage.findClient('a', call),
-    () => storage.insertLicense(license('a'), undefined, call),
-  ]
-  const errors = await Promise.all(calls.map(errorOf))
-  expect(errors.map(({ kind, message }) => [kind, /version 99.*Update utility-api/.test(message)])).toEqual(
-    calls.map(() => ['invalid', true]),
-  )
+  await verifyTooNew(storeOn(newer).storage)
 })
 
 test('a column that a newer server adds does not disturb those that still run', async () => {
   const database = await server.createDatabase()
-  const own = makePool(database, 'read committed', 1)
-  pools.push(own)
-  const storage = postgresStorage(own)
+  const { storage } = storeOn(database, 1)
   await storage.migrate()
   await storage.insertLicense(license('a'), undefined, call)
   const reads = (): Promise<unknown> =>
@@ -100,9 +90,7 @@ test('a database of version 1 is migrated whole, and a process of version 1 goes
   const database = await server.createDatabase()
   await execute(database, version1.postgresSchema)
   await execute(database, version1.rows.map(version1.forPostgres).join(';'))
-  const own = makePool(database)
-  pools.push(own)
-  const storage = postgresStorage(own)
+  const { storage } = storeOn(database)
   await storage.migrate()
   await verifyUpgraded(storage)
   await execute(database, version1.oldWrites.map(version1.forPostgres).join(';'))
@@ -112,11 +100,9 @@ test('a database of version 1 is migrated whole, and a process of version 1 goes
 
 test('a schema of a later step that says it only adds is worked with, and not migrated back', async () => {
   const database = await server.createDatabase()
-  const own = makePool(database)
-  pools.push(own)
-  await postgresStorage(own).migrate()
+  await storeOn(database).storage.migrate()
   await execute(database, 'UPDATE utility_api_schema SET step = 99')
-  const storage = postgresStorage(own)
+  const { storage } = storeOn(database)
   await storage.migrate()
   expect(await storage.insertLicense(license('a'), undefined, call)).toBe('inserted')
   expect(await execute(database, 'SELECT version, step FROM utility_api_schema')).toEqual([
@@ -148,19 +134,18 @@ test('lists, updates and purges by index, so that the tables may grow', async ()
     ['idempotency_keys_expires_at', 'SELECT 1 FROM utility_api_idempotency_keys WHERE expires_at <= 5'],
   ]
   // Of its own: what is known of tables that others filled and emptied changes the plans.
-  const own = makePool(await server.createDatabase(), 'read committed', 1)
-  await postgresStorage(own).migrate()
+  const { storage, pool } = storeOn(await server.createDatabase(), 1)
+  await storage.migrate()
   // A planner that knows no rows takes any index for any other.
-  await own.query(`
+  await pool.query(`
     INSERT INTO utility_api_credentials (id, kind, hash, owner_id, subject, scope, created_at, expires_at)
     SELECT 't' || n, 'access_token', sha256(('t' || n)::bytea), 'c' || n, 's' || n, '', n, n
     FROM generate_series(1, 5000) AS n;
     ANALYZE utility_api_credentials`)
-  await own.query('SET enable_seqscan = off; SET enable_sort = off')
+  await pool.query('SET enable_seqscan = off; SET enable_sort = off')
   for (const [index, sql] of plans) {
     // oxlint-disable-next-line no-await-in-loop -- one connection, whose settings these are
-    const { rows } = (await own.query(`EXPLAIN ${sql}`)) as { rows: unknown[] }
+    const { rows } = (await pool.query(`EXPLAIN ${sql}`)) as { rows: unknown[] }
     expect(JSON.stringify(rows), sql).toContain(`utility_api_${index}`)
   }
-  await own.end()
 })

@@ -1,6 +1,8 @@
 import type { AdminStorage, StorageListing } from 'utility-api/storage'
 import { expect } from 'vitest'
 import { call } from './call.ts'
+import { errorOf } from './error-of.ts'
+import { license } from './license.ts'
 import { hashOfByte } from './version-1.ts'
 
 type Migrated = AdminStorage & { readonly listing?: StorageListing; migrate(): Promise<void> }
@@ -34,14 +36,7 @@ export async function verifyUpgraded(storage: Migrated): Promise<void> {
     requestHash: hashOfByte(1),
     expiresAt: 9,
   }
-  const license = {
-    licenseKey: 'new',
-    registeredTo: 'a',
-    domainOrIp: 'a',
-    status: 'a',
-    resellerId: 'hosting',
-  }
-  const again = await storage.insertLicense({ ...license, createdAt: 1, updatedAt: 1 }, idempotency, call)
+  const again = await storage.insertLicense({ ...license('new'), resellerId: 'hosting' }, idempotency, call)
   expect(again).toMatchObject({ replay: { licenseKey: 'LIC-1' } })
   const resellers = await storage.listing?.resellers({ limit: 10 }, call)
   expect(resellers?.resellers).toStrictEqual([
@@ -69,4 +64,17 @@ export async function verifyOldWrites(storage: Migrated): Promise<void> {
 function tokenOf(byte: number): Parameters<AdminStorage['redeemAuthorizationCode']>[2] {
   const hash = hashOfByte(byte)
   return { id: `${byte}`, hash, ownerId: 'shop', subject: null, scope: '', createdAt: 9, expiresAt: 9000 }
+}
+
+/** A store whose schema says version 99 is refused, before anything is read or written. */
+export async function verifyTooNew(storage: Migrated): Promise<void> {
+  const calls = [
+    () => storage.migrate(),
+    () => storage.findClient('a', call),
+    () => storage.insertLicense(license('a'), undefined, call),
+  ]
+  const errors = await Promise.all(calls.map(errorOf))
+  expect(errors.map(({ kind, message }) => [kind, /version 99.*Update utility-api/.test(message)])).toEqual(
+    calls.map(() => ['invalid', true]),
+  )
 }

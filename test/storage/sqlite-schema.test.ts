@@ -1,0 +1,89 @@
+import { sqliteStorage } from 'utility-api/storage/sqlite'
+import { describe, expect, test } from 'vitest'
+import { call } from './support/call.ts'
+import { errorOf } from './support/error-of.ts'
+import { license } from './support/license.ts'
+import { drivers, fileOf } from './support/sqlite-files.ts'
+import { verifyOldWrites, verifyTooNew, verifyUpgraded } from './support/upgrade.ts'
+import * as version1 from './support/version-1.ts'
+
+describe.each(drivers)('%s', (_, openPath) => {
+  const openFile = (): ReturnType<typeof fileOf> => fileOf(openPath)
+
+  test('migrating twice, and from several processes at once, is the same as once', async () => {
+    const { open } = openFile()
+    await Promise.all(Array.from({ length: 5 }, () => sqliteStorage(open()).migrate()))
+    const storage = sqliteStorage(open())
+    expect(await storage.insertLicense(license('a'), undefined, call)).toBe('inserted')
+    await storage.migrate()
+    expect((await storage.findLicense('a', call))?.licenseKey).toBe('a')
+  })
+
+  test('a database without the tables says what to do', async () => {
+    const storage = sqliteStorage(openFile().open())
+    const error = await errorOf(() => storage.findClient('a', call))
+    expect([error.kind, error.message]).toEqual(['invalid', expect.stringContaining('run migrate()')])
+    await storage.migrate()
+    expect(await storage.findClient('a', call)).toBeNull()
+  })
+
+  test('a schema newer than this version is refused, before anything is read or written', async () => {
+    const { open } = openFile()
+    const database = open()
+    await sqliteStorage(database).migrate()
+    database.exec('UPDATE utility_api_schema SET version = 99')
+    const storage = sqliteStorage(open())
+    await verifyTooNew(storage)
+  })
+
+  test('a database of version 1 is migrated whole, and a process of version 1 goes on working on it', async () => {
+    const { open } = openFile()
+    const old = open()
+    old.exec(version1.sqliteSchema)
+    for (const sql of version1.rows) old.exec(version1.forSqlite(sql))
+    const storage = sqliteStorage(open())
+    await storage.migrate()
+    await verifyUpgraded(storage)
+    for (const sql of version1.oldWrites) old.exec(version1.forSqlite(sql))
+    expect(old.prepare(version1.oldVersionCheck).get()).toMatchObject({ version: 1 })
+    await verifyOldWrites(storage)
+  })
+
+  test('a schema of a later step that says it only adds is worked with, and not migrated back', async () => {
+    const { open } = openFile()
+    const database = open()
+    await sqliteStorage(database).migrate()
+    database.exec('UPDATE utility_api_schema SET step = 99')
+    const storage = sqliteStorage(open())
+    await storage.migrate()
+    expect(await storage.insertLicense(license('a'), undefined, call)).toBe('inserted')
+    expect(database.prepare('SELECT version, step FROM utility_api_schema').get()).toMatchObject({
+      version: 1,
+      step: 99,
+    })
+  })
+
+  test('lists and revokes by index, so that the tables may grow', async () => {
+    const database = openFile().open()
+    await sqliteStorage(database).migrate()
+    const credentials = 'FROM utility_api_credentials WHERE'
+    const plans = [
+      `SELECT 1 ${credentials} rowid > 5 AND kind <> 'access_token' AND kind = 'api_key' ORDER BY rowid LIMIT 5`,
+      `SELECT 1 ${credentials} rowid > 5 AND bought IS NULL AND kind = 'api_key' AND owner_id = 'a' ORDER BY rowid LIMIT 5`,
+      `SELECT 1 ${credentials} rowid > 5 AND kind = 'access_token' ORDER BY rowid LIMIT 5`,
+      `SELECT 1 ${credentials} owner_id = 'a' AND bought IS NULL AND kind = 'access_token' AND revoked_at IS NULL`,
+      `SELECT 1 ${credentials} hash IN (SELECT token_hash FROM utility_api_codes WHERE client_id = 'a') AND kind = 'access_token'`,
+      `SELECT 1 ${credentials} subject = 'a' AND bought IS NULL AND kind = 'access_token' AND revoked_at IS NULL`,
+      `SELECT 1 ${credentials} hash IN (SELECT token_hash FROM utility_api_codes WHERE subject = 'a') AND kind = 'access_token'`,
+      "SELECT 1 FROM utility_api_codes WHERE client_id = 'a' AND redeemed_at IS NULL",
+      "SELECT 1 FROM utility_api_codes WHERE subject = 'a' AND redeemed_at IS NULL",
+      'SELECT 1 FROM utility_api_resellers WHERE (created_at, reseller_id) > (1, 1) ORDER BY created_at, reseller_id',
+      'SELECT 1 FROM utility_api_clients WHERE (created_at, client_id) > (1, 1) ORDER BY created_at, client_id',
+      `SELECT 1 ${credentials} kind = 'access_token' AND expires_at <= 1`,
+      'SELECT 1 FROM utility_api_codes WHERE expires_at <= 1',
+      'SELECT 1 FROM utility_api_idempotency_keys WHERE expires_at <= 1',
+      "SELECT 1 FROM utility_api_licenses WHERE reseller_id = 'a' AND seq > 5 ORDER BY seq LIMIT 5",
+    ].map((sql) => JSON.stringify(database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all()))
+    expect(plans.filter((plan) => !plan.includes('SEARCH') || plan.includes('TEMP B-TREE'))).toEqual([])
+  })
+})

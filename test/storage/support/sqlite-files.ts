@@ -1,0 +1,24 @@
+import { DatabaseSync } from 'node:sqlite'
+import Database from 'better-sqlite3'
+import { onTestFinished } from 'vitest'
+import { temporaryFile, type ClosableDatabase } from './sqlite-fixture.ts'
+
+type Driver = [name: string, open: (path: string) => ClosableDatabase]
+
+export const drivers: [Driver, Driver] = [
+  ['node:sqlite', (path) => new DatabaseSync(path)],
+  ['better-sqlite3', (path) => new Database(path)],
+]
+
+/** A new file that any number of connections may open; all is cleaned up after the test. */
+export function fileOf(openPath: (path: string) => ClosableDatabase): { open: () => ClosableDatabase } {
+  const { path, remove } = temporaryFile()
+  onTestFinished(remove)
+  return {
+    open() {
+      const database = openPath(path)
+      onTestFinished(() => void database.close())
+      return database
+    },
+  }
+}
