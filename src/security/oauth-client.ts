@@ -111,7 +111,8 @@ function fromHeader(authorization: string): ClientCredentials | null {
   const colon = text.indexOf(':')
   const clientId = formDecode(text.slice(0, Math.max(0, colon)))
   const clientSecret = formDecode(text.slice(colon + 1))
-  return clientId === '' || clientSecret === '' ? null : { clientId, clientSecret }
+  // What a body may not hold may not come this way either: the storage is promised text without control characters.
+  return credentials.safeParse({ clientId, clientSecret }).data ?? null
 }
 
 function formDecode(text: string): string {

@@ -21,6 +21,10 @@ const invalidGrant = {
   error_description: 'The authorization code is invalid, expired, spent or not for this request.',
 }
 const invalidClient = { error: 'invalid_client', error_description: 'Client authentication failed.' }
+const malformedHeader = {
+  error: 'invalid_client',
+  error_description: 'The Authorization header is malformed.',
+}
 const invalidRequest = (sentence: string): object => ({
   error: 'invalid_request',
   error_description: sentence,
@@ -261,6 +265,14 @@ const clientRows: Row[] = [
     status: 401,
     headers: { ...noStore, 'WWW-Authenticate': 'Basic realm="utility-api"' },
     check: (_, answer) => expect(answer.json).toMatchObject({ error: 'invalid_client' }),
+  })),
+  ...['a%00:b', 'a:%00', '%C3%A4:b', 'a%7F:b', 'a%0A:b'].map((text): Row => ({
+    name: `HTTP Basic with what no client has: ${text}`,
+    request: async (world) =>
+      formRequest(await tokenFields(world, withoutClient), { Authorization: `Basic ${btoa(text)}` }),
+    status: 401,
+    headers: { ...noStore, 'WWW-Authenticate': 'Basic realm="utility-api"' },
+    check: (_, answer) => expect(answer.json).toEqual(malformedHeader),
   })),
   refuses('a revoked client', 401, invalidClient, async (world) => {
     const { clientId, clientSecret } = await world.admin.createClient({ redirectUris: [redirectUri] })
