@@ -1,10 +1,12 @@
 import type { StorageCall } from 'utility-api/storage'
 import type { PostgresPool, PostgresResult } from './postgres-driver.ts'
 import { toStorageError } from './postgres-errors.ts'
+import { findTogether, type Find } from './postgres-find.ts'
 import { readsOf, writesOf } from './postgres-reads-and-writes.ts'
 import { requireSchema } from './postgres-schema.ts'
-import type { Run } from './postgres-statement.ts'
-import { inTime } from './postgres-time.ts'
+import type { KeyedSelect } from './postgres-sql.ts'
+import type { Run, Sql } from './postgres-statement.ts'
+import { requireTime, within } from './postgres-time.ts'
 
 /** How the methods of the store get at the database: one statement at a time, as long as its call has time. */
 export interface PostgresAccess {
@@ -17,6 +19,13 @@ export interface PostgresAccess {
     text: string,
     ...values: unknown[]
   ): Promise<Value | null>
+  /** Makes what finds a row by its key, as a value; `rest` are the values after the key. */
+  finder<Row, Value>(
+    select: KeyedSelect,
+    keyOf: (row: Row) => string,
+    convert: (row: Row) => Value,
+    ...rest: unknown[]
+  ): Find<Value>
   /** How many rows it changed. */
   count(call: StorageCall, text: string, ...values: unknown[]): Promise<number>
 }
@@ -34,21 +43,18 @@ export function createPostgresAccess(pool: PostgresPool): PostgresAccess {
     return ready
   }
 
-  async function query(
-    run: Run,
-    call: StorageCall,
-    text: string,
-    values: unknown[],
-  ): Promise<PostgresResult> {
+  async function inTime<Result>(call: StorageCall, work: () => Promise<Result>): Promise<Result> {
     try {
-      const result = await inTime(call, (over) =>
-        requireReady().then(() => run({ text, values, call, over })),
-      )
+      const result = await within(requireTime(call), requireReady().then(work))
       if (result === undefined) throw new Error('There was no answer in the time that the call had.')
       return result
     } catch (error) {
       throw toStorageError(error)
     }
+  }
+
+  function query(run: Run, call: StorageCall, text: string, values: unknown[]): Promise<PostgresResult> {
+    return inTime(call, () => run({ toSql: () => ({ text, values }), call }))
   }
 
   return {
@@ -62,6 +68,25 @@ export function createPostgresAccess(pool: PostgresPool): PostgresAccess {
     ) => {
       const [row] = (await query(read, call, text, values)).rows as Row[]
       return row === undefined ? null : convert(row)
+    },
+    finder<Row, Value>(
+      select: KeyedSelect,
+      keyOf: (row: Row) => string,
+      convert: (row: Row) => Value,
+      ...rest: unknown[]
+    ) {
+      function toSql(keys: readonly string[]): Sql {
+        if (keys.length === 1) return { text: select.one, values: [...keys, ...rest] }
+        return { text: select.many, values: [keys, ...rest] }
+      }
+      const find = findTogether<Row>(
+        (call, takeKeys) => read({ toSql: () => toSql(takeKeys()), call }),
+        keyOf,
+      )
+      return async (call, key) => {
+        const row = await inTime(call, () => find(call, key))
+        return row === null ? null : convert(row)
+      }
     },
     count: async (call, text, ...values) => (await query(write, call, text, values)).rowCount ?? 0,
   }

@@ -52,7 +52,7 @@ export interface PostgresStatement {
   readonly name: string
   /** SQL with `$1`, `$2` … */
   readonly text: string
-  /** The values of `$1`, `$2` … */
+  /** The values of `$1`, `$2` …: text, numbers, octets, null and arrays of text. */
   readonly values: unknown[]
 }
 

@@ -2,7 +2,7 @@ import type { StorageCall } from 'utility-api/storage'
 import type { PostgresPool, PostgresResult } from './postgres-driver.ts'
 import { createSemaphore } from './postgres-semaphore.ts'
 import { run, type Run } from './postgres-statement.ts'
-import { inTime } from './postgres-time.ts'
+import { within } from './postgres-time.ts'
 
 /** How often it is asked whether commits are still held back, and how long that may take. */
 const askAgainMs = 1000
@@ -47,10 +47,10 @@ export function writesOf(pool: PostgresPool): Run {
   ): Promise<PostgresResult | undefined> {
     const waitedMs = performance.now() - sentAt
     if ((await heldBackMs()) < waitedMs * 0.9) return undefined
-    return (await inTime(askAgain, () => answer)) ?? waitOn(answer, sentAt)
+    return (await within(askAgainMs, answer)) ?? waitOn(answer, sentAt)
   }
   return async (statement) => {
-    await places.take(statement.over)
+    await places.take(statement.call)
     try {
       return await run(pool, statement, waitOn)
     } finally {
@@ -61,8 +61,8 @@ export function writesOf(pool: PostgresPool): Run {
 
 async function askHeldBackMs(pool: PostgresPool): Promise<number> {
   const read = readsOf(pool)
-  const statement = { text: longestHeldBack, values: [], call: askAgain }
-  const result = await inTime(askAgain, (over) => read({ ...statement, over })).catch(() => undefined)
+  const answer = read({ toSql: () => ({ text: longestHeldBack, values: [] }), call: askAgain })
+  const result = await within(askAgainMs, answer).catch(() => undefined)
   const [row] = (result?.rows ?? []) as { ms: number | null }[]
   return row?.ms ?? 0
 }

@@ -3,7 +3,7 @@ import { withConnection } from './postgres-connection.ts'
 import type { PostgresClient, PostgresPool } from './postgres-driver.ts'
 import { toStorageError } from './postgres-errors.ts'
 import type { Run } from './postgres-statement.ts'
-import { inTime } from './postgres-time.ts'
+import { within } from './postgres-time.ts'
 
 /**
  * The steps from an empty database to the current schema. A step that was released never changes, and only adds: what ran
@@ -162,7 +162,8 @@ async function findSchema(read: Run): Promise<Schema> {
   try {
     // Not in the time of the call that happens to be the first: those that come with it wait for the same answer.
     const call = { timeLeftMs: () => schemaTimeoutMs }
-    const result = await inTime(call, (over) => read({ text: readSchema, values: [], call, over }))
+    const answer = read({ toSql: () => ({ text: readSchema, values: [] }), call })
+    const result = await within(schemaTimeoutMs, answer)
     if (result === undefined) throw new Error('The schema could not be read in time.')
     return schemaIn(result)
   } catch (error) {

@@ -1,9 +1,10 @@
-import { nobodyWaits, type Over } from './postgres-time.ts'
+import type { StorageCall } from 'utility-api/storage'
+import { nobodyWaits, requireTime, within } from './postgres-time.ts'
 
 /** A bound on what goes on at once. */
 export interface Semaphore {
   /** Resolves when there is a place, in the order of asking; rejects when the time is over before. */
-  take(over: Over): Promise<void>
+  take(call: StorageCall): Promise<void>
   /** Gives one to whoever has waited longest. */
   giveBack(): void
 }
@@ -13,18 +14,17 @@ export function createSemaphore(count: number): Semaphore {
   let free = count
   const waiting: Set<() => void> = new Set()
   return {
-    async take(over) {
+    async take(call) {
       if (free > 0) {
         free -= 1
         return
       }
-      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      const timeLeftMs = requireTime(call)
+      const { promise, resolve } = Promise.withResolvers<void>()
       waiting.add(resolve)
-      // Those that have left must not pile up while the places stay taken for long.
-      void over.then(() => {
-        if (waiting.delete(resolve)) reject(nobodyWaits())
-      })
-      await promise
+      await within(timeLeftMs, promise)
+      // Those that leave must not pile up while the places stay taken for long.
+      if (waiting.delete(resolve)) throw nobodyWaits()
     },
     giveBack() {
       const [next] = waiting

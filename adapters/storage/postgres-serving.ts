@@ -1,4 +1,6 @@
 import type {
+  Credential,
+  CredentialKind,
   InsertLicenseResult,
   License,
   LicenseUpdate,
@@ -10,26 +12,48 @@ import type {
 } from 'utility-api/storage'
 import type { PostgresAccess } from './postgres-access.ts'
 import { violatedConstraint } from './postgres-errors.ts'
+import type { Find } from './postgres-find.ts'
 import * as sql from './postgres-sql.ts'
-import { toClient, toCode, toCredential, toLicense, toReplay, type LicenseRow } from './rows.ts'
+import { toClient, toCode, toCredential, toLicense, toReplay } from './rows.ts'
+import type { ClientRow, CodeRow, CredentialRow, LicenseRow } from './rows.ts'
 
 /** The methods that requests need. */
 export function servingMethods(db: PostgresAccess): Required<UtilityStorage> {
+  const findClient = db.finder(sql.findClient, (row: ClientRow) => row.client_id, toClient)
+  const findCode = db.finder(sql.findCode, keyOf<CodeRow>, toCode)
+  const findCredential: Record<CredentialKind, Find<Credential>> = {
+    access_token: credentialFinder(db, 'access_token'),
+    reseller_token: credentialFinder(db, 'reseller_token'),
+    api_key: credentialFinder(db, 'api_key'),
+  }
   return {
     ping: async (call) => void (await db.rows(call, sql.ping)),
-    findClient: (clientId, call) => db.row(call, toClient, sql.findClient, clientId),
-    findAuthorizationCode: (codeHash, call) => db.row(call, toCode, sql.findCode, codeHash),
+    findClient: (clientId, call) => findClient(call, clientId),
+    findAuthorizationCode: (codeHash, call) => findCode(call, toKey(codeHash)),
     redeemAuthorizationCode: async (codeHash, at, token, call) => {
       const { id, hash, ownerId, subject, scope, createdAt, expiresAt } = token
       const values = [codeHash, at, id, hash, ownerId, subject, scope, createdAt, expiresAt]
       return (await db.count(call, sql.redeemCode, ...values)) > 0
     },
     revokeAccessTokensOfCode: (codeHash, at, call) => db.count(call, sql.revokeTokenOfCode, codeHash, at),
-    findCredential: (kind, hash, call) => db.row(call, toCredential, sql.findCredential, kind, hash),
+    findCredential: (kind, hash, call) => findCredential[kind](call, toKey(hash)),
     insertLicense: (license, idempotency, call) => insertLicense(db, license, idempotency, call),
     updateLicense: (update, call) => updateLicense(db, update, call),
     findLicense: (licenseKey, call) => db.row(call, toLicense, sql.findLicense, licenseKey),
   }
+}
+
+function credentialFinder(db: PostgresAccess, kind: CredentialKind): Find<Credential> {
+  return db.finder(sql.findCredential, keyOf<CredentialRow>, toCredential, kind)
+}
+
+/** A hash as PostgreSQL writes octets. */
+function toKey(hash: Uint8Array): string {
+  return `\\x${Buffer.from(hash).toString('hex')}`
+}
+
+function keyOf<Row>({ hash }: Row & { readonly hash: Uint8Array }): string {
+  return toKey(hash)
 }
 
 async function insertLicense(

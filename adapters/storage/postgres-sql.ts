@@ -17,9 +17,21 @@ export const licenseKeyConstraint: string = 'utility_api_licenses_license_key_ke
 
 export const ping: string = 'SELECT 1'
 
-export const findClient: string = `SELECT ${clientColumns} FROM utility_api_clients WHERE client_id = $1`
+/** Finds the row under the key `$1`, or those under an array of keys; the planner takes longer over an array. */
+export interface KeyedSelect {
+  readonly one: string
+  readonly many: string
+}
 
-export const findCode: string = `SELECT ${codeColumns} FROM utility_api_codes WHERE hash = $1`
+function selectBy(text: string): KeyedSelect {
+  return { one: `${text} = $1`, many: `${text} = ANY ($1)` }
+}
+
+export const findClient: KeyedSelect = selectBy(
+  `SELECT ${clientColumns} FROM utility_api_clients WHERE client_id`,
+)
+
+export const findCode: KeyedSelect = selectBy(`SELECT hash, ${codeColumns} FROM utility_api_codes WHERE hash`)
 
 /** Spends the code and stores the token, or neither: a token that is refused undoes the whole statement. */
 export const redeemCode: string = `
@@ -33,8 +45,9 @@ export const revokeTokenOfCode: string = `
   UPDATE utility_api_credentials SET revoked_at = $2
   WHERE hash = (SELECT token_hash FROM utility_api_codes WHERE hash = $1) AND kind = 'access_token' AND revoked_at IS NULL`
 
-export const findCredential: string = `
-  SELECT ${credentialColumns} FROM utility_api_credentials WHERE hash = $2 AND kind = $1`
+export const findCredential: KeyedSelect = selectBy(
+  `SELECT hash, ${credentialColumns} FROM utility_api_credentials WHERE kind = $2 AND hash`,
+)
 
 export const insertLicense: string = `
   INSERT INTO utility_api_licenses (${licenseColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`

@@ -3,14 +3,19 @@ import type { StorageCall } from 'utility-api/storage'
 import { withConnection } from './postgres-connection.ts'
 import type { PostgresClient, PostgresPool, PostgresResult } from './postgres-driver.ts'
 import { leavesConnection, lostRace } from './postgres-errors.ts'
-import { requireTime, type Over } from './postgres-time.ts'
+import { requireTime, within } from './postgres-time.ts'
+
+/** SQL and the values of its `$1`, `$2` … */
+export interface Sql {
+  readonly text: string
+  readonly values: unknown[]
+}
 
 /** A statement and how long somebody waits for it. */
 export interface Statement {
-  readonly text: string
-  readonly values: unknown[]
+  /** Says what to send, when there is a connection. */
+  readonly toSql: () => Sql
   readonly call: StorageCall
-  readonly over: Over
 }
 
 /** Runs a statement to its end. */
@@ -48,13 +53,14 @@ export async function run(
  */
 async function send(
   client: PostgresClient,
-  { text, values, call, over }: Statement,
+  { toSql, call }: Statement,
   waitOn: Patience,
 ): Promise<PostgresResult> {
-  requireTime(call)
+  const timeLeftMs = requireTime(call)
+  const { text, values } = toSql()
   const sentAt = performance.now()
   const answer = client.query({ name: nameOf(text), text, values })
-  const result = (await Promise.race([answer, over])) ?? (await waitOn(answer, sentAt))
+  const result = (await within(timeLeftMs, answer)) ?? (await waitOn(answer, sentAt))
   if (result === undefined) throw new Error('The server did not answer in the time that the call had.')
   return result
 }

@@ -16,20 +16,19 @@ export function nobodyWaits(): StorageError {
   return new StorageError('unavailable', message, { retryable: true })
 }
 
-/** Resolves when the time of a call is over; one timer serves all that the call waits for. */
-export type Over = Promise<undefined>
-
-/** What comes of work, which may go on beyond its time; undefined when it does. Throws when there is no time at all. */
-export async function inTime<Result>(
-  call: StorageCall,
-  work: (over: Over) => Promise<Result>,
-): Promise<Result | undefined> {
-  const timeLeftMs = requireTime(call)
-  const { promise: over, resolve } = Promise.withResolvers<undefined>()
-  const timer = setTimeout(() => resolve(undefined), Math.min(timeLeftMs, longestTimeoutMs))
-  try {
-    return await Promise.race([work(over), over])
-  } finally {
-    clearTimeout(timer)
-  }
+/** What comes of work, which may go on beyond this time; undefined when it does. */
+export function within<Result>(timeoutMs: number, work: Promise<Result>): Promise<Result | undefined> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => resolve(undefined), Math.min(timeoutMs, longestTimeoutMs))
+    work.then(
+      (result) => {
+        clearTimeout(timer)
+        resolve(result)
+      },
+      (error: Error) => {
+        clearTimeout(timer)
+        reject(error)
+      },
+    )
+  })
 }

@@ -50,6 +50,8 @@ export interface PostgresStorage extends AdminStorage {
  * connections, so that reads are answered meanwhile. A commit that no standby confirmed, where one has to, is
  * `unavailable`.
  *
+ * Clients, codes and credentials that are looked for while no connection is free are read by one statement.
+ *
  * Give the pool a `connectionTimeoutMillis` below the time of a call: opening a connection is the pool's own.
  *
  * @example

@@ -33,16 +33,21 @@ export function byHand(pool: Pool): Server {
   }
   async function resellerOf({ authorization = '' }: IncomingHttpHeaders): Promise<string | undefined> {
     const hash = hashSecret(authorization.slice('Bearer '.length))
-    const { rows } = await run<{ owner_id: string }>('credential', sql.findCredential, 'reseller_token', hash)
+    const { rows } = await run<{ owner_id: string }>(
+      'credential',
+      sql.findCredential.one,
+      hash,
+      'reseller_token',
+    )
     return rows[0]?.owner_id
   }
   async function exchange(request: IncomingMessage): Promise<object | null> {
     const { code, redirect_uri, client_id, client_secret } = JSON.parse(await bodyOf(request)) as Fields
-    const client = (await run<ClientRow>('client', sql.findClient, client_id)).rows[0]
+    const client = (await run<ClientRow>('client', sql.findClient.one, client_id)).rows[0]
     const secretHash = hashSecret(client_secret)
     if (client === undefined || !timingSafeEqual(client.secret_hashes, secretHash)) return null
     const codeHash = hashSecret(code)
-    const found = (await run<CodeRow>('code', sql.findCode, codeHash)).rows[0]
+    const found = (await run<CodeRow>('code', sql.findCode.one, codeHash)).rows[0]
     const at = Date.now()
     if (found === undefined || found.redeemed_at !== null || Number(found.expires_at) <= at) return null
     if (found.client_id !== client_id || found.redirect_uri !== redirect_uri) return null

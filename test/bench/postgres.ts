@@ -15,15 +15,28 @@ const subjects = ['utility-api', 'pg by hand'] as const
 const codeCount = Number(process.env['CODES'] ?? 200_000)
 const codeOf = (index: number): string => `code-${String(index).padStart(10, '0')}`
 
+/** Clients and resellers that take turns: reads of one and the same could be shared. */
+const callers = 100
+
+const insertClients = `
+  INSERT INTO utility_api_clients (client_id, secret_hashes, redirect_uris)
+  SELECT 'client-' || number, secret_hashes, redirect_uris
+  FROM utility_api_clients, generate_series(0, ${callers - 1}) AS number`
+
 const insertCodes = `
   INSERT INTO utility_api_codes (hash, client_id, redirect_uri, scope, expires_at)
-  SELECT sha256(('code-' || lpad(number::text, 10, '0'))::bytea), $1, $2, 'dns:check', $3
-  FROM generate_series(0, $4::integer - 1) AS number`
+  SELECT sha256(('code-' || lpad(number::text, 10, '0'))::bytea), 'client-' || number % ${callers}, $1, 'dns:check', $2
+  FROM generate_series(0, $3::integer - 1) AS number`
+
+const insertTokens = `
+  INSERT INTO utility_api_credentials (id, kind, hash, owner_id, scope)
+  SELECT 'token-' || number, 'reseller_token', sha256(('token-' || number)::bytea), 'reseller-' || number, ''
+  FROM generate_series(0, ${callers - 1}) AS number`
 
 const insertLicenses = `
   INSERT INTO utility_api_licenses (license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at)
-  SELECT 'bench-' || number, registered_to, domain_or_ip, status, reseller_id, 1, 1
-  FROM utility_api_licenses, generate_series(0, 999) AS number`
+  SELECT 'bench-' || number, 'Ada', 'shop.example.com', 'valid', 'reseller-' || number % ${callers}, 1, 1
+  FROM generate_series(0, 999) AS number`
 
 // Each server has codes of its own.
 const share = codeCount / subjects.length
@@ -39,7 +52,9 @@ async function prepare(url: string): Promise<void> {
   world = await createWorld(url, 0, 1)
   const client = new Client({ connectionString: url })
   await client.connect()
-  await client.query(insertCodes, [world.clientId, redirectUri, Date.now() + 3_600_000, codeCount])
+  await client.query(insertClients)
+  await client.query(insertCodes, [redirectUri, Date.now() + 3_600_000, codeCount])
+  await client.query(insertTokens)
   await client.query(insertLicenses)
   await client.end()
 }
@@ -53,29 +68,29 @@ function request(port: number, line: string, headers: Record<string, string>, bo
 }
 
 const operations: Readonly<Record<string, MakeRequest>> = {
-  exchange: (port, { clientId: client_id, clientSecret: client_secret }, index) => {
+  exchange: (port, { clientSecret: client_secret }, index) => {
     if (index >= codeCount) throw new Error('Out of codes: set CODES higher.')
     const fields = {
       grant_type: 'authorization_code',
       code: codeOf(index),
       redirect_uri: redirectUri,
-      client_id,
+      client_id: `client-${index % callers}`,
       client_secret,
     }
     const type = { 'Content-Type': 'application/json' }
     return request(port, 'POST /v4/oauth2/token', type, JSON.stringify(fields))
   },
-  generate: (port, { resellerToken }) =>
+  generate: (port, _, index) =>
     request(port, 'POST /v2/reseller/licenses/generate', {
-      Authorization: `Bearer ${resellerToken}`,
+      Authorization: `Bearer token-${index % callers}`,
       'X-Registered-To': 'Ada Lovelace',
       'X-Domain-Or-IP': 'shop.example.com',
       'X-Status': 'valid',
     }),
   // Of licenses that differ: updates of one wait for each other.
-  update: (port, { resellerToken }, index) =>
+  update: (port, _, index) =>
     request(port, `PUT /v2/reseller/bench-${index % 1000}/update`, {
-      Authorization: `Bearer ${resellerToken}`,
+      Authorization: `Bearer token-${index % callers}`,
       'X-Registered-To': `Ada ${index}`,
     }),
 }

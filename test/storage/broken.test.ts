@@ -88,6 +88,43 @@ const mistakes: readonly Mistake[] = [
     change: (good) => ({ revokeClient: (clientId, at) => good.revokeClient(clientId, at | 0) }),
   },
   {
+    what: 'gives the callers of one moment the rows in the order of the database',
+    caughtBy: 'what is looked for at the same time is answered each with its own row, ',
+    change(good) {
+      let asked: string[] = []
+      async function findAll(): Promise<(Client | null)[]> {
+        await sleep(1)
+        const ids = asked.toSorted()
+        asked = []
+        return Promise.all(ids.map((id) => good.findClient(id)))
+      }
+      let found = findAll()
+      return {
+        async findClient(clientId) {
+          if (asked.length === 0) found = findAll()
+          const place = asked.push(clientId) - 1
+          return (await found)[place] ?? null
+        },
+      }
+    },
+  },
+  {
+    what: 'finds the credentials of one moment by their hash and not by their kind',
+    caughtBy: 'what is looked for at the same time is answered each with its own row, ',
+    change(good) {
+      const finding = new Map<string, ReturnType<typeof good.findCredential>>()
+      return {
+        findCredential(kind, hash) {
+          const key = hash.join()
+          const found = finding.get(key) ?? good.findCredential(kind, hash)
+          finding.set(key, found)
+          void Promise.resolve(found).then(() => finding.delete(key))
+          return found
+        },
+      }
+    },
+  },
+  {
     what: 'cuts identifiers at a separator',
     caughtBy: 'identifiers with separators in them stay apart, ',
     change: (_, lists) => ({

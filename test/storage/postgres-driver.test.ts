@@ -8,6 +8,7 @@ import {
 } from 'utility-api/storage/postgres'
 import { expect, test } from 'vitest'
 import { call } from './support/call.ts'
+import { errorOf } from './support/error-of.ts'
 
 // What the store makes of a driver's errors, on a pool that answers what a test wants it to.
 
@@ -146,6 +147,21 @@ test('what the server tells of the work of the host on a shared connection is no
   expect(await outcomeOf(fake)).toBe(true)
   fake.events.emit('notice', notConfirmed)
   expect(await outcomeOf(fake)).toBe(true)
+})
+
+test('a call whose time is over leaves the others that look for a row with the same statement', async () => {
+  const connection = Promise.withResolvers<void>()
+  const fake = poolOf(() => done)
+  const { connect } = fake.pool
+  const storage = postgresStorage(fake.pool)
+  await storage.ping?.(call)
+  fake.pool.connect = () => connection.promise.then(connect)
+  const short = errorOf(() => storage.findClient('a', { timeLeftMs: () => 1 }))
+  const long = storage.findClient('b', call)
+  expect((await short).kind).toBe('unavailable')
+  connection.resolve()
+  expect(await long).toBeNull()
+  expect(fake.sent).toBe(1)
 })
 
 test('a connection is listened to once, however often it is lent', async () => {

@@ -133,6 +133,27 @@ describe('PostgreSQL trouble', () => {
     expect(row?.pid).toBe((holder as unknown as { processID: number }).processID)
   })
 
+  test('what is looked for while all connections are taken costs one statement for each kind of row', async () => {
+    const own = pool('read committed', 1)
+    const storage = postgresStorage(own)
+    await storage.migrate()
+    await storage.ping?.(call)
+    const holder = await own.connect()
+    let lent = 0
+    own.on('acquire', () => (lent += 1))
+    const found = Array.from({ length: 30 }, (_, index) =>
+      Promise.all([
+        storage.findClient(`client-${index}`, call),
+        storage.findAuthorizationCode(new Uint8Array(32).fill(index), call),
+        storage.findCredential('api_key', new Uint8Array(32).fill(index), call),
+      ]),
+    )
+    while (own.waitingCount < 3) await new Promise((resolve) => setImmediate(resolve))
+    holder.release()
+    expect(await Promise.all(found)).toEqual(found.map(() => [null, null, null]))
+    expect(lent).toBe(3)
+  })
+
   test('a connection that breaks while it is lent fails its call, and the process lives', async () => {
     const own = pool('read committed', 1)
     const lent: Socket[] = []

@@ -135,6 +135,46 @@ export const valueCases: readonly ContractCase[] = [
     },
   },
   {
+    name: 'what is looked for at the same time is answered each with its own row, or a caller acts as another',
+    needs: ['seed'],
+    async run({ storage, seed }) {
+      const kinds = ['access_token', 'reseller_token', 'api_key'] as const
+      const ids = [...identifiers, ...lookalikes.filter(isAscii), 'a,b', 'a', 'b', '{a}', '"a"', 'NULL']
+      const rows = ids.map((clientId, index) => ({
+        client: makeClient({ clientId, redirectUris: [`app:${clientId}`] }),
+        code: makeCode({ clientId }),
+        hash: hashOf(index),
+        // A hash may be under several kinds, of others.
+        credentials: kinds.map((kind, place) =>
+          place === index % 3 ? null : makeCredential(nameOf(`${kind}-${index}`), { scope: clientId }),
+        ),
+      }))
+      await seed.insertReseller(makeReseller())
+      await inTurn(rows, async ({ client, code, hash, credentials }) => {
+        await seed.insertClient(client)
+        await seed.insertAuthorizationCode(hash, code)
+        await inTurn(kinds.entries(), async ([place, kind]) => {
+          const credential = credentials[place] ?? null
+          if (credential !== null) await seed.insertCredential(kind, hash, credential)
+        })
+      })
+      const found = await Promise.all(
+        rows.map(async ({ client: { clientId }, hash }, index) => {
+          const [client, nobody, code, noCode, ...credentials] = await Promise.all([
+            storage.findClient(clientId),
+            storage.findClient(`${clientId.slice(0, 200)} of nobody`),
+            storage.findAuthorizationCode(hash),
+            storage.findAuthorizationCode(hashOf(1000 + index)),
+            ...kinds.map((kind) => storage.findCredential(kind, hash)),
+          ])
+          deepStrictEqual([nobody, noCode], [null, null])
+          return { client, code, hash, credentials }
+        }),
+      )
+      deepStrictEqual(found, rows)
+    },
+  },
+  {
     name: 'keys and identifiers are compared byte for byte, or one customer reaches the license of another',
     needs: ['seed'],
     async run({ storage, seed }) {
