@@ -12,7 +12,7 @@ const options = {
   roundMs: Number(process.env['ROUND_MS'] ?? 2000),
 }
 const subjects = ['utility-api', 'pg by hand'] as const
-const codeCount = Number(process.env['CODES'] ?? 200_000)
+const codeCount = Number(process.env['CODES'] ?? 400_000)
 const codeOf = (index: number): string => `code-${String(index).padStart(10, '0')}`
 
 /** Clients and resellers that take turns: reads of one and the same could be shared. */
