@@ -4,7 +4,7 @@
  * @group Storage
  */
 export interface PostgresPool {
-  /** `max`: how many connections it opens; three quarters of them serve writes, all of them reads. */
+  /** `max`: how many connections it opens; all but one of them serve writes, all of them reads. */
   readonly options: { readonly max: number }
   /** Lends a connection. */
   connect(): Promise<PostgresClient>

@@ -22,7 +22,7 @@ export function readsOf(pool: PostgresPool): Run {
 }
 
 /**
- * Runs what writes, on three quarters of the connections: a server without standbys answers reads and holds every commit
+ * Runs what writes, on all connections but one: a server without standbys answers reads and holds every commit
  * back, and would soon have all connections waiting.
  *
  * Such a server goes on waiting when its client has gone, so closing these connections and opening others would fill it up
@@ -30,7 +30,7 @@ export function readsOf(pool: PostgresPool): Run {
  * whose server is another one by now, is closed.
  */
 export function writesOf(pool: PostgresPool): Run {
-  const places = createSemaphore(Math.max(1, Math.floor((pool.options.max * 3) / 4)))
+  const places = createSemaphore(Math.max(1, pool.options.max - 1))
   let asked: Promise<number> | undefined
   // Once for all that wait: after a failover each question would need one of the few connections that there are.
   function heldBackMs(): Promise<number> {

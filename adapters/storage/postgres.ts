@@ -46,9 +46,8 @@ export interface PostgresStorage extends AdminStorage {
  *
  * A statement is sent only while its call has time, however long it waited for a connection, and answers in that time or
  * fails with `unavailable`. A connection that has not answered by then is closed, so that servers find a new primary behind
- * the same address; only one whose commit waits for a standby is kept until that is over. Writes use three quarters of the
- * connections, so that reads are answered meanwhile. A commit that no standby confirmed, where one has to, is
- * `unavailable`.
+ * the same address; only one whose commit waits for a standby is kept until that is over. Writes use all connections but
+ * one, so that reads are answered meanwhile. A commit that no standby confirmed, where one has to, is `unavailable`.
  *
  * Clients, codes and credentials that are looked for while no connection is free are read by one statement.
  *
