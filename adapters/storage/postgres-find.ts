@@ -5,7 +5,7 @@ import type { PostgresResult } from './postgres-driver.ts'
 const maxCalls = 100
 
 /** Asks for the rows under some keys, which are taken when there is a connection. */
-export type Ask = (call: StorageCall, takeKeys: () => readonly string[]) => Promise<PostgresResult>
+type Ask = (call: StorageCall, takeKeys: () => readonly string[]) => Promise<PostgresResult>
 
 /** Finds what lies under a key; null when there is nothing. */
 export type Find<Value> = (call: StorageCall, key: string) => Promise<Value | null>

@@ -22,8 +22,8 @@ export function readsOf(pool: PostgresPool): Run {
 }
 
 /**
- * Runs what writes, on all connections but one: a server without standbys answers reads and holds every commit
- * back, and would soon have all connections waiting.
+ * Runs what writes, on all connections but one: a server without standbys answers reads and holds every commit back, and
+ * would soon have all connections waiting.
  *
  * Such a server goes on waiting when its client has gone, so closing these connections and opening others would fill it up
  * until it takes no more. As long as it says that it holds commits back, they are kept; a connection that is dead, or

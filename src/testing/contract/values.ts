@@ -144,7 +144,7 @@ export const valueCases: readonly ContractCase[] = [
         client: makeClient({ clientId, redirectUris: [`app:${clientId}`] }),
         code: makeCode({ clientId }),
         hash: hashOf(index),
-        // A hash may be under several kinds, of others.
+        // Two credentials of different kinds may have the same hash.
         credentials: kinds.map((kind, place) =>
           place === index % 3 ? null : makeCredential(nameOf(`${kind}-${index}`), { scope: clientId }),
         ),
