@@ -52,6 +52,7 @@ export function createSqliteConnection(
   const queries = createSqliteQueries(database)
   let jobs: Job[] = []
   let scheduled = false
+  let hasTurned = true
   let closed = false
   let schemaChecked = false
   let reading = false
@@ -70,10 +71,25 @@ export function createSqliteConnection(
   function schedule(): void {
     if (scheduled || jobs.length === 0) return
     scheduled = true
-    setImmediate(flush)
+    nextTick(gather)
+  }
+
+  /**
+   * Writes of requests that are answered side by side come together, and are all there by the end of the tick. A single one
+   * waits for others of its turn; and after a commit the event loop turns first, for writes that follow each other would
+   * hold it.
+   */
+  function gather(): void {
+    if (jobs.length > 1 && hasTurned) flush()
+    else setImmediate(flush)
   }
 
   function flush(): void {
+    hasTurned = false
+    setImmediate(() => {
+      hasTurned = true
+    })
+    endRead()
     const batch = stillAwaited(jobs.splice(0, maxBatch))
     const undone = commit(database, batch)
     scheduled = false

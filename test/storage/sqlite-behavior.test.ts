@@ -93,6 +93,46 @@ describe.each(drivers)('%s', (_, openPath) => {
     expect(database.executed.filter((sql) => sql === 'COMMIT')).toHaveLength(3)
   })
 
+  test('writes that come together are committed before the event loop turns, and what follows them waits for it', async () => {
+    const storage = sqliteStorage(openFile().open())
+    await storage.migrate()
+    const happened: string[] = []
+    const insert = async (key: string): Promise<unknown> =>
+      storage.insertLicense(license(key), undefined, call)
+    const insertAfter = async (first: string, second: string): Promise<void> => {
+      await insert(first)
+      happened.push(`${first} is committed`)
+      await insert(second)
+      happened.push(`${second} is committed`)
+    }
+    await new Promise<void>((resolve) => setImmediate(resolve))
+    setImmediate(() => happened.push('the loop turned'))
+    await Promise.all([insertAfter('a', 'c'), insertAfter('b', 'd')])
+    expect(happened).toEqual([
+      'a is committed',
+      'b is committed',
+      'the loop turned',
+      'c is committed',
+      'd is committed',
+    ])
+  })
+
+  test('single writes of one turn wait for each other', async () => {
+    const database = noting(openFile().open())
+    const storage = sqliteStorage(database)
+    await storage.migrate()
+    database.executed.length = 0
+    const inserted = ['a', 'b', 'c'].map(
+      (key) =>
+        new Promise((resolve) => {
+          // In the same turn, each with ticks of its own.
+          setTimeout(() => resolve(storage.insertLicense(license(key), undefined, call)), 1)
+        }),
+    )
+    await Promise.all(inserted)
+    expect(database.executed).toEqual(['BEGIN IMMEDIATE', 'COMMIT'])
+  })
+
   test('reads share a transaction until the program goes back to the event loop, and no longer', async () => {
     const file = openFile()
     const database = noting(file.open())
@@ -121,6 +161,12 @@ describe.each(drivers)('%s', (_, openPath) => {
       storage.findLicense('a', call),
       storage.migrate(),
       storage.insertLicense(license('a'), undefined, call),
+    ])
+    await new Promise((resolve) => setImmediate(resolve))
+    await Promise.all([
+      storage.insertLicense(license('b'), undefined, call),
+      storage.insertLicense(license('c'), undefined, call),
+      storage.findLicense('a', call),
     ])
     expect(await storage.findLicense('a', call)).toMatchObject({ licenseKey: 'a' })
     await Promise.all([storage.findLicense('a', call), database.close()])
