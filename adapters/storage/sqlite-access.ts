@@ -76,19 +76,19 @@ export function createSqliteConnection(
 
   /**
    * Writes of requests that are answered side by side come together, and are all there by the end of the tick. A single one
-   * waits for others of its turn; and after a commit the event loop turns first, for writes that follow each other would
+   * waits for others of its turn. After a commit at once the event loop turns first: writes that follow each other would
    * hold it.
    */
   function gather(): void {
-    if (jobs.length > 1 && hasTurned) flush()
-    else setImmediate(flush)
-  }
-
-  function flush(): void {
+    if (jobs.length === 1 || !hasTurned) return void setImmediate(flush)
     hasTurned = false
     setImmediate(() => {
       hasTurned = true
     })
+    flush()
+  }
+
+  function flush(): void {
     endRead()
     const batch = stillAwaited(jobs.splice(0, maxBatch))
     const undone = commit(database, batch)
