@@ -97,24 +97,26 @@ describe.each(drivers)('%s', (_, openPath) => {
     const storage = sqliteStorage(openFile().open())
     await storage.migrate()
     const happened: string[] = []
-    const insert = async (key: string): Promise<unknown> =>
-      storage.insertLicense(license(key), undefined, call)
-    const insertAfter = async (first: string, second: string): Promise<void> => {
-      await insert(first)
-      happened.push(`${first} is committed`)
-      await insert(second)
-      happened.push(`${second} is committed`)
+    const insert = async (key: string): Promise<unknown> => {
+      await storage.insertLicense(license(key), undefined, call)
+      return happened.push(`${key} is committed`)
     }
-    await new Promise<void>((resolve) => setImmediate(resolve))
-    setImmediate(() => happened.push('the loop turned'))
-    await Promise.all([insertAfter('a', 'c'), insertAfter('b', 'd')])
-    expect(happened).toEqual([
-      'a is committed',
-      'b is committed',
-      'the loop turned',
-      'c is committed',
-      'd is committed',
-    ])
+    for (const [first, second] of [
+      ['a', 'b'],
+      ['c', 'd'],
+    ]) {
+      // oxlint-disable-next-line no-await-in-loop -- in a turn of its own
+      await new Promise((resolve) => setImmediate(resolve))
+      setImmediate(() => happened.push('the loop turned'))
+      const writers = [1, 2].map((n) => insert(`${first}${n}`).then(() => insert(`${second}${n}`)))
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      await Promise.all(writers)
+    }
+    const committed = (key: string): string[] => [`${key}1 is committed`, `${key}2 is committed`]
+    const turned = 'the loop turned'
+    expect(happened).toEqual(
+      [committed('a'), turned, committed('b'), committed('c'), turned, committed('d')].flat(),
+    )
   })
 
   test('single writes of one turn wait for each other', async () => {
