@@ -124,13 +124,11 @@ describe.each(drivers)('%s', (_, openPath) => {
     const storage = sqliteStorage(database)
     await storage.migrate()
     database.executed.length = 0
-    const inserted = ['a', 'b', 'c'].map(
-      (key) =>
-        new Promise((resolve) => {
-          // In the same turn, each with ticks of its own.
-          setTimeout(() => resolve(storage.insertLicense(license(key), undefined, call)), 1)
-        }),
-    )
+    const inserted = ['a', 'b', 'c'].map(async (key) => {
+      // All in one turn, each with ticks of its own.
+      await new Promise((resolve) => setImmediate(resolve))
+      return storage.insertLicense(license(key), undefined, call)
+    })
     await Promise.all(inserted)
     expect(database.executed).toEqual(['BEGIN IMMEDIATE', 'COMMIT'])
   })
