@@ -21,7 +21,8 @@ export interface ListedClientRow {
 }
 
 export interface ClientRow extends ListedClientRow {
-  readonly secret_hashes: Uint8Array
+  /** One after the other, as octets or in hexadecimal. */
+  readonly secret_hashes: Uint8Array | string
 }
 
 export interface ResellerRow {
@@ -77,7 +78,7 @@ function toTime(column: IntegerColumn | null): number | null {
 }
 
 export function toClient(row: ClientRow): Client {
-  return { ...toListedClient(row), secretHashes: splitHashes(row.secret_hashes) }
+  return { ...toListedClient(row), secretHashes: splitHashes(toOctets(row.secret_hashes)) }
 }
 
 export function toListedClient(row: ListedClientRow): ListedClient {
@@ -104,10 +105,14 @@ export function joinHashes(hashes: readonly Uint8Array[]): Uint8Array {
   return Buffer.concat(hashes)
 }
 
+function toOctets(column: Uint8Array | string): Uint8Array {
+  return typeof column === 'string' ? Buffer.from(column, 'hex') : column
+}
+
 function splitHashes(joined: Uint8Array): Uint8Array[] {
   const hashes: Uint8Array[] = []
   for (let start = 0; start < joined.length; start += hashLength) {
-    hashes.push(Uint8Array.from(joined.subarray(start, start + hashLength)))
+    hashes.push(new Uint8Array(joined.subarray(start, start + hashLength)))
   }
   return hashes
 }
