@@ -39,7 +39,7 @@ export interface SqliteConnection extends SqliteAccess {
 }
 
 /**
- * Group commit: all writes of one turn of the event loop share a transaction, so that they share its wait for the disk.
+ * Group commit: writes that come together share a transaction, so that they share its wait for the disk.
  *
  * The driver blocks the thread while it waits for a lock, so it hardly waits (`busy_timeout`): a batch that finds the
  * database busy goes back into the queue and the event loop turns on. A write whose call has run out of time leaves the

@@ -54,9 +54,9 @@ export interface SqliteStorage extends AdminStorage {
  * decides when transactions begin and end. The tables' names begin with `utility_api_`, so they may share a file with
  * others. Several processes may open the same file; closing the connection stays with whoever opened it.
  *
- * Writes of one turn of the event loop share one transaction and are answered after its commit; reads that follow each
- * other without a turn of it share one too. A database that others keep busy is tried as long as the call has time,
- * without blocking the event loop for more than 3 ms at a time.
+ * Writes that come together share one transaction and are answered after its commit; reads that follow each other without
+ * a turn of the event loop share one too. A database that others keep busy is tried as long as the call has time, without
+ * blocking the event loop for more than 3 ms at a time.
  *
  * @example
  * ```ts
