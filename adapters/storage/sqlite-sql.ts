@@ -1,13 +1,12 @@
 /** Every statement of the SQLite store but those of its schema and its lists. */
 
-const clientColumns = 'client_id, secret_hashes, redirect_uris, created_at, revoked_at, name'
 const codeColumns = 'client_id, subject, redirect_uri, scope, code_challenge, expires_at, redeemed_at'
 const credentialColumns = 'id, owner_id, subject, scope, created_at, expires_at, revoked_at, name'
 
 export const licenseColumns: string =
   'license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at'
 
-/** The hashes in hexadecimal: for a BLOB, drivers make a buffer of its own, which takes longer than the rest of the row. */
+/** The hashes in hexadecimal: better-sqlite3 makes a buffer for each BLOB, which takes longer than the rest of the row. */
 export const findClient: string = `
   SELECT client_id, hex(secret_hashes) AS secret_hashes, redirect_uris, created_at, revoked_at, name
   FROM utility_api_clients WHERE client_id = ?`
@@ -58,7 +57,8 @@ export const changeLicense: string = `
 export const deleteLicense: string = 'DELETE FROM utility_api_licenses WHERE license_key = ?'
 
 export const insertClient: string = `
-  INSERT INTO utility_api_clients (${clientColumns}) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
+  INSERT INTO utility_api_clients (client_id, secret_hashes, redirect_uris, created_at, revoked_at, name)
+  VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 
 export const updateClient: string = `
   UPDATE utility_api_clients SET name = coalesce(?, name), redirect_uris = coalesce(?, redirect_uris)

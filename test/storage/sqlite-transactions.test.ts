@@ -1,0 +1,194 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sqliteStorage, type SqliteDatabase } from 'utility-api/storage/sqlite'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { call } from './support/call.ts'
+import { errorOf } from './support/error-of.ts'
+import { license } from './support/license.ts'
+import { drivers, fileOf } from './support/sqlite-files.ts'
+
+/** A connection that notes what is executed on it. */
+function noting(database: SqliteDatabase): SqliteDatabase & { readonly executed: string[] } {
+  const executed: string[] = []
+  return {
+    executed,
+    exec(sql) {
+      executed.push(sql)
+      return database.exec(sql)
+    },
+    prepare: (sql) => database.prepare(sql),
+  }
+}
+
+describe.each(drivers)('%s', (_, openPath) => {
+  const openFile = (): ReturnType<typeof fileOf> => fileOf(openPath)
+
+  test('writes of one turn share a commit, in batches of 500 at most', async () => {
+    const database = noting(openFile().open())
+    const storage = sqliteStorage(database)
+    await storage.migrate()
+    database.executed.length = 0
+    await Promise.all(
+      Array.from({ length: 100 }, (_each, index) =>
+        storage.insertLicense(license(`a${index}`), undefined, call),
+      ),
+    )
+    expect(database.executed).toEqual(['BEGIN IMMEDIATE', 'COMMIT'])
+    database.executed.length = 0
+    await Promise.all(
+      Array.from({ length: 1001 }, (_each, index) =>
+        storage.insertLicense(license(`b${index}`), undefined, call),
+      ),
+    )
+    expect(database.executed.filter((sql) => sql === 'COMMIT')).toHaveLength(3)
+  })
+
+  test('writes that come together are committed before the event loop turns, and what follows them waits for it', async () => {
+    const storage = sqliteStorage(openFile().open())
+    await storage.migrate()
+    const happened: string[] = []
+    const insert = async (key: string): Promise<unknown> => {
+      await storage.insertLicense(license(key), undefined, call)
+      return happened.push(`${key} is committed`)
+    }
+    for (const [first, second] of [
+      ['a', 'b'],
+      ['c', 'd'],
+    ]) {
+      // oxlint-disable-next-line no-await-in-loop -- in a turn of its own
+      await new Promise((resolve) => setImmediate(resolve))
+      setImmediate(() => happened.push('the loop turned'))
+      const writers = [1, 2].map((n) => insert(`${first}${n}`).then(() => insert(`${second}${n}`)))
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      await Promise.all(writers)
+    }
+    const committed = (key: string): string[] => [`${key}1 is committed`, `${key}2 is committed`]
+    const turned = 'the loop turned'
+    expect(happened).toEqual(
+      [committed('a'), turned, committed('b'), committed('c'), turned, committed('d')].flat(),
+    )
+  })
+
+  test('single writes of one turn wait for each other', async () => {
+    const database = noting(openFile().open())
+    const storage = sqliteStorage(database)
+    await storage.migrate()
+    database.executed.length = 0
+    const inserted = ['a', 'b', 'c'].map(async (key) => {
+      // All in one turn, each with ticks of its own.
+      await new Promise((resolve) => setImmediate(resolve))
+      return storage.insertLicense(license(key), undefined, call)
+    })
+    await Promise.all(inserted)
+    expect(database.executed).toEqual(['BEGIN IMMEDIATE', 'COMMIT'])
+  })
+
+  test('reads share a transaction until the program goes back to the event loop, and no longer', async () => {
+    const file = openFile()
+    const database = noting(file.open())
+    const storage = sqliteStorage(database)
+    await storage.migrate()
+    const other = sqliteStorage(file.open())
+    await other.insertLicense(license('a'), undefined, call)
+    database.executed.length = 0
+    const both = await Promise.all([
+      storage.findLicense('a', call),
+      Promise.resolve().then(() => storage.findLicense('b', call)),
+    ])
+    await new Promise<void>((resolve) => process.nextTick(resolve))
+    expect([both[0]?.licenseKey, both[1], database.executed]).toEqual(['a', null, ['BEGIN', 'COMMIT']])
+    await other.insertLicense(license('b'), undefined, call)
+    expect(await storage.findLicense('b', call)).toMatchObject({ licenseKey: 'b' })
+    await storage.insertLicense(license('c'), undefined, call)
+    expect(await storage.findLicense('c', call)).toMatchObject({ licenseKey: 'c' })
+  })
+
+  test('a read is no obstacle to what follows at once: a migration, a write, closing the connection', async () => {
+    const database = openPath(':memory:')
+    const storage = sqliteStorage(database)
+    await storage.migrate()
+    await Promise.all([
+      storage.findLicense('a', call),
+      storage.migrate(),
+      storage.insertLicense(license('a'), undefined, call),
+    ])
+    await new Promise((resolve) => setImmediate(resolve))
+    // The writes are committed at once, and the read between their call and their commit is still open then.
+    await Promise.all([
+      storage.insertLicense(license('b'), undefined, call),
+      storage.insertLicense(license('c'), undefined, call),
+      storage.findLicense('a', call),
+    ])
+    expect(await storage.findLicense('a', call)).toMatchObject({ licenseKey: 'a' })
+    await Promise.all([storage.findLicense('a', call), database.close()])
+    await sleep(0)
+    expect((await errorOf(() => storage.findLicense('a', call))).kind).toBe('unavailable')
+  })
+
+  test('a tick that a test of the host fakes later holds no transaction open', async () => {
+    const storage = sqliteStorage(openFile().open())
+    await storage.migrate()
+    const faked = vi.spyOn(process, 'nextTick').mockImplementation(() => {})
+    onTestFinished(() => faked.mockRestore())
+    expect(await storage.findLicense('a', call)).toBeNull()
+    expect(await storage.insertLicense(license('a'), undefined, call)).toBe('inserted')
+  })
+
+  test('a lock held elsewhere delays a write, not the event loop and not the readers', async () => {
+    const { open } = openFile()
+    const database = noting(open())
+    const storage = sqliteStorage(database)
+    await storage.migrate()
+    await storage.insertLicense(license('first'), undefined, call)
+    const other = open()
+    other.exec('BEGIN IMMEDIATE')
+    database.executed.length = 0
+    const written = storage.insertLicense(license('second'), undefined, call)
+    // Waiting by itself, the driver would try once, and nothing below would run before it gave up.
+    while (database.executed.length < 20) {
+      // oxlint-disable-next-line no-await-in-loop -- until it has tried so often
+      await sleep(5)
+      expect((await storage.findLicense('first', call))?.licenseKey).toBe('first')
+    }
+    other.exec('COMMIT')
+    expect(await written).toBe('inserted')
+  })
+
+  test("a transaction the host left open is named, and is the host's to end", async () => {
+    const database = openFile().open()
+    const storage = sqliteStorage(database)
+    await storage.migrate()
+    database.exec('CREATE TABLE theirs (a); BEGIN; INSERT INTO theirs VALUES (1)')
+    const calls = [
+      () => storage.insertLicense(license('a'), undefined, call),
+      () => storage.findLicense('a', call),
+      () => sqliteStorage(database),
+    ]
+    const errors = await Promise.all(calls.map(errorOf))
+    expect(errors.map(({ kind, message }) => [kind, /transaction of the host/.test(message)])).toEqual(
+      calls.map(() => ['bug', true]),
+    )
+    database.exec('COMMIT')
+    expect(database.prepare('SELECT count(*) AS count FROM theirs').get()).toEqual({ count: 1 })
+    expect(await storage.insertLicense(license('a'), undefined, call)).toBe('inserted')
+  })
+
+  test('a write whose time is over when its turn comes never begins', async () => {
+    const database = noting(openFile().open())
+    const storage = sqliteStorage(database)
+    await storage.migrate()
+    database.executed.length = 0
+    let left = 1000
+    const writes = ['a', 'b'].map((key) =>
+      errorOf(() => storage.insertLicense(license(key), undefined, { timeLeftMs: () => left })),
+    )
+    left = 0
+    const errors = await Promise.all(writes)
+    expect(errors.map(({ kind, retryable }) => [kind, retryable])).toEqual([
+      ['unavailable', true],
+      ['unavailable', true],
+    ])
+    expect(database.executed).toEqual([])
+    expect((await errorOf(() => storage.findLicense('a', { timeLeftMs: () => 0 }))).kind).toBe('unavailable')
+    expect(await storage.findLicense('a', call)).toBeNull()
+  })
+})
