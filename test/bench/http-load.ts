@@ -43,6 +43,12 @@ export async function forkServer(file: URL, args: string[]): Promise<{ child: Ch
   return { child, port }
 }
 
+/** Runs a subject file to its end in a process of its own: what fills a database leaves the process that serves it as it was. */
+export async function runToEnd(file: URL, args: string[]): Promise<void> {
+  const [code] = (await once(fork(fileURLToPath(file), args), 'exit')) as [number | null]
+  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}.`)
+}
+
 /** For a subject file: reports the port, then its processor time whenever it is asked, and ends with its parent. */
 export function reportToParent(port: number): void {
   process.on('message', () => process.send?.(process.cpuUsage()))

@@ -16,7 +16,7 @@ const path = '/v4/oauth2/token'
 const sha256 = (input: string): Buffer => createHash('sha256').update(input).digest()
 
 /** A store with the clients, all codes and older tokens; every code and token has a subject of its own. */
-async function fill(file: string, exchanges: string): Promise<Database.Database> {
+async function fill(file: string, exchanges: string): Promise<void> {
   const database = new Database(file)
   const storage = sqliteStorage(database)
   await storage.migrate()
@@ -47,7 +47,6 @@ async function fill(file: string, exchanges: string): Promise<Database.Database>
   })()
   database.pragma('wal_checkpoint(TRUNCATE)')
   database.close()
-  return new Database(file)
 }
 
 interface Body {
@@ -74,7 +73,7 @@ function orderedKey(secret: string, time: number): Buffer {
 }
 
 /** The floor's own tables: no table beside its primary key, and one index, for purging. */
-function fillByHand(file: string, exchanges: string): Database.Database {
+function fillByHand(file: string, exchanges: string): void {
   const database = new Database(file)
   database.pragma('journal_mode = WAL')
   database.exec(`
@@ -103,7 +102,7 @@ function fillByHand(file: string, exchanges: string): Database.Database {
     }
   })()
   database.pragma('wal_checkpoint(TRUNCATE)')
-  return database
+  database.close()
 }
 
 /** The least that does the work durably: two statements and a share of a commit, no checks but those the answer depends on. */
@@ -322,15 +321,19 @@ async function oidcProvider(exchanges: string): Promise<Server> {
   return createServer(provider.callback()).listen(0, '127.0.0.1')
 }
 
+/** Each writes the database that the server of that name opens. */
+export const stores: Record<string, (file: string, exchanges: string) => void | Promise<void>> = {
+  'utility-api': fill,
+  'node:http by hand, ordered keys': fillByHand,
+}
+
 /** Each makes a server that listens on a free port of loopback, for the codes of a file; two of them on SQLite, at `file`. */
 export const subjects: Record<string, (file: string, exchanges: string) => Server | Promise<Server>> = {
-  'utility-api': async (file, exchanges) => {
-    const storage = sqliteStorage(await fill(file, exchanges))
-    const api = createUtilityApi({ storage, dns: false, blockgame: false })
+  'utility-api': (file) => {
+    const api = createUtilityApi({ storage: sqliteStorage(new Database(file)), dns: false, blockgame: false })
     return createServer(toNodeHandler(api)).listen(0, '127.0.0.1')
   },
-  'node:http by hand, ordered keys': (file, exchanges) =>
-    byHand(fillByHand(file, exchanges)).listen(0, '127.0.0.1'),
+  'node:http by hand, ordered keys': (file) => byHand(new Database(file)).listen(0, '127.0.0.1'),
   'oidc-provider, memory': (_, exchanges) => oidcProvider(exchanges),
   'oauth2-server on Express, memory': (_, exchanges) => nodeOauth(exchanges),
 }

@@ -6,7 +6,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { matchesSecret } from '../../src/domain/secret.ts'
-import { forkServer, loader, measureServers, printResults, type ServerUnderLoad } from './http-load.ts'
+import {
+  forkServer,
+  loader,
+  measureServers,
+  printResults,
+  runToEnd,
+  type ServerUnderLoad,
+} from './http-load.ts'
 import { exchangesLoad, readExchanges, requestsOf, writeExchanges } from './tokens-load.ts'
 import { subjects } from './tokens-subjects.ts'
 import { hasWrk } from './wrk.ts'
@@ -27,11 +34,10 @@ const takesForms = (name: string): boolean => name.endsWith('memory')
 const names = Object.keys(subjects).filter((name) => name.includes(process.env['ONLY'] ?? ''))
 const servers: ServerUnderLoad[] = []
 for (const [index, name] of names.entries()) {
-  const { child, port } = await forkServer(new URL('tokens-subject.ts', import.meta.url), [
-    name,
-    join(directory, `${index}.sqlite`),
-    exchanges,
-  ])
+  const subject = new URL('tokens-subject.ts', import.meta.url)
+  const args = [name, join(directory, `${index}.sqlite`), exchanges]
+  await runToEnd(subject, ['fill', ...args])
+  const { child, port } = await forkServer(subject, ['serve', ...args])
   servers.push({ name, port, child, requests: requestsOf(fromHere, port, takesForms(name)) })
 }
 const load = hasWrk ? { load: exchangesLoad(exchanges, options.connections, takesForms) } : {}
