@@ -18,7 +18,7 @@ export class UdpPool {
   readonly #open = new Set<UdpSocket>()
   readonly #inService: (UdpSocket | undefined)[] = Array.from({ length: socketsInService })
   /** What goes out at the end of this turn of the event loop, in the order it was asked. */
-  #outbox: { readonly socket: UdpSocket; readonly message: Buffer }[] = []
+  #outbox: Prepared[] = []
 
   constructor(server: ServerAddress) {
     this.#server = server
@@ -27,8 +27,7 @@ export class UdpPool {
   /** Sends a query with a fresh id, at the end of this turn of the event loop. Returns the socket that waits for the reply. */
   send(query: Buffer, listener: ReplyListener): UdpSocket {
     const socket = this.#pick()
-    if (this.#outbox.push({ socket, message: socket.prepare(query, listener) }) === 1)
-      setImmediate(() => this.#sendOutbox())
+    if (this.#outbox.push(socket.prepare(query, listener)) === 1) setImmediate(() => this.#sendOutbox())
     return socket
   }
 
@@ -56,8 +55,16 @@ export class UdpPool {
   #sendOutbox(): void {
     const queries = this.#outbox
     this.#outbox = []
-    for (const { socket, message } of queries) socket.send(message)
+    for (const query of queries) query.socket.send(query)
   }
+}
+
+/** A query that goes out at the end of the turn. */
+interface Prepared {
+  readonly socket: UdpSocket
+  readonly message: Buffer
+  /** How many queries its socket had before it. */
+  readonly use: number
 }
 
 /** A connected socket: the kernel drops what other sources send, and reports ICMP errors. */
@@ -98,24 +105,25 @@ export class UdpSocket {
   }
 
   /** Gives a query an id that this port has not used yet, and its reply to a listener. */
-  prepare(query: Buffer, listener: ReplyListener): Buffer {
+  prepare(query: Buffer, listener: ReplyListener): Prepared {
     const message = Buffer.from(query)
+    const use = this.#listeners.length
     const id = this.#freshId()
     message.writeUInt16BE(id, 0)
-    this.#ids[this.#listeners.length] = id
+    this.#ids[use] = id
     this.#listeners.push(listener)
     this.#waiting += 1
     if (this.#listeners.length === maxUses) this.#retired = true
-    return message
+    return { socket: this, message, use }
   }
 
   /** Sends what was prepared, if its reply is still waited for. */
-  send(message: Buffer): void {
-    const listener = this.#listenerTo(message)
+  send(query: Prepared): void {
+    const listener = this.#listeners[query.use]
     if (listener === undefined) return
     if (this.#closed) listener.fail()
-    else if (this.#connected) this.#socket.send(message, this.#onSent)
-    else this.#socket.once('connect', () => this.send(message))
+    else if (this.#connected) this.#socket.send(query.message, this.#onSent)
+    else this.#socket.once('connect', () => this.send(query))
   }
 
   /** Waits no more for replies to a listener. */

@@ -93,6 +93,31 @@ describe('a query', () => {
     expect(questionEnd).toBe(12 + 16 + 4)
   })
 
+  test('for any name, with and without a client subnet, is octet for octet what dns-packet makes of it', () => {
+    const label = fc.stringMatching(/^[!-\-/-@[\]-~]{1,63}$/)
+    const names = fc.array(label, { minLength: 1, maxLength: 127 }).map((labels) => labels.join('.'))
+    fc.assert(
+      fc.property(
+        names.filter((asked) => asked.length <= 253),
+        fc.constantFrom(...recordTypes),
+        fc.boolean(),
+        (asked, type, withSubnet) => {
+          const subnet = { code: 8, family: 1, ip: '192.0.2.0', sourcePrefixLength: 24, scopePrefixLength: 0 }
+          const options = withSubnet ? [subnet] : []
+          const opt = { type: 'OPT', name: '.', udpPayloadSize: 1232, flags: 0, options }
+          const whole = dnsPacket.encode({
+            type: 'query',
+            flags: dnsPacket.RECURSION_DESIRED | dnsPacket.AUTHENTIC_DATA,
+            questions: [{ type, name: asked, class: 'IN' }],
+            additionals: [opt as dnsPacket.OptAnswer],
+          })
+          const { message } = encodeQuery(asked, type, withSubnet ? '192.0.2.0/24' : undefined)
+          expect(message.toString('hex')).toBe(whole.toString('hex'))
+        },
+      ),
+    )
+  })
+
   test.each([
     ['192.0.2.255/24', '0008000700011800c00002'],
     ['192.0.2.255/31', '0008000800011f00c00002fe'],

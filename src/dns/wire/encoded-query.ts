@@ -22,20 +22,33 @@ export interface EncodedQuery {
  * @see {@link https://www.rfc-editor.org/rfc/rfc9715#section-3.2 | RFC 9715 section 3.2}
  */
 const udpPayloadSize = 1232
-/** Holds any query. Encoding into what is there spares dns-packet from measuring first, a third of its work. */
-const scratch = Buffer.alloc(512)
+/** Questions for the root, by type: of all others only the name differs. */
+const rootQueries = new Map<RecordType, Buffer>()
 
 /** Encodes a question. Throws `invalid_argument` for a name, type or network that is none. */
 export function encodeQuery(name: string, type: RecordType, clientSubnet?: string): EncodedQuery {
   if (!Object.hasOwn(typeNumbers, type)) throw new UtilityApiError('invalid_argument', 'Unknown record type.')
   const asked = checkedName(name)
-  const options = clientSubnet === undefined ? [] : [clientSubnetOption(clientSubnet)]
-  const packet: dnsPacket.Packet = {
+  const message = withName(asked, rootQuery(type, clientSubnet))
+  return { name: asked, type, message, questionEnd: headerLength + wireLength(asked) + questionTailLength }
+}
+
+function rootQuery(type: RecordType, clientSubnet: string | undefined): Buffer {
+  if (clientSubnet !== undefined) return encodeRootQuery(type, [clientSubnetOption(clientSubnet)])
+  const known = rootQueries.get(type)
+  if (known !== undefined) return known
+  const query = encodeRootQuery(type, [])
+  rootQueries.set(type, query)
+  return query
+}
+
+function encodeRootQuery(type: RecordType, options: dnsPacket.PacketOpt[]): Buffer {
+  return dnsPacket.encode({
     type: 'query',
     id: 0,
     // RFC 6840 section 5.7: AD in a question asks for AD in the answer, without the signatures that DO would bring.
     flags: headerFlags.recursionDesired | headerFlags.authenticData,
-    questions: [{ type, name: asked, class: 'IN' }],
+    questions: [{ type, name: '.', class: 'IN' }],
     additionals: [
       {
         type: 'OPT',
@@ -48,11 +61,32 @@ export function encodeQuery(name: string, type: RecordType, clientSubnet?: strin
         options,
       },
     ],
+  })
+}
+
+/** How many octets a checked name takes: one more than its text has, and one for its end. */
+function wireLength(name: string): number {
+  return name === '.' ? 1 : name.length + 2
+}
+
+const dot = 0x2e
+
+/** A question for the root with another name, checked, in place of the root's. */
+function withName(name: string, rootQuery: Buffer): Buffer {
+  if (name === '.') return rootQuery
+  const nameEnd = headerLength + wireLength(name)
+  const message = Buffer.allocUnsafe(rootQuery.length - wireLength('.') + wireLength(name))
+  rootQuery.copy(message, 0, 0, headerLength)
+  message.write(`.${name}\0`, headerLength, 'latin1')
+  rootQuery.copy(message, nameEnd, headerLength + wireLength('.'))
+  // Each dot gives its place to the length of the label after it.
+  let labelEnd = nameEnd - 1
+  for (let at = labelEnd - 1; at >= headerLength; at -= 1) {
+    if (message[at] !== dot) continue
+    message[at] = labelEnd - at - 1
+    labelEnd = at
   }
-  const message = Buffer.from(dnsPacket.encode(packet, scratch).subarray(0, dnsPacket.encode.bytes))
-  // A name takes one octet more than its text has, and one for its end.
-  const nameLength = asked === '.' ? 1 : asked.length + 2
-  return { name: asked, type, message, questionEnd: headerLength + nameLength + questionTailLength }
+  return message
 }
 
 /** The same question without OPT record, for resolvers that take it for an error. */
@@ -64,7 +98,7 @@ export function withoutEdns(query: EncodedQuery): EncodedQuery {
 
 /** 255 octets on the wire, of which the first length and the final zero are two. */
 const maxTextLength = 253
-/** All that dns-packet would send wrongly is kept out: it checks no label, and reads no escape. */
+/** Labels of 1 to 63 octets, and no escapes: what is put into a message unchecked could make another question of it. */
 const visibleAsciiName = /^[!-\-/-[\]-~]{1,63}(?:\.[!-\-/-[\]-~]{1,63})*$/
 
 /** A name in lower case, without final dot; `.` for the root. */
