@@ -22,7 +22,7 @@ export interface EncodedQuery {
  * @see {@link https://www.rfc-editor.org/rfc/rfc9715#section-3.2 | RFC 9715 section 3.2}
  */
 const udpPayloadSize = 1232
-/** Questions for the root, by type: of all others only the name differs. */
+/** Queries for the root, by type: of all others only the name differs. */
 const rootQueries = new Map<RecordType, Buffer>()
 
 /** Encodes a question. Throws `invalid_argument` for a name, type or network that is none. */
@@ -71,14 +71,14 @@ function wireLength(name: string): number {
 
 const dot = 0x2e
 
-/** A question for the root with another name, checked, in place of the root's. */
-function withName(name: string, rootQuery: Buffer): Buffer {
-  if (name === '.') return rootQuery
+/** A query for the root with another name, checked, in place of the root's. */
+function withName(name: string, query: Buffer): Buffer {
+  if (name === '.') return query
   const nameEnd = headerLength + wireLength(name)
-  const message = Buffer.allocUnsafe(rootQuery.length - wireLength('.') + wireLength(name))
-  rootQuery.copy(message, 0, 0, headerLength)
+  const message = Buffer.allocUnsafe(query.length - wireLength('.') + wireLength(name))
+  query.copy(message, 0, 0, headerLength)
   message.write(`.${name}\0`, headerLength, 'latin1')
-  rootQuery.copy(message, nameEnd, headerLength + wireLength('.'))
+  query.copy(message, nameEnd, headerLength + wireLength('.'))
   // Each dot gives its place to the length of the label after it.
   let labelEnd = nameEnd - 1
   for (let at = labelEnd - 1; at >= headerLength; at -= 1) {
