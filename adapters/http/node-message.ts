@@ -69,9 +69,9 @@ export class NodeRequest implements RequestLike {
       this.#take = take
       request
         .on('data', take)
-        .once('end', () => resolve(collected.bytes))
-        .once('error', reject)
-        .once('close', () => {
+        .on('end', () => resolve(collected.bytes))
+        .on('error', reject)
+        .on('close', () => {
           // An error that nobody sees would cost every request its stack trace.
           if (!request.readableEnded) reject(new Error('The client has gone.'))
         })

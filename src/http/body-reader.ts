@@ -50,13 +50,7 @@ export class BodyReader {
    *
    * @throws `payload_too_large`, `request_timeout`, `invalid_request`
    */
-  async read(request: RequestLike): Promise<Uint8Array> {
-    const bytes = await this.#readWithin(request)
-    if (bytes.length > maxBodyBytes) throw refused(tooLarge)
-    return bytes
-  }
-
-  #readWithin(request: RequestLike): Promise<Uint8Array> {
+  read(request: RequestLike): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       const end = (): void => {
         clearTimeout(timer)
@@ -71,10 +65,17 @@ export class BodyReader {
       const reading = { place: this.#takePlace(), before: this.#begun, giveUp }
       this.#begun += 1
       this.#places[reading.place] = reading
-      request
-        .body(maxBodyBytes)
-        .finally(end)
-        .then(resolve, (cause: unknown) => reject(refused(incomplete, { ...closeConnection, cause })))
+      request.body(maxBodyBytes).then(
+        (bytes) => {
+          end()
+          if (bytes.length > maxBodyBytes) reject(refused(tooLarge))
+          else resolve(bytes)
+        },
+        (cause: unknown) => {
+          end()
+          reject(refused(incomplete, { ...closeConnection, cause }))
+        },
+      )
     })
   }
 
