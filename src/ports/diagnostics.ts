@@ -1,16 +1,19 @@
 import { tracingChannel, type TracingChannel } from 'node:diagnostics_channel'
 import type { MaybePromise } from './maybe-promise.ts'
 
-const parts = ['start', 'end', 'asyncStart', 'asyncEnd', 'error'] as const
-
 /** A channel that knows whether anybody listens: Bun knows it of its parts alone. */
 function channelNamed(name: string): TracingChannel<unknown> {
   const channel = tracingChannel(name)
-  if (channel.hasSubscribers === undefined)
-    Object.defineProperty(channel, 'hasSubscribers', {
-      get: () => parts.some((part) => channel[part].hasSubscribers),
-    })
-  return channel
+  if (channel.hasSubscribers !== undefined) return channel
+  const { start, end, asyncStart, asyncEnd, error } = channel
+  return Object.defineProperty(channel, 'hasSubscribers', {
+    get: () =>
+      start.hasSubscribers ||
+      end.hasSubscribers ||
+      asyncStart.hasSubscribers ||
+      asyncEnd.hasSubscribers ||
+      error.hasSubscribers,
+  })
 }
 
 /**
