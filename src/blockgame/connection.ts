@@ -32,9 +32,13 @@ export class Connection {
     this.#listener = listener
   }
 
-  /** Sends these bytes. */
-  write(bytes: Uint8Array): void {
-    this.#socket.write(bytes)
+  /** Sends these bytes at the end of this turn of the event loop, and calls `sent` then. */
+  write(bytes: Uint8Array, sent: () => void): void {
+    const send = (): void => {
+      this.#socket.write(bytes)
+      sent()
+    }
+    if (outbox.push(send) === 1) setImmediate(sendOutbox)
   }
 
   /** Ends it; the listener is told. */
@@ -47,6 +51,15 @@ export class Connection {
     this.#listener = nobody
     this.#socket.destroy()
   }
+}
+
+/** What is written in this turn. Sent between readings, each would wake a server that is near anew. */
+let outbox: (() => void)[] = []
+
+function sendOutbox(): void {
+  const sends = outbox
+  outbox = []
+  for (const send of sends) send()
 }
 
 const buffer = Buffer.allocUnsafe(65_536)

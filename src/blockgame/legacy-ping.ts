@@ -28,8 +28,9 @@ export async function sendLegacyPing(
     let firstSentAt = sentAt
 
     const rest = setTimeout(() => {
-      connection.write(encodeLegacyPingHost(target.host, target.port))
-      sentAt = performance.now()
+      connection.write(encodeLegacyPingHost(target.host, target.port), () => {
+        sentAt = performance.now()
+      })
     }, restDelayMs)
     const finish = (settle: () => void): void => {
       clearTimeout(rest)
@@ -58,7 +59,8 @@ export async function sendLegacyPing(
       },
       closed: (error) => finish(() => reject(connectionFailure(error, 'closed'))),
     })
-    connection.write(legacyPing)
-    firstSentAt = sentAt = performance.now()
+    connection.write(legacyPing, () => {
+      firstSentAt = sentAt = performance.now()
+    })
   })
 }

@@ -43,6 +43,9 @@ export function requestStatus(
     let sentAt = performance.now()
     let reply: ServerReply | undefined
 
+    const sent = (): void => {
+      sentAt = performance.now()
+    }
     const finish = (error?: Error): void => {
       clearTimeout(timer)
       connection.close()
@@ -52,8 +55,7 @@ export function requestStatus(
     const takeStatus = (status: StatusReply, latencyMs: number): void => {
       reply = { status, latencyMs }
       timer = setTimeout(finish, pongMs())
-      connection.write(encodePing(0n))
-      sentAt = performance.now()
+      connection.write(encodePing(0n), sent)
     }
     const takePackets = (packets: readonly Packet[], receivedAt: number): void => {
       // A pong in the same bytes came before the ping: it measures nothing.
@@ -85,6 +87,6 @@ export function requestStatus(
         finish(heard || failure.reason !== 'closed' ? failure : new OldServerError('closed', { cause }))
       },
     })
-    connection.write(request)
+    connection.write(request, sent)
   })
 }

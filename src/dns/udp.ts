@@ -17,8 +17,6 @@ export class UdpPool {
   readonly #server: ServerAddress
   readonly #open = new Set<UdpSocket>()
   readonly #inService: (UdpSocket | undefined)[] = Array.from({ length: socketsInService })
-  /** What goes out at the end of this turn of the event loop, in the order it was asked. */
-  #outbox: Prepared[] = []
 
   constructor(server: ServerAddress) {
     this.#server = server
@@ -27,7 +25,7 @@ export class UdpPool {
   /** Sends a query with a fresh id, at the end of this turn of the event loop. Returns the socket that waits for the reply. */
   send(query: Buffer, listener: ReplyListener): UdpSocket {
     const socket = this.#pick()
-    if (this.#outbox.push(socket.prepare(query, listener)) === 1) setImmediate(() => this.#sendOutbox())
+    if (outbox.push(socket.prepare(query, listener)) === 1) setImmediate(sendOutbox)
     return socket
   }
 
@@ -51,20 +49,23 @@ export class UdpPool {
     this.#inService[slot] = socket
     return socket
   }
-
-  #sendOutbox(): void {
-    const queries = this.#outbox
-    this.#outbox = []
-    for (const query of queries) query.socket.send(query)
-  }
 }
 
-/** A query that goes out at the end of the turn. */
+/** A query that goes out at the end of this turn of the event loop. */
 interface Prepared {
   readonly socket: UdpSocket
   readonly message: Buffer
   /** How many queries its socket had before it. */
   readonly use: number
+}
+
+/** The queries to all resolvers, in the order they were asked. */
+let outbox: Prepared[] = []
+
+function sendOutbox(): void {
+  const queries = outbox
+  outbox = []
+  for (const query of queries) query.socket.send(query)
 }
 
 /** A connected socket: the kernel drops what other sources send, and reports ICMP errors. */
