@@ -32,3 +32,14 @@ test('what is written in one turn goes out together, in its order', async () => 
   expect(sent.at(-1)).toBe(9)
   write.mockRestore()
 })
+
+test('what is closed in the turn of its write sends nothing', async () => {
+  const server = await startServer({ script() {} })
+  const connection = new Connection({ ip: server.ip, port: server.port })
+  const closed = vi.fn()
+  await new Promise<void>((resolve) => connection.tell({ opened: resolve, closed }))
+  connection.write(Buffer.of(1), () => {})
+  connection.cut()
+  await vi.waitFor(() => expect(closed).toHaveBeenCalledExactlyOnceWith(undefined))
+  expect(server.connections[0]?.received ?? Buffer.alloc(0)).toHaveLength(0)
+})
