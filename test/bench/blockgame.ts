@@ -24,10 +24,10 @@ async function start(
   return child
 }
 
-async function startResponder(): Promise<{ child: ChildProcess; port: number }> {
+async function startResponder(): Promise<{ child: ChildProcess; ports: readonly number[] }> {
   const child = await start('blockgame-responder.ts', [], path('../../node_modules/.bin/bun'))
-  const [port] = (await once(child, 'message')) as [number]
-  return { child, port }
+  const [ports] = (await once(child, 'message')) as [number[]]
+  return { child, ports }
 }
 
 async function startSubject(name: string): Promise<{ name: string; child: ChildProcess }> {
@@ -45,13 +45,17 @@ async function round(child: ChildProcess, order: RoundOrder): Promise<RoundResul
 type Results = Map<string, RoundResult[]>
 
 /** Fresh processes for each number of lookups at once, so that their memory is what this number takes. */
-async function measure(port: number, concurrency: number): Promise<Results> {
+async function measure(ports: readonly number[], concurrency: number): Promise<Results> {
   const running = await Promise.all(Object.keys(subjects).map(startSubject))
   const results: Results = new Map(running.map(({ name }) => [name, []]))
-  // The first round warms up; the order of the subjects turns, so that none always follows the same other.
+  let turns = 0
+  // The first round warms up; the order of the subjects turns, so that none is always the first.
   for (let index = -1; index < rounds; index += 1) {
     const turn = Math.max(0, index) % running.length
     for (const { name, child } of [...running.slice(turn), ...running.slice(0, turn)]) {
+      // More than 14,000 connections a second to one port use up its free source ports: the next would pay for the former.
+      const port = ports[turns % ports.length] ?? 0
+      turns += 1
       const result = await round(child, { port, concurrency, durationMs })
       if (index >= 0) results.get(name)?.push(result)
     }
@@ -104,7 +108,7 @@ console.log(
 )
 const responder = await startResponder()
 for (const concurrency of concurrencies) {
-  const results = await measure(responder.port, concurrency)
+  const results = await measure(responder.ports, concurrency)
   printTable(`${concurrency} at once`, table(results))
   for (const peer of ['minecraft-server-util', 'minecraft-protocol']) {
     const times = ratio(results, 'utility-api', peer, 'perSecond')
