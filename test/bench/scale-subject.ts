@@ -1,4 +1,5 @@
 // One file of the scale benchmark in a process of its own: `node scale-subject.ts fill|serve <path> <size>`.
+import { getHeapSpaceStatistics } from 'node:v8'
 import Database from 'better-sqlite3'
 import { randomKeys } from 'utility-api'
 import type { License } from 'utility-api/storage'
@@ -105,14 +106,26 @@ async function measure(name: string, durationMs: number): Promise<number> {
 /** What the parent is told after each round. */
 export interface ScaleResult {
   readonly perSecond: number
-  readonly memory: number
+  readonly memory: Memory
+}
+
+/** The octets that the process holds. */
+export interface Memory {
+  readonly all: number
+  /** V8's young generation: it grows with what a program does at once, up to a limit that Node.js sets. */
+  readonly young: number
+}
+
+function memoryNow(): Memory {
+  const young = getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')
+  return { all: process.memoryUsage.rss(), young: young?.physical_space_size ?? Number.NaN }
 }
 
 if (mode === 'fill') await fill()
 if (mode === 'serve') {
   process.on('message', async ([name, durationMs]: [string, number]) => {
     const perSecond = await measure(name, durationMs)
-    process.send?.({ perSecond, memory: process.memoryUsage.rss() } satisfies ScaleResult)
+    process.send?.({ perSecond, memory: memoryNow() } satisfies ScaleResult)
   })
   process.on('disconnect', () => process.exit())
 }

@@ -7,7 +7,7 @@ import { createReadStream, mkdirSync, mkdtempSync, rmSync, statSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { ScaleResult } from './scale-subject.ts'
+import type { Memory, ScaleResult } from './scale-subject.ts'
 import { printTable } from './table.ts'
 
 const sizes = (process.env['SIZES'] ?? '10000,1000000,5000000').split(',').map(Number)
@@ -20,7 +20,7 @@ interface Store {
   readonly path: string
   readonly child: ChildProcess
   readonly rates: Map<string, number[]>
-  memory: number
+  memory: Memory
 }
 
 const subject = fileURLToPath(new URL('scale-subject.ts', import.meta.url))
@@ -31,7 +31,13 @@ async function prepare(directory: string, size: number): Promise<Store> {
   if (code !== 0) throw new Error(`filling ended with ${code}`)
   console.log(`${size} licenses: ${Math.round(statSync(path).size / size)} bytes each.`)
   const child = fork(subject, ['serve', path, `${size}`])
-  return { size, path, child, rates: new Map(operations.map((name) => [name, []])), memory: 0 }
+  return {
+    size,
+    path,
+    child,
+    rates: new Map(operations.map((name) => [name, []])),
+    memory: { all: 0, young: 0 },
+  }
 }
 
 async function measure(store: Store, name: string, keep: boolean): Promise<void> {
@@ -40,7 +46,7 @@ async function measure(store: Store, name: string, keep: boolean): Promise<void>
   await once(createReadStream(store.path, { highWaterMark: 2 ** 20 }).resume(), 'end')
   store.child.send([name, roundMs])
   const [{ perSecond, memory }] = (await once(store.child, 'message')) as [ScaleResult]
-  store.memory = Math.max(store.memory, memory)
+  if (memory.all > store.memory.all) store.memory = memory
   if (keep) store.rates.get(name)?.push(perSecond)
 }
 
@@ -74,7 +80,8 @@ printTable(
   }),
 )
 for (const { size, memory, child } of stores) {
-  console.log(`${size} licenses: ${Math.round(memory / 1e6)} MB of memory at most.`)
+  const [all, young] = [memory.all, memory.young].map((octets) => Math.round(octets / 1e6))
+  console.log(`${size} licenses: ${all} MB of memory at most, ${young} of them V8's young generation.`)
   child.disconnect()
 }
 if (process.env['FILES'] === undefined) rmSync(directory, { recursive: true })
