@@ -1,5 +1,5 @@
 // Prints how many octets a request of each operation leaves behind when short garbage collections alone have run:
-// `node --expose-gc --import test/support/sources.ts test/http/support/kept-worker.ts`.
+// `node --expose-gc --min-semi-space-size=64 --max-semi-space-size=64 --import ./test/support/sources.ts`, and this file.
 import { hash } from 'node:crypto'
 import { createAdmin, createUtilityApi, type DnsAnswer, type ServerStatus } from 'utility-api'
 import type { AuthorizationCode, Client } from 'utility-api/storage'
