@@ -27,7 +27,7 @@ const longestText = 2 * (longestName + 1)
 export function parseHostName(text: string, rules: HostNameRules = {}): string | null {
   // IDNA takes time with the square of the length: 24 ms for 5,000 ideographs.
   if (text.length > longestText) return null
-  const ascii = toAscii(text.toLowerCase())
+  const ascii = toAscii(text)
   const name = ascii.endsWith('.') ? ascii.slice(0, -1) : ascii
   const pattern = rules.underscores ? underscoreName : ldhName
   return name.length <= longestName && pattern.test(name) && !numericEnd.test(name) ? name : null
@@ -37,7 +37,8 @@ function nameOf(label: string): RegExp {
   return new RegExp(`^(?:${label}\\.)*${label}$`)
 }
 
+/** Lower case, too: that of JavaScript makes `ς` of a final `Σ`, which is another name. */
 function toAscii(text: string): string {
-  if (asciiOnly.test(text)) return text
+  if (asciiOnly.test(text)) return text.toLowerCase()
   return internationalName.test(text) ? domainToASCII(text) : ''
 }

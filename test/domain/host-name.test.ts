@@ -33,6 +33,11 @@ describe('a host name', () => {
     ['BÜCHER.example', 'xn--bcher-kva.example'],
     // UTS 46, non-transitional: ß stays ß.
     ['faß.example', 'xn--fa-hia.example'],
+    // UTS 46 maps Σ to σ wherever it is; JavaScript's lower case makes ς of the last one of a word.
+    ['ΦΩΣ24.gr', 'xn--24-ubclp.gr'],
+    ['ΟΔΟΣ-ΑΘΗΝΑΣ.gr', 'xn----zlbajrf0bkb4bg.gr'],
+    ['ΦΩΣ。gr', 'xn--4xafj.gr'],
+    ['φως.gr', 'xn--3xahj.gr'],
     ['例え。テスト', 'xn--r8jz45g.xn--zckzah'],
     ['example．com', 'example.com'],
     ['u\u0308ber.example', 'xn--ber-goa.example'],
