@@ -104,7 +104,8 @@ class ParsedRequest extends NodeRequest {
 function encode(body: unknown, contentType: string): Uint8Array {
   if (body === undefined || body instanceof Uint8Array) return body ?? new Uint8Array()
   if (typeof body === 'string') return Buffer.from(body)
-  return Buffer.from(contentType.includes('urlencoded') ? encodeForm(body as object) : JSON.stringify(body))
+  const isForm = contentType.toLowerCase().includes('urlencoded')
+  return Buffer.from(isForm ? encodeForm(body as object) : JSON.stringify(body))
 }
 
 function encodeForm(fields: object): string {

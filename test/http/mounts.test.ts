@@ -132,7 +132,8 @@ describe.each(Object.entries(expresses))('%s', (_, express) => {
       sendToPort(port, {
         method: 'POST',
         path: '/v4/oauth2/token',
-        headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+        // A media type in any case means the same (RFC 9110 section 8.3.1).
+        headers: { 'Content-Type': 'Application/X-WWW-Form-URLEncoded' },
         body: new URLSearchParams(pairs).toString(),
       })
     const pairs = Object.entries(fields)
