@@ -49,10 +49,15 @@ function bounded<Value>(call: StorageCall, work: () => MaybePromise<Value>): May
   if (timeLeftMs <= 0) throw late()
   try {
     const result = work()
-    return result instanceof Promise ? within(timeLeftMs, result) : result
+    return isPromise(result) ? within(timeLeftMs, result) : result
   } catch (cause) {
     throw failed(cause)
   }
+}
+
+/** Whether it is a promise, of whatever library: those of query builders are often no instances of `Promise`. */
+function isPromise<Value>(result: MaybePromise<Value>): result is Promise<Value> {
+  return typeof (result as Partial<Promise<Value>> | null | undefined)?.then === 'function'
 }
 
 function within<Value>(timeoutMs: number, result: Promise<Value>): Promise<Value> {

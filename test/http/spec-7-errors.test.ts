@@ -204,6 +204,12 @@ function storageThat(behave: () => never | Promise<never>): AdminStorage {
   return new Proxy({} as AdminStorage, { get: () => behave })
 }
 
+/** What query builders return: no instance of `Promise`, begun when it is first waited for. */
+function thenable(promise: Promise<never>): Promise<never> {
+  promise.catch(() => {})
+  return { then: promise.then.bind(promise) } as Promise<never>
+}
+
 function closedStorage(): AdminStorage {
   const storage = memoryStorage()
   void storage.close?.()
@@ -216,10 +222,12 @@ const failures: Record<string, AdminStorage> = {
     throw secretCause
   }),
   'that rejects': storageThat(() => Promise.reject(secretCause)),
+  'that rejects as a query builder does': storageThat(() => thenable(Promise.reject(secretCause))),
   'that throws no error': storageThat(() => {
     throw null as unknown as Error
   }),
   'that hangs past its deadline': storageThat(() => new Promise<never>(() => {})),
+  'that hangs as a query builder does': storageThat(() => thenable(new Promise<never>(() => {}))),
 }
 
 for (const [name, storage] of Object.entries(failures)) {
@@ -234,10 +242,10 @@ for (const [name, storage] of Object.entries(failures)) {
         const last = logged.at(-1)
         expect(last?.message).toBe('The database failed.')
         expect(last?.fields).toMatchObject({ code: 'database_error', operation: expect.any(String) })
-        if (name === 'that throws' || name === 'that rejects') expect(last?.fields.cause).toBe(secretCause)
+        if (name === 'that throws' || name.startsWith('that rejects'))
+          expect(last?.fields.cause).toBe(secretCause)
         if (name === 'that is closed') expect(last?.fields.cause).toMatchObject({ kind: 'unavailable' })
-        if (name === 'that hangs past its deadline')
-          expect(String(last?.fields.cause)).toMatch(/did not answer/)
+        if (name.startsWith('that hangs')) expect(String(last?.fields.cause)).toMatch(/did not answer/)
       },
     })),
     {
