@@ -50,6 +50,11 @@ function headersOf(error: UtilityApiError, style: ErrorStyle | undefined): Reado
 function ownBody(own: OwnErrors, error: UtilityApiError, requestId: string): unknown {
   try {
     const body = own.errorBody?.(error, { requestId })
+    if (body instanceof Promise) {
+      // Nobody waits for it, and a rejection without a listener ends the process.
+      body.catch(() => {})
+      throw new TypeError('errorBody returned a promise; it must return the body itself.')
+    }
     // What JSON cannot hold fails here, and not when the answer is written.
     if (body !== undefined && JSON.stringify(body) !== undefined) return body
   } catch (cause) {

@@ -198,6 +198,8 @@ describe('hooks', () => {
     ['errorBody throws', { errorBody: fail }],
     ['errorBody makes nothing', { errorBody: () => undefined }],
     ['errorBody makes what is no JSON', { errorBody: () => 1n }],
+    ['errorBody is asynchronous', { errorBody: async () => ({}) }],
+    ['errorBody rejects', { errorBody: failLater }],
   ])('%s: the request does not notice', async (_, options) => {
     process.on('unhandledRejection', unhandled)
     expect(await statusWith(options)).toBe(200)
