@@ -35,7 +35,7 @@ interface Pool {
  */
 export function createInFlightLimit(maxInFlight: number): InFlightLimit {
   const pools: Readonly<Record<WaitsFor, Pool>> = { storage: emptyPool(), network: emptyPool() }
-  const maxPerCaller = Math.ceil(maxInFlight / 2)
+  const maxPerCaller = Math.max(1, Math.floor(maxInFlight / 2))
   let closed: PromiseWithResolvers<void> | undefined
 
   function isEmpty(): boolean {

@@ -18,7 +18,8 @@ export function rateLimitWith(limiter: RateLimiter, logger: Logger): RateLimit {
       return { allowed: true }
     })
     if (decision.allowed) return
-    throw refused(tooManyRequests, { retryAfterSeconds: decision.retryAfterSeconds })
+    const { retryAfterSeconds } = decision
+    throw refused(tooManyRequests, Number.isFinite(retryAfterSeconds) ? { retryAfterSeconds } : {})
   }
 }
 
@@ -28,10 +29,16 @@ async function decide(limiter: RateLimiter, key: string): Promise<RateLimitDecis
     timer = setTimeout(() => reject(new Error(`No decision within ${timeoutMs} ms.`)), timeoutMs)
   })
   try {
-    return await Promise.race([limiter.consume(key), late])
+    const decision = await Promise.race([limiter.consume(key), late])
+    if (isDecision(decision)) return decision
+    throw new TypeError('The rate limiter did not return { allowed, retryAfterSeconds }.')
   } finally {
     clearTimeout(timer)
   }
+}
+
+function isDecision(value: Partial<RateLimitDecision> | null | undefined): value is RateLimitDecision {
+  return typeof value?.allowed === 'boolean'
 }
 
 /**

@@ -162,10 +162,10 @@ describe('overload', () => {
         return storage.findCredential(...args)
       },
     }
-    const api = createUtilityApi({ storage: slow, maxInFlight: 3 })
+    const api = createUtilityApi({ storage: slow, maxInFlight: 4 })
     const { token: otherToken } = await createAdmin({ storage }).createReseller()
     const other = { ...generate, headers: { ...generate.headers, Authorization: `Bearer ${otherToken}` } }
-    const held = [generate, generate, other].map((request) => sendToFetch(api, request))
+    const held = [generate, generate, other, other].map((request) => sendToFetch(api, request))
     expect(await sendToFetch(api, generate)).toMatchObject(unavailable)
     release()
     for (const answer of held) expect(await answer).toMatchObject({ status: 200 })
@@ -257,6 +257,15 @@ describe('rate limits', () => {
     expect((await world.admin.listLicenses({})).licenses).toHaveLength(0)
   })
 
+  test.each([Number.NaN, Number.POSITIVE_INFINITY, undefined])(
+    'a limiter that refuses for %s seconds refuses, without Retry-After',
+    async (retryAfterSeconds) => {
+      decide = async () => ({ allowed: false, retryAfterSeconds: retryAfterSeconds as number })
+      const { status, headers } = await generateAs(world.resellerToken)
+      expect([status, headers['retry-after']]).toEqual([429, undefined])
+    },
+  )
+
   test.each<[string, RateLimiter['consume']]>([
     ['rejects', () => Promise.reject(new Error('down'))],
     [
@@ -266,6 +275,8 @@ describe('rate limits', () => {
       },
     ],
     ['hangs', () => new Promise(() => {})],
+    ['decides nothing', async () => undefined as never],
+    ['decides null', async () => null as never],
   ])('a limiter that %s lets everybody through', async (_, consume) => {
     decide = consume
     expect(await generateAs(world.resellerToken)).toMatchObject({ status: 200 })

@@ -4,12 +4,13 @@ import { createInFlightLimit } from '../../src/http/in-flight.ts'
 const tooMany = expect.objectContaining({ code: 'unavailable', retryAfterSeconds: 1 })
 
 test.each(['storage', 'network'] as const)(
-  'of the places that wait for %s one caller gets half',
+  'of the places that wait for %s one caller gets half at most',
   (waitsFor) => {
     const limit = createInFlightLimit(5)
-    for (let count = 0; count < 3; count += 1) limit.enter(waitsFor, 'greedy')
+    for (let count = 0; count < 2; count += 1) limit.enter(waitsFor, 'greedy')
     expect(() => limit.enter(waitsFor, 'greedy')).toThrow(tooMany)
     limit.enter(waitsFor, 'other')
+    limit.enter(waitsFor, 'another')
     limit.leave(waitsFor, 'greedy')
     limit.enter(waitsFor, 'greedy')
     limit.enter(waitsFor, 'other')
@@ -17,3 +18,9 @@ test.each(['storage', 'network'] as const)(
     limit.enter(waitsFor === 'storage' ? 'network' : 'storage', 'third')
   },
 )
+
+test('a single place is anybody’s', () => {
+  const limit = createInFlightLimit(1)
+  limit.enter('storage', 'somebody')
+  expect(() => limit.enter('storage', 'other')).toThrow(tooMany)
+})
