@@ -222,6 +222,11 @@ describe('extended errors', () => {
     expect(errorsIn([option(6, 'x'.repeat(60_000))])).toEqual([{ code: 6, text: 'x'.repeat(255) }])
   })
 
+  test('lose the NUL that may terminate them, and no more', () => {
+    const texts = ['late\0', '\0', 'late\0\0', 'x'.repeat(255) + '\0'].map((text) => option(6, text))
+    expect(errorsIn(texts).map(({ text }) => text)).toEqual(['late', '', 'late\ufffd', 'x'.repeat(255)])
+  })
+
   test('have nothing in them that moves a cursor or turns a line', () => {
     const text = 'a\u001b[2J\r\nb\u0000\u202ec\u2066d\u009be\u007f ü"\\'
     const shown = 'a\ufffd[2J\ufffd\ufffdb\ufffd\ufffdc\ufffdd\ufffde\ufffd ü"\\'

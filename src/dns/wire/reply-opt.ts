@@ -42,8 +42,12 @@ export function readOpt(message: Buffer, start: number, end: number): Opt {
   return { extendedRcode: message.readUInt8(start + toExtendedRcode), ede, clientSubnetScope }
 }
 
-/** People read it, in terminals too: nothing in it may move the cursor or turn the line around. */
+/**
+ * People read it, in terminals too: nothing in it may move the cursor or turn the line around. A NUL may terminate it
+ * (RFC 8914 section 2).
+ */
 function readExtraText(octets: Buffer): string {
-  const text = octets.toString('utf8', 0, maxExtraTextOctets)
+  const end = octets.at(-1) === 0 ? octets.length - 1 : octets.length
+  const text = octets.toString('utf8', 0, Math.min(end, maxExtraTextOctets))
   return Array.from(text, (character) => (isPlainText(character) ? character : '\ufffd')).join('')
 }
