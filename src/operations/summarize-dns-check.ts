@@ -94,7 +94,11 @@ export function summarizeDnsCheck(results: readonly DnsCheckResult[]): DnsCheckS
 
 function isResult(value: unknown): boolean {
   const { status, dns_results: records } = (value ?? {}) as Partial<DnsCheckResult>
-  return typeof status === 'string' && Array.isArray(records)
+  return typeof status === 'string' && Array.isArray(records) && records.every(isRecord)
+}
+
+function isRecord(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
 }
 
 function saysSomething({ status }: DnsCheckResult): boolean {

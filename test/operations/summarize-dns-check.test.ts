@@ -253,6 +253,7 @@ describe('what is not the answer of a check is refused', () => {
     ['nothing', undefined],
     ['a text', 'NOERROR'],
     ['a list with null', [null]],
+    ['a record that is null', [{ status: 'NOERROR', dns_results: [null] }]],
     ['an element without records', [{ status: 'NOERROR' }]],
     ['an element without a status', [{ dns_results: [] }]],
   ]
