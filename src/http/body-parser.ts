@@ -131,7 +131,8 @@ function memberNames(validJson: string): string[] {
 function parseForm(text: string, known: readonly string[]): BodyMembers {
   // URLSearchParams would keep a broken escape as it stands.
   if (/%(?![0-9a-f]{2})/i.test(text)) throw refused(notAForm)
-  const members = new URLSearchParams(text)
+  // URLSearchParams drops a question mark in front, as part of an address.
+  const members = new URLSearchParams(text.startsWith('?') ? `&${text}` : text)
   refuseRepeated(known, (name) => members.getAll(name).length)
   return new Map(members)
 }

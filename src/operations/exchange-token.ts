@@ -8,7 +8,7 @@ import type { KeyGenerator } from '../ports/key-generator.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import type { TimedStorage } from '../ports/timed-storage.ts'
-import { requiredText, visibleText } from './input-schemas.ts'
+import { refuseWith, requiredText, visibleText } from './input-schemas.ts'
 import type { Operation } from './operation.ts'
 
 export interface ExchangeTokenInput {
@@ -118,7 +118,8 @@ export function exchangeToken(
       },
     },
     input: z.object({
-      grantType: requiredText(),
+      // Other grants have other fields: none of these is missed before the type is judged.
+      grantType: requiredText().refine((type) => type === 'authorization_code', refuseWith(otherGrantType)),
       code: visibleText(),
       redirectUri: requiredText(),
       codeVerifier: requiredText()
@@ -141,7 +142,6 @@ export function exchangeToken(
     refusals: [otherGrantType, noRedirectUri, invalidGrant, noChallenge],
 
     async run(input, { clientId, redirectUris }, call) {
-      if (input.grantType !== 'authorization_code') throw refused(otherGrantType)
       if (redirectUris.length === 0) throw refused(noRedirectUri)
       const codeHash = hashSecret(input.code)
       const code = await findCode(input, clientId, codeHash, call)

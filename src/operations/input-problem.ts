@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { UtilityApiError } from '../domain/errors.ts'
+import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import type { Parameter } from './operation.ts'
 
 /** What to say of an input in which a schema has found a problem: the first, with the name that the parameter has on the wire. */
@@ -7,6 +7,8 @@ export function inputProblem(
   parameters: Iterable<readonly [field: string, Parameter]>,
   { issues: [issue] }: z.ZodError,
 ): UtilityApiError {
+  if (issue?.code === 'custom' && issue.params !== undefined)
+    return refused(issue.params['refusal'] as Refusal)
   const name = new Map(parameters).get(String(issue?.path[0]))?.name
   return new UtilityApiError('invalid_request', `${name ?? 'The request'} ${issue?.message ?? 'is invalid'}.`)
 }

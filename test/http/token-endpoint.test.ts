@@ -112,6 +112,10 @@ const malformed: Row[] = [
       rawRequest(body, form),
     ),
   ),
+  // As the name is: a form has no question mark in front.
+  refuses('form ?client_id=x', 400, invalidRequest('client_id is missing.'), () =>
+    rawRequest('?client_id=x', form),
+  ),
   refuses('an empty form', 400, invalidRequest('client_id is missing.'), () => rawRequest('', form)),
   refuses('a body of 64 KB and one byte', 413, invalidRequest('The body is larger than 65536 bytes.'), () =>
     rawRequest('x'.repeat(65_537), form),
@@ -380,6 +384,21 @@ const codeRows: Row[] = [
     400,
     { error: 'unsupported_grant_type', error_description: 'grant_type must be authorization_code.' },
     async (world) => jsonRequest(await tokenFields(world, { grant_type: 'client_credentials' })),
+  ),
+  ...['client_credentials', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'].map(
+    (grantType) =>
+      refuses(
+        `grant type ${grantType}, with its own fields`,
+        400,
+        { error: 'unsupported_grant_type', error_description: 'grant_type must be authorization_code.' },
+        ({ clientId, clientSecret }) =>
+          formRequest({
+            grant_type: grantType,
+            client_id: clientId,
+            client_secret: clientSecret,
+            refresh_token: 'x',
+          }),
+      ),
   ),
   succeeds('a code in its last millisecond', async (world) => {
     const fields = await tokenFields(world)
