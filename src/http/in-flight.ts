@@ -5,11 +5,15 @@ export type WaitsFor = 'storage' | 'network'
 
 /** Counts the requests under way, refuses those beyond the bound, and knows when all are done. */
 export interface InFlightLimit {
+  /** A request has come in whole: closing waits for it from now on. Throws `unavailable` once it is closed. */
+  begin(): void
+  /** It is answered. */
+  end(): void
   /** Takes a place, for somebody who is not known yet, or for a caller. Throws `unavailable` where there is none. */
   enter(waitsFor: WaitsFor, caller?: string): void
   /** Gives it back. */
   leave(waitsFor: WaitsFor, caller?: string): void
-  /** Lets nobody in any more; resolves when everybody has left, or after `timeoutMs`. */
+  /** Lets no request begin any more; resolves when all that have begun are answered, or after `timeoutMs`. */
   close(timeoutMs: number): Promise<void>
 }
 
@@ -36,16 +40,20 @@ interface Pool {
 export function createInFlightLimit(maxInFlight: number): InFlightLimit {
   const pools: Readonly<Record<WaitsFor, Pool>> = { storage: emptyPool(), network: emptyPool() }
   const maxPerCaller = Math.max(1, Math.floor(maxInFlight / 2))
+  let underWay = 0
   let closed: PromiseWithResolvers<void> | undefined
 
-  function isEmpty(): boolean {
-    return pools.storage.taken + pools.network.taken === 0
-  }
-
   return {
+    begin() {
+      if (closed !== undefined) throw unavailable(shuttingDown)
+      underWay += 1
+    },
+    end() {
+      underWay -= 1
+      if (underWay === 0) closed?.resolve()
+    },
     enter(waitsFor, caller) {
       const pool = pools[waitsFor]
-      if (closed !== undefined) throw unavailable(shuttingDown)
       if (pool.taken >= maxInFlight) throw unavailable(full)
       if (caller !== undefined) takeForCaller(pool, caller, maxPerCaller)
       pool.taken += 1
@@ -54,11 +62,10 @@ export function createInFlightLimit(maxInFlight: number): InFlightLimit {
       const pool = pools[waitsFor]
       pool.taken -= 1
       if (caller !== undefined) giveBack(pool, caller)
-      if (closed !== undefined && isEmpty()) closed.resolve()
     },
     async close(timeoutMs) {
       closed ??= Promise.withResolvers()
-      if (isEmpty()) closed.resolve()
+      if (underWay === 0) closed.resolve()
       const timer = setTimeout(closed.resolve, timeoutMs)
       await closed.promise
       clearTimeout(timer)

@@ -145,12 +145,27 @@ async function answer<Input, Output, Caller>(
   binding: Binding<Input, Output, Caller>,
   call: Call,
 ): Promise<Output> {
-  const { operation, scheme, members } = binding
-  // Before a place is taken: whoever sends a body slowly would keep one that others need.
+  const { members } = binding
+  // Before it counts as under way: whoever sends a body slowly would keep a place that others need, and hold up closing.
   const parseBody = members.length > 0 ? await readBody(service.bodies, call.request, members) : undefined
-  // After the body: left unread meanwhile, it would be kept piece by piece, however small the pieces are.
-  await allRead()
-  if (parseBody !== undefined) call.body = parseBody()
+  service.inFlight.begin()
+  try {
+    // After the body: left unread meanwhile, it would be kept piece by piece, however small the pieces are.
+    await allRead()
+    if (parseBody !== undefined) call.body = parseBody()
+    return await perform(service, binding, call)
+  } finally {
+    service.inFlight.end()
+  }
+}
+
+/** Does the work of a request that has come in whole. */
+async function perform<Input, Output, Caller>(
+  service: Service,
+  binding: Binding<Input, Output, Caller>,
+  call: Call,
+): Promise<Output> {
+  const { operation, scheme } = binding
   call.startStorageDeadline(service.storageTimeoutMs)
   const caller = await authenticate(service, binding, call)
   const key = `${scheme.name}:${call.callerId}`

@@ -87,6 +87,50 @@ describe('close', () => {
     expect(await sendToFetch(api, generate)).toMatchObject(unavailable)
   })
 
+  test.each(['authenticated', 'counted', 'read side by side'] as const)(
+    'answers what is being %s',
+    async (stage) => {
+      const { promise: released, resolve: release } = Promise.withResolvers<void>()
+      const slow = {
+        ...storage,
+        async findCredential(...args: Parameters<typeof storage.findCredential>) {
+          if (stage === 'authenticated') await released
+          return storage.findCredential(...args)
+        },
+      }
+      const rateLimiter: RateLimiter = {
+        async consume() {
+          if (stage === 'counted') await released
+          return { allowed: true }
+        },
+      }
+      const api = createUtilityApi({ storage: slow, rateLimiter })
+      const underWay = sendToFetch(api, generate)
+      if (stage !== 'read side by side') await new Promise((resolve) => setTimeout(resolve, 10))
+      const closed = vi.fn()
+      const closing = api.close().then(closed)
+      release()
+      expect(await underWay).toMatchObject({ status: 200 })
+      await closing
+      expect(await sendToFetch(api, generate)).toMatchObject(unavailable)
+    },
+  )
+
+  test('does not wait for a body that is still being sent, and refuses it', async () => {
+    const api = createUtilityApi({ storage })
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
+    const url = 'http://localhost/v4/oauth2/token'
+    const headers = { 'Content-Type': 'application/json' }
+    const options = { method: 'POST', headers, body: readable, duplex: 'half' }
+    const answer = api.fetch(new Request(url, options))
+    const writer = writable.getWriter()
+    await writer.write(Buffer.from('{'))
+    await api.close()
+    await writer.write(Buffer.from('}'))
+    await writer.close()
+    expect((await answer).status).toBe(503)
+  })
+
   test('ends lookups that outlast its patience, and answers them', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     try {
