@@ -115,11 +115,11 @@ export interface DnsCheckOptions {
  */
 export type BlockgameLookupOptions = BlockgameLimits &
   (
-    | {
+    | ({
         /** A client in place of ours; the host closes its own. */
         readonly client: BlockgameClient
-      }
-    | BlockgameClientOptions
+      } & { readonly [Option in keyof BlockgameClientOptions]?: never })
+    | (BlockgameClientOptions & { readonly client?: never })
   )
 
 /**
@@ -256,7 +256,19 @@ const licenses = z.strictObject({
   allowWildcards: z.boolean().default(false),
 })
 
-const location = z.strictObject({
+/** An object in which undefined means absent, as in types without `exactOptionalPropertyTypes`. */
+function exactObject<Shape extends z.ZodRawShape>(
+  shape: Shape,
+): z.ZodType<z.output<z.ZodObject<Shape, z.core.$strict>>> {
+  return z.preprocess(withoutUndefined, z.strictObject(shape))
+}
+
+function withoutUndefined(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined))
+}
+
+const location = exactObject({
   location: z.string().min(1),
   ip: ipAddress,
   provider: z.string().min(1),
@@ -276,19 +288,26 @@ const dns = z.strictObject({
   client: withMethods<DnsClient>('query').optional(),
 })
 
-const blockgame = z
-  .strictObject({
-    timeoutMs: milliseconds.default(5000),
-    cacheTtlMs: cacheTtlMs.default(0),
-    maxConcurrent: count.default(50),
-    requiredPermission: name.default('blockgame:lookup'),
-    client: withMethods<BlockgameClient>('status').optional(),
-    allowAddress: callback<NonNullable<BlockgameClientOptions['allowAddress']>>().exactOptional(),
-    resolvers: z
-      .array(z.strictObject({ ip: ipAddress, port: port.exactOptional() }))
-      .min(1)
-      .exactOptional(),
-    protocolVersion: z.int().min(-2_147_483_648).max(2_147_483_647).exactOptional(),
+const ofBuiltInClient = ['allowAddress', 'resolvers', 'protocolVersion'] as const
+
+const blockgame = exactObject({
+  timeoutMs: milliseconds.default(5000),
+  cacheTtlMs: cacheTtlMs.default(0),
+  maxConcurrent: count.default(50),
+  requiredPermission: name.default('blockgame:lookup'),
+  client: withMethods<BlockgameClient>('status').optional(),
+  allowAddress: callback<NonNullable<BlockgameClientOptions['allowAddress']>>().exactOptional(),
+  resolvers: z
+    .array(exactObject({ ip: ipAddress, port: port.exactOptional() }))
+    .min(1)
+    .exactOptional(),
+  protocolVersion: z.int().min(-2_147_483_648).max(2_147_483_647).exactOptional(),
+})
+  .superRefine((options, context) => {
+    const without = ofBuiltInClient.find((each) => options[each] !== undefined)
+    if (options.client === undefined || without === undefined) return
+    // An owner who adds a rule for addresses must not believe that it holds.
+    context.addIssue({ code: 'custom', path: [without], message: 'has no effect on a client of your own' })
   })
   .transform(
     ({ timeoutMs, cacheTtlMs: ttl, maxConcurrent, requiredPermission, client, ...clientOptions }) => ({

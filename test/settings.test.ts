@@ -3,6 +3,7 @@ import { memoryStorage } from 'utility-api/storage/memory'
 import { expect, test } from 'vitest'
 
 const storage = memoryStorage()
+const lookupClient = { status: () => Promise.reject(new Error('unused')), close: () => Promise.resolve() }
 const location = { location: 'Here', ip: '192.0.2.1', provider: 'Someone' }
 
 test.each<[string, object]>([
@@ -36,6 +37,9 @@ test.each<[string, object]>([
   ['blockgame.timeoutMs', { blockgame: { timeoutMs: Number.NaN } }],
   ['blockgame.allowAddress', { blockgame: { allowAddress: true } }],
   ['blockgame.resolvers.0.ip', { blockgame: { resolvers: [{ ip: 'localhost' }] } }],
+  ['blockgame.allowAddress', { blockgame: { client: lookupClient, allowAddress: () => false } }],
+  ['blockgame.resolvers', { blockgame: { client: lookupClient, resolvers: [{ ip: '192.0.2.1' }] } }],
+  ['blockgame.protocolVersion', { blockgame: { client: lookupClient, protocolVersion: 4 } }],
   ['blockgame.protocolVersion', { blockgame: { protocolVersion: 2 ** 31 } }],
   ['storageTimeoutMs', { storageTimeoutMs: Infinity }],
   ['maxInFlight', { maxInFlight: 0 }],
@@ -62,4 +66,33 @@ test('storage alone is enough, and an operation can be taken out', async () => {
   const { checkDns, lookUpGameServer } = api.handlers
   expect((await checkDns(new Request('http://localhost/v3/tools/dnscheck'))).status).toBe(404)
   expect((await lookUpGameServer(new Request('http://localhost/anything'))).status).toBe(404)
+})
+
+test('an option that is undefined is absent, wherever it is', () => {
+  const options = {
+    storage,
+    basePath: undefined,
+    clock: undefined,
+    oauth: { accessTokenLifetimeSeconds: undefined, onReplay: undefined },
+    licenses: undefined,
+    dns: { locations: [{ ...location, port: undefined, clientSubnet: undefined }], client: undefined },
+    blockgame: {
+      client: undefined,
+      allowAddress: undefined,
+      resolvers: [{ ip: '192.0.2.1', port: undefined }],
+      protocolVersion: undefined,
+    },
+    rateLimiter: undefined,
+    logger: undefined,
+  }
+  expect(() => createUtilityApi(options as never)).not.toThrow()
+  const client = { client: lookupClient, allowAddress: undefined, resolvers: undefined }
+  expect(() => createUtilityApi({ storage, blockgame: client as never })).not.toThrow()
+})
+
+test('the types refuse the options of the built-in client beside another client', () => {
+  const make = (): unknown =>
+    // @ts-expect-error -- allowAddress would have no effect
+    createUtilityApi({ storage, blockgame: { client: lookupClient, allowAddress: () => false } })
+  expect(make).toThrow(UtilityApiError)
 })
