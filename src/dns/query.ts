@@ -6,7 +6,7 @@ import type { UdpPool, UdpSocket } from './udp.ts'
 import type { Waiter, WaitingRoom } from './waiting-room.ts'
 import { rcodes } from './wire/constants.ts'
 import { withoutEdns, type EncodedQuery } from './wire/encoded-query.ts'
-import { readReply, type ParsedReply } from './wire/reply.ts'
+import { noReply, readReply, type ParsedReply } from './wire/reply.ts'
 
 /** What a query works with. */
 export interface QueryParts {
@@ -35,15 +35,9 @@ const statusByRcode: Readonly<Record<number, DnsStatus>> = {
 }
 /** What those say who do not know EDNS, or not our version of it. */
 const ednsRefusals: ReadonlySet<number> = new Set([rcodes.FORMERR, rcodes.NOTIMP, rcodes.BADVERS])
+/** What is said of the name, and not of the resolver's trouble with it. */
+const definite: ReadonlySet<DnsStatus> = new Set(['NOERROR', 'NODATA', 'NXDOMAIN'])
 const noSockets: readonly UdpSocket[] = []
-const noReply: ParsedReply = {
-  rcode: rcodes.NOERROR,
-  records: [],
-  cnameChain: [],
-  ede: [],
-  clientSubnetScope: undefined,
-  authenticated: false,
-}
 
 /**
  * One question to one resolver, until it is answered or the time is up.
@@ -77,7 +71,7 @@ export class Query implements ReplyListener, Waiter {
   /** Ends it, and tells what came of it. */
   end(status: DnsStatus, reply: ParsedReply = noReply): void {
     if (this.#over) return
-    const { records, cnameChain, ede, clientSubnetScope, authenticated } = reply
+    const { records, cnameChain, ttlSeconds, ede, clientSubnetScope, authenticated } = reply
     this.#over = true
     this.#parts.waitingRoom.remove(this)
     this.#releaseSockets()
@@ -89,6 +83,8 @@ export class Query implements ReplyListener, Waiter {
       cnameChain,
       transport: this.#endTcp === undefined ? 'udp' : 'tcp',
       latencyMs: performance.now() - this.#started,
+      // A failure holds for no time that a zone could give (RFC 2308 section 7).
+      ...(ttlSeconds !== undefined && definite.has(status) && { ttlSeconds }),
       ...(ede.length > 0 && { ede }),
       ...(clientSubnetScope !== undefined && { clientSubnetScope }),
       ...(authenticated && { authenticated }),

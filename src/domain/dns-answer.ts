@@ -146,6 +146,13 @@ export interface DnsAnswer {
   readonly transport: 'udp' | 'tcp'
   /** Milliseconds from asking to the answer, or to giving up. */
   readonly latencyMs: number
+  /**
+   * Seconds for which the answer holds: the smallest TTL of its records and of the aliases passed through; without records
+   * the one that the SOA record of the zone gives. Absent where nothing tells.
+   *
+   * @see {@link https://www.rfc-editor.org/rfc/rfc2308#section-5 | RFC 2308 section 5}
+   */
+  readonly ttlSeconds?: number
   /** Extended DNS errors, where the resolver sent any; the first eight. */
   readonly ede?: readonly ExtendedDnsError[]
   /**

@@ -24,6 +24,9 @@ import { createResultCache } from './result-cache.ts'
 import { createSemaphore, NoTurnError, type Semaphore } from './semaphore.ts'
 import { createSingleFlight, type Flight } from './single-flight.ts'
 
+/** A resolver that fails may answer in a moment: nobody is told of it for longer, however long answers are kept. */
+const failureLifetimeMs = 5000
+
 export interface CheckDnsParts {
   readonly client: DnsClient
   readonly clock: Clock
@@ -118,16 +121,16 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
   }
 
   async function check(key: string, question: Question, flight: Flight): Promise<DnsCheckResult[]> {
-    let allAsked = true
+    let lifetimeMs = parts.cacheTtlMs
     const results = await Promise.all(
       resolvers.map(async (resolver) => {
         const answer = await ask(resolver, question, flight)
-        if (answer === null) allAsked = false
+        // That a caller has too much open is no news of the name: others must not be told of it.
+        lifetimeMs = Math.min(lifetimeMs, answer === null ? 0 : lifetimeOf(answer))
         return resultOf(resolver.location, answer ?? unanswered('TIMEOUT', timeoutMs))
       }),
     )
-    // That a caller has too much open is no news of the name: others must not be told of it.
-    if (allAsked) cache.set(key, results, Math.min(parts.cacheTtlMs, shortestTtlMs(results)))
+    cache.set(key, results, lifetimeMs)
     return results
   }
 
@@ -248,9 +251,12 @@ function resultOf({ location, ip, provider }: ResolverLocation, answer: DnsAnswe
   }
 }
 
-function shortestTtlMs(results: readonly DnsCheckResult[]): number {
-  const ttls = results.flatMap((result) => result.dns_results.map((record) => record.ttl))
-  return ttls.length === 0 ? Number.POSITIVE_INFINITY : Math.min(...ttls) * 1000
+/** For how many milliseconds an answer may be given again. */
+function lifetimeOf({ records, ttlSeconds }: DnsAnswer): number {
+  if (ttlSeconds !== undefined) return ttlSeconds * 1000
+  // A client of the host's may not say it.
+  if (records.length > 0) return Math.min(...records.map(({ ttl }) => ttl)) * 1000
+  return failureLifetimeMs
 }
 
 function dnsCheckResultSchema(): z.ZodType<DnsCheckResult> {

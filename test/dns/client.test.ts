@@ -40,6 +40,7 @@ describe('the client', () => {
       cnameChain: [],
       transport: 'udp',
       latencyMs: expect.any(Number),
+      ttlSeconds: 60,
     })
   })
 

@@ -21,6 +21,12 @@ const locations: ResolverLocation[] = ['192.0.2.1', '192.0.2.2', '192.0.2.3'].ma
   provider: 'Someone',
 }))
 
+const lasting: DnsAnswer = {
+  ...found,
+  records: [{ type: 'A', host: 'example.com', ttl: 3600, ip: '192.0.2.7' }],
+  ttlSeconds: 3600,
+}
+
 type Answering = (question: DnsQuestion) => Promise<DnsAnswer>
 
 /** The check over a client of the test's own, and what that client was asked. */
@@ -128,6 +134,26 @@ test('an answer is kept no longer than the shortest TTL in it', async () => {
   const { asked, run } = check(async () => found, { cacheTtlMs: 5000 })
   await run()
   clock.advance(1999)
+  await run()
+  expect(asked).toHaveLength(locations.length)
+  clock.advance(1)
+  await run()
+  expect(asked).toHaveLength(2 * locations.length)
+})
+
+test.each<[string, Partial<DnsAnswer>, keptMs: number]>([
+  ['an alias with a TTL of one second', { ttlSeconds: 1 }, 1000],
+  ['a name that does not exist for three', { status: 'NXDOMAIN', records: [], ttlSeconds: 3 }, 3000],
+  ['a name that does not exist, for nobody knows how long', { status: 'NXDOMAIN', records: [] }, 5000],
+  ['silence', { status: 'TIMEOUT', records: [] }, 5000],
+  ['a failure', { status: 'SERVFAIL', records: [] }, 5000],
+])('%s is not kept for longer, however long answers may be', async (_, answer, keptMs) => {
+  const { asked, run } = check(
+    async ({ server }) => (server.ip === '192.0.2.2' ? { ...found, ...answer } : lasting),
+    { cacheTtlMs: 3_600_000 },
+  )
+  await run()
+  clock.advance(keptMs - 1)
   await run()
   expect(asked).toHaveLength(locations.length)
   clock.advance(1)

@@ -23,6 +23,8 @@ export interface ParsedReply {
   readonly records: readonly DnsRecord[]
   /** The canonical names passed through. */
   readonly cnameChain: readonly string[]
+  /** The smallest TTL of these records and aliases; without records, that of the negative answer. */
+  readonly ttlSeconds: number | undefined
   /** Extended errors, if any. */
   readonly ede: readonly ExtendedDnsError[]
   /** The prefix length the answer holds for, where the resolver minded the client subnet. */
@@ -31,9 +33,22 @@ export interface ParsedReply {
   readonly authenticated: boolean
 }
 
+/** A reply that says nothing. */
+export const noReply: ParsedReply = {
+  rcode: rcodes.NOERROR,
+  records: [],
+  cnameChain: [],
+  ttlSeconds: undefined,
+  ede: [],
+  clientSubnetScope: undefined,
+  authenticated: false,
+}
+
 /** Two octets that stand for the name of the question. */
 const questionPointer = (pointerMark << 8) | headerLength
 const maxChain = 16
+/** Two names of one octet and five numbers. */
+const leastSoaLength = 22
 const maxTtl = 0x7fff_ffff
 /**
  * The records of a message up to this length are never too large: with a pointer to a long name, 14 octets become 2.6 KB
@@ -105,8 +120,7 @@ function isBareRefusal(message: Buffer): boolean {
 }
 
 function bareReply(message: Buffer): ParsedReply {
-  const nothing = { records: [], cnameChain: [], ede: [], clientSubnetScope: undefined, authenticated: false }
-  return { rcode: rcodeOf(message), ...nothing }
+  return { ...noReply, rcode: rcodeOf(message) }
 }
 
 /** The fixed part of a record, and where its data is. */
@@ -125,13 +139,16 @@ export function readSections(
   budget: ReadingBudget = new ReadingBudget(),
 ): ParsedReply {
   const answers = message.readUInt16BE(6)
-  const others = message.readUInt16BE(8) + message.readUInt16BE(10)
+  const authorities = message.readUInt16BE(8)
+  const others = authorities + message.readUInt16BE(10)
   const answer = new AnswerSection(message, query, budget)
   let offset = query.questionEnd
   for (let index = 0; index < answers; index += 1) offset = answer.add(offset)
   let opt: Opt | undefined
+  let negativeTtl: number | undefined
   for (let index = 0; index < others; index += 1) {
     const record = readFrame(message, skipName(message, offset))
+    if (index < authorities && record.type === typeNumbers.SOA) negativeTtl = negativeTtlOf(message, record)
     if (record.type === optType) {
       // One at most, and owned by the root.
       if (opt !== undefined || message[offset] !== 0) throw formatError
@@ -141,9 +158,17 @@ export function readSections(
   }
   const { extendedRcode, ede, clientSubnetScope } = opt ?? withoutOpt
   const rcode = (extendedRcode << 4) | rcodeOf(message)
-  const { records, cnameChain } = answer.resolve()
+  const { records, cnameChain, aliasTtls } = answer.resolve()
+  const positive = rcode === rcodes.NOERROR && records.length > 0
+  const ttl = positive ? Math.min(...records.map((record) => record.ttl)) : negativeTtl
+  const ttlSeconds = ttl === undefined ? undefined : Math.min(ttl, ...aliasTtls)
   const authenticated = (flagsOf(message) & headerFlags.authenticData) !== 0
-  return { rcode, records, cnameChain, ede, clientSubnetScope, authenticated }
+  return { rcode, records, cnameChain, ttlSeconds, ede, clientSubnetScope, authenticated }
+}
+
+/** RFC 2308 section 5: the smaller one of the TTL of the SOA record and of its MINIMUM, which ends its data. */
+function negativeTtlOf(message: Buffer, { ttl, start, end }: RecordFrame): number | undefined {
+  return end - start < leastSoaLength ? undefined : Math.min(ttl, message.readUInt32BE(end - 4))
 }
 
 /** The record whose owner name ends at `at`. */
@@ -163,6 +188,12 @@ function readFrame(message: Buffer, at: number): RecordFrame {
   }
 }
 
+/** What is read of a CNAME record. */
+interface Alias {
+  readonly target: string
+  readonly ttl: number
+}
+
 /** Collects the records that may belong to the question, in whatever order they come. */
 class AnswerSection {
   readonly #message: Buffer
@@ -171,7 +202,7 @@ class AnswerSection {
   readonly #names: NameReader
   readonly #wanted: number
   readonly #records: DnsRecord[] = []
-  #aliases: Map<string, string> | undefined
+  #aliases: Map<string, Alias> | undefined
 
   constructor(message: Buffer, query: EncodedQuery, budget: ReadingBudget) {
     this.#message = message
@@ -198,10 +229,10 @@ class AnswerSection {
   }
 
   #addAlias(offset: number, frame: RecordFrame): void {
-    const { host, target } = readRecord('CNAME', this.#raw(offset, frame))
+    const alias = readRecord('CNAME', this.#raw(offset, frame))
     this.#aliases ??= new Map()
     // Two aliases of one name are not allowed; the first one counts.
-    if (!this.#aliases.has(host)) this.#aliases.set(host, target)
+    if (!this.#aliases.has(alias.host)) this.#aliases.set(alias.host, alias)
   }
 
   #raw(offset: number, { ttl, start, end }: RecordFrame): RawRecord {
@@ -216,16 +247,20 @@ class AnswerSection {
   }
 
   /** Follows the aliases from the question, and keeps the records at their end. */
-  resolve(): Pick<ParsedReply, 'records' | 'cnameChain'> {
+  resolve(): Pick<ParsedReply, 'records' | 'cnameChain'> & { readonly aliasTtls: readonly number[] } {
     const cnameChain: string[] = []
+    const aliasTtls: number[] = []
     let host = this.#query.name
     for (let next = this.#aliases?.get(host); next !== undefined; next = this.#aliases?.get(host)) {
-      if (cnameChain.length === maxChain || cnameChain.includes(next)) return { records: [], cnameChain }
-      cnameChain.push(next)
-      host = next.toLowerCase()
+      const { target, ttl } = next
+      if (cnameChain.length === maxChain || cnameChain.includes(target))
+        return { records: [], cnameChain, aliasTtls }
+      cnameChain.push(target)
+      aliasTtls.push(ttl)
+      host = target.toLowerCase()
     }
     const records = this.#records.filter((record) => record.host === host)
-    return { records: records.length > 1 ? withoutDuplicates(records) : records, cnameChain }
+    return { records: records.length > 1 ? withoutDuplicates(records) : records, cnameChain, aliasTtls }
   }
 }
 
