@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util'
 import { defineCommand, type ArgsDef, type CommandDef, type ParsedArgs } from 'citty'
 import { suggestion } from './suggest.ts'
 
@@ -40,6 +41,7 @@ export function command<const Args extends ArgsDef>(definition: Command<Args>): 
     args: known,
     run: (context) => {
       refuseUnknown(known, context.args, rest)
+      refuseLost(known, context.rawArgs)
       return run(context.args)
     },
   })
@@ -77,6 +79,25 @@ function refuseUnknown(known: ArgsDef, args: Readonly<Record<string, unknown>>, 
   const places = Object.values(known).filter(({ type }) => type === 'positional').length
   const surplus = (args['_'] as string[])[places]
   if (!rest && surplus !== undefined) throw new UsageError(`"${surplus}" is one word too many.`)
+}
+
+/** Refuses what the parser would lose: all values of an option but its last, and an option taken for the value of another. */
+function refuseLost(known: ArgsDef, rawArgs: readonly string[]): void {
+  const strings = Object.entries(known).filter(([, { type }]) => type === 'string')
+  const names = new Map(
+    strings.flatMap(([name]) => [[name, name] as const, [camelCase(name), name] as const]),
+  )
+  const options = Object.fromEntries(Array.from(names.keys(), (name) => [name, { type: 'string' }] as const))
+  const { tokens } = parseArgs({ args: [...rawArgs], options, strict: false, tokens: true })
+  const given = new Set<string>()
+  for (const token of tokens) {
+    const name = token.kind === 'option' ? names.get(token.name) : undefined
+    if (token.kind !== 'option' || name === undefined) continue
+    if (given.has(name)) throw new UsageError(`--${name} is given twice.`)
+    given.add(name)
+    if (token.inlineValue === false && token.value.startsWith('--'))
+      throw new UsageError(`--${name} needs a value; one that begins like an option follows a "=".`)
+  }
 }
 
 function flagsOf(known: ArgsDef): string[] {

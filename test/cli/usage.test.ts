@@ -76,6 +76,18 @@ const wrong: Record<string, { args: string[]; says: string }> = {
     args: ['license', 'list', '--after', 'nonsense', '--database', migrated],
     says: '--after: "nonsense" is no place that a list ended at.',
   },
+  'an option given twice': {
+    args: ['revoke-access', '--subject', 'one', '--subject=two', '--database', migrated],
+    says: '--subject is given twice.',
+  },
+  'an option given twice, spelled differently': {
+    args: ['serve', '--key-prefix', 'A-', '--keyPrefix', 'B-'],
+    says: '--key-prefix is given twice.',
+  },
+  'an option in the place of a value': {
+    args: ['reseller', 'create', '--name', '--json', '--database', migrated],
+    says: '--name needs a value; one that begins like an option follows a "=".',
+  },
   'a value taken away': { args: ['serve', '--no-port'], says: '--port needs a value.' },
   'a bad log format': { args: ['serve', '--log', 'xml'], says: '--log must be one of line, json, none.' },
   'a bad number of proxies': {
