@@ -22,11 +22,12 @@ const lacking: Refusal = { code: 'invalid_api_key', message: 'The API key lacks 
 /** What is made of the live credential of an API key that has all of the permissions. */
 export async function verifyApiKey<Grant>(
   { storage, clock }: ApiKeyParts,
-  apiKey: string,
+  apiKey: string | undefined,
   permission: string | undefined,
   call: StorageCall,
   grantOf: (credential: Credential) => Grant,
 ): Promise<Grant> {
+  if (apiKey === undefined) throw refusedKey(missing)
   if (isMistyped(apiKey)) throw refusedKey(invalid)
   const credential = await storage.findCredential('api_key', hashSecret(apiKey), call)
   if (credential === null || !isLive(credential, clock.now())) throw refusedKey(invalid)
@@ -62,8 +63,8 @@ export function apiKeyScheme(parts: ApiKeyParts): Scheme<Credential> {
   }
 }
 
-function presentedKey(header: string | null): string {
-  if (header === null || header === '') throw refusedKey(missing)
+function presentedKey(header: string | null): string | undefined {
+  if (header === null || header === '') return undefined
   if (!grammar.test(header)) throw refusedKey(invalid)
   return header
 }

@@ -61,14 +61,14 @@ export interface Verifier {
    */
   readonly verifyResellerToken: (token: string) => Promise<{ tokenId: string; resellerId: string }>
   /**
-   * Verifies an API key.
+   * Verifies an API key. Undefined, as of a header that was not sent, is a key that is missing.
    *
    * @param options - `permission`: names separated by spaces, all of which the key must have.
    *
    * @throws `UtilityApiError` `invalid_api_key` (401), `database_error` (500), `unavailable` (503) after `close()`
    */
   readonly verifyApiKey: (
-    apiKey: string,
+    apiKey: string | undefined,
     options?: { readonly permission?: string },
   ) => Promise<{ apiKeyId: string; permissions: string[] }>
   /**

@@ -232,6 +232,7 @@ test('verifyApiKey knows keys alone, and answers a lacking permission with 401',
   expect(await seen(() => api.verifyApiKey(apiKey, { permission: 'c' }))).toEqual(expected)
   const { accessToken } = await admin.createAccessToken({ scope: '' })
   expect(await seen(() => api.verifyApiKey(accessToken))).toEqual(expected)
+  expect(await seen(() => api.verifyApiKey(undefined))).toEqual(expected)
   await admin.revoke({ id: apiKeyId })
   expect(await seen(() => api.verifyApiKey(apiKey))).toEqual(expected)
 })
