@@ -207,6 +207,7 @@ function storageThat(behave: () => never | Promise<never>): AdminStorage {
 /** What query builders return: no instance of `Promise`, begun when it is first waited for. */
 function thenable(promise: Promise<never>): Promise<never> {
   promise.catch(() => {})
+  // oxlint-disable-next-line unicorn/no-thenable -- that is what they are
   return { then: promise.then.bind(promise) } as Promise<never>
 }
 
