@@ -51,13 +51,18 @@ function membersOf(typeName: string): ts.PropertySignature[] {
   return [...inherited.flatMap(membersOf), ...declaration.members.filter(ts.isPropertySignature)]
 }
 
-/** Those of every part of a union or an intersection. */
+/** Those of every part of a union or an intersection that can be given: what has the type `never` cannot. */
 function membersIn(type: ts.TypeNode): ts.PropertySignature[] {
   if (ts.isTypeReferenceNode(type)) return membersOf(type.getText())
-  if (ts.isTypeLiteralNode(type)) return type.members.filter(ts.isPropertySignature)
+  if (ts.isTypeLiteralNode(type)) return type.members.filter(ts.isPropertySignature).filter(canBeGiven)
+  if (ts.isMappedTypeNode(type) && type.type?.kind === ts.SyntaxKind.NeverKeyword) return []
   if (ts.isParenthesizedTypeNode(type)) return membersIn(type.type)
   if (ts.isUnionTypeNode(type) || ts.isIntersectionTypeNode(type)) return type.types.flatMap(membersIn)
   throw new Error(`Options cannot be read from ${type.getText()}.`)
+}
+
+function canBeGiven({ type }: ts.PropertySignature): boolean {
+  return type?.kind !== ts.SyntaxKind.NeverKeyword
 }
 
 function optionOf(member: ts.PropertySignature, name: string): Option {
