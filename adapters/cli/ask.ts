@@ -1,12 +1,12 @@
 import type { UtilityApi } from 'utility-api'
 
-/** What an operation answered. */
+/** An operation's answer. */
 export interface Answer {
   readonly status: number
   readonly body: unknown
 }
 
-/** Asks one of our own read operations, so that names are judged and JSON looks as they do over HTTP. */
+/** Calls one of our own read operations, so that names are validated and JSON looks the same as over HTTP. */
 export async function ask(
   api: UtilityApi,
   path: string,
@@ -17,7 +17,7 @@ export async function ask(
   const { status, body } = await api.dispatch({
     method: 'GET',
     url: path,
-    // Header text travels as octets.
+    // Headers carry text as octets.
     header: (name) => {
       const value = byName.get(name.toLowerCase())
       return value === undefined ? null : Buffer.from(value).toString('latin1')

@@ -3,7 +3,7 @@ import { adminOptions, withAdmin } from './database.ts'
 import { given, integer } from './option-values.ts'
 import { printSecrets } from './output.ts'
 
-/** What a code or token grants, and on whose behalf. */
+/** The options for what a code or token grants, and on whose behalf. */
 export const grantOptions = {
   scope: {
     type: 'string',

@@ -2,20 +2,20 @@ import { parseArgs } from 'node:util'
 import { defineCommand, type ArgsDef, type CommandDef, type ParsedArgs } from 'citty'
 import { suggestion } from './suggest.ts'
 
-/** The command line is wrong: the message says how, and the program ends with code 2. */
+/** Thrown if the command line is wrong. The message says what is wrong, and the program exits with code 2. */
 export class UsageError extends Error {
   override readonly name: string = 'UsageError'
 }
 
-/** One command: what it takes, how it is used, and what it does. */
+/** A command: its arguments, its help and what it does. */
 export interface Command<Args extends ArgsDef> {
   readonly description: string
   readonly args?: Args
-  /** Whether more words may follow the named ones; they are in `args._`. */
+  /** Whether more words may follow the named ones. They are in `args._`. */
   readonly rest?: boolean
-  /** Paragraphs that `--help` adds. */
+  /** Additional paragraphs for `--help`. */
   readonly notes?: readonly string[]
-  /** Command lines without the program's name, for `--help`. */
+  /** Example command lines for `--help`, without the program's name. */
   readonly examples: readonly string[]
   run(args: ParsedArgs<Args>): Promise<void> | void
 }
@@ -23,7 +23,7 @@ export interface Command<Args extends ArgsDef> {
 // oxlint-disable-next-line typescript/no-explicit-any
 export type AnyCommand = CommandDef<any>
 
-/** What `--help` shows of a command beyond what the parser knows of it. */
+/** What `--help` shows about a command beyond what the parser knows. */
 export interface HelpTexts {
   readonly examples: readonly string[]
   readonly notes?: readonly string[] | undefined
@@ -32,7 +32,7 @@ export interface HelpTexts {
 
 const helpTexts = new WeakMap<AnyCommand, HelpTexts>()
 
-/** Defines a command that refuses what it does not know: a mistyped option must not be ignored. */
+/** Defines a command that refuses unknown options and extra words: a mistyped option must not be ignored. */
 export function command<const Args extends ArgsDef>(definition: Command<Args>): AnyCommand {
   const { description, args, rest = false, run } = definition
   const known = args ?? ({} as Args)
@@ -49,7 +49,7 @@ export function command<const Args extends ArgsDef>(definition: Command<Args>): 
   return defined
 }
 
-/** A command that only has commands. */
+/** Defines a command that only has subcommands. */
 export function group(
   description: string,
   subCommands: Record<string, AnyCommand>,
@@ -71,7 +71,7 @@ function refuseUnknown(known: ArgsDef, args: Readonly<Record<string, unknown>>, 
     const hint = suggestion(`--${stranger}`, flagsOf(known))
     throw new UsageError(`There is no option ${flagOf(stranger)} here.${hint}`)
   }
-  // The parser makes "" of a value left out, and false of `--no-port`.
+  // The parser turns a missing value into "", and `--no-port` into false.
   const empty = Object.entries(known).find(
     ([name, { type }]) => type === 'string' && (args[name] === '' || args[name] === false),
   )

@@ -1,6 +1,6 @@
 import { StorageError } from 'utility-api/storage'
 
-/** The database itself says "attempt to write a readonly database", and not which. */
+/** Adds the database's name to its error, which says "attempt to write a readonly database" but not which one. */
 export function naming(name: string, error: StorageError): Error {
   const message = error.message.replace(/^SQLite: /, '')
   return isMissingTables(error) ? error : new Error(`${name}: ${message}`, { cause: error })

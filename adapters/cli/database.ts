@@ -7,7 +7,7 @@ import { openMysql, openPostgres, openSqlite, type OpenDatabase } from './driver
 import { jsonOption } from './output.ts'
 import { openStorageModule } from './storage-module.ts'
 
-/** The options that every command on a database has. */
+/** The options of every command that works on a database. */
 export const databaseOptions = {
   database: {
     type: 'string',
@@ -25,18 +25,18 @@ export const databaseOptions = {
 /** The options of every command that provisions. */
 export const adminOptions: typeof databaseOptions & typeof jsonOption = { ...databaseOptions, ...jsonOption }
 
-/** The option of everything that people give a label. */
+/** The option of every command that sets a label. */
 export const nameOption = {
   name: { type: 'string', valueHint: 'TEXT', description: 'A label for people.' },
 } as const
 
-/** Where the data is, as the command line says it. */
+/** Where the data is, as given on the command line. */
 export interface Where {
   readonly database?: string | undefined
   readonly storage?: string | undefined
 }
 
-/** Opens what is named on the command line or in the environment; a new file only where `create` allows it. */
+/** Opens what is named on the command line or in the environment. Creates a new file only if `create` is true. */
 async function openDatabase({
   database,
   storage,
@@ -61,7 +61,7 @@ async function openDatabase({
   return openSqlite(name)
 }
 
-/** Opens the database, works on it, and closes it whatever happened. */
+/** Opens the database, runs `work` on it, and always closes it. */
 export async function withDatabase<Value>(
   where: Where & { readonly create?: boolean },
   work: (storage: OpenDatabase['storage']) => Promise<Value>,
@@ -76,7 +76,7 @@ export async function withDatabase<Value>(
   }
 }
 
-/** The same for whatever provisions. */
+/** Does the same for commands that provision. */
 export function withAdmin<Value>(
   where: Where,
   work: (admin: Admin) => Promise<Value>,
@@ -93,7 +93,7 @@ function isMysqlUrl(text: string): boolean {
   return /^(?:mysql|mariadb):\/\//.test(text)
 }
 
-/** Command lines end up in shell histories and process lists. */
+/** Refuses a password: command lines end up in shell histories and process lists. */
 function refusePassword(given: string | undefined): void {
   if (given === undefined || !(isPostgresUrl(given) || isMysqlUrl(given))) return
   const url = URL.canParse(given) ? new URL(given) : null

@@ -13,14 +13,14 @@ export interface DevCredentials {
   readonly apiKey: string
 }
 
-/** All five operations at work on nothing but memory and loopback. */
+/** All five operations, running on memory and loopback alone. */
 export interface DevWorld extends AsyncDisposable {
   readonly api: UtilityApi
   readonly credentials: DevCredentials
   readonly domain: string
-  /** Where the game server is, as `host:port`. */
+  /** The game server's address, as `host:port`. */
   readonly gameServer: string
-  /** A new authorization code: each can be exchanged once, within ten minutes. */
+  /** Issues a new authorization code, which can be exchanged once, within ten minutes. */
   issueCode(): Promise<string>
 }
 
@@ -37,7 +37,7 @@ export async function createDevWorld(
   const api = createUtilityApi({
     storage,
     dns: { locations },
-    // Loopback, which the default rule rightly refuses.
+    // The server is on loopback, which the default rule rightly refuses.
     blockgame: { allowAddress: ({ ip, port }) => ip === game.ip && port === game.port },
     ...options,
   })
@@ -73,17 +73,20 @@ async function startServers(): Promise<DevServers> {
   try {
     return { ...(await start((server) => started.push(server))), close }
   } catch (error) {
-    // One that goes on listening would keep the process.
+    // A server that keeps listening would keep the process alive.
     await close()
     throw error
   }
 }
 
-/** As right after a move to another address: here it has arrived, there it has not, and a third place knows nothing of it. */
+/**
+ * Starts the servers. The resolvers answer as if right after a move to another address: one has the new address, one
+ * still has the old one, and a third has none.
+ */
 async function start(
   onStart: (server: { close(): Promise<void> }) => void,
 ): Promise<Pick<DevServers, 'locations' | 'game'>> {
-  // Nobody else who starts the command should wait for it to load.
+  // Imported here so that no other command has to wait for it to load.
   const { fakeBlockgameServer, fakeDnsServer } = await import('utility-api/testing')
   const record = { type: 'A', host: domain } as const
   const places = {
@@ -107,7 +110,7 @@ async function start(
   return { locations, game }
 }
 
-/** @param api - One without a log: what is provisioned is no request of the developer's. */
+/** @param api - One without a log: the requests made here are not the developer's. */
 async function provision(admin: Admin, api: UtilityApi): Promise<DevCredentials> {
   const client = await admin.createClient({ name: 'Dev client', redirectUris: [redirectUri] })
   const { token: resellerToken } = await admin.createReseller({ name: 'Dev reseller' })

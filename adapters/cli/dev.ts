@@ -43,10 +43,10 @@ export const dev: AnyCommand = command({
   },
 })
 
-/** Requests under way are the developer's own: no need to wait long for them. */
+/** How long to wait for requests in progress. They are the developer's own, so there is no need to wait long. */
 const drainMs = 1000
 
-/** One operation as it goes over HTTP. */
+/** One operation as an HTTP request. */
 interface Step {
   readonly title: string
   readonly method: 'GET' | 'POST' | 'PUT'
@@ -72,7 +72,7 @@ async function exchangeStep({ credentials, issueCode }: DevWorld): Promise<Step>
   }
 }
 
-/** Those that can be done again and again. */
+/** Returns the steps that can be repeated. */
 function lastingSteps({ credentials, domain, gameServer }: DevWorld): Step[] {
   const { resellerToken, licenseKey, accessToken, apiKey } = credentials
   return [

@@ -5,15 +5,15 @@ import { memoryStorage } from 'utility-api/storage/memory'
 import { ask } from './ask.ts'
 import { UsageError } from './command.ts'
 
-/** What is told while a check is under way. */
+/** Receives progress while a check is running. */
 export interface CheckListener {
-  /** A resolver is being asked; so the question is a right one. */
+  /** Called when a resolver is queried, which means that the question is valid. */
   onQuestion(): void
-  /** The resolver at a place in the list has answered. */
+  /** Called when the resolver at this place in the list has answered. */
   onAnswer(type: string, place: number, answer: DnsAnswer): void
 }
 
-/** Asks our own DNS check, as often as one likes. */
+/** Runs our own DNS check any number of times. */
 export interface Checker extends AsyncDisposable {
   check(name: string, type: string, signal: AbortSignal): Promise<DnsCheckResult[]>
 }

@@ -3,21 +3,23 @@ import { columns, styled } from './output.ts'
 import { addressOf } from './server-option.ts'
 import { cut, printable, tableLines, widthOf, wrap } from './terminal-text.ts'
 
-/** What one resolver said, as far as a table shows it. */
+/** The part of a resolver's answer that a table shows. */
 export interface Seen {
   readonly status: DnsStatus
   readonly records: readonly DnsRecord[]
   readonly latencyMs: number
 }
 
-/** The answers to one question, and how they compare once all are there. */
+/** The answers to one question, and how they compare once all have arrived. */
 export interface Section {
   readonly type: string
   readonly seen: (Seen | undefined)[]
   summary?: DnsCheckSummary
 }
 
-/** A section as lines no wider than the terminal; a line that wraps would spoil the redrawing of the lines above it. */
+/**
+ * Formats a section as lines no wider than the terminal. A wrapped line would break the redrawing of the lines above.
+ */
 export function sectionLines(section: Section, locations: readonly ResolverLocation[]): string[] {
   const { summary, seen } = section
   const width = columns()
@@ -35,7 +37,7 @@ interface Column {
   readonly cells: readonly string[]
 }
 
-/** The least that is left for answers: an IPv4 address. */
+/** The minimum width left for answers: an IPv4 address. */
 const minAnswerWidth = 16
 
 function tableOf({ seen }: Section, locations: readonly ResolverLocation[]): string[] {
@@ -48,7 +50,7 @@ function tableOf({ seen }: Section, locations: readonly ResolverLocation[]): str
   )
 }
 
-/** All columns but the answer's, without those that only repeat another one. */
+/** Returns all columns except the answer's, without those that only repeat another one. */
 function columnsOf(locations: readonly ResolverLocation[], seen: Section['seen']): Column[] {
   const identities: Column[] = [
     { heading: 'LOCATION', cells: locations.map(({ location }) => printable(location)) },
@@ -69,7 +71,7 @@ function columnsOf(locations: readonly ResolverLocation[], seen: Section['seen']
   ]
 }
 
-/** An address stands under RESOLVER, a label under LOCATION. */
+/** Which of two equal columns to keep: an address goes under RESOLVER, a label under LOCATION. */
 const preference: readonly string[] = ['RESOLVER', 'LOCATION', 'PROVIDER']
 
 function isPreferred(column: Column, over: Column): boolean {
@@ -80,7 +82,7 @@ function sameCells(some: readonly string[], others: readonly string[]): boolean 
   return some.every((cell, at) => cell === others[at])
 }
 
-/** What gives way first where it is narrow; one column that says who answers stays. */
+/** The columns to drop on a narrow terminal, in this order. One column that says who answers stays. */
 const expendable = ['RESOLVER', 'LOCATION', 'TIME', 'TTL']
 
 function fitting(all: readonly Column[], width: number): Column[] {
@@ -123,7 +125,7 @@ function recordTexts(records: readonly DnsRecord[]): string[] {
   return records.map(recordText).toSorted()
 }
 
-/** What a record says beyond its type, name and lifetime. */
+/** Returns a record's data without its type, name and TTL. */
 function recordText(record: DnsRecord): string {
   if (record.type === 'TXT') return printable(JSON.stringify(record.txt))
   if (record.type === 'A' || record.type === 'AAAA') return record.ip
@@ -131,7 +133,7 @@ function recordText(record: DnsRecord): string {
   return printable(Object.values(fields).join(' '))
 }
 
-/** @param inFull - Whether to show the records though all agree. */
+/** @param inFull - Whether to show the records even if all agree. */
 function verdictLines(type: string, summary: DnsCheckSummary, inFull: boolean): string[] {
   const { groups, verdict, unanswered, longestTtlSeconds: ttl } = summary
   const width = columns()
@@ -161,7 +163,7 @@ function verdictColor({ verdict, unanswered, groups }: DnsCheckSummary): 'green'
   return isGood ? 'green' : 'yellow'
 }
 
-/** How the answers compare, in a sentence. */
+/** Returns a sentence that says how the answers compare. */
 function verdictText(type: string, { verdict, groups, unanswered }: DnsCheckSummary): string {
   const answered = groups.reduce((sum, { results }) => sum + results.length, 0)
   const all = answered + unanswered.length

@@ -67,9 +67,9 @@ export const dns: AnyCommand = command({
   },
 })
 
-/** What a person sees of the checks. */
+/** Shows the checks to a person. */
 interface View extends CheckListener {
-  /** Shows what all have answered, and how that compares. */
+  /** Shows all answers and how they compare. */
   conclude(
     results: readonly DnsCheckResult[][],
     summaries: readonly DnsCheckSummary[],
@@ -108,12 +108,12 @@ function createView(types: readonly string[], locations: readonly ResolverLocati
 
 const silent: CheckListener = { onQuestion: () => {}, onAnswer: () => {} }
 
-/** What the operation answers for one type; for several, each below its name. */
+/** Returns the operation's answer for one type. For several types, each answer is under the type's name. */
 function inShape(types: readonly string[], results: readonly DnsCheckResult[][]): unknown {
   return types.length === 1 ? results[0] : Object.fromEntries(types.map((type, at) => [type, results[at]]))
 }
 
-/** The results for each type; null where the program was told to stop. */
+/** Returns the results for each type, or null if the program was told to stop. */
 async function checkAll(
   checker: Checker,
   name: string,
@@ -133,7 +133,7 @@ function againLines(interval: string): string[] {
   const again = wrap(`At ${time} UTC; again in ${interval} s. Ctrl-C ends it.`, columns()).map((line) =>
     styled('dim', line),
   )
-  // Where nothing is drawn over, the next table stands below.
+  // If nothing is drawn over, the next table follows below.
   return process.stdout.isTTY ? ['', ...again] : ['', ...again, '']
 }
 
@@ -146,7 +146,7 @@ async function waited(milliseconds: number, signal: AbortSignal): Promise<boolea
   }
 }
 
-/** What shells say of a program that Ctrl-C ended. */
+/** The exit code that shells report for a program ended by Ctrl-C. */
 const interruptedCode = 130
 
 function interrupted(): void {
@@ -155,7 +155,7 @@ function interrupted(): void {
 
 const exitCodes = { unanswered: 1, differ: 3, not_everywhere: 4, agree: 0 } as const
 const noRecordCode = 5
-/** Which code speaks for several types. */
+/** Which exit code wins if there are several types. */
 const precedence: readonly number[] = [1, 3, 4, 0, noRecordCode]
 
 function exitCodeOf(summaries: readonly DnsCheckSummary[]): number {

@@ -8,11 +8,11 @@ import { postgresStorage, type PostgresPool } from 'utility-api/storage/postgres
 import { sqliteStorage, type SqliteDatabase, type SqliteStorage } from 'utility-api/storage/sqlite'
 import { naming } from './database-errors.ts'
 
-/** A storage that the command opened, and closes. */
+/** A storage that the command opens and closes. */
 export interface OpenDatabase {
-  /** `migrate` is missing where a module of the owner's has none. */
+  /** `migrate` is missing if the owner's module has none. */
   readonly storage: AdminStorage & { migrate?(): Promise<void> | void }
-  /** What a message calls it, where the storage's own messages do not. */
+  /** The name to use in messages if the storage's own messages do not say it. */
   readonly name?: string
   close(): Promise<void>
 }
@@ -45,7 +45,7 @@ async function connectSqlite(file: string): Promise<SqliteConnection> {
   const Database = await sqliteDriver()
   const path = resolve(file)
   try {
-    // The driver would let everybody read what it makes. SQLite gives the files beside this one the same mode.
+    // The driver would create a file that everybody can read. SQLite gives the files next to this one the same mode.
     closeSync(openSync(path, 'a', ownerOnly))
     return new Database(path)
   } catch (error) {
@@ -57,7 +57,7 @@ async function sqliteDriver(): Promise<SqliteConstructor> {
   if (process.versions['bun'] !== undefined) return constructorIn('bun:sqlite', 'Database')
   const betterSqlite = resolvePackage('better-sqlite3')
   if (betterSqlite !== null) return constructorIn(betterSqlite, 'default')
-  // Node 22 warns that its own SQLite is experimental: noise between the lines of a command.
+  // Node 22 warns that its own SQLite is experimental: noise in a command's output.
   process.removeAllListeners('warning')
   return constructorIn('node:sqlite', 'DatabaseSync')
 }
@@ -114,9 +114,9 @@ export async function openMysql(uri: string): Promise<OpenDatabase> {
 }
 
 /**
- * Where a driver is: beside this package, or in the folder that UTILITY_API_DRIVERS names; null when in neither.
+ * Finds a driver next to this package or in the folder that UTILITY_API_DRIVERS names, or returns null.
  *
- * Never in the current folder unasked: whoever can put files where the command is run would run code in it.
+ * Never looks in the current folder on its own: anyone who can put files there could make the command run their code.
  */
 function resolvePackage(name: string): string | null {
   const require = createRequire(import.meta.url)

@@ -1,7 +1,7 @@
 import { UtilityApiError } from 'utility-api'
 import { isMissingTables } from './database-errors.ts'
 
-// What the library calls an option or argument is a flag or word here.
+// Maps the library's names for options and arguments to flags and words of the command line.
 const flags: Readonly<Record<string, string>> = {
   basePath: '--prefix',
   clientId: 'The id of a client',
@@ -21,12 +21,12 @@ const flags: Readonly<Record<string, string>> = {
   subject: '--subject',
 }
 
-/** What the command prints for an error. */
+/** Returns what the command prints for an error. */
 export function sentenceOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error instanceof UtilityApiError) {
     const { message } = error
-    // Of an id that is none, or taken, the sentence says enough.
+    // If an id is unknown or taken, the sentence alone says enough.
     const sentence = /^(?:client|reseller)Id: (.*)$/s.exec(message)?.[1]
     if (sentence !== undefined) return sentence.replace(/^t/, 'T')
     return message.replace(/^(\w+(?:\.[a-z]+)*)(?:\.\d+)*/i, (path, name: string) => flags[name] ?? path)

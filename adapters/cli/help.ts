@@ -3,7 +3,7 @@ import { helpTextsOf, type AnyCommand } from './command.ts'
 import { styled } from './output.ts'
 import { wrap } from './terminal-text.ts'
 
-/** What `--help` prints of a command, no line but its examples wider than the terminal. */
+/** Returns what `--help` prints for a command. Only its examples may be wider than the terminal. */
 export function helpText(command: AnyCommand, program: string, path: readonly string[]): string {
   const width = Math.min(process.stdout.columns || 80, 100)
   const { description = '' } = command.meta as { description?: string }
@@ -31,7 +31,7 @@ export function helpText(command: AnyCommand, program: string, path: readonly st
 
 type Row = readonly [term: string, text: string]
 
-/** @param rest - Whether the last of the words may be followed by more of its kind. */
+/** @param rest - Whether more words of the same kind may follow the last one. */
 function usageWords(args: readonly [string, ArgDef][], rest: boolean): string[] {
   const options = args.some(([, { type }]) => type !== 'positional') ? ['[OPTIONS]'] : []
   const words = args.flatMap(([name, arg]) => {
@@ -68,7 +68,7 @@ function heading(title: string): string {
   return `${styled('bold', title)}\n`
 }
 
-/** Two columns; where they would be too narrow, each text below its term. */
+/** Formats rows in two columns, or with each text below its term if the columns would be too narrow. */
 function section(title: string, rows: readonly Row[], width: number): string {
   if (rows.length === 0) return ''
   const column = Math.max(...rows.map(([term]) => term.length)) + 4

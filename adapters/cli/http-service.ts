@@ -3,34 +3,37 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { UtilityApi } from 'utility-api'
 import { toNodeHandler } from 'utility-api/node'
 
-/** What a server is told. */
+/** The options of a service. */
 export interface ServiceOptions {
-  /** Where the paths begin, `''` for the root. */
+  /** The prefix of the paths, `''` for the root. */
   readonly prefix: string
-  /** How many proxies of the owner's stand before it. */
+  /** How many of the owner's proxies are in front of the server. */
   readonly trustProxy: number
-  /** Whether `/openapi.json` is there. */
+  /** Whether `/openapi.json` is served. */
   readonly openapi: boolean
 }
 
-/** A server of the five operations that can be taken out of a balancer. */
+/** A server for the five operations that can be taken out of a load balancer. */
 export interface Service {
   readonly server: Server
   /**
-   * Ends it within a time: its health turns to 503, every answer says that the connection closes; after half of the time no
-   * connection is accepted; after all of it, what is left is cut. Where nobody has asked for its health, there is no
-   * balancer to wait for.
+   * Stops the server within this time. Its health turns to 503, and every answer says that the connection closes. After
+   * half of the time, it accepts no more connections. At the end, it cuts the connections that are left. If nobody has
+   * asked for its health, there is no load balancer to wait for.
    */
   drain(milliseconds: number): Promise<void>
 }
 
 const limits = {
-  /** A header that comes more slowly is none. */
+  /** Headers that arrive more slowly are not accepted. */
   headersTimeout: 10_000,
   requestTimeout: 30_000,
-  /** Longer than the minute that balancers keep idle connections: whoever closes first risks the other's next request. */
+  /**
+   * Longer than the minute for which load balancers keep idle connections: the side that closes first risks losing the
+   * other side's next request.
+   */
   keepAliveTimeout: 65_000,
-  /** How soon the two times above are noticed to be over. */
+  /** How often the header and request timeouts are checked. */
   connectionsCheckingInterval: 5000,
 }
 const maxConnections = 10_000
@@ -80,12 +83,12 @@ export function createService(api: UtilityApi, options: ServiceOptions): Service
   }
 }
 
-/** The answer, where it is not on its way yet, tells the client to send its next request elsewhere. */
+/** Tells the client to send its next request elsewhere, unless the answer is already on its way. */
 function sayGoodbye(response: ServerResponse): void {
   if (!response.headersSent) response.setHeader('Connection', 'close')
 }
 
-/** However many ask at once, storage is asked once. */
+/** Shares one check of the storage among all callers that ask at the same time. */
 function healthOf(api: UtilityApi): UtilityApi['health'] {
   let asked: ReturnType<UtilityApi['health']> | undefined
   return () => {
@@ -94,7 +97,7 @@ function healthOf(api: UtilityApi): UtilityApi['health'] {
   }
 }
 
-/** The path without its query and, as with the operations, without the prefix if it is there. */
+/** Returns the path without its query and, as with the operations, without the prefix if it has one. */
 function pathBelow(prefix: string, url: string): string {
   const [path = ''] = url.split('?', 1)
   return path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path

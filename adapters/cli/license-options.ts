@@ -1,7 +1,7 @@
 import type { LicenseOptions } from 'utility-api'
 import { given, list } from './option-values.ts'
 
-/** What a service's licenses are like, for everything that reads or changes some. */
+/** The rules for a service's licenses, for every command that reads or changes them. */
 export const licenseOptions = {
   statuses: {
     type: 'string',
@@ -16,14 +16,14 @@ export const licenseOptions = {
   wildcards: { type: 'boolean', description: 'Licenses may be for *.example.com.' },
 } as const
 
-/** Them, as they were given. */
+/** The rules as given on the command line. */
 export interface GivenLicenseOptions {
   readonly statuses?: string | undefined
   readonly 'key-prefix'?: string | undefined
   readonly wildcards?: boolean | undefined
 }
 
-/** Them, as the library has them. */
+/** Returns the rules as the library expects them. */
 export function licenseRules(args: GivenLicenseOptions): LicenseOptions {
   const { statuses, 'key-prefix': keyPrefix, wildcards: allowWildcards } = args
   return given({ statuses: statuses === undefined ? statuses : list(statuses), keyPrefix, allowWildcards })

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** Listens, and says where: `http://127.0.0.1:3000`. */
+/** Starts listening and returns the base URL, such as `http://127.0.0.1:3000`. */
 export async function listen(server: Server, port: number, host: string): Promise<string> {
   try {
     server.listen(port, host)

@@ -1,27 +1,27 @@
 import { format, styleText } from 'node:util'
 import { cut, padded, printable, printableLines, tableLines, widthOf } from './terminal-text.ts'
 
-/** The option that every command with a result has. */
+/** The option of every command that prints a result. */
 export const jsonOption = {
   json: { type: 'boolean', description: 'Print JSON, for programs.' },
 } as const
 
 type Style = Parameters<typeof styleText>[0]
 
-/** Text in a color, where a terminal shows it and nobody forbids it (NO_COLOR). */
+/** Styles text if it goes to a terminal and nothing forbids it (NO_COLOR). */
 export function styled(style: Style, text: string): string {
   return styleText(style, text, { stream: process.stdout })
 }
 
-/** How many columns there are to print on: no end of them where no terminal is. */
+/** Returns how many columns there are to print on: Infinity if the output is not a terminal. */
 export function columns(): number {
-  // Some terminals say that they have none.
+  // Some terminals report that they have none.
   return process.stdout.isTTY ? process.stdout.columns || 80 : Infinity
 }
 
-/** Prints JSON; what would steer the terminal is escaped, so the value stays the same. */
+/** Prints JSON. Characters that would control the terminal are escaped, so the value stays the same. */
 export function printJson(value: unknown): void {
-  // The line feeds stand between the members: those inside texts were escaped before.
+  // The line feeds are between members: those inside strings are already escaped.
   console.log(printableLines(JSON.stringify(value, null, 2)))
 }
 
@@ -31,12 +31,12 @@ export function printLog(level: string, message: string, fields?: object): void 
   console.error(printableLines(text))
 }
 
-/** Prints one line on standard error that stays one line. */
+/** Prints one line on standard error, and keeps it on one line. */
 export function printLogLine(line: string): void {
   console.error(printable(line))
 }
 
-/** The same as JSON; errors in it say what they are. */
+/** Prints an entry on standard error as one line of JSON, with the details of its errors. */
 export function printLogJson(entry: object): void {
   const text = JSON.stringify(entry, (_, value: unknown) =>
     value instanceof Error ? errorFields(value) : value,
@@ -44,7 +44,7 @@ export function printLogJson(entry: object): void {
   console.error(printable(text))
 }
 
-/** JSON holds nothing of an error by itself. */
+/** Returns the fields of an error, which JSON would leave out. */
 function errorFields({ name, message, stack, cause, ...fields }: Error): object {
   const { code } = fields as { code?: unknown }
   return {
@@ -63,7 +63,10 @@ export function printFields(fields: Readonly<Record<string, unknown>>, json: boo
   for (const [name, value] of Object.entries(fields)) console.log(`${padded(name, width)}  ${textOf(value)}`)
 }
 
-/** Like {@link printFields}, for what is stored as a hash only; the warning leaves standard output to programs. */
+/**
+ * Prints like {@link printFields}, for secrets that are stored only as hashes. The warning leaves standard output to
+ * programs.
+ */
 export function printSecrets(fields: Readonly<Record<string, unknown>>, json: boolean | undefined): void {
   printFields(fields, json)
   console.error(styleText('dim', 'Secrets are shown this once: keep them now.', { stream: process.stderr }))
@@ -73,16 +76,19 @@ function textOf(value: unknown): string {
   return value instanceof Date ? value.toISOString() : printable(String(value))
 }
 
-/** Prints rows below a heading: aligned, no cell wider than 64 columns, and nothing in them steers the terminal. */
+/**
+ * Prints rows below a heading: aligned, with no cell wider than 64 columns, and nothing in them can control the
+ * terminal.
+ */
 export function printTable(heading: readonly string[], rows: readonly (readonly string[])[]): void {
   const cells = rows.map((row) => row.map((text) => cut(printable(text), maxCellWidth)))
   console.log(tableLines(heading, cells).join('\n'))
 }
 
-/** Wide enough for every id and key of our own making. */
+/** Wide enough for every id and key that we generate. */
 const maxCellWidth = 64
 
-/** A time as a table shows it: nothing where there is none, or where it is not known. */
+/** Formats a time for a table. Returns an empty string if there is no time or it is not known. */
 export function timeText(milliseconds: number | null): string {
   return milliseconds === null || milliseconds === 0
     ? ''

@@ -21,15 +21,16 @@ export const ping: AnyCommand = command({
 })
 
 interface Found {
-  /** All that the server says of itself. */
+  /** Everything that the server says about itself. */
   readonly status: ServerStatus
-  /** What the operation answers. */
+  /** The operation's answer. */
   readonly body: unknown
 }
 
-/** Asks our own game server lookup, so that addresses are judged and `--json` looks as they do over HTTP. */
+/** Calls our own game server lookup, so that addresses are validated and `--json` looks the same as over HTTP. */
 async function lookUp(address: string): Promise<Found> {
-  // Who types the address here may reach their own network anyway; the rule protects servers that strangers ask.
+  // Anyone who types the address here can reach their own network anyway. The rule protects servers that take requests
+  // from strangers.
   const client = createBlockgameClient({ allowAddress: () => true })
   let outcome: { readonly status: ServerStatus } | { readonly error: unknown } | undefined
   const remembering: BlockgameClient = {

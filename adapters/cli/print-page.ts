@@ -5,13 +5,13 @@ import { given, integer } from './option-values.ts'
 import { printJson, printTable } from './output.ts'
 import { printable } from './terminal-text.ts'
 
-/** The options that every list has. */
+/** The options of every list command. */
 export const pageOptions = {
   limit: { type: 'string', default: '50', valueHint: 'N', description: 'How many; at most 1000.' },
   after: { type: 'string', valueHint: 'PLACE', description: 'Go on from where the last list ended.' },
 } as const
 
-/** Which page was asked for, and how it is printed. */
+/** Which page was requested, and how to print it. */
 export interface AskedPage {
   readonly limit: string
   readonly after?: string | undefined
@@ -40,7 +40,7 @@ export async function printPage<Name extends string, Row>(
   if (list.next !== undefined) console.error(`There are more: go on with --after ${shellWord(list.next)}`)
 }
 
-// Tables that are missing are invalid too.
+// Missing tables are reported as invalid, too.
 function isBadPlace(error: unknown): boolean {
   return error instanceof StorageError && error.kind === 'invalid' && !isMissingTables(error)
 }
@@ -49,7 +49,7 @@ function badPlace(after: string): UsageError {
   return new UsageError(`--after: "${printable(after)}" is no place that a list ended at.`)
 }
 
-/** A place may hold an id that somebody chose; it must stay one word where it is pasted. */
+/** Quotes a place for the shell. It may contain an id that somebody chose, and must stay one word when pasted. */
 function shellWord(text: string): string {
   return /^[\w:.@-]+$/.test(text) ? text : `'${printable(text).replaceAll("'", "'\\''")}'`
 }

@@ -6,15 +6,18 @@ import { printLog, printLogJson, printLogLine } from './output.ts'
 export const logFormats = ['line', 'json', 'none'] as const
 export type LogFormat = (typeof logFormats)[number]
 
-/** The log of a server: what its options are, and how it learns whose request it is. */
+/** The request log of a server: the options it needs, and how it learns where a request comes from. */
 export interface RequestLog {
-  /** What the service is to be made with. */
+  /** The options to create the service with. */
   readonly options: Pick<UtilityApiOptions, 'logger' | 'onRequestEnd'>
-  /** The service, with the address of its clients known to the log. */
+  /** Returns the service, with the address of its clients known to the log. */
   watch(api: UtilityApi): UtilityApi
 }
 
-/** Standard output says where the server listens; everything after that is a log, and goes to standard error. */
+/**
+ * Creates a request log. Standard output says where the server listens; everything after that is a log and goes to
+ * standard error.
+ */
 export function requestLog(format: LogFormat): RequestLog {
   const logger = format === 'json' ? jsonLogger : lineLogger
   if (format === 'none') return { options: { logger }, watch: (api) => api }
@@ -35,7 +38,7 @@ export function requestLog(format: LogFormat): RequestLog {
 
 const lineLogger: Logger = {
   debug: () => {},
-  // A game server that does not answer is in the line of its request.
+  // A game server that does not answer is reported in the line of its request.
   info: () => {},
   warn: (message, fields) => printLog('warn', message, fields),
   error: (message, fields) => printLog('error', message, fields),

@@ -19,7 +19,7 @@ export const revoke: AnyCommand = command({
   ],
   run: ({ id, database, storage, json }) =>
     withAdmin({ database, storage }, async (admin) => {
-      // A secret among the arguments would leak once more, into the shell's history.
+      // A secret passed as an argument would leak again, into the shell's history.
       const revoked =
         id === '-'
           ? await admin.revoke({ secret: (await text(process.stdin)).trim() })

@@ -52,7 +52,10 @@ const root: AnyCommand = group(
   ],
 )
 
-/** Runs one command line. Resolves with the exit code: 0 done, 1 failed, 2 wrong command line. */
+/**
+ * Runs one command line. Resolves with the exit code: 0 done, 1 failed, 2 wrong command line, or one that the command
+ * documents.
+ */
 export async function run(args: readonly string[]): Promise<number> {
   const { command, path, rest } = find(args)
   if (command === root && (args[0] === '--version' || args[0] === '-v')) {

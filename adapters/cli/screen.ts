@@ -1,15 +1,15 @@
-/** Lines that are drawn again and again in the same place, where a terminal is that has room for them. */
+/** Lines that are redrawn in the same place if the output is a terminal with room for them. */
 export interface Screen {
-  /** Draws now, where a terminal is; elsewhere nothing. */
+  /** Draws now if the output is a terminal, and does nothing otherwise. */
   draw(lines: readonly string[]): void
-  /** Draws, whatever shows it. */
+  /** Draws, whether or not the output is a terminal. */
   finish(lines: readonly string[]): void
 }
 
 export function createScreen(): Screen {
   let drawn = 0
   function put(lines: readonly string[]): void {
-    // What has scrolled away cannot be drawn over.
+    // Lines that have scrolled away cannot be drawn over.
     const fits = drawn > 0 && drawn < (process.stdout.rows || 24)
     if (fits) process.stdout.write(`\u001b[${drawn}A\u001b[0J`)
     console.log(lines.join('\n'))

@@ -72,10 +72,10 @@ export const serve: AnyCommand = command({
   },
 })
 
-/** How long writes that nobody waits for any more may still take. */
+/** How long writes that nobody waits for anymore may still take. */
 const lastWritesMs = 7000
 
-/** A database that hangs must not keep the process. */
+/** Exits after this time: a database that hangs must not keep the process alive. */
 function endBy(milliseconds: number): void {
   setTimeout(() => process.exit(1), milliseconds).unref()
 }

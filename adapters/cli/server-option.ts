@@ -3,7 +3,7 @@ import type { ResolverLocation } from 'utility-api'
 import { UsageError } from './command.ts'
 import { list } from './option-values.ts'
 
-/** The resolvers that `--server` names. */
+/** Returns the resolvers that `--server` names. */
 export function locationsOf(servers: string): ResolverLocation[] {
   return list(servers).map(locationOf)
 }
@@ -12,7 +12,7 @@ function locationOf(text: string): ResolverLocation {
   const [, label, address = ''] = /^(?:([^=]*)=)?(.*)$/s.exec(text) ?? []
   const [, bracketed, plain, port = '53'] = /^(?:\[(.*)\]|([^:]*))(?::(\d{1,5}))?$/.exec(address) ?? []
   const ip = bracketed ?? plain ?? address
-  // A zone (fe80::1%eth0) is for this machine alone to understand, and no part of an address.
+  // A zone (fe80::1%eth0) only means something on this machine and is not part of an address.
   if (isIP(ip) === 0 || ip.includes('%') || Number(port) < 1 || Number(port) > 65_535 || label === '') {
     throw new UsageError(
       `--server: "${text}" is no resolver: IP, IPv4:PORT or [IPv6]:PORT, each after LABEL= if you like.`,
@@ -22,7 +22,7 @@ function locationOf(text: string): ResolverLocation {
   return { location: name, ip, provider: name, port: Number(port) }
 }
 
-/** An address as `--server` takes it. */
+/** Formats an address the way `--server` takes it. */
 export function addressOf({ ip, port = 53 }: Pick<ResolverLocation, 'ip' | 'port'>): string {
   if (port === 53) return ip
   return ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`

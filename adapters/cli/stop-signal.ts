@@ -1,12 +1,12 @@
-/** Whether the program was told to stop. */
+/** Tells whether the program was told to stop. */
 export interface StopWatch extends Disposable {
-  /** Aborts at the first SIGINT or SIGTERM; a second one ends the process at once, as it does by itself. */
+  /** Aborts at the first SIGINT or SIGTERM. A second one ends the process at once, as it does by default. */
   readonly signal: AbortSignal
-  /** Resolves then. */
+  /** Resolves when the signal aborts. */
   readonly stopped: Promise<void>
 }
 
-/** Listens for SIGINT and SIGTERM until it is disposed of. */
+/** Listens for SIGINT and SIGTERM until the result is disposed. */
 export function watchForStop(): StopWatch {
   const controller = new AbortController()
   const { signal } = controller

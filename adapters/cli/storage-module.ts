@@ -5,7 +5,7 @@ import { createAdmin } from 'utility-api'
 import { UsageError } from './command.ts'
 import type { OpenDatabase } from './drivers.ts'
 
-/** Opens the storage that a module of the owner's makes. */
+/** Opens the storage that the owner's module creates. */
 export async function openStorageModule(path: string): Promise<OpenDatabase> {
   const make = await defaultExportOf(path)
   if (typeof make !== 'function')
@@ -48,7 +48,7 @@ function failed(what: string, cause: unknown): Error {
   return new Error(`--storage: ${what}: ${message}`, { cause })
 }
 
-/** Says now what is missing, and not when it is first needed. */
+/** Reports missing methods now, not when they are first needed. */
 function requireMethods(path: string, storage: OpenDatabase['storage']): void {
   const made = `--storage: what ${path} makes is no AdminStorage`
   if (typeof storage !== 'object' || storage === null)

@@ -1,4 +1,4 @@
-/** ` Did you mean "serve"?` where one of these words is close to what was typed; nothing where none is. */
+/** Returns ` Did you mean serve?` if one of these words is close to what was typed, or an empty string if none is. */
 export function suggestion(typed: string, known: readonly string[]): string {
   const [best] = known
     .map((word) => ({ word, distance: editDistance(typed, word) }))
@@ -7,7 +7,7 @@ export function suggestion(typed: string, known: readonly string[]): string {
   return best === undefined ? '' : ` Did you mean ${best.word}?`
 }
 
-/** How many letters are to be changed, added or taken away; Infinity where their numbers already differ by more than two. */
+/** Counts the letters to change, add or remove. Returns Infinity if the lengths already differ by more than two. */
 function editDistance(from: string, to: string): number {
   if (Math.abs(from.length - to.length) > 2) return Infinity
   let above = Array.from({ length: to.length + 1 }, (_, column) => column)

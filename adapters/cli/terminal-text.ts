@@ -1,13 +1,16 @@
-// What would steer the terminal, turn the line around or break it.
+// Characters that would control the terminal, reverse the line or break it.
 // oxlint-disable-next-line no-control-regex
 const steering = /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 
-/** Text that strangers wrote, on one line: what would steer the terminal is written as its escape, such as `\u001b`. */
+/**
+ * Makes text that strangers wrote safe to print on one line. Characters that would control the terminal become escapes
+ * such as `\u001b`.
+ */
 export function printable(text: string): string {
   return text.replaceAll(steering, escape)
 }
 
-/** The same, with the line feeds left as they are. */
+/** Does the same, but leaves line feeds as they are. */
 export function printableLines(text: string): string {
   return text.replaceAll(steering, (character) => (character === '\n' ? '\n' : escape(character)))
 }
@@ -20,7 +23,7 @@ const wide =
   /^(?:[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{16fe0}-\u{18aff}\u{1b000}-\u{1b2ff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\p{Emoji}\ufe0f)/u
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
-/** What a person takes for one character, and how many columns of a terminal it takes. */
+/** Yields what a person sees as one character, and how many terminal columns it takes. */
 function* charactersOf(text: string): Generator<{ readonly character: string; readonly width: number }> {
   for (const { segment: character } of graphemes.segment(text)) {
     const isNothing = /^[\p{M}\p{Cf}]*$/u.test(character)
@@ -28,18 +31,18 @@ function* charactersOf(text: string): Generator<{ readonly character: string; re
   }
 }
 
-/** How many columns of a terminal a text takes. */
+/** Returns how many terminal columns a text takes. */
 export function widthOf(text: string): number {
-  // Most of what is printed, and a hundred times as fast.
+  // Covers most of what is printed, and is a hundred times as fast.
   if (/^[\x20-\x7e]*$/.test(text)) return text.length
   let width = 0
   for (const each of charactersOf(text)) width += each.width
   return width
 }
 
-/** Text that takes no more columns than these; where something is left out, it ends with `…`. */
+/** Cuts text to at most this many columns. If something is left out, the text ends with `…`. */
 export function cut(text: string, columns: number): string {
-  // In code units too: those without a width of their own would go on and on.
+  // The limit is in code units, too: characters without a width could go on forever.
   const maxLength = columns * 4
   if (text.length <= maxLength && widthOf(text) <= columns) return text
   let kept = ''
@@ -52,14 +55,14 @@ export function cut(text: string, columns: number): string {
   return `${kept}…`
 }
 
-/** Text followed by as many spaces as a column is wide. */
+/** Pads text with spaces to the width of a column. */
 export function padded(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(0, columns - widthOf(text)))
 }
 
 /**
- * Breaks text at spaces, and words that are longer than a line anywhere; further lines begin with an indent. Spaces at its
- * start and before a second column stay.
+ * Breaks text at spaces, and breaks words longer than a line anywhere. All lines after the first begin with an indent.
+ * Spaces at the start and before a second column are kept.
  */
 export function wrap(text: string, columns: number, indent = ''): string[] {
   const lines: string[] = []
@@ -74,7 +77,7 @@ export function wrap(text: string, columns: number, indent = ''): string[] {
   return [...lines, rest]
 }
 
-/** Where a line of so many columns can end: at its last space (-1 where it has none), and at all. */
+/** Finds where a line of this many columns can end: at its last space (-1 if it has none), and at the latest. */
 function breaksOf(text: string, columns: number): { readonly space: number; readonly end: number } {
   let [at, width, space, end] = [0, 0, -1, 0]
   for (const each of charactersOf(text)) {
@@ -87,7 +90,7 @@ function breaksOf(text: string, columns: number): { readonly space: number; read
   return { space, end }
 }
 
-/** The lines of a table with a heading: aligned, the last column as wide as it is. */
+/** Returns the lines of a table with a heading, aligned. The last column is as wide as its content. */
 export function tableLines(heading: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const lines = [heading, ...rows]
   const widths = heading.map((_, column) => Math.max(...lines.map((line) => widthOf(line[column] ?? ''))))

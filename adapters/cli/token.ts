@@ -34,7 +34,7 @@ export const token: AnyCommand = group(
             heading: ['TOKEN', 'OWNER', 'SUBJECT', 'CREATED', 'EXPIRES', 'REVOKED', 'SCOPE'],
             cells: ({ id, ownerId: owner, subject, createdAt, expiresAt, revokedAt, scope }) => [
               id,
-              // A token that was made without a client owns itself.
+              // A token that was created without a client is its own owner.
               owner === id ? '' : owner,
               subject ?? '',
               timeText(createdAt),

@@ -10,17 +10,17 @@ import type { MountOptions } from './mount-options.ts'
 export type { MountOptions } from './mount-options.ts'
 
 /**
- * The part of Bun's server that is used.
+ * The part of Bun's server that the mount uses.
  *
  * @group Mounts
  */
 export interface BunServer {
-  /** The address of the other end of a request's connection. */
+  /** Returns the address of the other end of a request's connection. */
   requestIP(request: Request): { readonly address: string } | null
 }
 
 /**
- * What `Bun.serve({ fetch })` takes.
+ * A handler for `Bun.serve({ fetch })`.
  *
  * @group Mounts
  */
@@ -39,7 +39,7 @@ export type BunHandler = (request: Request, server?: BunServer) => Promise<Respo
 export function toBunHandler(api: UtilityApi, { trustProxy = 0 }: MountOptions = {}): BunHandler {
   return (request, server) =>
     api.fetch(request, {
-      // Asked for where credentials failed only: Bun takes a twentieth of a request to tell.
+      // Read only if credentials failed: looking it up takes Bun a twentieth of a request's time.
       get ip() {
         const connection = server?.requestIP(request)?.address
         if (trustProxy === 0) return connection

@@ -1,6 +1,9 @@
 import { isIP } from 'node:net'
 
-/** The address of the client behind proxies: the one that the outermost trusted proxy has seen, else the connection's. */
+/**
+ * Returns the address of a client behind proxies: the one that the outermost trusted proxy saw, or else the
+ * connection's.
+ */
 export function forwardedAddress(
   connection: string | undefined,
   trustProxy: number,
@@ -11,7 +14,7 @@ export function forwardedAddress(
   return isIP(address) === 0 ? connection : address
 }
 
-/** Some proxies write the port, a new one for each connection, and brackets around IPv6. */
+/** Removes what some proxies add: the port, which is new for each connection, and brackets around IPv6. */
 function withoutPort(hop: string): string {
   const [, bracketed, ipv4] = /^(?:\[(.+)\](?::\d+)?|([\d.]+):\d+)$/.exec(hop) ?? []
   return bracketed ?? ipv4 ?? hop

@@ -23,33 +23,33 @@ export type ExpressHandler = (
 ) => void
 
 /**
- * The part of an Express request that is read.
+ * The part of an Express request that the mount reads.
  *
  * @group Mounts
  */
 export type ExpressRequest = IncomingMessage & {
-  /** What a body parser made of the body. */
+  /** The body as parsed by a body parser. */
   body?: unknown
-  /** The body's bytes, where a parser's `verify` has kept them. */
+  /** The body's bytes, if a parser's `verify` kept them. */
   rawBody?: Uint8Array
-  /** The client's address by the application's own setting `trust proxy`. */
+  /** The client's address according to the application's own setting `trust proxy`. */
   ip?: string | undefined
 }
 
 /**
- * What {@link toExpressHandler} can be told. Without `trustProxy` the application's setting `trust proxy` holds.
+ * Options for {@link toExpressHandler}. Without `trustProxy`, the application's setting `trust proxy` applies.
  *
  * @group Mounts
  */
 export interface ExpressMountOptions extends MountOptions {
-  /** Hand requests for other paths on to the next handler instead of answering 404. Default: false. */
+  /** Whether to pass requests for other paths on to the next handler instead of answering 404. Default: false. */
   readonly fallthrough?: boolean
 }
 
 /**
  * Serves the operations from an Express application or router, with or without body parsers before it.
  *
- * After `express.json()` a repeated JSON member can no longer be seen; mount before it where that matters.
+ * After `express.json()`, a repeated JSON member can no longer be detected. Mount before it if that matters.
  *
  * @example
  * ```ts
@@ -93,14 +93,14 @@ class ParsedRequest extends NodeRequest {
   }
 
   override async body(maxBytes: number): Promise<Uint8Array> {
-    // A parser that did not care for the content type leaves `body` set and the stream unread.
+    // A parser that does not handle the content type leaves `body` set and the stream unread.
     if (!this.#request.readableEnded) return super.body(maxBytes)
     const { rawBody, body } = this.#request
     return rawBody ?? encode(body, this.header('Content-Type') ?? '')
   }
 }
 
-/** The bytes of a parsed body, so that it is judged by the same rules as one that was not parsed. */
+/** Converts a parsed body back to bytes, so that the same rules apply to it as to one that was not parsed. */
 function encode(body: unknown, contentType: string): Uint8Array {
   if (body === undefined || body instanceof Uint8Array) return body ?? new Uint8Array()
   if (typeof body === 'string') return Buffer.from(body)
@@ -111,7 +111,8 @@ function encode(body: unknown, contentType: string): Uint8Array {
 function encodeForm(fields: object): string {
   const pairs = Object.entries(fields).flatMap(([name, value]): [string, string][] => {
     if (typeof value === 'string') return [[name, value]]
-    // A name sent twice; `name[]` and `name[a]`, which some parsers make lists and objects of, are names of their own.
+    // An array is a name sent twice. `name[]` and `name[a]`, which some parsers turn into lists and objects, are names
+    // of their own.
     if (Array.isArray(value) && value.length > 1) return value.map((each) => [name, String(each)])
     return [[`${name}[]`, '']]
   })

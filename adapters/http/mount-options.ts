@@ -1,12 +1,12 @@
 /**
- * What every mount can be told.
+ * Options that every mount takes.
  *
  * @group Mounts
  */
 export interface MountOptions {
   /**
-   * How many proxies of your own stand before the server. The client's address is then that many entries from the right
-   * of `X-Forwarded-For`; what stands further left was written by strangers. Default: 0, no header is trusted.
+   * How many of your own proxies are in front of the server. The client's address is then that many entries from the
+   * right of `X-Forwarded-For`; anything further left was written by strangers. Default: 0, no header is trusted.
    */
   readonly trustProxy?: number
 }

@@ -4,9 +4,9 @@ import type { Reply, RequestLike } from 'utility-api'
 const maxPieces = 1000
 const firstCapacity = 1024
 
-/** Writes a reply out. Headers of other names that the host has set before stay. */
+/** Writes a reply. Headers with other names that the host has already set are kept. */
 export function writeReply(response: ServerResponse, { status, headers, body }: Reply): void {
-  // The client may have gone, or the host may have answered already.
+  // The client may be gone, or the host may have answered already.
   if (response.destroyed || response.headersSent) return
   if (headers['Connection'] === 'close' && response.req.httpVersionMajor > 1)
     return writeLast(response, { status, headers, body })
@@ -14,7 +14,10 @@ export function writeReply(response: ServerResponse, { status, headers, body }: 
   response.end(body)
 }
 
-/** HTTP/2 forbids the header and closes the stream instead, so that the rest of the body is not sent. */
+/**
+ * Writes a reply over HTTP/2, which forbids the header, and closes the stream instead, so that the rest of the body is
+ * not sent.
+ */
 function writeLast(
   response: ServerResponse & { stream?: { close(): void } },
   { status, headers: { Connection: _, ...headers }, body }: Reply,
@@ -23,14 +26,17 @@ function writeLast(
   response.end(body, () => response.stream?.close())
 }
 
-/** A view of the request that copies nothing until it is asked. */
+/** A view of the request that copies nothing until it is needed. */
 export class NodeRequest implements RequestLike {
   readonly method: string
   readonly url: string
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
   #signal: AbortSignal | undefined
-  /** What takes in the body. Not a function that stops it: that kept each request until a full garbage collection. */
+  /**
+   * The listener that receives the body. Not a function that removes it: that kept each request in memory until a full
+   * garbage collection.
+   */
   #take: ((chunk: Buffer) => void) | undefined
 
   constructor(request: IncomingMessage, response: ServerResponse) {
@@ -55,7 +61,7 @@ export class NodeRequest implements RequestLike {
   body(maxBytes: number): Promise<Uint8Array> {
     const request = this.#request
     return new Promise((resolve, reject) => {
-      // A stream that has ended or broken already tells so no second time.
+      // A stream that has already ended or broken does not report it again.
       if (request.readableEnded) return resolve(new Uint8Array())
       if (request.destroyed) return reject(new Error('The client has gone.'))
       const collected = new CollectedBody(maxBytes)
@@ -72,14 +78,16 @@ export class NodeRequest implements RequestLike {
         .on('end', () => resolve(collected.bytes))
         .on('error', reject)
         .on('close', () => {
-          // An error that nobody sees would cost every request its stack trace.
+          // An error that nobody sees would cost every request a stack trace.
           if (!request.readableEnded) reject(new Error('The client has gone.'))
         })
     })
   }
 
-  /** Reads and drops the rest: a client that is still sending would not see the answer, nor could the next request on this
-   * connection be told from this body. */
+  /**
+   * Reads and drops the rest of the body. Otherwise, a client that is still sending would not see the answer, and the
+   * next request on this connection could not be told apart from this body.
+   */
   drain(): void {
     if (this.#take !== undefined) this.#request.off('data', this.#take)
     if (this.#take !== undefined || this.#announcesBody()) this.#request.resume()
@@ -99,7 +107,10 @@ export class NodeRequest implements RequestLike {
   }
 }
 
-/** What has come of a body, in one buffer that grows: a hundred thousand buffers of one octet would take thirty megabytes. */
+/**
+ * The part of a body received so far, in one buffer that grows: a hundred thousand buffers of one octet would take
+ * thirty megabytes.
+ */
 class CollectedBody {
   readonly #maxBytes: number
   #buffer = Buffer.allocUnsafe(firstCapacity)
@@ -139,9 +150,10 @@ function isSameName(one: string, other: string): boolean {
   return one.length === other.length && (one === other || one.toLowerCase() === other.toLowerCase())
 }
 
-/** Aborts when the connection closes before the answer is written, or has done so already. */
+/** Returns a signal that aborts if the connection closes before the answer is written, or already has. */
 function signalOf(response: ServerResponse & { stream?: { destroyed: boolean } }): AbortSignal {
-  // Not the request's `aborted`: that is also set when a client has only ended its own half and waits for the answer.
+  // Not the request's `aborted`: that is also set when a client has closed only its own half and still waits for the
+  // answer.
   if (response.stream?.destroyed ?? response.destroyed) return AbortSignal.abort()
   const controller = new AbortController()
   response.once('close', () => {

@@ -41,7 +41,7 @@ export function toNodeHandler(api: UtilityApi, { trustProxy = 0 }: MountOptions 
     try {
       writeReply(response, await api.dispatch(view, { ip }))
     } catch {
-      // What a host has hung into its response may throw; that must cost one connection, not the process.
+      // Code that a host has attached to its response may throw. That must cost one connection, not the process.
       response.destroy()
     }
   }

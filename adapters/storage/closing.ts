@@ -1,12 +1,15 @@
 import { StorageError } from 'utility-api/storage'
 
-/** Lets calls in until it is closed; closing waits for those that are inside. */
+/** Lets calls in until it is closed. Closing waits for the calls that are inside. */
 export interface Gate {
-  /** Throws once it is closed. */
+  /** Throws if the gate is closed. */
   requireOpen(): void
-  /** The same methods, whole calls of them: one of several statements goes on to its end after the gate was closed. */
+  /**
+   * Returns the same methods, guarded as whole calls: a call of several statements runs to its end even after the gate
+   * was closed.
+   */
   guard<Methods extends object>(methods: Methods): Methods
-  /** Resolves when nobody is inside any more. */
+  /** Closes the gate. Resolves when no call is inside anymore. */
   close(): Promise<void>
 }
 
@@ -33,7 +36,7 @@ export function createGate(): Gate {
         ([name, method]: [string, (...args: unknown[]) => unknown]) => [
           name,
           (...args: unknown[]) => {
-            // Rejects, as a call would that fails: nothing is thrown beside the promise.
+            // Rejects like a call that fails: nothing is thrown outside the promise.
             if (closed !== undefined) return Promise.reject(closedError())
             return enter(method(...args))
           },

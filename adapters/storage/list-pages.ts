@@ -1,7 +1,7 @@
 import { StorageError } from 'utility-api/storage'
 import type { IntegerColumn } from './rows.ts'
 
-/** A page of rows of which one more was read than fit, to see whether there is a next page. */
+/** Cuts rows to a page. One more row was read than fits, to see whether there is a next page. */
 export function cutPage<Row>(
   rows: readonly Row[],
   limit: number,
@@ -12,14 +12,16 @@ export function cutPage<Row>(
   return { page: rows.slice(0, limit), next: markOf(last) }
 }
 
-/** The number of the last row seen, in a list ordered by a number of the table's own; 0 before the first. */
+/**
+ * Returns the number of the last row seen, in a list ordered by the table's own row number, or 0 before the first row.
+ */
 export function toSeq(after: string | undefined): number {
   if (after === undefined) return 0
   if (/^\d{1,15}$/.test(after)) return Number(after)
   throw noPlace()
 }
 
-/** What a list by time of creation goes on from: rows of one time follow each other by their identifiers. */
+/** Where a list by time of creation continues. Rows with the same time are ordered by their identifiers. */
 export interface Place {
   readonly createdAt: number
   readonly id: string

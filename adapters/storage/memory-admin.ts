@@ -20,7 +20,7 @@ import {
 
 type AdminMethods = Omit<AdminStorage, keyof UtilityStorage | 'listing' | 'close'>
 
-/** The methods of provisioning. */
+/** Returns the methods for provisioning. */
 export function adminMethods({ open, openForInsert }: MemoryAccess): AdminMethods {
   return {
     insertClient: (client) => {
@@ -125,7 +125,7 @@ function purgeExpired({ codes, credentials, credentialIds, answers }: Tables, at
   )
   return {
     tokens,
-    // A spent code stays with its token: without it a replay could no longer revoke that.
+    // A spent code stays as long as its token: without the code, a replay could no longer revoke the token.
     codes: codes.deleteWhere(({ code, token }) => code.expiresAt <= at && !accessTokens.has(token)),
     idempotency: answers.deleteWhere(({ expiresAt }) => expiresAt <= at),
   }

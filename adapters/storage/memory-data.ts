@@ -10,7 +10,10 @@ import type {
 } from 'utility-api/storage'
 import { createTable, type Table } from './memory-table.ts'
 
-/** Rows of all kinds together; what comes after is refused, so that a forgotten trial cannot eat the machine. */
+/**
+ * The maximum number of rows of all kinds together. More are refused, so that a forgotten trial cannot use up the
+ * machine's memory.
+ */
 const maxRows = 1_000_000
 
 export interface StoredCode {
@@ -25,7 +28,7 @@ export interface StoredAnswer {
   readonly expiresAt: number
 }
 
-/** Where a credential stands. */
+/** Where a credential is stored. */
 export interface Place {
   readonly kind: CredentialKind
   readonly key: string
@@ -35,17 +38,17 @@ export interface Tables {
   readonly clients: Table<Client>
   readonly resellers: Table<Reseller>
   readonly codes: Table<StoredCode>
-  /** By hash. */
+  /** Keyed by hash. */
   readonly credentials: Readonly<Record<CredentialKind, Table<Credential>>>
   readonly credentialIds: Table<Place>
   readonly licenses: Table<License>
   readonly answers: Table<StoredAnswer>
 }
 
-/** How the methods of the store get at the tables; each throws once the store is closed. */
+/** How the store's methods access the tables. Each of these throws once the store is closed. */
 export interface MemoryAccess {
   open(): Tables
-  /** Throws, too, where there is no room. */
+  /** Also throws if there is no room. */
   openForInsert(): Tables
 }
 
@@ -67,7 +70,7 @@ export function requireRoom({ clients, resellers, codes, credentialIds, licenses
   throw new StorageError('unavailable', `The memory storage is full: it holds ${maxRows} rows.`)
 }
 
-/** A copy of a row that holds nothing but text and numbers. */
+/** Copies a row that holds only text and numbers. */
 export function copy<Row extends object>(row: Row | undefined): Row | null {
   return row === undefined ? null : { ...row }
 }
@@ -81,7 +84,7 @@ export function toKey(hash: Uint8Array): string {
   return (Buffer.isBuffer(hash) ? hash : Buffer.from(hash)).toString('latin1')
 }
 
-/** The license with the fields that were sent. */
+/** Returns the license with the fields that were sent. */
 export function changed(license: License, change: LicenseChange, at: number): License {
   const {
     registeredTo = license.registeredTo,

@@ -6,7 +6,7 @@ function toListed(row: Client): ListedClient {
   return client
 }
 
-/** The lists, in order of insertion. */
+/** Returns the lists, in order of insertion. */
 export function listingOf({ open }: MemoryAccess): StorageListing {
   return {
     clients: (page) => {

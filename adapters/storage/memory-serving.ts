@@ -18,7 +18,7 @@ import {
   type Tables,
 } from './memory-data.ts'
 
-/** The methods that requests need. None ever waits, so none looks at the time of its call. */
+/** Returns the methods that requests need. None of them ever waits, so none checks the time of its call. */
 export function servingMethods({ open, openForInsert }: MemoryAccess): Required<UtilityStorage> {
   return {
     ping: () => void open(),
@@ -45,7 +45,7 @@ function redeem(tables: Tables, codeHash: string, at: number, token: NewAccessTo
   if (row === undefined || row.code.redeemedAt !== null) return false
   const { hash, ...credential } = token
   const key = toKey(hash)
-  // First what can fail: a token that is refused must leave the code unspent.
+  // What can fail comes first: a token that is refused must leave the code unspent.
   insertCredential(tables, { kind: 'access_token', key }, { ...credential, revokedAt: null })
   tables.codes.put(codeHash, { code: { ...row.code, redeemedAt: at }, token: key })
   return true

@@ -6,13 +6,13 @@ export interface Table<Row> {
   readonly size: number
   get(key: string): Row | undefined
   has(key: string): boolean
-  /** A new row goes to the end, a changed one stays where it is. */
+  /** Stores a row. A new row goes to the end; a changed one stays where it is. */
   put(key: string, row: Row): void
   delete(key: string): boolean
-  /** Deletes the rows that match and says how many they were. */
+  /** Deletes the rows that match and returns how many there were. */
   deleteWhere(matches: (row: Row) => boolean): number
   entries(): Iterable<readonly [string, Row]>
-  /** The rows after a page mark that are wanted; the mark of a row is its number, which no other row ever gets. */
+  /** Returns the wanted rows after a page mark. A row's mark is its number, which no other row ever gets. */
   page(page: ListPage, isWanted?: (row: Row) => boolean): { readonly rows: Row[]; readonly next?: string }
 }
 

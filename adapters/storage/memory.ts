@@ -10,10 +10,12 @@ import { servingMethods } from './memory-serving.ts'
 import { createTables, requireRoom, type MemoryAccess, type Tables } from './memory-data.ts'
 
 /**
- * Makes a store that lives and dies with the process: for tests and trials, never for licenses somebody paid for.
+ * Creates a store that exists only as long as the process: for tests and trials, never for licenses that somebody paid
+ * for.
  *
- * Atomic, because each method runs in one turn of the event loop. Holds a million rows of all kinds together and then
- * refuses new ones with a {@link StorageError} of kind `unavailable`; nothing is evicted. `purgeExpired` makes room.
+ * Each method is atomic, because it runs in one turn of the event loop. The store holds a million rows of all kinds
+ * together and then refuses new ones with a {@link StorageError} of kind `unavailable`. Nothing is evicted;
+ * `purgeExpired` makes room.
  *
  * @example
  * ```ts

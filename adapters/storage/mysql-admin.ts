@@ -13,7 +13,7 @@ import { joinHashes } from './rows.ts'
 
 type AdminMethods = Omit<AdminStorage, keyof UtilityStorage | 'listing' | 'close'>
 
-/** The methods of provisioning. */
+/** Returns the methods for provisioning. */
 export function adminMethods(use: Access): AdminMethods {
   return {
     insertClient: (client, call) => {
@@ -35,7 +35,8 @@ export function adminMethods(use: Access): AdminMethods {
     revokeClient: (clientId, at, call) =>
       use(call, async (db) => {
         const revoked = (await db.count(sql.revokeClient, at, clientId)) > 0
-        // Afterwards, so that it sees the codes that were being issued; also when it was revoked before, to finish that.
+        // Runs afterwards to see the codes that were being issued, and also if the client was revoked before, to finish
+        // that revocation.
         await db.count(sql.endCodesOfClient, clientId)
         return revoked
       }),
@@ -91,12 +92,15 @@ export function adminMethods(use: Access): AdminMethods {
   }
 }
 
-/** Resellers stay, so one that is seen need not be locked. */
+/** Tells whether the owner exists. Resellers are never deleted, so there is no need to lock one. */
 async function hasOwner(db: Session, kind: CredentialKind, ownerId: string): Promise<boolean> {
   return kind !== 'reseller_token' || (await db.rows(sql.findReseller, ownerId)).length > 0
 }
 
-/** Two statements in this order: the second sees the tokens of the redemptions that the first has waited for. */
+/**
+ * Ends the codes, then revokes the tokens, in this order: the second statement sees the tokens of the redemptions that
+ * the first waited for.
+ */
 async function revokeAccess(db: Session, which: AccessReference, at: number): Promise<RevokeCounts> {
   if ('clientId' in which) {
     const codes = await db.count(sql.endCodesOfClient, which.clientId)
@@ -115,7 +119,7 @@ async function purgeDeadCodes(db: Session, at: number): Promise<number> {
   const hashes = (await db.rows<{ hash: Uint8Array }>(sql.findDeadCodes, at)).map(({ hash }) => hash)
   const [first] = hashes
   if (first === undefined) return 0
-  // As many as the statement has places: naming one twice deletes it once.
+  // As many hashes as the statement has placeholders: one that is named twice is deleted once.
   const places = Array.from({ length: sql.spentChunk }, (_, index) => hashes[index] ?? first)
   const deleted = await db.count(sql.purgeDeadCodes, ...places)
   return hashes.length < sql.spentChunk ? deleted : deleted + (await purgeDeadCodes(db, at))

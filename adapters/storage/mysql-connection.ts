@@ -1,7 +1,10 @@
 import type { MysqlConnection, MysqlPool } from './mysql-driver.ts'
 import { leavesConnection } from './mysql-errors.ts'
 
-/** Lends a connection for a while. After an error that the server did not send it is closed, and the pool opens another. */
+/**
+ * Lends a connection to `work`. After an error that the server did not send, the connection is closed, and the pool
+ * opens another.
+ */
 export async function withConnection<Result>(
   pool: MysqlPool,
   work: (connection: MysqlConnection) => Promise<Result>,

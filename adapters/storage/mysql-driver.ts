@@ -1,5 +1,5 @@
 /**
- * The slice of a `mysql2/promise` Pool that is used.
+ * The part of a `mysql2/promise` Pool that the storage uses.
  *
  * @group Storage
  */
@@ -9,7 +9,7 @@ export interface MysqlPool {
 }
 
 /**
- * The slice of a `mysql2/promise` connection that is used.
+ * The part of a `mysql2/promise` connection that the storage uses.
  *
  * @group Storage
  */
@@ -20,12 +20,12 @@ export interface MysqlConnection {
   execute(statement: MysqlStatement): Promise<readonly [result: unknown, fields: unknown]>
   /** Gives the connection back. */
   release(): void
-  /** Closes it. */
+  /** Closes the connection. */
   destroy(): void
 }
 
 /**
- * A statement with its values, and how its rows are to come whatever the pool says.
+ * A statement with its values, and the format of its rows whatever the pool's settings are.
  *
  * @group Storage
  */

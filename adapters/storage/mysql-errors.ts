@@ -7,7 +7,7 @@ interface DriverError {
   readonly message?: unknown
 }
 
-/** By the number of the error that the server sent. */
+/** The kinds by the number of the error that the server sent. */
 const kinds: ReadonlyMap<number, StorageErrorKind> = new Map([
   ...numbers('conflict', 1020, 1062, 1205, 1213), // changed since it was read, duplicate, lock wait, deadlock
   ...numbers('unavailable', 1021, 1030, 1037, 1038, 1041, 1114, 1135), // disk, memory, threads
@@ -23,27 +23,27 @@ function numbers(kind: StorageErrorKind, ...errnos: number[]): [number, StorageE
   return errnos.map((errno) => [errno, kind])
 }
 
-/** The number of the error, where it was the server that sent it; the connection is as good as before then. */
+/** Returns the error's number if the server sent it, in which case the connection is still usable, or else null. */
 function serverErrno({ errno, sqlState }: DriverError): number | null {
   return typeof errno === 'number' && typeof sqlState === 'string' ? errno : null
 }
 
-/** Tells whether a row with such a key exists. */
+/** Tells whether the error means that a row with this key exists. */
 export function isDuplicate(error: unknown): boolean {
   return serverErrno(error as DriverError) === 1062
 }
 
-/** Tells whether there is no such table. */
+/** Tells whether the error means that the table does not exist. */
 export function isMissingTable(error: unknown): boolean {
   return serverErrno(error as DriverError) === 1146
 }
 
-/** Tells whether all was undone, or will be by a rollback, because it lost against another transaction. */
+/** Tells whether everything was undone, or will be by a rollback, because it lost against another transaction. */
 export function lostRace(error: unknown): boolean {
   return [1020, 1205, 1213].includes(serverErrno(error as DriverError) ?? 0)
 }
 
-/** What the driver threw, as the port wants it. */
+/** Converts what the driver threw to the error that the port expects. */
 export function toStorageError(error: unknown): StorageError {
   if (error instanceof StorageError) return error
   const { code } = error as DriverError
@@ -52,7 +52,7 @@ export function toStorageError(error: unknown): StorageError {
   return new StorageError(kindOf(error), `MySQL: ${String(cause.message)}`, { cause, retryable })
 }
 
-/** Takes out of a server's error what it quotes: it is logged, and keys and customers' names have no place there. */
+/** Removes what a server's error quotes: errors are logged, and keys and customers' names do not belong in a log. */
 function withoutRow(error: Error & DriverError): Error {
   if (serverErrno(error) === null) return error
   const message = `${String(error.code)}: ${error.message.replaceAll(/'.*'/gs, "'…'")}`
@@ -63,11 +63,11 @@ function withoutRow(error: Error & DriverError): Error {
 function kindOf(error: unknown): StorageErrorKind {
   const errno = serverErrno(error as DriverError)
   if (errno !== null) return kinds.get(errno) ?? 'bug'
-  // Lost sockets and ended pools come as plain errors, with a system code or none.
+  // Lost sockets and ended pools are reported as plain errors, with or without a system code.
   return error instanceof TypeError || error instanceof RangeError ? 'bug' : 'unavailable'
 }
 
-/** Tells whether the connection is as good as before: the server said no to what was asked, or it was not asked. */
+/** Tells whether the connection is still usable: the server refused the statement, or was not sent one. */
 export function leavesConnection(error: unknown): boolean {
   return error instanceof StorageError || serverErrno(error as DriverError) !== null
 }

@@ -14,10 +14,13 @@ import { cutPage, placeMark, toPlace, toSeq } from './list-pages.ts'
 import { toLicense, toListedClient, toListedCredential, toReseller } from './rows.ts'
 import type { LicenseRow, ListedClientRow, ListedCredentialRow, ResellerRow } from './rows.ts'
 
-/** Rows after a place. Said in this way, the first part is a range of the index; a comparison of pairs would be none. */
+/**
+ * Selects the rows after a place. Written this way, the first part is a range of the index, which a comparison of pairs
+ * would not be.
+ */
 const afterPlace = (id: string): string => `created_at >= ? AND (created_at > ? OR ${id} > ?)`
 
-// A number that is bound is a floating-point one, which LIMIT takes in no version: it stands in the text.
+// A bound number is a floating-point number, which no version accepts in LIMIT, so the number is part of the text.
 const listClients = (limit: number): string => `
   SELECT client_id, redirect_uris, created_at, revoked_at, name FROM utility_api_clients
   WHERE ${afterPlace('client_id')} ORDER BY created_at, client_id LIMIT ${limit}`
@@ -39,7 +42,7 @@ const countLicensesOfReseller = `${countLicenses} WHERE reseller_id = ?`
 
 type NumberedLicense = LicenseRow & { readonly seq: number }
 
-/** The lists. */
+/** Returns the lists. */
 export function listingOf(use: Access): StorageListing {
   return {
     clients: (page, call) => use(call, (db) => clientPage(db, page)),

@@ -4,11 +4,11 @@ import type { MysqlConnection, MysqlPool } from './mysql-driver.ts'
 import { isMissingTable, toStorageError } from './mysql-errors.ts'
 import { sessionSettings } from './mysql-session.ts'
 
-/** What differs between the two. */
+/** What differs between MariaDB and MySQL. */
 export interface Flavor {
-  /** Compares code point by code point and takes no space for none. */
+  /** Compares code point by code point and does not ignore trailing spaces. */
   readonly collation: string
-  /** The statement that a lent connection begins with. */
+  /** The first statement on a lent connection. */
   readonly settings: string
 }
 
@@ -16,8 +16,8 @@ const mariadb: Flavor = { collation: 'utf8mb4_nopad_bin', settings: sessionSetti
 const mysql: Flavor = { collation: 'utf8mb4_0900_bin', settings: sessionSettings('transaction_isolation') }
 
 /**
- * The steps from an empty database to the current schema. A step that was released never changes, and only adds. What
- * defines tables commits by itself, so each statement can be repeated.
+ * The steps from an empty database to the current schema. A step that was released never changes, and steps only add.
+ * Statements that define tables commit on their own, so each statement can be repeated.
  */
 const steps: readonly (readonly string[])[] = [
   [
@@ -94,7 +94,7 @@ const steps: readonly (readonly string[])[] = [
   ],
 ]
 
-/** The oldest step whose library works with the schema after all of them. */
+/** The oldest step whose library works with the schema after all steps. */
 const oldestStep = 1
 
 interface Schema {
@@ -103,10 +103,10 @@ interface Schema {
 }
 
 const readSchema = 'SELECT version, step FROM utility_api_schema'
-// One name for each database of a server.
+// Each database of a server has its own name.
 const lockName = "concat('utility_api_schema:', md5(database()))"
 
-/** Brings the schema up to date; servers that start at once take turns. */
+/** Brings the schema up to date. Servers that start at the same time take turns. */
 export async function migrateSchema(pool: MysqlPool): Promise<void> {
   try {
     await withConnection(pool, async (connection) => {
@@ -144,7 +144,7 @@ async function runSteps(connection: MysqlConnection, { collation }: Flavor): Pro
   await connection.query('COMMIT')
 }
 
-/** Throws unless this version can work with the schema; which of the two databases it is. */
+/** Throws unless this version can work with the schema. Returns which of the two databases it is. */
 export function requireSchema(pool: MysqlPool): Promise<Flavor> {
   return withConnection(pool, async (connection) => {
     const schema = await schemaOn(connection)

@@ -12,7 +12,7 @@ import { Undone, type Access, type Queries, type Session } from './mysql-session
 import * as sql from './mysql-sql.ts'
 import { toClient, toCode, toCredential, toLicense, toReplay, type LicenseRow } from './rows.ts'
 
-/** The methods that requests need. */
+/** Returns the methods that requests need. */
 export function servingMethods(use: Access): Required<UtilityStorage> {
   return {
     ping: (call) => use(call, async (db) => void (await db.rows(sql.ping))),
@@ -65,7 +65,7 @@ async function insert(db: Queries, license: License): Promise<'inserted' | 'key_
   return (await isInserted(db, sql.insertLicense, values)) ? 'inserted' : 'key_taken'
 }
 
-/** Whether there was no row with such a key yet. An `INSERT IGNORE` would pass over everything else that is wrong, too. */
+/** Inserts a row and tells whether its key was free. An `INSERT IGNORE` would also ignore all other errors. */
 export async function isInserted(
   db: Queries,
   text: string,
@@ -80,7 +80,7 @@ export async function isInserted(
   }
 }
 
-/** In a transaction: a license key that is taken gives the idempotency key back. */
+/** Inserts a license once, in a transaction: a license key that is taken gives the idempotency key back. */
 async function insertOnce(
   db: Queries,
   license: License,
@@ -104,6 +104,6 @@ async function updateLicense(db: Session, update: LicenseUpdate): Promise<Update
   if ((await db.count(sql.updateLicense, ...values)) > 0) return 'updated'
   const [found] = await db.rows<LicenseRow>(sql.findLicense, licenseKey)
   if (found === undefined) return 'not_found'
-  // It came, or came into these hands, between the two statements.
+  // The license was created, or moved to this reseller, between the two statements.
   return found.reseller_id === resellerId ? updateLicense(db, update) : 'not_owner'
 }

@@ -2,43 +2,46 @@ import { StorageError, type StorageCall } from 'utility-api/storage'
 import type { MysqlConnection, MysqlValue } from './mysql-driver.ts'
 import { lostRace } from './mysql-errors.ts'
 
-/** Attempts at what keeps losing to others. */
+/** The maximum number of attempts at work that keeps losing to others. */
 const maxAttempts = 12
 
 type Value = string | number | Uint8Array | null
 
 /** Statements on one connection. */
 export interface Queries {
-  /** The rows it brings. */
+  /** Returns the rows of a statement. */
   rows<Row>(sql: string, ...values: Value[]): Promise<Row[]>
-  /** Its first row as a value; null when it brings none. */
+  /** Returns the first row as a value, or null if there is none. */
   row<Row, Result>(convert: (row: Row) => Result, sql: string, ...values: Value[]): Promise<Result | null>
-  /** How many rows it changed. Every statement changes what it matches, so that it is no matter which of the two is counted. */
+  /**
+   * Returns how many rows a statement changed. Every statement changes what it matches, so it does not matter which of
+   * the two is counted.
+   */
   count(sql: string, ...values: Value[]): Promise<number>
 }
 
 /** A connection lent for one call of the storage. */
 export interface Session extends Queries {
-  /** Commits what `work` does, or nothing of it; again from the start when it lost a race. */
+  /** Commits everything that `work` does, or nothing. Starts over if it lost a race. */
   transact<Result>(work: (queries: Queries) => Promise<Result>): Promise<Result>
 }
 
 /**
- * The statement that a lent connection begins with. Text that is too long is refused and not cut; each statement sees
- * what was committed before it and commits by itself; a lock is waited for shorter than the default of 50 seconds, which
- * nobody waits.
+ * Returns the first statement on a lent connection. Text that is too long is refused, not cut. Each statement sees what
+ * was committed before it and commits on its own. The wait for a lock is shorter than the default of 50 seconds, which
+ * is longer than anyone waits.
  */
 export function sessionSettings(isolation: string): string {
   return `SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', SESSION ${isolation} = 'READ-COMMITTED', SESSION autocommit = 1, SESSION innodb_lock_wait_timeout = 3`
 }
 
-/** How the methods of the store get at the database: one connection for each call, while the call has time. */
+/** How the store's methods access the database: one connection for each call, while the call has time left. */
 export type Access = <Result>(
   call: StorageCall,
   work: (session: Session) => Promise<Result>,
 ) => Promise<Result>
 
-/** Thrown to undo a transaction and answer all the same. */
+/** Thrown to undo a transaction and still return an answer. */
 export class Undone<Answer> extends Error {
   readonly answer: Answer
 
@@ -48,7 +51,7 @@ export class Undone<Answer> extends Error {
   }
 }
 
-/** What a prepared statement takes: buffers for octets, each a copy, because the caller may use its own again. */
+/** Converts a value for a prepared statement. Octets are copied to a buffer, because the caller may reuse its own. */
 function toParameter(value: Value): MysqlValue {
   return value instanceof Uint8Array ? Buffer.from(value) : value
 }
@@ -75,11 +78,14 @@ function queriesOn(send: (sql: string, values: MysqlValue[]) => Promise<unknown>
   }
 }
 
-/** Each statement commits by itself unless it is in a transaction; what lost a race is undone and repeated. */
+/**
+ * Creates a session. Each statement commits on its own unless it is in a transaction. Work that lost a race is undone
+ * and repeated.
+ */
 export function sessionOn(connection: MysqlConnection, call: StorageCall): Session {
   let hasBegun = false
   async function again<Result>(attempt: () => Promise<Result>, number = 1): Promise<Result> {
-    // The first statement needs a caller who waits; those after it finish what it began.
+    // The first statement needs a caller that still waits; those after it finish what it began.
     if (!hasBegun) requireTime(call)
     try {
       const result = await attempt()
@@ -105,14 +111,14 @@ async function transact<Result>(connection: MysqlConnection, work: () => Promise
     await connection.query('COMMIT')
     return result
   } catch (error) {
-    // A lock that was waited for too long has undone its statement alone.
+    // A lock wait that timed out has undone only its own statement.
     await connection.query('ROLLBACK').catch(() => connection.destroy())
     if (error instanceof Undone) return error.answer as Result
     throw error
   }
 }
 
-/** Throws when nobody waits any more: what was not sent is not sent. */
+/** Throws if nobody waits anymore: what was not sent yet is never sent. */
 export function requireTime(call: StorageCall): void {
   if (call.timeLeftMs() > 0) return
   throw new StorageError('unavailable', 'MySQL: nobody waits for this call any more.', { retryable: true })

@@ -1,8 +1,8 @@
 /**
- * Every statement of the MySQL store but those of its schema and its lists.
+ * Every statement of the MySQL store except those of its schema and its lists.
  *
- * An update always counts `revision` up: drivers differ in whether they count the rows that were found or those that
- * changed, and so the two are the same.
+ * An update always increments `revision`. Drivers differ in whether they count the rows that were found or those that
+ * changed; this makes the two the same.
  */
 
 const clientColumns = 'client_id, secret_hashes, redirect_uris, created_at, revoked_at, name'
@@ -25,7 +25,7 @@ export const insertToken: string = `
   INSERT INTO utility_api_credentials (kind, id, hash, owner_id, subject, scope, created_at, expires_at)
   VALUES ('access_token', ?, ?, ?, ?, ?, ?, ?)`
 
-/** What a code bought never changes, so that two statements are as good as one. */
+/** Finds the token that a code bought. It never changes, so two statements are as good as one. */
 export const findTokenOfCode: string =
   'SELECT token_hash FROM utility_api_codes WHERE hash = ? AND token_hash IS NOT NULL'
 
@@ -40,8 +40,8 @@ export const insertLicense: string = `
   INSERT INTO utility_api_licenses (${licenseColumns}) VALUES (?, ?, ?, ?, ?, ?, ?)`
 
 /**
- * Takes the idempotency key, held or not, and with it the turn: others wait here for the commit. Counts 1 where it was
- * free and 2 where it is held.
+ * Claims the idempotency key, held or not, and makes others wait here for the commit. Counts 1 if the key was free and
+ * 2 if it is held.
  */
 export const claimKey: string = `
   INSERT INTO utility_api_idempotency_keys (reseller_id, key_hash, request_hash, license, expires_at)
@@ -55,7 +55,7 @@ export const takeKeyOver: string = `
   UPDATE utility_api_idempotency_keys SET request_hash = ?, license = ?, expires_at = ?
   WHERE reseller_id = ? AND key_hash = ?`
 
-/** Ownership is tested where it is written; a column whose value was not sent keeps the one it has. */
+/** Ownership is checked by the statement that writes. A column whose value was not sent keeps its value. */
 export const updateLicense: string = `
   UPDATE utility_api_licenses
   SET registered_to = coalesce(?, registered_to), domain_or_ip = coalesce(?, domain_or_ip),
@@ -79,7 +79,7 @@ export const updateClient: string = `
   SET name = coalesce(?, name), redirect_uris = coalesce(?, redirect_uris), revision = revision + 1
   WHERE client_id = ?`
 
-/** The new hash and the 32 bytes of the one that was first. */
+/** Stores the new hash and the 32 bytes of the hash that was first. */
 export const rotateSecret: string = `
   UPDATE utility_api_clients
   SET secret_hashes = concat(?, substring(secret_hashes, 1, 32)), revision = revision + 1
@@ -89,7 +89,7 @@ export const revokeClient: string =
   'UPDATE utility_api_clients SET revoked_at = ? WHERE client_id = ? AND revoked_at IS NULL'
 
 /**
- * Locks the client against a revocation: one under way is waited for and then seen, and one that comes later finds the
+ * Locks the client against a revocation. A revocation in progress is waited for and then seen; a later one finds the
  * code when it looks for unspent ones.
  */
 export const lockClient: string =
@@ -112,7 +112,7 @@ export const revokeCredentialByHash: string =
 export const revokeCredentialById: string =
   'UPDATE utility_api_credentials SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL'
 
-/** Waits for redemptions under way: those that win have stored their tokens once this is done. */
+/** Waits for redemptions in progress: those that win have stored their tokens by the end of this statement. */
 export const endCodesOfClient: string =
   'DELETE FROM utility_api_codes WHERE client_id = ? AND redeemed_at IS NULL'
 
@@ -127,22 +127,22 @@ export const revokeTokensOfSubject: string = `
   UPDATE utility_api_credentials SET revoked_at = ?
   WHERE subject = ? AND kind = 'access_token' AND revoked_at IS NULL`
 
-/** Rows that one statement purges: a long one would hold up everybody else's writes. */
+/** How many rows one statement purges. A long statement would hold up everybody else's writes. */
 export const purgeChunk: number = 1000
 
-/** Spent codes that one statement purges: they are named one by one. */
+/** How many spent codes one statement purges. They are named one by one. */
 export const spentChunk: number = 100
 
 export const purgeTokens: string = `
   DELETE FROM utility_api_credentials WHERE kind = 'access_token' AND expires_at <= ? LIMIT ${purgeChunk}`
 
-/** Those that are being spent are waited for and then stay: what is spent has a token. */
+/** Waits for codes that are being spent and then keeps them: a spent code has a token. */
 export const purgeUnspentCodes: string = `
   DELETE FROM utility_api_codes WHERE expires_at <= ? AND redeemed_at IS NULL LIMIT ${purgeChunk}`
 
 /**
- * Spent codes whose tokens are gone, read in one moment: a DELETE that looked for the tokens itself would see the codes
- * of this moment and the tokens of another.
+ * Finds spent codes whose tokens are gone, in one snapshot. A DELETE that looked for the tokens itself would see the
+ * codes of one moment and the tokens of another.
  */
 export const findDeadCodes: string = `
   SELECT code.hash FROM utility_api_codes AS code

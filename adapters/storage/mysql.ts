@@ -23,23 +23,24 @@ export type { MysqlConnection, MysqlPool, MysqlStatement, MysqlValue } from './m
  */
 export interface MysqlStorage extends AdminStorage {
   /**
-   * Creates the tables in the pool's database or brings them up to date. Idempotent; safe with several servers starting at
-   * once.
+   * Creates the tables in the pool's database or brings them up to date. Idempotent, and safe with several servers
+   * starting at the same time.
    *
-   * @throws `StorageError` `invalid` when the schema is of a newer version of this library.
+   * @throws `StorageError` `invalid` if the schema is from a newer version of this library.
    */
   migrate(): Promise<void>
 }
 
 /**
- * Makes a store of a `mysql2/promise` Pool, or of whatever has the slice of it that is used. MariaDB 10.6 or newer.
+ * Creates a store from a `mysql2/promise` Pool, or from anything that has the part of it that is used. Requires MariaDB
+ * 10.6 or newer.
  *
- * Every call lends one connection and sets on it what the store needs: a strict `sql_mode`, READ COMMITTED and
- * `autocommit`. What loses a race (1213, 1205) is undone and repeated. Lost connections fail the calls under way with
- * `unavailable`; later ones find the server again by themselves. Ending the pool stays with whoever made it.
+ * Every call borrows one connection and sets on it what the store needs: a strict `sql_mode`, READ COMMITTED and
+ * `autocommit`. Work that loses a race (1213, 1205, 1020) is undone and repeated. If connections are lost, the calls in
+ * progress fail with `unavailable`; later calls reconnect on their own. The caller is responsible for ending the pool.
  *
- * A statement is sent only while its call has time, however long it waited for a connection; once sent it is not canceled.
- * Leave the pool's `charset` at its default, `utf8mb4`, and give it a `connectTimeout`.
+ * A statement is sent only while its call has time left, however long it waited for a connection. Once sent, it is not
+ * canceled. Leave the pool's `charset` at its default, `utf8mb4`, and give it a `connectTimeout`.
  *
  * @example
  * ```ts

@@ -8,25 +8,25 @@ import type { KeyedSelect } from './postgres-sql.ts'
 import type { Run, Sql } from './postgres-statement.ts'
 import { requireTime, within } from './postgres-time.ts'
 
-/** How the methods of the store get at the database: one statement at a time, as long as its call has time. */
+/** How the store's methods access the database: one statement at a time, as long as its call has time left. */
 export interface PostgresAccess {
-  /** The rows it brings. */
+  /** Returns the rows of a statement. */
   rows<Row>(call: StorageCall, text: string, ...values: unknown[]): Promise<Row[]>
-  /** Its first row as a value; null when it brings none. */
+  /** Returns the first row as a value, or null if there is none. */
   row<Row, Value>(
     call: StorageCall,
     convert: (row: Row) => Value,
     text: string,
     ...values: unknown[]
   ): Promise<Value | null>
-  /** Makes what finds a row by its key, as a value; `rest` are the values after the key. */
+  /** Creates a function that finds a row by its key, as a value. `rest` holds the values after the key. */
   finder<Row, Value>(
     select: KeyedSelect,
     keyOf: (row: Row) => string,
     convert: (row: Row) => Value,
     ...rest: unknown[]
   ): Find<Value>
-  /** How many rows it changed. */
+  /** Returns how many rows a statement changed. */
   count(call: StorageCall, text: string, ...values: unknown[]): Promise<number>
 }
 

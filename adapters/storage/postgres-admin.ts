@@ -10,12 +10,12 @@ import type { PostgresAccess } from './postgres-access.ts'
 import * as sql from './postgres-sql.ts'
 import { joinHashes } from './rows.ts'
 
-/** Rows that one statement purges: a long one would hold up everybody else's writes. */
+/** How many rows one statement purges. A long statement would hold up everybody else's writes. */
 const purgeChunk = 1000
 
 type AdminMethods = Omit<AdminStorage, keyof UtilityStorage | 'listing' | 'close'>
 
-/** The methods of provisioning. */
+/** Returns the methods for provisioning. */
 export function adminMethods(db: PostgresAccess): AdminMethods {
   return {
     insertClient: async (client, call) => {
@@ -32,7 +32,8 @@ export function adminMethods(db: PostgresAccess): AdminMethods {
       (await db.count(call, sql.rotateSecret, clientId, newHash)) > 0,
     revokeClient: async (clientId, at, call) => {
       const revoked = (await db.count(call, sql.revokeClient, clientId, at)) > 0
-      // Afterwards, so that it sees the codes that were being issued; also when it was revoked before, to finish that.
+      // Runs afterwards to see the codes that were being issued, and also if the client was revoked before, to finish
+      // that revocation.
       await db.count(call, sql.endCodesOfClient, clientId)
       return revoked
     },
@@ -69,8 +70,8 @@ export function adminMethods(db: PostgresAccess): AdminMethods {
 }
 
 /**
- * Two statements in this order, each with a moment of its own: one statement, or one transaction that sees a single moment,
- * would not see the tokens of the redemptions it waited for.
+ * Ends the codes, then revokes the tokens, in this order and with a snapshot for each statement. One statement, or one
+ * transaction with a single snapshot, would not see the tokens of the redemptions it waited for.
  */
 async function revokeAccess(
   db: PostgresAccess,

@@ -1,18 +1,18 @@
 import { StorageError } from 'utility-api/storage'
 import type { PostgresClient, PostgresPool } from './postgres-driver.ts'
 
-/** Where a server waits for its standbys to confirm a commit. */
+/** The routine in which a server waits for its standbys to confirm a commit. */
 const commitWait = 'SyncRepWaitForLSN'
 
 const guarded = new WeakSet<PostgresPool>()
 const watched = new WeakSet<PostgresClient>()
-/** Those whose server has said that no standby has confirmed a commit. */
+/** The connections whose server has reported that no standby confirmed a commit. */
 const unconfirmed = new WeakSet<PostgresClient>()
 
 /**
- * Keeps connections that break unheard from ending the process: idle ones, where nobody else listens, and new ones in the
- * turn in which the pool lends them. Their end can come in the same packet as their beginning, and then it is told before
- * the promise of `connect` has told of them.
+ * Prevents connections that break from ending the process: idle ones, if nobody else listens, and new ones in the turn
+ * in which the pool lends them. A connection can end in the same packet in which it begins, and then its error is
+ * emitted before the promise of `connect` resolves.
  */
 export function guardConnections(pool: PostgresPool): void {
   if (guarded.has(pool)) return
@@ -21,7 +21,7 @@ export function guardConnections(pool: PostgresPool): void {
   pool.on?.('connect', watch)
 }
 
-/** Listens to a connection for as long as there is one: to begin and to end it with each statement would cost more. */
+/** Listens to a connection for as long as it exists. Starting and stopping with each statement would cost more. */
 function watch(client: PostgresClient): void {
   if (watched.has(client)) return
   watched.add(client)
@@ -33,10 +33,11 @@ function watch(client: PostgresClient): void {
 }
 
 /**
- * Lends a connection for a while. After an error it is closed, and the pool opens another, unless `isSound` says no need.
+ * Lends a connection to `work`. After an error, the connection is closed, and the pool opens another, unless `isSound`
+ * says there is no need.
  *
- * When the wait for standbys is canceled, by an administrator or a shutdown, PostgreSQL commits on the primary alone, warns,
- * and answers success; a failover then loses what was acknowledged. So the warning is an error here.
+ * When the wait for standbys is canceled, by an administrator or a shutdown, PostgreSQL commits on the primary alone,
+ * warns, and reports success; a failover then loses what was acknowledged. The warning is therefore an error here.
  */
 export async function withConnection<Result>(
   pool: PostgresPool,
@@ -44,9 +45,9 @@ export async function withConnection<Result>(
   isSound: (error: unknown) => boolean = () => false,
 ): Promise<Result> {
   const client = await pool.connect()
-  // One that the pool had before we knew of it.
+  // The pool may have opened this connection before we listened to it.
   watch(client)
-  // What the host did with it before is the host's to hear.
+  // Notices about what the host did with it before are for the host.
   unconfirmed.delete(client)
   let broken = false
   try {

@@ -1,49 +1,49 @@
 /**
- * The slice of a `pg` Pool that is used.
+ * The part of a `pg` Pool that the storage uses.
  *
  * @group Storage
  */
 export interface PostgresPool {
-  /** `max`: how many connections it opens; all but one of them serve writes, all of them reads. */
+  /** `max` is how many connections the pool opens. All but one of them serve writes; all of them serve reads. */
   readonly options: { readonly max: number }
   /** Lends a connection. */
   connect(): Promise<PostgresClient>
   /** Listens for errors of idle connections. */
   on?(event: 'error', listener: (error: Error) => void): unknown
-  /** Listens for new connections, in the moment before they are lent. */
+  /** Listens for new connections, right before they are lent. */
   on?(event: 'connect', listener: (client: PostgresClient) => void): unknown
-  /** How many listen for errors already. */
+  /** Returns how many listeners for errors there already are. */
   listenerCount?(event: 'error'): number
 }
 
 /**
- * The slice of a `pg` client that is used.
+ * The part of a `pg` client that the storage uses.
  *
  * @group Storage
  */
 export interface PostgresClient {
-  /** Runs one statement with its values, or SQL of several. */
+  /** Runs one statement with its values, or SQL text with several statements. */
   query(statement: PostgresStatement | string): Promise<PostgresResult>
   /** Gives the connection back; `true` closes it. */
   release(destroy?: boolean): void
   /** Listens for errors of the connection. */
   on(event: 'error', listener: (error: Error) => void): unknown
-  /** Listens for the server's notices: a commit that no standby confirmed succeeds with one. */
+  /** Listens for the server's notices. A commit that no standby confirmed succeeds with a notice. */
   on(event: 'notice', listener: (notice: PostgresNotice) => void): unknown
 }
 
 /**
- * What the server says beside its answer.
+ * What the server reports in addition to its answer.
  *
  * @group Storage
  */
 export interface PostgresNotice {
-  /** The function in the server that says it; its text is translated. */
+  /** The function in the server that sends the notice. The notice's text is translated. */
   readonly routine?: string | undefined
 }
 
 /**
- * A statement with its values; `name` makes a connection prepare it once.
+ * A statement with its values. Its `name` makes a connection prepare it once.
  *
  * @group Storage
  */
@@ -57,7 +57,7 @@ export interface PostgresStatement {
 }
 
 /**
- * What a statement brought.
+ * The result of a statement.
  *
  * @group Storage
  */

@@ -1,6 +1,6 @@
 import { StorageError, type StorageErrorKind } from 'utility-api/storage'
 
-/** By SQLSTATE, or its class. */
+/** The kinds by SQLSTATE, or by its class. */
 const kinds: Readonly<Record<string, StorageErrorKind>> = {
   '08': 'unavailable', // connection exception
   '22': 'invalid', // data exception
@@ -22,19 +22,19 @@ interface DriverError {
   readonly constraint?: unknown
 }
 
-/** The name of the constraint that a unique violation hit; null for every other error. */
+/** Returns the name of the constraint that a unique violation hit, or null for any other error. */
 export function violatedConstraint(error: unknown): string | null {
   const { code, constraint } = (error ?? {}) as DriverError
   return code === '23505' && typeof constraint === 'string' ? constraint : null
 }
 
-/** Tells whether a statement was undone whole because it lost against another transaction. */
+/** Tells whether a whole statement was undone because it lost against another transaction. */
 export function lostRace(error: unknown): boolean {
   const { code } = error as DriverError
   return code === '40001' || code === '40P01'
 }
 
-/** What the driver threw, as the port wants it. */
+/** Converts what the driver threw to the error that the port expects. */
 export function toStorageError(error: unknown): StorageError {
   if (error instanceof StorageError) return error
   const { code, message } = error as DriverError
@@ -43,7 +43,9 @@ export function toStorageError(error: unknown): StorageError {
   return new StorageError(kindOf(error), `PostgreSQL: ${String(message)}`, { cause, retryable })
 }
 
-/** Takes out of a server's error what quotes rows: it is logged, and keys and customers' names have no place there. */
+/**
+ * Removes from a server's error what quotes rows: it is logged, and keys and customers' names do not belong in a log.
+ */
 function withoutRow(error: object): object {
   for (const field of ['detail', 'where', 'internalQuery']) Reflect.deleteProperty(error, field)
   return error
@@ -52,11 +54,11 @@ function withoutRow(error: object): object {
 function kindOf(error: unknown): StorageErrorKind {
   const code = String((error as DriverError).code)
   if (/^[0-9A-Z]{5}$/.test(code)) return kinds[code] ?? kinds[code.slice(0, 2)] ?? 'bug'
-  // Lost sockets and exhausted or ended pools come as plain errors, with a system code or none.
+  // Lost sockets and exhausted or ended pools are reported as plain errors, with or without a system code.
   return error instanceof TypeError || error instanceof RangeError ? 'bug' : 'unavailable'
 }
 
-/** Tells whether the connection is as good as before: the server said no to what was asked, or it was not asked. */
+/** Tells whether the connection is still usable: the server refused the statement, or was not sent one. */
 export function leavesConnection(error: unknown): boolean {
   return error instanceof StorageError || /^(?:22|23|40)...$/.test(String((error as DriverError).code))
 }

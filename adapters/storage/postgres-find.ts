@@ -1,16 +1,16 @@
 import type { StorageCall } from 'utility-api/storage'
 import type { PostgresResult } from './postgres-driver.ts'
 
-/** The most that wait for one statement. */
+/** The maximum number of calls that wait for one statement. */
 const maxCalls = 100
 
-/** Asks for the rows under some keys, which are taken when there is a connection. */
+/** Reads the rows with the given keys, which are taken once there is a connection. */
 type Ask = (call: StorageCall, takeKeys: () => readonly string[]) => Promise<PostgresResult>
 
-/** Finds what lies under a key; null when there is nothing. */
+/** Finds the value with this key, or null if there is none. */
 export type Find<Value> = (call: StorageCall, key: string) => Promise<Value | null>
 
-/** What one statement asks for, and for whom. */
+/** The keys that one statement looks for, and the calls that wait for it. */
 interface Batch<Row> {
   readonly keys: Set<string>
   readonly calls: StorageCall[]
@@ -18,8 +18,9 @@ interface Batch<Row> {
 }
 
 /**
- * Finds rows by key. Those that are looked for until there is a connection are asked for by one statement: the busier a
- * server is, the fewer statements a request costs. A call is never answered from what was read before it came.
+ * Creates a function that finds rows by key. All lookups that arrive before there is a connection share one statement:
+ * the busier a server is, the fewer statements a request costs. A call is never answered with rows that were read
+ * before it arrived.
  */
 export function findTogether<Row>(ask: Ask, keyOf: (row: Row) => string): Find<Row> {
   let open: Batch<Row> | undefined
@@ -29,7 +30,7 @@ export function findTogether<Row>(ask: Ask, keyOf: (row: Row) => string): Find<R
   }
 
   async function send(batch: Batch<Row>): Promise<ReadonlyMap<string, Row>> {
-    // As long as anybody waits for one of its rows.
+    // Has time as long as anyone waits for one of its rows.
     const call = { timeLeftMs: () => Math.max(...batch.calls.map((each) => each.timeLeftMs())) }
     function takeKeys(): readonly string[] {
       close(batch)

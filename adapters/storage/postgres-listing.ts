@@ -28,9 +28,9 @@ const credentials = `
   FROM utility_api_credentials WHERE (created_at, id) > ($1, $2)`
 
 const inOrder = 'ORDER BY created_at, id LIMIT $3'
-// No index has the order of access tokens: it would cost every exchange a page.
+// No index has access tokens in order: it would cost every exchange a page.
 const listTokens = `${credentials} AND kind = 'access_token' ${inOrder}`
-// Said twice, so that the index that leaves access tokens out is seen to hold all that is wanted.
+// The kind is tested twice so that the planner sees that the index without access tokens has all the rows.
 const listOthers = `${credentials} AND kind <> 'access_token' AND kind = $4 ${inOrder}`
 const listOfOwner = `${credentials} AND kind = $4 AND owner_id = $5 ${inOrder}`
 
@@ -43,7 +43,7 @@ const countLicensesOfReseller = `${countLicenses} WHERE reseller_id = $1`
 
 type NumberedLicense = LicenseRow & { readonly seq: string }
 
-/** The lists. */
+/** Returns the lists. */
 export function listingOf(db: PostgresAccess): StorageListing {
   return {
     clients: (page, call) => clientPage(db, page, call),

@@ -4,42 +4,43 @@ import { createSemaphore } from './postgres-semaphore.ts'
 import { run, type Run } from './postgres-statement.ts'
 import { within } from './postgres-time.ts'
 
-/** How often it is asked whether commits are still held back, and how long that may take. */
+/** How often to ask whether commits are still held back, and how long the answer may take. */
 const askAgainMs = 1000
 const askAgain: StorageCall = { timeLeftMs: () => askAgainMs }
 
 /**
- * For how many milliseconds the server has held back the commit that waits longest; null for none. Of our own role only:
- * it sees no other's.
+ * Reads for how many milliseconds the server has held back the longest-waiting commit, or null if there is none. Only
+ * covers commits of our own role, which cannot see those of others.
  */
 const longestHeldBack = `
   SELECT extract(epoch FROM clock_timestamp() - min(state_change))::float8 * 1000 AS ms
   FROM pg_stat_activity WHERE wait_event = 'SyncRep'`
 
-/** Runs what only reads, on any connection. One that does not answer in time is closed. */
+/** Runs statements that only read, on any connection. A connection that does not answer in time is closed. */
 export function readsOf(pool: PostgresPool): Run {
   return (statement) => run(pool, statement, async () => undefined)
 }
 
 /**
- * Runs what writes, on all connections but one: a server without standbys answers reads and holds every commit back, and
- * would soon have all connections waiting.
+ * Runs statements that write, on all connections but one. A server without standbys answers reads but holds back every
+ * commit, and would soon have all connections waiting.
  *
- * Such a server goes on waiting when its client has gone, so closing these connections and opening others would fill it up
- * until it takes no more. As long as it says that it holds commits back, they are kept; a connection that is dead, or
- * whose server is another one by now, is closed.
+ * Such a server keeps waiting after its client is gone, so closing these connections and opening others would fill it
+ * up until it accepts no more. As long as it reports that it holds back commits, the connections are kept. A connection
+ * that is dead, or whose server has been replaced by another one, is closed.
  */
 export function writesOf(pool: PostgresPool): Run {
   const places = createSemaphore(Math.max(1, pool.options.max - 1))
   let asked: Promise<number> | undefined
-  // Once for all that wait: after a failover each question would need one of the few connections that there are.
+  // Asked once for all that wait: after a failover, each question would need one of the few connections.
   function heldBackMs(): Promise<number> {
     asked ??= askHeldBackMs(pool).finally(() => (asked = undefined))
     return asked
   }
   /**
-   * A new primary behind the same address may hold commits back too until a standby follows it, but younger ones than
-   * ours: what hangs on its predecessor is not kept for them. The tenth is for the way there.
+   * Waits on as long as the server holds back a commit as old as ours. A new primary behind the same address may also
+   * hold back commits until a standby follows it, but younger ones: a statement that hangs on the old primary is not
+   * kept for them. The tenth allows for time on the network.
    */
   async function waitOn(
     answer: Promise<PostgresResult>,

@@ -6,8 +6,8 @@ import type { Run } from './postgres-statement.ts'
 import { within } from './postgres-time.ts'
 
 /**
- * The steps from an empty database to the current schema. A step that was released never changes, and only adds: what ran
- * on the schema before it runs on the schema after it.
+ * The steps from an empty database to the current schema. A step that was released never changes, and steps only add:
+ * code that ran on the schema before a step also runs on the schema after it.
  */
 const steps: readonly string[] = [
   `CREATE TABLE utility_api_clients (
@@ -84,10 +84,10 @@ const steps: readonly string[] = [
    WHERE seq IN (SELECT min(seq) FROM utility_api_licenses GROUP BY reseller_id);`,
 ]
 
-/** The oldest step whose library works with the schema after all of them: as long as steps only add, the first. */
+/** The oldest step whose library works with the schema after all steps. While steps only add, it is the first. */
 const oldestStep = 1
 
-/** Gives a row to the resellers that only their tokens know of: those of step 1, and of processes that still run it. */
+/** Adds a row for each reseller known only from its tokens: those of step 1, and of processes that still run it. */
 const adoptResellers = `
   INSERT INTO utility_api_resellers AS known (reseller_id, created_at, name)
   SELECT owner_id, min(created_at), min(name) FROM utility_api_credentials
@@ -96,26 +96,29 @@ const adoptResellers = `
   ON CONFLICT (reseller_id) DO UPDATE SET name = excluded.name
   WHERE known.name IS NULL AND excluded.name IS NOT NULL`
 
-/** Through JSON, because the column named `step` is not there before step 2. */
+/** Reads the schema through JSON, because the column named `step` does not exist before step 2. */
 const readSchema = `
   SELECT coalesce(max(version), 0) AS version,
          coalesce(max((to_jsonb(row)->>'step')::integer), max(version), 0) AS step
   FROM utility_api_schema AS row`
 
-/** How long the first look at the schema may take, before it is taken anew. */
+/** How long the first read of the schema may take before it is tried again. */
 const schemaTimeoutMs = 2000
 
-/** What the schema says about itself: the oldest library that works with it, by its number of steps, and the steps taken. */
+/**
+ * What the schema says about itself: the oldest library that works with it, by its number of steps, and the steps
+ * taken.
+ */
 interface Schema {
   readonly version: number
   readonly step: number
 }
 
-/** Brings the schema up to date, in one transaction; servers that start at once take turns. */
+/** Brings the schema up to date in one transaction. Servers that start at the same time take turns. */
 export async function migrateSchema(pool: PostgresPool): Promise<void> {
   try {
     await withConnection(pool, async (client) => {
-      // At a stricter level the snapshot would be older than the turn we waited for.
+      // At a stricter level, the snapshot would be older than the turn we waited for.
       await client.query('BEGIN ISOLATION LEVEL READ COMMITTED')
       await client.query("SELECT pg_advisory_xact_lock(hashtext('utility_api_schema'))")
       await runSteps(client)
@@ -141,7 +144,7 @@ async function runSteps(client: PostgresClient): Promise<void> {
   await client.query(adoptResellers)
 }
 
-/** Elsewhere the first name in another script would fail, long after the start. */
+/** Requires UTF8. In another encoding, the first name in another script would fail, long after the start. */
 async function requireUnicode(client: PostgresClient): Promise<void> {
   const { rows } = await client.query('SHOW server_encoding')
   const [{ server_encoding: encoding }] = rows as [{ server_encoding: string }]
@@ -160,7 +163,7 @@ export async function requireSchema(read: Run): Promise<void> {
 
 async function findSchema(read: Run): Promise<Schema> {
   try {
-    // Not in the time of the call that happens to be the first: those that come with it wait for the same answer.
+    // Not limited to the time of the call that happens to be the first: others wait for the same answer.
     const call = { timeLeftMs: () => schemaTimeoutMs }
     const answer = read({ toSql: () => ({ text: readSchema, values: [] }), call })
     const result = await within(schemaTimeoutMs, answer)

@@ -1,15 +1,15 @@
 import type { StorageCall } from 'utility-api/storage'
 import { nobodyWaits, requireTime, within } from './postgres-time.ts'
 
-/** A bound on what goes on at once. */
+/** A limit on how much runs at the same time. */
 export interface Semaphore {
-  /** Resolves when there is a place, in the order of asking; rejects when the time is over before. */
+  /** Resolves when there is a place, in the order of the calls. Rejects if the call's time runs out first. */
   take(call: StorageCall): Promise<void>
-  /** Gives one to whoever has waited longest. */
+  /** Gives a place back, to the caller that has waited longest. */
   giveBack(): void
 }
 
-/** A semaphore of so many places. */
+/** Creates a semaphore with this many places. */
 export function createSemaphore(count: number): Semaphore {
   let free = count
   const waiting: Set<() => void> = new Set()
@@ -23,7 +23,7 @@ export function createSemaphore(count: number): Semaphore {
       const { promise, resolve } = Promise.withResolvers<void>()
       waiting.add(resolve)
       await within(timeLeftMs, promise)
-      // Those that leave must not pile up while the places stay taken for long.
+      // Callers that give up must not pile up while the places stay taken for a long time.
       if (waiting.delete(resolve)) throw nobodyWaits()
     },
     giveBack() {

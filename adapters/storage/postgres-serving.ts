@@ -17,7 +17,7 @@ import * as sql from './postgres-sql.ts'
 import { toClient, toCode, toCredential, toLicense, toReplay } from './rows.ts'
 import type { ClientRow, CodeRow, CredentialRow, LicenseRow } from './rows.ts'
 
-/** The methods that requests need. */
+/** Returns the methods that requests need. */
 export function servingMethods(db: PostgresAccess): Required<UtilityStorage> {
   const findClient = db.finder(sql.findClient, (row: ClientRow) => row.client_id, toClient)
   const findCode = db.finder(sql.findCode, keyOf<CodeRow>, toCode)
@@ -47,7 +47,7 @@ function credentialFinder(db: PostgresAccess, kind: CredentialKind): Find<Creden
   return db.finder(sql.findCredential, keyOf<CredentialRow>, toCredential, kind)
 }
 
-/** A hash as PostgreSQL writes octets. */
+/** Formats a hash the way PostgreSQL writes octets. */
 function toKey(hash: Uint8Array): string {
   return `\\x${Buffer.from(hash).toString('hex')}`
 }
@@ -76,11 +76,14 @@ async function insertLicense(
     throw error
   }
   const answer = await db.row(call, toReplay, sql.findAnswer, sender, keyHash, createdAt)
-  // A purge may take the key away between the two statements; then it is free again.
+  // A purge may delete the key between the two statements; then it is free again.
   return answer ?? insertLicense(db, license, idempotency, call)
 }
 
-/** The second statement sees what the first one waited for: a license that was being deleted is gone by then. */
+/**
+ * Updates a license. The second statement sees what the first one waited for: a license that was being deleted is gone
+ * by then.
+ */
 async function updateLicense(
   db: PostgresAccess,
   update: LicenseUpdate,
@@ -92,6 +95,6 @@ async function updateLicense(
   if ((await db.count(call, sql.updateLicense, ...values)) > 0) return 'updated'
   const [found] = await db.rows<LicenseRow>(call, sql.findLicense, licenseKey)
   if (found === undefined) return 'not_found'
-  // It came, or came into these hands, between the two statements.
+  // The license was created, or moved to this reseller, between the two statements.
   return found.reseller_id === resellerId ? updateLicense(db, update, call) : 'not_owner'
 }

@@ -1,8 +1,8 @@
 /**
- * Every statement of the PostgreSQL store but those of its schema and its lists: one each, so that each decides its race by
- * itself.
+ * Every statement of the PostgreSQL store except those of its schema and its lists. Each task is one statement, so that
+ * each decides its race on its own.
  *
- * Columns are named: a prepared `SELECT *` fails for good once another server's migration adds one.
+ * Columns are named: a prepared `SELECT *` fails permanently once another server's migration adds a column.
  */
 
 const clientColumns = 'client_id, secret_hashes, redirect_uris, created_at, revoked_at, name'
@@ -12,12 +12,12 @@ const credentialColumns = 'id, owner_id, subject, scope, created_at, expires_at,
 export const licenseColumns: string =
   'license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at'
 
-/** The constraint that a license key which is taken violates. */
+/** The constraint that a license key violates if it is taken. */
 export const licenseKeyConstraint: string = 'utility_api_licenses_license_key_key'
 
 export const ping: string = 'SELECT 1'
 
-/** Finds the row under the key `$1`, or those under an array of keys; the planner takes longer over an array. */
+/** Finds the row with the key `$1`, or the rows with an array of keys. The planner takes longer for an array. */
 export interface KeyedSelect {
   readonly one: string
   readonly many: string
@@ -33,7 +33,7 @@ export const findClient: KeyedSelect = selectBy(
 
 export const findCode: KeyedSelect = selectBy(`SELECT hash, ${codeColumns} FROM utility_api_codes WHERE hash`)
 
-/** Spends the code and stores the token, or neither: a token that is refused undoes the whole statement. */
+/** Spends the code and stores the token, or does neither: a token that is refused undoes the whole statement. */
 export const redeemCode: string = `
   WITH spent AS (
     UPDATE utility_api_codes SET redeemed_at = $2, token_hash = $4 WHERE hash = $1 AND redeemed_at IS NULL
@@ -53,8 +53,9 @@ export const insertLicense: string = `
   INSERT INTO utility_api_licenses (${licenseColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`
 
 /**
- * Claims the idempotency key, if nobody holds it at this time, and inserts the license if that was so. Of racing claims
- * all but one wait for the first to commit, then find the key held. A license key that is taken undoes the claim.
+ * Claims the idempotency key if nobody holds it at this time, and inserts the license if the claim succeeded. When
+ * claims race, all but one wait for the first to commit, then find the key held. A license key that is taken undoes the
+ * claim.
  */
 export const insertLicenseOnce: string = `
   WITH claimed AS (
@@ -71,7 +72,7 @@ export const findAnswer: string = `
   SELECT license, request_hash FROM utility_api_idempotency_keys
   WHERE reseller_id = $1 AND key_hash = $2 AND expires_at > $3`
 
-/** Ownership is tested where it is written; a column whose value was not sent keeps the one it has. */
+/** Ownership is checked by the statement that writes. A column whose value was not sent keeps its value. */
 export const updateLicense: string = `
   UPDATE utility_api_licenses
   SET registered_to = coalesce($3, registered_to), domain_or_ip = coalesce($4, domain_or_ip),
@@ -95,7 +96,7 @@ export const updateClient: string = `
   UPDATE utility_api_clients SET name = coalesce($2, name), redirect_uris = coalesce($3, redirect_uris)
   WHERE client_id = $1`
 
-/** The new hash and the 32 bytes of the one that was first. */
+/** Stores the new hash and the 32 bytes of the hash that was first. */
 export const rotateSecret: string = `
   UPDATE utility_api_clients SET secret_hashes = $2::bytea || substring(secret_hashes FROM 1 FOR 32)
   WHERE client_id = $1`
@@ -104,7 +105,7 @@ export const revokeClient: string =
   'UPDATE utility_api_clients SET revoked_at = $2 WHERE client_id = $1 AND revoked_at IS NULL'
 
 /**
- * Locks the client against a revocation: one under way is waited for and then seen, and one that comes later finds the
+ * Locks the client against a revocation. A revocation in progress is waited for and then seen; a later one finds the
  * code when it looks for unspent ones.
  */
 export const insertCode: string = `
@@ -117,7 +118,7 @@ export const insertCode: string = `
 export const insertReseller: string = `
   INSERT INTO utility_api_resellers (reseller_id, created_at, name) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`
 
-/** Resellers stay, so one that is seen need not be locked. */
+/** Resellers are never deleted, so there is no need to lock one. */
 export const insertCredential: string = `
   INSERT INTO utility_api_credentials (kind, hash, ${credentialColumns})
   SELECT $1::text, $2::bytea, $3::text, $4::text, $5::text, $6::text, $7::bigint, $8::bigint, $9::bigint, $10::text
@@ -129,7 +130,7 @@ export const revokeCredentialByHash: string =
 export const revokeCredentialById: string =
   'UPDATE utility_api_credentials SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL'
 
-/** Waits for redemptions under way: those that win have stored their tokens once this is done. */
+/** Waits for redemptions in progress: those that win have stored their tokens by the end of this statement. */
 export const endCodesOfClient: string =
   'DELETE FROM utility_api_codes WHERE client_id = $1 AND redeemed_at IS NULL'
 
@@ -149,7 +150,10 @@ export const purgeTokens: string = `
     SELECT id FROM utility_api_credentials WHERE kind = 'access_token' AND expires_at <= $1
     LIMIT $2 FOR UPDATE SKIP LOCKED)`
 
-/** A spent code stays with its token: without it a replay could no longer revoke that. One being spent is skipped. */
+/**
+ * A spent code stays as long as its token: without the code, a replay could no longer revoke the token. A code that is
+ * being spent is skipped.
+ */
 export const purgeCodes: string = `
   DELETE FROM utility_api_codes WHERE hash IN (
     SELECT hash FROM utility_api_codes AS code WHERE expires_at <= $1 AND NOT EXISTS (

@@ -11,9 +11,9 @@ export interface Sql {
   readonly values: unknown[]
 }
 
-/** A statement and how long somebody waits for it. */
+/** A statement, and how long its caller waits for it. */
 export interface Statement {
-  /** Says what to send, when there is a connection. */
+  /** Returns what to send, once there is a connection. */
   readonly toSql: () => Sql
   readonly call: StorageCall
 }
@@ -21,16 +21,19 @@ export interface Statement {
 /** Runs a statement to its end. */
 export type Run = (statement: Statement) => Promise<PostgresResult>
 
-/** What becomes of an answer that does not come in its time: waits on and has it, or gives it up. */
+/** Decides what to do with an answer that does not arrive in time: waits on and returns it, or gives up. */
 export type Patience = (
   answer: Promise<PostgresResult>,
   sentAt: number,
 ) => Promise<PostgresResult | undefined>
 
-/** Attempts at a statement that keeps losing to others: at SERIALIZABLE a crowd costs each of its members some. */
+/**
+ * The maximum number of attempts at a statement that keeps losing to others. At SERIALIZABLE, each statement in a crowd
+ * needs several.
+ */
 const maxAttempts = 12
 
-/** Runs a statement, and again when it lost a race. It lost, so nothing of it was done: repeating it is safe. */
+/** Runs a statement, and again if it lost a race. A statement that lost did nothing, so repeating it is safe. */
 export async function run(
   pool: PostgresPool,
   statement: Statement,
@@ -48,8 +51,9 @@ export async function run(
 }
 
 /**
- * Connections prepare a statement under a name made of its text: two versions of this library may share a pool. Not through
- * the pool's own `query`, which sends it however long it has waited for a connection, and hides the server's notices.
+ * Sends a statement. Connections prepare it under a name made from its text: two versions of this library may share a
+ * pool. Does not use the pool's own `query`, which sends it however long it has waited for a connection, and hides the
+ * server's notices.
  */
 async function send(
   client: PostgresClient,

@@ -1,22 +1,22 @@
 import { StorageError, type StorageCall } from 'utility-api/storage'
 
-/** The longest that a timer of JavaScript waits. */
+/** The longest that a JavaScript timer can wait. */
 const longestTimeoutMs = 2 ** 31 - 1
 
-/** The milliseconds that somebody still waits. Throws when nobody does: what was not sent is not sent. */
+/** Returns the milliseconds that somebody still waits. Throws if nobody does: what was not sent yet is never sent. */
 export function requireTime(call: StorageCall): number {
   const timeLeftMs = call.timeLeftMs()
   if (timeLeftMs > 0) return timeLeftMs
   throw nobodyWaits()
 }
 
-/** The refusal of what was not begun. */
+/** Returns the refusal of work that was not begun. */
 export function nobodyWaits(): StorageError {
   const message = 'PostgreSQL: nobody waits for this call any more.'
   return new StorageError('unavailable', message, { retryable: true })
 }
 
-/** What comes of work, which may go on beyond this time; undefined when it does. */
+/** Returns the result of work, or undefined if it takes longer than this time. The work itself may continue. */
 export function within<Result>(timeoutMs: number, work: Promise<Result>): Promise<Result | undefined> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => resolve(undefined), Math.min(timeoutMs, longestTimeoutMs))

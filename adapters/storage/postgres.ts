@@ -28,30 +28,32 @@ export type {
  */
 export interface PostgresStorage extends AdminStorage {
   /**
-   * Creates the tables in the current schema or brings them up to date. Idempotent; safe with several servers starting
-   * at once.
+   * Creates the tables in the current schema or brings them up to date. Idempotent, and safe with several servers
+   * starting at the same time.
    *
-   * @throws `StorageError` `invalid` when the schema is of a newer version of this library, or a new database is not UTF8.
+   * @throws `StorageError` `invalid` if the schema is from a newer version of this library, or a new database is not
+   * UTF8.
    */
   migrate(): Promise<void>
 }
 
 /**
- * Makes a store of a `pg` Pool, or of whatever has the slice of it that is used.
+ * Creates a store from a `pg` Pool, or from anything that has the part of it that is used.
  *
- * Every race is decided by one statement, at every isolation level; statements that lose one (SQLSTATE 40001 and 40P01) are
- * repeated. Killed backends and restarts fail the calls under way with `unavailable`; later ones find the server again by
- * themselves. Ending the pool stays with whoever made it; where nobody listens for errors of its idle connections, the
- * storage does, because they would end the process otherwise.
+ * Every race is decided by one statement, at every isolation level. Statements that lose a race (SQLSTATE 40001 and
+ * 40P01) are repeated. If a backend is killed or the server restarts, the calls in progress fail with `unavailable`;
+ * later calls reconnect on their own. The caller is responsible for ending the pool. If nobody listens for errors of
+ * its idle connections, the storage does, because they would otherwise end the process.
  *
- * A statement is sent only while its call has time, however long it waited for a connection, and answers in that time or
- * fails with `unavailable`. A connection that has not answered by then is closed, so that servers find a new primary behind
- * the same address; only one whose commit waits for a standby is kept until that is over. Writes use all connections but
- * one, so that reads are answered meanwhile. A commit that no standby confirmed, where one has to, is `unavailable`.
+ * A statement is sent only while its call has time left, however long it waited for a connection, and answers in that
+ * time or fails with `unavailable`. A connection that has not answered by then is closed, so that servers find a new
+ * primary behind the same address. Only a connection whose commit waits for a standby is kept until that wait is over.
+ * Writes use all connections but one, so that reads are still answered. A commit that no standby confirmed, if one has
+ * to, fails with `unavailable`.
  *
- * Clients, codes and credentials that are looked for while no connection is free are read by one statement.
+ * Clients, codes and credentials that are looked up while no connection is free are read by one statement.
  *
- * Give the pool a `connectionTimeoutMillis` below the time of a call: opening a connection is the pool's own.
+ * Give the pool a `connectionTimeoutMillis` below the time of a call, because opening a connection is up to the pool.
  *
  * @example
  * ```ts

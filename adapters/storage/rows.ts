@@ -9,7 +9,7 @@ import type {
   Reseller,
 } from 'utility-api/storage'
 
-/** An integer column: drivers hand over numbers, or text or bigints for what might exceed them. */
+/** An integer column. Drivers return numbers, or text or bigints for what might exceed them. */
 export type IntegerColumn = number | string | bigint
 
 export interface ListedClientRow {
@@ -21,7 +21,7 @@ export interface ListedClientRow {
 }
 
 export interface ClientRow extends ListedClientRow {
-  /** One after the other, as octets or in hexadecimal. */
+  /** The hashes one after the other, as octets or in hexadecimal. */
   readonly secret_hashes: Uint8Array | string
 }
 
@@ -95,12 +95,12 @@ export function toReseller(row: ResellerRow): Reseller {
   return { resellerId: row.reseller_id, createdAt: Number(row.created_at), ...named(row) }
 }
 
-/** A label that nobody gave is absent. */
+/** Returns the label. A label that nobody gave is absent. */
 function named({ name }: { readonly name: string | null }): { readonly name?: string } {
   return name === null ? {} : { name }
 }
 
-/** The hashes of a client's secrets in one column: 32 bytes each, one after the other. */
+/** Joins the hashes of a client's secrets in one column: 32 bytes each, one after the other. */
 export function joinHashes(hashes: readonly Uint8Array[]): Uint8Array {
   return Buffer.concat(hashes)
 }

@@ -8,7 +8,7 @@ import {
 } from './sqlite-driver.ts'
 import { isBusy, toStorageError } from './sqlite-errors.ts'
 
-/** Bounds how long one transaction can hold the event loop and the lock. */
+/** Limits how long one transaction can hold the event loop and the lock. */
 const maxBatch = 500
 
 interface Job {
@@ -18,32 +18,33 @@ interface Job {
   readonly call: StorageCall
 }
 
-/** How the methods of the store get at the connection: every write goes through `write`, every read through `read`. */
+/** How the store's methods access the connection: every write goes through `write`, every read through `read`. */
 export interface SqliteAccess<Connection = SqliteQueries> {
-  /** Runs `work` in a transaction of its own or in one with its neighbors; resolves after the commit. */
+  /** Runs `work` in its own transaction or in one that it shares with its neighbors. Resolves after the commit. */
   write<Result>(call: StorageCall, work: (db: Connection) => Result): Promise<Result>
-  /** Runs `work` at once; where the database is busy, again a little later. */
+  /** Runs `work` at once. If the database is busy, tries again a little later. */
   read<Result>(call: StorageCall, work: (db: Connection) => Result): Result | Promise<Result>
 }
 
-/** The one way to a connection, and its end. */
+/** The only access to a connection, and the way to close it. */
 export interface SqliteConnection extends SqliteAccess {
-  /** The same way, closed by `close`. */
+  /** The same access, closed by `close`. */
   readonly whileOpen: SqliteAccess
-  /** The same way, whether the tables are there or not. */
+  /** The same access, whether or not the tables exist. */
   readonly bare: SqliteAccess<SqliteDatabase>
-  /** Takes nothing more by `whileOpen`; resolves when what came that way is settled. */
+  /** Accepts no more work through `whileOpen`. Resolves when the work accepted through it is settled. */
   close(): Promise<void>
   /** Resolves when everything written so far is settled. */
   drain(): Promise<void>
 }
 
 /**
- * Group commit: writes that come together share a transaction, so that they share its wait for the disk.
+ * Creates a connection with group commit: writes that arrive together share a transaction, so that they share its wait
+ * for the disk.
  *
- * The driver blocks the thread while it waits for a lock, so it hardly waits (`busy_timeout`): a batch that finds the
- * database busy goes back into the queue and the event loop turns on. A write whose call has run out of time leaves the
- * queue before it has begun.
+ * The driver blocks the thread while it waits for a lock, so it hardly waits (`busy_timeout`). A batch that finds the
+ * database busy goes back into the queue, and the event loop continues. A write whose call has run out of time leaves
+ * the queue without being started.
  */
 export function createSqliteConnection(
   database: SqliteDatabase,
@@ -61,7 +62,7 @@ export function createSqliteConnection(
     if (closed) throw new StorageError('unavailable', 'The storage is closed.')
   }
 
-  /** The connection, once its tables are known to be those that the statements are for. */
+  /** Returns the connection, once its tables are known to match the statements. */
   function ready(): SqliteQueries {
     if (!schemaChecked) requireSchema(database)
     schemaChecked = true
@@ -75,9 +76,9 @@ export function createSqliteConnection(
   }
 
   /**
-   * Writes of requests that are answered side by side come together, and are all there by the end of the tick. A single one
-   * waits for others of its turn. After a commit at once the event loop turns first: writes that follow each other would
-   * hold it.
+   * Commits now or waits for more. Writes of requests that are answered side by side arrive together, all by the end of
+   * the tick. A single write waits for others in its turn. After an immediate commit, the event loop turns first:
+   * successive writes would block it.
    */
   function gather(): void {
     if (jobs.length === 1 || !hasTurned) return void setImmediate(flush)
@@ -109,8 +110,8 @@ export function createSqliteConnection(
   const write: SqliteAccess['write'] = (call, work) => push(call, () => work(ready()))
 
   /**
-   * Reads until the program goes back to the event loop share a transaction, so that they share its locks: nothing can be
-   * heard of what others commit meanwhile.
+   * Begins a transaction that all reads share until the program returns to the event loop, so that they share its
+   * locks. Until then, the program cannot learn of what others commit.
    */
   function beginRead(): void {
     requireNoTransaction(database, reading)
@@ -125,7 +126,7 @@ export function createSqliteConnection(
     reading = false
     try {
       database.exec('COMMIT')
-    } catch {} // Closed, or rolled back by an error of the disk.
+    } catch {} // Closed, or rolled back by a disk error.
   }
 
   const read: SqliteAccess['read'] = (call, work) =>
@@ -170,7 +171,7 @@ function randomPauseMs(): number {
   return 1 + Math.random() * 19
 }
 
-/** Commits a batch and settles its jobs; returns those that found the database busy and still have time. */
+/** Commits a batch and settles its jobs. Returns the jobs that found the database busy and still have time. */
 function commit(database: SqliteDatabase, batch: readonly Job[]): readonly Job[] {
   if (batch.length === 0) return []
   try {
@@ -185,9 +186,9 @@ function commit(database: SqliteDatabase, batch: readonly Job[]): readonly Job[]
   } catch (error) {
     rollBack(database)
     const reason = toStorageError(error)
-    // A full disk or a lost file is nobody's bad statement: the batch fails as one.
+    // A full disk or a lost file is not the fault of one statement: the batch fails as a whole.
     if (reason.kind === 'unavailable') return rejectAll(batch, reason)
-    // One bad statement never takes its neighbors down: they go again without it.
+    // One bad statement never makes its neighbors fail: they run again without it.
     batch[results.length]?.reject(reason)
     return commit(database, batch.toSpliced(results.length, 1))
   }
@@ -201,7 +202,7 @@ function commit(database: SqliteDatabase, batch: readonly Job[]): readonly Job[]
   return []
 }
 
-/** A full disk has rolled back already, and then ROLLBACK itself fails. */
+/** Rolls back. A full disk has already rolled back, and then ROLLBACK itself fails. */
 function rollBack(database: SqliteDatabase): void {
   try {
     database.exec('ROLLBACK')
@@ -213,7 +214,7 @@ function rejectAll(batch: readonly Job[], error: unknown): [] {
   return []
 }
 
-/** Rejects the jobs that nobody waits for any more, and returns the others. */
+/** Rejects the jobs that nobody waits for anymore, and returns the others. */
 function stillAwaited(batch: readonly Job[], reason?: unknown): Job[] {
   return batch.filter((job) => {
     const awaited = job.call.timeLeftMs() > 0

@@ -14,12 +14,12 @@ import type { SqliteAccess } from './sqlite-access.ts'
 import type { SqliteQueries, SqliteValue } from './sqlite-driver.ts'
 import * as sql from './sqlite-sql.ts'
 
-/** Rows that one transaction purges: a long one would hold up everybody else's writes. */
+/** How many rows one transaction purges. A long transaction would hold up everybody else's writes. */
 const purgeChunk = 500
 
 type AdminMethods = Omit<AdminStorage, keyof UtilityStorage | 'listing' | 'close'>
 
-/** The methods of provisioning. */
+/** Returns the methods for provisioning. */
 export function adminMethods({ write }: SqliteAccess): AdminMethods {
   async function purge(statement: string, at: number, call: StorageCall): Promise<number> {
     let total = 0
@@ -109,7 +109,7 @@ function revokeAccess(db: SqliteQueries, which: AccessReference, at: number): Re
   return { codes, tokens: bought + db.run(sql.revokeOtherTokensOfSubject, at, which.subject) }
 }
 
-/** A column that was not sent is null, and keeps what it has. */
+/** Returns the columns of a change. A column that was not sent is null and keeps its value. */
 function changedColumns(change: LicenseChange): SqliteValue[] {
   const { registeredTo = null, domainOrIp = null, status = null, resellerId = null } = change
   return [registeredTo, domainOrIp, status, resellerId]

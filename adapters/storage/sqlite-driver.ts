@@ -1,7 +1,8 @@
 import { StorageError } from 'utility-api/storage'
 
 /**
- * The slice of a SQLite connection that is used: better-sqlite3's, `node:sqlite`'s and `bun:sqlite`'s all have it.
+ * The part of a SQLite connection that the storage uses. Connections of better-sqlite3, `node:sqlite` and `bun:sqlite`
+ * all have it.
  *
  * @group Storage
  */
@@ -17,35 +18,35 @@ export interface SqliteDatabase {
 }
 
 /**
- * The slice of a prepared statement that is used.
+ * The part of a prepared statement that the storage uses.
  *
  * @group Storage
  */
 export interface SqliteStatement {
-  /** Runs it and says how many rows it changed. */
+  /** Runs the statement and returns how many rows it changed. */
   run(...values: SqliteValue[]): { changes: number | bigint }
-  /** Its first row; `undefined`, or `null` in Bun, when there is none. */
+  /** Returns the first row, or `undefined` (`null` in Bun) if there is none. */
   get(...values: SqliteValue[]): unknown
-  /** All its rows. */
+  /** Returns all rows. */
   all(...values: SqliteValue[]): unknown[]
 }
 
 /**
- * What is bound to a statement. Never `undefined`: `node:sqlite` throws where others bind NULL.
+ * A value bound to a statement. Never `undefined`: `node:sqlite` throws, and others bind NULL.
  *
  * @group Storage
  */
 export type SqliteValue = string | number | null | Uint8Array
 
-/** Runs statements by their text; each is compiled once, on its first use. */
+/** Runs statements by their text. Each is compiled once, on its first use. */
 export interface SqliteQueries {
-  /** The first row; null when there is none. */
+  /** Returns the first row, or null if there is none. */
   get<Row>(sql: string, ...values: SqliteValue[]): Row | null
-  /** The first row as a value; null when there is none. */
+  /** Returns the first row as a value, or null if there is none. */
   find<Row, Value>(convert: (row: Row) => Value, sql: string, ...values: SqliteValue[]): Value | null
-  /** All rows. */
+  /** Returns all rows. */
   all<Row>(sql: string, ...values: SqliteValue[]): Row[]
-  /** The number of rows changed. */
+  /** Returns the number of rows changed. */
   run(sql: string, ...values: SqliteValue[]): number
 }
 
@@ -73,12 +74,12 @@ export function createSqliteQueries(database: SqliteDatabase): SqliteQueries {
 }
 
 /**
- * Throws when the program that owns the connection has a transaction open on it: what we read could be undone, and what
- * we write would be, with theirs.
+ * Throws if the program that owns the connection has a transaction open on it: what we read could be undone, and what
+ * we write would be undone with it.
  *
- * Bun's statements outlive their connection; there this look at it is also what notices that it was closed.
+ * Bun's statements outlive their connection, so in Bun this check also notices that the connection was closed.
  *
- * @param ours - Whether a transaction of our own is open.
+ * @param ours - Whether our own transaction is open.
  */
 export function requireNoTransaction(database: SqliteDatabase, ours = false): void {
   const open = database.inTransaction === true || database.isTransaction === true

@@ -34,7 +34,7 @@ interface DriverError {
   readonly message?: unknown
 }
 
-/** The primary result code of a driver's error, without `SQLITE_`; `''` when it carries none we know. */
+/** Returns the primary result code of a driver's error, without `SQLITE_`, or `''` if it has none that we know. */
 function resultCode(error: DriverError): string {
   const number = error.errcode ?? error.errno
   if (typeof number === 'number') return resultCodes.get(number & 0xff) ?? ''
@@ -47,11 +47,11 @@ export function isBusy(error: unknown): boolean {
   return code === 'BUSY' || code === 'LOCKED'
 }
 
-/** What a driver threw, as the port wants it. */
+/** Converts what a driver threw to the error that the port expects. */
 export function toStorageError(error: unknown): StorageError {
   if (error instanceof StorageError) return error
   const message = String((error as DriverError).message)
-  // A closed connection carries no result code in any of the three drivers.
+  // The error of a closed connection has no result code in any of the three drivers.
   const closed = /database (?:connection )?(?:is not open|has closed)|closed database|finalized/i.test(
     message,
   )

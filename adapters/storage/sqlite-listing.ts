@@ -30,7 +30,7 @@ const credentials = `
   FROM utility_api_credentials WHERE rowid > ?`
 
 const listTokens = `${credentials} AND kind = 'access_token' ORDER BY rowid LIMIT ?`
-// Said twice, so that the index that leaves access tokens out is seen to hold all that is wanted.
+// The kind is tested twice so that the planner sees that the index without access tokens has all the rows.
 const listOthers = `${credentials} AND kind <> 'access_token' AND kind = ? ORDER BY rowid LIMIT ?`
 const listOfOwner = `${credentials} AND bought IS NULL AND kind = ? AND owner_id = ? ORDER BY rowid LIMIT ?`
 const listTokensOfOwner = `
@@ -45,13 +45,13 @@ const listLicensesOfReseller = `${licenses} AND reseller_id = ? ORDER BY seq LIM
 const countLicenses = 'SELECT count(*) AS count FROM utility_api_licenses'
 const countLicensesOfReseller = `${countLicenses} WHERE reseller_id = ?`
 
-/** How many rows are looked through at once for those of one owner: some milliseconds. */
+/** How many rows to search at once for those of one owner, which takes some milliseconds. */
 const stretch = 20_000
 
-/** Rows that their table numbers in order of insertion. */
+/** A row that its table numbers in order of insertion. */
 type Numbered<Row> = Row & { readonly seq: number | bigint }
 
-/** The lists, each by an index that has their order. */
+/** Returns the lists, each read by an index that has its order. */
 export function listingOf({ read }: SqliteAccess): StorageListing {
   return {
     clients: (page, call) => read(call, (db) => clientPage(db, page)),
@@ -87,7 +87,9 @@ function credentialList(rows: Numbered<ListedCredentialRow>[], { limit }: Creden
   return { credentials: page.map(toListedCredential), ...next }
 }
 
-/** Looks through all tokens, stretch by stretch: an index by owner would write a page at a random place for each exchange. */
+/**
+ * Searches all tokens, stretch by stretch. An index by owner would write a page at a random place for each exchange.
+ */
 async function tokensOfOwner(
   read: SqliteAccess['read'],
   { ownerId, after, limit }: CredentialPage & { readonly ownerId: string },

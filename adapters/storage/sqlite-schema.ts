@@ -3,12 +3,13 @@ import type { SqliteAccess } from './sqlite-access.ts'
 import type { SqliteDatabase } from './sqlite-driver.ts'
 
 /**
- * The steps from an empty database to the current schema. A step that was released never changes, and only adds: what ran
- * on the schema before it runs on the schema after it.
+ * The steps from an empty database to the current schema. A step that was released never changes, and steps only add:
+ * code that ran on the schema before a step also runs on the schema after it.
  *
- * `seq` is SQLite's rowid, so that licenses lie and are paged in order of creation. A token that is `bought` is found by the
- * client and the subject of its code: indexes of its own would write two more pages, at random places, for each exchange.
- * A code that grew when it is spent would split its page: `room` keeps the place of what is written then.
+ * `seq` is SQLite's rowid, so that licenses are stored and paged in order of creation. A token that is `bought` is
+ * found by the client and the subject of its code: its own indexes would write two more pages, at random places, for
+ * each exchange. A code that grew when it is spent would split its page: `room` reserves space for what is written
+ * then.
  */
 const steps: readonly string[] = [
   `CREATE TABLE utility_api_clients (
@@ -87,10 +88,10 @@ const steps: readonly string[] = [
    WHERE seq IN (SELECT min(seq) FROM utility_api_licenses GROUP BY reseller_id);`,
 ]
 
-/** The oldest step whose library works with the schema after all of them: as long as steps only add, the first. */
+/** The oldest step whose library works with the schema after all steps. While steps only add, it is the first. */
 const oldestStep = 1
 
-/** Gives a row to the resellers that only their tokens know of: those of step 1, and of processes that still run it. */
+/** Adds a row for each reseller known only from its tokens: those of step 1, and of processes that still run it. */
 const adoptResellers = `
   INSERT INTO utility_api_resellers (reseller_id, created_at, name)
   SELECT owner_id, min(created_at), min(name) FROM utility_api_credentials
@@ -99,7 +100,7 @@ const adoptResellers = `
   ON CONFLICT DO UPDATE SET name = excluded.name
   WHERE utility_api_resellers.name IS NULL AND excluded.name IS NOT NULL`
 
-/** Turns the write-ahead log on, which no transaction can, and brings the tables up to date. */
+/** Turns on the write-ahead log, which no transaction can do, and brings the tables up to date. */
 export async function migrate(
   { read, write }: SqliteAccess<SqliteDatabase>,
   call: StorageCall,
@@ -129,7 +130,10 @@ export function requireSchema(database: SqliteDatabase): void {
   throw new StorageError('invalid', message)
 }
 
-/** What the schema says about itself: the oldest library that works with it, by its number of steps, and the steps taken. */
+/**
+ * What the schema says about itself: the oldest library that works with it, by its number of steps, and the steps
+ * taken.
+ */
 interface Schema {
   readonly version: number
   readonly step: number
@@ -142,7 +146,7 @@ function hasSchemaTable(database: SqliteDatabase): boolean {
   return row !== undefined && row !== null
 }
 
-/** All columns, because the one named `step` is not there before step 2. */
+/** Reads all columns, because the one named `step` does not exist before step 2. */
 function readSchema(database: SqliteDatabase): Schema {
   const row = database.prepare('SELECT * FROM utility_api_schema ORDER BY version DESC LIMIT 1').get()
   if (row === undefined || row === null) return noSchema

@@ -13,7 +13,7 @@ import type { SqliteAccess } from './sqlite-access.ts'
 import type { SqliteQueries } from './sqlite-driver.ts'
 import * as sql from './sqlite-sql.ts'
 
-/** The methods that requests need. */
+/** Returns the methods that requests need. */
 export function servingMethods({ read, write }: SqliteAccess): Required<UtilityStorage> {
   return {
     ping: (call) => read(call, (db) => void db.get('SELECT 1')),

@@ -1,4 +1,4 @@
-/** Every statement of the SQLite store but those of its schema and its lists. */
+/** Every statement of the SQLite store except those of its schema and its lists. */
 
 const codeColumns = 'client_id, subject, redirect_uri, scope, code_challenge, expires_at, redeemed_at'
 const credentialColumns = 'id, owner_id, subject, scope, created_at, expires_at, revoked_at, name'
@@ -6,7 +6,10 @@ const credentialColumns = 'id, owner_id, subject, scope, created_at, expires_at,
 export const licenseColumns: string =
   'license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at'
 
-/** The hashes in hexadecimal: better-sqlite3 makes a buffer for each BLOB, which takes longer than the rest of the row. */
+/**
+ * Reads the hashes in hexadecimal: better-sqlite3 creates a buffer for each BLOB, which takes longer than the rest of
+ * the row.
+ */
 export const findClient: string = `
   SELECT client_id, hex(secret_hashes) AS secret_hashes, redirect_uris, created_at, revoked_at, name
   FROM utility_api_clients WHERE client_id = ?`
@@ -39,7 +42,7 @@ export const putAnswer: string = `
   INSERT OR REPLACE INTO utility_api_idempotency_keys (reseller_id, key_hash, request_hash, license, expires_at)
   VALUES (?, ?, ?, ?, ?)`
 
-/** Ownership is tested where it is written; a column whose value was not sent keeps the one it has. */
+/** Ownership is checked by the statement that writes. A column whose value was not sent keeps its value. */
 export const updateLicense: string = `
   UPDATE utility_api_licenses
   SET registered_to = coalesce(?, registered_to), domain_or_ip = coalesce(?, domain_or_ip),
@@ -69,7 +72,7 @@ export const setSecrets: string = 'UPDATE utility_api_clients SET secret_hashes 
 export const revokeClient: string =
   'UPDATE utility_api_clients SET revoked_at = ? WHERE client_id = ? AND revoked_at IS NULL'
 
-/** The room is for 6 octets of `redeemed_at` and 32 of `token_hash`. */
+/** The room is for the 6 octets of `redeemed_at` and the 32 of `token_hash`. */
 export const insertCode: string = `
   INSERT INTO utility_api_codes (hash, ${codeColumns}, room) SELECT ?, ?, ?, ?, ?, ?, ?, ?, zeroblob(38)
   WHERE NOT EXISTS (SELECT 1 FROM utility_api_clients WHERE client_id = ? AND revoked_at IS NOT NULL)
@@ -118,7 +121,7 @@ export const purgeTokens: string = `
   DELETE FROM utility_api_credentials WHERE rowid IN (
     SELECT rowid FROM utility_api_credentials WHERE kind = 'access_token' AND expires_at <= ? LIMIT ?)`
 
-/** A spent code stays with its token: without it a replay could no longer revoke that. */
+/** A spent code stays as long as its token: without the code, a replay could no longer revoke the token. */
 export const purgeCodes: string = `
   DELETE FROM utility_api_codes WHERE rowid IN (
     SELECT rowid FROM utility_api_codes AS code WHERE expires_at <= ? AND NOT EXISTS (

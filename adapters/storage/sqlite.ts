@@ -19,14 +19,14 @@ export type { SqliteDatabase, SqliteStatement, SqliteValue } from './sqlite-driv
 const migrationTimeoutMs = 30_000
 
 /**
- * What {@link sqliteStorage} can be told.
+ * Options for {@link sqliteStorage}.
  *
  * @group Storage
  */
 export interface SqliteStorageOptions {
   /**
-   * `'full'` waits for the disk before it answers, so that a power cut loses nothing; `'normal'` does not, and a power cut
-   * (never a crash of the process) may lose the last moments. Default: `'full'`.
+   * `'full'` waits for the disk before it answers, so a power failure loses nothing. `'normal'` does not wait, and a
+   * power failure (never a crash of the process) may lose the last moments. Default: `'full'`.
    */
   readonly durability?: 'full' | 'normal'
 }
@@ -38,25 +38,25 @@ export interface SqliteStorageOptions {
  */
 export interface SqliteStorage extends AdminStorage {
   /**
-   * Creates the tables or brings them up to date, and turns the write-ahead log on. Idempotent; safe with several
-   * processes starting at once.
+   * Creates the tables or brings them up to date, and turns on the write-ahead log. Idempotent, and safe with several
+   * processes starting at the same time.
    *
-   * @throws `StorageError` `invalid` when the schema is of a newer version of this library.
+   * @throws `StorageError` `invalid` if the schema is from a newer version of this library.
    */
   migrate(): Promise<void>
 }
 
 /**
- * Makes a store of a SQLite connection: better-sqlite3's `Database`, `node:sqlite`'s `DatabaseSync` or `bun:sqlite`'s
- * `Database`.
+ * Creates a store from a SQLite connection: the `Database` of better-sqlite3, the `DatabaseSync` of `node:sqlite` or
+ * the `Database` of `bun:sqlite`.
  *
- * The connection is the storage's alone: it sets the connection's `synchronous`, `busy_timeout` and `cache_size`, and
+ * The connection belongs to the storage alone, which sets its `synchronous`, `busy_timeout` and `cache_size` and
  * decides when transactions begin and end. The tables' names begin with `utility_api_`, so they may share a file with
- * others. Several processes may open the same file; closing the connection stays with whoever opened it.
+ * other tables. Several processes may open the same file. The caller is responsible for closing the connection.
  *
- * Writes that come together share one transaction and are answered after its commit; reads that follow each other without
- * a turn of the event loop share one too. A database that others keep busy is tried as long as the call has time, without
- * blocking the event loop for more than 3 ms at a time.
+ * Writes that arrive together share one transaction and are answered after its commit. Reads that follow each other
+ * without a turn of the event loop also share one. If others keep the database busy, the storage tries again as long as
+ * the call has time left, without blocking the event loop for more than 3 ms at a time.
  *
  * @example
  * ```ts
@@ -67,14 +67,14 @@ export interface SqliteStorage extends AdminStorage {
  * await storage.migrate()
  * ```
  *
- * @throws `StorageError` when the connection is closed or has a transaction open.
+ * @throws `StorageError` if the connection is closed or has a transaction open.
  *
  * @group Storage
  */
 export function sqliteStorage(database: SqliteDatabase, options: SqliteStorageOptions = {}): SqliteStorage {
   setUpSession(database, options.durability ?? 'full')
   const connection = createSqliteConnection(database, requireSchema)
-  // Provisioning alone has calls of several transactions, which go on to their end after the store was closed.
+  // Only provisioning has calls of several transactions, which run to their end even after the store was closed.
   const gate = createGate()
   return {
     migrate: async () => {

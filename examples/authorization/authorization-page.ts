@@ -1,19 +1,20 @@
-// The part that is yours: a page that asks your signed-in user. All that OAuth wants of it is in the three calls of `admin`.
+// The part that is yours: a page that asks your signed-in user. Everything that OAuth requires of it is in the three
+// calls to `admin`.
 import { createHash, randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Admin, AuthorizationRequest } from 'utility-api'
 
-/** What clients may ask for, in words for people. */
+/** What clients may request, described for people. */
 const scopes: Readonly<Record<string, string>> = {
   profile: 'see who you are',
   'dns:check': 'check DNS records on your behalf',
 }
 const pendingLifetimeMs = 10 * 60 * 1000
 
-/** @param userOf - Who is signed in: your own session. */
+/** @param userOf - Returns who is signed in, from your own session. */
 export function createAuthorizationPage(admin: Admin, userOf: (request: IncomingMessage) => string) {
-  // A request waits here for the user's answer. The form carries its key and the cookie does too: a page on another
-  // site can send the form, but not the cookie (SameSite=Strict), so it cannot agree in the user's name.
+  // A request waits here for the user's answer. Both the form and the cookie carry its key: a page on another site can
+  // send the form, but not the cookie (SameSite=Strict), so it cannot agree on the user's behalf.
   const pending = new Map<string, AuthorizationRequest>()
 
   async function ask(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,4 +1,4 @@
-// A client as another company might write it: sends its user to the authorization page, and comes back with a code.
+// A client as another company might write it: it sends its user to the authorization page and gets a code back.
 import { createHash, randomBytes } from 'node:crypto'
 import type { RequestListener, ServerResponse } from 'node:http'
 
@@ -9,14 +9,14 @@ export interface ClientSettings {
   readonly redirectUri: string
 }
 
-/** `/` starts the round, `/callback` ends it and shows what the server granted. */
+/** Creates a client: `/` starts the round; `/callback` ends it and shows what the server granted. */
 export function createClient({
   serverUrl,
   clientId,
   clientSecret,
   redirectUri,
 }: ClientSettings): RequestListener {
-  // One verifier per round, found again by its state: a callback nobody started is refused.
+  // One verifier for each round, looked up by its state: a callback that nobody started is refused.
   const verifiers = new Map<string, string>()
 
   function start(response: ServerResponse): void {

@@ -21,7 +21,7 @@ interface ConsentPage {
   readonly cookie: string
 }
 
-/** What a browser does when its user opens a link: follows to the consent page. */
+/** Opens a link as a browser does, and returns the consent page. */
 async function open(link: string): Promise<ConsentPage> {
   const response = await fetch(link, { redirect: 'manual' })
   const text = await response.text()

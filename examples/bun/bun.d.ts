@@ -1,4 +1,4 @@
-// What of Bun is used here, so that the example needs no types of Bun's.
+// The part of Bun that is used here, so that the example does not need Bun's own types.
 declare const Bun: {
   serve(options: {
     port: number

@@ -1,6 +1,6 @@
 /**
- * The lists: optional, and of use to the owner only. Every page MUST go on where the last one ended, whatever came or went
- * between them: after a number or a name that stays, never after a count of rows.
+ * The lists, which are optional and only useful to the owner. Every page MUST continue where the last one ended,
+ * whatever was added or deleted in between: after a number or a name that stays, never after a count of rows.
  */
 import { StorageError } from 'utility-api/storage'
 import type {
@@ -15,7 +15,7 @@ import type {
 
 type Numbered<Row> = Row & { readonly seq: number }
 
-/** What is listed. A map keeps its order of insertion, but not its counts. */
+/** The rows to list. A map keeps its order of insertion, but the position of a row can change. */
 export interface Rows {
   readonly clients: ReadonlyMap<string, ListedClient>
   readonly resellers: ReadonlyMap<string, Reseller>
@@ -24,11 +24,11 @@ export interface Rows {
   readonly licenses: ReadonlyMap<string, Numbered<License>>
 }
 
-/** `begin` hands out the rows, unless the store is closed or nobody waits for the call. */
+/** Creates the lists. `begin` returns the rows, unless the store is closed or nobody waits for the call. */
 export function listingOf(begin: (call: StorageCall) => Rows): StorageListing {
   return {
     async clients(page, call) {
-      // Clients and resellers are never deleted: a place in their map stays true.
+      // Clients and resellers are never deleted: a position in their map stays valid.
       const { rows, ...next } = pageOf(numbered([...begin(call).clients.values()]), page)
       return { clients: rows.map(withoutSeq).map(toListed), ...next }
     },
@@ -71,13 +71,13 @@ function pageOf<Row extends { readonly seq: number }>(
   return rest.length > limit && last !== undefined ? { rows: page, next: String(last.seq) } : { rows: page }
 }
 
-/** A copy of a row without the number that is the store's own. */
+/** Copies a row without the store's own number. */
 export function withoutSeq<Row extends { readonly seq: number }>(row: Row): Omit<Row, 'seq'> {
   const { seq: _, ...rest } = row
   return rest
 }
 
-/** MUST NOT hand out hashes: a list is for people. */
+/** Copies a client for a list. It MUST NOT contain hashes: a list is for people. */
 function toListed({ clientId, name, redirectUris, createdAt, revokedAt }: ListedClient): ListedClient {
   const label = name === undefined ? {} : { name }
   return { clientId, ...label, redirectUris: [...redirectUris], createdAt, revokedAt }

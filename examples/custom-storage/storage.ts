@@ -1,9 +1,10 @@
 /**
- * A storage adapter to start your own from: copy this file and replace the maps by your database.
+ * A storage adapter to start your own from: copy this file and replace the maps with your database.
  *
- * It keeps its rows in memory and a journal of every change in a file. What matters is not how, but what each method
- * promises: read the comments beginning with MUST, and run `storageContract` of `utility-api/testing` on it until it is green.
- * Only the first eight methods are needed to serve requests; the rest is provisioning (`createAdmin`, the command line).
+ * It keeps its rows in memory and a journal of every change in a file. What matters is not how it does so, but what
+ * each method promises: read the comments that contain MUST, and run `storageContract` from `utility-api/testing` on
+ * your adapter until every case passes. Only the first eight methods are needed to serve requests; the rest is
+ * provisioning (`createAdmin`, the command line).
  */
 import {
   StorageError,
@@ -48,29 +49,30 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
   }
   const journal = await openJournal(path, apply)
   let closed = false
-  // Licenses and credentials are numbered: a page of a list goes on after a number, whatever was deleted meanwhile.
+  // Licenses and credentials are numbered: a page of a list continues after a number, whatever was deleted in the
+  // meantime.
   let lastSeq = Math.max(0, ...[...licenses.values(), ...credentials.values()].map(({ seq }) => seq))
 
-  /** A closed store MUST say `unavailable`, never "not found": a shutdown is no wrong password. */
+  /** A closed store MUST report `unavailable`, never "not found": a shutdown is not a wrong password. */
   function requireOpen(): void {
     if (closed) throw new StorageError('unavailable', 'The storage is closed.')
   }
 
-  /** What has not begun MUST NOT begin once nobody waits: the caller may have told its customer that it failed. */
+  /** Work that has not begun MUST NOT begin once nobody waits: the caller may have told its customer that it failed. */
   function begin(call: StorageCall): void {
     requireOpen()
     if (call.timeLeftMs() <= 0) throw new StorageError('unavailable', 'Nobody waits for this call any more.')
   }
 
   /**
-   * Answers once the changes are safe. Deciding and applying happen in one turn of the event loop, so nobody comes in
-   * between; a store with many writers needs a conditional statement or a transaction here.
+   * Answers once the changes are safe. Deciding and applying happen in one turn of the event loop, so nothing can come
+   * in between. A store with many writers needs a conditional statement or a transaction here.
    *
-   * Waits even when there is nothing to change: "taken" or "spent" may rest on a change that is still on its way to the
-   * disk, and must not be told before it.
+   * Waits even if there is nothing to change: "taken" or "spent" may depend on a change that is still on its way to the
+   * disk, and must not be reported before that change is there.
    */
   async function answer<Result>(result: Result, ...changes: Change[]): Promise<Result> {
-    // Through JSON and back: what is kept must share nothing with what the caller holds.
+    // Converted to JSON and back: what is kept must share nothing with what the caller holds.
     for (const change of JSON.parse(JSON.stringify(changes)) as Change[]) apply(change)
     await journal.commit(changes)
     return result
@@ -83,13 +85,14 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
       begin(call)
       const row = clients.get(clientId)
       if (row === undefined) return null
-      // MUST be a copy, down to the arrays: callers may do with it what they like.
+      // MUST be a copy, including the arrays: callers may do what they like with it.
       return { ...row, redirectUris: [...row.redirectUris], secretHashes: row.secretHashes.map(toBytes) }
     },
 
     async findAuthorizationCode(codeHash, call) {
       begin(call)
-      // Spent and expired codes too: the core tells them apart, and revokes the token when a spent one is replayed.
+      // Finds spent and expired codes, too: the core tells them apart, and revokes the token when a spent code is
+      // replayed.
       const row = codes.get(toHex(codeHash))
       if (row === undefined) return null
       const { token: _, ...code } = row
@@ -103,7 +106,7 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
       // MUST be true for exactly one caller per code. In SQL: UPDATE … WHERE redeemed_at IS NULL, then count the rows.
       if (row === undefined || row.redeemedAt !== null) return answer(false)
       const token = `access_token ${toHex(hash)}`
-      // MUST spend the code and store the token, or neither: what can fail comes before the first change.
+      // MUST spend the code and store the token, or do neither: what can fail comes before the first change.
       requireFree(credentials, token, fields.id)
       const credential: CredentialRow = { ...fields, revokedAt: null, seq: (lastSeq += 1) }
       return answer(
@@ -122,7 +125,7 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
 
     async findCredential(kind, hash, call) {
       begin(call)
-      // MUST find this kind only: an API key is no reseller token, even if somebody made them of one secret.
+      // MUST find only this kind: an API key is not a reseller token, even if somebody created both from one secret.
       const row = credentials.get(`${kind} ${toHex(hash)}`)
       return row === undefined ? null : withoutSeq(row)
     },
@@ -131,11 +134,12 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
       begin(call)
       const place = idempotency === undefined ? '' : `${toHex(idempotency.keyHash)} ${idempotency.resellerId}`
       const first = answers.get(place)
-      // MUST give back the first answer as it was, so it is kept as it was: the license may have changed since.
+      // MUST return the first answer as it was, so it is kept as it was: the license may have changed since.
       if (first !== undefined && first.expiresAt > license.createdAt) {
         return answer({ replay: { ...first.license }, requestHash: toBytes(first.requestHash) })
       }
-      // MUST leave the license that has this key as it is, and keep no idempotency key for a license it did not store.
+      // MUST leave the license that has this key as it is, and keep no idempotency key for a license that it did not
+      // store.
       if (licenses.has(license.licenseKey)) return answer('key_taken' as const)
       const stored: Change = ['licenses', license.licenseKey, { ...license, seq: (lastSeq += 1) }]
       if (idempotency === undefined) return answer('inserted' as const, stored)
@@ -148,9 +152,9 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
       begin(call)
       const license = licenses.get(licenseKey)
       if (license === undefined) return answer('not_found' as const)
-      // MUST be tested where it is written. In SQL: UPDATE … WHERE license_key = ? AND reseller_id = ?
+      // Ownership MUST be checked in the step that writes. In SQL: UPDATE … WHERE license_key = ? AND reseller_id = ?
       if (license.resellerId !== resellerId) return answer('not_owner' as const)
-      // MUST change only what was sent: two updates of different fields at once both stay.
+      // MUST change only what was sent: two concurrent updates of different fields both take effect.
       return answer('updated' as const, ['licenses', licenseKey, { ...license, ...patch, updatedAt: at }])
     },
 
@@ -173,7 +177,7 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
       begin(call)
       const row = clients.get(clientId)
       if (row === undefined) return answer(false)
-      // MUST change only what was sent: a rotation or a revocation at the same time stays.
+      // MUST change only what was sent: a concurrent rotation or revocation is kept.
       return answer(true, ['clients', clientId, { ...row, ...patch }])
     },
 
@@ -181,7 +185,7 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
       begin(call)
       const row = clients.get(clientId)
       if (row === undefined) return answer(false)
-      // MUST be one step. In SQL: SET secret_hashes = the new one and the first 32 bytes of what is there.
+      // MUST be one step. In SQL: SET secret_hashes = the new hash and the first 32 bytes of the current value.
       const secretHashes = [toHex(newHash), ...row.secretHashes.slice(0, 1)]
       return answer(true, ['clients', clientId, { ...row, secretHashes }])
     },
@@ -198,7 +202,7 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
     async insertAuthorizationCode(codeHash, code, call) {
       begin(call)
       const key = toHex(codeHash)
-      // MUST be refused in the step that writes, or a code slips in beside a revocation. In SQL: lock the client's row.
+      // MUST be refused in the step that writes, or a code slips in during a revocation. In SQL: lock the client's row.
       const revokedAt = clients.get(code.clientId)?.revokedAt ?? null
       if (revokedAt !== null) throw new StorageError('conflict', 'The client is revoked.')
       if (codes.has(key)) throw new StorageError('conflict', 'The authorization code exists.')
@@ -214,7 +218,7 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
     async insertCredential(kind, hash, credential, call) {
       begin(call)
       const key = `${kind} ${toHex(hash)}`
-      // MUST store no token of a reseller that nobody has created.
+      // MUST store no token for a reseller that nobody has created.
       if (kind === 'reseller_token' && !resellers.has(credential.ownerId)) return answer('no_owner' as const)
       requireFree(credentials, key, credential.id)
       return answer('inserted' as const, ['credentials', key, { ...credential, seq: (lastSeq += 1) }])
@@ -231,8 +235,9 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
 
     async revokeAccess(which, at, call) {
       begin(call)
-      // MUST leave no token, however it races with redemptions: codes first, then the tokens that were bought meanwhile.
-      // Here both are one turn; in SQL, two statements in this order, each of which sees what the one before waited for.
+      // MUST leave no token, however it races with redemptions: end the codes first, then the tokens that were bought
+      // in the meantime. Here both happen in one turn; in SQL, use two statements in this order, each of which sees
+      // what the one before it waited for.
       const ended = unspent(codes, which)
       const isTheirs = ([key, row]: [string, Credential]): boolean =>
         key.startsWith('access_token ') && isOf(which, { clientId: row.ownerId, subject: row.subject })
@@ -260,7 +265,7 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
         ([key, row]) => key.startsWith('access_token ') && isPast(row, at),
       )
       const gone = new Set(tokens.map(([key]) => key))
-      // MUST keep a spent code while its token stands: a replay must still be able to revoke that.
+      // MUST keep a spent code while its token exists: a replay must still be able to revoke the token.
       const spent = [...codes].filter(
         ([, row]) => isPast(row, at) && (gone.has(row.token ?? '') || !credentials.has(row.token ?? '')),
       )
@@ -274,7 +279,7 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
       )
     },
 
-    // Optional: a store that cannot order its rows leaves it out.
+    // Optional: a store that cannot order its rows leaves this out.
     listing: listingOf((call): Rows => {
       begin(call)
       return { clients, resellers, credentials, licenses }
@@ -300,19 +305,28 @@ function isPast({ expiresAt }: { readonly expiresAt: number | null }, at: number
   return expiresAt !== null && expiresAt <= at
 }
 
-/** A hash of its kind, and an id of any kind, MUST be there once only, or a new secret takes an account over. In SQL: unique indexes. */
+/**
+ * A hash MUST be unique within its kind, and an id across all kinds, or a new secret takes over an account. In SQL:
+ * unique indexes.
+ */
 function requireFree(credentials: ReadonlyMap<string, Credential>, key: string, id: string): void {
   const taken = credentials.has(key) || [...credentials.values()].some((row) => row.id === id)
   if (taken) throw new StorageError('conflict', 'The credential exists.')
 }
 
-/** The change that revokes a credential; none if it is gone or was revoked before, and then keeps its time. */
+/**
+ * Returns the change that revokes a credential, or none if it is gone or was revoked before, in which case it keeps its
+ * time.
+ */
 function revocation(credentials: ReadonlyMap<string, Credential>, key: string, at: number): Change[] {
   const row = credentials.get(key)
   return row === undefined || row.revokedAt !== null ? [] : [['credentials', key, { ...row, revokedAt: at }]]
 }
 
-/** The changes that end the unspent codes of a client or a subject. Spent ones stay: a replay must still be seen. */
+/**
+ * Returns the changes that end the unspent codes of a client or a subject. Spent codes stay: a replay must still be
+ * noticed.
+ */
 function unspent(codes: ReadonlyMap<string, CodeRow>, which: AccessReference): Change[] {
   return [...codes]
     .filter(([, row]) => row.redeemedAt === null && isOf(which, row))

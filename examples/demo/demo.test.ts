@@ -21,7 +21,7 @@ function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProce
   })
 }
 
-/** Runs the demo on the sources; its output, its errors and its exit code. */
+/** Runs the demo on the sources and returns its output, its errors and its exit code. */
 function demo(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Outcome> {
   const child = start(args, env)
   let output = ''
@@ -60,7 +60,7 @@ test('each mistake gets one sentence, and leaves nothing behind', async () => {
     demo(['--port', '70000']),
     demo(['--prot', '3000']),
     demo(['--live']),
-    // Refused before anything is asked.
+    // Refused before any server is asked.
     demo(['--live', '--game', '127.0.0.1', '--domain', 'no name']),
   ])
   expect(outcomes.map(({ code, errors }) => `${code} ${errors}`)).toEqual([

@@ -1,11 +1,11 @@
 /**
  * All five operations for real: over HTTP, on a SQLite file, with DNS and game servers on loopback.
  *
- * node demo.ts               performs them, prints requests and answers, and ends
- * node demo.ts --keep        stays up and prints curl lines
+ * node demo.ts               performs them, prints requests and answers, and exits
+ * node demo.ts --keep        keeps running and prints curl lines
  * node demo.ts --port 3000   listens on that port instead of a free one
  * node demo.ts --live --game play.example.com --domain example.com
- *                            asks public resolvers and a game server of yours instead
+ *                            asks public resolvers and your own game server instead
  */
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
@@ -30,7 +30,7 @@ try {
   process.exitCode = 1
 }
 
-/** Whatever goes wrong, and whenever it is stopped: no server and no file stays behind. */
+/** Runs the demo. Whatever goes wrong, and whenever it is stopped, no server and no file is left behind. */
 async function demo(): Promise<void> {
   const { keep: staysUp, port, targets } = readArguments()
   const { toNodeHandler, createDemoWorld } = await load()
@@ -50,7 +50,7 @@ async function demo(): Promise<void> {
 interface Arguments {
   readonly keep: boolean
   readonly port: number
-  /** What is asked in the world outside; absent for servers on loopback. */
+  /** What to query on the public network. Absent for servers on loopback. */
   readonly targets: Targets | undefined
 }
 
@@ -70,14 +70,14 @@ function readArguments(): Arguments {
     throw new Error('A port is a number from 0 to 65535: --port 3000.')
   }
   if (!live) return { keep: staysUp, port, targets: undefined }
-  // Nobody's server is asked but the one that is named.
+  // Only the server that was named is asked.
   if (game === undefined) {
     throw new Error('Name a block-game server to look up: --live --game HOST or HOST:PORT.')
   }
   return { keep: staysUp, port, targets: { game, domain } }
 }
 
-/** Loaded late, so that what is not installed gets a sentence too. */
+/** Imports the library late, so that a missing package gets a one-sentence error, too. */
 async function load() {
   try {
     const [{ toNodeHandler }, { createDemoWorld }] = await Promise.all([
@@ -131,7 +131,10 @@ async function perform<Answer>(url: string, step: Step): Promise<Answer> {
   return answer
 }
 
-/** Prints a line per operation and waits for Ctrl-C. The code can be exchanged once; the token and license come from here. */
+/**
+ * Prints a line for each operation and waits for Ctrl-C. The code can be exchanged once; the token and the license are
+ * created here.
+ */
 async function keep(url: string, { admin, credentials, targets }: DemoWorld): Promise<void> {
   const { accessToken } = await admin.createAccessToken({ scope: 'dns:check' })
   const generated = await fetch(url + generateStep(credentials).path, generateStep(credentials))

@@ -2,7 +2,7 @@ import type { Credentials, Targets } from './world.ts'
 
 export const redirectUri = 'https://client.example/callback'
 
-/** One operation as it goes over HTTP. */
+/** One operation as an HTTP request. */
 export interface Step {
   readonly title: string
   readonly method: string
@@ -68,7 +68,7 @@ export function lookupStep({ apiKey }: Credentials, { game }: Targets): Step {
   }
 }
 
-/** The step as a line to paste into a shell. */
+/** Formats the step as a line to paste into a shell. */
 export function curlLine(baseUrl: string, { method, path, headers, body }: Step): string {
   const options = Object.entries(headers).map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`)
   if (body !== undefined) options.push(`-d ${quote(body)}`)

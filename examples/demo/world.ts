@@ -13,7 +13,7 @@ import { sqliteStorage } from 'utility-api/storage/sqlite'
 import { fakeBlockgameServer, fakeDnsServer } from 'utility-api/testing'
 import { redirectUri } from './steps.ts'
 
-/** The secrets that the five operations ask for. */
+/** The secrets that the five operations require. */
 export interface Credentials {
   readonly clientId: string
   readonly clientSecret: string
@@ -37,14 +37,17 @@ export interface Targets {
   readonly game: string
 }
 
-/** Where the two network operations look: at servers on loopback, or at the world outside. */
+/** What the two network operations query: servers on loopback, or the public network. */
 interface Networks {
   readonly options: Partial<UtilityApiOptions>
   readonly targets: Targets
   close(): Promise<void>
 }
 
-/** Three resolvers "in" three places that do not agree, as right after a move to another address; and a game server. */
+/**
+ * Starts a game server, and three resolvers "in" three places that do not agree, as right after a move to another
+ * address.
+ */
 async function startLoopback(): Promise<Networks> {
   const moved = { type: 'A', host: 'shop.example', ttl: 300, ip: '203.0.113.20' } as const
   const stale = { type: 'A', host: 'shop.example', ttl: 41, ip: '198.51.100.7' } as const
@@ -80,12 +83,12 @@ async function startLoopback(): Promise<Networks> {
   }
 }
 
-/** The default resolvers, and the default rule for addresses. */
+/** Uses the default resolvers, and the default rule for addresses. */
 function live(targets: Targets): Networks {
   return { options: {}, targets, close: async () => {} }
 }
 
-/** Makes a service on a SQLite file in a temporary folder. With `targets` it looks at the world outside. */
+/** Creates a service on a SQLite file in a temporary folder. With `targets`, it queries the public network. */
 export async function createDemoWorld(targets?: Targets): Promise<DemoWorld> {
   const undo: (() => unknown)[] = []
   async function close(): Promise<void> {

@@ -1,4 +1,4 @@
-// What of Deno is used here, so that the example is checked beside the others.
+// The part of Deno that is used here, so that the example is checked together with the others.
 declare const Deno: {
   serve(
     options: { port: number; hostname: string; onListen: () => void },

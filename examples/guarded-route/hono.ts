@@ -1,4 +1,4 @@
-// The same in Hono.
+// The same route in Hono.
 import { Hono } from 'hono'
 import { bearerToken, type UtilityApi } from 'utility-api'
 import { ordersOf } from './orders.ts'

@@ -3,7 +3,7 @@ const orders: Readonly<Record<string, readonly string[]>> = {
   grace: ['a nanosecond of wire'],
 }
 
-/** What the route gives to whoever may see it: the orders of the user whom the token speaks for. */
+/** Returns what the route gives to an authorized client: the orders of the token's user. */
 export function ordersOf(subject: string | null): readonly string[] {
   return orders[subject ?? ''] ?? []
 }

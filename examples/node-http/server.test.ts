@@ -16,7 +16,7 @@ test('it serves, keeps its licenses over a restart, and stops cleanly', async ()
   const { data } = (await made.json()) as { data: { license_key: string } }
   expect(await first.stop()).toBe(0)
 
-  // Another token of the same reseller: whoever owns no license cannot update it.
+  // Another token of the same reseller: only the owner of a license can update it.
   const second = await startExample('node-http', env)
   const updated = await fetch(`${second.url}/v2/reseller/${data.license_key}/update`, {
     method: 'PUT',

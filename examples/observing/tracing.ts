@@ -1,10 +1,10 @@
-// OpenTelemetry spans from the tracing channels: one for each request, and inside it one for each storage call, question
-// to a resolver and look at a game server.
+// OpenTelemetry spans from the tracing channels: one for each request, and inside it one for each storage call and each
+// query to a resolver or a game server.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { tracingChannel } from 'node:diagnostics_channel'
 import { ROOT_CONTEXT, SpanStatusCode, trace, type Span, type Tracer } from '@opentelemetry/api'
 
-/** What the channels' events may hold. */
+/** What the channels' events may contain. */
 interface Event {
   span?: Span
   status?: number
@@ -32,7 +32,7 @@ export function traceUtilityApi(tracer: Tracer): void {
   }
 }
 
-/** Everything in an event that can be an attribute: the operation, status, caller id and so on. */
+/** Returns everything in an event that can be an attribute: the operation, status, caller id and so on. */
 function attributesOf(event: object): Record<string, string | number> {
   return Object.fromEntries(
     Object.entries(event).filter(([, value]) => typeof value === 'string' || typeof value === 'number'),

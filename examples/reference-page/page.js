@@ -1,4 +1,4 @@
-// validatorUrl: without null, the page would send the document's address to a service elsewhere.
+// validatorUrl: without null, the page would send the document's address to an external service.
 globalThis.SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#reference',

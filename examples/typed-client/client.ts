@@ -1,4 +1,5 @@
-// A client whose types are made of the OpenAPI document, run against a real listener with loopback DNS and game servers.
+// A client whose types are generated from the OpenAPI document, run against a real listener with loopback DNS and game
+// servers.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

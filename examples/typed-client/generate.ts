@@ -1,5 +1,5 @@
-// Writes the types of the service's OpenAPI document to schema.d.ts. A service that runs elsewhere serves the same document:
-// `openapi-typescript https://api.example/openapi.json --output schema.d.ts`.
+// Generates types from the service's OpenAPI document and writes them to schema.d.ts. A service that runs elsewhere
+// serves the same document: `openapi-typescript https://api.example/openapi.json --output schema.d.ts`.
 import { writeFileSync } from 'node:fs'
 import openapiTypescript, { astToString, type OpenAPI3 } from 'openapi-typescript'
 import { createUtilityApi } from 'utility-api'

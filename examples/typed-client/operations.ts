@@ -1,7 +1,7 @@
 import createClient from 'openapi-fetch'
 import type { paths } from './schema.d.ts'
 
-/** What the five operations ask for. */
+/** What the five operations require. */
 export interface Credentials {
   readonly clientId: string
   readonly clientSecret: string
@@ -13,7 +13,7 @@ export interface Credentials {
   readonly server: { readonly ip: string; readonly port: number }
 }
 
-/** Performs all five operations. Paths, headers, bodies and answers are checked by the compiler. */
+/** Performs all five operations. The compiler checks paths, headers, bodies and answers. */
 export async function performAll(baseUrl: string, credentials: Credentials): Promise<Answers> {
   const api = createClient<paths>({ baseUrl })
   const reseller = { Authorization: `Bearer ${credentials.resellerToken}` }
@@ -73,7 +73,10 @@ export interface Answers {
   readonly playersOnline: number
 }
 
-/** An answer is data or an error, never both; the error's `error` is one of the codes of the operation. */
+/**
+ * Returns the data of an answer, which is data or an error, never both. The error's `error` is one of the operation's
+ * codes.
+ */
 function dataOf<Data>(answer: { data?: Data; error?: { error: string } }): Data {
   if (answer.data !== undefined) return answer.data
   throw new Error(`The service refused: ${answer.error?.error}`)

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import type { DnsClient, ResolverLocation } from 'utility-api/dns'
 
-/** The names that a resolver is tried with. */
+/** The names to test a resolver with. */
 export interface Trials {
   /** Has an A record. */
   readonly existing: string
-  /** Has no names below it but those that are registered, so that a random one does not exist. */
+  /** Has no names below it except registered ones, so a random name does not exist. */
   readonly parent: string
   /** Its signatures are broken on purpose: resolvers that validate answer SERVFAIL. */
   readonly bogus: string
@@ -13,9 +13,9 @@ export interface Trials {
 
 export interface Verdict {
   readonly location: ResolverLocation
-  /** Why it does not belong into the list; empty when it does. */
+  /** Why the resolver does not belong in the list. Empty if it does. */
   readonly faults: readonly string[]
-  /** Whether it validates DNSSEC. Good to know, and no condition. */
+  /** Whether the resolver validates DNSSEC. Good to know, but not a condition. */
   readonly validates: boolean
   readonly latencyMs: number
 }
@@ -23,7 +23,7 @@ export interface Verdict {
 // RFC 8914: blocked, censored, filtered.
 const filtering = new Set([15, 16, 17])
 
-/** Asks a resolver what an honest one answers, one question after the other. */
+/** Tests whether a resolver answers as an honest one does, one question after the other. */
 export async function verify(
   client: DnsClient,
   location: ResolverLocation,
