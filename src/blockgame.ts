@@ -34,25 +34,26 @@ export type { BlockgameClient, BlockgameTarget } from './ports/blockgame-client.
 export { isPublicAddress }
 
 /**
- * What {@link createBlockgameClient} can be told.
+ * Options for {@link createBlockgameClient}.
  *
  * @group Block game
  */
 export interface BlockgameClientOptions {
   /**
-   * Decides, for every resolved address, whether a connection may be made; it replaces the default rule.
+   * Decides for every resolved address whether a connection may be made. Replaces the default rule.
    *
    * Default: {@link isPublicAddress} and a port from 1024.
    */
   readonly allowAddress?: (target: ConnectionTarget) => boolean
-  /** The resolvers to ask, best first; the first three count. Default: the system's. */
+  /** The resolvers to ask, best first. Only the first three are used. Default: the system's. */
   readonly resolvers?: readonly ResolverAddress[]
   /** The protocol number to send. Default: -1, which asks for the server's own. */
   readonly protocolVersion?: number
 }
 
 /**
- * Makes a client that asks block-game servers for their status: of any age, behind any proxy, and never a private address.
+ * Creates a client that asks block-game servers for their status: of any age, behind any proxy, and never at a private
+ * address.
  *
  * @example
  * ```ts
@@ -61,7 +62,7 @@ export interface BlockgameClientOptions {
  * await client.close()
  * ```
  *
- * @throws `UtilityApiError` `invalid_options`, naming the option.
+ * @throws `UtilityApiError` `invalid_options` if an option is invalid; the message names it.
  *
  * @group Block game
  */
@@ -83,7 +84,7 @@ function isResolver({ ip, port = 53 }: ResolverAddress): boolean {
   return parseIpAddress(ip) !== null && Number.isInteger(port) && port >= 1 && port <= 65_535
 }
 
-/** The system's resolvers; link-local ones need a zone, which the DNS client does not take. */
+/** Returns the system's resolvers, without link-local ones, which need a zone that the DNS client does not take. */
 function systemResolvers(): ResolverAddress[] {
   const resolvers = getServers().flatMap((text) => {
     const [, bracketed, port] = /^\[(.*)\]:(\d+)$/.exec(text) ?? /^([\d.]+):(\d+)$/.exec(text) ?? []

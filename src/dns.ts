@@ -1,5 +1,5 @@
 /**
- * The DNS client by itself: one question to one resolver, by UDP and TCP.
+ * The DNS client by itself: one question to one resolver, over UDP and TCP.
  *
  * @module utility-api/dns
  */

@@ -41,11 +41,11 @@ import { requireSupportedRuntime } from './system/runtime.ts'
 requireSupportedRuntime()
 
 /**
- * Makes the five operations, ready to be mounted.
+ * Creates the five operations, ready to be mounted.
  *
- * Opens nothing until the first request; `close()` ends what it opened.
+ * Opens nothing until the first request. `close()` ends everything it opened.
  *
- * @throws `UtilityApiError` `invalid_options`, naming the option
+ * @throws `UtilityApiError` `invalid_options` if an option is invalid; the message names it
  *
  * @example
  * ```ts
@@ -105,7 +105,7 @@ function serviceOf(settings: Settings): Service {
   }
 }
 
-/** The operations that need storage alone, each bound to the scheme of its callers. */
+/** Returns the operations that need only storage, each bound to the scheme of its callers. */
 function storageEndpoints(service: Service, settings: Settings, storage: TimedStorage): Endpoint[] {
   const { clock, keyGenerator, oauth, licenses } = settings
   const resellers = bearerScheme({ storage, clock }, 'reseller_token', 'A reseller token.')
@@ -122,11 +122,11 @@ function storageEndpoints(service: Service, settings: Settings, storage: TimedSt
   ]
 }
 
-/** An operation with a network client of its own. */
+/** An operation with its own network client. */
 interface NetworkPart {
   readonly endpoint: Endpoint
   readonly timeoutMs: number
-  /** Closes the client, unless the host brought it: who opens closes. */
+  /** Closes the client, unless the host provided it and is responsible for closing it. */
   close(): Promise<void> | undefined
 }
 
@@ -164,9 +164,9 @@ function gameServerLookup(
 }
 
 /**
- * Makes the provisioning side: clients, codes, resellers, API keys, listing, revoking and purging.
+ * Creates the provisioning methods: clients, codes, resellers, API keys, listing, revoking and purging.
  *
- * @throws `UtilityApiError` `invalid_options`, naming the option
+ * @throws `UtilityApiError` `invalid_options` if an option is invalid; the message names it
  *
  * @example
  * ```ts

@@ -17,7 +17,7 @@ import { systemClock } from './system/clock.ts'
 import { randomKeys } from './system/random-keys.ts'
 
 /**
- * What `createUtilityApi` takes. Only `storage` is required.
+ * Options for `createUtilityApi`. Only `storage` is required.
  *
  * @group Operation
  */
@@ -26,36 +26,36 @@ export interface UtilityApiOptions {
   readonly storage: UtilityStorage
   /** A path prefix such as `/api`, stripped from the path if present. Default: `''`. */
   readonly basePath?: string
-  /** Where the time comes from. Default: `systemClock`. */
+  /** The source of the current time. Default: `systemClock`. */
   readonly clock?: Clock
-  /** What makes license keys, secrets and ids. Default: `randomKeys()`. */
+  /** Generates license keys, secrets and ids. Default: `randomKeys()`. */
   readonly keyGenerator?: KeyGenerator
   /** The token exchange. */
   readonly oauth?: OAuthOptions
   /** The license operations. */
   readonly licenses?: LicenseOptions
-  /** The DNS check; false takes the operation out. */
+  /** The DNS check; false removes the operation. */
   readonly dns?: false | DnsCheckOptions
-  /** The game server lookup; false takes the operation out. */
+  /** The game server lookup; false removes the operation. */
   readonly blockgame?: false | BlockgameLookupOptions
   /**
-   * How long a request waits for storage, all its calls together, in milliseconds; past it, it is answered 500, and what has
-   * begun may still commit. Default: 5000.
+   * How long a request waits for all its storage calls together, in milliseconds. After that, the request is answered
+   * with 500, and work that has begun may still commit. Default: 5000.
    */
   readonly storageTimeoutMs?: number
   /**
-   * How many requests may be under way that wait for networks, and how many that wait for storage; one caller may have half
-   * of either. Those beyond are answered 503 at once. Default: 1000.
+   * How many requests may be in progress that wait for networks, and how many that wait for storage. One caller may
+   * have half of either. Requests beyond that are answered with 503 at once. Default: 1000.
    */
   readonly maxInFlight?: number
-  /** Asked once a caller is known, and for every failed credential per address. Default: none. */
+  /** Called as soon as a caller is known, and per address for every failed credential. Default: none. */
   readonly rateLimiter?: RateLimiter
   /** Where log entries go. Default: false, nowhere. */
   readonly logger?: Logger | false
-  /** Called after each request; what it throws is logged. Default: none. */
+  /** Called after each request. Anything it throws is logged. Default: none. */
   readonly onRequestEnd?: (event: RequestEndEvent) => void
   /**
-   * Makes the body of an error answer; status and headers stay. Not asked for the token endpoint's errors.
+   * Creates the body of an error answer; status and headers stay. Not called for the token endpoint's errors.
    *
    * Default: `{ error, message }`.
    */
@@ -70,7 +70,7 @@ export interface UtilityApiOptions {
 export interface OAuthOptions {
   /** Lifetime of access tokens in seconds. Default: 3600. */
   readonly accessTokenLifetimeSeconds?: number
-  /** What a second use of a code does to the tokens of the first. Default: `'revoke'`. */
+  /** What a second use of a code does to the tokens of the first use. Default: `'revoke'`. */
   readonly onReplay?: 'revoke' | 'deny'
 }
 
@@ -84,7 +84,7 @@ export interface LicenseOptions {
   readonly keyPrefix?: string
   /** The statuses a license can have. Default: `['valid', 'invalid']`. */
   readonly statuses?: readonly string[]
-  /** Accept `*.example.com` as a domain. Default: false. */
+  /** Whether to accept `*.example.com` as a domain. Default: false. */
   readonly allowWildcards?: boolean
 }
 
@@ -98,25 +98,25 @@ export interface DnsCheckOptions {
   readonly locations?: readonly ResolverLocation[]
   /** Deadline of the whole check in milliseconds. Default: 5000. */
   readonly timeoutMs?: number
-  /** How long an answer may be given again, in milliseconds; never past a record's TTL; 0: not at all. Default: 5000. */
+  /** How long an answer may be reused, in milliseconds, never past a record's TTL; 0 means never. Default: 5000. */
   readonly cacheTtlMs?: number
-  /** How many questions one resolver may have open, half of them for one caller; more wait. Default: 100. */
+  /** How many questions one resolver may have open, half of them for one caller. Further ones wait. Default: 100. */
   readonly maxConcurrentPerResolver?: number
   /** The scope an access token must have. Default: none. */
   readonly requiredScope?: string
-  /** The client to ask with; the host closes its own. Default: ours, over UDP and TCP. */
+  /** The client to ask with. The host closes its own client. Default: ours, over UDP and TCP. */
   readonly client?: DnsClient
 }
 
 /**
- * Options of the game server lookup: limits, and either a client of the host's or the settings of ours.
+ * Options of the game server lookup: limits, and either the host's own client or the settings of ours.
  *
  * @group Operation
  */
 export type BlockgameLookupOptions = BlockgameLimits &
   (
     | ({
-        /** A client in place of ours; the host closes its own. */
+        /** A client to use instead of ours. The host closes its own client. */
         readonly client: BlockgameClient
       } & { readonly [Option in keyof BlockgameClientOptions]?: never })
     | (BlockgameClientOptions & { readonly client?: never })
@@ -130,31 +130,31 @@ export type BlockgameLookupOptions = BlockgameLimits &
 export interface BlockgameLimits {
   /** Deadline of the whole lookup in milliseconds. Default: 5000. */
   readonly timeoutMs?: number
-  /** How long an answer may be given again, in milliseconds; 0: not at all. Default: 0. */
+  /** How long an answer may be reused, in milliseconds; 0 means never. Default: 0. */
   readonly cacheTtlMs?: number
-  /** How many servers are asked at once, half of them for one caller; more wait. Default: 50. */
+  /** How many servers are asked at once, half of them for one caller. Further lookups wait. Default: 50. */
   readonly maxConcurrent?: number
   /** The permission an API key must have. Default: `'blockgame:lookup'`. */
   readonly requiredPermission?: string
 }
 
 /**
- * What `createAdmin` takes. Only `storage` is required.
+ * Options for `createAdmin`. Only `storage` is required.
  *
  * @group Provisioning
  */
 export interface AdminOptions {
-  /** The storage the served operations use. */
+  /** The storage that the served operations use. */
   readonly storage: AdminStorage
-  /** Where the time comes from. Default: `systemClock`. */
+  /** The source of the current time. Default: `systemClock`. */
   readonly clock?: Clock
-  /** What makes secrets and ids. Default: `randomKeys()`. */
+  /** Generates secrets and ids. Default: `randomKeys()`. */
   readonly keyGenerator?: KeyGenerator
-  /** The license options of the served operations: what they hold valid is valid here. */
+  /** The license options of the served operations, so that whatever is valid there is valid here. */
   readonly licenses?: LicenseOptions
 }
 
-/** The options as they are meant: every default in its place. */
+/** The options with every default filled in. */
 export interface Settings extends Required<
   Pick<
     UtilityApiOptions,
@@ -163,9 +163,9 @@ export interface Settings extends Required<
 > {
   readonly oauth: Required<OAuthOptions>
   readonly licenses: Required<LicenseOptions>
-  /** Undefined where the operation is taken out. */
+  /** Undefined if the operation is removed. */
   readonly dns?: DnsCheckSettings | undefined
-  /** Undefined where the operation is taken out. */
+  /** Undefined if the operation is removed. */
   readonly blockgame?: BlockgameLookupSettings | undefined
   readonly rateLimiter?: UtilityApiOptions['rateLimiter'] | undefined
   readonly onRequestEnd?: UtilityApiOptions['onRequestEnd'] | undefined
@@ -178,7 +178,7 @@ export interface DnsCheckSettings extends Required<Omit<DnsCheckOptions, 'requir
   readonly client?: DnsCheckOptions['client'] | undefined
 }
 
-/** The lookup's settings, with a client of the host's or the options of ours. */
+/** The lookup's settings, with the host's own client or the options of ours. */
 export interface BlockgameLookupSettings extends Required<BlockgameLimits> {
   readonly client: BlockgameClient | undefined
   readonly clientOptions: BlockgameClientOptions
@@ -190,15 +190,15 @@ export interface AdminSettings extends Required<AdminOptions> {
 }
 
 /**
- * The settings that options mean.
+ * Returns the settings that the options result in.
  *
- * @throws `UtilityApiError` `invalid_options`, naming the option
+ * @throws `UtilityApiError` `invalid_options` if an option is invalid; the message names it
  */
 export function settingsOf(options: UtilityApiOptions): Settings {
   return resolved(settings(), options)
 }
 
-/** The same for the options of `createAdmin`. */
+/** Does the same for the options of `createAdmin`. */
 export function adminSettingsOf(options: AdminOptions): AdminSettings {
   return resolved(adminSettings(), options)
 }
@@ -256,7 +256,7 @@ const licenses = z.strictObject({
   allowWildcards: z.boolean().default(false),
 })
 
-/** An object in which undefined means absent, as in types without `exactOptionalPropertyTypes`. */
+/** Returns the schema of an object where undefined means absent, as in types without `exactOptionalPropertyTypes`. */
 function exactObject<Shape extends z.ZodRawShape>(
   shape: Shape,
 ): z.ZodType<z.output<z.ZodObject<Shape, z.core.$strict>>> {
@@ -306,7 +306,7 @@ const blockgame = exactObject({
   .superRefine((options, context) => {
     const without = ofBuiltInClient.find((each) => options[each] !== undefined)
     if (options.client === undefined || without === undefined) return
-    // An owner who adds a rule for addresses must not believe that it holds.
+    // An owner who adds a rule for addresses must not believe that it applies.
     context.addIssue({ code: 'custom', path: [without], message: 'has no effect on a client of your own' })
   })
   .transform(
@@ -320,7 +320,7 @@ const blockgame = exactObject({
     }),
   )
 
-/** An operation's options; undefined where it is taken out by false. */
+/** Returns the schema of an operation's options. False, which removes it, becomes undefined. */
 function switchable<Output>(schema: z.ZodType<Output>): z.ZodType<Output | undefined> {
   return z.preprocess((value) => (value === false ? undefined : value), schema.optional()).prefault({})
 }
@@ -352,7 +352,7 @@ const adminStorageMethods = [
   'purgeExpired',
 ] as const satisfies readonly (keyof AdminStorage)[]
 
-// Made when first asked for: an import should not pay for schemas that nobody checks by.
+// Created only when needed: an import should not pay for schemas that nobody uses.
 function settings(): z.ZodType<Settings> {
   return z.strictObject({
     storage: withMethods<UtilityStorage>(...storageMethods),

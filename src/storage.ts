@@ -1,5 +1,5 @@
 /**
- * The storage port: all that an adapter for another database imports.
+ * The storage port: everything that an adapter for another database imports.
  *
  * @module utility-api/storage
  */

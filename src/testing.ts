@@ -1,5 +1,6 @@
 /**
- * For your tests: the storage contract, a clock and keys that you control, DNS and game servers on loopback.
+ * Helpers for your tests: the storage contract, a clock and keys that you control, and DNS and game servers on
+ * loopback.
  *
  * @module utility-api/testing
  */

@@ -4,14 +4,14 @@ import type { KeyGenerator } from '../ports/key-generator.ts'
 import type { AdminStorage } from '../ports/storage.ts'
 import { callWithin, type StorageCall } from '../ports/storage-call.ts'
 
-/** All that provisioning takes. */
+/** Everything that provisioning needs. */
 export interface AdminParts extends LicenseRules {
   readonly storage: AdminStorage
   readonly clock: Clock
   readonly keyGenerator: KeyGenerator
 }
 
-/** A call of storage that waits for half a minute: nobody else's request waits with it. */
+/** Returns a storage call that waits for half a minute, because nobody else's request waits with it. */
 export function storageCall(): StorageCall {
   return callWithin(30_000)
 }

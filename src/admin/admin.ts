@@ -5,10 +5,10 @@ import type { ClientList, CredentialList, LicenseList, ResellerList } from '../p
 import type { AuthorizationRequest, AuthorizationRequestOutcome } from './authorization-request.ts'
 
 /**
- * Provisioning: what the HTTP operations leave to the owner of the service.
+ * The provisioning methods: everything that the HTTP operations leave to the owner of the service.
  *
- * Secrets are returned once and stored as hashes only. Failures of storage come through as `StorageError`. What is too long,
- * malformed or taken throws a `UtilityApiError` `invalid_argument` before anything is stored.
+ * Secrets are returned once and stored only as hashes. Storage failures are thrown as `StorageError`. Input that is too
+ * long, malformed or taken throws a `UtilityApiError` `invalid_argument` before anything is stored.
  *
  * @group Provisioning
  */
@@ -16,30 +16,33 @@ export interface Admin {
   /**
    * Registers an OAuth client.
    *
-   * @throws `UtilityApiError` `invalid_argument`: the id is taken, a redirection URI cannot be one, or an imported secret is
-   * too short
+   * @throws `UtilityApiError` `invalid_argument` if the id is taken, a redirection URI is invalid, or an imported
+   * secret is too short
    */
   createClient(client: NewClient): Promise<{ clientId: string; clientSecret: string }>
-  /** Changes the label or the redirection URIs of a client. False: there is none. Codes issued before keep their URI. */
+  /**
+   * Changes the label or the redirection URIs of a client. Returns false if no such client exists. Codes issued before
+   * keep their URI.
+   */
   updateClient(clientId: string, patch: ClientPatch): Promise<boolean>
   /**
-   * Gives a client a new secret; the one before stays valid until the next rotation.
+   * Gives a client a new secret. The previous one stays valid until the next rotation.
    *
-   * @throws `UtilityApiError` `invalid_argument`: there is no such client
+   * @throws `UtilityApiError` `invalid_argument` if no such client exists
    */
   rotateClientSecret(clientId: string): Promise<{ clientSecret: string }>
   /**
-   * Revokes a client: it can exchange no more codes, and those it has not spent are gone. Its tokens stay until they expire;
-   * {@link Admin.revokeAccess} ends them. False: there is none, or it was revoked before.
+   * Revokes a client: it can exchange no more codes, and its unspent codes are gone. Its tokens stay valid until they
+   * expire; {@link Admin.revokeAccess} ends them. Returns false if no such client exists or it was already revoked.
    */
   revokeClient(clientId: string): Promise<boolean>
   /**
-   * Judges what a client asks a user for, for your own authorization page.
+   * Checks what a client asks a user for, for your own authorization page.
    *
-   * Redirects nobody to an address that the client has not registered, and takes PKCE with `S256` alone. Without
-   * `redirect_uri`, the only one registered is meant; the token endpoint wants it all the same.
+   * Redirects nobody to an address that the client has not registered, and accepts PKCE only with `S256`. Without
+   * `redirect_uri`, the only registered one is used; the token endpoint still requires it.
    *
-   * @param query - The query of the request as it came.
+   * @param query - The query of the request, unchanged.
    * @param options - `scopes`: the names that clients may ask for.
    *
    * @see {@link https://www.rfc-editor.org/rfc/rfc6749#section-4.1.1 | RFC 6749 section 4.1.1},
@@ -58,83 +61,87 @@ export interface Admin {
     options: { readonly scopes: readonly string[] },
   ): Promise<AuthorizationRequestOutcome>
   /**
-   * Issues the code that a user has agreed to, and says where to send them.
+   * Issues the code that a user has agreed to, and returns where to send them.
    *
    * @param asked - What {@link Admin.readAuthorizationRequest} returned.
    * @param grant - `subject`: who agreed. `scope`: what they agreed to, if less than was asked.
    *
-   * @throws `UtilityApiError` `invalid_argument`: more scope than was asked for, or a client revoked meanwhile
+   * @throws `UtilityApiError` `invalid_argument` if the scope is more than was asked for, or the client was revoked
+   * meanwhile
    */
   grantAuthorization(
     asked: AuthorizationRequest,
     grant?: { readonly subject?: string; readonly scope?: string },
   ): Promise<{ location: string }>
-  /** Says where to send a user who does not agree. */
+  /** Returns where to send a user who does not agree. */
   denyAuthorization(asked: AuthorizationRequest): { location: string }
   /**
-   * Issues an authorization code, once the owner's own authorization page has the user's consent.
+   * Issues an authorization code once the owner's own authorization page has the user's consent.
    *
-   * @throws `UtilityApiError` `invalid_argument`: no such live client, `redirectUri` is not registered, or a malformed scope,
-   * subject or challenge
+   * @throws `UtilityApiError` `invalid_argument` if no such live client exists, `redirectUri` is not registered, or the
+   * scope, subject or challenge is malformed
    */
   issueAuthorizationCode(code: NewAuthorizationCode): Promise<{ code: string; expiresAt: Date }>
   /**
    * Creates a reseller with a first token.
    *
-   * @throws `UtilityApiError` `invalid_argument`: the id is taken
+   * @throws `UtilityApiError` `invalid_argument` if the id is taken
    */
   createReseller(
     reseller?: NewReseller,
   ): Promise<{ resellerId: string; resellerTokenId: string; token: string }>
   /**
-   * Gives a reseller a further token; those it has stay valid.
+   * Gives a reseller another token. Its existing tokens stay valid.
    *
-   * @throws `UtilityApiError` `invalid_argument`: there is no such reseller
+   * @throws `UtilityApiError` `invalid_argument` if no such reseller exists
    */
   createResellerToken(resellerId: string): Promise<{ resellerTokenId: string; token: string }>
   /**
    * Creates an access token without a code exchange. Default lifetime: 3600 seconds.
    *
-   * @throws `UtilityApiError` `invalid_argument`: a malformed scope, or no such live client
+   * @throws `UtilityApiError` `invalid_argument` if the scope is malformed or no such live client exists
    */
   createAccessToken(
     token: NewAdminAccessToken,
   ): Promise<{ accessTokenId: string; accessToken: string; expiresAt: Date }>
   /** Creates an API key. Default permissions: `['blockgame:lookup']`. */
   createApiKey(key?: NewApiKey): Promise<{ apiKeyId: string; apiKey: string }>
-  /** Revokes a credential of any kind by its secret or its id. False: there is none, or it was revoked before. */
+  /**
+   * Revokes a credential of any kind by its secret or its id. Returns false if no such credential exists or it was
+   * already revoked.
+   */
   revoke(which: { secret: string } | { id: string }): Promise<boolean>
   /**
-   * Ends all that a client, or the user that a subject names, has been granted: access tokens, and codes not spent yet. No
-   * token comes of such a code afterwards.
+   * Ends everything granted to a client, or to the user that a subject names: access tokens and unspent codes. Such a
+   * code yields no token afterwards.
    */
   revokeAccess(which: AccessReference): Promise<RevokeCounts>
-  /** A page of clients, oldest first, revoked ones included. Default limit: 50, at most 1000. */
+  /** Returns a page of clients, oldest first, including revoked ones. Default limit: 50, at most 1000. */
   listClients(page?: { after?: string; limit?: number }): Promise<ClientList>
-  /** A page of resellers, oldest first. Default limit: 50, at most 1000. */
+  /** Returns a page of resellers, oldest first. Default limit: 50, at most 1000. */
   listResellers(page?: { after?: string; limit?: number }): Promise<ResellerList>
-  /** A page of the credentials of one kind, oldest first, without their secrets. Default limit: 50, at most 1000. */
+  /** Returns a page of credentials of one kind, oldest first, without secrets. Default limit: 50, at most 1000. */
   listCredentials(page: {
     kind: CredentialKind
     ownerId?: string
     after?: string
     limit?: number
   }): Promise<CredentialList>
-  /** A page of licenses, oldest first. Default limit: 50, at most 1000. */
+  /** Returns a page of licenses, oldest first. Default limit: 50, at most 1000. */
   listLicenses(page?: { resellerId?: string; after?: string; limit?: number }): Promise<LicenseList>
-  /** How many licenses there are. */
+  /** Returns the number of licenses. */
   countLicenses(of?: { resellerId?: string }): Promise<number>
-  /** The license with this key, typed in any form the key generator accepts; null when there is none. */
+  /** Returns the license with this key, typed in any form the key generator accepts, or null if none exists. */
   getLicense(licenseKey: string): Promise<License | null>
   /**
-   * Changes the sent fields of any license, whoever owns it. False: there is none with this key.
+   * Changes the sent fields of any license, regardless of its owner. Returns false if no license has this key.
    *
-   * @throws `UtilityApiError` `invalid_argument`: a field that the operations would refuse, or none at all
+   * @throws `UtilityApiError` `invalid_argument` if the operations would refuse a field, or if no field is given
    */
   updateLicense(licenseKey: string, change: LicenseChange): Promise<boolean>
-  /** Deletes a license for good. False: there is none with this key. */
+  /** Deletes a license permanently. Returns false if no license has this key. */
   deleteLicense(licenseKey: string): Promise<boolean>
-  /** Deletes expired codes, tokens and idempotency keys. To be called now and then. */
+  /** Deletes expired codes, tokens and idempotency keys. Call it from time to time. */
   purgeExpired(): Promise<PurgeCounts>
 }
 
@@ -147,8 +154,8 @@ export interface NewClient {
   /** A label for people, of at most 255 characters. */
   readonly name?: string
   /**
-   * The redirection URIs that codes may be issued for, compared byte for byte: ten at most, each `https`, `http` on loopback
-   * or a scheme of an app with a dot in it, of at most 2,048 characters and without fragment.
+   * The redirection URIs that codes may be issued for, compared byte for byte. At most ten, each `https`, `http` on
+   * loopback or an app scheme with a dot in it, with at most 2,048 characters and no fragment.
    */
   readonly redirectUris: readonly string[]
   /** At most 255 visible ASCII characters. Default: a new id. */
@@ -163,17 +170,17 @@ export interface NewClient {
  * @group Provisioning
  */
 export interface NewAuthorizationCode {
-  /** The client it is for. */
+  /** The client the code is for. */
   readonly clientId: string
   /** One of the client's registered redirection URIs. */
   readonly redirectUri: string
   /** The scope granted: names separated by single spaces, at most 1,024 characters; `''` for none. */
   readonly scope: string
-  /** Who agreed, in your own words: at most 255 visible ASCII characters. Default: nobody in particular. */
+  /** Who agreed, in your own terms: at most 255 visible ASCII characters. Default: nobody in particular. */
   readonly subject?: string
   /** The PKCE challenge, method S256: 43 base64url characters. Default: none. */
   readonly codeChallenge?: string
-  /** Default: 60 seconds; at most 600. */
+  /** Lifetime in seconds, at most 600. Default: 60. */
   readonly lifetimeSeconds?: number
 }
 
@@ -197,7 +204,7 @@ export interface NewReseller {
 export interface NewAdminAccessToken {
   /** The scope granted: names separated by single spaces, at most 1,024 characters; `''` for none. */
   readonly scope: string
-  /** Default: 3600 seconds; at most 31,536,000. */
+  /** Lifetime in seconds, at most 31,536,000. Default: 3600. */
   readonly lifetimeSeconds?: number
   /** The client that holds it. Default: none; the token is its own owner. */
   readonly clientId?: string

@@ -3,10 +3,10 @@ import { isChallenge, isScope } from './checks.ts'
 import { isRedirectUri, isRegistered } from './redirect-uri.ts'
 
 /**
- * What a client asks a user for, checked: what your page shows, and later grants or denies.
+ * A checked authorization request, which your page shows to the user and later grants or denies.
  *
- * Plain data: it may wait in a session until the user has answered, but not in the form itself, where the user could
- * change it.
+ * It is plain data and may be kept in a session until the user has answered, but not in the form itself, where the user
+ * could change it.
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc6749#section-4.1.1 | RFC 6749 section 4.1.1}
  *
@@ -15,26 +15,26 @@ import { isRedirectUri, isRegistered } from './redirect-uri.ts'
 export interface AuthorizationRequest {
   /** Show your page. */
   readonly kind: 'ask'
-  /** The client that asks. */
+  /** The client that makes the request. */
   readonly clientId: string
-  /** Its label, where it has one. */
+  /** The client's label, if it has one. */
   readonly clientName?: string
   /** Where the answer goes: one of the client's registered redirection URIs. */
   readonly redirectUri: string
-  /** What it asks for: names separated by spaces, `''` for nothing in particular. */
+  /** The scope it asks for: names separated by spaces, `''` for nothing in particular. */
   readonly scope: string
-  /** The client's own text, given back as it came; null when there was none. */
+  /** The client's own text, returned unchanged; null if none was sent. */
   readonly state: string | null
-  /** The PKCE challenge, method S256; null when there was none. */
+  /** The PKCE challenge, method S256; null if none was sent. */
   readonly codeChallenge: string | null
 }
 
 /**
- * What came of reading an authorization request.
+ * The result of reading an authorization request.
  *
  * - `ask`: show your page.
  * - `redirect`: send the user to `location`, which tells the client its mistake.
- * - `refuse`: show `reason` on a page of your own, and send nobody anywhere.
+ * - `refuse`: show `reason` on your own page, and do not send the user anywhere.
  *
  * @group Provisioning
  */
@@ -43,12 +43,12 @@ export type AuthorizationRequestOutcome =
   | { readonly kind: 'redirect'; readonly location: string }
   | { readonly kind: 'refuse'; readonly reason: string }
 
-/** Where an answer goes, and the client's own text to give back. */
+/** Where an answer goes, and the client's own text to return. */
 type ReturnAddress = Pick<AuthorizationRequest, 'redirectUri' | 'state'>
 
 /**
- * Judges an authorization request. Until client and redirection URI are known to belong together, nobody is sent
- * anywhere: that would be an open redirector.
+ * Checks an authorization request. Until the client and the redirection URI are known to belong together, nobody is
+ * sent anywhere, because that would be an open redirector.
  *
  * @see RFC 6749 sections 4.1.1 and 4.1.2.1, RFC 7636 section 4.4.1, RFC 9700 sections 2.1 and 4.11.2
  */
@@ -81,19 +81,21 @@ function refuse(reason: string): AuthorizationRequestOutcome {
   return { kind: 'refuse', reason }
 }
 
-/** A parameter that is there once. One without a value counts as left out (RFC 6749 section 3.1). */
+/** Returns a parameter that was sent once. One without a value counts as omitted (RFC 6749 section 3.1). */
 function single(query: URLSearchParams, name: string): string | undefined {
   const [value, ...more] = query.getAll(name)
   return more.length === 0 && value !== '' ? value : undefined
 }
 
-/** Left out, it is the one that is registered, if it is the only one (section 3.1.2.3). */
+/**
+ * Returns the redirection URI, or the registered one if it was omitted and only one is registered (section 3.1.2.3).
+ */
 function redirectUriOf(query: URLSearchParams, client: Client): string | undefined {
   const { redirectUris } = client
   const values = query.getAll('redirect_uri').filter((value) => value !== '')
   const asked = values.length === 0 && redirectUris.length === 1 ? redirectUris[0] : values[0]
   if (asked === undefined || values.length > 1 || !isRegistered(asked, client)) return undefined
-  // A row of the owner's own making may hold what is never registered here: a script, say.
+  // A row that the owner wrote directly may hold what is never registered here, such as a script.
   return isRedirectUri(asked) ? asked : undefined
 }
 
@@ -104,7 +106,7 @@ interface Problem {
   readonly error_description: string
 }
 
-/** The first thing wrong with the request that the client may be told; null when there is none. */
+/** Returns the first thing wrong with the request that the client may be told, or null if nothing is wrong. */
 function problemOf(query: URLSearchParams, scopes: readonly string[]): Problem | null {
   const repeated = checkedParameters.find((name) => query.getAll(name).length > 1)
   if (repeated !== undefined) return invalid(`${repeated} was sent more than once.`)
@@ -116,7 +118,7 @@ function problemOf(query: URLSearchParams, scopes: readonly string[]): Problem |
   return challengeProblem(query) ?? scopeProblem(single(query, 'scope') ?? '', scopes)
 }
 
-/** Without a method the challenge would be `plain`, the verifier itself (RFC 7636 section 4.3). */
+/** Without a method, the challenge would be `plain`, which is the verifier itself (RFC 7636 section 4.3). */
 function challengeProblem(query: URLSearchParams): Problem | null {
   const challenge = single(query, 'code_challenge')
   const method = single(query, 'code_challenge_method')
@@ -136,18 +138,20 @@ function invalid(description: string): Problem {
   return { error: 'invalid_request', error_description: description }
 }
 
-/** Tells whether every name of a scope is among those given. */
+/** Tells whether every name of a scope is among the given names. */
 export function isWithin(scope: string, names: readonly string[]): boolean {
   return scope === '' || scope.split(' ').every((name) => names.includes(name))
 }
 
-/** The redirection URI, its own query kept, with further parameters and the state as it came (section 4.1.2). */
+/**
+ * Returns the redirection URI, its own query kept, with the parameters and the unchanged state added (section 4.1.2).
+ */
 export function locationOf(
   { redirectUri, state }: ReturnAddress,
   parameters: Record<string, string>,
 ): string {
   const added = new URLSearchParams({ ...parameters, ...(state !== null && { state }) }).toString()
-  // Not through URL, which would spell the address anew.
+  // Not through URL, which would rewrite the address.
   const separator = redirectUri.includes('?') ? (/[?&]$/.test(redirectUri) ? '' : '&') : '?'
   return redirectUri + separator + added
 }

@@ -40,7 +40,7 @@ export function clientMethods({ storage, clock, keyGenerator }: AdminParts): Cli
   }
 }
 
-/** Text that no client can be called is not looked up. */
+/** Finds a client. Text that cannot be an identifier is not looked up. */
 export async function findClient({ storage }: AdminParts, clientId: string): Promise<Client | null> {
   return isIdentifier(clientId) ? storage.findClient(clientId, storageCall()) : null
 }

@@ -8,7 +8,7 @@ import { licenseMethods } from './licenses.ts'
 import { listMethods } from './lists.ts'
 import { resellerMethods } from './resellers.ts'
 
-/** A purge deletes portion after portion; after a long pause there are many. */
+/** A purge deletes rows in portions, and after a long pause there are many portions. */
 const purgeTimeoutMs = 600_000
 
 export function assembleAdmin(parts: AdminParts): Admin {

@@ -56,7 +56,7 @@ export function credentialMethods(parts: AdminParts): CredentialMethods {
   }
 }
 
-/** Makes a credential of any kind; without an owner it owns itself. */
+/** Creates a credential of any kind. Without an owner, it owns itself. */
 export async function insertCredential(
   { storage, clock, keyGenerator }: AdminParts,
   kind: CredentialKind,

@@ -9,7 +9,7 @@ type LicenseMethods = Pick<Admin, 'getLicense' | 'updateLicense' | 'deleteLicens
 export function licenseMethods(parts: AdminParts): LicenseMethods {
   const { storage, clock, keyGenerator, keyPrefix } = parts
 
-  /** The key as it is stored; null when no such key can exist. */
+  /** Returns the key as it is stored, or null if no such key can exist. */
   function toStoredKey(licenseKey: string): string | null {
     return licenseKey.length > 128 ? null : keyGenerator.parseLicenseKey(licenseKey, keyPrefix)
   }
@@ -32,7 +32,7 @@ export function licenseMethods(parts: AdminParts): LicenseMethods {
   }
 }
 
-/** By the rules of the operations. */
+/** Checks the fields by the rules of the operations. */
 function demandFields(fields: LicenseChange, rules: LicenseRules): void {
   const { registeredTo, domainOrIp, status, resellerId } = fields
   demandNoProblem('registeredTo', registeredTo, problemOfLicenseText)

@@ -12,7 +12,7 @@ type ListMethods = Pick<
   'listClients' | 'listResellers' | 'listCredentials' | 'listLicenses' | 'countLicenses'
 >
 
-/** Throws where the storage cannot list. */
+/** Each method throws if the storage cannot list. */
 export function listMethods({ storage: { listing } }: AdminParts): ListMethods {
   function required(): StorageListing {
     demand(listing !== undefined, 'The storage cannot list: it has no `listing`.')
@@ -53,7 +53,7 @@ function checkedPage({ after, limit = 50 }: Partial<ListPage> = {}): ListPage {
   return { limit, ...(after !== undefined && { after }) }
 }
 
-// Named fields only: a store that lists whole rows must not hand out the hashes in them.
+// Named fields only: if a store lists whole rows, the hashes in them must not be returned.
 
 function toListedClient({ clientId, name, redirectUris, createdAt, revokedAt }: ListedClient): ListedClient {
   return { clientId, ...(name !== undefined && { name }), redirectUris, createdAt, revokedAt }

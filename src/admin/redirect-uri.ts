@@ -2,8 +2,8 @@ import type { Client } from '../domain/access.ts'
 import { demand } from './checks.ts'
 
 /**
- * Tells whether a code may be sent there: over TLS, within the machine, or to an app by a scheme of its own. A scheme
- * without a dot is nobody's, and `javascript:` and `data:` would run as a page of the owner's.
+ * Tells whether a code may be sent to this URI: over TLS, within the machine, or to an app by its own scheme. A scheme
+ * without a dot belongs to nobody, and `javascript:` and `data:` would run as one of the owner's pages.
  *
  * @see RFC 6749 section 3.1.2, RFC 8252 sections 7 and 8.4, RFC 9700 section 2.6
  */
@@ -15,7 +15,7 @@ export function isRedirectUri(text: string): boolean {
   return protocol === 'https:' || /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)
 }
 
-/** Tells whether the client may be answered there. Compared byte for byte (RFC 9700 section 4.1.3). */
+/** Tells whether the client may be answered at this URI, compared byte for byte (RFC 9700 section 4.1.3). */
 export function isRegistered(redirectUri: string, { redirectUris }: Client): boolean {
   return redirectUris.includes(redirectUri)
 }

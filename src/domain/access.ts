@@ -1,5 +1,5 @@
 /**
- * What a bearer of a secret is: each kind opens its own operations and no other.
+ * The kind of a credential. Each kind opens its own operations and no others.
  *
  * @group Credentials
  */
@@ -22,11 +22,11 @@ export type SecretKind = CredentialKind | 'client_secret' | 'authorization_code'
 export interface Client {
   /** Public identifier. */
   readonly clientId: string
-  /** SHA-256 of every secret that is accepted now: one, or two during a rotation. */
+  /** SHA-256 of every secret that is currently accepted: one, or two during a rotation. */
   readonly secretHashes: readonly Uint8Array[]
   /** The redirection URIs registered for this client. */
   readonly redirectUris: readonly string[]
-  /** When it was registered, in milliseconds since the epoch; 0 where that is not known. */
+  /** When it was registered, in milliseconds since the epoch; 0 if unknown. */
   readonly createdAt: number
   /** When the client was revoked, in milliseconds since the epoch; null while it is live. */
   readonly revokedAt: number | null
@@ -40,16 +40,16 @@ export interface Client {
  * @group Credentials
  */
 export interface Reseller {
-  /** Who owns reseller tokens and licenses. */
+  /** The identifier of the owner of reseller tokens and licenses. */
   readonly resellerId: string
-  /** When it was created, in milliseconds since the epoch; 0 where that is not known. */
+  /** When it was created, in milliseconds since the epoch; 0 if unknown. */
   readonly createdAt: number
   /** A label for people; never used to decide anything. */
   readonly name?: string
 }
 
 /**
- * An authorization code as it is stored. Nothing but `redeemedAt` ever changes.
+ * An authorization code as it is stored. Only `redeemedAt` ever changes.
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc6749#section-4.1.2 | RFC 6749 section 4.1.2}
  *
@@ -58,13 +58,13 @@ export interface Reseller {
 export interface AuthorizationCode {
   /** The client the code was issued to. */
   readonly clientId: string
-  /** Who agreed, in the owner's own words: an account's identifier, say; null when it was not said. */
+  /** Who agreed, in the owner's own terms, such as an account's identifier; null if this was not given. */
   readonly subject: string | null
   /** The redirection URI of the authorization request, byte for byte. */
   readonly redirectUri: string
   /** The scope granted: names separated by spaces. */
   readonly scope: string
-  /** The PKCE S256 challenge (RFC 7636); null when the code was issued without one. */
+  /** The PKCE S256 challenge (RFC 7636); null if the code was issued without one. */
   readonly codeChallenge: string | null
   /** First millisecond at which the code is no longer accepted. */
   readonly expiresAt: number
@@ -82,13 +82,13 @@ export interface Credential {
   readonly id: string
   /** Who holds it: the reseller of a reseller token, the client of an access token, the holder of an API key. */
   readonly ownerId: string
-  /** On whose behalf it acts: the subject of the code that bought it; null where there is none. */
+  /** On whose behalf it acts: the subject of the code that bought it; null if there is none. */
   readonly subject: string | null
   /** What it permits: exact names separated by spaces. */
   readonly scope: string
-  /** When it was made, in milliseconds since the epoch; 0 where that is not known. */
+  /** When it was created, in milliseconds since the epoch; 0 if unknown. */
   readonly createdAt: number
-  /** First millisecond at which it is no longer accepted; null: it does not expire. */
+  /** First millisecond at which it is no longer accepted; null if it does not expire. */
   readonly expiresAt: number | null
   /** When it was revoked, in milliseconds since the epoch; null while it is live. */
   readonly revokedAt: number | null
@@ -97,18 +97,18 @@ export interface Credential {
 }
 
 /**
- * An access token about to be stored with the redemption of its code.
+ * An access token to store together with the redemption of its code.
  *
  * @group Credentials
  */
 export interface NewAccessToken {
   /** Identifier of the token; safe to log. */
   readonly id: string
-  /** The key the token is looked up by, made of its SHA-256: 32 bytes. */
+  /** The key the token is looked up by, derived from its SHA-256: 32 bytes. */
   readonly hash: Uint8Array
   /** The client of the code. */
   readonly ownerId: string
-  /** The subject of the code; null where it has none. */
+  /** The subject of the code; null if it has none. */
   readonly subject: string | null
   /** The scope granted: names separated by spaces, `''` for none. */
   readonly scope: string
@@ -123,10 +123,10 @@ export function isLive(credential: Credential, now: number): boolean {
   return credential.revokedAt === null && (credential.expiresAt === null || now < credential.expiresAt)
 }
 
-/** How long an access token lives unless somebody says otherwise, in seconds. */
+/** The default lifetime of an access token, in seconds. */
 export const defaultTokenLifetimeSeconds = 3600
 
-/** Tells whether a scope contains every one of some names separated by spaces, compared exactly; `''` names none. */
+/** Tells whether a scope contains all given names, separated by spaces and compared exactly; `''` names none. */
 export function permits(scope: string, names: string): boolean {
   const granted = scope.split(' ')
   return names === '' || names.split(' ').every((name) => granted.includes(name))

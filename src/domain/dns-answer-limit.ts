@@ -1,9 +1,9 @@
 import type { DnsAnswer, DnsRecord } from './dns-answer.ts'
 
-/** The most bytes of JSON that the records of one answer may take. */
+/** The maximum number of bytes of JSON that the records of one answer may take. */
 export const maxRecordsJsonBytes: number = 256 * 1024
 
-/** The bytes that a record adds to an array of records in JSON, its comma or the closing bracket included: exact. */
+/** Returns the exact number of bytes that a record adds to a JSON array, including its comma or the closing bracket. */
 export function recordJsonBytes(record: DnsRecord): number {
   const fields: readonly [string, unknown][] = Object.entries(record)
   return fields.reduce(
@@ -13,13 +13,13 @@ export function recordJsonBytes(record: DnsRecord): number {
   )
 }
 
-/** Tells whether the records take no more than {@link maxRecordsJsonBytes}; stops at the first one that is too much. */
+/** Tells whether the records take at most {@link maxRecordsJsonBytes}. Stops at the first one beyond the limit. */
 export function withinAnswerLimit(records: readonly DnsRecord[]): boolean {
   let bytes = 1
   return records.every((record) => (bytes += recordJsonBytes(record)) <= maxRecordsJsonBytes)
 }
 
-/** The answer itself, or what it becomes when its records, or its names and texts beside them, are beyond the limit. */
+/** Returns the answer, or a `TOO_LARGE` one if its records, or the names and texts beside them, exceed the limit. */
 export function limitAnswer(answer: DnsAnswer): DnsAnswer {
   const { records, cnameChain, ede = [], ...rest } = answer
   const besideRecords = valueJsonBytes(cnameChain) + valueJsonBytes(ede.map(({ text }) => text))
@@ -41,7 +41,7 @@ function arrayJsonBytes(values: readonly unknown[]): number {
 const quoteOrBackslash = /["\\]/
 const plainAscii = /^[ -~]*$/
 
-/** What a text takes in quotes: its UTF-8, and what `JSON.stringify` escapes. */
+/** Returns the bytes that a text takes in quotes: its UTF-8, and what `JSON.stringify` escapes. */
 function textJsonBytes(text: string): number {
   if (plainAscii.test(text) && !quoteOrBackslash.test(text)) return text.length + 2
   let bytes = 2
@@ -60,7 +60,7 @@ function codeUnitJsonBytes(text: string, at: number): number {
   }
   if (unit < 0x800) return 2
   if (unit < 0xd800 || unit > 0xdfff) return 3
-  // Half of a pair takes half of four octets; alone it is escaped.
+  // Half of a surrogate pair takes half of four octets; a lone half is escaped.
   return isPaired(text, at) ? 2 : 6
 }
 

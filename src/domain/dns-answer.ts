@@ -22,21 +22,21 @@ export const recordTypes = [
 export type RecordType = (typeof recordTypes)[number]
 
 /**
- * What every DNS record carries.
+ * The fields that every DNS record has.
  *
  * @group DNS
  */
 export interface RecordBase<Type extends RecordType> {
   /** The record type. */
   readonly type: Type
-  /** The record's owner name, lower case, without final dot (the root is `.`). */
+  /** The record's owner name in lower case, without a final dot (the root is `.`). */
   readonly host: string
   /** Time to live in seconds. */
   readonly ttl: number
 }
 
 /**
- * A DNS record, with the field names of PHP's `dns_get_record`; DS and DNSKEY, which PHP lacks, follow their RFC.
+ * A DNS record, with the field names of PHP's `dns_get_record`. DS and DNSKEY, which PHP lacks, follow their RFC.
  *
  * Names have no final dot (the root is `.`). See `docs/guide/dns.md` for each field.
  *
@@ -64,11 +64,11 @@ export type DnsRecord = {
         readonly 'minimum-ttl': number
       }
       TXT: {
-        /** All strings joined; octets that are no UTF-8 as `\DDD`. */
+        /** All strings joined. Octets that are not UTF-8 are written as `\DDD`. */
         readonly txt: string
-        /** The strings one by one, empty ones kept. */
+        /** The strings one by one, including empty ones. */
         readonly entries: readonly string[]
-        /** The strings' octets in base64, only where they are no UTF-8. */
+        /** The strings' octets in base64; present only if they are not UTF-8. */
         readonly base64?: readonly string[]
       }
       SRV: { readonly pri: number; readonly weight: number; readonly port: number; readonly target: string }
@@ -108,16 +108,17 @@ export const dnsStatuses = [
 ] as const
 
 /**
- * How a DNS question ended. `NODATA` is NOERROR without a record of the asked type; `TIMEOUT`, `UNREACHABLE`,
- * `TRUNCATED` and `MALFORMED` mean that no usable answer came, `TOO_LARGE` that its records would take more than 256 KiB
- * of JSON.
+ * How a DNS question ended. `NODATA` is NOERROR without a record of the requested type. `TIMEOUT`, `UNREACHABLE`,
+ * `TRUNCATED` and `MALFORMED` mean that no usable answer came. `TOO_LARGE` means that the answer's records would take
+ * more than 256 KiB of JSON.
  *
  * @group DNS
  */
 export type DnsStatus = (typeof dnsStatuses)[number]
 
 /**
- * An extended DNS error, as the resolver sent it; control and bidirectional formatting characters are U+FFFD.
+ * An extended DNS error as the resolver sent it, with control and bidirectional formatting characters replaced by
+ * U+FFFD.
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc8914 | RFC 8914}
  *
@@ -126,7 +127,7 @@ export type DnsStatus = (typeof dnsStatuses)[number]
 export interface ExtendedDnsError {
   /** INFO-CODE. */
   readonly code: number
-  /** EXTRA-TEXT, `''` when there is none; of a longer one, the first 255 octets. */
+  /** EXTRA-TEXT, cut to its first 255 octets; `''` if there is none. */
   readonly text: string
 }
 
@@ -138,31 +139,31 @@ export interface ExtendedDnsError {
 export interface DnsAnswer {
   /** How the question ended. */
   readonly status: DnsStatus
-  /** The records of the asked type; empty unless `status` is `NOERROR`. */
+  /** The records of the requested type; empty unless `status` is `NOERROR`. */
   readonly records: readonly DnsRecord[]
-  /** The canonical names passed through, in order; empty when the name is no alias. */
+  /** The canonical names passed through, in order; empty if the name is not an alias. */
   readonly cnameChain: readonly string[]
-  /** What carried the answer. */
+  /** The transport that carried the answer. */
   readonly transport: 'udp' | 'tcp'
   /** Milliseconds from asking to the answer, or to giving up. */
   readonly latencyMs: number
   /**
-   * Seconds for which the answer holds: the smallest TTL of its records and of the aliases passed through; without records
-   * the one that the SOA record of the zone gives. Absent where nothing tells.
+   * Seconds for which the answer holds: the smallest TTL of its records and of the aliases passed through. If there are
+   * no records, the TTL that the zone's SOA record gives counts in place of theirs. Absent if nothing gives a TTL.
    *
    * @see {@link https://www.rfc-editor.org/rfc/rfc2308#section-5 | RFC 2308 section 5}
    */
   readonly ttlSeconds?: number
-  /** Extended DNS errors, where the resolver sent any; the first eight. */
+  /** The first eight extended DNS errors, if the resolver sent any. */
   readonly ede?: readonly ExtendedDnsError[]
   /**
-   * The prefix length the answer holds for, where a client subnet was sent and the resolver minded it; 0: it is the same
-   * for everyone.
+   * The prefix length the answer holds for, if a client subnet was sent and the resolver took it into account. 0 means
+   * that the answer is the same for everyone.
    */
   readonly clientSubnetScope?: number
   /**
-   * Whether the resolver says that it validated the answer with DNSSEC (the AD bit); absent where it does not say so. Only as
-   * good as the way to the resolver: whoever can change the answer can set the bit.
+   * Whether the resolver says that it validated the answer with DNSSEC (the AD bit); absent if it does not say so. The
+   * bit is only as trustworthy as the path to the resolver: anyone who can change the answer can set it.
    *
    * @see {@link https://www.rfc-editor.org/rfc/rfc6840#section-5.7 | RFC 6840 sections 5.7 and 5.8}
    */

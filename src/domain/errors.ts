@@ -1,5 +1,5 @@
 /**
- * The stable, machine-readable name of an error: what callers branch on.
+ * The stable, machine-readable name of an error, which callers can branch on.
  *
  * `invalid_options` and `invalid_argument` are thrown to the embedding program and never sent over HTTP.
  *
@@ -75,9 +75,9 @@ export interface UtilityApiErrorOptions extends ErrorOptions {
 /**
  * The one error class of this library: a refusal or a failure with a stable code.
  *
- * `message` is public and is sent to the client; `cause` is for the log and never leaves the process. `status`, `headers`,
- * `expose` and `getResponse` are what the error handlers of Express, Fastify, Koa and Hono look for, so that an error thrown
- * in a route of yours is answered rightly.
+ * `message` is public and is sent to the client; `cause` is for the log and never leaves the process. `status`,
+ * `headers`, `expose` and `getResponse` are what the error handlers of Express, Fastify, Koa and Hono look for, so that
+ * an error thrown in one of your routes is answered correctly.
  *
  * @example
  * ```ts
@@ -96,12 +96,12 @@ export class UtilityApiError extends Error {
   readonly code: ErrorCode
   /** The HTTP status this error answers with. */
   readonly status: number
-  /** Seconds to wait before trying again, where that is known. */
+  /** Seconds to wait before trying again, if known. */
   readonly retryAfterSeconds: number | undefined
   /** Response headers that belong to the error: `WWW-Authenticate`, `Retry-After`, `Allow`. */
   readonly headers: Readonly<Record<string, string>>
 
-  /** Makes an error; `message` is one sentence that a client may read. */
+  /** Creates an error. `message` is one sentence that a client may read. */
   constructor(code: ErrorCode, message: string, options: UtilityApiErrorOptions = {}) {
     super(message, options)
     const { retryAfterSeconds, headers = noHeaders } = options
@@ -114,7 +114,7 @@ export class UtilityApiError extends Error {
         : { ...headers, 'Retry-After': String(Math.ceil(retryAfterSeconds)) }
   }
 
-  /** The same as `status`, by the name that Fastify and others look for. */
+  /** The same as `status`, under the name that Fastify and others look for. */
   get statusCode(): number {
     return this.status
   }
@@ -124,7 +124,7 @@ export class UtilityApiError extends Error {
     return this.status < 500
   }
 
-  /** The answer to send: what Hono's error handler asks for, and hosts that speak `Response`. */
+  /** Returns the answer to send, which Hono's error handler and hosts that use `Response` ask for. */
   getResponse(): Response {
     return Response.json({ error: this.code, message: this.message }, this)
   }
@@ -132,21 +132,21 @@ export class UtilityApiError extends Error {
 
 const noHeaders: Readonly<Record<string, string>> = {}
 
-/** What an operation or a scheme refuses, known before it happens: a code and its sentence. */
+/** A refusal that an operation or a scheme declares in advance: a code and its sentence. */
 export interface Refusal {
   readonly code: ErrorCode
   readonly message: string
 }
 
-/** What is refused once the service is closed. */
+/** The refusal used once the service is closed. */
 export const shuttingDown: Refusal = { code: 'unavailable', message: 'The service is shutting down.' }
 
-/** The error to throw for a refusal. */
+/** Returns the error to throw for a refusal. */
 export function refused({ code, message }: Refusal, options?: UtilityApiErrorOptions): UtilityApiError {
   return new UtilityApiError(code, message, options)
 }
 
-/** The HTTP status a refusal answers with. */
+/** Returns the HTTP status that a refusal answers with. */
 export function statusOf({ code }: Refusal): number {
   return statusByCode[code]
 }

@@ -1,14 +1,14 @@
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const beyondAscii = /[\x80-\xff]/
 
-/** One control or bidirectional formatting character: what would steer a terminal, or forge what people read. */
+/** Matches a control or bidirectional formatting character, which could steer a terminal or forge what people read. */
 export const controlOrBidi: RegExp = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u
 
 /**
- * Reads a header value as text: HTTP stacks hand its octets over as Latin-1, clients mostly meant UTF-8.
+ * Reads a header value as text. HTTP stacks pass its octets on as Latin-1, but clients mostly meant UTF-8.
  *
- * Octets that are valid UTF-8 are decoded as such, others stay Latin-1. Trimming comes after decoding: octet A0 is a
- * space in Latin-1 but half a letter in the UTF-8 of "Università".
+ * Octets that are valid UTF-8 are decoded as such; others stay Latin-1. Trimming comes after decoding, because octet A0
+ * is a space in Latin-1 but half a letter in the UTF-8 of "Università".
  */
 export function decodeHeaderText(value: string): string {
   return decodeOctets(value).trim()
@@ -23,12 +23,12 @@ function decodeOctets(value: string): string {
   }
 }
 
-/** Tells whether text holds no {@link controlOrBidi}. */
+/** Tells whether text contains no {@link controlOrBidi} character. */
 export function isPlainText(text: string): boolean {
   return !controlOrBidi.test(text)
 }
 
-/** Tells whether a text has no more than so many code points; an astral one is two units of a string. */
+/** Tells whether a text has at most `limit` code points. An astral code point is two units of a string. */
 export function hasAtMostCodePoints(text: string, limit: number): boolean {
   return text.length <= limit || (text.length <= 2 * limit && [...text].length <= limit)
 }

@@ -13,19 +13,20 @@ const numericEnd = /(?:^|\.)(?:\d+|0x[0-9a-f]*)$/
 const internationalName = /^(?:[\p{L}\p{M}\p{N}\u3002\uff0e\uff61._-]|\u200c|\u200d)+$/u
 const asciiOnly = /^[ -~]*$/
 const longestName = 253
-// Each character of an international label takes one of its ASCII form at least, and two units of a string at most.
+// Each character of an international label takes at least one character of its ASCII form, and at most two units of a
+// string.
 const longestText = 2 * (longestName + 1)
 
 /**
- * Turns a host name into its lower-case ASCII form without final dot; null when it is none.
+ * Returns a host name in its lower-case ASCII form without a final dot, or null if the name is invalid.
  *
- * International names go through IDNA (UTS 46). Names whose last label is a number are refused: `127.1`, `0x7f.1` and
- * `2130706433` are IPv4 addresses to some programs and names to others.
+ * International names go through IDNA (UTS 46). Names whose last label is a number are refused, because `127.1`,
+ * `0x7f.1` and `2130706433` are IPv4 addresses to some programs and names to others.
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc1035#section-2.3.4 | RFC 1035 section 2.3.4}
  */
 export function parseHostName(text: string, rules: HostNameRules = {}): string | null {
-  // IDNA takes time with the square of the length: 24 ms for 5,000 ideographs.
+  // The time that IDNA takes grows with the square of the length: 24 ms for 5,000 ideographs.
   if (text.length > longestText) return null
   const ascii = toAscii(text)
   const name = ascii.endsWith('.') ? ascii.slice(0, -1) : ascii
@@ -37,7 +38,7 @@ function nameOf(label: string): RegExp {
   return new RegExp(`^(?:${label}\\.)*${label}$`)
 }
 
-/** Lower case, too: that of JavaScript makes `ς` of a final `Σ`, which is another name. */
+/** Converts a name to lower-case ASCII. JavaScript's lower case turns a final `Σ` into `ς`, which is another name. */
 function toAscii(text: string): string {
   if (asciiOnly.test(text)) return text.toLowerCase()
   return internationalName.test(text) ? domainToASCII(text) : ''

@@ -1,6 +1,9 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
-/** The octets of an IPv4 (4) or IPv6 (16) address in its standard text form; null for anything else, zones included. */
+/**
+ * Returns the octets of an IPv4 (4) or IPv6 (16) address in its standard text form, or null for anything else,
+ * including addresses with a zone.
+ */
 export function parseIpAddress(text: string): Uint8Array | null {
   if (isIPv4(text)) return parseIpv4(text)
   if (isIPv6(text) && !text.includes('%')) return parseIpv6(text)
@@ -31,7 +34,7 @@ function parseGroups(text: string): number[] {
 }
 
 /**
- * The canonical text of an address: dotted decimal, or RFC 5952 for IPv6.
+ * Returns the canonical text of an address: dotted decimal, or RFC 5952 for IPv6.
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc5952#section-4 | RFC 5952 section 4}
  */
@@ -39,7 +42,7 @@ export function formatIpAddress(octets: Uint8Array): string {
   return octets.length === 4 ? octets.join('.') : formatIpv6(octets)
 }
 
-/** The canonical text of an address in any of its text forms; null for anything else. */
+/** Returns the canonical text of an address in any of its text forms, or null for anything else. */
 export function canonicalIpAddress(text: string): string | null {
   if (isIPv4(text)) return text
   const octets = parseIpAddress(text)
@@ -74,7 +77,7 @@ function startsWith(octets: Uint8Array, prefix: Uint8Array): boolean {
   return prefix.every((octet, index) => octets[index] === octet)
 }
 
-/** The name that a PTR question asks for an address: `4.3.2.1.in-addr.arpa`, or 32 nibbles under `ip6.arpa`. */
+/** Returns the name of the PTR question for an address: `4.3.2.1.in-addr.arpa`, or 32 nibbles under `ip6.arpa`. */
 export function reverseName(octets: Uint8Array): string {
   if (octets.length === 4) return `${octets.toReversed().join('.')}.in-addr.arpa`
   const nibbles = Array.from(
@@ -84,13 +87,13 @@ export function reverseName(octets: Uint8Array): string {
   return `${nibbles.join('.')}.ip6.arpa`
 }
 
-/** A range of addresses: those that share the first bits. */
+/** A range of addresses that share their first bits. */
 export interface Network {
   readonly octets: Uint8Array
   readonly prefixLength: number
 }
 
-/** A network like `192.0.2.0/24`; null for anything else. */
+/** Parses a network such as `192.0.2.0/24`. Returns null for anything else. */
 export function parseNetwork(text: string): Network | null {
   const [address = '', length = '', ...rest] = text.split('/')
   const octets = parseIpAddress(address)
@@ -99,7 +102,10 @@ export function parseNetwork(text: string): Network | null {
   return prefixLength <= octets.length * 8 ? { octets, prefixLength } : null
 }
 
-/** A network written below. Not judged by `isIPv6`, whose expression costs every import of this file 5 ms to compile. */
+/**
+ * Parses one of the networks written below. Does not use `isIPv6`, whose regular expression would cost every import of
+ * this file 5 ms to compile.
+ */
 function network(cidr: string): Network {
   const [address = '', prefixLength] = cidr.split('/')
   const octets = address.includes(':') ? parseIpv6(address) : parseIpv4(address)
@@ -143,7 +149,10 @@ const closedIpv6: readonly Network[] = [
   '3fff::/20', // documentation
 ].map(network)
 
-/** Interface identifiers of ISATAP (RFC 5214 section 6.1), below any prefix: an IPv4 address in disguise. */
+/**
+ * Tells whether an address has an interface identifier of ISATAP (RFC 5214 section 6.1), under any prefix: an IPv4
+ * address in disguise.
+ */
 function isIsatap(octets: Uint8Array): boolean {
   const [flags, zero, high, low] = octets.subarray(8)
   return (flags === 0 || flags === 2) && zero === 0 && high === 0x5e && low === 0xfe
@@ -153,8 +162,8 @@ function isIsatap(octets: Uint8Array): boolean {
  * Tells whether an address is public unicast: reachable on the internet and nothing else.
  *
  * Private, loopback, link-local, shared, documentation, benchmarking, multicast and reserved ranges are not, nor is
- * IPv4 inside IPv6 (mapped, compatible, NAT64, 6to4, Teredo, ISATAP), nor Azure's wire server (168.63.129.16). Text that
- * is no address is not public either.
+ * IPv4 inside IPv6 (mapped, compatible, NAT64, 6to4, Teredo, ISATAP), nor Azure's wire server (168.63.129.16). Text
+ * that is not an address is not public either.
  *
  * @param ip - An IPv4 or IPv6 address in its standard text form, without zone or brackets.
  *

@@ -7,7 +7,7 @@ export const randomLength = 23
 const controlCharacter = /\p{Cc}/u
 const bodyForm = /^[0-9A-TV-Z]{5}(?:-[0-9A-TV-Z]{5}){4}$/i
 const mistakable = /[a-zILO]/
-/** What each symbol counts, by its character code. */
+/** The numeric value of each symbol, indexed by its character code. */
 const values = new Uint8Array(128)
 for (const [value, symbol] of [...crockford].entries()) values[symbol.charCodeAt(0)] = value
 const hyphen = '-'.charCodeAt(0)
@@ -15,20 +15,20 @@ const checkLength = 2
 // The largest prime below 32 squared: every single substitution and every swap of neighbors changes the remainder.
 const checkModulus = 1021
 
-/** A license key of its random symbols: the prefix, and all symbols in groups of five. */
+/** Builds a license key from its random symbols: the prefix, then all symbols in groups of five. */
 export function licenseKeyOf(prefix: string, random: string): string {
   const symbols = random + checkSymbols(random)
   return `${prefix}${(symbols.match(/.{5}/g) ?? []).join('-')}`
 }
 
 /**
- * A license key as it is stored, of one that somebody typed; null for one that was never issued. Text of another form is
- * left as it is: other generators have forms of their own.
+ * Returns the stored form of a license key that somebody typed, or null for a key that was never issued. Text in
+ * another form is returned as it is, because other generators have their own forms.
  */
 export function parseLicenseKey(text: string, prefix: string): string | null {
   const body = text.slice(prefix.length)
   if (!bodyForm.test(body) || !beginsWith(text, prefix)) {
-    // PostgreSQL refuses a NUL in a text: the answer would be that the database failed.
+    // PostgreSQL refuses a NUL in text, so the answer would be that the database failed.
     return controlCharacter.test(text) ? null : text
   }
   const key = mistakable.test(body) ? canonical(body) : body
@@ -43,7 +43,7 @@ function canonical(body: string): string {
   return body.toUpperCase().replaceAll('O', '0').replaceAll(/[IL]/g, '1')
 }
 
-/** The check symbols of others; hyphens between them do not count. */
+/** Computes the check symbols of other symbols. Hyphens between those do not count. */
 function checkSymbols(symbols: string): string {
   let remainder = 0
   for (let index = 0; index < symbols.length; index += 1) {

@@ -23,7 +23,7 @@ export interface License {
 }
 
 /**
- * The fields of a license that an update may change; absent ones stay as they are.
+ * The fields of a license that an update may change. Absent fields stay as they are.
  *
  * @group Licenses
  */
@@ -37,11 +37,11 @@ export interface LicensePatch {
 }
 
 /**
- * What the owner of the service may change of any license: a reseller's fields, and whose license it is.
+ * What the owner of the service may change in any license: the fields that a reseller may change, and who owns it.
  *
  * @group Licenses
  */
 export interface LicenseChange extends LicensePatch {
-  /** The reseller who owns it from now on. */
+  /** The reseller who owns the license from now on. */
   readonly resellerId?: string
 }

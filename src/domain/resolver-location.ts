@@ -12,6 +12,6 @@ export interface ResolverLocation {
   readonly provider: string
   /** UDP and TCP port. Default: 53. */
   readonly port?: number
-  /** A network like `192.0.2.0/24` for which to ask (EDNS Client Subnet, RFC 7871). Default: none is sent. */
+  /** A network such as `192.0.2.0/24` to ask on behalf of (EDNS Client Subnet, RFC 7871). Default: none is sent. */
   readonly clientSubnet?: string
 }

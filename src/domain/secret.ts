@@ -2,14 +2,14 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { SecretKind } from './access.ts'
 
-// In the order of ASCII, so that numbers of equal length sort as their texts do.
+// In ASCII order, so that numbers of equal length sort as their texts do.
 export const base62: string = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** What each base62 symbol counts, by its character code. */
+/** The numeric value of each base62 symbol, indexed by its character code. */
 const values = new Uint8Array(128)
 for (const [value, symbol] of [...base62].entries()) values[symbol.charCodeAt(0)] = value
 
-/** What a generated secret of each kind begins with. */
+/** The prefix of a generated secret of each kind. */
 export const secretPrefixes: Readonly<Record<SecretKind, string>> = {
   access_token: 'uapi_at_',
   api_key: 'uapi_ak_',
@@ -20,38 +20,38 @@ export const secretPrefixes: Readonly<Record<SecretKind, string>> = {
 
 const prefixLength = 8
 const checksumLength = 6
-// 62 to the ninth power is the first above 2 to the 48th.
+// 62 to the ninth power is the first power of 62 above 2 to the 48th.
 const timeLength = 9
 const maxTime = 2 ** 48 - 1
 
 const randomForm = /^uapi_(?:ac|ak|at|cs|rt)_[0-9A-Za-z]{49}$/
 const orderedForm = /^uapi_(?:ac|at)_[0-9A-Za-z]{42}$/
-// Most texts are of another length, and a comparison of lengths costs next to nothing.
+// Most texts have another length, and comparing lengths costs next to nothing.
 const orderedLength = 50
 
-/** A time as 48 bits can hold it; what is no number counts as 0, because a key generator must not throw. */
+/** Returns a time that fits in 48 bits. Anything but a number counts as 0, because a key generator must not throw. */
 export function toTime48(at: number): number {
   return Math.min(Math.max(Math.trunc(at) || 0, 0), maxTime)
 }
 
-/** A time in nine base62 symbols that sort as times do. */
+/** Returns a time as nine base62 symbols that sort as times do. */
 export function timeSymbols(at: number): string {
   return toBase62(toTime48(at), timeLength)
 }
 
-/** A secret's text with its checksum behind it. */
+/** Returns a secret's text with its checksum appended. */
 export function withChecksum(text: string): string {
   return text + toBase62(crc32(text), checksumLength)
 }
 
-/** When a secret was made that begins with its time, in milliseconds since the epoch; null for any other text. */
+/** Returns the time that a secret begins with, in milliseconds since the epoch, or null for any other text. */
 export function timeOfSecret(text: string): number | null {
   if (text.length !== orderedLength || !orderedForm.test(text) || !hasChecksum(text)) return null
   const time = fromBase62(text.slice(prefixLength, prefixLength + timeLength))
   return time <= maxTime ? time : null
 }
 
-/** Tells whether a text has exactly a form of generated secrets but a wrong checksum: such a one was never issued. */
+/** Tells whether a text has exactly a form of generated secrets but a wrong checksum. Such a text was never issued. */
 export function isMistyped(text: string): boolean {
   return (randomForm.test(text) || orderedForm.test(text)) && !hasChecksum(text)
 }
@@ -78,17 +78,17 @@ function fromBase62(symbols: string): number {
   return number
 }
 
-/** SHA-256 of a text: 32 bytes. */
+/** Returns the SHA-256 of a text: 32 bytes. */
 export function sha256(text: string): Buffer {
   // Not as 'buffer': a buffer of its own costs three times as much as one from the pool.
   return Buffer.from(hash('sha256', text, 'binary'), 'binary')
 }
 
 /**
- * The key that a secret is stored and looked up by: its SHA-256, 32 bytes. Where the secret begins with its time, the time
- * stands in place of the first six, so that new rows lie side by side in an index.
+ * Returns the key that a secret is stored and looked up by: its SHA-256, 32 bytes. If the secret begins with its time,
+ * the time replaces the first six bytes, so that new rows are next to each other in an index.
  *
- * The text alone decides, so that processes agree whatever made the secret.
+ * Only the text decides the key, so that processes agree regardless of what made the secret.
  */
 export function hashSecret(secret: string): Uint8Array {
   const key = sha256(secret)
@@ -98,15 +98,15 @@ export function hashSecret(secret: string): Uint8Array {
 }
 
 /**
- * Tells whether a secret is one of those hashed, in time that depends on neither the secret nor which one matched.
+ * Tells whether a secret matches one of the hashes, in time that depends on neither the secret nor which one matched.
  *
- * By the whole SHA-256: nothing is looked up by these hashes, so no bit of them is worth less than another.
+ * Compares the whole SHA-256: nothing is looked up by these hashes, so no bit of them is worth less than another.
  */
 export function matchesSecret(secret: string, hashes: readonly Uint8Array[]): boolean {
   const presented = sha256(secret)
   let matched = false
   for (const each of hashes) {
-    // An early exit here would tell by its time which of two live secrets was tried.
+    // An early exit here would reveal by its timing which of two live secrets was tried.
     if (each.length === presented.length && timingSafeEqual(each, presented)) matched = true
   }
   return matched

@@ -1,16 +1,16 @@
 import { parseHostName } from './host-name.ts'
 import { canonicalIpAddress } from './ip-address.ts'
 
-/** The port a block-game server has when nobody says otherwise. */
+/** The port of a block-game server if none is given. */
 export const defaultServerPort = 25565
 
-/** A block-game server's address as a person types it, taken apart. */
+/** The parts of a block-game server's address as a person types it. */
 export interface ServerAddress {
-  /** Host name in lower-case ASCII without final dot, or an address in canonical text without brackets. */
+  /** Host name in lower-case ASCII without a final dot, or an address in canonical text without brackets. */
   readonly host: string
   /** TCP port. */
   readonly port: number
-  /** Whether the port was typed; when not, it is {@link defaultServerPort}. */
+  /** Whether the port was typed. If not, it is {@link defaultServerPort}. */
   readonly portGiven: boolean
 }
 
@@ -19,10 +19,10 @@ const nameAndPort = /^([^:]*):([^:]*)$/
 const decimalPort = /^[1-9]\d{0,4}$/
 
 /**
- * Takes a typed address apart: a host name, an address, `host:port`, `[v6]` or `[v6]:port`; null when it is none.
+ * Parses a typed address: a host name, an address, `host:port`, `[v6]` or `[v6]:port`. Returns null for anything else.
  *
  * @param text - What was typed, trimmed.
- * @param port - A port typed apart from the address; it wins over one in the address.
+ * @param port - A port typed separately from the address. It takes precedence over one in the address.
  */
 export function parseServerAddress(text: string, port?: string): ServerAddress | null {
   const parts = splitPort(text)
@@ -38,7 +38,7 @@ function splitPort(text: string): { host: string | null; port?: string | undefin
   return { host: parseServerHost(name ?? text), port }
 }
 
-/** The canonical form of a host name (underscores allowed) or a bare address; null when it is neither. */
+/** Returns the canonical form of a host name (underscores allowed) or a bare address, or null for anything else. */
 export function parseServerHost(text: string): string | null {
   return canonicalIpAddress(text) ?? parseHostName(text, { underscores: true })
 }

@@ -1,7 +1,7 @@
 import type { ServerStatus } from '../domain/server-status.ts'
 
 /**
- * Asks a block-game server for its status.
+ * A client that asks block-game servers for their status.
  *
  * @group Ports
  */
@@ -9,31 +9,31 @@ export interface BlockgameClient {
   /**
    * Resolves the address, connects, and reads the status.
    *
-   * MUST refuse targets that its rules do not open, on the address really connected to. MUST settle within `timeoutMs`
-   * and free its sockets on every path. Safe to call concurrently.
+   * MUST refuse targets that its rules do not allow, judged by the address actually connected to. MUST settle within
+   * `timeoutMs` and free its sockets on every path. Safe to call concurrently.
    *
-   * @throws `UtilityApiError` `address_not_allowed` when the target as typed may not be asked; `invalid_argument` when it is
-   * no host or port at all.
-   * @throws `ServerCheckError` for everything the network and the server do.
-   * @throws the signal's reason when `signal` aborts.
+   * @throws `UtilityApiError` `address_not_allowed` if the target as typed is not allowed; `invalid_argument` if it is
+   * not a host or port at all.
+   * @throws `ServerCheckError` for every failure of the network or the server.
+   * @throws the signal's reason if `signal` aborts.
    */
   status(target: BlockgameTarget): Promise<ServerStatus>
-  /** Ends lookups under way and closes every socket. MUST be idempotent. */
+  /** Ends lookups in progress and closes every socket. MUST be idempotent. */
   close(): Promise<void>
 }
 
 /**
- * A server to ask.
+ * A server to ask for its status.
  *
  * @group Ports
  */
 export interface BlockgameTarget {
   /** Host name in ASCII, or an IPv4 or IPv6 address without brackets. */
   readonly host: string
-  /** TCP port. Default: 25565, which also makes a host name's SRV record count. */
+  /** TCP port. The SRV record of a host name counts only if the port is 25565. Default: 25565. */
   readonly port?: number
-  /** Deadline for everything, in milliseconds. Default: 5000. */
+  /** Deadline for the whole lookup, in milliseconds. Default: 5000. */
   readonly timeoutMs?: number
-  /** Gives up early. */
+  /** Ends the lookup early when it aborts. */
   readonly signal?: AbortSignal
 }

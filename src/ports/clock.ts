@@ -1,9 +1,9 @@
 /**
- * Where the time comes from.
+ * The source of the current time.
  *
  * @group Ports
  */
 export interface Clock {
-  /** The time now, in milliseconds since the epoch, as an integer. MUST NOT throw. */
+  /** Returns the current time in milliseconds since the epoch, as an integer. MUST NOT throw. */
   now(): number
 }

@@ -1,7 +1,7 @@
 import { tracingChannel, type TracingChannel } from 'node:diagnostics_channel'
 import type { MaybePromise } from './maybe-promise.ts'
 
-/** A channel that knows whether anybody listens: Bun knows it of its parts alone. */
+/** Returns a channel that knows whether anybody listens. Bun knows this only of the channel's parts. */
 function channelNamed(name: string): TracingChannel<unknown> {
   const channel = tracingChannel(name)
   if (channel.hasSubscribers !== undefined) return channel
@@ -17,23 +17,27 @@ function channelNamed(name: string): TracingChannel<unknown> {
 }
 
 /**
- * The tracing channels (`node:diagnostics_channel`), each named `utility-api.` and this. Public, like the fields of their
- * events: tracing tools subscribe to them by name. Without a subscriber nothing is done for them.
+ * The tracing channels (`node:diagnostics_channel`), each named `utility-api.` followed by its key here. The names and
+ * the fields of the events are public: tracing tools subscribe to the channels by name. Without a subscriber, nothing
+ * is done for them.
  */
 export const channels: Readonly<
   Record<'request' | 'storage' | 'dns' | 'blockgame', TracingChannel<unknown>>
 > = {
-  /** One request, from the first look at it to the finished answer. */
+  /** One request, from when it is first seen to the finished answer. */
   request: channelNamed('utility-api.request'),
   /** One call of a storage method: `{ method }`. */
   storage: channelNamed('utility-api.storage'),
   /** One question to one resolver: `{ type, server }`. */
   dns: channelNamed('utility-api.dns'),
-  /** One look at a game server: `{}`, for its address is what a user looks at. */
+  /** One lookup of a game server: `{}`, because the address would show what a user looks up. */
   blockgame: channelNamed('utility-api.blockgame'),
 }
 
-/** Does the work between the events of a channel. `tracePromise` would show subscribers the result: answers with tokens. */
+/**
+ * Does the work between the events of a channel. Used directly, `tracePromise` would show subscribers the results,
+ * which include answers with tokens.
+ */
 export async function trace<Value>(
   channel: TracingChannel<unknown>,
   event: object,

@@ -1,18 +1,18 @@
 /**
- * Where log entries go: the four levels of `console`, pino and most others.
+ * Where log entries go, with the four levels of `console`, pino and most other loggers.
  *
- * Failures on our side (5xx) are `error`; refusals (4xx) are `debug`. Fields never hold secrets or personal text. What a
- * logger throws is ignored.
+ * Failures on our side (5xx) are logged as `error`, refusals (4xx) as `debug`. Fields never hold secrets or personal
+ * text. Anything a logger throws is ignored.
  *
  * @group Ports
  */
 export interface Logger {
-  /** Details for development, refusals among them. */
+  /** Logs details for development, including refusals. */
   debug(message: string, fields?: object): void
-  /** Normal events; a game server that did not answer is one. */
+  /** Logs a normal event, such as a game server that did not answer. */
   info(message: string, fields?: object): void
-  /** Something to look at that did not fail a request. */
+  /** Logs something to look at that did not fail a request. */
   warn(message: string, fields?: object): void
-  /** A request failed through our fault or our storage's; `fields.cause` is the error behind it. */
+  /** Logs that a request failed through our fault or our storage's; `fields.cause` is the underlying error. */
   error(message: string, fields?: object): void
 }

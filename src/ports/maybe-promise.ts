@@ -1,5 +1,5 @@
 /**
- * A value, or a promise of it: a synchronous driver need not pretend to wait.
+ * A value or a promise of it, so that a synchronous driver does not have to pretend to wait.
  *
  * @group Storage
  */

@@ -1,14 +1,14 @@
 /**
- * Decides whether a caller may go on.
+ * Decides whether a caller's request may proceed.
  *
  * @group Ports
  */
 export interface RateLimiter {
   /**
-   * Counts one request of a caller.
+   * Counts one request of a caller and returns whether it is allowed.
    *
-   * MUST be safe to call concurrently. A rejection, or no answer within a second, counts as allowed and is logged, so that
-   * a broken limiter does not take the service down.
+   * MUST be safe to call concurrently. A rejection, or no answer within a second, counts as allowed and is logged, so
+   * that a broken limiter does not take the service down.
    *
    * @param key - Who is counted, as `<kind>:<id>`; opaque to the limiter.
    */
@@ -16,7 +16,7 @@ export interface RateLimiter {
 }
 
 /**
- * The answer of a {@link RateLimiter}.
+ * The decision of a {@link RateLimiter}.
  *
  * @group Ports
  */

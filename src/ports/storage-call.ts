@@ -1,5 +1,5 @@
 /**
- * What a storage method is told about its caller: how long somebody still waits for the answer.
+ * Tells a storage method how long its caller still waits for the answer.
  *
  * @example
  * ```ts
@@ -10,20 +10,20 @@
  */
 export interface StorageCall {
   /**
-   * Milliseconds until nobody waits any more; at 0 or below nobody does.
+   * Returns the milliseconds until nobody waits any longer. At 0 or below, nobody does.
    *
-   * It may fall to 0 at once, when the caller goes away. It never rises, and it MUST NOT throw.
+   * The value may fall to 0 at once if the caller goes away. It never rises, and the method MUST NOT throw.
    */
   timeLeftMs(): number
 }
 
-/** A call that somebody waits for so long from now. */
+/** Creates a call whose caller waits `timeoutMs` from now. */
 export function callWithin(timeoutMs: number): StorageCall {
   const deadline = performance.now() + timeoutMs
   return { timeLeftMs: () => deadline - performance.now() }
 }
 
-/** The same methods for those who need not say how long they wait. */
+/** The same methods without the argument that says how long the caller waits. */
 export type WithoutCall<Methods> = {
   [Name in keyof Methods]: Methods[Name] extends (...args: [...infer Rest, StorageCall]) => infer Result
     ? (...args: Rest) => Result

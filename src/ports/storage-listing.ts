@@ -4,38 +4,39 @@ import type { MaybePromise } from './maybe-promise.ts'
 import type { StorageCall } from './storage-call.ts'
 
 /**
- * The lists of a store, a page at a time, oldest first.
+ * The lists of a store, one page at a time, oldest first.
  *
  * Every list MUST page by keyset: following `next` visits each row that existed at the first call, and was not deleted
- * meanwhile, exactly once, whatever comes and goes. `next` is absent on the last page; its form is the store's own.
+ * meanwhile, exactly once, whatever rows are added or deleted. `next` is absent on the last page. Each store chooses
+ * its own format for it.
  *
- * Oldest first means in order of insertion for licenses, of which many can share one `createdAt`; for the others in
- * order of `createdAt` or of insertion, whichever the store can do.
+ * For licenses, oldest first means in order of insertion, because many licenses can share one `createdAt`. The other
+ * lists are in order of `createdAt` or of insertion, whichever the store can do.
  *
  * @group Storage
  */
 export interface StorageListing {
-  /** Clients, revoked ones included. */
+  /** Returns a page of clients, including revoked ones. */
   clients(page: ListPage, call: StorageCall): MaybePromise<ClientList>
-  /** Resellers. */
+  /** Returns a page of resellers. */
   resellers(page: ListPage, call: StorageCall): MaybePromise<ResellerList>
-  /** Credentials of one kind, revoked and expired ones included. */
+  /** Returns a page of the credentials of one kind, including revoked and expired ones. */
   credentials(page: CredentialPage, call: StorageCall): MaybePromise<CredentialList>
-  /** Licenses. */
+  /** Returns a page of licenses. */
   licenses(page: LicensePage, call: StorageCall): MaybePromise<LicenseList>
-  /** How many licenses there are. */
+  /** Returns the number of licenses. */
   countLicenses(of: { readonly resellerId?: string }, call: StorageCall): MaybePromise<number>
 }
 
 /**
- * Which page of a list.
+ * Which page of a list to return.
  *
  * @group Storage
  */
 export interface ListPage {
-  /** `next` of the page before; what can be none is refused as `invalid`. Default: from the start. */
+  /** `next` of the previous page. A value that cannot be one is refused as `invalid`. Default: from the start. */
   readonly after?: string
-  /** How many at most; a positive integer. */
+  /** The maximum number of rows; a positive integer. */
   readonly limit: number
 }
 
@@ -45,9 +46,9 @@ export interface ListPage {
  * @group Storage
  */
 export interface CredentialPage extends ListPage {
-  /** The kind. */
+  /** The kind of the credentials. */
   readonly kind: CredentialKind
-  /** Only this owner's. Default: everyone's. */
+  /** Only this owner's credentials. Default: everyone's. */
   readonly ownerId?: string
 }
 
@@ -57,12 +58,12 @@ export interface CredentialPage extends ListPage {
  * @group Storage
  */
 export interface LicensePage extends ListPage {
-  /** Only this reseller's. Default: everyone's. */
+  /** Only this reseller's licenses. Default: everyone's. */
   readonly resellerId?: string
 }
 
 /**
- * A client in a list: all but its secrets.
+ * A client in a list, without its secrets.
  *
  * @group Storage
  */
@@ -86,7 +87,7 @@ export interface ListedCredential extends Credential {
 export interface ClientList {
   /** The clients, oldest first. */
   readonly clients: ListedClient[]
-  /** Where the next page starts; absent when this is the last. */
+  /** Where the next page starts; absent on the last page. */
   readonly next?: string
 }
 
@@ -98,7 +99,7 @@ export interface ClientList {
 export interface ResellerList {
   /** The resellers, oldest first. */
   readonly resellers: Reseller[]
-  /** Where the next page starts; absent when this is the last. */
+  /** Where the next page starts; absent on the last page. */
   readonly next?: string
 }
 
@@ -110,7 +111,7 @@ export interface ResellerList {
 export interface CredentialList {
   /** The credentials, oldest first. */
   readonly credentials: ListedCredential[]
-  /** Where the next page starts; absent when this is the last. */
+  /** Where the next page starts; absent on the last page. */
   readonly next?: string
 }
 
@@ -122,6 +123,6 @@ export interface CredentialList {
 export interface LicenseList {
   /** The licenses, oldest first. */
   readonly licenses: License[]
-  /** Where the next page starts; absent when this is the last. */
+  /** Where the next page starts; absent on the last page. */
   readonly next?: string
 }

@@ -12,43 +12,43 @@ import type { StorageCall } from './storage-call.ts'
 import type { StorageListing } from './storage-listing.ts'
 
 /**
- * What serving needs of a database: eight methods.
+ * The eight methods that serving requests needs from a database.
  *
- * Policy (comparing secrets, expiry, PKCE, permissions) stays in the core; a store keeps facts and decides races.
+ * Policy (comparing secrets, expiry, PKCE, permissions) stays in the core. A store keeps facts and decides races.
  *
  * For every method:
- * - Hashes are 32 bytes, any value of each byte; compare them whole.
+ * - Hashes are 32 bytes with any value in each byte. Compare them whole.
  * - Times are integer milliseconds since the epoch and come from the caller, never from the database's clock.
- * - Text is any Unicode without NUL and lone surrogates, and comes back unchanged. Identifiers and keys are compared
- *   byte for byte, case included. Identifiers, resellers and subjects have at most 255 ASCII characters, names and the
- *   texts of a license 255 code points, license keys 128 characters, scopes 1,024, redirection URIs 2,048, ten for each
- *   client; nothing longer ever comes.
- * - What is returned is a copy: changing it never changes the store.
- * - Once a method has answered, its effect survives a crash of the process (and of the machine, if the store claims to be
- *   durable).
- * - A method that cannot do its work throws or rejects with a {@link StorageError}, having changed nothing, or not
- *   knowing whether it did (a connection lost during commit).
- * - Any number of calls run at once, from many processes where the store is shared.
- * - The last argument says how long the caller still waits. At 0 or below, what has not begun MUST NOT begin: it throws
- *   `unavailable`. A store that never makes a call wait may ignore it.
+ * - Text is any Unicode without NUL and lone surrogates, and is returned unchanged. Identifiers and keys are compared
+ *   byte for byte, including case. Identifiers, resellers and subjects have at most 255 ASCII characters, names and the
+ *   texts of a license 255 code points, license keys 128 characters, scopes 1,024, and redirection URIs 2,048, with at
+ *   most ten per client. Nothing longer is ever passed in.
+ * - Returned values are copies: changing one never changes the store.
+ * - Once a method has answered, its effect survives a crash of the process (and of the machine, if the store claims to
+ *   be durable).
+ * - A method that cannot do its work throws or rejects with a {@link StorageError}. It has then changed nothing, or
+ *   does not know whether it did (a connection lost during commit).
+ * - Any number of calls run at once, from many processes if the store is shared.
+ * - The last argument says how long the caller still waits. At 0 or below, work that has not begun MUST NOT begin: the
+ *   method throws `unavailable`. A store that never makes a call wait may ignore this argument.
  *
  * @see {@link AdminStorage} for what provisioning adds
  *
  * @group Storage
  */
 export interface UtilityStorage {
-  /** The client with this identifier, revoked ones included; null when there is none. */
+  /** Returns the client with this identifier, or null if none exists. Includes revoked clients. */
   findClient(clientId: string, call: StorageCall): MaybePromise<Client | null>
-  /** The code with this hash, spent and expired ones included; null when there is none. */
+  /** Returns the code with this hash, or null if none exists. Includes spent and expired codes. */
   findAuthorizationCode(codeHash: Uint8Array, call: StorageCall): MaybePromise<AuthorizationCode | null>
   /**
    * Spends a code and stores the token it buys.
    *
    * MUST be one atomic step: mark the code as redeemed if it was not, and insert the token bound to the code, or do
-   * neither. MUST return true to exactly one caller per code, however many race over however many processes; false to
-   * the others, for an unknown code, and for one that {@link AdminStorage.revokeClient} or
-   * {@link AdminStorage.revokeAccess} has ended. Expiry is not judged here. A token whose hash or id exists is a
-   * `conflict`, and its code stays unspent.
+   * neither. MUST return true to exactly one caller per code, however many race across however many processes, and
+   * false to the others, for an unknown code, and for a code that {@link AdminStorage.revokeClient} or
+   * {@link AdminStorage.revokeAccess} has ended. Expiry is not checked here. A token whose hash or id already exists is
+   * a `conflict`, and its code stays unspent.
    */
   redeemAuthorizationCode(
     codeHash: Uint8Array,
@@ -57,13 +57,14 @@ export interface UtilityStorage {
     call: StorageCall,
   ): MaybePromise<boolean>
   /**
-   * Revokes the access tokens a code has bought; those already revoked keep their time.
+   * Revokes the access tokens a code has bought. Tokens already revoked keep their revocation time.
    *
    * Returns how many it revoked. Idempotent: a repeat returns 0.
    */
   revokeAccessTokensOfCode(codeHash: Uint8Array, at: number, call: StorageCall): MaybePromise<number>
   /**
-   * The credential of this kind with this hash, revoked and expired ones included; null when there is none.
+   * Returns the credential of this kind with this hash, or null if none exists. Includes revoked and expired
+   * credentials.
    *
    * MUST NOT find a credential of another kind. A token is found as soon as its redemption has answered.
    */
@@ -71,11 +72,11 @@ export interface UtilityStorage {
   /**
    * Stores a new license.
    *
-   * MUST decide in the same step that writes: `'key_taken'` when the license key exists, and the row that exists stays
-   * as it is. With `idempotency`, MUST first look for a row of the same reseller and key hash that has not expired at
-   * `license.createdAt`: if there is one, nothing is written and its first answer comes back as `replay`, unchanged by
-   * later updates of the license; otherwise the idempotency row is stored with the license, both or neither. Among
-   * racing callers with one idempotency key exactly one inserts, and the others get its answer.
+   * MUST decide in the same step that writes: `'key_taken'` if the license key exists, and the existing row stays as it
+   * is. With `idempotency`, MUST first look for a row of the same reseller and key hash that has not expired at
+   * `license.createdAt`. If one exists, nothing is written and its first answer is returned as `replay`, unchanged by
+   * later updates of the license. Otherwise the idempotency row is stored with the license, both or neither. Among
+   * racing callers with the same idempotency key, exactly one inserts, and the others get its answer.
    */
   insertLicense(
     license: License,
@@ -83,37 +84,37 @@ export interface UtilityStorage {
     call: StorageCall,
   ): MaybePromise<InsertLicenseResult>
   /**
-   * Changes the sent fields of a license, if the reseller owns it.
+   * Changes the sent fields of a license if the reseller owns it.
    *
    * MUST test ownership and write in one step, and MUST change no column that was not sent, so that parallel updates of
-   * different fields both stay. `updatedAt` becomes `at`. A license that is being deleted is `'not_found'`, never
-   * `'not_owner'` to its owner.
+   * different fields are both kept. `updatedAt` becomes `at`. A license that is being deleted is `'not_found'`, and
+   * never `'not_owner'` to its owner.
    */
   updateLicense(update: LicenseUpdate, call: StorageCall): MaybePromise<UpdateLicenseResult>
-  /** The license with this key; null when there is none. */
+  /** Returns the license with this key, or null if none exists. */
   findLicense(licenseKey: string, call: StorageCall): MaybePromise<License | null>
-  /** Throws when the store cannot answer. Optional: without it, a store counts as healthy. */
+  /** Throws if the store cannot answer. Optional: a store without this method counts as healthy. */
   ping?(call: StorageCall): MaybePromise<void>
 }
 
 /**
- * An idempotency key about to be stored with the license it brings forth.
+ * An idempotency key to store together with the license that its request creates.
  *
  * @group Storage
  */
 export interface NewIdempotencyKey {
-  /** The reseller who sent it; the same key of another reseller is another key. */
+  /** The reseller who sent it. The same key from another reseller is a different key. */
   readonly resellerId: string
   /** SHA-256 of the key: 32 bytes. */
   readonly keyHash: Uint8Array
-  /** SHA-256 of the request it came with: 32 bytes. Stored and given back, never judged by the store. */
+  /** SHA-256 of the request it came with: 32 bytes. The store keeps and returns it, but never interprets it. */
   readonly requestHash: Uint8Array
   /** First millisecond at which the key is forgotten. */
   readonly expiresAt: number
 }
 
 /**
- * What came of {@link UtilityStorage.insertLicense}.
+ * The result of {@link UtilityStorage.insertLicense}.
  *
  * @group Storage
  */
@@ -121,14 +122,14 @@ export type InsertLicenseResult =
   'inserted' | 'key_taken' | { readonly replay: License; readonly requestHash: Uint8Array }
 
 /**
- * A change of one license by one reseller.
+ * A change to one license by one reseller.
  *
  * @group Storage
  */
 export interface LicenseUpdate {
   /** The key, in its stored form. */
   readonly licenseKey: string
-  /** Who asks for the change. */
+  /** The reseller who requests the change. */
   readonly resellerId: string
   /** The fields to change; at least one. */
   readonly patch: LicensePatch
@@ -137,58 +138,61 @@ export interface LicenseUpdate {
 }
 
 /**
- * What came of {@link UtilityStorage.updateLicense}.
+ * The result of {@link UtilityStorage.updateLicense}.
  *
  * @group Storage
  */
 export type UpdateLicenseResult = 'updated' | 'not_found' | 'not_owner'
 
 /**
- * What provisioning needs beyond {@link UtilityStorage}; everything said there holds here too.
+ * The methods that provisioning needs in addition to {@link UtilityStorage}. Everything said there applies here too.
  *
  * @group Storage
  */
 export interface AdminStorage extends UtilityStorage {
-  /** Stores a new client. MUST decide in the same step that writes; `'taken'` leaves the existing one as it is. */
+  /** Stores a new client. MUST decide in the same step that writes; on `'taken'`, the existing one stays as it is. */
   insertClient(client: Client, call: StorageCall): MaybePromise<'inserted' | 'taken'>
   /**
-   * Changes the sent fields of a client, revoked or not. False: there is no such client.
+   * Changes the sent fields of a client, revoked or not. Returns false if no such client exists.
    *
-   * MUST change nothing that was not sent: a rotation or revocation at the same time stays.
+   * MUST change nothing that was not sent: a rotation or revocation at the same time stays in effect.
    */
   updateClient(clientId: string, patch: ClientPatch, call: StorageCall): MaybePromise<boolean>
   /**
-   * Gives a client a new secret. False: there is no such client.
+   * Gives a client a new secret. Returns false if no such client exists.
    *
-   * MUST be one step: the new hash comes first, the one that was first stays as the second, all others go. So of racing
-   * rotations the last two that answered leave the secrets that are valid. A revoked client stays revoked.
+   * MUST be one step: the new hash comes first, the hash that was first becomes the second, and all others are removed.
+   * After racing rotations, the valid secrets are therefore those of the last two that answered. A revoked client stays
+   * revoked.
    */
   rotateClientSecret(clientId: string, newHash: Uint8Array, call: StorageCall): MaybePromise<boolean>
   /**
-   * Revokes a client and ends its unspent codes. False: there is none, or it was revoked before and keeps its time.
+   * Revokes a client and ends its unspent codes. Returns false if no such client exists, or if it was already revoked
+   * and keeps its revocation time.
    *
    * MUST leave no code of the client that can be redeemed once it has answered, however it raced with redemptions and
-   * with {@link AdminStorage.insertAuthorizationCode}; also where the client was revoked before, or never was. A redemption that won the
-   * race keeps its token.
+   * with {@link AdminStorage.insertAuthorizationCode}, even if the client was already revoked or never existed. A
+   * redemption that won the race keeps its token.
    */
   revokeClient(clientId: string, at: number, call: StorageCall): MaybePromise<boolean>
   /**
    * Stores a new code as it is given.
    *
-   * A code that exists is a `conflict`. A code of a revoked client is one too: MUST be decided in the same step that
-   * writes, against a revocation at the same time. Whether the client exists is not the store's to ask.
+   * A code that already exists is a `conflict`. So is a code of a revoked client, which MUST be decided in the same
+   * step that writes, against a revocation at the same time. The store does not check whether the client exists.
    */
   insertAuthorizationCode(
     codeHash: Uint8Array,
     code: AuthorizationCode,
     call: StorageCall,
   ): MaybePromise<void>
-  /** Stores a new reseller. MUST decide in the same step that writes; `'taken'` leaves the existing one as it is. */
+  /** Stores a new reseller. MUST decide in the same step that writes; on `'taken'`, the existing one stays as it is. */
   insertReseller(reseller: Reseller, call: StorageCall): MaybePromise<'inserted' | 'taken'>
   /**
-   * Stores a new credential. `'no_owner'`: a reseller token whose reseller is unknown; nothing is stored.
+   * Stores a new credential. Returns `'no_owner'` and stores nothing for a reseller token whose reseller is unknown.
    *
-   * A hash of that kind, or an id of any kind, that exists is a `conflict`; MUST be decided in the same step that writes.
+   * A hash that already exists for that kind, or an id that exists for any kind, is a `conflict`, which MUST be decided
+   * in the same step that writes.
    */
   insertCredential(
     kind: CredentialKind,
@@ -196,19 +200,22 @@ export interface AdminStorage extends UtilityStorage {
     credential: Credential,
     call: StorageCall,
   ): MaybePromise<'inserted' | 'no_owner'>
-  /** Revokes the credential with this id, or all with this hash, of any kind. False: there is none that was live. */
+  /**
+   * Revokes the credential with this id, or all with this hash, of any kind. Returns false if none of them was live.
+   */
   revokeCredential(which: CredentialReference, at: number, call: StorageCall): MaybePromise<boolean>
   /**
-   * Ends the unspent codes of a client or a subject and revokes its access tokens; those already revoked keep their time.
+   * Ends the unspent codes of a client or a subject and revokes its access tokens. Tokens already revoked keep their
+   * revocation time.
    *
-   * MUST leave no token, however it raced with redemptions: a code that was stored before the call buys none once this has
-   * answered, and a token that a racing redemption has stored is revoked. A store whose statements see one moment each ends
-   * the codes first, which waits for redemptions under way, and looks for tokens afterwards. Where it fails half-way, a
-   * repeat finishes it. Codes and tokens that have expired count too.
+   * MUST leave no token, however it raced with redemptions: a code that was stored before the call buys none once this
+   * method has answered, and a token that a racing redemption has stored is revoked. A store in which each statement
+   * sees a single moment ends the codes first, which waits for redemptions in progress, and looks for tokens
+   * afterwards. If it fails partway through, repeating the call finishes the work. Expired codes and tokens count too.
    */
   revokeAccess(which: AccessReference, at: number, call: StorageCall): MaybePromise<RevokeCounts>
   /**
-   * Changes any license, whoever owns it. False: there is none with this key.
+   * Changes any license, regardless of its owner. Returns false if no license has this key.
    *
    * MUST change no column that was not sent. `updatedAt` becomes `at`.
    */
@@ -219,55 +226,57 @@ export interface AdminStorage extends UtilityStorage {
     call: StorageCall,
   ): MaybePromise<boolean>
   /**
-   * Deletes a license for good. False: there is none with this key.
+   * Deletes a license permanently. Returns false if no license has this key.
    *
    * The answers kept for its idempotency key stay: a repeat of its request gets the first answer, not a new license.
    */
   deleteLicense(licenseKey: string, call: StorageCall): MaybePromise<boolean>
   /**
-   * Deletes what can no longer be used at `at`: codes and access tokens past their expiry, and forgotten idempotency keys.
+   * Deletes what can no longer be used at `at`: codes and access tokens past their expiry, and forgotten idempotency
+   * keys.
    *
-   * A spent code MUST stay as long as a token it bought can be used, so that a replay can still revoke it; once the token is
-   * revoked, the code may go or stay. Licenses, clients, resellers, reseller tokens and API keys always stay.
+   * A spent code MUST stay as long as a token it bought can be used, so that a replay can still revoke that token. Once
+   * the token is revoked, the code may be deleted or stay. Licenses, clients, resellers, reseller tokens and API keys
+   * always stay.
    */
   purgeExpired(at: number, call: StorageCall): MaybePromise<PurgeCounts>
-  /** The lists; absent where the store cannot order its rows. */
+  /** The lists; absent if the store cannot order its rows. */
   readonly listing?: StorageListing
   /**
-   * Refuses further calls with `unavailable`; those under way still finish. MUST be idempotent. A database that was handed
-   * in stays open: who opens closes.
+   * Refuses further calls with `unavailable`; calls in progress still finish. MUST be idempotent. A database that was
+   * passed in stays open: the caller who opened it is responsible for closing it.
    */
   close?(): MaybePromise<void>
 }
 
 /**
- * The fields of a client that can be changed; absent ones stay as they are.
+ * The fields of a client that can be changed. Absent fields stay as they are.
  *
  * @group Storage
  */
 export interface ClientPatch {
   /** New label. */
   readonly name?: string
-  /** New redirection URIs, in place of all. */
+  /** New redirection URIs, which replace all existing ones. */
   readonly redirectUris?: readonly string[]
 }
 
 /**
- * Names a credential by the hash of its secret or by its id.
+ * Identifies a credential by the hash of its secret or by its id.
  *
  * @group Storage
  */
 export type CredentialReference = { readonly hash: Uint8Array } | { readonly id: string }
 
 /**
- * Names all codes and access tokens of a client, or of a subject.
+ * Identifies all codes and access tokens of a client or of a subject.
  *
  * @group Storage
  */
 export type AccessReference = { readonly clientId: string } | { readonly subject: string }
 
 /**
- * What {@link AdminStorage.revokeAccess} has ended.
+ * How many tokens and codes {@link AdminStorage.revokeAccess} ended.
  *
  * @group Storage
  */
@@ -296,7 +305,7 @@ export interface PurgeCounts {
  * Why a store failed.
  *
  * - `unavailable`: busy, full, closed, unreachable, or out of time.
- * - `conflict`: the row exists, or a transaction lost against another.
+ * - `conflict`: the row already exists, or a transaction lost to another.
  * - `invalid`: the store cannot hold the value, or its schema is not the one expected.
  * - `bug`: anything else.
  *
@@ -305,7 +314,7 @@ export interface PurgeCounts {
 export type StorageErrorKind = 'unavailable' | 'conflict' | 'invalid' | 'bug'
 
 /**
- * What a storage method throws when it cannot do its work. Anything else it throws counts as a `bug`.
+ * The error that a storage method throws if it cannot do its work. Anything else it throws counts as a `bug`.
  *
  * @example
  * ```ts
@@ -318,10 +327,12 @@ export class StorageError extends Error {
   override readonly name: string = 'StorageError'
   /** Why the store failed. */
   readonly kind: StorageErrorKind
-  /** Whether the same call may succeed later, knowing that this one changed nothing. */
+  /** Whether the same call may succeed later. True only if this one is known to have changed nothing. */
   readonly retryable: boolean
 
-  /** Makes an error; `message` and `cause` are for the log and never sent to a client. Default of `retryable`: false. */
+  /**
+   * Creates an error. `message` and `cause` are for the log and never sent to a client. `retryable` defaults to false.
+   */
   constructor(
     kind: StorageErrorKind,
     message: string,

@@ -6,12 +6,13 @@ import { channels, trace } from './diagnostics.ts'
 
 export const databaseFailed: Refusal = { code: 'database_error', message: 'The database failed.' }
 
-/** The storage as the core calls it: every method present, each within the time its caller has left. */
+/** The storage as the core calls it: every method is present and limited to the time its caller has left. */
 export type TimedStorage = Required<UtilityStorage>
 
 /**
- * The same storage with one error, `database_error`, its cause inside: for what a method throws, and for one that does not
- * answer while its caller waits. A call that is given up on is not canceled: a write in progress may still commit.
+ * Wraps a storage so that it has one error, `database_error`, with the cause inside. The error stands for anything a
+ * method throws, and for a method that does not answer while its caller waits. A call that is given up on is not
+ * canceled: a write in progress may still commit.
  */
 export function timedStorage(storage: UtilityStorage): TimedStorage {
   return {
@@ -55,7 +56,7 @@ function bounded<Value>(call: StorageCall, work: () => MaybePromise<Value>): May
   }
 }
 
-/** Whether it is a promise, of whatever library: those of query builders are often no instances of `Promise`. */
+/** Tells whether a result is a promise of any library: those of query builders are often not instances of `Promise`. */
 function isPromise<Value>(result: MaybePromise<Value>): result is Promise<Value> {
   return typeof (result as Partial<Promise<Value>> | null | undefined)?.then === 'function'
 }

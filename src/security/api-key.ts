@@ -5,7 +5,7 @@ import type { StorageCall } from '../ports/storage-call.ts'
 import type { BearerParts } from './bearer.ts'
 import { realm, type Scheme } from './scheme.ts'
 
-/** What looking an API key up takes. */
+/** What looking up an API key needs. */
 export type ApiKeyParts = BearerParts
 
 /** Visible ASCII without the comma that joins repeated headers. */
@@ -16,10 +16,10 @@ const challenge = `ApiKey realm="${realm}", header="Basic"`
 
 const missing: Refusal = { code: 'invalid_api_key', message: 'The API key is missing.' }
 const invalid: Refusal = { code: 'invalid_api_key', message: 'The API key is invalid.' }
-/** The contract answers a key without permission like an invalid one. */
+/** The contract treats a key without the permission like an invalid one. */
 const lacking: Refusal = { code: 'invalid_api_key', message: 'The API key lacks the permission.' }
 
-/** What is made of the live credential of an API key that has all of the permissions. */
+/** Returns what `grantOf` makes of the credential of an API key that is live and has all of the permissions. */
 export async function verifyApiKey<Grant>(
   { storage, clock }: ApiKeyParts,
   apiKey: string | undefined,
@@ -36,7 +36,7 @@ export async function verifyApiKey<Grant>(
 }
 
 /**
- * API keys in the contract's header `Basic`.
+ * Creates the scheme for API keys in the contract's header `Basic`.
  *
  * @see docs/contract.md section 4.5
  */

@@ -6,7 +6,7 @@ import type { StorageCall } from '../ports/storage-call.ts'
 import type { TimedStorage } from '../ports/timed-storage.ts'
 import { realm, type Scheme } from './scheme.ts'
 
-/** What looking a bearer token up takes. */
+/** What looking up a bearer token needs. */
 export interface BearerParts {
   readonly storage: Pick<TimedStorage, 'findCredential'>
   readonly clock: Clock
@@ -32,11 +32,11 @@ function lacking(scope: string): Refusal {
 }
 
 /**
- * The token in an `Authorization` header.
+ * Returns the token in an `Authorization` header.
  *
- * @param authorization - The header's value; a list, as some servers give repeated headers, must hold one.
+ * @param authorization - The header's value. A list, which some servers give for repeated headers, must hold one value.
  *
- * @throws `UtilityApiError` `invalid_token` when there is none, or something else than one bearer token.
+ * @throws `UtilityApiError` `invalid_token` if there is none, or if it is anything other than one bearer token.
  *
  * @example
  * ```ts
@@ -49,14 +49,14 @@ function lacking(scope: string): Refusal {
  */
 export function bearerToken(authorization: string | readonly string[] | null | undefined): string {
   const header = typeof authorization === 'string' ? authorization : (authorization ?? []).join(', ')
-  // RFC 6750 section 3.1: who has sent no credential is told nothing about one.
+  // RFC 6750 section 3.1: a caller who sent no credential is told nothing about one.
   if (header === '') throw refused(missing, { headers: { 'WWW-Authenticate': challenge } })
   const token = grammar.exec(header)?.[1]
   if (token === undefined) throw invalidToken()
   return token
 }
 
-/** What is made of the live credential of a bearer token that permits all names of a scope. */
+/** Returns what `grantOf` makes of the credential of a bearer token that is live and permits all names of a scope. */
 export async function verifyBearer<Grant>(
   { storage, clock }: BearerParts,
   kind: BearerKind,
@@ -73,7 +73,7 @@ export async function verifyBearer<Grant>(
 }
 
 /**
- * Bearer tokens of one kind.
+ * Creates the scheme for bearer tokens of one kind.
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc6750 | RFC 6750}
  */

@@ -24,7 +24,7 @@ const twoClients: Refusal = {
   message: 'client_id must be the one of the Authorization header.',
 }
 
-/** What a secret is compared with when there is no such client, so that both cases cost the same. */
+/** What a secret is compared with if no such client exists, so that both cases cost the same. */
 const noSecretHashes: readonly Uint8Array[] = [new Uint8Array(32)]
 
 interface ClientCredentials {
@@ -54,7 +54,7 @@ const credentials: z.ZodType<ClientCredentials> = z.object({
 })
 
 /**
- * OAuth clients with their secret, in the body or by HTTP Basic.
+ * Creates the scheme for OAuth clients that send their secret in the body or by HTTP Basic.
  *
  * @see RFC 6749 section 2.3.1
  */
@@ -104,14 +104,17 @@ function fromBody(members: Record<keyof ClientCredentials, unknown>): ClientCred
   throw inputProblem(Object.entries(parameters), result.error)
 }
 
-/** Both halves are form-encoded (RFC 6749 appendix B); null when the header is no Basic credential. */
+/**
+ * Reads a Basic credential, both halves of which are form-encoded (RFC 6749 appendix B). Returns null if the header is
+ * not one.
+ */
 function fromHeader(authorization: string): ClientCredentials | null {
   const encoded = basicGrammar.exec(authorization)?.[1] ?? ''
   const text = Buffer.from(encoded, 'base64').toString('utf8')
   const colon = text.indexOf(':')
   const clientId = formDecode(text.slice(0, Math.max(0, colon)))
   const clientSecret = formDecode(text.slice(colon + 1))
-  // What a body may not hold may not come this way either: the storage is promised text without control characters.
+  // What is not allowed in a body is not allowed here either: the storage is promised text without control characters.
   return credentials.safeParse({ clientId, clientSecret }).data ?? null
 }
 
@@ -124,8 +127,8 @@ function formDecode(text: string): string {
 }
 
 /**
- * Challenges only a client that used `Authorization`: OAuth libraries that see a challenge they did not ask for report it
- * instead of the error.
+ * Challenges only a client that used `Authorization`, because OAuth libraries that see a challenge they did not ask for
+ * report it instead of the error.
  *
  * @see RFC 6749 section 5.2
  */
@@ -135,7 +138,7 @@ function refusedClient(refusal: Refusal, presented: Presented): UtilityApiError 
 }
 
 /**
- * The code of RFC 6749 for each of ours: its clients know no others.
+ * The RFC 6749 code for each of our codes, because OAuth clients know no others.
  *
  * @see RFC 6749 sections 5.2 and 4.1.2.1
  */

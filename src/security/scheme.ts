@@ -2,32 +2,32 @@ import type { z } from 'zod'
 import type { Refusal, UtilityApiError } from '../domain/errors.ts'
 import type { Parameter } from '../operations/operation.ts'
 
-/** How callers of an operation prove who they are, and what this protocol makes of answers. */
+/** How callers of an operation prove who they are, and how this protocol shapes answers. */
 export interface Scheme<Caller> {
-  /** Its name in the OpenAPI document, and what rate limits count its callers under. */
+  /** Its name in the OpenAPI document, under which rate limits also count its callers. */
   readonly name: string
   /** The members of a body that it reads. */
   readonly parameters: readonly SchemeParameter[]
-  /** What it refuses of callers who need a permission, or none. */
+  /** Returns what it refuses of callers who need a permission, or who need none. */
   refusals(permission: string | undefined): readonly Refusal[]
-  /** The caller, if the credential is live and permits what is asked. Throws `UtilityApiError` if not. */
+  /** Returns the caller if the credential is live and has the permission. Throws `UtilityApiError` if not. */
   authenticate(presented: Presented, permission: string | undefined): Promise<Caller>
-  /** Who the caller is, for limits and metrics. */
+  /** Returns who the caller is, for limits and metrics. */
   callerId(caller: Caller): string
-  /** The `WWW-Authenticate` header of a 401 or 403 that carries none; null for none. */
+  /** The `WWW-Authenticate` header for a 401 or 403 that has none of its own, or null to send none. */
   readonly challenge: string | null
-  /** The error body that clients of this protocol know, instead of our own or the owner's. */
+  /** Returns the error body that clients of this protocol know, instead of our own or the owner's. */
   errorBody?(error: UtilityApiError): object
   readonly openapi: SchemeDocument
 }
 
-/** What a scheme sees of a request. */
+/** The parts of a request that a scheme sees. */
 export interface Presented {
-  /** The value of a header, null when it was not sent; repeated ones joined with `, `. */
+  /** Returns the value of a header, or null if it was not sent. Repeated headers are joined with `, `. */
   header(name: string): string | null
-  /** The members of the body, none where the operation has no body. */
+  /** The members of the body, or none if the operation has no body. */
   readonly body: ReadonlyMap<string, unknown>
-  /** Milliseconds until the caller is told that storage failed. */
+  /** Returns the milliseconds until the caller is told that storage failed. */
   timeLeftMs(): number
 }
 
@@ -37,11 +37,11 @@ export interface SchemeParameter extends Parameter {
   readonly schema: z.ZodType
 }
 
-/** What the OpenAPI document says of a scheme. */
+/** What the OpenAPI document says about a scheme. */
 export interface SchemeDocument {
   /** The security scheme object. */
   readonly scheme: object
-  /** Whether the credential may stand in the body instead. */
+  /** Whether the credential may be sent in the body instead. */
   readonly optional: boolean
   /** What the codes of its error bodies are. */
   readonly codes: string

@@ -17,9 +17,9 @@ import { verifyBearer } from './bearer.ts'
 export interface AccessGrant {
   /** Identifier of the token; safe to log. */
   readonly tokenId: string
-  /** The client it was issued to; null for a token that was made without one. */
+  /** The client it was issued to; null for a token that was created without one. */
   readonly clientId: string | null
-  /** On whose behalf: the subject of the code that bought it; null where none was named. */
+  /** On whose behalf it acts: the subject of the code that bought it; null if none was named. */
   readonly subject: string | null
   /** The scope granted: names separated by spaces, `''` for none. */
   readonly scope: string
@@ -28,11 +28,11 @@ export interface AccessGrant {
 }
 
 /**
- * The verification of what the operations and `createAdmin` issue, for routes of your own: the same rules as the operations
- * have, by the same code. Nothing is cached, so that a revocation counts at once, and no rate limit is counted.
+ * Verifies what the operations and `createAdmin` issue, for your own routes. The same rules apply as in the operations,
+ * enforced by the same code. Nothing is cached, so a revocation takes effect at once. Calls count toward no rate limit.
  *
- * A refusal is a `UtilityApiError` with `status` and `headers`, which the error handlers of Express, Fastify, Koa and Hono
- * turn into the right answer.
+ * A refusal is a `UtilityApiError` with `status` and `headers`, which the error handlers of Express, Fastify, Koa and
+ * Hono turn into the right answer.
  *
  * @group Verification
  */
@@ -42,8 +42,8 @@ export interface Verifier {
    *
    * @param options - `scope`: names separated by spaces, all of which the token must have.
    *
-   * @throws `UtilityApiError` `invalid_token` (401), `insufficient_scope` (403), `database_error` (500), `unavailable` (503)
-   * after `close()`
+   * @throws `UtilityApiError` `invalid_token` (401), `insufficient_scope` (403), `database_error` (500), `unavailable`
+   * (503) after `close()`
    *
    * @example
    * ```ts
@@ -61,7 +61,7 @@ export interface Verifier {
    */
   readonly verifyResellerToken: (token: string) => Promise<{ tokenId: string; resellerId: string }>
   /**
-   * Verifies an API key. Undefined, as of a header that was not sent, is a key that is missing.
+   * Verifies an API key. Undefined, as for a header that was not sent, counts as a missing key.
    *
    * @param options - `permission`: names separated by spaces, all of which the key must have.
    *
@@ -72,15 +72,15 @@ export interface Verifier {
     options?: { readonly permission?: string },
   ) => Promise<{ apiKeyId: string; permissions: string[] }>
   /**
-   * The license with this key as a person typed it, for software that asks whether its license is valid; null when there is
-   * none.
+   * Returns the license with this key as a person typed it, or null if none exists. Use this for software that asks
+   * whether its license is valid.
    *
    * @throws `UtilityApiError` `database_error` (500), `unavailable` (503) after `close()`
    */
   readonly findLicense: (licenseKey: string) => Promise<License | null>
 }
 
-/** All that verifying takes. */
+/** Everything that verification needs. */
 export interface VerifierParts {
   readonly storage: TimedStorage
   readonly clock: Clock
@@ -91,7 +91,7 @@ export interface VerifierParts {
   readonly closing: { readonly aborted: boolean }
 }
 
-/** Makes the verification: each method gives the promise of the scheme's own check, with nothing around it. */
+/** Creates the verifier. Each method returns the promise of the scheme's own check, with nothing around it. */
 export function createVerifier(parts: VerifierParts): Verifier {
   const { storage, keyGenerator, keyPrefix, storageTimeoutMs, closing } = parts
   function ifOpen<Result>(work: (call: StorageCall) => Promise<Result>): Promise<Result> {
@@ -113,7 +113,7 @@ export function createVerifier(parts: VerifierParts): Verifier {
   }
 }
 
-/** A token that was made without a client owns itself. */
+/** A token that was created without a client owns itself. */
 function accessGrant({ id, ownerId, subject, scope, expiresAt }: Credential): AccessGrant {
   const clientId = ownerId === id ? null : ownerId
   return { tokenId: id, clientId, subject, scope, expiresAt: new Date(expiresAt ?? Number.NaN) }

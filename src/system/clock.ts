@@ -1,7 +1,7 @@
 import type { Clock } from '../ports/clock.ts'
 
 /**
- * The clock of the machine.
+ * The machine's clock.
  *
  * @group Ports
  */

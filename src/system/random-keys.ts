@@ -4,40 +4,40 @@ import { base62, secretPrefixes, timeSymbols, toTime48, withChecksum } from '../
 import type { SecretKind } from '../domain/access.ts'
 import type { KeyGenerator } from '../ports/key-generator.ts'
 
-// 62 × 4: a byte from here on would make some symbols likelier than others.
+// 62 × 4: bytes from this value on would make some symbols likelier than others.
 const base62Limit = 248
 
-/** The kinds of which there is a row for every exchange; of the others there are few. */
+/** The kinds that get a row for every exchange. The other kinds have few rows. */
 const manyRows: ReadonlySet<SecretKind> = new Set(['access_token', 'authorization_code'])
 
 /**
- * What {@link randomKeys} can be told.
+ * Options for {@link randomKeys}.
  *
  * @group Ports
  */
 export interface RandomKeysOptions {
   /**
-   * Whether access tokens, authorization codes and identifiers begin with the time they were made, so that their rows are
-   * appended to the indexes of a database instead of scattered over them. `false` for a store that is split by ranges of
-   * keys, where all new rows would meet in one place. Default: `true`.
+   * Whether access tokens, authorization codes and identifiers begin with the time they were made, so that their rows
+   * are appended to a database's indexes instead of scattered over them. Use `false` for a store that is split by
+   * ranges of keys, where all new rows would end up in one place. Default: `true`.
    */
   readonly timeOrdered?: boolean
 }
 
 /**
- * The default key generator, on the operating system's secure random source.
+ * Creates the default key generator, which uses the operating system's secure random source.
  *
- * - License keys: the prefix and five groups of five Crockford base32 symbols: 115 random bits and two check symbols. Read
- *   back in any case, the prefix included, with `O` for `0` and `I` or `L` for `1` after it. Text with control characters
- *   is no key, of whatever generator.
+ * - License keys: the prefix and five groups of five Crockford base32 symbols, with 115 random bits and two check
+ *   symbols. They are read in upper or lower case, including the prefix. After the prefix, `O` is read as `0`, and `I`
+ *   or `L` as `1`. Text with control characters is not a key of any generator.
  * - Access tokens and authorization codes: `uapi_at_` and `uapi_ac_`, the time in milliseconds since the epoch in nine
  *   base62 symbols, 27 random ones (160 bits) and a CRC-32 in six more.
  * - Other secrets: `uapi_<kind>_`, 43 random base62 symbols (256 bits) and a CRC-32 in six more.
- * - Scanners find leaked secrets by `\buapi_(?:ac|ak|at|cs|rt)_[0-9A-Za-z]{42}(?:[0-9A-Za-z]{7})?\b`.
+ * - Scanners can find leaked secrets with `\buapi_(?:ac|ak|at|cs|rt)_[0-9A-Za-z]{42}(?:[0-9A-Za-z]{7})?\b`.
  * - Identifiers: UUIDs of version 7, which begin with the time.
  *
- * Without `timeOrdered` all secrets have the second form, and identifiers are UUIDs of version 4. Both forms are read
- * whatever is set here.
+ * Without `timeOrdered`, all secrets have the second form, and identifiers are UUIDs of version 4. Both forms are read
+ * regardless of this option.
  *
  * @example
  * ```ts
@@ -74,13 +74,13 @@ export function randomKeys({ timeOrdered = true }: RandomKeysOptions = {}): KeyG
   }
 }
 
-/** A UUID of version 7: a random one with the time and the version written over its beginning. */
+/** Returns a UUID of version 7: a random one with the time and the version written over its beginning. */
 function orderedUuid(at: number): string {
   const time = toTime48(at).toString(16).padStart(12, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
 }
 
-/** Bytes from a pool, because drawing 4096 at once costs hardly more than drawing 32. */
+/** Returns a source of bytes from a pool, because drawing 4096 at once costs hardly more than drawing 32. */
 function randomByteSource(): () => number {
   const pool = new Uint8Array(4096)
   let used = pool.length
@@ -90,7 +90,7 @@ function randomByteSource(): () => number {
       used = 0
     }
     const byte = pool[used] ?? 0
-    // A secret must not stay readable in the pool after it was handed out.
+    // A secret must not stay readable in the pool after it was returned.
     pool[used] = 0
     used += 1
     return byte

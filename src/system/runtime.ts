@@ -1,6 +1,8 @@
 import { UtilityApiError } from '../domain/errors.ts'
 
-/** Throws one clear sentence on a Node.js that is too old, where the first crash would come much later and say less. */
+/**
+ * Throws one clear sentence if Node.js is too old. Without this, the first crash would come much later and say less.
+ */
 export function requireSupportedRuntime(versions: NodeJS.ProcessVersions = process.versions): void {
   if (versions['bun'] !== undefined || versions['deno'] !== undefined) return
   const [major = 0, minor = 0] = versions.node.split('.').map(Number)
