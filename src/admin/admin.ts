@@ -66,8 +66,8 @@ export interface Admin {
    * @param asked - What {@link Admin.readAuthorizationRequest} returned.
    * @param grant - `subject`: who agreed. `scope`: what they agreed to, if less than was asked.
    *
-   * @throws `UtilityApiError` `invalid_argument` if the scope is more than was asked for, or the client was revoked
-   * meanwhile
+   * @throws `UtilityApiError` `invalid_argument` if the scope is more than was asked for, the subject is malformed, or
+   * the client was revoked meanwhile
    */
   grantAuthorization(
     asked: AuthorizationRequest,
@@ -79,7 +79,7 @@ export interface Admin {
    * Issues an authorization code once the owner's own authorization page has the user's consent.
    *
    * @throws `UtilityApiError` `invalid_argument` if no such live client exists, `redirectUri` is not registered, or the
-   * scope, subject or challenge is malformed
+   * scope, subject, challenge or lifetime is invalid
    */
   issueAuthorizationCode(code: NewAuthorizationCode): Promise<{ code: string; expiresAt: Date }>
   /**
@@ -99,7 +99,8 @@ export interface Admin {
   /**
    * Creates an access token without a code exchange. Default lifetime: 3600 seconds.
    *
-   * @throws `UtilityApiError` `invalid_argument` if the scope is malformed or no such live client exists
+   * @throws `UtilityApiError` `invalid_argument` if the scope, subject or lifetime is invalid or no such live client
+   * exists
    */
   createAccessToken(
     token: NewAdminAccessToken,

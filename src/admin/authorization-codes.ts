@@ -1,4 +1,5 @@
 import { hashSecret } from '../domain/secret.ts'
+import { StorageError } from '../ports/storage.ts'
 import { storageCall, type AdminParts } from './admin-parts.ts'
 import type { Admin } from './admin.ts'
 import { isWithin, judgeRequest, locationOf } from './authorization-request.ts'
@@ -29,7 +30,13 @@ export function authorizationMethods(parts: AdminParts): AuthorizationMethods {
     const expiresAt = now + lifetimeSeconds * 1000
     const granted = { clientId, subject: subject ?? null, redirectUri, scope, codeChallenge }
     const row = { ...granted, expiresAt, redeemedAt: null }
-    await storage.insertAuthorizationCode(hashSecret(secret), row, storageCall())
+    try {
+      await storage.insertAuthorizationCode(hashSecret(secret), row, storageCall())
+    } catch (error) {
+      // The store refuses the code of a client that was revoked after it was found above.
+      if (error instanceof StorageError && error.kind === 'conflict') await requireLiveClient(parts, clientId)
+      throw error
+    }
     return { code: secret, expiresAt: new Date(expiresAt) }
   }
 

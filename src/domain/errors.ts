@@ -73,7 +73,7 @@ export interface UtilityApiErrorOptions extends ErrorOptions {
 }
 
 /**
- * The one error class of this library: a refusal or a failure with a stable code.
+ * The error of every operation, option and argument: a refusal or a failure with a stable code.
  *
  * `message` is public and is sent to the client; `cause` is for the log and never leaves the process. `status`,
  * `headers`, `expose` and `getResponse` are what the error handlers of Express, Fastify, Koa and Hono look for, so that

@@ -1,8 +1,8 @@
 /**
  * Where log entries go, with the four levels of `console`, pino and most other loggers.
  *
- * Failures on our side (5xx) are logged as `error`, refusals (4xx) as `debug`. Fields never hold secrets or personal
- * text. Anything a logger throws is ignored.
+ * Failures on our side (5xx) are logged as `error`; refusals (4xx, and 503) as `debug`; a game server that could not be
+ * checked as `info`. Fields never hold secrets or personal text. Anything a logger throws is ignored.
  *
  * @group Ports
  */

@@ -1,5 +1,11 @@
 import { createAdmin, randomKeys, UtilityApiError, type Admin } from 'utility-api'
-import type { AdminStorage, Client, License, StorageListing } from 'utility-api/storage'
+import {
+  StorageError,
+  type AdminStorage,
+  type Client,
+  type License,
+  type StorageListing,
+} from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { fixedClock, sequentialKeys, type FixedClock } from 'utility-api/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -26,6 +32,35 @@ async function refusal(work: Promise<unknown>): Promise<string> {
   expect(error).toMatchObject({ code: 'invalid_argument' })
   return (error as Error).message
 }
+
+test('a client that is revoked while its code is being issued is told as one revoked before', async () => {
+  const { clientId } = await admin.createClient({ redirectUris: [redirectUri] })
+  const raced = createAdmin({
+    clock,
+    storage: {
+      ...storage,
+      async insertAuthorizationCode(...args) {
+        await storage.revokeClient(clientId, clock.now(), call)
+        return storage.insertAuthorizationCode(...args)
+      },
+    },
+  })
+  const issued = raced.issueAuthorizationCode({ clientId, redirectUri, scope: '' })
+  expect(await refusal(issued)).toBe(`clientId: there is no live client "${clientId}".`)
+})
+
+test('a failure of the storage while a code is being issued stays what it is', async () => {
+  const { clientId } = await admin.createClient({ redirectUris: [redirectUri] })
+  for (const kind of ['conflict', 'unavailable'] as const) {
+    const failure = new StorageError(kind, 'Something else.')
+    const failing = createAdmin({
+      clock,
+      storage: { ...storage, insertAuthorizationCode: () => Promise.reject(failure) },
+    })
+    const issued = failing.issueAuthorizationCode({ clientId, redirectUri, scope: '' })
+    await expect(issued).rejects.toBe(failure)
+  }
+})
 
 describe('clients', () => {
   test('a new client has an id and a generated secret, stored as a hash', async () => {
