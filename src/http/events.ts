@@ -7,8 +7,8 @@ import type { Call } from './call.ts'
 import type { Reply } from './request-like.ts'
 
 /**
- * The event of the tracing channel `utility-api.request`: at its start what is known of the request then, at its end all of
- * {@link RequestEndEvent}.
+ * The event of the tracing channel `utility-api.request`. At the start it has what is known about the request then, at
+ * the end everything in {@link RequestEndEvent}.
  *
  * @group Operation
  */
@@ -16,36 +16,36 @@ export type RequestTraceEvent = Pick<RequestEndEvent, 'operation' | 'method' | '
   Partial<RequestEndEvent>
 
 /**
- * What a finished request tells a metrics system. Holds no secret and no personal text.
+ * What a finished request reports to a metrics system. It contains no secrets and no personal text.
  *
  * @group Operation
  */
 export interface RequestEndEvent {
-  /** The operation asked for; absent when no path matched. */
+  /** The requested operation; absent if no path matched. */
   readonly operation?: OperationId
   /** The HTTP method. */
   readonly method: string
-  /** The status answered. */
+  /** The HTTP status of the answer. */
   readonly status: number
-  /** The error's code, where the answer is one. */
+  /** The error's code, if the answer is an error. */
   readonly errorCode?: string
   /** Why a game server lookup failed: `dns`, `blocked`, `refused`, `timeout`, `closed` or `protocol`. */
   readonly reason?: string
-  /** From the first look at the request to the finished answer, in milliseconds. */
+  /** The time from the first look at the request to the finished answer, in milliseconds. */
   readonly durationMs: number
   /** The id sent as `X-Request-Id`. */
   readonly requestId: string
-  /** Who asked, as soon as that is known: the id of a client, reseller or key holder. */
+  /** The id of the client, reseller or key holder, once it is known. */
   readonly callerId?: string
 }
 
-/** Who is told of requests. */
+/** The functions that are told about requests. */
 export interface Observers {
   readonly logger: Logger
   readonly onRequestEnd: ((event: RequestEndEvent) => void) | undefined
 }
 
-/** Answers a request, and tells `onRequestEnd` and the tracing channel of it. */
+/** Answers a request and reports it to `onRequestEnd` and the tracing channel. */
 export function observed(
   { logger, onRequestEnd }: Observers,
   operation: OperationId | undefined,
@@ -82,18 +82,18 @@ function whatBecameKnown({ callerId, error }: Call): Partial<RequestEndEvent> {
   }
 }
 
-/** A logger that cannot fail a request: what it throws is ignored. */
+/** Returns a logger that cannot make a request fail: anything it throws is ignored. */
 export function harmlessLogger(logger: Logger | false): Logger {
   const log =
     (level: keyof Logger) =>
     (message: string, fields?: object): void => {
-      // A full disk under the log is no reason to answer 500.
+      // A full disk under the log must not turn an answer into 500.
       if (logger !== false) harmless(() => logger[level](message, fields), ignore)
     }
   return { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') }
 }
 
-/** Calls a function of the host's; an `async` one that rejects would otherwise end the process. */
+/** Calls one of the host's functions. An `async` one that rejects would otherwise end the process. */
 function harmless(work: () => unknown, onFailure: (cause: unknown) => void): void {
   try {
     const result = work()
@@ -105,7 +105,7 @@ function harmless(work: () => unknown, onFailure: (cause: unknown) => void): voi
 
 function ignore(): void {}
 
-/** Logs an error by whose fault it is: ours as `error`, a server that was looked up as `info`, a refusal as `debug`. */
+/** Logs an error at the level of its cause: our own fault as `error`, a failed lookup as `info`, a refusal as `debug`. */
 export function logError(logger: Logger, error: UtilityApiError, fields: object): void {
   const { code, message, status, cause } = error
   if (error instanceof ServerCheckError)

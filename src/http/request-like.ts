@@ -1,38 +1,41 @@
 /**
- * A request as the core reads it: the thin view that a mount makes of its server's own request.
+ * A request as the core reads it: a thin view that a mount creates of its server's own request.
  *
  * @group Mounts
  */
 export interface RequestLike {
   /** The HTTP method, in upper case. */
   readonly method: string
-  /** The request target as it came (`/v3/tools/dnscheck?x=1`), or a whole URL. */
+  /** The request target as received (`/v3/tools/dnscheck?x=1`), or a whole URL. */
   readonly url: string
   /**
-   * The value of a header, null when it was not sent.
+   * Returns the value of a header, or null if it was not sent.
    *
-   * @param name - In any case. MUST join a header sent more than once with `, `, so that a repeated credential is seen.
+   * MUST join the values of a header sent more than once with `, `, so that a repeated credential is detected.
+   *
+   * @param name - In upper or lower case.
    */
   header(name: string): string | null
   /**
-   * The whole body; called at most once, at once, and only where an operation has one.
+   * Reads the whole body. Called at most once, immediately, and only for an operation that has a body.
    *
-   * MUST count while reading and MUST stop as soon as there are more than `maxBytes`: what was read by then is resolved, and
-   * refused by its length. MUST copy what comes into one buffer, for each piece kept by itself costs hundreds of bytes more
-   * than it holds. Rejects when the body does not arrive whole, or in more than a thousand pieces.
+   * MUST count while reading and MUST stop as soon as there are more than `maxBytes`: it then resolves with what was read
+   * so far, which is refused because of its length. MUST copy the pieces into one buffer, because each piece kept on its
+   * own costs hundreds of bytes more than it holds. Rejects if the body does not arrive completely, or arrives in more
+   * than a thousand pieces.
    */
   body(maxBytes: number): Promise<Uint8Array>
   /**
-   * Reads what comes of the body and keeps none of it: called at once where an operation has no body, and instead of waiting
-   * any longer where one takes too long to arrive. Optional, for hosts that have read the body already.
+   * Reads the rest of the body and discards it. Called immediately for an operation that has no body, and when a body
+   * takes too long to arrive. Optional, for hosts that have already read the body.
    */
   drain?(): void
   /**
-   * Whether a body is on its way that the host lets nobody read, in more than a thousand pieces perhaps: it would pile up
+   * Whether a body is being sent that the host lets nobody read, perhaps in more than a thousand pieces. It would pile up
    * until the answer, so the request is refused at once. Default: false.
    */
   readonly bodyWithheld?: boolean
-  /** Aborts when the client has gone. */
+  /** Aborts when the client is gone. */
   readonly signal?: AbortSignal
 }
 
@@ -44,28 +47,28 @@ export interface RequestLike {
 export interface Reply {
   /** The HTTP status. */
   readonly status: number
-  /** Headers by their usual spelling; `Content-Length` is among them. */
+  /** Headers in their usual spelling, including `Content-Length`. */
   readonly headers: Record<string, string>
-  /** The body, `''` for none; a mount sends it in UTF-8. */
+  /** The body, or `''` if there is none. A mount sends it as UTF-8. */
   readonly body: string
-  /** True when no operation has the path asked for, so that a mount may leave the request to others. */
+  /** True if no operation has the requested path, so that a mount may leave the request to others. */
   readonly unrouted?: true
 }
 
 /**
- * What a host knows of a request beyond the request itself.
+ * What a host knows about a request beyond the request itself.
  *
  * @group Mounts
  */
 export interface RequestContext {
-  /** Path parameters, where the host has routed by itself: `{ license_key: 'LIC-…' }`. */
+  /** Path parameters, if the host does its own routing: `{ license_key: 'LIC-…' }`. */
   readonly params?: Readonly<Record<string, string>>
   /** The client's address, for rate limits on failed credentials. */
   readonly ip?: string | undefined
-  /** Aborts when the client has gone, instead of the request's own signal. */
+  /** Aborts when the client is gone. Used instead of the request's own signal. */
   readonly signal?: AbortSignal
-  /** The request id to use, instead of `X-Request-Id`; at most 64 of the characters A-Z a-z 0-9 _ . ~ : + / = -. */
+  /** The request id to use instead of `X-Request-Id`: at most 64 of the characters A-Z a-z 0-9 _ . ~ : + / = -. */
   readonly requestId?: string
-  /** A request for another path goes on to others: it gets a bare `unrouted` reply, and is neither logged nor reported. */
+  /** Whether requests for other paths go to other handlers: they get a bare `unrouted` reply and are not logged. */
   readonly fallthrough?: boolean
 }

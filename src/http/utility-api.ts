@@ -25,43 +25,46 @@ export type Handler = (request: Request, context?: RequestContext) => Promise<Re
  * @group Operation
  */
 export interface UtilityApi extends Verifier {
-  /** Answers any request: routes all five operations, and 404 or 405 what is none. */
+  /** Answers any request: routes the five operations, and answers everything else with 404 or 405. */
   readonly fetch: Handler
   /**
-   * The operations one by one, for hosts that route by themselves: the path is not looked at, but for
-   * `context.params.license_key`, which `updateLicense` reads from its own path where the host does not say it.
+   * The operations one by one, for hosts that do their own routing. The path is ignored, with one exception:
+   * `updateLicense` reads the license key from its own path if the host does not pass `context.params.license_key`.
    */
   readonly handlers: Readonly<Record<OperationId, Handler>>
-  /** What `fetch` does, on a thin view of the request and as a plain record: for authors of mounts. Never rejects. */
+  /**
+   * Does what `fetch` does, but takes a thin view of the request and returns a plain record, for authors of mounts. Never
+   * rejects.
+   */
   readonly dispatch: (request: RequestLike, context?: RequestContext) => Promise<Reply>
-  /** The OpenAPI 3.1 document of the operations that are switched on. */
+  /** Returns the OpenAPI 3.1 document of the enabled operations. */
   readonly openapi: () => OpenApiDocument
   /** Tells whether storage answers. */
   readonly health: () => Promise<{ storage: 'ok' | 'failed' }>
   /**
-   * Refuses new work with 503, waits for what is under way, and closes the network clients this library opened. The
-   * host's server and database stay open. Waits at most for the longest deadline configured.
+   * Refuses new requests with 503, waits for those in progress, and closes the network clients that this library opened.
+   * The host's server and database stay open. Waits at most as long as the longest configured deadline.
    */
   readonly close: () => Promise<void>
   /** The same as `close`. */
   readonly [Symbol.asyncDispose]: () => Promise<void>
 }
 
-/** All that the object takes. */
+/** Everything that the object needs. */
 export interface UtilityApiParts {
   readonly service: Service
   readonly endpoints: readonly Endpoint[]
   readonly verifier: Verifier
   readonly storage: TimedStorage
   readonly basePath: string
-  /** How long `close` waits for requests under way. */
+  /** How long `close` waits for requests in progress. */
   readonly drainTimeoutMs: number
-  /** Aborts what is still under way when the service closes. */
+  /** Aborts what is still in progress when the service closes. */
   readonly closing: Closing
   closeClients(): Promise<void>
 }
 
-/** Makes the object that users hold. */
+/** Creates the object that users hold. */
 export function utilityApi(parts: UtilityApiParts): UtilityApi {
   const { service, endpoints, storage, basePath } = parts
   const route = createRouter(endpoints, basePath)
@@ -101,7 +104,7 @@ export function utilityApi(parts: UtilityApiParts): UtilityApi {
 
 type Found = Route<Endpoint> | null
 
-/** The route of a handler: its own operation, whatever the path; parameters only where the path is its own. */
+/** Returns the route of a handler: its own operation, whatever the path, with parameters only if the path is its own. */
 function ownRoute(target: Endpoint | undefined, found: Found): Found {
   if (target === undefined) return null
   return { target, params: found?.target === target ? found.params : noParams }

@@ -24,7 +24,7 @@ import { createResultCache } from './result-cache.ts'
 import { createSemaphore, NoTurnError, type Semaphore } from './semaphore.ts'
 import { createSingleFlight, type Flight } from './single-flight.ts'
 
-/** A resolver that fails may answer in a moment: nobody is told of it for longer, however long answers are kept. */
+/** A resolver that fails may answer a moment later: a failure is never kept longer, however long answers are kept. */
 const failureLifetimeMs = 5000
 
 export interface CheckDnsParts {
@@ -43,7 +43,7 @@ export interface CheckDnsInput {
 }
 
 /**
- * One element of a DNS check's answer: what the resolver of one location says. Its names are those on the wire.
+ * One element of a DNS check's answer: what the resolver of one location says, with the member names of the JSON.
  *
  * @see docs/contract.md section 2.3
  *
@@ -54,25 +54,25 @@ export interface DnsCheckResult {
   location: string
   /** Address of the resolver. */
   ip: string
-  /** Name of its provider. */
+  /** Name of the resolver's provider. */
   provider: string
-  /** The records of the asked type. */
+  /** The records of the requested type. */
   dns_results: DnsRecord[]
-  /** Whether there is at least one. */
+  /** Whether there is at least one such record. */
   resolved: boolean
   /** How the question ended. */
   status: DnsStatus
   /** Milliseconds that the resolver took. */
   latency_ms: number
-  /** The canonical names passed through, where there are any. */
+  /** The canonical names passed through, if there are any. */
   cname_chain?: string[] | undefined
-  /** What carried the answer. */
+  /** The transport that carried the answer. */
   transport?: 'udp' | 'tcp' | undefined
-  /** Extended DNS errors, where the resolver sent any. */
+  /** Extended DNS errors, if the resolver sent any. */
   ede?: ExtendedDnsError[] | undefined
-  /** Bits of the client subnet that the answer was made for, where one was sent and minded. */
+  /** Bits of the client subnet that the answer was made for, if one was sent and taken into account. */
   client_subnet_scope?: number | undefined
-  /** Whether the resolver says that it validated the answer with DNSSEC; absent where it does not say so. */
+  /** Whether the resolver says that it validated the answer with DNSSEC; absent if it does not say so. */
   authenticated?: true | undefined
 }
 
@@ -125,7 +125,7 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
     const results = await Promise.all(
       resolvers.map(async (resolver) => {
         const answer = await ask(resolver, question, flight)
-        // That a caller has too much open is no news of the name: others must not be told of it.
+        // If a caller has too much open, that says nothing about the name: others must not get this result.
         lifetimeMs = Math.min(lifetimeMs, answer === null ? 0 : lifetimeOf(answer))
         return resultOf(resolver.location, answer ?? unanswered('TIMEOUT', timeoutMs))
       }),
@@ -203,7 +203,7 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
 
 interface Resolver {
   readonly location: ResolverLocation
-  /** One for all locations of the same address. */
+  /** Shared by all locations with the same address. */
   readonly semaphore: Semaphore
   readonly target: Pick<DnsQuestion, 'server' | 'clientSubnet'>
 }
@@ -251,10 +251,10 @@ function resultOf({ location, ip, provider }: ResolverLocation, answer: DnsAnswe
   }
 }
 
-/** For how many milliseconds an answer may be given again. */
+/** Returns for how many milliseconds an answer may be reused. */
 function lifetimeOf({ records, ttlSeconds }: DnsAnswer): number {
   if (ttlSeconds !== undefined) return ttlSeconds * 1000
-  // A client of the host's may not say it.
+  // The host's own client may not set it.
   if (records.length > 0) return Math.min(...records.map(({ ttl }) => ttl)) * 1000
   return failureLifetimeMs
 }

@@ -5,10 +5,10 @@ import type { DnsCheckResult } from './check-dns.ts'
 /**
  * How the answers of a DNS check compare.
  *
- * - `agree`: whoever answered says the same; also where all say that there are no such records.
- * - `differ`: there are records, and not the same ones.
- * - `not_everywhere`: some have the records, all the same, and others have none yet or no more.
- * - `unanswered`: nobody gave an answer that says anything of the name.
+ * - `agree`: all locations that answered say the same, which may be that there are no such records.
+ * - `differ`: there are records, but not the same ones everywhere.
+ * - `not_everywhere`: some have the records, all the same ones, and others do not have them yet or anymore.
+ * - `unanswered`: no location gave an answer that says anything about the name.
  *
  * @group DNS
  */
@@ -20,44 +20,45 @@ export type DnsCheckVerdict = 'agree' | 'differ' | 'not_everywhere' | 'unanswere
  * @group DNS
  */
 export interface DnsCheckGroup {
-  /** What they have: every record that one of them has, once, with its longest TTL; empty where there are none. */
+  /** Every record that at least one of them has, listed once with its longest TTL; empty if there are none. */
   readonly records: readonly DnsRecord[]
   /** Whether they were given different parts of one rotating set. */
   readonly rotates: boolean
   /** Their results, in the order of the check. */
   readonly results: readonly DnsCheckResult[]
-  /** Seconds that the longest-lived of the records may still be cached; null where there is no record. */
+  /** Seconds for which the longest-lived record may still be cached; null if there are no records. */
   readonly longestTtlSeconds: number | null
 }
 
 /**
- * What {@link summarizeDnsCheck} makes of a check.
+ * The result of {@link summarizeDnsCheck}.
  *
  * @group DNS
  */
 export interface DnsCheckSummary {
   /** How the answers compare. */
   readonly verdict: DnsCheckVerdict
-  /** Those who say the same, the largest group first, equally large ones in the order of the check. */
+  /** Groups of locations that say the same, largest first. Groups of equal size are in the order of the check. */
   readonly groups: readonly DnsCheckGroup[]
-  /** The group that has more than half of those who answered; null where none has. */
+  /** The group with more than half of the locations that answered; null if there is none. */
   readonly majority: DnsCheckGroup | null
-  /** Who answered something else than the majority; everybody who answered where there is none and they disagree. */
+  /** The locations that disagree with the majority, or all that answered if they disagree without a majority. */
   readonly differing: readonly DnsCheckResult[]
-  /** Who gave no answer that says anything of the name: failures, refusals, time-outs. They count for no verdict. */
+  /** The locations whose answer says nothing about the name: failures, refusals, timeouts. The verdict ignores them. */
   readonly unanswered: readonly DnsCheckResult[]
-  /** Seconds until every cache must have asked again for the records it has; null where there is no record. */
+  /** Seconds until every cache must have asked again for its records; null if there are no records. */
   readonly longestTtlSeconds: number | null
 }
 
 /**
- * Tells whether the locations of a DNS check agree, who differs, and for how long that may last.
+ * Tells whether the locations of a DNS check agree, which ones differ, and for how long that may last.
  *
- * Two answers are the same if their records are, whatever their order, TTLs, owner names and, in names, upper case. Address
- * records (A, AAAA) also agree where both answers have as many and share one, directly or by others: so a name server
- * answers that gives out parts of a large set in rotation. One address of several exchanged for another looks the same.
+ * Two answers are the same if their records are, regardless of their order, TTLs, owner names and, in names, case. Address
+ * records (A, AAAA) also agree if both answers have the same number of records and share one, directly or through other
+ * answers, because a name server that rotates parts of a large set answers that way. One address of several that was
+ * exchanged for another looks the same.
  *
- * @param results - Elements of one check, for one record type, as the operation answers them.
+ * @param results - The elements of one check, for one record type, as the operation answers them.
  *
  * @throws `UtilityApiError` `invalid_argument` for anything else, such as the body of an error
  *
@@ -110,7 +111,7 @@ function verdictOf(groups: readonly DnsCheckGroup[]): DnsCheckVerdict {
   return groups.filter(({ records }) => records.length > 0).length > 1 ? 'differ' : 'not_everywhere'
 }
 
-/** Joins each answer with all before it that say the same, so that parts of one set find together whatever their order. */
+/** Joins each answer with all earlier ones that say the same, so that parts of one set are grouped in any order. */
 function groupsOf(answered: readonly DnsCheckResult[]): DnsCheckGroup[] {
   const contents = new Map(answered.map((result) => [result, contentOf(result)]))
   let groups: DnsCheckResult[][] = []
@@ -131,7 +132,7 @@ function groupsOf(answered: readonly DnsCheckResult[]): DnsCheckGroup[] {
     .map((group) => groupOf(group, contents))
 }
 
-/** The records of an answer by what they say: order and lifetime are no part of it. */
+/** Returns the records of an answer by their content, without order and TTL. */
 type Content = ReadonlyMap<string, DnsRecord>
 
 function contentOf({ dns_results: records }: DnsCheckResult): Content {
