@@ -5,7 +5,7 @@ import { addressNotAllowed, ServerCheckError } from '../domain/server-status.ts'
 import type { Endpoint } from './resolve.ts'
 
 /**
- * Somewhere a lookup is about to connect to.
+ * The endpoint that a lookup is about to connect to.
  *
  * @group Block game
  */
@@ -14,14 +14,14 @@ export interface ConnectionTarget {
   readonly ip: string
   /** The TCP port, after SRV. */
   readonly port: number
-  /** The host as asked for: a name, or the address itself. */
+  /** The host as requested: a name, or the address itself. */
   readonly host: string
 }
 
 /** Decides whether a connection may be made. */
 export type AddressRule = (target: ConnectionTarget) => boolean
 
-/** The host and port that somebody requests the status of, before SRV and resolution. */
+/** The host and port of the requested server, before SRV and resolution. */
 export interface RequestedTarget {
   readonly host: string
   readonly port: number
@@ -31,30 +31,30 @@ const lowestPort = 1024
 const localhost = /(?:^|\.)localhost$/
 const defaultRule: AddressRule = ({ ip, port }) => port >= lowestPort && isPublicAddress(ip)
 
-/** What stands between what strangers request and the addresses we connect to. */
+/** Decides which of the addresses that strangers request we connect to. */
 export interface AddressFilter {
   /**
-   * The permitted endpoints of a target that leads somewhere without asking a resolver; null when it needs one.
+   * Returns the permitted endpoints of a target that needs no resolver, or null if it needs one.
    *
-   * @throws `UtilityApiError` `address_not_allowed` when the target can lead to none.
+   * @throws `UtilityApiError` `address_not_allowed` if the target cannot lead to a permitted endpoint.
    */
   requested(target: RequestedTarget): Endpoint[] | null
   /**
-   * The permitted ones among resolved endpoints.
+   * Returns the permitted endpoints among the resolved ones.
    *
-   * @throws `ServerCheckError` `blocked` when none is permitted.
+   * @throws `ServerCheckError` `blocked` if none is permitted.
    */
   resolved(target: RequestedTarget, endpoints: readonly Endpoint[]): Endpoint[]
 }
 
-/** Makes a filter; `rule` replaces the default one: public addresses and ports from 1024. */
+/** Creates a filter. `rule` replaces the default rule, which permits public addresses and ports from 1024. */
 export function createAddressFilter(rule: AddressRule = defaultRule): AddressFilter {
   const permitted = ({ host }: RequestedTarget, endpoints: readonly Endpoint[]): Endpoint[] =>
     endpoints.filter(({ ip, port }) => rule({ ip, port, host }))
   return {
     requested(target) {
       const { host, port } = target
-      // The default rule judges a port whatever the address, so nobody need be asked about the name.
+      // The default rule checks the port regardless of the address, so the name need not be resolved.
       if (rule === defaultRule && port < lowestPort) throw notAllowed()
       const ips = knownAddresses(host)
       if (ips === null) return null
@@ -73,7 +73,7 @@ export function createAddressFilter(rule: AddressRule = defaultRule): AddressFil
   }
 }
 
-/** The addresses that a host has without asking anybody: an address itself, `localhost` the loopback ones (RFC 6761). */
+/** Returns a host's addresses that need no resolver: an address itself, or loopback for `localhost` (RFC 6761). */
 function knownAddresses(host: string): string[] | null {
   if (isIP(host)) return [host]
   return localhost.test(host) ? ['127.0.0.1', '::1'] : null

@@ -14,11 +14,11 @@ import { encodeQuery, type EncodedQuery } from './wire/encoded-query.ts'
  * @group DNS
  */
 export interface DnsClientOptions {
-  /** Deadline of a query that names none, in milliseconds. Default: 5000. */
+  /** Deadline of a query that does not set its own, in milliseconds. Default: 5000. */
   readonly timeoutMs?: number
 }
 
-/** A socket is replaced at this age, so that a port is not known for long and an idle client holds none. */
+/** The age at which a socket is replaced, so that no port is known for long and an idle client holds none. */
 const maxSocketAgeMs = 10_000
 const longestTimeoutMs = 0x7fff_ffff
 
@@ -28,7 +28,7 @@ interface Upstream {
 }
 
 /**
- * Makes a client that asks resolvers over UDP, and over TCP where an answer does not fit a datagram.
+ * Creates a client that asks resolvers over UDP, and over TCP if an answer does not fit in a datagram.
  *
  * Sockets open when a query needs them, close when they are ten seconds old, and never keep the process alive.
  *
@@ -48,7 +48,7 @@ interface Upstream {
  */
 export function createDnsClient(options: DnsClientOptions = {}): DnsClient {
   const defaultTimeoutMs = checkedTimeout(options.timeoutMs ?? 5000)
-  /** By address; few have more than one port. */
+  /** Keyed by address; few addresses have more than one port. */
   const upstreams = new Map<string, readonly Upstream[]>()
   const waitingRoom = new WaitingRoom<Query>()
   let sweeper: NodeJS.Timeout | undefined
@@ -95,7 +95,7 @@ export function createDnsClient(options: DnsClientOptions = {}): DnsClient {
   function startUntil(signal: AbortSignal, question: DnsQuestion, resolve: Resolve, reject: Reject): void {
     signal.throwIfAborted()
     const abort = (): void => {
-      // First, as a promise settles once.
+      // Comes first, because a promise settles only once.
       reject(signal.reason)
       query.end('UNREACHABLE')
     }
@@ -109,7 +109,7 @@ export function createDnsClient(options: DnsClientOptions = {}): DnsClient {
   return {
     query: (question) =>
       new Promise((resolve, reject) => {
-        // What is thrown here rejects the promise.
+        // Anything thrown here rejects the promise.
         if (closed) resolve(closedAnswer)
         else if (question.signal === undefined) start(question, resolve)
         else startUntil(question.signal, question, resolve, reject)

@@ -3,8 +3,8 @@ import type { ResolverLocation } from '../domain/resolver-location.ts'
 /**
  * Public resolvers that answer anyone, do not filter, and do not invent answers for names that do not exist.
  *
- * An anycast address is answered by the operator's site nearest to the asker, so its label names the operator's country
- * and no city.
+ * An anycast address is answered by the operator's site nearest to the client, so its label names the operator's country
+ * and not a city.
  *
  * @group DNS
  */

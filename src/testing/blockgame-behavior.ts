@@ -3,7 +3,7 @@ import { PacketReader, type Packet } from '../blockgame/codec/packets.ts'
 import { encodeKick, encodePacket, encodeStatusPacket } from './blockgame-packets.ts'
 
 /**
- * How old a fake server is: `1.7` and later speak today's protocol, the others only the legacy pings of their time.
+ * The version of a fake server: `1.7` and later speak today's protocol, the others only the legacy pings of their time.
  *
  * @group Testing
  */
@@ -15,21 +15,21 @@ export type BlockgameEra = 'modern' | '1.6' | '1.4' | 'beta'
  * @group Testing
  */
 export interface FakeBlockgameServerOptions {
-  /** What it says of itself: a JSON value, or the text to send in its place. Default: a plausible status. */
+  /** What the server says about itself: a JSON value, or text to send instead. Default: a plausible status. */
   readonly status?: unknown
-  /** Whether a ping is answered; `'close'` hangs up at it. Default: true. */
+  /** Whether a ping is answered; `'close'` closes the connection instead. Default: true. */
   readonly pong?: boolean | 'close'
   /** Milliseconds before the status is sent. Default: 0. */
   readonly delayMs?: number
   /** Milliseconds before the pong is sent. Default: 0. */
   readonly pongDelayMs?: number
-  /** Bytes per write, each a turn of the event loop apart. Default: everything in one write. */
+  /** Bytes per write, one write per turn of the event loop. Default: everything in one write. */
   readonly chunkBytes?: number
-  /** How old it is. Default: `'modern'`, which answers legacy pings too. */
+  /** The version of the server. Default: `'modern'`, which also answers legacy pings. */
   readonly era?: BlockgameEra
   /** What a server before 1.7 does with a packet it does not know. Default: `'close'`. */
   readonly unknownPacket?: 'close' | 'wait' | 'kick'
-  /** Takes over every connection: nothing is answered but by it. For hostile and broken servers. */
+  /** Takes over every connection: the server itself answers nothing. For hostile and broken servers. */
   readonly script?: (connection: FakeBlockgameConnection) => void
   /** Address to listen on. Default: `127.0.0.1`. */
   readonly ip?: string
@@ -38,16 +38,16 @@ export interface FakeBlockgameServerOptions {
 }
 
 /**
- * One connection to a fake server, and what came over it.
+ * One connection to a fake server, and what was received over it.
  *
  * @group Testing
  */
 export interface FakeBlockgameConnection {
   /** The server's end, for a script to write to. */
   readonly socket: Socket
-  /** What was received so far, the first 65,536 bytes at most. */
+  /** What was received so far, at most the first 65,536 bytes. */
   readonly received: Uint8Array
-  /** The handshake, once it came. */
+  /** The handshake, once it was received. */
   readonly handshake: {
     readonly protocolVersion: number
     readonly host: string
@@ -66,7 +66,7 @@ const plausibleStatus = {
 /** What a fake server does with a connection. */
 export type Behavior = (connection: FakeBlockgameConnection) => void
 
-/** The behavior that these options describe. */
+/** Returns the behavior that these options describe. */
 export function behaviorOf(options: FakeBlockgameServerOptions): Behavior {
   const { script, era = 'modern' } = options
   return script ?? (era === 'modern' ? answerAsModern(options) : answerAsOld(options))
@@ -152,7 +152,7 @@ function encodeLegacyReply({
   if (typeof status === 'string') return encodeKick(status)
   const { version, players, description } = { ...plausibleStatus, ...(status as typeof plausibleStatus) }
   if (era === 'beta') return encodeKick([description, players.online, players.max].join('§'))
-  // Servers from 1.7 on say 127 here whatever they speak.
+  // Servers from 1.7 on send 127 here, regardless of their protocol.
   const protocol = era === 'modern' ? 127 : version.protocol
   return encodeKick(['§1', protocol, version.name, description, players.online, players.max].join('\0'))
 }

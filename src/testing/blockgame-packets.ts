@@ -13,7 +13,7 @@ export function encodePacket(id: number, payload: Uint8Array): Uint8Array {
 }
 
 /**
- * Encodes a status packet, for scripts: a JSON value, or the text to send in its place.
+ * Encodes a status packet, for scripts: a JSON value, or text to send instead.
  *
  * @group Testing
  */

@@ -25,13 +25,13 @@ export interface FakeBlockgameServer {
   readonly ip: string
   /** The port it listens on. */
   readonly port: number
-  /** The last thousand connections, the oldest first. */
+  /** The last thousand connections, oldest first. */
   readonly connections: readonly FakeBlockgameConnection[]
   /** Ends every connection and stops listening. */
   close(): Promise<void>
 }
 
-/** Octets that are kept of a connection: many times what a client of the protocol sends. */
+/** How many octets of a connection are kept: many times what a client of the protocol sends. */
 const maxReceived = 65_536
 
 interface Connection extends FakeBlockgameConnection {
@@ -40,7 +40,7 @@ interface Connection extends FakeBlockgameConnection {
 }
 
 /**
- * Starts a block-game server on loopback that says what a test wants it to say.
+ * Starts a block-game server on loopback that behaves as a test wants it to.
  *
  * @example
  * ```ts

@@ -1,17 +1,17 @@
 import type { Clock } from '../ports/clock.ts'
 
 /**
- * A clock that stands still until it is told to go on.
+ * A clock that stands still until it is advanced.
  *
  * @group Testing
  */
 export interface FixedClock extends Clock {
-  /** Goes on by this many milliseconds. */
+  /** Advances the clock by this many milliseconds. */
   advance(milliseconds: number): void
 }
 
 /**
- * Makes a clock that stands still.
+ * Creates a clock that stands still.
  *
  * @param start - Milliseconds since the epoch. Default: 2026-01-01T00:00:00Z.
  *

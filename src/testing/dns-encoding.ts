@@ -2,7 +2,7 @@ import { recordTypes, type DnsRecord, type RecordOf, type RecordType } from '../
 import { parseIpAddress } from '../domain/ip-address.ts'
 import { headerLength, inClass, optType, pointerMark, typeNumbers } from '../dns/wire/constants.ts'
 
-/** What {@link encodeDnsReply} puts into a message. */
+/** The contents of a message that {@link encodeDnsReply} encodes. */
 export interface ReplyContent {
   readonly id: number
   readonly flags: number
@@ -10,7 +10,7 @@ export interface ReplyContent {
   readonly question: Uint8Array
   readonly answers?: readonly DnsRecord[]
   readonly authorities?: readonly DnsRecord[]
-  /** Whether to end with an OPT record, and what it says. */
+  /** The OPT record to end with, if there is to be one. */
   readonly opt?: OptContent
 }
 
@@ -79,7 +79,7 @@ const dataEncoders: { readonly [Type in RecordType]: (record: RecordOf<Type>) =>
     Buffer.concat([words(flags), Buffer.of(protocol, algorithm), Buffer.from(public_key, 'base64')]),
 }
 
-/** The data of a record, without its length. */
+/** Encodes the data of a record, without its length. */
 export function encodeData<Type extends RecordType>(record: RecordOf<Type>): Buffer {
   const type: Type = record.type
   return dataEncoders[type](record)
@@ -94,7 +94,7 @@ function characterString(octets: Buffer): Buffer {
   return Buffer.concat([Buffer.of(octets.length), octets])
 }
 
-/** A name on the wire; `\.` is a dot inside a label, `\DDD` any octet. */
+/** Encodes a name for the wire. `\.` is a dot inside a label, `\DDD` any octet. */
 export function encodeName(name: string): Buffer {
   if (name === '.' || name === '') return Buffer.of(0)
   const labels = name.match(/(?:\\.|[^.\\])+/gs) ?? []
@@ -108,7 +108,7 @@ function unescapeLabel(label: string): Buffer {
   return Buffer.from(latin1, 'latin1')
 }
 
-/** The type of a number on the wire; undefined for those that are no {@link RecordType}. */
+/** Returns the type for a number on the wire, or undefined if it is not a {@link RecordType}. */
 export function typeOfNumber(number: number): RecordType | undefined {
   return recordTypes.find((type) => typeNumbers[type] === number)
 }

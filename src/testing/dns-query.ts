@@ -4,7 +4,7 @@ import { NameReader } from '../dns/wire/name.ts'
 import { encodeDnsReply, typeOfNumber } from './dns-encoding.ts'
 
 /**
- * A response code of DNS, by its name or number.
+ * A DNS response code, by name or number.
  *
  * @group Testing
  */
@@ -18,19 +18,19 @@ export type FakeDnsRcode = 'NOERROR' | 'FORMERR' | 'SERVFAIL' | 'NXDOMAIN' | 'NO
 export interface FakeDnsQuery {
   /** Message id. */
   readonly id: number
-  /** The name asked for, lower case, without final dot. */
+  /** The requested name in lower case, without a final dot. */
   readonly name: string
-  /** The record type asked for; null for types that this library does not know. */
+  /** The requested record type; null for types that this library does not know. */
   readonly type: RecordType | null
-  /** How it came. */
+  /** The transport over which it was received. */
   readonly transport: 'udp' | 'tcp'
-  /** The port it came from. */
+  /** The port it was sent from. */
   readonly clientPort: number
-  /** Longest datagram the client takes, as its OPT record says; null without one. */
+  /** The longest datagram the client accepts according to its OPT record; null if it sent none. */
   readonly udpPayloadSize: number | null
   /** The whole message. */
   readonly message: Uint8Array
-  /** The right answer, or one with other records or another code. */
+  /** Encodes the right answer, or one with other records or another code. */
   answer(content?: FakeDnsAnswer): Buffer
 }
 
@@ -50,7 +50,7 @@ export interface FakeDnsAnswer {
   readonly authenticated?: boolean
 }
 
-/** The part of the server's options that makes its answers. */
+/** The part of the server's options that determines its answers. */
 interface Zone {
   readonly records?: readonly DnsRecord[]
   readonly rcode?: FakeDnsRcode
@@ -68,7 +68,7 @@ interface Question {
   readonly end: number
 }
 
-/** Reads a query; null for what is none. */
+/** Reads a query. Returns null if the message is not one. */
 export function readFakeDnsQuery(
   message: Buffer,
   transport: 'udp' | 'tcp',
@@ -124,7 +124,7 @@ function readQuestion(message: Buffer): Question | null {
   }
 }
 
-/** What the OPT record right behind the question says, which is where queries have it. */
+/** Returns the size in the OPT record right after the question, which is where queries have it. */
 function payloadSizeOf(message: Buffer, questionEnd: number): number | null {
   const hasOpt = message.length >= questionEnd + 11 && message.readUInt16BE(questionEnd + 1) === optType
   return hasOpt ? Math.max(512, message.readUInt16BE(questionEnd + 3)) : null
@@ -134,7 +134,7 @@ function rcodeNumber(rcode: FakeDnsRcode): number {
   return typeof rcode === 'number' ? rcode : rcodes[rcode]
 }
 
-/** What a zone says: records of the type, behind aliases where there are any. */
+/** Looks a question up in a zone: the records of the type, after any aliases. */
 function lookUp(
   zone: readonly DnsRecord[],
   { name, type }: Question,

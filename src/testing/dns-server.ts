@@ -15,23 +15,23 @@ export type { FakeDnsAnswer, FakeDnsQuery, FakeDnsRcode } from './dns-query.ts'
  * @group Testing
  */
 export interface FakeDnsServerOptions {
-  /** The zone data, in the shape answers have. A name with no record at or below it does not exist. Default: none. */
+  /** The zone's records, shaped as in answers. A name with no record at or below it does not exist. Default: none. */
   readonly records?: readonly DnsRecord[]
   /** Answers everything with this code and without records. Default: what the records say. */
   readonly rcode?: FakeDnsRcode
   /** Waits this long before each answer, in milliseconds. Default: 0. */
   readonly delayMs?: number
-  /** Leaves this many queries unanswered, then answers; `Infinity`: never answers. Default: 0. */
+  /** Leaves this many queries unanswered, then answers. `Infinity` never answers. Default: 0. */
   readonly drop?: number
-  /** Marks every UDP answer as truncated and empties it, so that clients come back over TCP. Default: only what is too long. */
+  /** Truncates and empties every UDP answer, so that clients retry over TCP. Default: only answers that are too long. */
   readonly truncate?: boolean
   /** Address to listen on. Default: 127.0.0.1. */
   readonly ip?: '127.0.0.1' | '::1'
   /** Port for UDP and TCP. Default: a free one. */
   readonly port?: number
   /**
-   * Answers by itself: one message, several, or null for silence; undefined leaves the answer to the records. Start from
-   * `query.answer()` to send something nearly right.
+   * Replies instead of the server: with one message, several, or null for silence. Undefined leaves the answer to the
+   * records. Start from `query.answer()` to send something nearly right.
    */
   readonly reply?: (query: FakeDnsQuery) => FakeDnsReply | Promise<FakeDnsReply>
 }
@@ -49,7 +49,7 @@ export type FakeDnsReply = Uint8Array | readonly Uint8Array[] | null | undefined
  * @group Testing
  */
 export interface FakeDnsServer extends AsyncDisposable {
-  /** Where it listens. */
+  /** The address it listens on. */
   readonly ip: string
   /** The port, the same for UDP and TCP. */
   readonly port: number
@@ -139,7 +139,7 @@ interface Listening {
   readonly port: number
 }
 
-/** Listens on one port for both; the free port of one may be taken for the other, so several are tried. */
+/** Listens on the same port for both. A port that is free for one may be taken for the other, so several are tried. */
 async function listen(ip: string, wantedPort: number, triesLeft = 10): Promise<Listening> {
   const tcp = createServer()
   const udp = createSocket(ip.includes(':') ? 'udp6' : 'udp4')

@@ -1,4 +1,4 @@
-/** What a fake server remembers, so that one that runs for long does not fill the memory. */
+/** How many items a fake server keeps, so that a long-running one does not fill the memory. */
 const maxKept = 1000
 
 /** Adds an item and forgets the oldest beyond a thousand. */

@@ -1,7 +1,7 @@
 import type { KeyGenerator } from '../ports/key-generator.ts'
 
 /**
- * Makes predictable keys: `LIC-1`, `LIC-2`, … For tests only; anybody can guess them.
+ * Creates predictable keys: `LIC-1`, `LIC-2`, … For tests only: anybody can guess them.
  *
  * @example
  * ```ts

@@ -26,20 +26,21 @@ import { valueCases } from './contract/values.ts'
  * @group Testing
  */
 export interface StorageFixture {
-  /** The store under test, with its schema and without rows. */
+  /** The store under test, with its schema but without rows. */
   readonly storage: UtilityStorage
   /** Another instance on the same data, for races between processes. Default: those cases are not applicable. */
   readonly second?: UtilityStorage
   /**
-   * Puts rows in and reads them back. With {@link cutAfter}, over a connection of its own. It takes no test away from
-   * `storage`. Default: `storage`, where it is an {@link AdminStorage}.
+   * Inserts rows and reads them back, with {@link cutAfter} over its own connection. Every promise is still tested on
+   * `storage`. Default: `storage`, if it is an {@link AdminStorage}.
    */
   readonly seed?: AdminStorage
-  /** Takes the database away from under the store. Default: the case of a lost database is not applicable. */
+  /** Makes the database unavailable to the store. Default: the case of a lost database is not applicable. */
   disconnect?(): MaybePromise<void>
   /**
-   * Cuts the connection of `storage` after so many more replies of the database, once; then it can connect again. A proxy
-   * that counts replies, say; 0 cuts at the next one, and with more than a method needs, the next call is cut. Default: the cases of a cut connection are not applicable.
+   * Cuts the connection of `storage` once, after this many more replies of the database, and then lets it connect again:
+   * for example with a proxy that counts replies. 0 cuts at the next reply. If a method needs fewer replies, the next
+   * call is cut. Default: the cases of a cut connection are not applicable.
    */
   cutAfter?(replies: number): MaybePromise<void>
   /** Frees everything after the case. Called once, also after {@link disconnect}. */
@@ -47,39 +48,39 @@ export interface StorageFixture {
 }
 
 /**
- * How long the random histories of {@link storageContract} are.
+ * The seeds and the length of the random histories of {@link storageContract}.
  *
  * @group Testing
  */
 export interface StorageContractOptions {
-  /** One history for each number, the same for the same number. Default: `[1]`. */
+  /** Runs one history per number. The same number gives the same history. Default: `[1]`. */
   readonly seeds?: readonly number[]
-  /** Calls of a history. Default: 500. */
+  /** The number of calls in a history. Default: 500. */
   readonly calls?: number
 }
 
 /**
- * One promise of the storage port, with a way to see whether a store keeps it.
+ * One promise of the storage port, with a test of whether a store keeps it.
  *
  * @group Testing
  */
 export interface StorageContractCase {
   /** What holds, and what breaking it would do to users. Unique and stable. */
   readonly name: string
-  /** Throws where the store breaks the promise; `'not applicable'` where the fixture lacks what the case needs. */
+  /** Throws if the store breaks the promise. Returns `'not applicable'` if the fixture lacks what the case needs. */
   run(): Promise<'passed' | 'not applicable'>
 }
 
 /**
  * Every promise of the storage port as a case to run in the test framework of your choice.
  *
- * Made of data: no framework is imported, and each case makes a store of its own. A case that lacks what it needs answers
- * `'not applicable'` instead of passing, so that a green run says what it has shown.
+ * The cases are plain data: no framework is imported, and each case creates its own store. A case that lacks what it
+ * needs returns `'not applicable'` instead of passing, so that a green run shows only what was tested.
  *
- * Two of the cases are histories: random calls, each answer compared with what a plain model of the port answers. What
- * fails is shortened and printed with its seed.
+ * Two of the cases are histories: random calls, with each answer compared to that of a plain model of the port. A
+ * history that fails is shortened and printed with its seed.
  *
- * @param make - Makes an empty store; called once per case, and for each history and each attempt at shortening one.
+ * @param make - Creates an empty store. Called once per case, and for each history and each attempt at shortening one.
  * @param options - Seeds and length of the histories.
  *
  * @example
@@ -128,7 +129,7 @@ async function runCase(
     withFixture(make, (fixture) => work(toContext(fixture, history, fresh)))
   await fresh(async (context) => {
     isApplicable = needs.every((need) => context[need] !== undefined)
-    // `needs` has been looked at: what the case uses is there.
+    // `needs` was checked: what the case uses is there.
     if (isApplicable) await withOwnRows(() => run(context as Parameters<typeof run>[0]))
   })
   return isApplicable ? 'passed' : 'not applicable'

@@ -12,11 +12,11 @@ const pluginChannel = 'MC|PingHost'
 // The last protocol number that used this request.
 const lastProtocol = 74
 
-/** The first two bytes of every legacy ping: all that servers before 1.6 want, and all that betas bear. */
+/** The first two bytes of every legacy ping: all that servers before 1.6 need, and all that betas accept. */
 export const legacyPing: Uint8Array = Uint8Array.of(0xfe, 0x01)
 
 /**
- * Encodes what 1.6 servers wait for after {@link legacyPing}: the host and port as typed, in a plugin message.
+ * Encodes what 1.6 servers expect after {@link legacyPing}: the host and port as typed, in a plugin message.
  *
  * @group Block game
  */
@@ -40,9 +40,9 @@ function utf16(text: string): Uint8Array {
 }
 
 /**
- * How many bytes the kick takes that begins here; null while its first three bytes are not all there.
+ * Returns the size in bytes of the kick that begins here, or null as long as its first three bytes are incomplete.
  *
- * @throws `ServerCheckError` `protocol` when these bytes begin no kick, or one of more than 2,000 characters.
+ * @throws `ServerCheckError` `protocol` if these bytes do not begin a kick, or begin one of more than 2,000 characters.
  *
  * @group Block game
  */
@@ -58,10 +58,10 @@ export function legacyReplySize(bytes: Uint8Array): number | null {
 /**
  * Reads the kick that answers a legacy ping, of any era.
  *
- * Servers from 1.4 on send their version, older ones only description, players and capacity; the description of those
- * may hold section signs, so it is read from its end.
+ * Servers from 1.4 on send their version; older ones send only description, players and capacity. The description of
+ * the older ones may contain section signs, so such a kick is read from its end.
  *
- * @throws `ServerCheckError` `protocol` when it is a kick for another reason.
+ * @throws `ServerCheckError` `protocol` if it is a kick for another reason.
  *
  * @group Block game
  */

@@ -3,7 +3,7 @@ import { protocolError } from './protocol-error.ts'
 import { readVarInt } from './varint.ts'
 
 /**
- * A packet as it came: its id and what follows.
+ * A packet as received: its id and what follows.
  *
  * @group Block game
  */
@@ -15,14 +15,14 @@ export interface Packet {
 }
 
 /**
- * What a {@link PacketReader} puts up with.
+ * The limits of a {@link PacketReader}.
  *
  * @group Block game
  */
 export interface PacketLimits {
-  /** Bytes in all, and so in any packet. Default: 1 MiB. */
+  /** The maximum number of bytes in total, and so in any packet. Default: 1 MiB. */
   readonly maxBytes?: number
-  /** Packets in all. Default: 16. */
+  /** The maximum number of packets in total. Default: 16. */
   readonly maxPackets?: number
 }
 
@@ -31,10 +31,10 @@ const firstCapacity = 4096
 const nothing = new Uint8Array()
 
 /**
- * Takes packets out of a stream of bytes, however it is cut.
+ * Extracts packets from a stream of bytes, regardless of how the stream is split into chunks.
  *
- * Time and memory are linear in the bytes that came, whatever length they claim: a packet inside one chunk is a view of it,
- * and other bytes are copied into a buffer that doubles.
+ * Time and memory are linear in the bytes received, whatever length they claim. A packet inside one chunk is a view of
+ * that chunk; other bytes are copied into a buffer that doubles in size.
  *
  * @example
  * ```ts
@@ -49,12 +49,13 @@ const nothing = new Uint8Array()
  */
 export class PacketReader {
   /**
-   * Why no more packets come: the stream is no sequence of packets, or exceeds a limit. Null while all is well.
+   * The reason why there are no more packets: the stream is not a sequence of packets, or exceeds a limit. Null if there
+   * is no failure.
    *
    * Its `reason` is `protocol`.
    */
   failure: ServerCheckError | null = null
-  /** Whether that is because the stream began with a kick (`FF 00`), the answer of servers older than 1.7. */
+  /** Whether it failed because the stream began with a kick (`FF 00`), the answer of servers older than 1.7. */
   kicked = false
   readonly #maxBytes: number
   readonly #maxPackets: number
@@ -66,13 +67,16 @@ export class PacketReader {
   #partial: Uint8Array = nothing
   #filled = 0
 
-  /** Makes a reader for one stream. */
+  /** Creates a reader for one stream. */
   constructor({ maxBytes = 1_048_576, maxPackets = 16 }: PacketLimits = {}) {
     this.#maxBytes = maxBytes
     this.#maxPackets = maxPackets
   }
 
-  /** The packets that `chunk` completes, good as long as its bytes are; those before a {@link PacketReader.failure} too. */
+  /**
+   * Returns the packets that `chunk` completes, including those before a {@link PacketReader.failure}. They are valid as
+   * long as the bytes of `chunk` are.
+   */
   add(chunk: Uint8Array): Packet[] {
     const packets: Packet[] = []
     this.#received += chunk.length
@@ -144,9 +148,10 @@ export class PacketReader {
 }
 
 /**
- * The text of a status packet: a VarInt byte count and UTF-8. What follows it is ignored, as some mods append there.
+ * Returns the text of a status packet: a VarInt byte count and UTF-8. Anything after it is ignored, because some mods
+ * append data there.
  *
- * @throws `ServerCheckError` `protocol` when it is not whole.
+ * @throws `ServerCheckError` `protocol` if the text is incomplete.
  *
  * @group Block game
  */

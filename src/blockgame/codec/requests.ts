@@ -1,12 +1,12 @@
 import { varIntSize, writeVarInt } from './varint.ts'
 
 /**
- * What a status request says of itself.
+ * The contents of a status request.
  *
  * @group Block game
  */
 export interface StatusRequest {
-  /** The host as typed: proxies route by it. At most 255 bytes of ASCII. */
+  /** The host as typed, by which proxies route. At most 255 bytes of ASCII. */
   readonly host: string
   /** The port as typed. */
   readonly port: number
@@ -36,7 +36,7 @@ export function encodeStatusRequest({ host, port, protocolVersion }: StatusReque
 }
 
 /**
- * Encodes a ping. Its payload is any eight bytes; servers send them back.
+ * Encodes a ping. Its payload is any eight bytes, which servers send back.
  *
  * @group Block game
  */

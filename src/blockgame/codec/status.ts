@@ -5,7 +5,7 @@ import { protocolError } from './protocol-error.ts'
 import { componentText } from './text-component.ts'
 
 /**
- * What a server says of itself: a {@link ServerStatus} without where it is and how far.
+ * What a server says about itself: a {@link ServerStatus} without its address and latency.
  *
  * @group Block game
  */
@@ -15,17 +15,18 @@ const maxSample = 100
 const maxFaviconLength = 65_536
 const pngDataUri = 'data:image/png;base64,'
 const pngSignature = Buffer.from('89504e470d0a1a0a', 'hex')
-// One for all: nothing is kept in it, and a buffer per icon would be the largest garbage of a lookup.
+// One buffer for all: nothing is kept in it, and a buffer per icon would be the largest garbage of a lookup.
 const decoded = Buffer.allocUnsafe(maxFaviconLength)
 
 /**
- * Reads the JSON of a status, tolerant where real servers are odd.
+ * Reads the JSON of a status, tolerating what real servers get wrong.
  *
- * Counts that are no numbers become 0, an unknown version `''` and -1; formatting codes stay in the version name only. No
- * text keeps control characters (the description its line feeds) or bidirectional ones. Names have at most 256 code
- * points, ids 64, the description 4,096, the sample 100 players, and the icon 65,536 characters.
+ * Counts that are not numbers become 0, and an unknown version becomes `''` and -1. Formatting codes stay only in the
+ * version name. Control characters (except the description's line feeds) and bidirectional ones are removed from all
+ * texts. Names have at most 256 code points, ids 64, the description 4,096, the sample 100 players, and the icon 65,536
+ * characters.
  *
- * @throws `ServerCheckError` `protocol` when it is no JSON object, or has neither players nor version nor description.
+ * @throws `ServerCheckError` `protocol` if it is not a JSON object, or has neither players nor version nor description.
  *
  * @example
  * ```ts
@@ -53,21 +54,21 @@ export function parseStatus(text: string): StatusReply {
 
 function parseJson(text: string): unknown {
   try {
-    // The game's own parser skips a byte order mark too.
+    // The game's own parser also skips a byte order mark.
     return JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text)
   } catch {
-    // The parser's message quotes the text: a server's escape sequences would reach whoever reads the log.
+    // The parser's message quotes the text: a server's escape sequences would reach those who read the log.
     throw protocolError('no JSON')
   }
 }
 
-// Adding zero turns -0 into 0. What no longer counts in ones, such as 1e300, is no count.
+// Adding zero turns -0 into 0. A number too large to count in ones, such as 1e300, is not a count.
 function integer(value: unknown, otherwise: number): number {
   const whole = typeof value === 'number' ? Math.trunc(value) + 0 : Number.NaN
   return Number.isSafeInteger(whole) ? whole : otherwise
 }
 
-// Encoded anew, so that nothing but base64 gets through: servers of 1.7 break it into lines, hostile ones out of HTML.
+// Encoded again, so that only base64 gets through: 1.7 servers break it into lines, and hostile ones break out of HTML.
 function parseFavicon(value: unknown): string | undefined {
   if (typeof value !== 'string' || value.length > maxFaviconLength || !value.startsWith(pngDataUri))
     return undefined

@@ -5,7 +5,7 @@ const maxParts = 1000
 const leafKeys = ['text', 'fallback', 'translate', 'keybind']
 
 /**
- * The text of a chat component, cleaned: a string, an object with `text` and `extra`, or a list of these.
+ * Returns the cleaned text of a chat component: a string, an object with `text` and `extra`, or a list of these.
  *
  * Never recursive, so that no depth overflows the stack, and bounded in parts and length.
  */
@@ -21,7 +21,7 @@ export function componentText(component: unknown): string {
   return descriptionText(text)
 }
 
-// The stack is read from its end, so what comes first goes on last.
+// The stack is read from its end, so what comes first is pushed last.
 function pushParts(pending: unknown[], part: object): void {
   const list = Array.isArray(part) ? part : own(part, 'extra')
   if (!Array.isArray(list)) pending.push(list)

@@ -1,5 +1,5 @@
 /**
- * How many bytes a VarInt takes: 1 to 5.
+ * Returns how many bytes a VarInt takes: 1 to 5.
  *
  * @group Block game
  */
@@ -26,9 +26,9 @@ export function writeVarInt(into: Uint8Array, offset: number, value: number): nu
 }
 
 /**
- * Reads a VarInt: a signed 32-bit integer in at most five bytes. Null when it does not end in these bytes.
+ * Reads a VarInt: a signed 32-bit integer in at most five bytes. Returns null if it does not end within these bytes.
  *
- * Encodings longer than necessary are read like any other, as every peer does; bits beyond the 32nd are dropped.
+ * Encodings that are longer than necessary are accepted, as every peer does. Bits beyond the 32nd are dropped.
  *
  * @group Block game
  */
