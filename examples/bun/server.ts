@@ -17,7 +17,7 @@ const server = Bun.serve({
 const url = `http://127.0.0.1:${server.port}`
 console.log(`Listening on ${url}`)
 
-// One reseller, however often this starts. Its token is another each time, as storage keeps their hashes alone.
+// Creates one reseller, and a new token for it at each start: storage keeps only hashes of the old ones.
 const admin = createAdmin({ storage })
 const [known] = (await admin.listResellers({ limit: 1 })).resellers
 const { token } = known

@@ -1,4 +1,4 @@
-// The five operations inside an Express application that has pages and body parsers of its own.
+// The five operations inside an Express application with its own pages and body parsers.
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import Database from 'better-sqlite3'
@@ -13,7 +13,7 @@ await storage.migrate()
 const api = createUtilityApi({ storage })
 
 const app = express()
-// Behind one proxy of your own, say `app.set('trust proxy', 1)`: the mount follows the application's setting.
+// Behind one proxy of your own, call `app.set('trust proxy', 1)`: the mount follows the application's setting.
 app.use(express.json())
 app.get('/api/health', async (_request, response) => {
   const health = await api.health()
@@ -27,7 +27,7 @@ await once(server, 'listening')
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 console.log(`Listening on ${url}`)
 
-// One reseller, however often this starts. Its token is another each time, as storage keeps their hashes alone.
+// Creates one reseller, and a new token for it at each start: storage keeps only hashes of the old ones.
 const admin = createAdmin({ storage })
 const [known] = (await admin.listResellers({ limit: 1 })).resellers
 const { token } = known

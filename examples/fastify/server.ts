@@ -1,4 +1,4 @@
-// The five operations inside Fastify, under a prefix, without Fastify's body parsers in their way.
+// The five operations inside Fastify, under a prefix, bypassing Fastify's body parsers.
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import Database from 'better-sqlite3'
@@ -17,7 +17,7 @@ app.get('/', async () => 'A page of our own.\n')
 await app.register(
   async (scope) => {
     const handler = toNodeHandler(api)
-    // The first hook takes the request over: before the body is read, and before its type is judged.
+    // The first hook takes over the request, before Fastify reads the body or checks its type.
     scope.addHook('onRequest', async (request, reply) => {
       reply.hijack()
       handler(request.raw, reply.raw)
@@ -27,7 +27,7 @@ await app.register(
   { prefix: '/api' },
 )
 
-// Fastify's close waits for what is under way; ours ends lookups that would take too long.
+// Fastify's close waits for requests in progress; ours ends lookups that would take too long.
 app.addHook('preClose', () => api.close())
 app.addHook('onClose', () => void database.close())
 
@@ -35,7 +35,7 @@ await app.listen({ port: Number(process.env['PORT'] ?? 3000), host: '127.0.0.1' 
 const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
 console.log(`Listening on ${url}`)
 
-// One reseller, however often this starts. Its token is another each time, as storage keeps their hashes alone.
+// Creates one reseller, and a new token for it at each start: storage keeps only hashes of the old ones.
 const admin = createAdmin({ storage })
 const [known] = (await admin.listResellers({ limit: 1 })).resellers
 const { token } = known

@@ -1,4 +1,4 @@
-// The five operations inside Koa, under a prefix, beside middleware of its own.
+// The five operations inside Koa, under a prefix, beside other middleware.
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import Database from 'better-sqlite3'
@@ -14,10 +14,10 @@ const api = createUtilityApi({ storage, basePath: '/api' })
 const serveApi = toNodeHandler(api)
 
 const app = new Koa()
-// Before body parsers, as it reads the request itself.
+// Comes before body parsers, because it reads the request itself.
 app.use(async (context, next) => {
   if (!context.path.startsWith('/api/')) return next()
-  // Koa writes nothing then: the answer is the mount's.
+  // Koa then writes nothing: the mount sends the answer.
   context.respond = false
   serveApi(context.req, context.res)
 })
@@ -30,7 +30,7 @@ await once(server, 'listening')
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 console.log(`Listening on ${url}`)
 
-// One reseller, however often this starts. Its token is another each time, as storage keeps their hashes alone.
+// Creates one reseller, and a new token for it at each start: storage keeps only hashes of the old ones.
 const admin = createAdmin({ storage })
 const [known] = (await admin.listResellers({ limit: 1 })).resellers
 const { token } = known

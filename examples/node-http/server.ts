@@ -17,7 +17,7 @@ await once(server, 'listening')
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 console.log(`Listening on ${url}`)
 
-// One reseller, however often this starts. Its token is another each time, as storage keeps their hashes alone.
+// Creates one reseller, and a new token for it at each start: storage keeps only hashes of the old ones.
 const admin = createAdmin({ storage })
 const [known] = (await admin.listResellers({ limit: 1 })).resellers
 const { token } = known
@@ -26,7 +26,7 @@ const { token } = known
 console.log(`curl -X POST ${url}/v2/reseller/licenses/generate -H 'Authorization: Bearer ${token}' \\
   -H 'X-Registered-To: Ada Lovelace' -H 'X-Domain-Or-IP: shop.example' -H 'X-Status: valid'`)
 
-// Stop in this order: no new connections, then the requests under way, then what they used.
+// Stop in this order: new connections, requests in progress, then the database they use.
 await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
 server.close()
 await api.close()
