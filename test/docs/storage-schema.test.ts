@@ -20,7 +20,7 @@ function documented(database: string): Tables {
       .filter((part) => part.startsWith('`utility_api_'))
       .map((part) => {
         const rows = part.split('\n').filter((line) => line.startsWith('| `'))
-        const own = rows.filter((row) => (/\| (\w+) alone: /.exec(row)?.[1] ?? database) === database)
+        const own = rows.filter((row) => (/\| (\w+) only: /.exec(row)?.[1] ?? database) === database)
         const columns = own.flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`(\w+)`/g)])
         return [part.slice(1, part.indexOf('`', 1)), columns.map(([, name = '']) => name).toSorted()]
       }),
