@@ -35,7 +35,7 @@ export const client: AnyCommand = group(
       args: {
         redirect_uri: {
           type: 'positional',
-          description: 'Where codes may be sent; further ones may follow.',
+          description: 'Where codes may be sent; more may follow.',
         },
         ...nameOption,
         ...adminOptions,
@@ -55,8 +55,7 @@ export const client: AnyCommand = group(
         redirect_uri: {
           type: 'positional',
           required: false,
-          description:
-            'Where codes may be sent from now on, in place of all before; further ones may follow.',
+          description: 'Where codes may be sent from now on, replacing all earlier ones; more may follow.',
         },
         ...nameOption,
         ...adminOptions,
@@ -76,7 +75,7 @@ export const client: AnyCommand = group(
     }),
 
     rotate: command({
-      description: 'Give a client a new secret; the one before stays valid until the next rotation.',
+      description: 'Give a client a new secret; the previous one stays valid until the next rotation.',
       args: { ...idArgument, ...adminOptions },
       examples: ['client rotate ID --database utility.sqlite'],
       run: ({ client_id: clientId, database, storage, json }) =>

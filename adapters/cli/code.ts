@@ -13,7 +13,7 @@ export const grantOptions = {
   subject: {
     type: 'string',
     valueHint: 'WHO',
-    description: 'On whose behalf. Default: nobody in particular.',
+    description: 'The user it is issued on behalf of. Default: none.',
   },
 } as const
 
@@ -40,7 +40,7 @@ export const code: AnyCommand = group(
           type: 'string',
           default: '60',
           valueHint: 'SECONDS',
-          description: 'How long it can be used; at most 600.',
+          description: 'How long it is valid; at most 600.',
         },
         ...adminOptions,
       },

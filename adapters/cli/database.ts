@@ -13,12 +13,12 @@ export const databaseOptions = {
     type: 'string',
     valueHint: 'FILE',
     description:
-      'SQLite file, or PostgreSQL, MySQL or MariaDB URL without password. Default: UTILITY_API_DATABASE. Drivers are looked for beside this package, then in the folder that UTILITY_API_DRIVERS names.',
+      'SQLite file, or PostgreSQL, MySQL or MariaDB URL without password. Default: UTILITY_API_DATABASE. Drivers are searched for next to this package, then in the folder that UTILITY_API_DRIVERS names.',
   },
   storage: {
     type: 'string',
     valueHint: 'MODULE',
-    description: 'Instead of a database, a module of yours: its default export makes an AdminStorage.',
+    description: 'A module to use instead of a database: its default export returns an AdminStorage.',
   },
 } as const
 
@@ -97,7 +97,7 @@ function isMysqlUrl(text: string): boolean {
 function refusePassword(given: string | undefined): void {
   if (given === undefined || !(isPostgresUrl(given) || isMysqlUrl(given))) return
   const url = URL.canParse(given) ? new URL(given) : null
-  if (url === null) throw new UsageError('--database is no valid URL.')
+  if (url === null) throw new UsageError('--database is not a valid URL.')
   if (url.password === '' && !url.searchParams.has('password')) return
   throw new UsageError(
     'A password on the command line can be read by others. Set UTILITY_API_DATABASE to the URL instead.',

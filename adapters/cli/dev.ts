@@ -12,9 +12,14 @@ export const dev: AnyCommand = command({
   description:
     'Try everything at once, without a file: the five operations in memory, one of each credential, DNS and game servers on loopback, and curl lines to paste.',
   args: {
-    port: { type: 'string', default: '3000', valueHint: 'PORT', description: 'TCP port; 0: a free one.' },
+    port: {
+      type: 'string',
+      default: '3000',
+      valueHint: 'PORT',
+      description: 'TCP port; 0 picks a free one.',
+    },
   },
-  notes: ['It listens on 127.0.0.1 only. Ctrl-C ends it, and nothing is left of it.'],
+  notes: ['It listens on 127.0.0.1 only. Ctrl-C ends it and leaves nothing behind.'],
   examples: ['dev', 'dev --port 8080'],
   async run({ port }) {
     const wanted = integer('port', port, 0, 65_535)
@@ -34,7 +39,7 @@ export const dev: AnyCommand = command({
     const { clientId, clientSecret, redirectUri, resellerToken, accessToken, apiKey } = world.credentials
     printFields({ clientId, clientSecret, redirectUri, resellerToken, accessToken, apiKey }, false)
     for (const step of [await exchangeStep(world), ...lastingSteps(world)]) printStep(url, step)
-    const note = 'All of it is in memory and on loopback; /openapi.json describes it. Ctrl-C ends it.'
+    const note = 'Everything is in memory and on loopback; /openapi.json describes it. Ctrl-C ends it.'
     console.log(['', ...wrap(note, columns())].join('\n'))
     spent.next = () => void exchangeStep(world).then((step) => printStep(url, step))
     await stop.stopped
@@ -58,7 +63,7 @@ interface Step {
 async function exchangeStep({ credentials, issueCode }: DevWorld): Promise<Step> {
   const { clientId, clientSecret, redirectUri } = credentials
   return {
-    title: 'Exchange a code for an access token, once; then comes a new line',
+    title: 'Exchange a code for an access token, once; a new line follows',
     method: 'POST',
     path: '/v4/oauth2/token',
     headers: { 'Content-Type': 'application/json' },

@@ -12,31 +12,31 @@ import { watchForStop } from './stop-signal.ts'
 import { wrap } from './terminal-text.ts'
 
 export const dns: AnyCommand = command({
-  description: 'Look up DNS records from several places, and tell whether they agree.',
+  description: 'Look up DNS records at several resolvers, and tell whether they agree.',
   args: {
     name: { type: 'positional', required: true, description: 'A domain; for PTR also an IP address.' },
     type: {
       type: 'positional',
       default: 'A',
-      description: 'Record type: A, AAAA, MX, TXT, …; further ones may follow.',
+      description: 'Record type: A, AAAA, MX, TXT, …; more may follow.',
     },
     server: {
       type: 'string',
       valueHint: '[LABEL=]IP[:PORT],…',
       description: 'Resolvers to ask instead of the public ones.',
     },
-    watch: { type: 'boolean', description: 'Look again and again until all agree.' },
+    watch: { type: 'boolean', description: 'Repeat the check until all agree.' },
     interval: {
       type: 'string',
       default: '10',
       valueHint: 'SECONDS',
-      description: 'How long --watch waits in between; at most 3600.',
+      description: 'How long --watch waits between checks; at most 3600.',
     },
     ...jsonOption,
   },
   rest: true,
   notes: [
-    'Ends with 0 when all who answered have the same records, 1 when nobody answered, 3 when they differ, 4 when some have the record and others none, 5 when all agree that there is none; with several types, with the first of 1, 3, 4, 0 and 5 that holds for one of them.',
+    'Exit code: 0 if all answers have the same records, 1 if no resolver answered, 3 if they differ, 4 if some have the record and others do not, 5 if all agree that there is none; with several types, the first of 1, 3, 4, 0 and 5 that applies to one of them.',
   ],
   examples: [
     'dns example.com',

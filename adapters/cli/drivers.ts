@@ -77,7 +77,7 @@ export async function openPostgres(connectionString: string): Promise<OpenDataba
   const path = resolvePackage('pg')
   if (path === null) {
     throw new Error(
-      'PostgreSQL needs a driver. Install it beside utility-api with: npm install pg\n' +
+      'PostgreSQL needs a driver. Install it next to utility-api with: npm install pg\n' +
         'Or set UTILITY_API_DRIVERS to the folder of a project that has it.',
     )
   }
@@ -99,7 +99,7 @@ export async function openMysql(uri: string): Promise<OpenDatabase> {
   const path = resolvePackage('mysql2/promise')
   if (path === null) {
     throw new Error(
-      'MySQL needs a driver. Install it beside utility-api with: npm install mysql2\n' +
+      'MySQL needs a driver. Install it next to utility-api with: npm install mysql2\n' +
         'Or set UTILITY_API_DRIVERS to the folder of a project that has it.',
     )
   }

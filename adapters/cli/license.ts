@@ -41,7 +41,7 @@ export const license: AnyCommand = group(
           valueHint: 'HOST',
           description: 'Domain or IP address it is bound to.',
         },
-        reseller: { type: 'string', valueHint: 'ID', description: 'Who owns it from now on.' },
+        reseller: { type: 'string', valueHint: 'ID', description: 'The reseller who owns it from now on.' },
         ...licenseOptions,
         ...adminOptions,
       },

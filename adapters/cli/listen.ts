@@ -10,7 +10,7 @@ export async function listen(server: Server, port: number, host: string): Promis
   } catch (error) {
     const taken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
     const message = taken
-      ? `Port ${port} is taken. Choose another one with --port.`
+      ? `Port ${port} is in use. Choose another with --port.`
       : `Cannot listen on ${host}: ${(error as Error).message}`
     throw new Error(message, { cause: error })
   }

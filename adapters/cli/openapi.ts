@@ -6,7 +6,7 @@ import { printJson } from './output.ts'
 export const openapi: AnyCommand = command({
   description: 'Print the OpenAPI 3.1 document.',
   args: {
-    prefix: { type: 'string', valueHint: 'PATH', description: 'Where the paths begin, such as /api.' },
+    prefix: { type: 'string', valueHint: 'PATH', description: 'What all paths begin with, such as /api.' },
   },
   examples: ['openapi > openapi.json', 'openapi --prefix /api'],
   run({ prefix = '' }) {

@@ -69,7 +69,7 @@ export function printFields(fields: Readonly<Record<string, unknown>>, json: boo
  */
 export function printSecrets(fields: Readonly<Record<string, unknown>>, json: boolean | undefined): void {
   printFields(fields, json)
-  console.error(styleText('dim', 'Secrets are shown this once: keep them now.', { stream: process.stderr }))
+  console.error(styleText('dim', 'Secrets are shown only once: save them now.', { stream: process.stderr }))
 }
 
 function textOf(value: unknown): string {

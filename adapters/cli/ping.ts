@@ -7,7 +7,7 @@ import { columns, jsonOption, printJson, styled } from './output.ts'
 import { printable, wrap } from './terminal-text.ts'
 
 export const ping: AnyCommand = command({
-  description: 'Ask a block-game server who plays on it.',
+  description: 'Ask a block-game server who is playing on it.',
   args: {
     host: { type: 'positional', required: true, description: 'HOST, HOST:PORT or [IPv6]:PORT.' },
     ...jsonOption,
@@ -53,7 +53,7 @@ async function lookUp(address: string): Promise<Found> {
   try {
     const { body } = await ask(api, '/v4/games/blockgame/lookup', headers)
     if (outcome === undefined)
-      throw new UsageError(`"${address}" is no address: HOST, HOST:PORT or [IPv6]:PORT.`)
+      throw new UsageError(`"${address}" is not an address: HOST, HOST:PORT or [IPv6]:PORT.`)
     if ('status' in outcome) return { status: outcome.status, body }
     throw failureOf(outcome.error)
   } finally {
@@ -93,9 +93,9 @@ function statusLines(asked: string, status: ServerStatus): string[] {
 
 const failures: Readonly<Record<ServerCheckFailure, string>> = {
   dns: 'The name does not resolve. Is it spelled right?',
-  blocked: 'The name leads to an address that may not be asked.',
-  refused: 'Nothing listens there: the server is down, or its port is another one.',
+  blocked: 'The name leads to an address that is not allowed.',
+  refused: 'Nothing listens there: the server is down, or uses another port.',
   timeout: 'No answer within 5 seconds: the server is down, or a firewall drops the packets.',
   closed: 'The server hung up without a status; it may have turned status off.',
-  protocol: 'Something answered, but it is no block-game server.',
+  protocol: 'Something answered, but it is not a block-game server.',
 }

@@ -8,7 +8,7 @@ import { printable } from './terminal-text.ts'
 /** The options of every list command. */
 export const pageOptions = {
   limit: { type: 'string', default: '50', valueHint: 'N', description: 'How many; at most 1000.' },
-  after: { type: 'string', valueHint: 'PLACE', description: 'Go on from where the last list ended.' },
+  after: { type: 'string', valueHint: 'PLACE', description: 'Continue where the last list ended.' },
 } as const
 
 /** Which page was requested, and how to print it. */
@@ -37,7 +37,7 @@ export async function printPage<Name extends string, Row>(
   })
   if (json === true) return printJson(list)
   printTable(heading, list[name].map(cells))
-  if (list.next !== undefined) console.error(`There are more: go on with --after ${shellWord(list.next)}`)
+  if (list.next !== undefined) console.error(`There are more: continue with --after ${shellWord(list.next)}`)
 }
 
 // Missing tables are reported as invalid, too.
@@ -46,7 +46,7 @@ function isBadPlace(error: unknown): boolean {
 }
 
 function badPlace(after: string): UsageError {
-  return new UsageError(`--after: "${printable(after)}" is no place that a list ended at.`)
+  return new UsageError(`--after: "${printable(after)}" is not a place where a list ended.`)
 }
 
 /** Quotes a place for the shell. It may contain an id that somebody chose, and must stay one word when pasted. */

@@ -31,7 +31,7 @@ export const reseller: AnyCommand = group(
     }),
 
     token: command({
-      description: 'Give a reseller a further token and print it; those it has stay valid.',
+      description: 'Give a reseller another token and print it; its other tokens stay valid.',
       args: {
         reseller_id: { type: 'positional', required: true, description: 'The id of the reseller.' },
         ...adminOptions,

@@ -9,7 +9,7 @@ export const revoke: AnyCommand = command({
     id: {
       type: 'positional',
       required: true,
-      description: 'The id printed beside the secret; "-" reads the secret itself from standard input.',
+      description: 'The id printed with the secret; "-" reads the secret itself from standard input.',
     },
     ...adminOptions,
   },
@@ -24,19 +24,19 @@ export const revoke: AnyCommand = command({
         id === '-'
           ? await admin.revoke({ secret: (await text(process.stdin)).trim() })
           : (await admin.revoke({ id })) || (await admin.revokeClient(id))
-      if (!revoked) throw new Error('There is nothing live to revoke: it was revoked before, or never was.')
+      if (!revoked) throw new Error('There is nothing to revoke: it was revoked before, or never existed.')
       printFields({ revoked: id === '-' ? 'the secret' : id }, json)
     }),
 })
 
 export const revokeAccess: AnyCommand = command({
-  description: 'End all that a client or a user has been granted: access tokens, and codes not spent yet.',
+  description: 'End everything that a client or a user was granted: access tokens and unspent codes.',
   args: {
-    client: { type: 'string', valueHint: 'ID', description: 'All that this client holds.' },
+    client: { type: 'string', valueHint: 'ID', description: 'Everything granted to this client.' },
     subject: {
       type: 'string',
       valueHint: 'WHO',
-      description: 'All that was granted on behalf of this user.',
+      description: 'Everything granted by this user.',
     },
     ...adminOptions,
   },

@@ -11,19 +11,24 @@ import { watchForStop } from './stop-signal.ts'
 export const serve: AnyCommand = command({
   description: 'Serve the five operations over HTTP until Ctrl-C or SIGTERM.',
   args: {
-    port: { type: 'string', default: '3000', valueHint: 'PORT', description: 'TCP port; 0: a free one.' },
+    port: {
+      type: 'string',
+      default: '3000',
+      valueHint: 'PORT',
+      description: 'TCP port; 0 picks a free one.',
+    },
     host: {
       type: 'string',
       default: '127.0.0.1',
       valueHint: 'ADDRESS',
       description: 'Address to listen on.',
     },
-    prefix: { type: 'string', valueHint: 'PATH', description: 'Where the paths begin, such as /api.' },
+    prefix: { type: 'string', valueHint: 'PATH', description: 'What all paths begin with, such as /api.' },
     'trust-proxy': {
       type: 'string',
       default: '0',
       valueHint: 'N',
-      description: 'How many proxies of yours stand before it: whose X-Forwarded-For is believed.',
+      description: 'How many proxies of your own are in front of it, whose X-Forwarded-For is trusted.',
     },
     log: {
       type: 'string',
@@ -41,7 +46,7 @@ export const serve: AnyCommand = command({
       type: 'string',
       default: '10',
       valueHint: 'SECONDS',
-      description: 'How long SIGTERM lets requests under way take; /health says 503 from its start.',
+      description: 'How long requests in progress may take after SIGTERM; /health answers 503 meanwhile.',
     },
     ...licenseOptions,
     ...databaseOptions,

@@ -15,7 +15,7 @@ function locationOf(text: string): ResolverLocation {
   // A zone (fe80::1%eth0) only means something on this machine and is not part of an address.
   if (isIP(ip) === 0 || ip.includes('%') || Number(port) < 1 || Number(port) > 65_535 || label === '') {
     throw new UsageError(
-      `--server: "${text}" is no resolver: IP, IPv4:PORT or [IPv6]:PORT, each after LABEL= if you like.`,
+      `--server: "${text}" is not a resolver: IP, IPv4:PORT or [IPv6]:PORT, each optionally after LABEL=.`,
     )
   }
   const name = label ?? addressOf({ ip, port: Number(port) })

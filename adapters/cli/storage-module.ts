@@ -10,7 +10,7 @@ export async function openStorageModule(path: string): Promise<OpenDatabase> {
   const make = await defaultExportOf(path)
   if (typeof make !== 'function')
     throw new UsageError(
-      `--storage: the default export of ${path} must be a function that makes an AdminStorage.`,
+      `--storage: the default export of ${path} must be a function that returns an AdminStorage.`,
     )
   const storage = (await callOf(path, make as Maker)) as OpenDatabase['storage']
   requireMethods(path, storage)
@@ -50,7 +50,7 @@ function failed(what: string, cause: unknown): Error {
 
 /** Reports missing methods now, not when they are first needed. */
 function requireMethods(path: string, storage: OpenDatabase['storage']): void {
-  const made = `--storage: what ${path} makes is no AdminStorage`
+  const made = `--storage: what ${path} returns is not an AdminStorage`
   if (typeof storage !== 'object' || storage === null)
     throw new UsageError(`${made}: it is ${String(storage)}.`)
   try {

@@ -49,13 +49,17 @@ export const token: AnyCommand = group(
     create: command({
       description: 'Create an access token without a code exchange and print it.',
       args: {
-        client: { type: 'string', valueHint: 'ID', description: 'The client that holds it. Default: none.' },
+        client: {
+          type: 'string',
+          valueHint: 'ID',
+          description: 'The client it is issued to. Default: none.',
+        },
         ...grantOptions,
         lifetime: {
           type: 'string',
           default: '3600',
           valueHint: 'SECONDS',
-          description: 'How long it lives; at most a year.',
+          description: 'How long it is valid; at most a year.',
         },
         ...adminOptions,
       },

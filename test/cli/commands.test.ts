@@ -102,7 +102,7 @@ describe('client', () => {
       const [heading, ...rows] = stdout.trimEnd().split('\n')
       expect(heading).toMatch(/^CLIENT +NAME +CREATED +REVOKED +REDIRECTION URIS$/)
       seen.push(...rows.map((row) => row.split(' ')[0] ?? ''))
-      const next = /^There are more: go on with --after (\S+)\n$/.exec(stderr)?.[1]
+      const next = /^There are more: continue with --after (\S+)\n$/.exec(stderr)?.[1]
       if (next === undefined) break
       mark = ['--after', next]
     }

@@ -93,7 +93,7 @@ test('a port that is taken is said in one sentence', async () => {
   expect(await run(['dev', '--port', String(port)])).toEqual({
     code: 1,
     stdout: '',
-    stderr: `Port ${port} is taken. Choose another one with --port.\n`,
+    stderr: `Port ${port} is in use. Choose another with --port.\n`,
   })
   other.close()
 })

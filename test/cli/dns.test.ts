@@ -274,5 +274,5 @@ test('--server takes labels, ports and IPv6', () => {
     'a=',
     'example.com',
   ])
-    expect(() => locationsOf(wrong), wrong).toThrow('is no resolver')
+    expect(() => locationsOf(wrong), wrong).toThrow('is not a resolver')
 })

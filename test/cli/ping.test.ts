@@ -58,11 +58,11 @@ test('says why there is no status', async () => {
   expect(await runHere(['ping', `${closed.ip}:${closed.port}`, '--json'])).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'Nothing listens there: the server is down, or its port is another one.\n',
+    stderr: 'Nothing listens there: the server is down, or uses another port.\n',
   })
   const other = await fakeBlockgameServer({ status: 'nonsense' })
   expect((await runHere(['ping', `${other.ip}:${other.port}`])).stderr).toBe(
-    'Something answered, but it is no block-game server.\n',
+    'Something answered, but it is not a block-game server.\n',
   )
   await other.close()
 })
@@ -76,8 +76,8 @@ test.each([
   'a.example:70000',
   '[a.example]:1',
   'a\nb',
-])('%j is no address', async (host) => {
+])('%j is not an address', async (host) => {
   const { code, stderr } = await runHere(['ping', host])
   expect(code).toBe(2)
-  expect(stderr).toMatch(/is no address: HOST, HOST:PORT or \[IPv6\]:PORT\.\n|Missing required/)
+  expect(stderr).toMatch(/is not an address: HOST, HOST:PORT or \[IPv6\]:PORT\.\n|Missing required/)
 })

@@ -110,7 +110,7 @@ test('an API key and an access token made here are good', async () => {
 test('secrets are printed once, on standard output, and the warning beside it', async () => {
   const { stdout, stderr } = await run(['api-key', 'create', '--name', 'Page', '--database', file])
   expect(stdout).toMatch(/^apiKeyId +\S+\napiKey +uapi_ak_\w+\n$/)
-  expect(stderr).toBe('Secrets are shown this once: keep them now.\n')
+  expect(stderr).toBe('Secrets are shown only once: save them now.\n')
 })
 
 test('purge says what it deleted', async () => {
@@ -123,5 +123,5 @@ test('a leaked secret is revoked by itself, from standard input', async () => {
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'revoked  the secret\n' })
   const again = await run(['revoke', apiKeyId, '--database', file])
   expect(again.code).toBe(1)
-  expect(again.stderr).toBe('There is nothing live to revoke: it was revoked before, or never was.\n')
+  expect(again.stderr).toBe('There is nothing to revoke: it was revoked before, or never existed.\n')
 })

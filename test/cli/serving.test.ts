@@ -33,7 +33,7 @@ describe('serve', () => {
 
     const other = await run(['serve', '--port', new URL(url).port], env)
     expect(other).toMatchObject({ code: 1, stdout: '' })
-    expect(other.stderr).toContain('is taken. Choose another one with --port.')
+    expect(other.stderr).toContain('is in use. Choose another with --port.')
 
     child.kill('SIGTERM')
     const [code] = (await once(child, 'close')) as [number]

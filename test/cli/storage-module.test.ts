@@ -99,16 +99,16 @@ describe('--storage', () => {
     missing: { code: null, says: '--storage: there is no file FILE.' },
     bare: {
       code: 'export const storage = {}',
-      says: '--storage: the default export of FILE must be a function that makes an AdminStorage.',
+      says: '--storage: the default export of FILE must be a function that returns an AdminStorage.',
     },
-    object: { code: `export default { ${one} }`, says: 'must be a function that makes an AdminStorage.' },
+    object: { code: `export default { ${one} }`, says: 'must be a function that returns an AdminStorage.' },
     nothing: {
       code: 'export default () => {}',
-      says: '--storage: what FILE makes is no AdminStorage: it is undefined.',
+      says: '--storage: what FILE returns is not an AdminStorage: it is undefined.',
     },
     half: {
       code: `export default () => ({ ${one} })`,
-      says: 'no AdminStorage: it lacks findAuthorizationCode, redeemAuthorizationCode, revokeAccessTokensOfCode and 16 more methods.',
+      says: 'not an AdminStorage: it lacks findAuthorizationCode, redeemAuthorizationCode, revokeAccessTokensOfCode and 16 more methods.',
     },
     throwing: {
       code: `export default async () => { throw new Error('The cluster is away.') }`,

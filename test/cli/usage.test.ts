@@ -54,11 +54,11 @@ const wrong: Record<string, { args: string[]; says: string }> = {
   },
   'a resolver that is none': {
     args: ['dns', 'a.example', '--server', '300.1.1.1'],
-    says: '--server: "300.1.1.1" is no resolver',
+    says: '--server: "300.1.1.1" is not a resolver',
   },
   'a resolver with a bad port': {
     args: ['dns', 'a.example', '--server', '127.0.0.1:99999'],
-    says: '--server: "127.0.0.1:99999" is no resolver',
+    says: '--server: "127.0.0.1:99999" is not a resolver',
   },
   'an unknown client': {
     args: ['code', 'issue', '--client', 'x', '--redirect-uri', 'https://a.example/', '--database', migrated],
@@ -74,7 +74,7 @@ const wrong: Record<string, { args: string[]; says: string }> = {
   },
   'a bad page mark': {
     args: ['license', 'list', '--after', 'nonsense', '--database', migrated],
-    says: '--after: "nonsense" is no place that a list ended at.',
+    says: '--after: "nonsense" is not a place where a list ended.',
   },
   'an option given twice': {
     args: ['revoke-access', '--subject', 'one', '--subject=two', '--database', migrated],
@@ -108,7 +108,7 @@ const wrong: Record<string, { args: string[]; says: string }> = {
   },
   'a resolver with a zone': {
     args: ['dns', 'a.example', '--server', 'fe80::1%eth0'],
-    says: '--server: "fe80::1%eth0" is no resolver',
+    says: '--server: "fe80::1%eth0" is not a resolver',
   },
   'a second bad record type': {
     args: ['dns', 'a.example', 'A', 'ANY', '--server', '127.0.0.1:9'],
@@ -153,8 +153,8 @@ const wrong: Record<string, { args: string[]; says: string }> = {
     args: ['reseller', 'token', 'a b', '--database', migrated],
     says: 'The id of a reseller must be 1 to 255',
   },
-  'a short spelling of an address': { args: ['ping', '127.1'], says: '"127.1" is no address' },
-  'a bad game address': { args: ['ping', 'https://a.example/'], says: 'is no address' },
+  'a short spelling of an address': { args: ['ping', '127.1'], says: '"127.1" is not an address' },
+  'a bad game address': { args: ['ping', 'https://a.example/'], says: 'is not an address' },
   'a bad domain': { args: ['dns', 'not a name', '--server', '127.0.0.1:9'], says: 'NAME must be' },
   'a bad record type': {
     args: ['dns', 'a.example', 'ANY', '--server', '127.0.0.1:9'],
@@ -281,7 +281,7 @@ test('a database that SQLite cannot write is named', async () => {
 
 test('what is typed steers no terminal where a message repeats it', async () => {
   const { stderr } = await run(['ping', 'a\u001b[2Jb'])
-  expect(stderr).toContain(String.raw`"a\u001b[2Jb" is no address`)
+  expect(stderr).toContain(String.raw`"a\u001b[2Jb" is not an address`)
 })
 
 test.skipIf(process.platform === 'win32' || process.getuid?.() === 0)(
