@@ -14,34 +14,34 @@ export const pageNotes: Readonly<Record<string, PageNotes>> = {
     file: 'exchange-token.md',
     title: 'Exchange a code for a token',
     about:
-      'The second half of an OAuth 2.0 authorization code round: the client gives the code that it got at its redirection URI, and gets an access token. A code buys one token, however often and wherever it is sent. Body as JSON or as a form; the client may send its id and secret as HTTP Basic instead of in the body. The whole round, with a picture: [credentials and authorization](../guide/authorization.md).',
+      'The second half of the OAuth 2.0 authorization code flow: the client sends the code that it received at its redirection URI, and gets an access token. A code can be exchanged for one token only, however often and wherever it is sent. The body is JSON or a form; the client may send its id and secret as HTTP Basic instead of in the body. The whole flow, with a picture: [credentials and authorization](../guide/authorization.md).',
   },
   updateLicense: {
     file: 'update-license.md',
     title: 'Update a license',
     about:
-      'Changes what is sent and nothing else, in one statement that also checks whose license it is. At least one of the three headers must be there, and one bad header refuses the whole update. No body. More: [licenses](../guide/licenses.md).',
+      'Changes only the fields that are sent, in one statement that also checks the owner of the license. At least one of the three headers is required, and one invalid header refuses the whole update. No body. More: [licenses](../guide/licenses.md).',
     credential: { name: 'Authorization', prefix: 'Bearer ', variable: 'RESELLER_TOKEN' },
   },
   generateLicense: {
     file: 'generate-license.md',
     title: 'Generate a license',
     about:
-      'Makes a license with a new key, which belongs to the reseller of the token. Send an `Idempotency-Key` whenever your program retries: idempotency means that the repeat gets the first answer instead of a second license. No body. More: [licenses](../guide/licenses.md).',
+      'Creates a license with a new key, owned by the reseller of the token. Send an `Idempotency-Key` whenever your program retries: the repeat then gets the first answer instead of a second license. No body. More: [licenses](../guide/licenses.md).',
     credential: { name: 'Authorization', prefix: 'Bearer ', variable: 'RESELLER_TOKEN' },
   },
   checkDns: {
     file: 'check-dns.md',
     title: 'Check DNS',
     about:
-      'Asks every configured resolver for the records of a domain. The answer has one element for each location, in the configured order, whatever happens to a resolver. Statuses, locations and a picture: [DNS check](../guide/dns.md). 403 is answered only where [`dns.requiredScope`](../guide/options.md) is set.',
+      'Asks every configured resolver for the records of a domain. The answer has one element for each location, in the configured order, even if a resolver fails. Statuses, locations and a picture: [DNS check](../guide/dns.md). 403 is answered only if [`dns.requiredScope`](../guide/options.md) is set.',
     credential: { name: 'Authorization', prefix: 'Bearer ', variable: 'ACCESS_TOKEN' },
   },
   lookUpGameServer: {
     file: 'look-up-game-server.md',
     title: 'Look up a game server',
     about:
-      'Asks a block-game server what its players see in their server list. The header that carries the API key is called `Basic`. A server that is down is a 500 `server_check_failed`: [show it as offline](../guide/blockgame.md#show-a-server-that-is-down-as-offline). More: [block-game servers](../guide/blockgame.md).',
+      'Asks a block-game server for what players see in their server list. The header that carries the API key is called `Basic`. A server that is down is a 500 `server_check_failed`: [show it as offline](../guide/blockgame.md#show-a-server-that-is-down-as-offline). More: [block-game servers](../guide/blockgame.md).',
     credential: { name: 'Basic', prefix: '', variable: 'API_KEY' },
   },
 }

@@ -4,7 +4,7 @@ import { code, table } from './markdown.ts'
 import { pageNotes, type PageNotes } from './operation-notes.ts'
 import { curl, fetchSample } from './operation-samples.ts'
 
-// A page for each HTTP operation, out of the OpenAPI document that the library makes of what it serves.
+// A page for each HTTP operation, generated from the OpenAPI document.
 
 /** Every operation's page, by file name. */
 export function operationPages(document: OpenApiDocument): Map<string, string> {
@@ -44,7 +44,7 @@ ${method} ${path}
 
 ${notes.about}
 
-In a program of yours: \`api.handlers.${operation.operationId}\`, or \`api.fetch\` for all five.
+In your own program: \`api.handlers.${operation.operationId}\`, or \`api.fetch\` for all five.
 
 ## Request
 
@@ -76,7 +76,7 @@ ${JSON.stringify(example, null, 2)}
 
 ${errorTable(operation)}
 
-${errorShape(operation)} What each code means and what helps: [errors](../guide/errors.md).
+${errorShape(operation)} What each code means and how to fix it: [errors](../guide/errors.md).
 
 ## Headers of the answers
 
@@ -145,7 +145,7 @@ function records({ items }: Schema): string {
       .join('<br>'),
   ])
   return `
-Every record has \`type\`, \`host\` (its owner name) and \`ttl\` (seconds). Beside them, by type:
+Every record has \`type\`, \`host\` (its owner name) and \`ttl\` (seconds). Further fields by type:
 
 ${table(['Type', 'Further fields'], rows)}
 `
@@ -163,7 +163,7 @@ function errorTable({ responses }: Operation): string {
 
 function errorShape({ responses }: Operation): string {
   const [error, text] = Object.keys(responses['500']?.content['application/json'].schema.properties ?? {})
-  return `The body is \`{ "${error}", "${text}" }\`: the code to branch on, and one sentence for people, which names the header or field that is wrong.`
+  return `The body is \`{ "${error}", "${text}" }\`: the code to branch on, and one sentence for people that names the invalid header or field.`
 }
 
 function headerTable(document: OpenApiDocument, { responses }: Operation): string {

@@ -93,7 +93,7 @@ title: Options
 
 # Options
 
-Every option there is, with its default. Durations in milliseconds end in \`Ms\`, those in seconds in \`Seconds\`. An option that is wrong, or that does not exist, ends the call with \`UtilityApiError\` \`invalid_options\`, and the message names it.
+All options with their defaults. Durations in milliseconds end in \`Ms\`, those in seconds in \`Seconds\`. An invalid or unknown option throws a \`UtilityApiError\` with the code \`invalid_options\`, whose message names it.
 
 ${parts.map(([title, type]) => `## ${title}\n\n${optionTable(optionsOf(type))}`).join('\n\n')}
 `

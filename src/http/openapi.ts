@@ -206,7 +206,8 @@ const sharedHeaders = {
 const requestIdParameter = {
   name: 'X-Request-Id',
   in: 'header',
-  description: 'An id to find this request by. Taken if it is short and safe, else a new one is made.',
+  description:
+    'An id to find this request by. Used if it is short and safe, otherwise replaced by a new one.',
   required: false,
   schema: { type: 'string', pattern: safeRequestId.source },
 }
@@ -219,7 +220,7 @@ const headers = {
     example: 'order-1234',
   },
   NoStore: {
-    description: 'The answer must not be kept.',
+    description: 'The answer must not be cached.',
     required: true,
     schema: { type: 'string', const: 'no-store' },
   },

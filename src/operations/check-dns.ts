@@ -265,7 +265,7 @@ function dnsCheckResultSchema(): z.ZodType<DnsCheckResult> {
     ip: z.string().describe('Address of the resolver.'),
     provider: z.string().describe('Name of the resolver provider.'),
     dns_results: z.array(dnsRecordSchema()).describe('Records found.'),
-    resolved: z.boolean().describe('Whether a record of the asked type came.'),
+    resolved: z.boolean().describe('Whether the answer has a record of the requested type.'),
     status: z.enum(dnsStatuses).describe('How the lookup ended.'),
     latency_ms: z.int().describe('Milliseconds the resolver took.'),
     cname_chain: z.array(z.string()).optional().describe('Canonical names passed through.'),
@@ -274,7 +274,7 @@ function dnsCheckResultSchema(): z.ZodType<DnsCheckResult> {
       .array(
         z.object({
           code: z.int().describe('INFO-CODE.'),
-          text: z.string().describe('EXTRA-TEXT; empty where there is none.'),
+          text: z.string().describe('EXTRA-TEXT; empty if there is none.'),
         }),
       )
       .optional()
@@ -282,7 +282,9 @@ function dnsCheckResultSchema(): z.ZodType<DnsCheckResult> {
     client_subnet_scope: z
       .int()
       .optional()
-      .describe('Bits of the client subnet that the answer was made for (RFC 7871); 0: for everybody.'),
+      .describe(
+        'Prefix length of the client subnet that the answer is valid for (RFC 7871); 0 means all clients.',
+      ),
     authenticated: z
       .literal(true)
       .optional()

@@ -10,27 +10,27 @@ export function dnsRecordSchema(): z.ZodType<DnsRecord> {
   const keyTag = z.int().describe('Key tag.')
   const { A, ...others } = {
     A: shape('A', { ip }),
-    AAAA: shape('AAAA', { ip, ipv6: z.string().describe('The address again.') }),
+    AAAA: shape('AAAA', { ip, ipv6: z.string().describe('The same address.') }),
     MX: shape('MX', { pri, target }),
     NS: shape('NS', { target }),
     PTR: shape('PTR', { target }),
     CNAME: shape('CNAME', { target }),
     SOA: shape('SOA', {
       mname: z.string().describe('Primary name server.'),
-      rname: z.string().describe('Mailbox of the one responsible, as a name.'),
+      rname: z.string().describe('Mailbox of the person responsible, as a name.'),
       serial: z.int().describe('Serial number of the zone.'),
       refresh: z.int().describe('Seconds between refreshes.'),
       retry: z.int().describe('Seconds before a failed refresh is tried again.'),
-      expire: z.int().describe('Seconds after which the zone is given up.'),
+      expire: z.int().describe('Seconds after which a secondary server stops answering for the zone.'),
       'minimum-ttl': z.int().describe('Seconds a missing name is remembered.'),
     }),
     TXT: shape('TXT', {
-      txt: z.string().describe('All strings joined; octets that are no UTF-8 as \\DDD.'),
+      txt: z.string().describe('All strings joined; octets that are not UTF-8 as \\DDD.'),
       entries: z.array(z.string()).describe('The strings one by one.'),
       base64: z
         .array(z.string())
         .exactOptional()
-        .describe("The strings' octets in base64, only where they are no UTF-8."),
+        .describe("The strings' octets in base64, only if they are not UTF-8."),
     }),
     SRV: shape('SRV', {
       pri,
