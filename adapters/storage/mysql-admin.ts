@@ -86,7 +86,7 @@ export function adminMethods(use: Access): AdminMethods {
     purgeExpired: (at, call) =>
       use(call, async (db) => ({
         tokens: await purge(db, sql.purgeTokens, at),
-        codes: (await purge(db, sql.purgeUnspentCodes, at)) + (await purgeDeadCodes(db, at)),
+        codes: await purgeCodes(db, at),
         idempotency: await purge(db, sql.purgeAnswers, at),
       })),
   }
@@ -115,12 +115,38 @@ async function purge(db: Session, text: string, at: number): Promise<number> {
   return deleted < sql.purgeChunk ? deleted : deleted + (await purge(db, text, at))
 }
 
-async function purgeDeadCodes(db: Session, at: number): Promise<number> {
-  const hashes = (await db.rows<{ hash: Uint8Array }>(sql.findDeadCodes, at)).map(({ hash }) => hash)
-  const [first] = hashes
+interface PurgeableCodeRow {
+  readonly hash: Uint8Array
+  readonly spent: number | string
+  readonly dead: number | string
+}
+
+/**
+ * Reads all codes, portion by portion, and deletes the dead ones: nearly all can be spent codes whose tokens are still
+ * valid. Such a code stays: without it, a replay could no longer revoke the token.
+ */
+async function purgeCodes(db: Session, at: number): Promise<number> {
+  let total = 0
+  let after: Uint8Array | undefined = new Uint8Array()
+  while (after !== undefined) {
+    // oxlint-disable-next-line no-await-in-loop -- portion after portion, so that others write in between
+    const portion: PurgeableCodeRow[] = await db.rows(sql.readCodes, at, after)
+    const dead = portion.filter((code) => Number(code.dead) === 1)
+    const spent = dead.filter((code) => Number(code.spent) === 1)
+    const unspent = dead.filter((code) => Number(code.spent) === 0)
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    total += await deleteCodes(db, sql.purgeSpentCodes, spent)
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    total += await deleteCodes(db, sql.purgeUnspentCodes, unspent)
+    after = portion.length < sql.codeChunk ? undefined : portion.at(-1)?.hash
+  }
+  return total
+}
+
+async function deleteCodes(db: Session, text: string, codes: readonly PurgeableCodeRow[]): Promise<number> {
+  const [first] = codes
   if (first === undefined) return 0
   // As many hashes as the statement has placeholders: one that is named twice is deleted once.
-  const places = Array.from({ length: sql.spentChunk }, (_, index) => hashes[index] ?? first)
-  const deleted = await db.count(sql.purgeDeadCodes, ...places)
-  return hashes.length < sql.spentChunk ? deleted : deleted + (await purgeDeadCodes(db, at))
+  const hashes = Array.from({ length: sql.codeChunk }, (_, index) => (codes[index] ?? first).hash)
+  return db.count(text, ...hashes)
 }

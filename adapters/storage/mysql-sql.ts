@@ -130,28 +130,27 @@ export const revokeTokensOfSubject: string = `
 /** How many rows one statement purges. A long statement would hold up everybody else's writes. */
 export const purgeChunk: number = 1000
 
-/** How many spent codes one statement purges. They are named one by one. */
-export const spentChunk: number = 100
+/** How many codes one statement reads or purges. They are named one by one. */
+export const codeChunk: number = 250
 
 export const purgeTokens: string = `
   DELETE FROM utility_api_credentials WHERE kind = 'access_token' AND expires_at <= ? LIMIT ${purgeChunk}`
 
-/** Waits for codes that are being spent and then keeps them: a spent code has a token. */
-export const purgeUnspentCodes: string = `
-  DELETE FROM utility_api_codes WHERE expires_at <= ? AND redeemed_at IS NULL LIMIT ${purgeChunk}`
-
 /**
- * Finds spent codes whose tokens are gone, in one snapshot. A DELETE that looked for the tokens itself would see the
- * codes of one moment and the tokens of another.
+ * Reads the next codes, and which of them are dead, in one snapshot. A DELETE that looked for the tokens itself would see
+ * the codes of one moment and the tokens of another.
  */
-export const findDeadCodes: string = `
-  SELECT code.hash FROM utility_api_codes AS code
-  WHERE code.expires_at <= ? AND code.redeemed_at IS NOT NULL AND NOT EXISTS (
-    SELECT 1 FROM utility_api_credentials AS token WHERE token.hash = code.token_hash AND token.kind = 'access_token')
-  LIMIT ${spentChunk}`
+export const readCodes: string = `
+  SELECT code.hash, code.redeemed_at IS NOT NULL AS spent, code.expires_at <= ? AND NOT EXISTS (
+    SELECT 1 FROM utility_api_credentials AS token
+    WHERE token.hash = code.token_hash AND token.kind = 'access_token') AS dead
+  FROM utility_api_codes AS code WHERE code.hash > ? ORDER BY code.hash LIMIT ${codeChunk}`
 
-export const purgeDeadCodes: string = `
-  DELETE FROM utility_api_codes WHERE hash IN (${Array.from({ length: spentChunk }, () => '?').join(', ')})`
+export const purgeSpentCodes: string = `
+  DELETE FROM utility_api_codes WHERE hash IN (${Array.from({ length: codeChunk }, () => '?').join(', ')})`
+
+/** Waits for codes that are being spent, and then keeps them. */
+export const purgeUnspentCodes: string = `${purgeSpentCodes} AND redeemed_at IS NULL`
 
 export const purgeAnswers: string = `
   DELETE FROM utility_api_idempotency_keys WHERE expires_at <= ? LIMIT ${purgeChunk}`

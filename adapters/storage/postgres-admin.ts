@@ -63,7 +63,7 @@ export function adminMethods(db: PostgresAccess): AdminMethods {
     deleteLicense: async (licenseKey, call) => (await db.count(call, sql.deleteLicense, licenseKey)) > 0,
     purgeExpired: async (at, call) => ({
       tokens: await purge(db, sql.purgeTokens, at, call),
-      codes: await purge(db, sql.purgeCodes, at, call),
+      codes: await purgeCodes(db, at, call),
       idempotency: await purge(db, sql.purgeAnswers, at, call),
     }),
   }
@@ -96,4 +96,34 @@ async function purge(db: PostgresAccess, text: string, at: number, call: Storage
     total += deleted
   } while (deleted === purgeChunk)
   return total
+}
+
+interface PurgeableCodeRow {
+  readonly hash: Uint8Array
+  readonly spent: boolean
+  readonly dead: boolean
+}
+
+/**
+ * Reads all codes, portion by portion, and deletes the dead ones: nearly all can be spent codes whose tokens are still
+ * valid. Such a code stays: without it, a replay could no longer revoke the token.
+ */
+async function purgeCodes(db: PostgresAccess, at: number, call: StorageCall): Promise<number> {
+  let total = 0
+  let after: Uint8Array | undefined = new Uint8Array()
+  while (after !== undefined) {
+    // oxlint-disable-next-line no-await-in-loop -- portion after portion, so that others write in between
+    const portion: PurgeableCodeRow[] = await db.rows(call, sql.readCodes, after, purgeChunk, at)
+    const dead = portion.filter((code) => code.dead)
+    const spent = dead.filter((code) => code.spent)
+    if (dead.length > 0)
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      total += await db.count(call, sql.purgeCodes, dead.map(toHash), spent.map(toHash))
+    after = portion.length < purgeChunk ? undefined : portion.at(-1)?.hash
+  }
+  return total
+}
+
+function toHash({ hash }: PurgeableCodeRow): Uint8Array {
+  return hash
 }

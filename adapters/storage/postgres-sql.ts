@@ -151,14 +151,19 @@ export const purgeTokens: string = `
     LIMIT $2 FOR UPDATE SKIP LOCKED)`
 
 /**
- * A spent code stays as long as its token: without the code, a replay could no longer revoke the token. A code that is
- * being spent is skipped.
+ * Reads the next codes, and which of them are dead. The LIMIT inside makes PostgreSQL look up each token: for an EXISTS,
+ * it could read all tokens.
  */
+export const readCodes: string = `
+  SELECT hash, redeemed_at IS NOT NULL AS spent, expires_at <= $3 AND (
+    SELECT true FROM utility_api_credentials WHERE hash = code.token_hash AND kind = 'access_token' LIMIT 1) IS NULL AS dead
+  FROM utility_api_codes AS code WHERE hash > $1 ORDER BY hash LIMIT $2`
+
+/** Purges codes, but not those that are being spent, or were spent since they were found unspent. */
 export const purgeCodes: string = `
   DELETE FROM utility_api_codes WHERE hash IN (
-    SELECT hash FROM utility_api_codes AS code WHERE expires_at <= $1 AND NOT EXISTS (
-      SELECT 1 FROM utility_api_credentials WHERE hash = code.token_hash AND kind = 'access_token')
-    LIMIT $2 FOR UPDATE SKIP LOCKED)`
+    SELECT hash FROM utility_api_codes WHERE hash = ANY ($1) AND (redeemed_at IS NULL OR hash = ANY ($2))
+    FOR UPDATE SKIP LOCKED)`
 
 export const purgeAnswers: string = `
   DELETE FROM utility_api_idempotency_keys WHERE (reseller_id, key_hash) IN (

@@ -32,6 +32,19 @@ export function adminMethods({ write }: SqliteAccess): AdminMethods {
     return total
   }
 
+  async function purgeCodes(at: number, call: StorageCall): Promise<number> {
+    let total = 0
+    let after = 0
+    while (after < Infinity) {
+      const start = after
+      // oxlint-disable-next-line no-await-in-loop -- portion after portion, so that others write in between
+      const { deleted, end } = await write(call, (db) => purgePortionOfCodes(db, start, at))
+      total += deleted
+      after = end
+    }
+    return total
+  }
+
   return {
     insertClient: ({ clientId, secretHashes, redirectUris, createdAt, revokedAt, name = null }, call) => {
       const hashes = joinHashes(secretHashes)
@@ -72,10 +85,20 @@ export function adminMethods({ write }: SqliteAccess): AdminMethods {
     deleteLicense: (licenseKey, call) => write(call, (db) => db.run(sql.deleteLicense, licenseKey) > 0),
     purgeExpired: async (at, call) => ({
       tokens: await purge(sql.purgeTokens, at, call),
-      codes: await purge(sql.purgeCodes, at, call),
+      codes: await purgeCodes(at, call),
       idempotency: await purge(sql.purgeAnswers, at, call),
     }),
   }
+}
+
+/**
+ * Reads the next codes, as many as one transaction may purge, and deletes the dead ones: nearly all can be spent codes
+ * whose tokens are still valid. Returns where the portion ends: Infinity if it was the last.
+ */
+function purgePortionOfCodes(db: SqliteQueries, after: number, at: number): { deleted: number; end: number } {
+  const last = db.get<{ rowid: number }>(sql.findEndOfPortion, after, purgeChunk - 1)
+  const deleted = db.run(sql.purgeCodes, after, last?.rowid ?? Number.MAX_SAFE_INTEGER, at)
+  return { deleted, end: last?.rowid ?? Infinity }
 }
 
 function rotateSecret(db: SqliteQueries, clientId: string, newHash: Uint8Array): boolean {

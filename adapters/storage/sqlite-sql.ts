@@ -121,11 +121,17 @@ export const purgeTokens: string = `
   DELETE FROM utility_api_credentials WHERE rowid IN (
     SELECT rowid FROM utility_api_credentials WHERE kind = 'access_token' AND expires_at <= ? LIMIT ?)`
 
-/** A spent code stays as long as its token: without the code, a replay could no longer revoke the token. */
+/** Finds where a portion of so many codes, and one more, ends. */
+export const findEndOfPortion: string =
+  'SELECT rowid FROM utility_api_codes WHERE rowid > ? ORDER BY rowid LIMIT 1 OFFSET ?'
+
+/**
+ * Purges one portion of the codes. A spent code stays as long as its token: without the code, a replay could no longer
+ * revoke the token.
+ */
 export const purgeCodes: string = `
-  DELETE FROM utility_api_codes WHERE rowid IN (
-    SELECT rowid FROM utility_api_codes AS code WHERE expires_at <= ? AND NOT EXISTS (
-      SELECT 1 FROM utility_api_credentials WHERE hash = code.token_hash AND kind = 'access_token') LIMIT ?)`
+  DELETE FROM utility_api_codes WHERE rowid > ? AND rowid <= ? AND expires_at <= ? AND NOT EXISTS (
+    SELECT 1 FROM utility_api_credentials WHERE hash = token_hash AND kind = 'access_token')`
 
 export const purgeAnswers: string = `
   DELETE FROM utility_api_idempotency_keys WHERE rowid IN (

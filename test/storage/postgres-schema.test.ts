@@ -128,7 +128,11 @@ test('lists, updates and purges by index, so that the tables may grow', async ()
     ['credentials_owner_id', `SELECT 1 ${credentials} owner_id = 'a' AND kind = 'access_token'`],
     ['credentials_subject', `SELECT 1 ${credentials} subject = 'a' AND kind = 'access_token'`],
     ['credentials_expires_at', `SELECT 1 ${credentials} kind = 'access_token' AND expires_at <= 5`],
-    ['codes_expires_at', 'SELECT 1 FROM utility_api_codes WHERE expires_at <= 5'],
+    ['codes_pkey', "SELECT 1 FROM utility_api_codes WHERE hash > 'a' ORDER BY hash LIMIT 5"],
+    [
+      'credentials_hash_kind_key',
+      `SELECT (SELECT true ${credentials} hash = token_hash AND kind = 'access_token' LIMIT 1) FROM utility_api_codes`,
+    ],
     ['codes_client_id', "SELECT 1 FROM utility_api_codes WHERE client_id = 'a'"],
     ['codes_subject', "SELECT 1 FROM utility_api_codes WHERE subject = 'a'"],
     ['idempotency_keys_expires_at', 'SELECT 1 FROM utility_api_idempotency_keys WHERE expires_at <= 5'],

@@ -154,6 +154,31 @@ describe('PostgreSQL trouble', () => {
     expect(lent).toBe(3)
   })
 
+  test('a code that is spent while a purge looks at it stays, or a replay can no longer revoke its token', async () => {
+    const own = pool()
+    const [storage, other] = [postgresStorage(own), postgresStorage(pool())]
+    await storage.migrate()
+    const codeHash = new Uint8Array(32).fill(77)
+    const granted = { clientId: 'purged', subject: null, redirectUri: 'https://shop.example/', scope: '' }
+    const code = { ...granted, codeChallenge: null, expiresAt: 10, redeemedAt: null }
+    await storage.insertAuthorizationCode(codeHash, code, call)
+    const owner = { ownerId: 'purged', subject: null, scope: '', createdAt: 9, expiresAt: 1000 }
+    const token = { id: 'bought', hash: codeHash, ...owner }
+    let spent = false
+    own.on('acquire', (client) => {
+      const query = client.query.bind(client) as (statement: { text: string }) => Promise<unknown>
+      const spendFirst = async (statement: { text: string }): Promise<unknown> => {
+        if (/DELETE FROM utility_api_codes/.test(statement.text))
+          spent ||= await other.redeemAuthorizationCode(codeHash, 9, token, call)
+        return query(statement)
+      }
+      client.query = spendFirst as typeof client.query
+    })
+    await storage.purgeExpired(20, call)
+    expect(spent).toBe(true)
+    expect(await storage.revokeAccessTokensOfCode(codeHash, 30, call)).toBe(1)
+  })
+
   test('a connection that breaks while it is lent fails its call, and the process lives', async () => {
     const own = pool('read committed', 1)
     const lent: Socket[] = []

@@ -73,6 +73,45 @@ describe.each(drivers)('%s', (_, openPath) => {
     expect(await pragmas('normal')).toEqual(['wal', 1, 3])
   })
 
+  test('a purge reads 500 codes at a time, or spent codes with live tokens stop the service meanwhile', async () => {
+    const database = openFile().open()
+    const storage = sqliteStorage(database)
+    await storage.migrate()
+    database.exec(`
+      WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 1600)
+      INSERT INTO utility_api_codes (hash, client_id, redirect_uri, scope, expires_at, redeemed_at, token_hash)
+      SELECT CAST(printf('%032d', n) AS BLOB), 'shop', '', '', 10, 5, CAST(printf('%032d', n) AS BLOB) FROM number;
+      INSERT INTO utility_api_credentials (kind, bought, id, hash, owner_id, scope, created_at, expires_at)
+      SELECT 'access_token', 1, rowid, token_hash, 'shop', '', 5, 99 FROM utility_api_codes WHERE rowid <> 1100`)
+    const portions: unknown[] = []
+    const watched: SqliteDatabase = {
+      exec: (sql) => database.exec(sql),
+      prepare(sql) {
+        const statement = database.prepare(sql) as ReturnType<SqliteDatabase['prepare']>
+        if (!/DELETE FROM utility_api_codes/.test(sql)) return statement
+        return {
+          get: (...values) => statement.get(...values),
+          all: (...values) => statement.all(...values),
+          run(...values) {
+            portions.push(values.slice(0, 2))
+            return statement.run(...values)
+          },
+        }
+      },
+    }
+    expect(await sqliteStorage(watched).purgeExpired(50, call)).toEqual({
+      codes: 1,
+      tokens: 0,
+      idempotency: 0,
+    })
+    expect(portions).toEqual([
+      [0, 500],
+      [500, 1000],
+      [1000, 1500],
+      [1500, Number.MAX_SAFE_INTEGER],
+    ])
+  })
+
   test("an owner's tokens are listed from among all others, wherever they lie", async () => {
     const database = openFile().open()
     const storage = sqliteStorage(database)

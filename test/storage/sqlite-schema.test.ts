@@ -80,7 +80,7 @@ describe.each(drivers)('%s', (_, openPath) => {
       'SELECT 1 FROM utility_api_resellers WHERE (created_at, reseller_id) > (1, 1) ORDER BY created_at, reseller_id',
       'SELECT 1 FROM utility_api_clients WHERE (created_at, client_id) > (1, 1) ORDER BY created_at, client_id',
       `SELECT 1 ${credentials} kind = 'access_token' AND expires_at <= 1`,
-      'SELECT 1 FROM utility_api_codes WHERE expires_at <= 1',
+      'SELECT rowid FROM utility_api_codes WHERE rowid > 1 ORDER BY rowid LIMIT 1 OFFSET 5',
       'SELECT 1 FROM utility_api_idempotency_keys WHERE expires_at <= 1',
       "SELECT 1 FROM utility_api_licenses WHERE reseller_id = 'a' AND seq > 5 ORDER BY seq LIMIT 5",
     ].map((sql) => JSON.stringify(database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all()))

@@ -84,4 +84,23 @@ export const purgeCases: readonly ContractCase[] = [
       deepStrictEqual(await admin.purgeExpired(1), { codes: 1100, tokens: 0, idempotency: 0 })
     },
   },
+  {
+    name: 'a purge finds dead codes among many that it keeps, or it stops at the first thousand live tokens',
+    needs: ['admin'],
+    async run({ admin }) {
+      const spend = async (index: number, expiresAt: number): Promise<void> => {
+        await admin.insertAuthorizationCode(hashOf(index), makeCode({ expiresAt: 10 }))
+        await admin.redeemAuthorizationCode(hashOf(index), 5, makeToken(index, { expiresAt }))
+      }
+      // Every fourth code is dead, by an expired token or none, and all expire at once, in no order of their tokens.
+      await race(1500, (index) =>
+        index % 8 === 0
+          ? admin.insertAuthorizationCode(hashOf(index), makeCode({ expiresAt: 10 }))
+          : spend(index, index % 8 === 4 ? 50 : 200),
+      )
+      deepStrictEqual(await admin.purgeExpired(100), { codes: 375, tokens: 187, idempotency: 0 })
+      deepStrictEqual(await admin.purgeExpired(100), nothing)
+      strictEqual(await admin.revokeAccessTokensOfCode(hashOf(1499), 110), 1)
+    },
+  },
 ]
