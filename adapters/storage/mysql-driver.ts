@@ -36,6 +36,8 @@ export interface MysqlStatement {
   readonly values: MysqlValue[]
   /** Rows are objects. */
   readonly rowsAsArray: false
+  /** Rows have columns, not tables. */
+  readonly nestTables: false
   /** Columns have the types of the driver. */
   readonly typeCast: true
 }

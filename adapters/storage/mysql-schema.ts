@@ -1,8 +1,9 @@
-import { StorageError } from 'utility-api/storage'
+import { StorageError, type StorageCall } from 'utility-api/storage'
 import { withConnection } from './mysql-connection.ts'
 import type { MysqlConnection, MysqlPool } from './mysql-driver.ts'
 import { isMissingTable, toStorageError } from './mysql-errors.ts'
 import { sessionSettings } from './mysql-session.ts'
+import { inTime } from './mysql-time.ts'
 
 /** What differs between MariaDB and MySQL. */
 export interface Flavor {
@@ -103,16 +104,27 @@ interface Schema {
 }
 
 const readSchema = 'SELECT version, step FROM utility_api_schema'
+/** How long the first read of the schema may take before it is tried again. */
+const schemaTimeoutMs = 2000
+
+/** A migration takes as long as it takes. */
+const patient: StorageCall = { timeLeftMs: () => Infinity }
+
 // Each database of a server has its own name.
 const lockName = "concat('utility_api_schema:', md5(database()))"
 
 /** Brings the schema up to date. Servers that start at the same time take turns. */
 export async function migrateSchema(pool: MysqlPool): Promise<void> {
   try {
-    await withConnection(pool, async (connection) => {
+    await withConnection(pool, patient, async (connection) => {
       const flavor = await flavorOf(connection)
       await connection.query(flavor.settings)
-      const [lock] = await queryRows<{ got: number }>(connection, `SELECT get_lock(${lockName}, 30) AS got`)
+      const [lock] = await queryRows<{ got: number | null }>(
+        connection,
+        `SELECT get_lock(${lockName}, 30) AS got`,
+      )
+      if (lock?.got === null)
+        throw new StorageError('invalid', 'The pool has no database: name one in its URL.')
       if (lock?.got !== 1) throw new StorageError('unavailable', 'Another server is migrating the database.')
       try {
         await runSteps(connection, flavor)
@@ -127,7 +139,7 @@ export async function migrateSchema(pool: MysqlPool): Promise<void> {
 
 async function runSteps(connection: MysqlConnection, { collation }: Flavor): Promise<void> {
   await connection.query(
-    'CREATE TABLE IF NOT EXISTS utility_api_schema (version INT NOT NULL, step INT NOT NULL) ENGINE = InnoDB',
+    'CREATE TABLE IF NOT EXISTS utility_api_schema (version INT NOT NULL PRIMARY KEY, step INT NOT NULL) ENGINE = InnoDB',
   )
   const schema = await schemaOn(connection)
   refuseNewer(schema)
@@ -146,13 +158,24 @@ async function runSteps(connection: MysqlConnection, { collation }: Flavor): Pro
 
 /** Throws unless this version can work with the schema. Returns which of the two databases it is. */
 export function requireSchema(pool: MysqlPool): Promise<Flavor> {
-  return withConnection(pool, async (connection) => {
-    const schema = await schemaOn(connection)
-    refuseNewer(schema)
-    if (schema.step >= steps.length) return flavorOf(connection)
-    const message = `The database has schema step ${schema.step}, and ${steps.length} is needed: run migrate() first.`
-    throw new StorageError('invalid', message)
-  })
+  // Not limited to the time of the call that happens to be the first: others wait for the same answer.
+  const call = callWithin(schemaTimeoutMs)
+  return inTime(call, () => withConnection(pool, call, flavorWithSchema))
+}
+
+async function flavorWithSchema(connection: MysqlConnection): Promise<Flavor> {
+  // In a transaction that stays open, a migration would never be seen.
+  await connection.query('SET SESSION autocommit = 1')
+  const schema = await schemaOn(connection)
+  refuseNewer(schema)
+  if (schema.step >= steps.length) return flavorOf(connection)
+  const message = `The database has schema step ${schema.step}, and ${steps.length} is needed: run migrate() first.`
+  throw new StorageError('invalid', message)
+}
+
+function callWithin(timeoutMs: number): StorageCall {
+  const deadline = performance.now() + timeoutMs
+  return { timeLeftMs: () => deadline - performance.now() }
 }
 
 async function schemaOn(connection: MysqlConnection): Promise<Schema> {
@@ -171,7 +194,13 @@ async function flavorOf(connection: MysqlConnection): Promise<Flavor> {
 }
 
 async function queryRows<Row>(connection: MysqlConnection, sql: string): Promise<Row[]> {
-  const [rows] = await connection.execute({ sql, values: [], rowsAsArray: false, typeCast: true })
+  const [rows] = await connection.execute({
+    sql,
+    values: [],
+    rowsAsArray: false,
+    nestTables: false,
+    typeCast: true,
+  })
   return rows as Row[]
 }
 

@@ -1,6 +1,7 @@
-import { StorageError, type StorageCall } from 'utility-api/storage'
+import type { StorageCall } from 'utility-api/storage'
 import type { MysqlConnection, MysqlValue } from './mysql-driver.ts'
 import { lostRace } from './mysql-errors.ts'
+import { requireTime } from './mysql-time.ts'
 
 /** The maximum number of attempts at work that keeps losing to others. */
 const maxAttempts = 12
@@ -57,7 +58,13 @@ function toParameter(value: Value): MysqlValue {
 }
 
 async function run(connection: MysqlConnection, sql: string, values: MysqlValue[]): Promise<unknown> {
-  const [result] = await connection.execute({ sql, values, rowsAsArray: false, typeCast: true })
+  const [result] = await connection.execute({
+    sql,
+    values,
+    rowsAsArray: false,
+    nestTables: false,
+    typeCast: true,
+  })
   return result
 }
 
@@ -116,10 +123,4 @@ async function transact<Result>(connection: MysqlConnection, work: () => Promise
     if (error instanceof Undone) return error.answer as Result
     throw error
   }
-}
-
-/** Throws if nobody waits anymore: what was not sent yet is never sent. */
-export function requireTime(call: StorageCall): void {
-  if (call.timeLeftMs() > 0) return
-  throw new StorageError('unavailable', 'MySQL: nobody waits for this call any more.', { retryable: true })
 }

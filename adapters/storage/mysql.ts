@@ -12,7 +12,8 @@ import { toStorageError } from './mysql-errors.ts'
 import { listingOf } from './mysql-listing.ts'
 import { migrateSchema, requireSchema, type Flavor } from './mysql-schema.ts'
 import { servingMethods } from './mysql-serving.ts'
-import { requireTime, sessionOn, type Access } from './mysql-session.ts'
+import { sessionOn, type Access } from './mysql-session.ts'
+import { inTime } from './mysql-time.ts'
 
 export type { MysqlConnection, MysqlPool, MysqlStatement, MysqlValue } from './mysql-driver.ts'
 
@@ -39,8 +40,8 @@ export interface MysqlStorage extends AdminStorage {
  * `autocommit`. Work that loses a race (1213, 1205, 1020) is undone and repeated. If connections are lost, the calls in
  * progress fail with `unavailable`; later calls reconnect on their own. The caller is responsible for ending the pool.
  *
- * A statement is sent only while its call has time left, however long it waited for a connection. Once sent, it is not
- * canceled. Leave the pool's `charset` at its default, `utf8mb4`, and give it a `connectTimeout`.
+ * A statement is sent only while its call has time left, however long it waited for a connection. If it does not answer
+ * in that time, its connection is closed; the server may still finish it. Leave the pool's `charset` at its default, `utf8mb4`, and give it a `connectTimeout`.
  *
  * @example
  * ```ts
@@ -66,12 +67,12 @@ export function mysqlStorage(pool: MysqlPool): MysqlStorage {
   }
   const use: Access = async (call, work) => {
     try {
-      const { settings } = await requireReady()
-      requireTime(call)
-      return await withConnection(pool, async (connection) => {
-        requireTime(call)
-        await connection.query(settings)
-        return work(sessionOn(connection, call))
+      return await inTime(call, async () => {
+        const { settings } = await requireReady()
+        return withConnection(pool, call, async (connection) => {
+          await connection.query(settings)
+          return work(sessionOn(connection, call))
+        })
       })
     } catch (error) {
       throw toStorageError(error)

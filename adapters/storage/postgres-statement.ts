@@ -3,7 +3,8 @@ import type { StorageCall } from 'utility-api/storage'
 import { withConnection } from './postgres-connection.ts'
 import type { PostgresClient, PostgresPool, PostgresResult } from './postgres-driver.ts'
 import { leavesConnection, lostRace } from './postgres-errors.ts'
-import { requireTime, within } from './postgres-time.ts'
+import { requireTime } from './postgres-time.ts'
+import { within } from './within.ts'
 
 /** SQL and the values of its `$1`, `$2` … */
 export interface Sql {

@@ -1,8 +1,5 @@
 import { StorageError, type StorageCall } from 'utility-api/storage'
 
-/** The longest that a JavaScript timer can wait. */
-const longestTimeoutMs = 2 ** 31 - 1
-
 /** Returns the milliseconds that somebody still waits. Throws if nobody does: what was not sent yet is never sent. */
 export function requireTime(call: StorageCall): number {
   const timeLeftMs = call.timeLeftMs()
@@ -14,21 +11,4 @@ export function requireTime(call: StorageCall): number {
 export function nobodyWaits(): StorageError {
   const message = 'PostgreSQL: nobody waits for this call any more.'
   return new StorageError('unavailable', message, { retryable: true })
-}
-
-/** Returns the result of work, or undefined if it takes longer than this time. The work itself may continue. */
-export function within<Result>(timeoutMs: number, work: Promise<Result>): Promise<Result | undefined> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => resolve(undefined), Math.min(timeoutMs, longestTimeoutMs))
-    work.then(
-      (result) => {
-        clearTimeout(timer)
-        resolve(result)
-      },
-      (error: Error) => {
-        clearTimeout(timer)
-        reject(error)
-      },
-    )
-  })
 }

@@ -1,9 +1,12 @@
 import { mysqlStorage } from 'utility-api/storage/mysql'
 import type { Pool } from 'mysql2/promise'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { storageContract, type StorageFixture } from '../../src/testing/storage-contract.ts'
 import { emptyTables, makePool, startMysql, whyNoMysql, type MysqlServer } from './support/mysql-server.ts'
+import { call } from './support/call.ts'
 import { startCuttingProxy, type CuttingProxy } from './support/cutting-proxy.ts'
+import { errorOf } from './support/error-of.ts'
+import { license } from './support/license.ts'
 import { testContract } from './support/register.ts'
 
 /** Whether the whole suite runs on every setup of the connections, as in the long tests. */
@@ -73,6 +76,58 @@ describe.skipIf(reason)('MySQL', () => {
   for (const { name, run } of storageContract(behindProxy).filter((each) => /\bcut\b/.test(each.name)))
     test(`behind a proxy that cuts connections: ${name}`, async () => expect(await run()).toBe('passed'))
   afterAll(() => proxy?.close())
+
+  describe.each(['the first call', 'a later call'])('a connection that stops answering during %s', (when) => {
+    test('is closed when the time of the call is over, and the pool opens another', async () => {
+      await mysqlStorage(pool()).migrate()
+      const freezing = await startCuttingProxy(Number(new URL(url).port))
+      onTestFinished(() => freezing.close())
+      const own = makePool(Object.assign(new URL(url), { port: freezing.port }).href, { connectionLimit: 1 })
+      pools.push(own)
+      const storage = mysqlStorage(own)
+      if (when === 'the first call') own.once('connection', () => freezing.freeze())
+      else {
+        await storage.findClient('nobody', call)
+        freezing.freeze()
+      }
+      const error = await errorOf(() => storage.findClient('nobody', { timeLeftMs: () => 100 }))
+      expect(error.kind).toBe('unavailable')
+      // The first read of the schema has a time of its own, and fails all who wait for it.
+      if (when === 'the first call') await errorOf(() => storage.findClient('nobody', call))
+      expect(await storage.findClient('nobody', call)).toBeNull()
+      await storage.close?.()
+    })
+  })
+
+  test('a pool without a database is told so, and not that another server is migrating', async () => {
+    const own = makePool(Object.assign(new URL(url), { pathname: '/' }).href)
+    pools.push(own)
+    const error = await errorOf(() => mysqlStorage(own).migrate())
+    expect([error.kind, error.message]).toEqual(['invalid', 'The pool has no database: name one in its URL.'])
+  })
+
+  test('rows have columns whatever the pool wants them to have', async () => {
+    const storage = mysqlStorage(pool({ nestTables: true }))
+    await storage.migrate()
+    await storage.insertLicense(license('nested'), undefined, call)
+    expect(await storage.findLicense('nested', call)).toEqual(license('nested'))
+  })
+
+  test('a migration is seen by a connection that was in a transaction before', async () => {
+    const database = await server.createDatabase()
+    const [own, other] = [makePool(database, { connectionLimit: 1 }), makePool(database)]
+    pools.push(own, other)
+    const connection = await own.getConnection()
+    await connection.query('SET SESSION autocommit = 0')
+    await connection.query(
+      'CREATE TABLE utility_api_schema (version INT NOT NULL PRIMARY KEY, step INT NOT NULL)',
+    )
+    connection.release()
+    const storage = mysqlStorage(own)
+    expect((await errorOf(() => storage.findClient('nobody', call))).message).toContain('run migrate() first')
+    await mysqlStorage(other).migrate()
+    expect(await storage.findClient('nobody', call)).toBeNull()
+  })
 
   // One connection is enough for everything, or two requests could wait for each other for ever.
   if (allSetups)
