@@ -51,16 +51,28 @@ export async function withConnection<Result>(
   unconfirmed.delete(client)
   let broken = false
   try {
+    requireNoTransaction(client)
     const result = await work(client)
     if (unconfirmed.has(client))
       throw new StorageError('unavailable', 'PostgreSQL: no standby has confirmed the commit.')
     return result
   } catch (error) {
-    broken = !isSound(error)
+    broken = !isSound(error) || hasTransaction(client)
     throw error
   } finally {
     client.release(broken)
   }
+}
+
+/** Throws if the host has left a transaction open: what we write would be part of it, and undone with it. */
+function requireNoTransaction(client: PostgresClient): void {
+  if (!hasTransaction(client)) return
+  const message = 'A transaction of the host program is open on a connection that the pool has lent.'
+  throw new StorageError('bug', message)
+}
+
+function hasTransaction(client: PostgresClient): boolean {
+  return (client.getTransactionStatus?.() ?? 'I') !== 'I'
 }
 
 function ignore(): void {}

@@ -24,6 +24,8 @@ export interface PostgresPool {
 export interface PostgresClient {
   /** Runs one statement with its values, or SQL text with several statements. */
   query(statement: PostgresStatement | string): Promise<PostgresResult>
+  /** Returns `I` if no transaction is open. */
+  getTransactionStatus?(): string | null
   /** Gives the connection back; `true` closes it. */
   release(destroy?: boolean): void
   /** Listens for errors of the connection. */
@@ -52,8 +54,20 @@ export interface PostgresStatement {
   readonly name: string
   /** SQL with `$1`, `$2` … */
   readonly text: string
-  /** The values of `$1`, `$2` …: text, numbers, octets, null and arrays of text. */
+  /** The values of `$1`, `$2` …: text, numbers, octets, null, and arrays of text and octets. */
   readonly values: unknown[]
+  /** Parses the columns of the rows, whatever the pool's own parsers are. */
+  readonly types: PostgresTypes
+}
+
+/**
+ * Parsers of columns by their type.
+ *
+ * @group Storage
+ */
+export interface PostgresTypes {
+  /** Returns the parser for a type, by its object identifier. */
+  getTypeParser(oid: number): (text: string) => unknown
 }
 
 /**

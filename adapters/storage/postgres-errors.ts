@@ -7,6 +7,9 @@ const kinds: Readonly<Record<string, StorageErrorKind>> = {
   '23505': 'conflict', // unique violation
   '23': 'invalid', // another constraint
   '25006': 'unavailable', // read-only transaction: a standby
+  '28': 'invalid', // wrong user or password
+  '3D000': 'invalid', // no such database
+  '3F000': 'invalid', // no such schema
   '40': 'conflict', // lost against another transaction
   '42501': 'invalid', // no privilege on our tables
   '42P01': 'invalid', // no such table

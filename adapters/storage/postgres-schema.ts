@@ -1,7 +1,7 @@
 import { StorageError } from 'utility-api/storage'
 import { withConnection } from './postgres-connection.ts'
 import type { PostgresClient, PostgresPool } from './postgres-driver.ts'
-import { toStorageError } from './postgres-errors.ts'
+import { lostRace, toStorageError } from './postgres-errors.ts'
 import type { Run } from './postgres-statement.ts'
 import { within } from './within.ts'
 
@@ -114,18 +114,32 @@ interface Schema {
   readonly step: number
 }
 
+/** The maximum number of attempts at a migration that deadlocks with running servers. */
+const maxAttempts = 5
+
+/**
+ * Locks the tables of step 1 in the order in which its statements do: in another, servers that run it and the migration
+ * would wait for each other.
+ */
+const lockTables = `
+  LOCK TABLE utility_api_credentials, utility_api_codes, utility_api_licenses, utility_api_clients
+  IN ACCESS EXCLUSIVE MODE`
+
 /** Brings the schema up to date in one transaction. Servers that start at the same time take turns. */
-export async function migrateSchema(pool: PostgresPool): Promise<void> {
+export async function migrateSchema(pool: PostgresPool, attempt: number = 1): Promise<void> {
   try {
     await withConnection(pool, async (client) => {
       // At a stricter level, the snapshot would be older than the turn we waited for.
       await client.query('BEGIN ISOLATION LEVEL READ COMMITTED')
+      // The pool's time limit is for requests. Indexes of large tables take longer, and so may another's migration.
+      await client.query('SET LOCAL statement_timeout = 0')
       await client.query("SELECT pg_advisory_xact_lock(hashtext('utility_api_schema'))")
       await runSteps(client)
       await client.query('COMMIT')
     })
   } catch (error) {
-    throw toStorageError(error)
+    if (attempt === maxAttempts || !lostRace(error)) throw toStorageError(error)
+    await migrateSchema(pool, attempt + 1)
   }
 }
 
@@ -135,6 +149,7 @@ async function runSteps(client: PostgresClient): Promise<void> {
   refuseNewer(schema)
   if (schema.step === 0) await requireUnicode(client)
   if (schema.step < steps.length) {
+    if (schema.step > 0) await client.query(lockTables)
     await client.query(steps.slice(schema.step).join(';\n'))
     await client.query('DELETE FROM utility_api_schema')
     await client.query(

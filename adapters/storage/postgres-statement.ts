@@ -4,6 +4,7 @@ import { withConnection } from './postgres-connection.ts'
 import type { PostgresClient, PostgresPool, PostgresResult } from './postgres-driver.ts'
 import { leavesConnection, lostRace } from './postgres-errors.ts'
 import { requireTime } from './postgres-time.ts'
+import { postgresTypes } from './postgres-types.ts'
 import { within } from './within.ts'
 
 /** SQL and the values of its `$1`, `$2` … */
@@ -64,7 +65,7 @@ async function send(
   const timeLeftMs = requireTime(call)
   const { text, values } = toSql()
   const sentAt = performance.now()
-  const answer = client.query({ name: nameOf(text), text, values })
+  const answer = client.query({ name: nameOf(text), text, values, types: postgresTypes })
   const result = (await within(timeLeftMs, answer)) ?? (await waitOn(answer, sentAt))
   if (result === undefined) throw new Error('The server did not answer in the time that the call had.')
   return result

@@ -19,6 +19,7 @@ export type {
   PostgresPool,
   PostgresResult,
   PostgresStatement,
+  PostgresTypes,
 } from './postgres-driver.ts'
 
 /**

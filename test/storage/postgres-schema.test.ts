@@ -1,6 +1,6 @@
-import type { Pool } from 'pg'
+import { Client, Pool } from 'pg'
 import { postgresStorage, type PostgresStorage } from 'utility-api/storage/postgres'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { call } from './support/call.ts'
 import { errorOf } from './support/error-of.ts'
 import { license } from './support/license.ts'
@@ -84,6 +84,49 @@ test('a column that a newer server adds does not disturb those that still run', 
   const added = tables.split(', ').map((table) => `ALTER TABLE ${table} ADD COLUMN added text`)
   await execute(database, added.join(';'))
   expect(await reads()).toEqual(before)
+})
+
+describe('a migration beside servers of version 1', () => {
+  /** A database of version 1, a connection to it, and a store whose pool limits the time of statements. */
+  async function begin(): Promise<{ database: string; other: Client; storage: PostgresStorage }> {
+    const database = await server.createDatabase()
+    await execute(database, version1.postgresSchema)
+    const other = new Client({ connectionString: database })
+    await other.connect()
+    onTestFinished(() => other.end())
+    const pool = new Pool({ connectionString: database, statement_timeout: 100 })
+    pools.push(pool)
+    return { database, other, storage: postgresStorage(pool) }
+  }
+  async function isWaiting(database: string): Promise<void> {
+    const waiting = `SELECT 1 FROM pg_locks JOIN pg_database ON pg_database.oid = database
+      WHERE NOT granted AND datname = current_database()`
+    if ((await execute(database, waiting)).length === 0) await isWaiting(database)
+  }
+
+  test('locks tables in the order in which an exchange does, so that the two cannot wait for each other', async () => {
+    const { database, other, storage } = await begin()
+    await other.query(
+      "SET deadlock_timeout = '10ms'; BEGIN; LOCK TABLE utility_api_credentials IN ROW EXCLUSIVE MODE",
+    )
+    const migrated = storage.migrate()
+    await isWaiting(database)
+    await other.query('LOCK TABLE utility_api_codes IN ROW EXCLUSIVE MODE; COMMIT')
+    await migrated
+    expect(await storage.findClient('a', call)).toBeNull()
+  })
+
+  test('waits longer than requests may, and is repeated after a deadlock', async () => {
+    const { database, other, storage } = await begin()
+    await other.query(
+      "SET deadlock_timeout = '30s'; BEGIN; LOCK TABLE utility_api_clients IN ROW EXCLUSIVE MODE",
+    )
+    const migrated = storage.migrate()
+    await isWaiting(database)
+    await other.query('LOCK TABLE utility_api_credentials IN ROW EXCLUSIVE MODE; COMMIT')
+    await migrated
+    expect(await storage.findClient('a', call)).toBeNull()
+  })
 })
 
 test('a database of version 1 is migrated whole, and a process of version 1 goes on working on it', async () => {

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { inspect } from 'node:util'
 import { postgresStorage } from 'utility-api/storage/postgres'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Pool } from 'pg'
+import { Pool, type PoolConfig } from 'pg'
 import { storageContract, type StorageFixture } from '../../src/testing/storage-contract.ts'
 import {
   emptyTables,
@@ -177,6 +177,65 @@ describe('PostgreSQL trouble', () => {
     await storage.purgeExpired(20, call)
     expect(spent).toBe(true)
     expect(await storage.revokeAccessTokensOfCode(codeHash, 30, call)).toBe(1)
+  })
+
+  const rawText = { getTypeParser: () => (value: string | Buffer) => value }
+  test.each([
+    ['parsers of its own', { types: rawText }],
+    ['octets in escape format', { options: '-c bytea_output=escape' }],
+  ])('a pool with %s finds the same rows', async (id, options) => {
+    const own = new Pool({ connectionString: url, ...options } as PoolConfig)
+    pools.push(own)
+    const [plain, storage] = [postgresStorage(pool()), postgresStorage(own)]
+    await storage.migrate()
+    await emptyTables(own)
+    const hash = Uint8Array.from(
+      { length: 32 },
+      (_each, index) => [0, 0x5c, 0x27, 0x80, 0xff, 0x0a, 0x41][index % 7] ?? 0,
+    )
+    const client = {
+      clientId: id,
+      secretHashes: [hash],
+      redirectUris: [],
+      createdAt: 2 ** 41,
+      revokedAt: null,
+    }
+    await plain.insertClient(client, call)
+    const owner = {
+      ownerId: id,
+      subject: null,
+      scope: 'a',
+      createdAt: 2 ** 41,
+      expiresAt: null,
+      revokedAt: null,
+    }
+    await plain.insertCredential('api_key', hash, { id, ...owner }, call)
+    expect(await storage.findClient(id, call)).toEqual(await plain.findClient(id, call))
+    expect(await storage.findCredential('api_key', hash, call)).toMatchObject({
+      id,
+      createdAt: 2 ** 41,
+    })
+    expect(await storage.purgeExpired(1, call)).toEqual({ tokens: 0, codes: 0, idempotency: 0 })
+    expect(await storage.listing?.countLicenses({ resellerId: 'raw' }, call)).toBe(0)
+  })
+
+  test('a transaction that the host left open is refused by name, and swallows no write', async () => {
+    const own = pool('read committed', 1)
+    const storage = postgresStorage(own)
+    await storage.migrate()
+    const host = await own.connect()
+    await host.query('BEGIN')
+    host.release()
+    const error = await errorOf(() => storage.insertLicense(license('swallowed'), undefined, call))
+    expect([error.kind, error.message]).toEqual(['bug', expect.stringContaining('transaction of the host')])
+    expect(await storage.insertLicense(license('swallowed'), undefined, call)).toBe('inserted')
+    expect(await postgresStorage(pool()).findLicense('swallowed', call)).toEqual(license('swallowed'))
+  })
+
+  test('a database that does not exist is invalid, not a bug', async () => {
+    const own = new Pool({ connectionString: Object.assign(new URL(url), { pathname: '/no_such_one' }).href })
+    pools.push(own)
+    expect((await errorOf(() => postgresStorage(own).findClient('a', call))).kind).toBe('invalid')
   })
 
   test('a connection that breaks while it is lent fails its call, and the process lives', async () => {
