@@ -57,6 +57,7 @@ export function createSqliteConnection(
   let closed = false
   let schemaChecked = false
   let reading = false
+  let drained: (() => void)[] = []
 
   function requireOpen(): void {
     if (closed) throw new StorageError('unavailable', 'The storage is closed.')
@@ -94,6 +95,7 @@ export function createSqliteConnection(
     const batch = stillAwaited(jobs.splice(0, maxBatch))
     const undone = commit(database, batch)
     scheduled = false
+    if (undone.length === 0 && jobs.length === 0) return endDrain()
     if (undone.length === 0) return schedule()
     jobs = [...undone, ...jobs]
     scheduled = true
@@ -135,7 +137,19 @@ export function createSqliteConnection(
       beginRead()
       return work(db)
     })
-  const drain = (): Promise<void> => push({ timeLeftMs: () => Infinity }, () => {}).catch(() => {})
+
+  /** Waits for the writes in the queue, and not for the database: another process may hold its lock for long. */
+  function drain(): Promise<void> {
+    return new Promise((resolve) => {
+      drained.push(resolve)
+      if (jobs.length === 0) endDrain()
+    })
+  }
+
+  function endDrain(): void {
+    for (const resolve of drained) resolve()
+    drained = []
+  }
 
   return {
     write,

@@ -23,7 +23,7 @@ const kinds: Readonly<Record<string, StorageErrorKind>> = {
   FULL: 'unavailable',
   CANTOPEN: 'unavailable',
   TOOBIG: 'invalid',
-  CONSTRAINT: 'conflict',
+  CONSTRAINT: 'invalid',
   MISMATCH: 'invalid',
 }
 
@@ -51,10 +51,15 @@ export function isBusy(error: unknown): boolean {
 export function toStorageError(error: unknown): StorageError {
   if (error instanceof StorageError) return error
   const message = String((error as DriverError).message)
-  // The error of a closed connection has no result code in any of the three drivers.
-  const closed = /database (?:connection )?(?:is not open|has closed)|closed database|finalized/i.test(
-    message,
-  )
-  const kind = closed ? 'unavailable' : (kinds[resultCode(error as DriverError)] ?? 'bug')
+  const kind = kindOf(error as DriverError, message)
   return new StorageError(kind, `SQLite: ${message}`, { cause: error, retryable: isBusy(error) })
+}
+
+function kindOf(error: DriverError, message: string): StorageErrorKind {
+  // The error of a closed connection has no result code in any of the three drivers.
+  const closed = /database (?:connection )?(?:is not open|has closed)|closed database|finalized/i
+  if (closed.test(message)) return 'unavailable'
+  // All constraints share a result code, also those on what a column can hold.
+  if (message.startsWith('UNIQUE constraint failed')) return 'conflict'
+  return kinds[resultCode(error)] ?? 'bug'
 }

@@ -53,20 +53,28 @@ type Numbered<Row> = Row & { readonly seq: number | bigint }
 
 /** Returns the lists, each read by an index that has its order. */
 export function listingOf({ read }: SqliteAccess): StorageListing {
+  /** Reads a page in a turn of its own: following a list to its end would otherwise block the event loop. */
+  async function readPage<Page>(call: StorageCall, work: (db: SqliteQueries) => Page): Promise<Page> {
+    await setImmediate()
+    return read(call, work)
+  }
+
   return {
-    clients: (page, call) => read(call, (db) => clientPage(db, page)),
-    resellers: (page, call) => read(call, (db) => resellerPage(db, page)),
+    clients: (page, call) => readPage(call, (db) => clientPage(db, page)),
+    resellers: (page, call) => readPage(call, (db) => resellerPage(db, page)),
     credentials: async (page, call) => {
       const { kind, ownerId } = page
       if (kind === 'access_token' && ownerId !== undefined) {
-        return credentialList(await tokensOfOwner(read, { ...page, ownerId }, call), page)
+        return credentialList(await tokensOfOwner(readPage, { ...page, ownerId }, call), page)
       }
-      return credentialList(await read(call, (db) => credentialRows(db, page)), page)
+      return credentialList(await readPage(call, (db) => credentialRows(db, page)), page)
     },
-    licenses: (page, call) => read(call, (db) => licensePage(db, page)),
+    licenses: (page, call) => readPage(call, (db) => licensePage(db, page)),
     countLicenses: ({ resellerId }, call) => read(call, (db) => countOf(db, resellerId)),
   }
 }
+
+type ReadPage = <Page>(call: StorageCall, work: (db: SqliteQueries) => Page) => Promise<Page>
 
 function clientPage(db: SqliteQueries, { after, limit }: ListPage): ClientList {
   const { createdAt, id } = toPlace(after)
@@ -91,7 +99,7 @@ function credentialList(rows: Numbered<ListedCredentialRow>[], { limit }: Creden
  * Searches all tokens, stretch by stretch. An index by owner would write a page at a random place for each exchange.
  */
 async function tokensOfOwner(
-  read: SqliteAccess['read'],
+  readPage: ReadPage,
   { ownerId, after, limit }: CredentialPage & { readonly ownerId: string },
   call: StorageCall,
 ): Promise<Numbered<ListedCredentialRow>[]> {
@@ -101,11 +109,9 @@ async function tokensOfOwner(
     const start: number = from
     const wanted = limit + 1 - found.length
     // oxlint-disable-next-line no-await-in-loop -- stretch after stretch
-    const { rows, end } = await read(call, (db) => tokensInStretch(db, start, ownerId, wanted))
+    const { rows, end } = await readPage(call, (db) => tokensInStretch(db, start, ownerId, wanted))
     found.push(...rows)
     from = end
-    // oxlint-disable-next-line no-await-in-loop -- the others have their turn
-    if (from !== undefined) await setImmediate()
   }
   return found
 }

@@ -150,7 +150,9 @@ function hasSchemaTable(database: SqliteDatabase): boolean {
 function readSchema(database: SqliteDatabase): Schema {
   const row = database.prepare('SELECT * FROM utility_api_schema ORDER BY version DESC LIMIT 1').get()
   if (row === undefined || row === null) return noSchema
-  const { version, step } = row as { version: number | bigint; step?: number | bigint | null }
+  const { version, step } = row as { version?: number | bigint; step?: number | bigint | null }
+  if (version === undefined)
+    throw new StorageError('bug', 'The connection returns rows in another form than objects.')
   return { version: Number(version), step: Number(step ?? version) }
 }
 

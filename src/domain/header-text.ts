@@ -1,8 +1,11 @@
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const beyondAscii = /[\x80-\xff]/
 
-/** Matches a control or bidirectional formatting character, which could steer a terminal or forge what people read. */
-export const controlOrBidi: RegExp = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u
+/**
+ * Matches a control or bidirectional formatting character, which could steer a terminal or forge what people read, or a
+ * lone surrogate, which a database cannot hold.
+ */
+export const controlOrBidi: RegExp = /[\p{Cc}\p{Cs}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u
 
 /**
  * Reads a header value as text. HTTP stacks pass its octets on as Latin-1, but clients mostly meant UTF-8.

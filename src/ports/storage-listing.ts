@@ -34,7 +34,10 @@ export interface StorageListing {
  * @group Storage
  */
 export interface ListPage {
-  /** `next` of the previous page. A value that cannot be one is refused as `invalid`. Default: from the start. */
+  /**
+   * `next` of the previous page, at most 1,024 characters. A value that cannot be one is refused as `invalid`. Default:
+   * from the start.
+   */
   readonly after?: string
   /** The maximum number of rows; a positive integer. */
   readonly limit: number

@@ -122,20 +122,25 @@ test.each([
   await admin.createClient({ redirectUris: [redirectUri] })
 })
 
-test.each([{ name: 'a\nb' }, { name: '\u202eb' }])('the name %j is refused', async (fields) => {
-  await expect(admin.createApiKey(fields)).rejects.toMatchObject({ code: 'invalid_argument' })
-})
+test.each([{ name: 'a\nb' }, { name: '\u202eb' }, { name: 'a\ud800' }])(
+  'the name %j is refused',
+  async (fields) => {
+    await expect(admin.createApiKey(fields)).rejects.toMatchObject({ code: 'invalid_argument' })
+  },
+)
 
 test.each([
   {},
   { registeredTo: '' },
   { registeredTo: 'a\u0000' },
+  { registeredTo: 'a\udc00' },
+  { status: undefined },
   { domainOrIp: 'https://a.example/' },
   { domainOrIp: '*.a.example' },
   { status: 'invalid' },
   { resellerId: 'a b' },
 ])('a license is not changed to %j', async (change) => {
-  await expect(admin.updateLicense(license.licenseKey, change)).rejects.toMatchObject({
+  await expect(admin.updateLicense(license.licenseKey, change as object)).rejects.toMatchObject({
     code: 'invalid_argument',
   })
 })

@@ -112,6 +112,63 @@ describe.each(drivers)('%s', (_, openPath) => {
     ])
   })
 
+  test('closing waits for writes, and not for a lock that another process holds', async () => {
+    const { open } = openFile()
+    const storage = sqliteStorage(open())
+    await storage.migrate()
+    const other = open()
+    other.exec('BEGIN IMMEDIATE')
+    const late = errorOf(() => storage.insertLicense(license('late'), undefined, callOfLooks(5)))
+    await storage.close?.()
+    expect((await late).kind).toBe('unavailable')
+    other.exec('ROLLBACK')
+  })
+
+  test('following a list to its end lets others have their turn after every page', async () => {
+    const storage = sqliteStorage(openFile().open())
+    await storage.migrate()
+    await Promise.all(['a', 'b', 'c', 'd'].map((key) => storage.insertLicense(license(key), undefined, call)))
+    let turns = 0
+    const count = setInterval(() => (turns += 1), 0)
+    let after: string | undefined
+    let pages = 0
+    do {
+      // oxlint-disable-next-line no-await-in-loop -- page after page
+      const list = await storage.listing?.licenses({ limit: 1, ...(after !== undefined && { after }) }, call)
+      after = list?.next
+      pages += 1
+      const until = performance.now() + 2
+      while (performance.now() < until);
+    } while (after !== undefined)
+    clearInterval(count)
+    expect(pages).toBe(4)
+    expect(turns).toBeGreaterThanOrEqual(3)
+  })
+
+  test('a value that a column cannot hold is invalid, a taken key a conflict', async () => {
+    const storage = sqliteStorage(openFile().open())
+    await storage.migrate()
+    const client = { secretHashes: [], redirectUris: [], createdAt: 1, revokedAt: null }
+    const code = {
+      clientId: 'a',
+      subject: null,
+      redirectUri: '',
+      scope: '',
+      codeChallenge: null,
+      redeemedAt: null,
+    }
+    const noTime = { ...code, expiresAt: 'soon' as unknown as number }
+    expect(
+      (await errorOf(() => storage.insertAuthorizationCode(new Uint8Array(32), noTime, call))).kind,
+    ).toBe('invalid')
+    await storage.insertClient({ ...client, clientId: 'a' }, call)
+    await storage.insertAuthorizationCode(new Uint8Array(32), { ...code, expiresAt: 1 }, call)
+    const again = errorOf(() =>
+      storage.insertAuthorizationCode(new Uint8Array(32), { ...code, expiresAt: 1 }, call),
+    )
+    expect((await again).kind).toBe('conflict')
+  })
+
   test("an owner's tokens are listed from among all others, wherever they lie", async () => {
     const database = openFile().open()
     const storage = sqliteStorage(database)
@@ -190,7 +247,7 @@ describe.each(drivers)('%s', (_, openPath) => {
         () => storage.insertLicense({ ...license('LIC-1'), createdAt: 'Ada' as never }, undefined, call),
       ].map(errorOf),
     )
-    expect(errors.map(({ kind }) => kind)).toEqual(['conflict', 'conflict', 'conflict'])
+    expect(errors.map(({ kind }) => kind)).toEqual(['conflict', 'conflict', 'invalid'])
     const text = inspect(errors, { depth: Infinity, showHidden: true })
     expect(text).toContain('utility_api_licenses')
     expect(text).not.toMatch(/LIC-1|Ada|example\.com|an-id|another-id|68617368/)
