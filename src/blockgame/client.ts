@@ -23,7 +23,7 @@ export interface ClientParts {
 const defaultTimeoutMs = 5000
 const longestTimeoutMs = 2 ** 31 - 1
 
-/** Makes a client over a DNS client and resolvers. */
+/** Creates a client that uses a DNS client and resolvers. */
 export function createClient({
   dns,
   resolvers,
@@ -31,7 +31,7 @@ export function createClient({
   protocolVersion,
 }: ClientParts): BlockgameClient {
   const filter = createAddressFilter(allowAddress)
-  // No Set: the tables that one outgrows keep every lookup they held until V8's next full collection.
+  // Not a Set: the tables that a Set outgrows keep every lookup they held until V8's next full collection.
   const scopes: DeadlineScope[] = []
   let closed = false
 

@@ -3,24 +3,24 @@ import type { Connection } from './connection.ts'
 import type { DeadlineScope } from './deadline-scope.ts'
 import type { Endpoint } from './resolve.ts'
 
-/** A connection that stands, and where it leads. */
+/** An open connection, and where it leads. */
 export interface Connected {
   /** The open connection. */
   readonly connection: Connection
   /** What it is connected to. */
   readonly endpoint: Endpoint
-  /** Milliseconds that connecting took: about one round trip. */
+  /** How long connecting took, in milliseconds: about one round trip. */
   readonly connectMs: number
 }
 
 /**
- * How long one address may take before the next is tried beside it.
+ * How long one address may take before the next is tried in parallel.
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc8305#section-5 | RFC 8305 section 5}
  */
 const attemptDelayMs = 250
 
-/** Connects to the first endpoint that answers, in their order; later ones join in when earlier ones fail or are slow. */
+/** Connects to the first endpoint that answers. Tries them in order, the next one if earlier ones fail or are slow. */
 export function connectToFirst(scope: DeadlineScope, endpoints: readonly Endpoint[]): Promise<Connected> {
   const waiting = [...endpoints]
   const trying = new Set<Connection>()
@@ -65,7 +65,7 @@ const failureByCode: Readonly<Record<string, ServerCheckFailure>> = {
   EPIPE: 'closed',
 }
 
-/** What the end of a connection means for the lookup. */
+/** Returns the error that the end of a connection means for the lookup. */
 export function connectionFailure(
   error: NodeJS.ErrnoException | undefined,
   otherwise: ServerCheckFailure,

@@ -1,12 +1,12 @@
 import { connect, type Socket, type TcpSocketConnectOpts } from 'node:net'
 
-/** Who is told what happens on a connection. */
+/** Is told what happens on a connection. */
 export interface Listener {
-  /** It stands. */
+  /** Called when the connection is open. */
   opened?(): void
-  /** Bytes came; they are good until this returns. */
+  /** Called with received bytes, which are valid only until it returns. */
   received?(bytes: Uint8Array): void
-  /** It ended; by itself, by an error, or cut. */
+  /** Called when the connection has ended: by itself, by an error, or cut. */
   closed(error?: Error): void
 }
 
@@ -17,7 +17,7 @@ export class Connection {
   #listener: Listener = nobody
   readonly #socket: Socket
 
-  /** Begins to connect. */
+  /** Starts to connect. */
   constructor({ ip, port }: { readonly ip: string; readonly port: number }) {
     let failure: Error | undefined
     // Every write follows a reply or a long silence, so Nagle's algorithm has nothing to hold back.
@@ -27,12 +27,12 @@ export class Connection {
       .on('close', () => this.#listener.closed(failure))
   }
 
-  /** From now on this listener is told, and no other. */
+  /** Makes this the only listener from now on. */
   tell(listener: Listener): void {
     this.#listener = listener
   }
 
-  /** Sends these bytes at the end of this turn of the event loop, and calls `sent` then. */
+  /** Sends these bytes at the end of this turn of the event loop, and then calls `sent`. */
   write(bytes: Uint8Array, sent: () => void): void {
     const send = (): void => {
       this.#socket.write(bytes)
@@ -41,19 +41,19 @@ export class Connection {
     if (outbox.push(send) === 1) setImmediate(sendOutbox)
   }
 
-  /** Ends it; the listener is told. */
+  /** Ends the connection and tells the listener. */
   cut(): void {
     this.#socket.destroy()
   }
 
-  /** Ends it and tells nobody. V8 keeps a closed socket until its next full collection: not what was received on it. */
+  /** Ends it and tells nobody. V8 keeps a closed socket until its next full collection, but not what it received. */
   close(): void {
     this.#listener = nobody
     this.#socket.destroy()
   }
 }
 
-/** What is written in this turn. Sent between readings, each would wake a server that is near anew. */
+/** What is written in this turn. If sent between reads, each write would wake a nearby server again. */
 let outbox: (() => void)[] = []
 
 function sendOutbox(): void {
@@ -64,9 +64,9 @@ function sendOutbox(): void {
 
 const buffer = Buffer.allocUnsafe(65_536)
 
-/** Connects and reads into one buffer for all connections: one for each read would cost a tenth of a lookup. */
+/** Connects and reads into a buffer shared by all connections: one per read would cost a tenth of a lookup. */
 function connectAndRead(options: TcpSocketConnectOpts, received: (bytes: Uint8Array) => void): Socket {
-  // Before 2.8, Deno throws at `onread`.
+  // Deno before 2.8 throws if `onread` is set.
   if ('Deno' in globalThis) return connect(options).on('data', received)
   const callback = (size: number): boolean => {
     received(buffer.subarray(0, size))

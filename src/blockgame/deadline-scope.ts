@@ -1,9 +1,9 @@
 import { ServerCheckError } from '../domain/server-status.ts'
 import { Connection } from './connection.ts'
 
-/** What a lookup does until its deadline: every connection opened in it ends with it. */
+/** The scope of a lookup until its deadline. Every connection opened in it ends with it. */
 export class DeadlineScope {
-  /** Whether it has ended; nothing may be opened any more. */
+  /** Whether it has ended, so that nothing more may be opened. */
   over = false
   readonly #endsAt: number
   readonly #timer: NodeJS.Timeout
@@ -11,13 +11,13 @@ export class DeadlineScope {
   #reject: (reason: Error) => void = ignore
   #controller: AbortController | undefined
 
-  /** Begins now, and has this many milliseconds. */
+  /** Starts now and ends after this many milliseconds. */
   constructor(timeoutMs: number) {
     this.#endsAt = performance.now() + timeoutMs
     this.#timer = setTimeout(() => this.abort(new ServerCheckError('timeout')), timeoutMs)
   }
 
-  /** Does the work: settles by the deadline or when aborted, whatever it does, and leaves no connection. */
+  /** Does the work. Settles by the deadline or when aborted, whatever the work does, and leaves no connection open. */
   async run<Value>(work: () => Promise<Value>): Promise<Value> {
     try {
       return await new Promise((resolve, reject) => {
@@ -29,18 +29,18 @@ export class DeadlineScope {
     }
   }
 
-  /** Ends it early, with this reason. */
+  /** Ends the scope early, with this reason. */
   abort(reason: Error): void {
     this.#end()
     this.#reject(reason)
   }
 
-  /** Milliseconds until the deadline, at least 0. */
+  /** Returns the milliseconds until the deadline, at least 0. */
   timeLeftMs(): number {
     return Math.max(0, this.#endsAt - performance.now())
   }
 
-  /** Aborts when the scope ends. Made on demand: the lookup of an address never needs it. */
+  /** Aborts when the scope ends. Created on demand, because the lookup of an address never needs it. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController()
     return this.#controller.signal

@@ -9,10 +9,10 @@ import type { Endpoint } from './resolve.ts'
 
 const silenceShare = 0.4
 const longestPongMs = 1000
-// Short of the deadline, which would throw the status away with the pong.
+// Ends before the deadline, which would discard the status along with the pong.
 const pongShare = 0.9
 
-/** Connects to one of these endpoints and fetches its status, in the protocol of today or an older one. */
+/** Connects to one of these endpoints and fetches its status, with the current protocol or an older one. */
 export async function fetchStatus(
   scope: DeadlineScope,
   endpoints: readonly Endpoint[],
@@ -33,7 +33,7 @@ export async function fetchStatus(
   return { ip: endpoint.ip, port: endpoint.port, latencyMs, srvRecord: endpoint.srvRecord, ...status }
 }
 
-/** The modern reply, or that of a legacy ping where the modern server stays silent or fails as old ones do. */
+/** Returns the modern reply, or that of a legacy ping if the server stays silent or fails like an old one. */
 function modernOrLegacy(
   modern: (onSilence: () => void) => Promise<ServerReply>,
   legacy: () => Promise<ServerReply>,

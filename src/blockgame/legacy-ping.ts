@@ -11,7 +11,7 @@ import type { RequestedTarget } from './address-filter.ts'
 import type { ServerReply } from './modern-ping.ts'
 import type { Endpoint } from './resolve.ts'
 
-// Betas and 1.4 answer two bytes at once and betas choke on more; 1.6 waits for the rest, and 1.5 s if it never comes.
+// Betas and 1.4 answer two bytes immediately, and betas fail on more. 1.6 waits for the rest, for 1.5 s at most.
 const restDelayMs = 250
 
 /** Sends a legacy ping, which servers older than 1.7 answer, on a connection of its own. */
@@ -37,7 +37,7 @@ export async function sendLegacyPing(
       connection.close()
       settle()
     }
-    // What comes sooner after the rest than one round trip answers the first two bytes.
+    // A reply that comes sooner after the rest than one round trip answers the first two bytes.
     const latency = (receivedAt: number): number =>
       receivedAt - (receivedAt - sentAt < connectMs / 2 ? firstSentAt : sentAt)
 

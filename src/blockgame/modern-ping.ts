@@ -5,31 +5,31 @@ import { parseStatus, type StatusReply } from './codec/status.ts'
 import { connectionFailure } from './connect-to-first.ts'
 import type { Connection } from './connection.ts'
 
-/** What a server said, and how far it is. */
+/** What a server said, and how far away it is. */
 export interface ServerReply {
-  /** What it says of itself. */
+  /** What the server says about itself. */
   readonly status: StatusReply
-  /** Milliseconds of the pong's round trip, or of the status where no pong came. */
+  /** The round trip of the pong in milliseconds, or of the status if no pong came. */
   readonly latencyMs: number
 }
 
-/** A failed status request that looks like a server older than 1.7: worth a legacy ping. */
+/** Thrown if a status request fails as with a server older than 1.7, so that a legacy ping is worth a try. */
 export class OldServerError extends ServerCheckError {}
 
-/** How a status request waits. */
+/** How long a status request waits. */
 export interface RequestOptions {
   /** Milliseconds the server may stay silent before `onSilence` is called. */
   readonly silenceMs: number
-  /** Called once when the server stays silent; the request goes on. */
+  /** Called once if the server stays silent. The request continues. */
   readonly onSilence: () => void
-  /** Milliseconds to wait for a pong once the status is in. */
+  /** Milliseconds to wait for a pong once the status has arrived. */
   readonly pongMs: () => number
 }
 
 /**
  * Sends the request over an open connection, and reads the status and the pong.
  *
- * A missing, late, odd or broken pong never fails it: the status' round trip stands in.
+ * A missing, late, odd or broken pong is never an error: the round trip of the status is used instead.
  */
 export function requestStatus(
   connection: Connection,
@@ -58,7 +58,7 @@ export function requestStatus(
       connection.write(encodePing(0n), sent)
     }
     const takePackets = (packets: readonly Packet[], receivedAt: number): void => {
-      // A pong in the same bytes came before the ping: it measures nothing.
+      // A pong in the same bytes as the status came before the ping, so it measures nothing.
       const pinged = reply !== undefined
       for (const packet of packets) {
         if (reply === undefined && packet.id === 0) {

@@ -8,7 +8,7 @@ import type { DnsClient } from '../ports/dns-client.ts'
 import type { DeadlineScope } from './deadline-scope.ts'
 import { orderSrvRecords, type SrvRecord } from './srv-order.ts'
 
-/** Where a resolver is. */
+/** The address of a resolver. */
 export interface ResolverAddress {
   /** IPv4 or IPv6 address. */
   readonly ip: string
@@ -22,7 +22,7 @@ export interface Endpoint {
   readonly ip: string
   /** TCP port. */
   readonly port: number
-  /** The SRV record that was followed; null when there is none. */
+  /** The SRV record that was followed; null if there is none. */
   readonly srvRecord: { readonly host: string; readonly port: number } | null
 }
 
@@ -33,17 +33,17 @@ const longestName = 253
 const maxResolvers = 3
 const maxTargets = 4
 const maxAddresses = 4
-// Whoever fills the zone chooses where we knock: not at dozens of doors for one lookup.
+// The zone's owner chooses where we connect: not to dozens of addresses for one lookup.
 const maxEndpoints = 8
-// A resolver that drops SRV questions must not eat the time of the lookup, nor one that drops AAAA delay it.
+// A resolver that drops SRV questions must not use up the lookup's time, and one that drops AAAA must not delay it.
 const srvShare = 1 / 3
 const addressShare = 1 / 2
 const secondFamilyDelayMs = 50
 
 /**
- * Where a requested host leads: SRV where it counts, A and AAAA, all asked at once.
+ * Returns the endpoints of a requested host. Asks for SRV (if it applies), A and AAAA records, all at once.
  *
- * @throws `ServerCheckError` `dns` when it leads nowhere.
+ * @throws `ServerCheckError` `dns` if the host has no endpoint.
  */
 export async function resolveEndpoints(
   target: { host: string; port: number },
@@ -73,7 +73,7 @@ async function endpointsOf(
   return endpoints.slice(0, maxEndpoints)
 }
 
-/** The usable SRV records in the order to try them; none: the host itself is to be asked. */
+/** Returns the usable SRV records in the order to try them. If there are none, the host itself is to be used. */
 async function resolveSrv(host: string, query: Query, scope: DeadlineScope): Promise<SrvRecord[]> {
   const name = `_minecraft._tcp.${host}`
   if (name.length > longestName) return []
@@ -89,7 +89,7 @@ async function resolveSrv(host: string, query: Query, scope: DeadlineScope): Pro
   return orderSrvRecords(usable)
 }
 
-/** The addresses of a name, IPv4 first as the game's own client has them; of an address, itself. */
+/** Returns a name's addresses, IPv4 first like the game's own client, or the address itself if the host is one. */
 async function resolveAddresses(host: string, query: Query, scope: DeadlineScope): Promise<string[]> {
   if (isIP(host)) return [host]
   const budgetMs = scope.timeLeftMs() * addressShare
@@ -100,7 +100,7 @@ async function resolveAddresses(host: string, query: Query, scope: DeadlineScope
   return bothOrFirst(addressesOf('A'), addressesOf('AAAA'))
 }
 
-/** Both lists, or the first that holds anything once the other is late. */
+/** Returns both lists, or the first that is not empty if the other is late. */
 async function bothOrFirst(first: Promise<string[]>, second: Promise<string[]>): Promise<string[]> {
   const both = Promise.all([first, second]).then((lists) => lists.flat())
   const waitForOther = (list: string[]): Promise<string[]> | string[] =>
@@ -108,7 +108,7 @@ async function bothOrFirst(first: Promise<string[]>, second: Promise<string[]>):
   return Promise.race([both, first.then(waitForOther), second.then(waitForOther)])
 }
 
-/** Asks one resolver after the other until one answers; no records where none does. */
+/** Returns a query that asks one resolver after the other until one answers. Gives no records if none does. */
 export function queryResolvers(
   dns: DnsClient,
   resolvers: readonly ResolverAddress[],

@@ -1,6 +1,6 @@
-/** What the order of SRV records depends on, and what they lead to. */
+/** What determines the order of an SRV record, and what the record leads to. */
 export interface SrvRecord {
-  /** Lower ones first. */
+  /** Priority, lowest first. */
   readonly pri: number
   /** Share among records of one priority. */
   readonly weight: number
@@ -11,7 +11,7 @@ export interface SrvRecord {
 }
 
 /**
- * SRV records in the order to try them: by priority, and drawn by weight within one.
+ * Returns SRV records in the order to try them: by priority, and drawn by weight within a priority.
  *
  * @param random - A number from 0 up to but not including 1. Default: `Math.random`.
  *
@@ -22,7 +22,7 @@ export function orderSrvRecords(
   random: () => number = Math.random,
 ): SrvRecord[] {
   const ordered: SrvRecord[] = []
-  // Weight 0 comes first, so that it has its very small chance.
+  // Weight 0 comes first, which gives it a very small chance.
   const left = records.toSorted((a, b) => a.pri - b.pri || a.weight - b.weight)
   while (left.length > 0) {
     const priority = left[0]?.pri

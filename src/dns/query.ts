@@ -8,19 +8,19 @@ import { rcodes } from './wire/constants.ts'
 import { withoutEdns, type EncodedQuery } from './wire/encoded-query.ts'
 import { noReply, readReply, type ParsedReply } from './wire/reply.ts'
 
-/** What a query works with. */
+/** What a query needs. */
 export interface QueryParts {
   readonly encoded: EncodedQuery
   readonly server: ServerAddress
   readonly pool: UdpPool
   readonly timeoutMs: number
-  /** Where it stays until it is over. */
+  /** Keeps the query until it is over. */
   readonly waitingRoom: WaitingRoom<Query>
-  /** Called once, when it is over. */
+  /** Called once, when the query is over. */
   readonly onEnd: (answer: DnsAnswer) => void
 }
 
-/** When the tries start, as shares of the time allowed, and the end of it. */
+/** When the tries start and when time is up, as fractions of the time allowed. */
 const schedule: readonly number[] = [0, 0.3, 0.65, 1]
 const lastTry = schedule.length - 2
 
@@ -33,16 +33,16 @@ const statusByRcode: Readonly<Record<number, DnsStatus>> = {
   [rcodes.REFUSED]: 'REFUSED',
   [rcodes.BADVERS]: 'FORMERR', // to a query without EDNS
 }
-/** What those say who do not know EDNS, or not our version of it. */
+/** The codes of servers that do not know EDNS, or not our version of it. */
 const ednsRefusals: ReadonlySet<number> = new Set([rcodes.FORMERR, rcodes.NOTIMP, rcodes.BADVERS])
-/** What is said of the name, and not of the resolver's trouble with it. */
+/** The statuses that are about the name, not about the resolver's trouble with it. */
 const definite: ReadonlySet<DnsStatus> = new Set(['NOERROR', 'NODATA', 'NXDOMAIN'])
 const noSockets: readonly UdpSocket[] = []
 
 /**
  * One question to one resolver, until it is answered or the time is up.
  *
- * A reply that does not fit is ignored, as anybody can send one; every try is listened to until the end.
+ * A reply that does not match is ignored, because anybody can send one. Every try can be answered until the end.
  */
 export class Query implements ReplyListener, Waiter {
   place = 0
@@ -50,13 +50,13 @@ export class Query implements ReplyListener, Waiter {
   readonly #parts: QueryParts
   readonly #started: number = performance.now()
   #encoded: EncodedQuery
-  /** Where the tries went out that can still be answered. */
+  /** The sockets of the tries that can still be answered. */
   #sockets = noSockets
   #outstanding = 0
   #tries = 0
   #refusals = 0
   #sawMalformed = false
-  /** The resolver refused EDNS. */
+  /** Whether the resolver refused EDNS. */
   #plain = false
   #endTcp: (() => void) | undefined
   #over = false
@@ -68,7 +68,7 @@ export class Query implements ReplyListener, Waiter {
     parts.waitingRoom.add(this)
   }
 
-  /** Ends it, and tells what came of it. */
+  /** Ends the query and reports its result. */
   end(status: DnsStatus, reply: ParsedReply = noReply): void {
     if (this.#over) return
     const { records, cnameChain, ttlSeconds, ede, clientSubnetScope, authenticated } = reply
@@ -78,12 +78,12 @@ export class Query implements ReplyListener, Waiter {
     this.#endTcp?.()
     this.#parts.onEnd({
       status,
-      // A name that does not exist has no records, whatever else came (RFC 6604).
+      // A name that does not exist has no records, whatever else the reply contains (RFC 6604).
       records: status === 'NOERROR' ? records : [],
       cnameChain,
       transport: this.#endTcp === undefined ? 'udp' : 'tcp',
       latencyMs: performance.now() - this.#started,
-      // A failure holds for no time that a zone could give (RFC 2308 section 7).
+      // No zone can say how long a failure lasts (RFC 2308 section 7).
       ...(ttlSeconds !== undefined && definite.has(status) && { ttlSeconds }),
       ...(ede.length > 0 && { ede }),
       ...(clientSubnetScope !== undefined && { clientSubnetScope }),
@@ -95,7 +95,7 @@ export class Query implements ReplyListener, Waiter {
     const reply = readReply(message, this.#encoded)
     if (typeof reply === 'object') this.#take(reply)
     else if (reply === 'truncated') this.#takeTruncated()
-    // Asked again, it would be no smaller.
+    // Another try would not make it smaller.
     else if (reply === 'too large') this.end('TOO_LARGE')
     else if (reply === 'malformed') this.#sawMalformed = true
     return this.#over
@@ -126,7 +126,7 @@ export class Query implements ReplyListener, Waiter {
 
   #send(): void {
     this.#outstanding += 1
-    // From another port than the try before: that one may be guessed, blocked or broken.
+    // Not from the port of the try before, which may be guessed, blocked or broken.
     this.#sockets.at(-1)?.retire()
     this.#sockets = [...this.#sockets, this.#parts.pool.send(this.#encoded.message, this)]
   }
@@ -137,11 +137,11 @@ export class Query implements ReplyListener, Waiter {
     this.end(status === 'NOERROR' && reply.records.length === 0 ? 'NODATA' : status, reply)
   }
 
-  /** RFC 6891 section 7: who does not know EDNS calls it a format error. */
+  /** Asks again without EDNS: a server that does not know it reports a format error (RFC 6891 section 7). */
   #repeatWithoutEdns(): void {
     this.#plain = true
     this.#encoded = withoutEdns(this.#encoded)
-    // The tries before would bring the same error once more.
+    // The earlier tries would bring the same error again.
     this.#releaseSockets()
     if (this.#endTcp === undefined) this.#send()
     else this.#sendOverTcp()

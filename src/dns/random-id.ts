@@ -3,7 +3,7 @@ import { randomFillSync } from 'node:crypto'
 const pool = new Uint16Array(1024)
 let next = pool.length
 
-/** Sixteen bits nobody can foresee. Drawn by the kilobyte: single draws cost ten times as much. */
+/** Returns 16 unpredictable bits. They are drawn 2 KB at a time, because single draws cost ten times as much. */
 export function randomId(): number {
   if (next === pool.length) {
     randomFillSync(pool)

@@ -4,10 +4,10 @@ export interface ServerAddress {
   readonly port: number
 }
 
-/** Who waits for the reply to a message that was sent. */
+/** Waits for the reply to a message that was sent. */
 export interface ReplyListener {
-  /** A message came with the id of one that was sent; true when it was the reply. */
+  /** Takes a message that has the id of one that was sent. Returns true if it was the reply. */
   receive(message: Buffer): boolean
-  /** The socket broke, and no reply comes by it: mostly, nobody listens there. */
+  /** Called if the socket broke and can bring no reply, mostly because nothing listens there. */
   fail(): void
 }

@@ -2,11 +2,11 @@ import { connect } from 'node:net'
 import type { ReplyListener, ServerAddress } from './reply-listener.ts'
 
 const lengthSize = 2
-/** A server that sends this much without an answer among it will not send one. */
+/** A server that has sent this much without an answer will not send one. */
 const maxReceived = 4 * 65_537
 
 /**
- * Sends a message over a connection of its own. Returns what ends it early.
+ * Sends a message over a connection of its own. Returns a function that ends it early.
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc7766#section-8 | RFC 7766 section 8}
  */
@@ -19,7 +19,7 @@ export function sendOverTcp(
   const frames = new FrameReader()
   const end = (): void => {
     socket.removeAllListeners()
-    // An error can still come between here and the close; unheard it would end the process.
+    // An error can still occur before the socket is closed. Without a listener, it would end the process.
     socket.on('error', () => {})
     socket.destroy()
   }
@@ -43,22 +43,22 @@ function lengthOf(message: Buffer): Buffer {
   return length
 }
 
-/** Cuts a stream into messages, each behind its length in two octets. */
+/** Splits a stream into messages, each preceded by its length in two octets. */
 export class FrameReader {
-  /** Octets taken in so far. */
+  /** Octets received so far. */
   received = 0
   #chunks: Buffer[] = []
   #buffered = 0
   #needed = lengthSize
 
-  /** The messages that `chunk` completes. */
+  /** Returns the messages that `chunk` completes. */
   add(chunk: Buffer): Buffer[] {
     const messages: Buffer[] = []
     this.received += chunk.length
     this.#chunks.push(chunk)
     this.#buffered += chunk.length
     while (this.#buffered >= this.#needed) {
-      // Joined only when there is enough: a message in segments of one octet would be copied over and over.
+      // Joined only when there is enough, or a message in segments of one octet would be copied over and over.
       const joined = this.#chunks.length === 1 ? (this.#chunks[0] ?? chunk) : Buffer.concat(this.#chunks)
       this.#chunks = [joined]
       this.#needed = lengthSize + joined.readUInt16BE(0)

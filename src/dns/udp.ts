@@ -3,13 +3,13 @@ import { isIPv6 } from 'node:net'
 import { randomId } from './random-id.ts'
 import type { ReplyListener, ServerAddress } from './reply-listener.ts'
 
-/** Several at once, so that a port alone does not tell where the next query goes. */
+/** Several at once, so that knowing one port does not reveal the port of the next query. */
 const socketsInService = 4
-/** After so many queries a socket gives way to one with another port. */
+/** After this many queries, a socket is replaced by one with another port. */
 const maxUses = 64
 
 /**
- * The sockets to one resolver. They are opened when they are needed, and never keep a process alive.
+ * The sockets to one resolver. They are opened when needed, and never keep a process alive.
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc5452#section-9.2 | RFC 5452 section 9.2}
  */
@@ -22,20 +22,20 @@ export class UdpPool {
     this.#server = server
   }
 
-  /** Sends a query with a fresh id, at the end of this turn of the event loop. Returns the socket that waits for the reply. */
+  /** Sends a query with a fresh id at the end of this turn of the event loop. Returns the socket it uses. */
   send(query: Buffer, listener: ReplyListener): UdpSocket {
     const socket = this.#pick()
     if (outbox.push(socket.prepare(query, listener)) === 1) setImmediate(sendOutbox)
     return socket
   }
 
-  /** Takes sockets out of service that were opened before a moment of `performance.now()`. Tells whether any is left. */
+  /** Retires the sockets opened before a time of `performance.now()`. Returns whether any socket is still open. */
   retire(openedBefore: number): boolean {
     for (const socket of this.#open) if (socket.openedAt < openedBefore) socket.retire()
     return this.#open.size > 0
   }
 
-  /** Closes all sockets, whoever waits. */
+  /** Closes all sockets, even those that still wait for replies. */
   close(): void {
     for (const socket of this.#open) socket.close()
   }
@@ -55,11 +55,11 @@ export class UdpPool {
 interface Prepared {
   readonly socket: UdpSocket
   readonly message: Buffer
-  /** How many queries its socket had before it. */
+  /** How many queries its socket had before this one. */
   readonly use: number
 }
 
-/** The queries to all resolvers, in the order they were asked. */
+/** The queries to send to all resolvers, in order. */
 let outbox: Prepared[] = []
 
 function sendOutbox(): void {
@@ -74,8 +74,8 @@ export class UdpSocket {
   readonly #socket: Socket
   readonly #onClose: () => void
   /**
-   * The ids sent so far, and who waits for each. Two arrays: a map that is added to and deleted from all the time keeps its
-   * former tables alive, and what is in them, until a major garbage collection.
+   * The ids sent so far, and the listener that waits for each. Two arrays, because a map with constant additions and
+   * deletions keeps its former tables, and what is in them, alive until a major garbage collection.
    */
   readonly #ids = new Uint16Array(maxUses)
   readonly #listeners: (ReplyListener | undefined)[] = []
@@ -89,7 +89,7 @@ export class UdpSocket {
     this.#onClose = onClose
     this.#socket = createSocket({
       type: `udp${family}`,
-      // The address is one already, so that connecting need not wait for a look-up.
+      // The address is already an IP address, so connecting does not have to wait for a lookup.
       lookup: (address, _options, callback) => callback(null, address, family),
     })
     this.#socket.setMaxListeners(maxUses + 1)
@@ -100,12 +100,12 @@ export class UdpSocket {
     this.#socket.unref()
   }
 
-  /** Out of service: it only waits for the replies still owed to it. */
+  /** Whether the socket is out of service and only waits for outstanding replies. */
   get retired(): boolean {
     return this.#retired
   }
 
-  /** Gives a query an id that this port has not used yet, and its reply to a listener. */
+  /** Gives a query an id that this port has not used yet, and a listener that gets its reply. */
   prepare(query: Buffer, listener: ReplyListener): Prepared {
     const message = Buffer.from(query)
     const use = this.#listeners.length
@@ -118,7 +118,7 @@ export class UdpSocket {
     return { socket: this, message, use }
   }
 
-  /** Sends what was prepared, if its reply is still waited for. */
+  /** Sends a prepared query, if its listener still waits for the reply. */
   send(query: Prepared): void {
     const listener = this.#listeners[query.use]
     if (listener === undefined) return
@@ -127,7 +127,7 @@ export class UdpSocket {
     else this.#socket.once('connect', () => this.send(query))
   }
 
-  /** Waits no more for replies to a listener. */
+  /** Stops waiting for a listener's reply. */
   release(listener: ReplyListener): void {
     const use = this.#listeners.indexOf(listener)
     if (use < 0) return
@@ -136,7 +136,7 @@ export class UdpSocket {
     if (this.#retired) this.retire()
   }
 
-  /** Lets no further query go out by this port. */
+  /** Lets no more queries use this port. */
   retire(): void {
     this.#retired = true
     if (this.#waiting === 0) this.close()
@@ -166,7 +166,7 @@ export class UdpSocket {
     return this.#listeners[this.#useOf(message.readUInt16BE(0))]
   }
 
-  /** ICMP errors are told to whatever comes first, sending or receiving; without a callback, sending keeps them to itself. */
+  /** Handles ICMP errors, which go to the next send or receive. Without a callback, a send would hide them. */
   readonly #onSent = (error: Error | null): void => {
     if (error !== null) this.#fail()
   }

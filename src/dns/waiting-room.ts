@@ -1,21 +1,21 @@
-/** What waits for an answer, and is called when its time has come. */
+/** Something that waits for an answer and is called when its time has come. */
 export interface Waiter {
-  /** Where the waiting room keeps it. */
+  /** Its position in the waiting room. */
   place: number
-  /** When to call it, as a moment of `performance.now()`. May be put off, never brought forward. */
+  /** When to call it, as a time of `performance.now()`. May be moved later, never earlier. */
   dueAt: number
-  /** Called at that moment or up to a millisecond later; what still waits then has put itself off. */
+  /** Called at that time or up to a millisecond later. If it keeps waiting, it has set a later time. */
   onDue(): void
 }
 
 /**
- * All that waits, behind one timer. It is set for what is due first; most waiters are gone by then, so that it seldom goes
- * off, and looking through all of them costs little.
+ * All waiters, behind one timer. The timer is set for the waiter that is due first. Most waiters are gone by then, so
+ * the timer seldom fires, and looking through all of them costs little.
  */
 export class WaitingRoom<Each extends Waiter> {
   /**
-   * A gap is filled by the last one. Not a set: one that is added to and deleted from all the time keeps its former tables
-   * alive, and what is in them, until a major garbage collection.
+   * The last waiter fills a gap. Not a set, because a set with constant additions and deletions keeps its former
+   * tables, and what is in them, alive until a major garbage collection.
    */
   readonly #waiters: Each[] = []
   #timer: NodeJS.Timeout | undefined
@@ -36,7 +36,7 @@ export class WaitingRoom<Each extends Waiter> {
     if (this.#waiters.length === 0) this.#stopTimer()
   }
 
-  /** All of them, in a list that does not change when they leave. */
+  /** Returns all waiters, in a list that does not change when they leave. */
   everyone(): Each[] {
     return this.#waiters.slice()
   }
@@ -45,7 +45,7 @@ export class WaitingRoom<Each extends Waiter> {
     if (moment >= this.#callsAt) return
     clearTimeout(this.#timer)
     this.#callsAt = moment
-    // Node warns of a negative delay.
+    // Node warns about a negative delay.
     const delayMs = Math.max(0, Math.ceil(moment - performance.now()))
     this.#timer = setTimeout(() => this.#call(), delayMs)
   }

@@ -1,7 +1,7 @@
 import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import type { RequestLike } from './request-like.ts'
 
-/** The members of a body by name; only what the client itself sent, so that `constructor` is not found. */
+/** The members of a body by name: only those that the client sent, so that `constructor` is not found. */
 export type BodyMembers = ReadonlyMap<string, unknown>
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -20,11 +20,11 @@ const otherCharset: Refusal = {
 }
 const notUtf8: Refusal = { code: 'invalid_request', message: 'The body is not valid UTF-8.' }
 const notAnObject: Refusal = { code: 'invalid_request', message: 'The body must be a JSON object.' }
-// Not the parser's own message: it quotes the body, and with it secrets.
+// The parser's own message would quote the body, and secrets with it.
 const notJson: Refusal = { code: 'invalid_request', message: 'The body is not valid JSON.' }
 const notAForm: Refusal = { code: 'invalid_request', message: 'The body is not valid form data.' }
 
-/** What is refused of a body, whatever it is for. */
+/** The refusals that apply to every body. */
 export const bodyRefusals: readonly Refusal[] = [
   notJson,
   notAnObject,
@@ -35,10 +35,10 @@ export const bodyRefusals: readonly Refusal[] = [
   encoded,
 ]
 
-/** Takes the members out of a body's bytes. Repeating a known one is refused (RFC 6749 section 3.2). */
+/** Extracts the members from a body's bytes. A repeated known member is refused (RFC 6749 section 3.2). */
 export type BodyParser = (bytes: Uint8Array, known: readonly string[]) => BodyMembers
 
-/** The parser for a request's body, by its headers. Throws `unsupported_media_type`, `invalid_request`. */
+/** Returns the parser that a request's headers call for. Throws `unsupported_media_type` or `invalid_request`. */
 export function bodyParserFor(request: RequestLike): BodyParser {
   const encoding = request.header('Content-Encoding')
   if (encoding !== null && encoding.toLowerCase() !== 'identity') throw refused(encoded)
@@ -72,7 +72,7 @@ function parseJson(text: string, known: readonly string[]): BodyMembers {
   const value = parseJsonText(text)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw refused(notAnObject)
   const members = new Map<string, unknown>(Object.entries(value))
-  // Where as many are written as were kept, none is repeated; their names are read only where one is.
+  // If as many were kept as were written, none is repeated. The names are read only if one is.
   if (countMembers(text) > members.size) {
     const names = memberNames(text)
     refuseRepeated(known, (name) => names.filter((each) => each === name).length)
@@ -94,7 +94,7 @@ const colon = 0x3a
 const openings: ReadonlySet<number> = new Set([0x7b, 0x5b])
 const closings: ReadonlySet<number> = new Set([0x7d, 0x5d])
 
-/** How many members are written in the outermost object, repeated ones included. */
+/** Counts the members written in the outermost object, including repeated ones. */
 function countMembers(validJson: string): number {
   let members = 0
   let depth = 0
@@ -102,7 +102,7 @@ function countMembers(validJson: string): number {
   for (let at = 0; at < validJson.length; at += 1) {
     const character = validJson.charCodeAt(at)
     if (character === quote) inString = !inString
-    // An escaped quote ends no string.
+    // An escaped quote does not end a string.
     else if (character === backslash) at += 1
     else if (inString) continue
     else if (character === colon && depth === 1) members += 1
@@ -114,7 +114,7 @@ function countMembers(validJson: string): number {
 
 const jsonToken = /"(?:[^"\\]|\\.)*"|[{}[\]:]/g
 
-/** The member names of the outermost object, repeated ones included: `JSON.parse` keeps the last in silence. */
+/** Returns the outermost object's member names with repeats, of which `JSON.parse` silently keeps the last. */
 function memberNames(validJson: string): string[] {
   const names: string[] = []
   let depth = 0
@@ -129,9 +129,9 @@ function memberNames(validJson: string): string[] {
 }
 
 function parseForm(text: string, known: readonly string[]): BodyMembers {
-  // URLSearchParams would keep a broken escape as it stands.
+  // URLSearchParams would keep a broken escape unchanged.
   if (/%(?![0-9a-f]{2})/i.test(text)) throw refused(notAForm)
-  // URLSearchParams drops a question mark in front, as part of an address.
+  // URLSearchParams drops a leading question mark, which it takes for part of a URL.
   const members = new URLSearchParams(text.startsWith('?') ? `&${text}` : text)
   refuseRepeated(known, (name) => members.getAll(name).length)
   return new Map(members)

@@ -4,7 +4,7 @@ import type { RequestLike } from './request-like.ts'
 const maxBodyBytes = 64 * 1024
 /** How long a body may take to arrive. */
 const timeoutMs = 10_000
-/** How many bodies are read at once: 32 MB, were all of them as large as they may be. */
+/** How many bodies are read at once: at most 32 MB, if all of them have the maximum size. */
 const maxBodies = 512
 
 const tooLarge: Refusal = {
@@ -17,7 +17,7 @@ const incomplete: Refusal = {
 }
 const tooSlow: Refusal = { code: 'request_timeout', message: 'The body took too long to arrive.' }
 
-/** The refusal of a body that can neither be read nor dropped. */
+/** The refusal of a body that cannot be read or dropped. */
 export const bodyWithheld: Refusal = {
   code: 'invalid_request',
   message: 'The request must have no body.',
@@ -25,28 +25,29 @@ export const bodyWithheld: Refusal = {
 
 export const bodyReaderRefusals: readonly Refusal[] = [tooLarge, incomplete, tooSlow]
 
-/** Who has sent a part of a body will send the rest: the connection cannot serve another request. */
+/** A client that has sent part of a body will send the rest, so the connection cannot serve another request. */
 export const closeConnection = { headers: { Connection: 'close' } }
 
 /** A body that is being read. */
 interface Reading {
   readonly place: number
-  /** How many were begun before it. */
+  /** How many bodies were started before this one. */
   readonly before: number
   readonly giveUp: () => void
 }
 
-/** Reads bodies: so many bytes, so many at once, each within so long. */
+/** Reads bodies. Limits their size, how many are read at once, and how long each may take. */
 export class BodyReader {
-  // Places, not a Set: V8 leaves each table that a Set has outgrown with a pointer to the next, and so all bodies with their
-  // requests and answers in memory until a full collection; each of the short ones before took 20 ms.
+  // An array instead of a Set: V8 leaves each table that a Set has outgrown with a pointer to the next. That keeps all
+  // bodies, with their requests and answers, in memory until a full collection, and each of the short ones before it
+  // took 20 ms.
   readonly #places: (Reading | undefined)[] = Array.from({ length: maxBodies }, () => undefined)
   readonly #free: number[] = [...this.#places.keys()]
   #begun = 0
 
   /**
-   * The bytes of a request's body. Where too many are being read, the one that takes longest is given up for it, so that
-   * any number of slow senders cannot keep others out.
+   * Returns the bytes of a request's body. If too many bodies are being read, the one that has taken longest is given
+   * up, so that slow senders cannot keep others out, however many there are.
    *
    * @throws `payload_too_large`, `request_timeout`, `invalid_request`
    */

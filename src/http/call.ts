@@ -6,23 +6,23 @@ import type { BodyMembers } from './body-parser.ts'
 import type { Closing } from './closing.ts'
 import type { RequestContext, RequestLike } from './request-like.ts'
 
-/** A request id that is taken: short, and safe to log and to send. */
+/** Matches the request ids that are accepted: short, and safe to log and to send. */
 export const safeRequestId: RegExp = /^[\w.~:+/=-]{1,64}$/
 const noMembers: BodyMembers = new Map()
 
-/** A request on its way, and what becomes known about it. */
+/** A request in progress, and what is known about it so far. */
 export class Call implements OperationCall, Presented {
   readonly request: RequestLike
   readonly context: RequestContext
   /** Path parameters. */
   readonly params: Readonly<Record<string, string>>
-  /** The host's id or the client's, if it is short and safe to log and to send; or a new one. */
+  /** The host's or the client's id if it is short and safe to log and to send, otherwise a new one. */
   readonly requestId: string
-  /** The members of the body, once it is read. */
+  /** The members of the body, empty until it has been read. */
   body: BodyMembers = noMembers
-  /** Who asks, as soon as that is known. */
+  /** The caller's id, as soon as the caller is known. */
   callerId: string | undefined
-  /** Why it was refused. */
+  /** The error that the request was refused with. */
   error: UtilityApiError | undefined
   readonly #closing: Closing
   #endsAt = Number.POSITIVE_INFINITY
@@ -47,7 +47,7 @@ export class Call implements OperationCall, Presented {
     return this.request.header(name)
   }
 
-  /** From now on storage has this many milliseconds, for all that this request asks of it. */
+  /** Gives storage this many milliseconds from now, for all calls of this request together. */
   startStorageDeadline(timeoutMs: number): void {
     this.#endsAt = performance.now() + timeoutMs
   }
@@ -56,18 +56,18 @@ export class Call implements OperationCall, Presented {
     return this.#endsAt - performance.now()
   }
 
-  /** Made when first asked for: operations that wait for storage alone never do. */
+  /** Created on first use: operations that wait only for storage never need it. */
   get signal(): AbortSignal {
     this.#controller ??= this.#listenTo(this.context.signal ?? this.request.signal)
     return this.#controller.signal
   }
 
-  /** Whether the client has gone or the service closes, as far as an operation has listened to it. */
+  /** Whether the client has gone or the service is closing; false if no operation has used `signal`. */
   get aborted(): boolean {
     return this.#controller?.signal.aborted === true
   }
 
-  /** The work is done: nothing is left to abort. */
+  /** Stops listening, because the work is done and nothing is left to abort. */
   end(): void {
     this.#stopListening?.()
     this.#stopListening = undefined

@@ -1,7 +1,7 @@
-/** What is aborted when the service closes. */
+/** The controllers to abort when the service closes. */
 export class Closing {
-  // Places, neither a Set nor an `AbortSignal.any` with one signal for all: these two keep whatever has left, and all of its
-  // request, until a full garbage collection.
+  // An array: a Set, or `AbortSignal.any` with one signal for all, would keep whatever was removed, and all of its
+  // request, in memory until a full garbage collection.
   readonly #open: (AbortController | undefined)[] = []
   readonly #free: number[] = []
   #aborted = false
@@ -10,7 +10,7 @@ export class Closing {
     return this.#aborted
   }
 
-  /** Takes one in; what it returns lets it go again. */
+  /** Adds a controller. Returns a function that removes it. */
   add(controller: AbortController): () => void {
     if (this.#aborted) controller.abort()
     const place = this.#free.pop() ?? this.#open.length

@@ -5,10 +5,10 @@ import type { Call } from './call.ts'
 import { jsonReply } from './reply.ts'
 import type { Reply } from './request-like.ts'
 
-/** How a protocol words its errors. */
+/** How a protocol formats its errors. */
 export type ErrorStyle = Pick<Scheme<unknown>, 'challenge' | 'errorBody'>
 
-/** The owner's part in the wording of errors. */
+/** The owner's settings for errors. */
 export interface OwnErrors {
   readonly logger: Logger
   readonly errorBody: ((error: UtilityApiError, context: { requestId: string }) => unknown) | undefined
@@ -16,7 +16,7 @@ export interface OwnErrors {
 
 export const internalError: Refusal = { code: 'internal_error', message: 'Something went wrong.' }
 
-/** Turns whatever was thrown into an error that may be shown; what we did not throw ourselves says nothing. */
+/** Returns an error that may be shown for anything thrown. What we did not throw ourselves reveals nothing. */
 export function publicError(thrown: unknown): UtilityApiError {
   if (
     thrown instanceof UtilityApiError &&
@@ -28,7 +28,7 @@ export function publicError(thrown: unknown): UtilityApiError {
   return refused(internalError, { cause: thrown })
 }
 
-/** The answer to a request that is refused, or has failed. */
+/** Returns the answer to a request that is refused or has failed. */
 export function errorReply(
   own: OwnErrors,
   style: ErrorStyle | undefined,
@@ -39,7 +39,7 @@ export function errorReply(
   return jsonReply(error.status, body, requestId, headersOf(error, style))
 }
 
-/** The scheme's challenge stands in for one that the error does not bring along. */
+/** Returns the error's headers. If a 401 or 403 has no challenge, the scheme's challenge is added. */
 function headersOf(error: UtilityApiError, style: ErrorStyle | undefined): Readonly<Record<string, string>> {
   const { headers, status } = error
   const challenge = style?.challenge ?? null
@@ -51,11 +51,11 @@ function ownBody(own: OwnErrors, error: UtilityApiError, requestId: string): unk
   try {
     const body = own.errorBody?.(error, { requestId })
     if (body instanceof Promise) {
-      // Nobody waits for it, and a rejection without a listener ends the process.
+      // Nothing awaits the promise, and an unhandled rejection ends the process.
       body.catch(() => {})
       throw new TypeError('errorBody returned a promise; it must return the body itself.')
     }
-    // What JSON cannot hold fails here, and not when the answer is written.
+    // A body that JSON cannot represent fails here, not when the answer is written.
     if (body !== undefined && JSON.stringify(body) !== undefined) return body
   } catch (cause) {
     own.logger.error('errorBody failed; the standard body is sent.', { requestId, cause })
@@ -63,7 +63,7 @@ function ownBody(own: OwnErrors, error: UtilityApiError, requestId: string): unk
   return errorBody(error)
 }
 
-/** The body of an error, where neither its scheme nor the owner has another shape for it. */
+/** Returns the body of an error, for when neither its scheme nor the owner provides another. */
 export function errorBody({ code, message }: UtilityApiError): { error: string; message: string } {
   return { error: code, message }
 }

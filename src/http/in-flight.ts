@@ -3,17 +3,17 @@ import { refused, shuttingDown, type Refusal } from '../domain/errors.ts'
 /** What the time of a request depends on. */
 export type WaitsFor = 'storage' | 'network'
 
-/** Counts the requests under way, refuses those beyond the bound, and knows when all are done. */
+/** Counts the requests under way, refuses those beyond the limit, and knows when all are done. */
 export interface InFlightLimit {
-  /** A request has come in whole: closing waits for it from now on. Throws `unavailable` once it is closed. */
+  /** Counts a request that has arrived in full, so that closing waits for it. Throws `unavailable` once closed. */
   begin(): void
-  /** It is answered. */
+  /** Stops counting a request, because it was answered. */
   end(): void
-  /** Takes a place, for somebody who is not known yet, or for a caller. Throws `unavailable` where there is none. */
+  /** Takes a place, for a caller or for a sender not known yet. Throws `unavailable` if none is free. */
   enter(waitsFor: WaitsFor, caller?: string): void
-  /** Gives it back. */
+  /** Gives the place back. */
   leave(waitsFor: WaitsFor, caller?: string): void
-  /** Lets no request begin any more; resolves when all that have begun are answered, or after `timeoutMs`. */
+  /** Lets no more requests begin. Resolves when all earlier ones are answered, or after `timeoutMs`. */
   close(timeoutMs: number): Promise<void>
 }
 
@@ -23,19 +23,20 @@ const callerFull: Refusal = {
   message: 'Too many requests of this caller are under way.',
 }
 
-/** What is refused where too much is under way. */
+/** The refusals of a service with too many requests under way. */
 export const inFlightRefusals: readonly Refusal[] = [full, callerFull, shuttingDown]
 
 /** Places of one kind. */
 interface Pool {
   taken: number
-  /** How many each caller has of them. */
+  /** How many of them each caller has. */
   readonly byCaller: Map<string, number>
 }
 
 /**
- * @param maxInFlight - How many requests may be under way that wait for networks, and how many that wait for storage: apart,
- * so that hanging lookups leave the others alone. One caller gets half of either at most.
+ * @param maxInFlight - How many requests may be under way that wait for networks, and how many that wait for storage.
+ * The two are counted separately, so that hanging lookups do not affect the others. One caller gets at most half of
+ * either.
  */
 export function createInFlightLimit(maxInFlight: number): InFlightLimit {
   const pools: Readonly<Record<WaitsFor, Pool>> = { storage: emptyPool(), network: emptyPool() }

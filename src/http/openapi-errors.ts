@@ -9,14 +9,14 @@ import { errorBody, internalError } from './error-reply.ts'
 import { methodNotAllowed, type Routed } from './router.ts'
 
 export interface ErrorOptions {
-  /** What the operation and its scheme refuse. */
+  /** The refusals of the operation and its scheme. */
   readonly refusals: readonly Refusal[]
   readonly hasBody: boolean
   readonly sharedHeaders: object
   readonly ownErrorBodies: boolean
 }
 
-/** The error answers of an operation, by status: each sentence is one that is thrown. */
+/** Returns the error answers of an operation by status. Each sentence in them is one that is thrown. */
 export function errorResponses(
   routed: Routed,
   scheme: Pick<Scheme<unknown>, 'errorBody' | 'openapi'>,
@@ -77,7 +77,7 @@ function contentOf(
   }
 }
 
-/** The code; from its second example on with a number behind it. */
+/** Returns the code, followed by a number from its second example on. */
 function nameOf(codes: readonly string[], index: number): string {
   const before = codes.slice(0, index).filter((code) => code === codes[index]).length
   return before === 0 ? String(codes[index]) : `${codes[index]}_${before + 1}`

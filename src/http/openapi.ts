@@ -18,9 +18,9 @@ export interface OpenApiDocument {
   readonly openapi: '3.1.0'
   /** Title and version of the API. */
   readonly info: { readonly title: string; readonly version: string; readonly description: string }
-  /** Where the paths begin. */
+  /** The URL that the paths are relative to. */
   readonly servers: readonly { readonly url: string }[]
-  /** What the operations are grouped by. */
+  /** The groups of operations. */
   readonly tags: readonly { readonly name: string; readonly description: string }[]
   /** The operations by path and method. */
   readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>
@@ -30,11 +30,11 @@ export interface OpenApiDocument {
 
 export interface OpenApiOptions {
   readonly basePath: string
-  /** Whether the host makes the error bodies, of which the document can then say nothing. */
+  /** Whether the host creates the error bodies, in which case the document cannot describe them. */
   readonly ownErrorBodies: boolean
 }
 
-/** One operation of the document, and what it needs of the shared parts. */
+/** An operation of the document, and the shared parts it needs. */
 export interface OperationDescription {
   readonly path: string
   readonly method: string
@@ -46,7 +46,7 @@ export interface OperationDescription {
 
 type JsonSchema = { properties?: Record<string, object>; required?: string[] } & Record<string, unknown>
 
-/** Puts the document together. */
+/** Returns the document for these operations. */
 export function openApiDocument(
   operations: readonly OperationDescription[],
   basePath: string,
@@ -71,7 +71,7 @@ export function openApiDocument(
   }
 }
 
-/** Describes an operation and the scheme of its callers: what is served and what is documented are the same constants. */
+/** Describes an operation and the scheme of its callers, from the same constants that the service uses. */
 export function describeOperation<Input, Output, Caller>(
   operation: Operation<Input, Output, Caller>,
   scheme: Scheme<Caller>,
@@ -137,7 +137,7 @@ function operationObject<Input, Output, Caller>(
   }
 }
 
-/** What the operation says of a request that has its path and nothing else; nothing where no more is needed. */
+/** Returns the refusal of a request that has only its path, or nothing if the operation needs no more. */
 function inputRefusals<Input, Output, Caller>(operation: Operation<Input, Output, Caller>): Refusal[] {
   const parameters = Object.entries<Parameter>(operation.parameters)
   const inPath = parameters.filter(([, parameter]) => parameter.in === 'path')
@@ -156,7 +156,7 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
   return rest as JsonSchema
 }
 
-/** Takes out what zod adds and nobody means: the bounds of JavaScript's integers, and that no member may ever be added. */
+/** Removes what zod adds unintentionally: the bounds of JavaScript's integers and the ban on additional members. */
 function tidy({ jsonSchema: schema }: { jsonSchema: Record<string, unknown> }): void {
   if (schema['minimum'] === Number.MIN_SAFE_INTEGER) delete schema['minimum']
   if (schema['maximum'] === Number.MAX_SAFE_INTEGER) delete schema['maximum']

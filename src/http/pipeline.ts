@@ -24,7 +24,7 @@ export interface Service extends Observers, OwnErrors {
   readonly rateLimit: RateLimit | undefined
 }
 
-/** An operation bound to the scheme of its callers; the types of both end here. */
+/** An operation bound to the scheme of its callers. Hides the types of both. */
 export interface Endpoint extends Routed {
   readonly id: OperationId
   readonly hasBody: boolean
@@ -37,7 +37,7 @@ export interface Endpoint extends Routed {
 const nothingHere: Refusal = { code: 'not_found', message: 'There is nothing at this path.' }
 const givenUp: Refusal = { code: 'unavailable', message: 'The request was given up.' }
 
-/** One step after the other for every request: route (done), authenticate, input, run, reply. */
+/** Takes a request through all steps in order: route (already done), authenticate, input, run, reply. */
 export function serve(service: Service, endpoint: Endpoint | null, call: Call): Promise<Reply> {
   if (service.onRequestEnd === undefined && !channels.request.hasSubscribers)
     return respond(service, endpoint, call)
@@ -46,7 +46,7 @@ export function serve(service: Service, endpoint: Endpoint | null, call: Call): 
 
 async function respond(service: Service, endpoint: Endpoint | null, call: Call): Promise<Reply> {
   const { method } = call.request
-  // From the first moment: what nobody reads piles up in the server.
+  // Comes first, because a body that nobody reads piles up in the server.
   if (endpoint?.hasBody !== true || method !== endpoint.method) call.request.drain?.()
   try {
     const routed = requireEndpoint(endpoint, method)
@@ -61,13 +61,13 @@ async function respond(service: Service, endpoint: Endpoint | null, call: Call):
   }
 }
 
-// Taken now: a test of the host's that fakes timers later must not hold requests back.
+// Captured now, so that a test of the host that fakes timers later does not hold requests back.
 const afterReading = setImmediate
 let reading: Promise<void> | undefined
 
 /**
- * Resolves when the server has read all that came in this turn of the event loop. Its requests are then answered side by
- * side: one by one, each would start cold, after the system calls of the one before.
+ * Resolves when the server has read everything that arrived in this turn of the event loop. The requests are then
+ * answered together. One by one, each would start cold, after the system calls of the one before.
  */
 function allRead(): Promise<void> {
   reading ??= new Promise((resolve) => {
@@ -98,28 +98,28 @@ async function refuse(
   return endpoint === null ? { ...reply, unrouted: true } : reply
 }
 
-/** Counts failed credentials against their sender's address, so that guessing has an end. */
+/** Counts failed credentials against their sender's address, which limits guessing. */
 async function limitFailures(
   rateLimit: RateLimit | undefined,
   error: UtilityApiError,
   { callerId, context: { ip } }: Call,
 ): Promise<UtilityApiError> {
-  // Whoever is known has shown the right credentials, whatever is refused then.
+  // A known caller has shown the right credentials, whatever was refused after that.
   if (rateLimit === undefined || error.status !== 401 || callerId !== undefined) return error
   if (ip === undefined) return error
   return rateLimit(addressKey(ip)).then(() => error, publicError)
 }
 
-/** What answering one operation takes, and is the same for every request. */
+/** What answering an operation requires, the same for every request. */
 interface Binding<Input, Output, Caller> {
   readonly operation: Operation<Input, Output, Caller>
   readonly scheme: Scheme<Caller>
   readonly parameters: readonly [field: string, Parameter][]
-  /** The members of the body that count. */
+  /** The names of the members that are read from the body. */
   readonly members: readonly string[]
 }
 
-/** Binds an operation to the scheme by which its callers prove who they are. */
+/** Binds an operation to the scheme that authenticates its callers. */
 export function bind<Input, Output, Caller>(
   service: Service,
   operation: Operation<Input, Output, Caller>,
@@ -146,11 +146,11 @@ async function answer<Input, Output, Caller>(
   call: Call,
 ): Promise<Output> {
   const { members } = binding
-  // Before it counts as under way: whoever sends a body slowly would keep a place that others need, and hold up closing.
+  // Before the request counts as under way: a slow sender would keep a place that others need, and hold up closing.
   const parseBody = members.length > 0 ? await readBody(service.bodies, call.request, members) : undefined
   service.inFlight.begin()
   try {
-    // After the body: left unread meanwhile, it would be kept piece by piece, however small the pieces are.
+    // After the body, which would otherwise be kept unread piece by piece, however small the pieces are.
     await allRead()
     if (parseBody !== undefined) call.body = parseBody()
     return await perform(service, binding, call)
@@ -159,7 +159,7 @@ async function answer<Input, Output, Caller>(
   }
 }
 
-/** Does the work of a request that has come in whole. */
+/** Does the work of a request that has arrived in full. */
 async function perform<Input, Output, Caller>(
   service: Service,
   binding: Binding<Input, Output, Caller>,
@@ -181,7 +181,7 @@ async function perform<Input, Output, Caller>(
   }
 }
 
-/** Takes the body in; what it returns parses it. */
+/** Reads the body. Returns a function that parses it. */
 async function readBody(
   bodies: BodyReader,
   request: RequestLike,
@@ -192,7 +192,7 @@ async function readBody(
   return () => parse(bytes, members)
 }
 
-/** Whatever the operation waits for, a caller who is not known yet waits for storage and takes a place there. */
+/** Authenticates the caller. Takes a storage place meanwhile, whatever the operation itself waits for. */
 async function authenticate<Input, Output, Caller>(
   { inFlight }: Service,
   { operation, scheme }: Binding<Input, Output, Caller>,
@@ -219,7 +219,7 @@ function readInput<Input, Output, Caller>(
   throw inputProblem(parameters, result.error)
 }
 
-/** The value of a parameter; an empty one is a missing one. */
+/** Returns the value of a parameter. An empty value counts as missing. */
 function valueOf({ in: place, name }: Parameter, call: Call): unknown {
   if (place === 'path') return call.params[name]
   const value = place === 'header' ? decodeHeaderText(call.header(name) ?? '') : call.body.get(name)

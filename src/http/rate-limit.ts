@@ -3,14 +3,14 @@ import { formatIpAddress, parseIpAddress } from '../domain/ip-address.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { RateLimitDecision, RateLimiter } from '../ports/rate-limiter.ts'
 
-/** Counts one request under a key; throws `too_many_requests` when that was one too many. */
+/** Counts one request under a key. Throws `too_many_requests` if that was one too many. */
 export type RateLimit = (key: string) => Promise<void>
 
 export const tooManyRequests: Refusal = { code: 'too_many_requests', message: 'Too many requests.' }
 
 const timeoutMs = 1000
 
-/** A limiter that fails or hangs lets everybody through: it must not take the service down with it. */
+/** Applies a limiter. If it fails or hangs, requests pass, so that it does not take the service down with it. */
 export function rateLimitWith(limiter: RateLimiter, logger: Logger): RateLimit {
   return async (key) => {
     const decision = await decide(limiter, key).catch((cause: unknown): RateLimitDecision => {
@@ -42,8 +42,8 @@ function isDecision(value: Partial<RateLimitDecision> | null | undefined): value
 }
 
 /**
- * The key that failed credentials are counted under: the address of the sender, or for IPv6 its network of 64 bits, as one
- * sender has all addresses of such a network.
+ * Returns the key that failed credentials are counted under: the sender's address, or for IPv6 its 64-bit network,
+ * because one sender has all addresses of such a network.
  */
 export function addressKey(ip: string): string {
   const octets = parseIpAddress(ip)

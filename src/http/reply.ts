@@ -1,6 +1,6 @@
 import type { Reply } from './request-like.ts'
 
-/** A JSON answer. */
+/** Returns a JSON answer. */
 export function jsonReply(
   status: number,
   value: unknown,
@@ -13,7 +13,7 @@ export function jsonReply(
     headers: {
       'Content-Type': 'application/json',
       'Content-Length': String(Buffer.byteLength(body)),
-      // A shared cache does not know the header Basic as a credential.
+      // A shared cache does not recognize the header Basic as a credential.
       'Cache-Control': 'no-store',
       'X-Content-Type-Options': 'nosniff',
       'X-Request-Id': requestId,
@@ -23,7 +23,7 @@ export function jsonReply(
   }
 }
 
-/** The answer to OPTIONS. */
+/** Returns the answer to OPTIONS. */
 export function optionsReply(allow: string, requestId: string): Reply {
   const headers = {
     Allow: allow,
@@ -34,12 +34,12 @@ export function optionsReply(allow: string, requestId: string): Reply {
   return { status: 204, headers, body: '' }
 }
 
-/** An answer that a mount drops, to leave the request to others. */
+/** Returns an answer that a mount drops, to leave the request to other handlers. */
 export function unroutedReply(): Reply {
   return { status: 404, headers: {}, body: '', unrouted: true }
 }
 
-/** The same answer as for GET, without its body. */
+/** Returns the same answer as for GET, without its body. */
 export function withoutBody(reply: Reply): Reply {
   return { ...reply, body: '' }
 }

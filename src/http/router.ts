@@ -3,11 +3,11 @@ import { UtilityApiError } from '../domain/errors.ts'
 /** What a path is matched against. */
 export interface Routed {
   readonly method: 'GET' | 'POST' | 'PUT'
-  /** As in the contract, parameters in braces. */
+  /** The path as in the contract, with parameters in braces. */
   readonly path: string
 }
 
-/** What a path leads to, with the path's parameters. */
+/** The target that a path leads to, with the path's parameters. */
 export interface Route<Target> {
   readonly target: Target
   readonly params: Readonly<Record<string, string>>
@@ -15,7 +15,7 @@ export interface Route<Target> {
 
 export const noParams: Readonly<Record<string, string>> = {}
 
-/** Finds what a request target leads to; null when it is nothing. Methods are not looked at. */
+/** Returns a function that finds the route of a request target, or null if there is none. Ignores methods. */
 export function createRouter<Target extends Routed>(
   targets: readonly Target[],
   basePath: string,
@@ -39,7 +39,7 @@ export function createRouter<Target extends Routed>(
   }
 }
 
-/** Matches a path with one parameter, which is a whole segment and not empty. */
+/** Returns a matcher for a path with one parameter, which must be a whole segment and not empty. */
 function matcherOf<Target extends Routed>(target: Target): (path: string) => Route<Target> | null {
   const [before = '', name = '', after = ''] = target.path.split(/[{}]/)
   return (path) => {
@@ -61,7 +61,7 @@ function decodeSegment(segment: string): string | null {
 
 const requestTarget = /^(?:[a-z][a-z\d+.-]*:\/\/[^/?#]*)?(\/[^?#]*)/i
 
-/** The path of a request target. Parsed by hand: `new URL` throws on a bad Host and resolves `..` inside a license key. */
+/** Returns a request target's path. Avoids `new URL`, which throws on a bad Host and resolves `..` in a license key. */
 function pathOf(url: string): string {
   if (url.startsWith('/') && !url.includes('?') && !url.includes('#')) return url
   return requestTarget.exec(url)?.[1] ?? '/'
@@ -79,7 +79,7 @@ export function allowedMethods({ method }: Routed): string {
   return method === 'GET' ? 'GET, HEAD, OPTIONS' : `${method}, OPTIONS`
 }
 
-/** The refusal of a method that a path does not have. */
+/** Returns the refusal of a method that a path does not have. */
 export function methodNotAllowed(routed: Routed): UtilityApiError {
   const allow = allowedMethods(routed)
   return new UtilityApiError('method_not_allowed', `The method must be one of ${allow}.`, {

@@ -1,6 +1,6 @@
 import type { Reply, RequestLike } from './request-like.ts'
 
-/** The view of a standard `Request` that the core reads. */
+/** A standard `Request`, in the form that the core reads. */
 export class WebRequest implements RequestLike {
   readonly method: string
   readonly url: string
@@ -25,24 +25,24 @@ export class WebRequest implements RequestLike {
 
   drain(): void {
     this.#isDrained = true
-    // The headers first, for `body` makes hosts with requests of their own build a stream.
+    // Check the headers first: accessing `body` makes hosts with their own request classes build a stream.
     if (this.#isReading || !this.#announces(0)) return
     const { body } = this.#request
     if (body !== null) dropBody(body)
   }
 
-  /** Hosts on Node give GET and HEAD no body, and leave unread what was sent. A short one cannot come in many pieces. */
+  /** Hosts on Node hide the body of GET and HEAD, and leave it unread. A short one cannot come in many pieces. */
   get bodyWithheld(): boolean {
     const mayBeWithheld = this.method === 'GET' || this.method === 'HEAD'
     return mayBeWithheld && this.#announces(maxPieces) && this.#request.body === null
   }
 
-  /** Asked for late: hosts with requests of their own make the signal only then. */
+  /** Read late, because hosts with their own request classes create the signal only on access. */
   get signal(): AbortSignal {
     return this.#request.signal
   }
 
-  /** Whether the headers announce a body of more than so many octets. */
+  /** Returns whether the headers announce a body of more than this many octets. */
   #announces(octets: number): boolean {
     return this.header('Transfer-Encoding') !== null || Number(this.header('Content-Length')) > octets
   }
@@ -69,7 +69,7 @@ async function readBytes(
     buffer.set(taken, length)
     length += taken.length
   }
-  // Canceled, a stream of a host on Node would go on to gather the rest piece by piece.
+  // If canceled, a stream of a host on Node would continue to collect the rest piece by piece.
   reader.releaseLock()
   dropBody(stream)
   if (length <= maxBytes) throw new Error(`The body came in more than ${maxPieces} pieces.`)
@@ -82,12 +82,12 @@ function grown(buffer: Uint8Array, needed: number): Uint8Array<ArrayBuffer> {
   return larger
 }
 
-/** Reads what nobody wants and keeps none of it: a server that is not read from holds the pieces, some wait for it. */
+/** Reads a body and discards it. A server would otherwise hold the pieces, and some servers wait for the rest. */
 function dropBody(stream: ReadableStream<Uint8Array>): void {
   stream.pipeTo(new WritableStream()).catch(() => undefined)
 }
 
-/** A standard `Response` of a reply. */
+/** Converts a reply to a standard `Response`. */
 export function toResponse({ status, headers, body }: Reply): Response {
   return new Response(body === '' ? null : body, { status, headers })
 }

@@ -1,12 +1,12 @@
-/** Hears of those who come to a piece of work and of those who leave it. */
+/** Is told when callers join or leave a piece of work. */
 export interface CallersListener {
-  /** A caller has come who was not there before. */
+  /** Called when a caller joins who was not there before. */
   joined(caller: string): void
-  /** The last request of a caller has left. */
+  /** Called when the last request of a caller has left. */
   left(caller: string): void
 }
 
-/** Those for whom one piece of work is done, by their keys; each may be there with several requests. */
+/** The callers that a piece of work is done for, by their keys. Each may have several requests. */
 export class Callers {
   readonly #requests = new Map<string, number>()
   readonly #listeners = new Set<CallersListener>()
@@ -19,7 +19,7 @@ export class Callers {
     return this.#requests.size === 0
   }
 
-  /** The key of each caller once, who came first first. */
+  /** Returns the key of each caller once, in the order in which they joined. */
   keys(): IterableIterator<string> {
     return this.#requests.keys()
   }
@@ -40,7 +40,7 @@ export class Callers {
     for (const listener of this.#listeners) listener.left(caller)
   }
 
-  /** Tells a listener of all changes until it calls what it gets. */
+  /** Tells a listener about all changes. Returns a function that ends this. */
   listen(listener: CallersListener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)

@@ -118,7 +118,7 @@ export function exchangeToken(
       },
     },
     input: z.object({
-      // Other grants have other fields: none of these is missed before the type is judged.
+      // Other grants have other fields, so the type is checked before any of these is reported missing.
       grantType: requiredText().refine((type) => type === 'authorization_code', refuseWith(otherGrantType)),
       code: visibleText(),
       redirectUri: requiredText(),
@@ -145,7 +145,7 @@ export function exchangeToken(
       if (redirectUris.length === 0) throw refused(noRedirectUri)
       const codeHash = hashSecret(input.code)
       const code = await findCode(input, clientId, codeHash, call)
-      // Before expiry: a stolen code is often replayed late, and its token must go all the same.
+      // Checked before expiry: a stolen code is often replayed late, and its token must be revoked all the same.
       if (code.redeemedAt !== null) return refuseReplay(codeHash, clientId, call)
 
       const now = clock.now()

@@ -81,7 +81,7 @@ export function generateLicense(
         description: 'Status of the license.',
         example: 'valid',
       },
-      // Without an example: pages fill it in, and the second try would then get the license of the first.
+      // No example: API pages would fill it in, and the second try would then get the license of the first.
       idempotencyKey: {
         in: 'header',
         name: 'Idempotency-Key',

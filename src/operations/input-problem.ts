@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import type { Parameter } from './operation.ts'
 
-/** What to say of an input in which a schema has found a problem: the first, with the name that the parameter has on the wire. */
+/** Returns the error for the first problem that a schema found, with the name that the parameter has on the wire. */
 export function inputProblem(
   parameters: Iterable<readonly [field: string, Parameter]>,
   { issues: [issue] }: z.ZodError,

@@ -1,8 +1,8 @@
 /**
- * About how many characters a value takes as JSON; counting ends soon after `enough`.
+ * Returns roughly how many characters a value takes as JSON. Stops counting soon after `enough`.
  *
- * Twice as fast as to render it, and for a value far too large a hundred times. Strings count without escapes, numbers and
- * the like as eight.
+ * Twice as fast as rendering the value, and a hundred times as fast if it is far too large. Strings are counted without
+ * escapes, and numbers and the like as eight characters.
  */
 export function jsonSize(value: unknown, enough: number = Number.POSITIVE_INFINITY): number {
   if (typeof value === 'string') return value.length + 2

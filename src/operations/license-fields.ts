@@ -5,27 +5,27 @@ import type { KeyGenerator } from '../ports/key-generator.ts'
 import type { TimedStorage } from '../ports/timed-storage.ts'
 import { missingOr, requiredText } from './input-schemas.ts'
 
-/** What both license operations work with. */
+/** What both license operations need. */
 export interface LicenseParts extends LicenseRules {
   readonly storage: TimedStorage
   readonly clock: Clock
   readonly keyGenerator: KeyGenerator
 }
 
-/** What both license operations are grouped by. */
+/** The group of both license operations. */
 export const licenseTag = { name: 'Licenses', description: 'Resellers create and change licenses.' }
 
-/** Whom a license is registered to. */
+/** Returns the schema of the user a license is registered to. */
 export function registeredUser(): z.ZodString {
   return textWithout(problemOfLicenseText)
 }
 
-/** What a license is bound to. */
+/** Returns the schema of what a license is bound to. */
 export function domainOrIp(rules: LicenseRules): z.ZodString {
   return textWithout((text) => problemOfDomainOrIp(text, rules))
 }
 
-/** Text in which nothing is found wrong. One check for all that may be: each costs a request a good tenth of a microsecond. */
+/** Returns the schema of text without problems. One check covers all: each costs a request over 0.1 microseconds. */
 function textWithout(problemOf: (text: string) => string | null): z.ZodString {
   return requiredText().check(({ value, issues }) => {
     const message = problemOf(value)
@@ -33,7 +33,7 @@ function textWithout(problemOf: (text: string) => string | null): z.ZodString {
   })
 }
 
-/** One of the configured statuses, exactly. */
+/** Returns the schema of a status, which must be exactly one of those configured. */
 export function licenseStatus({ statuses }: LicenseRules): z.ZodEnum<Record<string, string>> {
   return z.enum(statuses, { error: missingOr(`must be one of ${statuses.join(', ')}`) })
 }

@@ -1,27 +1,27 @@
 import type { Clock } from '../ports/clock.ts'
 import { jsonSize } from './json-size.ts'
 
-/** Results to be given out again for a while, bounded in number and size. */
+/** Keeps results for reuse, limited in number and size. */
 export interface ResultCache<Value> {
-  /** The result kept under a key, unless it has expired. */
+  /** Returns the result kept under a key, unless it has expired. */
   get(key: string): Value | undefined
-  /** Keeps a result for `lifetimeMs`, unless it is too large; at 0 or below not at all. */
+  /** Keeps a result for `lifetimeMs`, unless it is too large or `lifetimeMs` is 0 or less. */
   set(key: string, value: Value, lifetimeMs: number): void
-  /** How many results are kept, and how much they take. */
+  /** How many results are kept, and how many characters they take. */
   readonly size: { readonly results: number; readonly characters: number }
 }
 
 interface Kept<Value> {
   readonly value: Value
-  /** Characters of its JSON, more or less. */
+  /** The approximate number of characters of its key and its JSON. */
   readonly size: number
-  /** When it was kept; earlier than that it is not either, for then the clock was set back. */
+  /** When it was stored. It is not fresh before that either, because then the clock was set back. */
   readonly keptAt: number
-  /** First millisecond in which it is too old. */
+  /** The first millisecond at which it is too old. */
   readonly expiresAt: number
 }
 
-/** In characters of JSON: all results together, and the largest that is kept at all. */
+/** The limits in characters of JSON: for all results together, and for a single one. */
 const maxSize = 16 * 1024 * 1024
 const maxResultSize = 64 * 1024
 const maxResults = 1000
@@ -32,7 +32,7 @@ function isFresh({ keptAt, expiresAt }: Omit<Kept<unknown>, 'value'>, now: numbe
 }
 
 export function createResultCache<Value>(clock: Clock): ResultCache<Value> {
-  /** The oldest first. */
+  /** The results, oldest first. */
   const kept = new Map<string, Kept<Value>>()
   let characters = 0
   let sweeper: NodeJS.Timeout | undefined
@@ -42,7 +42,7 @@ export function createResultCache<Value>(clock: Clock): ResultCache<Value> {
     kept.delete(key)
   }
 
-  /** The oldest go first; they are also the first to expire, near enough. */
+  /** Removes the oldest results first, which are also roughly the first to expire. */
   function makeRoom(size: number): void {
     for (const key of kept.keys()) {
       if (kept.size < maxResults && characters + size <= maxSize) return
@@ -72,7 +72,7 @@ export function createResultCache<Value>(clock: Clock): ResultCache<Value> {
       const keptAt = clock.now()
       kept.set(key, { value, size, keptAt, expiresAt: keptAt + lifetimeMs })
       characters += size
-      // What is kept and not asked for again would else stay for good in a process that idles.
+      // Without this, a result that is not requested again would stay in an idle process forever.
       sweeper ??= setInterval(sweep, sweepIntervalMs).unref()
     },
     get size() {

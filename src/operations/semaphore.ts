@@ -1,16 +1,17 @@
 import type { Callers } from './callers.ts'
 
 /**
- * Lets a bounded number of tasks run at once, and of one caller at most half as many, but at least one. The others wait:
- * a place that is free goes to the waiting callers in turn, and to the task that a caller has had waiting longest.
+ * Limits how many tasks run at once. A single caller may run at most half as many, but at least one. The other tasks
+ * wait: a free place goes to the waiting callers in turn, and within a caller to the task that has waited longest.
  *
- * A task with several callers waits in the line of each and runs on the first turn that comes. It takes a place of that
- * caller alone; when they leave, of another one who stays, even if that one has half of the places already.
+ * A task with several callers waits in the line of each and runs on the first turn that comes. It takes a place of only
+ * that caller. When that caller leaves, it takes a place of another who stays, even if that one already has half of the
+ * places.
  */
 export interface Semaphore {
   /**
    * Runs a task as soon as a place is free. Rejects with the signal's reason if it aborts before that, and with a
-   * `NoTurnError` after `maxWaitMs`; once the task runs, it has to mind both itself.
+   * `NoTurnError` after `maxWaitMs`. Once the task runs, it must observe both itself.
    */
   run<Value>(task: () => Promise<Value>, terms: SemaphoreTerms): Promise<Value>
   /** How many callers hold a place or wait for one. */
@@ -18,18 +19,18 @@ export interface Semaphore {
 }
 
 export interface SemaphoreTerms {
-  /** For whom the task runs. */
+  /** The callers that the task runs for. */
   readonly callers: Callers
   readonly signal: AbortSignal
   readonly maxWaitMs: number
 }
 
-/** A task waited for its turn as long as it may. */
+/** Thrown if a task has waited for its turn as long as it may. */
 export class NoTurnError extends Error {
   override readonly name: string = 'NoTurnError'
 }
 
-/** What one caller has; kept only while it is something. */
+/** What one caller holds and waits for. Removed once it is nothing. */
 interface Account {
   readonly caller: string
   held: number
@@ -38,16 +39,16 @@ interface Account {
 
 interface Job {
   readonly callers: Callers
-  /** Who has the place it takes; undefined while it waits. */
+  /** The account whose place it takes; undefined while it waits. */
   holder: Account | undefined
-  /** Called when its turn has come. */
+  /** Called when its turn comes. */
   start: () => void
 }
 
 export function createSemaphore(maxConcurrent: number): Semaphore {
   const maxPerCaller = Math.max(1, Math.floor(maxConcurrent / 2))
   const accounts = new Map<string, Account>()
-  /** Those who wait and may have a place more, whose turn is next first. Empty while a place is free. */
+  /** The accounts that wait and may have another place, in the order of their turns. Empty while a place is free. */
   const ready = new Set<Account>()
   let running = 0
 
@@ -59,7 +60,7 @@ export function createSemaphore(maxConcurrent: number): Semaphore {
     return account
   }
 
-  /** To be called after each change of an account. Who is ready already keeps their turn. */
+  /** Updates who is ready, after each change of an account. An account that is already ready keeps its turn. */
   function settle(account: Account): void {
     if (account.waiting.size > 0 && account.held < maxPerCaller) ready.add(account)
     else ready.delete(account)
@@ -90,18 +91,18 @@ export function createSemaphore(maxConcurrent: number): Semaphore {
     settle(holder)
   }
 
-  /** The one of a job's callers whose place it may take. */
+  /** Returns the first of a job's callers whose place it may take, if any. */
   function callerWithRoom({ callers }: Job): string | undefined {
     for (const caller of callers.keys()) if ((accounts.get(caller)?.held ?? 0) < maxPerCaller) return caller
     return undefined
   }
 
-  /** Gives out what places are free. */
+  /** Gives the free places to those whose turn it is. */
   function dispatch(): void {
     for (const account of ready) {
       if (running >= maxConcurrent) return
       const [job] = account.waiting
-      // Whoever has more to wait for is added again, behind the others.
+      // An account with more jobs waiting is added again, behind the others.
       ready.delete(account)
       if (job === undefined) continue
       for (const caller of job.callers.keys()) dequeue(job, caller)
@@ -124,7 +125,7 @@ export function createSemaphore(maxConcurrent: number): Semaphore {
       moveTo(callerWithRoom(job) ?? job.callers.keys().next().value, job, holder)
   }
 
-  /** Without an heir the place stays where it is: the task is being aborted, but runs until it has ended. */
+  /** Moves a job to an heir's place. Without an heir it keeps its place, since an aborted task runs until it ends. */
   function moveTo(heir: string | undefined, job: Job, holder: Account): void {
     if (heir === undefined) return
     take(job, heir)

@@ -3,9 +3,9 @@ import { Callers } from './callers.ts'
 /** Lets equal requests share one execution of their work while it is under way. */
 export interface SingleFlight<Value> {
   /**
-   * The result of the work named by `key`: of the one under way, or of a new one.
+   * Returns the result of the work named by `key`, from the execution under way or a new one.
    *
-   * A request whose signal aborts leaves; the work itself is aborted when all have left.
+   * A request leaves if its signal aborts. The work itself is aborted when all requests have left.
    */
   join(
     key: string,
@@ -17,7 +17,7 @@ export interface SingleFlight<Value> {
   readonly size: number
 }
 
-/** What work knows of those it is done for. */
+/** What the work knows about its callers. */
 export interface Flight {
   readonly callers: Callers
   /** Aborts when all have left. */
@@ -28,18 +28,18 @@ interface Execution<Value> {
   readonly callers: Callers
   readonly controller: AbortController
   readonly result: Promise<Value>
-  /** As a moment of `performance.now()`. */
+  /** A time on the scale of `performance.now()`. */
   readonly joinableUntil: number
 }
 
-/** Where an execution stands; empty once it can no longer be joined. */
+/** Holds an execution. Empty once it can no longer be joined. */
 interface Entry<Value> {
   execution: Execution<Value> | undefined
 }
 
 /**
- * @param joinableMs - How long an execution may be joined. Whoever comes later gets one of their own: they would inherit
- * what little of its time an older one has left.
+ * @param joinableMs - How long an execution may be joined. Later requests get their own, because an older execution has
+ * little of its time left.
  */
 export function createSingleFlight<Value>(joinableMs: number): SingleFlight<Value> {
   const underWay = new Map<string, Entry<Value>>()
@@ -48,7 +48,7 @@ export function createSingleFlight<Value>(joinableMs: number): SingleFlight<Valu
     const entry = underWay.get(key)
     if (entry?.execution !== execution) return
     underWay.delete(key)
-    // A map's former tables keep their entries until a full garbage collection, and what is in them.
+    // A map's former tables keep their entries, and what is in them, until a full garbage collection.
     entry.execution = undefined
   }
 
@@ -70,7 +70,7 @@ export function createSingleFlight<Value>(joinableMs: number): SingleFlight<Valu
   function leave(key: string, caller: string, execution: Execution<Value>): void {
     execution.callers.leave(caller)
     if (!execution.callers.isEmpty) return
-    // Whoever asks next must not join work that is being aborted.
+    // The next request must not join work that is being aborted.
     forget(key, execution)
     execution.controller.abort()
   }

@@ -1,15 +1,15 @@
 import { maxRecordsJsonBytes, recordJsonBytes } from '../../domain/dns-answer-limit.ts'
 import type { DnsRecord } from '../../domain/dns-answer.ts'
 
-/** Thrown for a message that breaks the format; one object, as a hostile resolver could have thousands made. */
+/** Thrown for a message that breaks the format. A single object, since a hostile resolver could cause thousands. */
 export const formatError: Error = new Error('Malformed DNS message')
 
 /** Thrown for a message that would take too much memory to read. */
 export const sizeError: Error = new Error('Too large DNS message')
 
 /**
- * How many labels and pointers may be read in one message; the longest message has room for 32,767 labels. Without a limit,
- * 64 KB of names that point to each other keep a process busy for 0.4 s.
+ * How many labels and pointers may be read in one message. The longest message has room for 32,767 labels. Without a
+ * limit, 64 KB of names that point to each other would keep a process busy for 0.4 s.
  */
 const maxSteps = 40_000
 
@@ -28,13 +28,13 @@ export class ReadingBudget {
     if (this.steps > maxSteps) throw formatError
   }
 
-  /** Counts text before it is made. Throws {@link sizeError} when there is more than any answer within the limit has. */
+  /** Counts text before it is created. Throws {@link sizeError} if no answer within the limit has that much. */
   spendText(length: number): void {
     this.textLength += length
     if (this.textLength > maxRecordsJsonBytes) throw sizeError
   }
 
-  /** Counts a record. Throws {@link sizeError} when it is the one too much. */
+  /** Counts a record. Throws {@link sizeError} if it is one too many. */
   spendRecord(record: DnsRecord): void {
     this.jsonBytes += recordJsonBytes(record)
     if (this.jsonBytes > maxRecordsJsonBytes) throw sizeError

@@ -3,7 +3,7 @@ import type { RecordType } from '../../domain/dns-answer.ts'
 /** Octets of a message before its question. */
 export const headerLength = 12
 
-/** Octets of a question behind its name: type and class. */
+/** Octets of a question after its name: type and class. */
 export const questionTailLength = 4
 
 /** Octets of a record between its owner and its data: type, class, TTL and length. */
@@ -59,7 +59,7 @@ export const optionCodes = { clientSubnet: 8, extendedError: 15 } as const
 /** The two top bits of an octet that begins a pointer. */
 export const pointerMark = 0xc0
 
-/** The longest label, in octets without its length; one more bit makes it no label. */
+/** The longest label, in octets without its length. An octet with a higher bit set does not begin a label. */
 export const maxLabelLength = 63
 
 /** The longest name, in octets with all lengths and the final zero. */

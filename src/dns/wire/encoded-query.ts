@@ -17,15 +17,15 @@ export interface EncodedQuery {
 }
 
 /**
- * What fits through nearly every path without fragments.
+ * The size that fits through nearly every path without fragmentation.
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc9715#section-3.2 | RFC 9715 section 3.2}
  */
 const udpPayloadSize = 1232
-/** Queries for the root, by type: of all others only the name differs. */
+/** Queries for the root, by type. All other queries differ only in the name. */
 const rootQueries = new Map<RecordType, Buffer>()
 
-/** Encodes a question. Throws `invalid_argument` for a name, type or network that is none. */
+/** Encodes a question. Throws `invalid_argument` if the name, type or network is invalid. */
 export function encodeQuery(name: string, type: RecordType, clientSubnet?: string): EncodedQuery {
   if (!Object.hasOwn(typeNumbers, type)) throw new UtilityApiError('invalid_argument', 'Unknown record type.')
   const asked = checkedName(name)
@@ -64,14 +64,14 @@ function encodeRootQuery(type: RecordType, options: dnsPacket.PacketOpt[]): Buff
   })
 }
 
-/** How many octets a checked name takes: one more than its text has, and one for its end. */
+/** Returns how many octets a checked name takes: one more than its text, and one for its end. */
 function wireLength(name: string): number {
   return name === '.' ? 1 : name.length + 2
 }
 
 const dot = 0x2e
 
-/** A query for the root with another name, checked, in place of the root's. */
+/** Returns a query for the root with another name in place of the root's. The name must have been checked. */
 function withName(name: string, query: Buffer): Buffer {
   if (name === '.') return query
   const nameEnd = headerLength + wireLength(name)
@@ -79,7 +79,7 @@ function withName(name: string, query: Buffer): Buffer {
   query.copy(message, 0, 0, headerLength)
   message.write(`.${name}\0`, headerLength, 'latin1')
   query.copy(message, nameEnd, headerLength + wireLength('.'))
-  // Each dot gives its place to the length of the label after it.
+  // Each dot is replaced by the length of the label after it.
   let labelEnd = nameEnd - 1
   for (let at = labelEnd - 1; at >= headerLength; at -= 1) {
     if (message[at] !== dot) continue
@@ -89,23 +89,23 @@ function withName(name: string, query: Buffer): Buffer {
   return message
 }
 
-/** The same question without OPT record, for resolvers that take it for an error. */
+/** Returns the same question without an OPT record, for resolvers that treat one as an error. */
 export function withoutEdns(query: EncodedQuery): EncodedQuery {
   const message = Buffer.from(query.message.subarray(0, query.questionEnd))
   message.writeUInt16BE(0, 10)
   return { ...query, message }
 }
 
-/** 255 octets on the wire, of which the first length and the final zero are two. */
+/** 255 octets on the wire, less the first length and the final zero. */
 const maxTextLength = 253
-/** Labels of 1 to 63 octets, and no escapes: what is put into a message unchecked could make another question of it. */
+/** Labels of 1 to 63 octets, and no escapes: unchecked text could turn the message into another question. */
 const visibleAsciiName = /^[!-\-/-[\]-~]{1,63}(?:\.[!-\-/-[\]-~]{1,63})*$/
 
-/** A name in lower case, without final dot; `.` for the root. */
+/** Returns a name in lower case without its final dot, or `.` for the root. */
 function checkedName(name: string): string {
   if (name === '.' || name === '') return '.'
   const text = name.endsWith('.') ? name.slice(0, -1) : name
-  // Before lower case: the sign for kelvin would become a k.
+  // Checked before conversion to lower case, which turns the kelvin sign into a k.
   if (text.length > maxTextLength || !visibleAsciiName.test(text))
     throw new UtilityApiError('invalid_argument', 'The name is no domain name in ASCII.')
   return text.toLowerCase()
@@ -125,7 +125,7 @@ function clientSubnetOption(clientSubnet: string): dnsPacket.PacketOpt {
   }
 }
 
-/** Resolvers refuse a network with host bits set (RFC 7871 section 6). */
+/** Clears the host bits, because resolvers refuse a network that has any set (RFC 7871 section 6). */
 function withoutHostBits(octets: Uint8Array, prefixLength: number): Uint8Array {
   return octets.map((octet, index) => {
     const bits = Math.min(8, Math.max(0, prefixLength - index * 8))

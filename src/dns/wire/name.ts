@@ -2,12 +2,12 @@ import { formatError, ReadingBudget } from './budget.ts'
 import { headerLength, maxLabelLength, maxNameLength, pointerMark } from './constants.ts'
 import { escapeLabel } from './presentation.ts'
 
-/** A name has at most 127 labels, so more pointers than that lead to pointers only. */
+/** A name has at most 127 labels, so more pointers than that lead only to other pointers. */
 const maxHops = 127
 
 interface Name {
   readonly text: string
-  /** Octets it takes without pointers, the final zero included. */
+  /** Octets it takes without pointers, including the final zero. */
   readonly length: number
 }
 
@@ -17,11 +17,11 @@ interface Name {
  * @see {@link https://www.rfc-editor.org/rfc/rfc1035#section-4.1.4 | RFC 1035 section 4.1.4}
  */
 export class NameReader {
-  /** Where the name read last ends. */
+  /** Where the last name read ends. */
   offset = 0
   readonly #message: Buffer
   readonly #budget: ReadingBudget
-  /** Names that were pointed to, by where they start: pointers to them cost one step. */
+  /** Names that were pointed to, by their start. Pointers to them cost one step. */
   #known: Map<number, Name> | undefined
 
   constructor(message: Buffer, budget: ReadingBudget = new ReadingBudget()) {
@@ -29,7 +29,7 @@ export class NameReader {
     this.#budget = budget
   }
 
-  /** The name at `start` as text, without final dot; the root is `.`. Throws {@link formatError}. */
+  /** Returns the name at `start` as text without a final dot, or `.` for the root. Throws {@link formatError}. */
   read(start: number): string {
     const { text } = this.#follow(start, 0)
     this.#budget.spendText(text.length)
@@ -42,7 +42,7 @@ export class NameReader {
     let at = start
     let octet = this.#step(at)
     while (octet > 0 && octet <= maxLabelLength) {
-      // A label that passes the end is found out at the next step.
+      // A label that extends past the end is detected at the next step.
       text = join(text, escapeLabel(this.#message.toString('latin1', at + 1, at + 1 + octet)))
       length = checkedLength(length + 1 + octet)
       at += 1 + octet
@@ -53,7 +53,7 @@ export class NameReader {
       return { text, length }
     }
     const target = this.#pointer(at)
-    // Strictly backwards, before everything read so far: a chain of such pointers has an end.
+    // Only backwards, to before everything read so far, so that every chain of pointers has an end.
     if (target >= start || target < headerLength || hops === maxHops) throw formatError
     const rest = this.#known?.get(target) ?? this.#remember(target, hops)
     this.offset = at + 2
@@ -95,7 +95,7 @@ function checkedLength(length: number): number {
   return length
 }
 
-/** Where the name at `offset` ends, without following its pointer. Throws {@link formatError}. */
+/** Returns where the name at `offset` ends, without following its pointer. Throws {@link formatError}. */
 export function skipName(message: Uint8Array, offset: number): number {
   for (let at = offset; ;) {
     const octet = message[at]

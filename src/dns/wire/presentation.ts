@@ -5,14 +5,14 @@ const everyUnprintable = /[^ -~]|\\/g
 const everySpecial = /[^!-~]|[.\\]/g
 const special = /[^!-~]|[.\\]/
 
-/** Octets as UTF-8; those that are none as ASCII with every other octet as `\DDD`, so that nothing is lost. */
+/** Returns octets as UTF-8. If they are not UTF-8, all but printable ASCII becomes `\DDD`, so that nothing is lost. */
 export function readText(octets: Buffer, budget: ReadingBudget): string {
   const isText = isUtf8(octets)
   budget.spendText(isText ? octets.length : escapedLength(octets))
   return isText ? octets.toString('utf8') : octets.toString('latin1').replace(everyUnprintable, escape)
 }
 
-/** A label as text: dots and backslashes inside it get a backslash, octets that are not visible ASCII become `\DDD`. */
+/** Returns a label as text. Dots and backslashes get a backslash, octets that are not visible ASCII become `\DDD`. */
 export function escapeLabel(latin1: string): string {
   return special.test(latin1) ? latin1.replace(everySpecial, escape) : latin1
 }

@@ -5,7 +5,7 @@ import { formatError, type ReadingBudget } from './budget.ts'
 import type { NameReader } from './name.ts'
 import { readText } from './presentation.ts'
 
-/** A record whose data has not been read: where it is in its message, and the reader for the names in it. */
+/** A record whose data has not been read yet: its place in the message, and the reader for the names in it. */
 export interface RawRecord {
   readonly host: string
   readonly ttl: number
@@ -156,14 +156,14 @@ function requireAtLeast({ start, end }: RawRecord, length: number): void {
   if (end - start < length) throw formatError
 }
 
-/** The name that ends the data. */
+/** Returns the name at the end of the data. */
 function lastName({ names, end }: RawRecord, at: number): string {
   const name = names.read(at)
   if (names.offset !== end) throw formatError
   return name
 }
 
-/** At least one string, and the last one ends with the data (RFC 1035 section 3.3.14). */
+/** Returns the strings: at least one, and the last must end with the data (RFC 1035 section 3.3.14). */
 function characterStrings({ message, start, end }: RawRecord): Buffer[] {
   const strings: Buffer[] = []
   let at = start
@@ -183,12 +183,12 @@ function textFields(strings: readonly Buffer[], budget: ReadingBudget): TextFiel
     txt: readText(Buffer.concat(strings), budget),
     entries: strings.map((string) => readText(string, budget)),
   }
-  // A character may be split between two strings: whole text, broken entries.
+  // A character may be split between two strings: the text is whole, but its entries are broken.
   if (strings.every((string) => isUtf8(string))) return fields
   return { ...fields, base64: strings.map((string) => string.toString('base64')) }
 }
 
-/** RFC 4034 appendix B: the sum of the data in units of two octets, its carry added once. */
+/** Returns the sum of the data in units of two octets, with its carry added once (RFC 4034 appendix B). */
 function keyTagOf(data: Uint8Array): number {
   // Algorithm 1 (RSA/MD5) has its tag inside the key: the two octets before the last.
   if (data[3] === 1 && data.length >= 7) return ((data.at(-3) ?? 0) << 8) | (data.at(-2) ?? 0)

@@ -8,15 +8,15 @@ export interface Opt {
   /** The upper 8 bits of the response code. */
   readonly extendedRcode: number
   readonly ede: readonly ExtendedDnsError[]
-  /** SCOPE PREFIX-LENGTH of a client subnet option, where there is one. */
+  /** SCOPE PREFIX-LENGTH of a client subnet option, if there is one. */
   readonly clientSubnetScope: number | undefined
 }
 
 export const withoutOpt: Opt = { extendedRcode: 0, ede: [], clientSubnetScope: undefined }
 
-/** From the data of an OPT record back to its upper response code: its length and the rest of its TTL lie between. */
+/** The upper response code precedes the data of an OPT record, with the rest of its TTL and its length in between. */
 const toExtendedRcode = -6
-/** A reply has one or two; 64 KB have room for ten thousand. */
+/** A reply has one or two, but 64 KB has room for ten thousand. */
 const maxExtendedErrors = 8
 const maxExtraTextOctets = 255
 
@@ -43,8 +43,8 @@ export function readOpt(message: Buffer, start: number, end: number): Opt {
 }
 
 /**
- * People read it, in terminals too: nothing in it may move the cursor or turn the line around. A NUL may terminate it
- * (RFC 8914 section 2).
+ * Returns the text of an extended error. People read it, also in terminals, so nothing in it may move the cursor or
+ * reverse the line. A NUL may terminate it (RFC 8914 section 2).
  */
 function readExtraText(octets: Buffer): string {
   const end = octets.at(-1) === 0 ? octets.length - 1 : octets.length

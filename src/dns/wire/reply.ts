@@ -15,21 +15,21 @@ import { readOpt, withoutOpt, type Opt } from './reply-opt.ts'
 import type { EncodedQuery } from './encoded-query.ts'
 import { readRecord, type RawRecord } from './record-data.ts'
 
-/** What a reply says, once it is known to be one. */
+/** What a message says, once it is known to be a reply. */
 export interface ParsedReply {
   /** The whole RCODE: 4 bits of the header and 8 of OPT. */
   readonly rcode: number
-  /** The records of the asked type at the end of the alias chain. */
+  /** The records of the requested type at the end of the alias chain. */
   readonly records: readonly DnsRecord[]
   /** The canonical names passed through. */
   readonly cnameChain: readonly string[]
-  /** The smallest TTL of these records and aliases; without records, that of the negative answer. */
+  /** The smallest TTL of the aliases and the records, or of the aliases and the negative answer if there are none. */
   readonly ttlSeconds: number | undefined
   /** Extended errors, if any. */
   readonly ede: readonly ExtendedDnsError[]
-  /** The prefix length the answer holds for, where the resolver minded the client subnet. */
+  /** The prefix length the answer is valid for, if the resolver used the client subnet. */
   readonly clientSubnetScope: number | undefined
-  /** Whether the resolver says that it validated all of it. */
+  /** Whether the resolver says that it validated the whole answer. */
   readonly authenticated: boolean
 }
 
@@ -44,33 +44,33 @@ export const noReply: ParsedReply = {
   authenticated: false,
 }
 
-/** Two octets that stand for the name of the question. */
+/** The two octets of a pointer to the question's name. */
 const questionPointer = (pointerMark << 8) | headerLength
 const maxChain = 16
 /** Two names of one octet and five numbers. */
 const leastSoaLength = 22
 const maxTtl = 0x7fff_ffff
 /**
- * The records of a message up to this length are never too large: with a pointer to a long name, 14 octets become 2.6 KB
- * of JSON, and nothing grows more.
+ * The records of a message up to this length are never too large: with a pointer to a long name, 14 octets become
+ * 2.6 KB of JSON, and nothing grows more than that.
  */
 const unmeasuredLength = 1232
 
-/** What comes of reading a message as a reply. */
+/** The result of reading a message as a reply. */
 export type ReplyVerdict = ParsedReply | 'unrelated' | 'malformed' | 'truncated' | 'too large'
 
 /**
- * Reads a message as the reply to a query; its id has been compared already.
+ * Reads a message as the reply to a query. The message's id has already been compared.
  *
- * `unrelated` is a reply to something else and `malformed` breaks the format: both are to be ignored, as anybody can send
- * them. `truncated` means that the rest came too short and that nothing in it may be used; `too large`, that its records
- * are beyond the limit of an answer, for which reason the reading stopped.
+ * `unrelated` is a reply to something else, and `malformed` breaks the format: ignore both, because anybody can send
+ * them. `truncated` means that the rest is incomplete and that nothing in it may be used. `too large` means that the
+ * reading stopped because the records exceed the limit of an answer.
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc5452#section-9.1 | RFC 5452 section 9.1}
  */
 export function readReply(message: Buffer, query: EncodedQuery): ReplyVerdict {
   if (!isReplyTo(message, query)) return isBareRefusal(message) ? bareReply(message) : 'unrelated'
-  // Before the records: the last of them may be cut anywhere.
+  // Checked before the records, because the last of them may be cut anywhere.
   if ((flagsOf(message) & headerFlags.truncated) !== 0) return 'truncated'
   try {
     return readSections(message, query)
@@ -113,7 +113,7 @@ function isUpperCase(octet: number): boolean {
   return octet >= 0x41 && octet <= 0x5a
 }
 
-/** Servers that cannot read EDNS may answer with nothing but a header. */
+/** Returns whether a message is a refusal without a question, as servers that cannot read EDNS may send. */
 function isBareRefusal(message: Buffer): boolean {
   if (message.length !== headerLength || !isResponse(message)) return false
   return rcodeOf(message) === rcodes.FORMERR || rcodeOf(message) === rcodes.NOTIMP
@@ -132,7 +132,7 @@ interface RecordFrame {
   readonly end: number
 }
 
-/** Reads all sections of a reply whose header and question are right. Throws {@link formatError} and {@link sizeError}. */
+/** Reads all sections of a reply with the right header and question. Throws {@link formatError}, {@link sizeError}. */
 export function readSections(
   message: Buffer,
   query: EncodedQuery,
@@ -150,7 +150,7 @@ export function readSections(
     const record = readFrame(message, skipName(message, offset))
     if (index < authorities && record.type === typeNumbers.SOA) negativeTtl = negativeTtlOf(message, record)
     if (record.type === optType) {
-      // One at most, and owned by the root.
+      // At most one is allowed, and the root must own it.
       if (opt !== undefined || message[offset] !== 0) throw formatError
       opt = readOpt(message, record.start, record.end)
     }
@@ -166,12 +166,12 @@ export function readSections(
   return { rcode, records, cnameChain, ttlSeconds, ede, clientSubnetScope, authenticated }
 }
 
-/** RFC 2308 section 5: the smaller one of the TTL of the SOA record and of its MINIMUM, which ends its data. */
+/** Returns the smaller of an SOA record's TTL and its MINIMUM, the end of its data (RFC 2308 section 5). */
 function negativeTtlOf(message: Buffer, { ttl, start, end }: RecordFrame): number | undefined {
   return end - start < leastSoaLength ? undefined : Math.min(ttl, message.readUInt32BE(end - 4))
 }
 
-/** The record whose owner name ends at `at`. */
+/** Reads the record whose owner name ends at `at`. */
 function readFrame(message: Buffer, at: number): RecordFrame {
   const start = at + recordFixedLength
   if (start > message.length) throw formatError
@@ -188,7 +188,7 @@ function readFrame(message: Buffer, at: number): RecordFrame {
   }
 }
 
-/** What is read of a CNAME record. */
+/** What is read from a CNAME record. */
 interface Alias {
   readonly target: string
   readonly ttl: number
@@ -212,7 +212,7 @@ class AnswerSection {
     this.#wanted = typeNumbers[query.type]
   }
 
-  /** Takes in the record at `offset` and returns where the next one starts. */
+  /** Adds the record at `offset` and returns where the next one starts. */
   add(offset: number): number {
     const frame = readFrame(this.#message, skipName(this.#message, offset))
     if (frame.class !== inClass) return frame.end
@@ -223,7 +223,7 @@ class AnswerSection {
 
   #addRecord(offset: number, frame: RecordFrame): void {
     const record: DnsRecord = readRecord(this.#query.type, this.#raw(offset, frame))
-    // As soon as it is read: what follows may be a thousand times as much.
+    // Counted as soon as it is read, because what follows may be a thousand times as much.
     if (this.#message.length > unmeasuredLength) this.#budget.spendRecord(record)
     this.#records.push(record)
   }
@@ -246,7 +246,7 @@ class AnswerSection {
     return this.#names.read(offset).toLowerCase()
   }
 
-  /** Follows the aliases from the question, and keeps the records at their end. */
+  /** Follows the aliases from the question, and returns the records at their end. */
   resolve(): Pick<ParsedReply, 'records' | 'cnameChain'> & { readonly aliasTtls: readonly number[] } {
     const cnameChain: string[] = []
     const aliasTtls: number[] = []
@@ -264,7 +264,7 @@ class AnswerSection {
   }
 }
 
-/** A set of records holds no record twice (RFC 2181 section 5), whatever its TTL. */
+/** Removes duplicates, whatever their TTL: a record set holds no record twice (RFC 2181 section 5). */
 function withoutDuplicates(records: readonly DnsRecord[]): DnsRecord[] {
   const unique = new Map<string, DnsRecord>()
   for (const record of records) {

@@ -17,7 +17,7 @@ import {
 
 const codeOf = (number: number): Uint8Array => hashOf(1000 + number)
 
-/** Codes of a client and a subject that racing callers spend while their access is revoked. */
+/** Lets racing callers spend codes of a client and a subject while their access is revoked. */
 async function raceRevocation(
   which: AccessReference,
   revoker: BoundAdmin,
@@ -46,7 +46,7 @@ async function raceRevocation(
   strictEqual(countOf(late, true), 0, 'no code buys anything afterwards')
 }
 
-/** A code that is refused once its client is revoked: a conflict. */
+/** Issues a code, which is refused as a conflict once its client is revoked. */
 async function issue(storage: BoundAdmin, number: number): Promise<void> {
   try {
     await storage.insertAuthorizationCode(codeOf(number), makeCode())
@@ -55,7 +55,7 @@ async function issue(storage: BoundAdmin, number: number): Promise<void> {
   }
 }
 
-/** Codes that are issued and spent while their client is revoked. */
+/** Issues and spends codes while their client is revoked. */
 async function raceShutOut(revoker: BoundAdmin, others: readonly BoundAdmin[]): Promise<void> {
   await revoker.insertClient(makeClient())
   await race(20, (index) => revoker.insertAuthorizationCode(codeOf(index), makeCode()))

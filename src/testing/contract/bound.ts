@@ -12,18 +12,18 @@ import type { StorageListing } from '../../ports/storage-listing.ts'
 type Serving = WithoutCall<Omit<UtilityStorage, 'insertLicense' | 'ping'>>
 type Provisioning = WithoutCall<Omit<AdminStorage, keyof UtilityStorage | 'listing' | 'close'>>
 
-/** A store whose calls all have time: a case says what it asks and not how long it waits. */
+/** A store whose calls all have enough time, so that a case does not have to say how long it waits. */
 export interface BoundStorage extends Serving {
   insertLicense(license: License, idempotency?: NewIdempotencyKey): MaybePromise<InsertLicenseResult>
 }
 
-/** The same with the methods of provisioning. */
+/** The same store with the provisioning methods. */
 export interface BoundAdmin extends BoundStorage, Provisioning {}
 
 /** The lists of a store. */
 export type BoundListing = WithoutCall<StorageListing>
 
-/** Longer than any case takes, so that a store that hangs fails its case and not the whole run. */
+/** Returns more time than any case takes, so that a store that hangs fails its case and not the whole run. */
 export function enoughTime(): StorageCall {
   return callWithin(20_000)
 }

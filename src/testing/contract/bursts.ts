@@ -4,18 +4,18 @@ import { createModel, show, Unspecified, type Asked, type Model } from './model.
 import { createRandom } from './random.ts'
 import { StorageError } from '../../ports/storage.ts'
 
-/** Calls that are made at once. */
+/** The largest number of calls that are made at once. */
 const maxBurst = 8
 
-/** A call, what the store answered, and how many of its steps are taken. */
+/** A call, and what the store answered. */
 interface Answered {
   readonly call: Call
   readonly answer: string
 }
 
 /**
- * Bursts of calls at once, spread over the stores, with a barrier after each: there must be an order of the calls in which
- * the model gives the same answers and then reads the same rows.
+ * Makes bursts of calls at once, spread over the stores, with a barrier after each. There must be an order of the calls
+ * in which the model gives the same answers and then reads the same rows.
  */
 export async function checkBursts(stores: readonly Asked[], seed: number, calls: number): Promise<void> {
   const random = createRandom(seed)
@@ -28,7 +28,7 @@ export async function checkBursts(stores: readonly Asked[], seed: number, calls:
     const answered = await Promise.all(burst.map((call, index) => ask(stores, call, index)))
     // oxlint-disable-next-line no-await-in-loop -- as above
     const last = await askInTurn(stores, reads)
-    // The rows of each burst are its own: what was stored before has no part in it.
+    // Each burst has its own rows, so that what was stored before does not affect it.
     const started = follow(createModel(), first)
     const isExplained = started !== null && hasOrder(started, answered, last)
     ok(isExplained, describe({ seed, number, first, answered, last }))
@@ -47,13 +47,13 @@ async function askInTurn(stores: readonly Asked[], calls: readonly Call[]): Prom
   return answered
 }
 
-/** The model after these calls in this order, or null where it answers otherwise. */
+/** Returns the model after these calls in this order, or null if it answers differently. */
 function follow(model: Model, answered: readonly Answered[]): Model | null {
   const next = model.copy()
   return answered.every(({ call, answer }) => isAnswer(answer, () => call.ask(next))) ? next : null
 }
 
-/** Tells whether the model answers so; what the port leaves open may be answered in any way. */
+/** Returns whether the model gives this answer. What the port leaves open may be answered in any way. */
 function isAnswer(answer: string, take: () => unknown): boolean {
   try {
     return show(take()) === answer
@@ -70,13 +70,13 @@ interface Place {
   readonly model: Model
 }
 
-/** Tells whether all calls were answered as in some order, after which the rows are those that were read. */
+/** Returns whether some order of the calls explains all answers and the rows that were read afterwards. */
 function hasOrder(start: Model, answered: readonly Answered[], last: readonly Answered[]): boolean {
   const deadEnds = new Set<string>()
   function leadsOn(place: Place): boolean {
     if (place.taken.every((taken, index) => taken === stepsOf(answered[index]).length))
       return follow(place.model, last) !== null
-    // Orders that lead to the same rows with the same steps left are one.
+    // Orders that lead to the same rows with the same steps left count as one.
     const key = `${show(place.taken)}${show(place.said)}${place.model.text()}`
     if (deadEnds.has(key)) return false
     const found = answered.some((each, index) => {
@@ -96,7 +96,7 @@ function stepsOf(answered: Answered | undefined): readonly Step[] {
   return answered.call.steps ?? [(model) => answered.call.ask(model)]
 }
 
-/** Takes the next step of one call; null where it has none left, or where its answer was another. */
+/** Takes the next step of a call. Returns null if there is none left or if the answer was different. */
 function step({ taken, said, model }: Place, answered: Answered, index: number): Place | null {
   const steps = stepsOf(answered)
   const next = steps[taken[index] ?? 0]

@@ -6,11 +6,11 @@ import { show, type Asked, type Listed, type Model } from './model.ts'
 import { kinds, makeBurstPools, makePools, scopes, texts, uris, type Pools } from './pools.ts'
 import type { Random } from './random.ts'
 
-/** One call of a history: what it says, asks a store or the model, and the steps it is made of where it is no single one. */
+/** A call of a history: its text, what it asks a store or the model, and its steps if it has more than one. */
 export interface Call {
   readonly text: string
   ask(store: Asked): MaybePromise<unknown>
-  /** Steps between which others may come; each is given what those before it answered. Default: `ask` alone. */
+  /** Steps that other calls may come between. Each is given the result of the one before. Default: only `ask`. */
   readonly steps?: readonly ((model: Model, before: unknown) => unknown)[]
 }
 
@@ -21,7 +21,7 @@ function name(random: Random): { name?: string } {
   return random.chance(50) ? {} : { name: random.pick(texts) }
 }
 
-/** A code's hash, client and subject: the same three whenever the code comes again. */
+/** Returns a code whose hash, client and subject are the same whenever it comes again. */
 function makeCodeOf(
   random: Random,
   { codes, clientIds, subjects, times: at }: Pools,
@@ -66,7 +66,7 @@ function licenseOf(random: Random, { licenseKeys: keys, resellerIds, times: at }
   }
 }
 
-/** At least one field. */
+/** Returns a patch with at least one field. */
 function patchOf(random: Random): { registeredTo?: string; domainOrIp?: string; status?: string } {
   const fields = random.some(['registeredTo', 'domainOrIp', 'status'], 1 + random.integer(3))
   return Object.fromEntries(fields.map((field) => [field, random.pick(texts)]))
@@ -223,7 +223,7 @@ const deleteLicense: Maker = (random, { licenseKeys: keys }) => {
 }
 
 const purgeExpired: Maker = (random, { times: at }) => {
-  // Seldom the last moments, after which little is left.
+  // Rarely the last times, because little is left after those.
   const time = random.chance(90) ? Math.min(random.pick(at), 1001) : random.pick(at)
   return call('purgeExpired', [time], (store) => store.purgeExpired(time))
 }
@@ -234,7 +234,7 @@ const list: Maker = (random) => {
   return call('list', [what, limit], (store) => store.list(what, limit))
 }
 
-/** A maker as often as it is to come. */
+/** Returns each maker as many times as its weight says. */
 function weighted(weights: readonly (readonly [number, Maker])[]): readonly Maker[] {
   return weights.flatMap(([weight, maker]) => Array.from({ length: weight }, () => maker))
 }
@@ -260,7 +260,7 @@ const serving = weighted([
 ])
 const seldom = [revokeClient, revokeAccess, purgeExpired]
 
-/** Random calls; one in ten says what the one before it said. */
+/** Returns random calls. One in ten repeats the one before it. */
 export function makeCalls(random: Random, count: number, lists: boolean): Call[] {
   const pools = makePools(random)
   const calls: Call[] = []
@@ -273,14 +273,14 @@ export function makeCalls(random: Random, count: number, lists: boolean): Call[]
   return calls
 }
 
-/** Calls that set a few rows up, calls on just these rows at once, and calls that read them all. */
+/** Calls that set up a few rows, calls on only these rows at once, and calls that read them all. */
 export interface Burst {
   readonly before: readonly Call[]
   readonly burst: readonly Call[]
   readonly reads: readonly Call[]
 }
 
-/** A license under a key of its own, so that its idempotency key alone decides. */
+/** Inserts a license under a key of its own, so that only its idempotency key decides. */
 function insertOnce(random: Random, pools: Pools, licenseKey: string): Call {
   const license = { ...licenseOf(random, pools), licenseKey, createdAt: random.pick([500, 1500]) }
   const key: NewIdempotencyKey = {
@@ -326,7 +326,7 @@ export function makeBurst(random: Random, size: number): Burst {
     ...(random.chance(50) ? [withKey()] : []),
   ]
   const before = setUp()
-  // One alone of those that touch many rows: two may share the rows between them.
+  // Only one of those that touch many rows, because two may share the rows between them.
   const special = random.chance(40) ? [random.pick([revokeClient, revokeAccess])(random, plain)] : []
   const newCode = random.chance(50)
     ? [insertAuthorizationCode(random, { ...plain, codes: pools.codes.slice(0, 1) })]
@@ -338,7 +338,7 @@ export function makeBurst(random: Random, size: number): Burst {
   return { before, burst: [...special, ...newCode, ...others], reads: readAll(pools, ownKeys) }
 }
 
-/** Each maker in most cases, so that rows are sometimes missing. */
+/** Returns most of the makers, so that rows are sometimes missing. */
 function makersOf(random: Random, makers: readonly Maker[]): Maker[] {
   return makers.filter(() => random.chance(80))
 }
@@ -359,7 +359,7 @@ function readAll(pools: Pools, ownKeys: readonly string[]): Call[] {
   ]
 }
 
-/** What a store answered, as text; a refusal is an answer too. */
+/** Returns a store's answer as text. A refusal is an answer too. */
 export async function answerOf(ask: () => unknown): Promise<string> {
   try {
     return show(await ask())
@@ -369,10 +369,10 @@ export async function answerOf(ask: () => unknown): Promise<string> {
   }
 }
 
-/** Text of one call in a message, at most. */
+/** The longest text of a call in a message. */
 const maxText = 400
 
-/** Text for a message: what repeats is counted, and what is long all the same is cut. */
+/** Shortens text for a message: counts repeated characters, and cuts what is still too long. */
 export function clip(text: string): string {
   const brief = text.replaceAll(
     /(.)\1{19,}/gu,

@@ -12,12 +12,12 @@ import {
   type ContractCase,
 } from './context.ts'
 
-/** Whether hashes are Buffers is the store's own affair; their bytes are not. */
+/** Returns the client with plain hashes: a store may return them as Buffers, but must keep their bytes. */
 function plain(client: Client | null): unknown {
   return client && { ...client, secretHashes: client.secretHashes.map((each) => Uint8Array.from(each)) }
 }
 
-/** Of all the secrets that racing callers were told, two are valid, and the first one no longer is. */
+/** Checks that two of the secrets told to racing callers are valid, and that the first one no longer is. */
 async function raceRotations(stores: readonly BoundAdmin[]): Promise<void> {
   const storeOf = (index: number): BoundAdmin => stores[index % stores.length] as BoundAdmin
   await storeOf(0).insertClient(makeClient({ secretHashes: [hashOf(0)] }))

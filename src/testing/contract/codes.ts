@@ -4,7 +4,7 @@ import { countOf, hashOf, makeCode, makeToken, nameOf, race, type ContractCase }
 
 const code = hashOf(100)
 
-/** Lets 50 callers spend one code; exactly one may win, and only the winner's token may stand. */
+/** Lets 50 callers spend one code. Exactly one may win, and only the winner's token may exist. */
 async function raceForOneCode(stores: readonly BoundStorage[]): Promise<void> {
   const storeOf = (index: number): BoundStorage => stores[index % stores.length] as BoundStorage
   const won = await race(50, (index) => storeOf(index).redeemAuthorizationCode(code, 5, makeToken(index)))

@@ -12,7 +12,7 @@ import {
 } from '../../ports/storage.ts'
 import type { BoundAdmin, BoundListing, BoundStorage } from './bound.ts'
 
-/** What a case works with; each but `storage` only where the fixture has it. */
+/** What a case works with. What may be undefined is there only if the fixture has it. */
 export interface ContractContext {
   readonly storage: BoundStorage
   readonly second: BoundStorage | undefined
@@ -21,16 +21,16 @@ export interface ContractContext {
   readonly secondAdmin: BoundAdmin | undefined
   readonly seed: BoundAdmin | undefined
   readonly listing: BoundListing | undefined
-  /** The stores as they are, for cases that say how long they wait. */
+  /** The stores themselves, for cases that say how long they wait. */
   readonly unbound: UtilityStorage
   readonly unboundAdmin: AdminStorage | undefined
   readonly close: (() => MaybePromise<void>) | undefined
   readonly ping: (() => MaybePromise<void>) | undefined
   readonly disconnect: (() => MaybePromise<void>) | undefined
   readonly cutAfter: ((replies: number) => MaybePromise<void>) | undefined
-  /** Which random histories are asked. */
+  /** Which random histories to run. */
   readonly history: HistoryOptions
-  /** Works with another empty store. */
+  /** Does work with another empty store. */
   readonly fresh: (work: (context: ContractContext) => Promise<void>) => Promise<void>
 }
 
@@ -50,8 +50,8 @@ export interface ContractCase {
 const salts = new AsyncLocalStorage<Uint8Array>()
 
 /**
- * Runs a case with rows of its own: their hashes and names differ from run to run and follow in no order. What was
- * deleted under the same keys before would hide how a store locks.
+ * Runs a case with its own rows, whose hashes and names differ from run to run and are in no order. Rows deleted
+ * earlier under the same keys would hide how a store locks.
  */
 export function withOwnRows<Result>(run: () => Promise<Result>): Promise<Result> {
   return salts.run(randomBytes(20), run)
@@ -61,11 +61,11 @@ function salt(): Uint8Array {
   return salts.getStore() ?? new Uint8Array(20)
 }
 
-/** A hash with a 00 and an FF byte in it, which ends or breaks what takes it for text. */
+/** Returns a hash with a 00 and an FF byte, which cut or break it if it is treated as text. */
 export function hashOf(number: number): Uint8Array {
   const bytes = new Uint8Array(32)
   const view = new DataView(bytes.buffer)
-  // Multiplied by an odd number: neighbors lie far apart, and no two are the same.
+  // Multiplied by an odd number, so that neighbors lie far apart and no two are equal.
   view.setUint32(
     0,
     Math.imul(number + 1, 0x9e3779b1) ^ new DataView(salt().buffer, salt().byteOffset).getUint32(0),
@@ -75,7 +75,7 @@ export function hashOf(number: number): Uint8Array {
   return bytes
 }
 
-/** A name of this run's own; the same for the same text. */
+/** Returns a name unique to this run, and always the same for the same text. */
 export function nameOf(text: string): string {
   return `${text}-${Buffer.from(salt().subarray(0, 4)).toString('hex')}`
 }
@@ -139,7 +139,7 @@ export function makeLicense(licenseKey: string, fields: Partial<License> = {}): 
   }
 }
 
-/** Calls all at once, as racing requests would. */
+/** Makes all calls at once, as racing requests would. */
 export function race<Result>(
   count: number,
   call: (index: number) => MaybePromise<Result>,
@@ -147,7 +147,7 @@ export function race<Result>(
   return Promise.all(Array.from({ length: count }, async (_, index) => call(index)))
 }
 
-/** Calls one after the other. */
+/** Makes the calls one after the other. */
 export async function inTurn<Item>(
   items: Iterable<Item>,
   call: (item: Item) => MaybePromise<unknown>,

@@ -19,13 +19,13 @@ import {
   type ContractCase,
 } from './context.ts'
 
-/** After so many replies the connection is cut: during the first call, during the second, or between two. */
+/** After how many replies to cut the connection: during the first call, during the second, or between two. */
 const cuts = Array.from({ length: 12 }, (_, replies) => replies)
 
-/** Longer than any answer takes; only what hangs is given up on. */
+/** Longer than any answer takes, so that only calls that hang are given up. */
 const hangsAfterMs = 15_000
 
-/** What a call answered; null where its connection was cut. */
+/** Returns the answer of a call, or null if its connection was cut. */
 async function orCut<Result>(ask: () => MaybePromise<Result>): Promise<Result | null> {
   try {
     return await ask()
@@ -35,7 +35,7 @@ async function orCut<Result>(ask: () => MaybePromise<Result>): Promise<Result | 
   }
 }
 
-/** Asks until the connection holds. */
+/** Repeats a call until the connection holds. */
 async function untilAnswered<Result>(ask: () => MaybePromise<Result>, attempts = 20): Promise<Result> {
   try {
     return await ask()
@@ -66,7 +66,7 @@ function keyOf(number: number): NewIdempotencyKey {
   }
 }
 
-/** Ten of each refusal, by all of which a connection could be lost. */
+/** Returns calls that are refused with an error, each of which could lose a connection. */
 function refusals(storage: BoundAdmin): readonly (() => MaybePromise<unknown>)[] {
   return [
     () => storage.redeemAuthorizationCode(hashOf(2), 5, makeToken(1)),
@@ -77,7 +77,7 @@ function refusals(storage: BoundAdmin): readonly (() => MaybePromise<unknown>)[]
   ]
 }
 
-/** Refusals that are answers. */
+/** Returns calls that change nothing and say so with an answer, not an error. */
 function noes(storage: BoundAdmin): readonly (() => MaybePromise<unknown>)[] {
   return [
     () => storage.insertLicense(makeLicense(nameOf('taken'))),
@@ -106,7 +106,7 @@ function noes(storage: BoundAdmin): readonly (() => MaybePromise<unknown>)[] {
   ]
 }
 
-/** A change of which only the first is answered so: made again behind the caller's back, it is answered otherwise. */
+/** A change with this answer only the first time. If repeated behind the caller's back, it has another answer. */
 interface OnlyOnce {
   readonly prepare: (seed: BoundAdmin, own: string, hash: Uint8Array) => MaybePromise<unknown>
   readonly ask: (admin: BoundAdmin, own: string, hash: Uint8Array) => MaybePromise<unknown>
@@ -167,7 +167,7 @@ const onlyOnce: readonly OnlyOnce[] = [
   },
 ]
 
-/** Refusals of lists. */
+/** Returns list calls that are refused. */
 function misreadings(listing: BoundListing): readonly (() => MaybePromise<unknown>)[] {
   const page = { limit: 5, after: 'no mark' }
   return readings(listing, page).slice(0, -1)
@@ -208,7 +208,7 @@ export const cutCases: readonly ContractCase[] = [
           storage.redeemAuthorizationCode(hashOf(100 + replies), 5, makeToken(replies)),
         )
         const again = await untilAnswered(() => storage.findAuthorizationCode(hashOf(100 + replies)))
-        // What the server was sent before the cut it may still be doing.
+        // The server may still be doing what it was sent before the cut.
         const code = await seed.findAuthorizationCode(hashOf(100 + replies))
         const token = await seed.findCredential('access_token', hashOf(replies))
         if (answer !== null) strictEqual(answer, true, 'nobody else has spent it')
@@ -281,7 +281,7 @@ export const cutCases: readonly ContractCase[] = [
           await cutAfter(replies)
           const first = await orCut(async () => [await ask(admin, own, hash)])
           if (first !== null) deepStrictEqual(first, [answer])
-          // The cut may come later than the answer did.
+          // The cut may come after the answer.
           await untilAnswered(() => admin.findClient(own))
           const kept = (await seed.findClient(own))?.secretHashes.map((each) => Uint8Array.from(each))
           if (kept?.length === 2) deepStrictEqual(kept, [hash, hashOf(1)], 'a secret is put in once')

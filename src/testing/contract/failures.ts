@@ -61,7 +61,7 @@ async function allUnavailable<Storage>(storage: Storage, all: Calls<Storage>): P
 
 type Write<Bound> = (storage: Bound) => MaybePromise<unknown>
 
-/** Writes whose callers go away as soon as they have asked; whether each was done, as the caller was told. */
+/** Makes writes whose callers leave right away. Returns whether each was done, as its caller was told. */
 async function askAndLeave<Bound>(
   bind: (call: () => StorageCall) => Bound,
   writes: readonly Write<Bound>[],
@@ -81,14 +81,14 @@ async function askAndLeave<Bound>(
   return Promise.all(outcomes)
 }
 
-/** Twenty times the same write, each with a number of its own. */
+/** Returns the same write twenty times, each with its own number. */
 function twenty(
   write: (storage: BoundStorage, index: number) => MaybePromise<unknown>,
 ): Write<BoundStorage>[] {
   return Array.from({ length: 20 }, (_, index) => (storage) => write(storage, index))
 }
 
-/** A write to a row of its own, and how to see whether it was done. */
+/** A write to its own row, and how to see whether it was done. */
 interface LateWrite {
   readonly write: Write<BoundAdmin>
   readonly isDone: () => Promise<boolean>
@@ -98,7 +98,7 @@ function lateName(what: string): string {
   return nameOf(`late-${what}`)
 }
 
-/** Every change to a row and every new row; what is changed is there already. */
+/** Returns every write that changes or adds a row, and inserts the rows to be changed. */
 async function makeLateWrites(admin: BoundAdmin): Promise<readonly LateWrite[]> {
   await inTurn(['updated', 'rotated', 'revoked'], (what) =>
     admin.insertClient(makeClient({ clientId: lateName(what) })),
@@ -226,7 +226,7 @@ export const failureCases: readonly ContractCase[] = [
         (call) => bindStorage(unbound, call),
         twenty((bound, index) => bound.insertLicense(makeLicense(nameOf(`key-${index}`)))),
       )
-      // Behind whatever still waits in a queue, so that what is done late is done by now.
+      // Waits behind everything still in a queue, so that late writes are done by now.
       await race(20, (index) => storage.insertLicense(makeLicense(nameOf(`later-${index}`))))
       const found = await race(20, (index) => storage.findLicense(nameOf(`key-${index}`)))
       deepStrictEqual(
@@ -259,7 +259,7 @@ export const failureCases: readonly ContractCase[] = [
         (call) => bindAdmin(unboundAdmin, call),
         writes.map(({ write }) => write),
       )
-      // As above: behind whatever still waits.
+      // As above: waits behind everything still in a queue.
       await race(20, (index) => admin.insertLicense(makeLicense(nameOf(`later-${index}`))))
       const found = await race(writes.length, async (index) => writes[index]?.isDone())
       deepStrictEqual(found, done)

@@ -6,10 +6,10 @@ import { checkBursts } from './bursts.ts'
 import { createModel, inAnyOrder, Unspecified, type Asked, type Listed } from './model.ts'
 import { createRandom } from './random.ts'
 
-/** Stores that are made to shorten one history that fails. */
+/** How many stores are created to shorten one failing history. */
 const maxAttempts = 40
 
-/** A store as histories ask it. */
+/** Returns a store in the form that histories call. */
 function asked(admin: BoundAdmin, listing: BoundListing | undefined): Asked {
   return { ...admin, list: async (what, limit) => (listing ? listAll(listing, what, limit) : []) }
 }
@@ -48,19 +48,19 @@ function withRows<Key extends string>(
 }
 
 interface Difference {
-  /** Which call was answered otherwise. */
+  /** Which call was answered differently. */
   readonly index: number
   readonly store: string
   readonly model: string
 }
 
-/** Asks a store and the model the same; the first answer in which they differ, or null. */
+/** Makes the same calls to a store and the model. Returns the first answer that differs, or null. */
 async function compare(store: Asked, calls: readonly Call[]): Promise<Difference | null> {
   let model = createModel()
   for (const [index, call] of calls.entries()) {
     const next = model.copy()
     const expected = answerOfModel(() => call.ask(next))
-    // What the port leaves open is not asked: nothing could be said about the answer, nor about those after it.
+    // Skips calls whose answer the port leaves open: neither it nor the answers after it could be judged.
     if (expected === null) continue
     model = next
     // oxlint-disable-next-line no-await-in-loop -- one after the other is what a history is
@@ -72,7 +72,7 @@ async function compare(store: Asked, calls: readonly Call[]): Promise<Difference
   return null
 }
 
-/** Null where the port leaves the answer open. */
+/** Returns the model's answer, or null if the port leaves the answer open. */
 function answerOfModel(ask: () => unknown): Promise<string> | null {
   try {
     const value = ask()
@@ -85,7 +85,7 @@ function answerOfModel(ask: () => unknown): Promise<string> | null {
   }
 }
 
-/** The same difference with fewer calls: takes out what it does not need, half of them, a quarter, and so on. */
+/** Finds fewer calls that still show a difference: removes half of them, then a quarter, and so on. */
 async function shorten(
   calls: readonly Call[],
   fails: (calls: readonly Call[]) => Promise<Difference | null>,
@@ -96,7 +96,7 @@ async function shorten(
   let start = 0
   while (attempts < maxAttempts && shortest.length > 1) {
     const rest = [...shortest.slice(0, start), ...shortest.slice(start + size)]
-    // The last call is the one that shows it.
+    // The last call is the one that shows the difference.
     const isTail = start + size >= shortest.length
     // oxlint-disable-next-line no-await-in-loop -- each attempt goes on from the one before
     const difference = isTail ? null : await fails(rest)

@@ -13,7 +13,7 @@ function idempotencyKey(fields: Partial<NewIdempotencyKey> = {}): NewIdempotency
   }
 }
 
-/** A replay in plain bytes, or the outcome as it is. */
+/** Returns a replay with plain bytes, and any other outcome unchanged. */
 function plain(result: InsertLicenseResult): unknown {
   return typeof result === 'string' ? result : { ...result, requestHash: Uint8Array.from(result.requestHash) }
 }

@@ -12,7 +12,7 @@ async function raceForOneKey(stores: readonly BoundStorage[]): Promise<number> {
   return outcomes.indexOf('inserted')
 }
 
-/** Twenty rounds in which three callers change one field each of the same license at the same time. */
+/** Runs twenty rounds in which three callers each change one field of the same license at the same time. */
 async function raceForOneLicense(stores: readonly BoundStorage[]): Promise<void> {
   const storeOf = (index: number): BoundStorage => stores[index % stores.length] as BoundStorage
   const fields = ['registeredTo', 'domainOrIp', 'status'] as const

@@ -38,7 +38,7 @@ async function allNames(
   return [...names, ...(await allNames(list, { ...page, after: next }, between, pageNumber + 1))]
 }
 
-/** A kind of rows that are listed, and how one comes into being. */
+/** A kind of row that is listed, and how to insert one. */
 interface Listed {
   readonly what: string
   readonly list: (listing: BoundListing) => NameList
@@ -99,11 +99,11 @@ const allListed = [
 ]
 
 function namesOf(count: number, prefix = 'key'): string[] {
-  // Names that sort against their order of creation: paging by name would turn the list around.
+  // The names sort in reverse order of creation, so that paging by name would reverse the list.
   return Array.from({ length: count }, (_, index) => nameOf(`${prefix}-${String(9000 - index)}`))
 }
 
-/** Rows of which each is a millisecond younger than the one before. */
+/** Inserts rows, each a millisecond younger than the one before. */
 function insertAll(
   { insert }: Listed,
   admin: BoundAdmin,
@@ -266,7 +266,7 @@ export const listingCases: readonly ContractCase[] = [
     name: 'rows are listed whole, each kind under its own name, or support reads what is not there',
     needs: ['admin', 'listing'],
     async run({ admin, listing }) {
-      // Names that come back otherwise where text is trimmed, folded, normalized or cut.
+      // A name that comes back changed if text is trimmed, folded, normalized or cut.
       const name = ` \u{1F600} e\u0301 \u00e9 ${'X'.repeat(245)} `
       const client = makeClient({ name, revokedAt: 7, createdAt: 8_000_000_000_000_001 })
       await admin.insertClient(client)

@@ -3,11 +3,11 @@ import type { License } from '../../domain/license.ts'
 import { StorageError, type AccessReference, type NewIdempotencyKey } from '../../ports/storage.ts'
 import type { BoundAdmin } from './bound.ts'
 
-/** The rows of the reference store. They are never changed, only replaced, so that a copy of the maps is a copy of all. */
+/** The rows of the reference store. They are replaced, never changed, so that copying the maps copies everything. */
 interface Rows {
   readonly clients: ReadonlyMap<string, Client>
   readonly resellers: ReadonlyMap<string, Reseller>
-  /** By hash; `token` is the key of the access token it bought, `''` while it is unspent. */
+  /** By hash. `token` is the key of the access token issued for the code, or `''` until the code is spent. */
   readonly codes: ReadonlyMap<string, { readonly code: AuthorizationCode; readonly token: string }>
   /** By kind and hash. */
   readonly credentials: ReadonlyMap<
@@ -17,7 +17,7 @@ interface Rows {
   readonly licenses: ReadonlyMap<string, License>
   /** By reseller and hash of the idempotency key. */
   readonly answers: ReadonlyMap<string, Answer>
-  /** Hashes and identifiers of rows that are no more: what a store does when they come again, the port leaves open. */
+  /** Hashes and identifiers of deleted rows. The port leaves open what a store does if they come again. */
   readonly gone: ReadonlySet<string>
 }
 
@@ -38,9 +38,9 @@ type Mutable<Type> = {
 /** The kinds of rows that are listed. */
 export type Listed = 'clients' | 'resellers' | 'licenses' | CredentialKind
 
-/** What a history asks: the methods of a store, and its lists as a whole. */
+/** What a history calls: the methods of a store, and its complete lists. */
 export interface Asked extends BoundAdmin {
-  /** Every row of a kind; licenses in their order, the others in any. Pages hold `limit` rows. */
+  /** Returns every row of a kind: licenses in order, the others in any order. Pages hold `limit` rows. */
   list(what: Listed, limit: number): unknown
 }
 
@@ -53,11 +53,11 @@ export interface Model extends Asked {
   /** The second half of {@link BoundAdmin.revokeAccess}. */
   revokeTokens(which: AccessReference, at: number): number
   copy(): Model
-  /** All rows as text: equal for models that nothing can tell apart. */
+  /** Returns all rows as text, which is equal for models that nothing can tell apart. */
   text(): string
 }
 
-/** Thrown where the port leaves the answer open. */
+/** Thrown if the port leaves the answer open. */
 export class Unspecified extends Error {}
 
 const empty: Rows = {
@@ -74,7 +74,7 @@ function keyOf(hash: Uint8Array): string {
   return Buffer.from(hash).toString('hex')
 }
 
-/** Text for any value, the same for equal ones: hashes in hex, fields in order. */
+/** Returns text for any value, the same for equal values: hashes in hex, fields in order. */
 export function show(value: unknown): string {
   if (value instanceof Uint8Array) return `<${keyOf(value)}>`
   if (typeof value === 'bigint') return `${value}n`
@@ -87,7 +87,7 @@ export function show(value: unknown): string {
   return `{ ${sorted.map(([key, each]) => `${key}: ${show(each)}`).join(', ')} }`
 }
 
-/** Compares whether somebody's access is meant. */
+/** Returns whether a reference includes the access of this owner and subject. */
 function isOf(which: AccessReference, owner: string, subject: string | null): boolean {
   return 'clientId' in which ? owner === which.clientId : subject === which.subject
 }
@@ -97,7 +97,7 @@ function sent<Patch extends object>(patch: Patch): Partial<Patch> {
   return Object.fromEntries(fields) as Partial<Patch>
 }
 
-/** A store of plain maps, to compare others with: slow, and simple enough to be seen to be right. */
+/** Creates a store of plain maps to compare others with: slow, but simple enough to be obviously right. */
 export function createModel(from: Rows = empty): Model {
   const rows: Mutable<Rows> = {
     clients: new Map(from.clients),
@@ -138,7 +138,7 @@ export function createModel(from: Rows = empty): Model {
   function findAnswer(place: string, { createdAt, licenseKey }: License): Answer | null {
     const held = answers.get(place)
     if (held !== undefined && held.expiresAt > createdAt) return held
-    // Whether the old key is kept where the license is refused shows in no count that matters.
+    // Whether the old key is kept if the license is refused shows in no count that matters.
     if (held !== undefined && licenses.has(licenseKey)) throw new Unspecified()
     return null
   }
@@ -224,7 +224,7 @@ export function createModel(from: Rows = empty): Model {
     },
     insertCredential: (kind, hash, credential) => {
       if (kind === 'reseller_token' && !resellers.has(credential.ownerId)) {
-        // Two refusals at once: the port does not say which comes first.
+        // Two refusals apply, and the port does not say which comes first.
         if (isTaken(`${kind} ${keyOf(hash)}`, credential.id)) throw new Unspecified()
         return 'no_owner'
       }
@@ -257,7 +257,7 @@ export function createModel(from: Rows = empty): Model {
       const isLate = (expiresAt: number | null): boolean => expiresAt !== null && expiresAt <= at
       for (const { code, token } of codes.values()) {
         const bought = credentials.get(token)?.credential
-        // Its token is of no use, and still there: both is right, to keep the code and not to.
+        // Its token is of no use but still there, so keeping the code and deleting it are both right.
         if (isLate(code.expiresAt) && bought && bought.revokedAt !== null && !isLate(bought.expiresAt))
           throw new Unspecified()
       }
@@ -283,14 +283,14 @@ export function createModel(from: Rows = empty): Model {
   return model
 }
 
-/** Takes rows out, and says which. */
+/** Removes rows and returns them. */
 function removeWhere<Row>(map: Map<string, Row>, test: (row: Row) => boolean): [string, Row][] {
   const doomed = [...map].filter(([, row]) => test(row))
   for (const [key] of doomed) map.delete(key)
   return doomed
 }
 
-/** Rows in an order that says nothing. */
+/** Returns the rows as text, in an order that has no meaning. */
 export function inAnyOrder(rows: readonly object[]): string[] {
   return rows.map(show).toSorted()
 }

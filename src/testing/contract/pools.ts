@@ -1,7 +1,7 @@
 import type { CredentialKind } from '../../domain/access.ts'
 import type { Random } from './random.ts'
 
-/** What a history's values are taken from: few of each, so that calls meet. */
+/** The values that a history uses: few of each, so that calls meet. */
 export interface Pools {
   readonly clientIds: readonly string[]
   readonly resellerIds: readonly string[]
@@ -17,7 +17,7 @@ export interface Pools {
 
 const long = 'x'.repeat(254)
 
-/** Identifiers that something has taken for one another before. */
+/** Identifiers that some software has mistaken for one another before. */
 const identifiers = [
   'a',
   'A',
@@ -76,7 +76,7 @@ export const uris: readonly string[] = [
 export const kinds: readonly CredentialKind[] = ['access_token', 'reseller_token', 'api_key']
 const awkward = [0x00, 0xff, 0x27, 0x5c, 0x0a, 0x1a, 0x80, 0x25]
 
-/** Hashes of this seed's own, neighbors in one octet. */
+/** Returns hashes of this seed's own, each of which differs from a common base in its first or last octet. */
 function hashes(random: Random, count: number): Uint8Array[] {
   const base = Uint8Array.from({ length: 32 }, () =>
     random.chance(40) ? random.pick(awkward) : random.integer(256),
@@ -106,7 +106,7 @@ export function makePools(random: Random): Pools {
   }
 }
 
-/** Values that no burst before had. */
+/** Returns values that no earlier burst had. */
 export function makeBurstPools(random: Random): Pools {
   const own = random.integer(2 ** 31)
   const some = (count: number): string[] =>
@@ -121,7 +121,7 @@ export function makeBurstPools(random: Random): Pools {
     licenseKeys: random.some(licenseKeys, 2).map((key) => `${key.slice(-100)}${own}`),
     idempotencyKeys: hashes(random, 1),
     times: [5, 999, 1000, 5000],
-    // One alone: several rows of one hash are revoked one by one, in no order that is promised.
+    // Only one kind, because several rows with one hash are revoked one by one, in no promised order.
     kinds: [random.pick(['access_token', 'api_key'])],
   }
 }

@@ -92,7 +92,7 @@ export const purgeCases: readonly ContractCase[] = [
         await admin.insertAuthorizationCode(hashOf(index), makeCode({ expiresAt: 10 }))
         await admin.redeemAuthorizationCode(hashOf(index), 5, makeToken(index, { expiresAt }))
       }
-      // Every fourth code is dead, by an expired token or none, and all expire at once, in no order of their tokens.
+      // Every fourth code is dead, with an expired token or none. All expire at once, in no order of their tokens.
       await race(1500, (index) =>
         index % 8 === 0
           ? admin.insertAuthorizationCode(hashOf(index), makeCode({ expiresAt: 10 }))

@@ -1,21 +1,21 @@
 /** Numbers that look random and are the same for the same seed. */
 export interface Random {
-  /** An integer from 0 up to, not including, `limit`. */
+  /** Returns an integer from 0 up to but not including `limit`. */
   integer(limit: number): number
-  /** One of several, which must not be none. */
+  /** Returns one of the items, of which there must be at least one. */
   pick<Item>(items: readonly Item[]): Item
-  /** So many different ones of several, in any order. */
+  /** Returns this many different items, in any order. */
   some<Item>(items: readonly Item[], count: number): Item[]
-  /** True in so many of a hundred cases. */
+  /** Returns true in this many of a hundred cases. */
   chance(percent: number): boolean
 }
 
-/** A linear congruential generator (Numerical Recipes): good enough to choose among few things. */
+/** Creates a linear congruential generator (Numerical Recipes): good enough to choose among few things. */
 export function createRandom(seed: number): Random {
   let state = Math.imul(seed, 2_654_435_761) >>> 0
   function integer(limit: number): number {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    // The high bits: the low ones of such a generator come round soon.
+    // Uses the high bits, because the low bits of such a generator repeat soon.
     return Math.floor((state / 2 ** 32) * limit)
   }
   return {

@@ -15,7 +15,7 @@ import {
 import type { BoundListing } from './bound.ts'
 import { show } from './model.ts'
 
-/** Text that has been lost, changed or taken for something else somewhere before. */
+/** Texts that some software has lost, changed or mistaken for something else before. */
 const texts: readonly string[] = [
   'Łukasz Żółć',
   'Università \u00e0 la carte',
@@ -38,14 +38,14 @@ function textAfter(text: string): string {
   return texts[(texts.indexOf(text) + 1) % texts.length] ?? ''
 }
 
-/** As odd as identifiers of visible ASCII can be, and as long. */
+/** The oddest and longest identifiers that visible ASCII allows. */
 const identifiers: readonly string[] = [`O'Brien"--;/**/`, '\\%_$1?:a@b{}[]', '007', 'null', '~'.repeat(255)]
 
 function isAscii(text: string): boolean {
   return /^[ -~]*$/.test(text)
 }
 
-/** Pairs that a collation would take for one. */
+/** Pairs that a collation would treat as equal. */
 const lookalikes: readonly string[] = [
   'LIC-a',
   'LIC-A',
