@@ -1,4 +1,5 @@
 import { StorageError, type StorageCall } from 'utility-api/storage'
+import { callWithin } from './call-time.ts'
 import { withConnection } from './mysql-connection.ts'
 import type { MysqlConnection, MysqlPool } from './mysql-driver.ts'
 import { isMissingTable, toStorageError } from './mysql-errors.ts'
@@ -171,11 +172,6 @@ async function flavorWithSchema(connection: MysqlConnection): Promise<Flavor> {
   if (schema.step >= steps.length) return flavorOf(connection)
   const message = `The database has schema step ${schema.step}, and ${steps.length} is needed: run migrate() first.`
   throw new StorageError('invalid', message)
-}
-
-function callWithin(timeoutMs: number): StorageCall {
-  const deadline = performance.now() + timeoutMs
-  return { timeLeftMs: () => deadline - performance.now() }
 }
 
 async function schemaOn(connection: MysqlConnection): Promise<Schema> {

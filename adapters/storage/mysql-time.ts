@@ -1,5 +1,5 @@
 import { StorageError, type StorageCall } from 'utility-api/storage'
-import { within } from './within.ts'
+import { within } from './call-time.ts'
 
 /** Returns the milliseconds that somebody still waits. Throws if nobody does: what was not sent yet is never sent. */
 export function requireTime(call: StorageCall): number {

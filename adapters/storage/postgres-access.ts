@@ -7,7 +7,7 @@ import { requireSchema } from './postgres-schema.ts'
 import type { KeyedSelect } from './postgres-sql.ts'
 import type { Run, Sql } from './postgres-statement.ts'
 import { requireTime } from './postgres-time.ts'
-import { within } from './within.ts'
+import { within } from './call-time.ts'
 
 /** How the store's methods access the database: one statement at a time, as long as its call has time left. */
 export interface PostgresAccess {

@@ -2,7 +2,7 @@ import type { StorageCall } from 'utility-api/storage'
 import type { PostgresPool, PostgresResult } from './postgres-driver.ts'
 import { createSemaphore } from './postgres-semaphore.ts'
 import { run, type Run } from './postgres-statement.ts'
-import { within } from './within.ts'
+import { within } from './call-time.ts'
 
 /** How often to ask whether commits are still held back, and how long the answer may take. */
 const askAgainMs = 1000

@@ -3,7 +3,7 @@ import { withConnection } from './postgres-connection.ts'
 import type { PostgresClient, PostgresPool } from './postgres-driver.ts'
 import { lostRace, toStorageError } from './postgres-errors.ts'
 import type { Run } from './postgres-statement.ts'
-import { within } from './within.ts'
+import { within } from './call-time.ts'
 
 /**
  * The steps from an empty database to the current schema. A step that was released never changes, and steps only add:

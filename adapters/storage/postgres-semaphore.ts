@@ -1,6 +1,6 @@
 import type { StorageCall } from 'utility-api/storage'
 import { nobodyWaits, requireTime } from './postgres-time.ts'
-import { within } from './within.ts'
+import { within } from './call-time.ts'
 
 /** A limit on how much runs at the same time. */
 export interface Semaphore {

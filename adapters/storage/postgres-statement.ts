@@ -5,7 +5,7 @@ import type { PostgresClient, PostgresPool, PostgresResult } from './postgres-dr
 import { leavesConnection, lostRace } from './postgres-errors.ts'
 import { requireTime } from './postgres-time.ts'
 import { postgresTypes } from './postgres-types.ts'
-import { within } from './within.ts'
+import { within } from './call-time.ts'
 
 /** SQL and the values of its `$1`, `$2` … */
 export interface Sql {

@@ -3,7 +3,8 @@
  *
  * @module utility-api/storage/sqlite
  */
-import type { AdminStorage, StorageCall } from 'utility-api/storage'
+import type { AdminStorage } from 'utility-api/storage'
+import { callWithin } from './call-time.ts'
 import { createGate } from './closing.ts'
 import { createSqliteConnection } from './sqlite-access.ts'
 import { adminMethods } from './sqlite-admin.ts'
@@ -79,7 +80,7 @@ export function sqliteStorage(database: SqliteDatabase, options: SqliteStorageOp
   return {
     migrate: async () => {
       gate.requireOpen()
-      await migrate(connection.bare, callOf(migrationTimeoutMs))
+      await migrate(connection.bare, callWithin(migrationTimeoutMs))
     },
     close: async () => {
       await Promise.all([gate.close(), connection.close()])
@@ -89,9 +90,4 @@ export function sqliteStorage(database: SqliteDatabase, options: SqliteStorageOp
     ...gate.guard(adminMethods(connection)),
     listing: gate.guard(listingOf(connection)),
   }
-}
-
-function callOf(timeoutMs: number): StorageCall {
-  const deadline = performance.now() + timeoutMs
-  return { timeLeftMs: () => deadline - performance.now() }
 }
