@@ -5,7 +5,7 @@
  */
 import type { UtilityApi } from 'utility-api'
 import { forwardedAddress } from './client-address.ts'
-import type { MountOptions } from './mount-options.ts'
+import { requireMountOptions, type MountOptions } from './mount-options.ts'
 
 export type { MountOptions } from './mount-options.ts'
 
@@ -34,9 +34,13 @@ export type BunHandler = (request: Request, server?: BunServer) => Promise<Respo
  * Bun.serve({ port: 3000, fetch: toBunHandler(api) })
  * ```
  *
+ * @throws `UtilityApiError` `invalid_options` if an option is invalid or unknown
+ *
  * @group Mounts
  */
-export function toBunHandler(api: UtilityApi, { trustProxy = 0 }: MountOptions = {}): BunHandler {
+export function toBunHandler(api: UtilityApi, options: MountOptions = {}): BunHandler {
+  requireMountOptions(api, options, ['trustProxy'])
+  const { trustProxy = 0 } = options
   return (request, server) =>
     api.fetch(request, {
       // Read only if credentials failed: looking it up takes Bun a twentieth of a request's time.

@@ -6,7 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { UtilityApi } from 'utility-api'
 import { forwardedAddress } from './client-address.ts'
-import type { MountOptions } from './mount-options.ts'
+import { requireMountOptions, type MountOptions } from './mount-options.ts'
 import { NodeRequest, writeReply } from './node-message.ts'
 
 export type { MountOptions } from './mount-options.ts'
@@ -56,9 +56,12 @@ export interface ExpressMountOptions extends MountOptions {
  * app.use('/api', toExpressHandler(api, { fallthrough: true }))
  * ```
  *
+ * @throws `UtilityApiError` `invalid_options` if an option is invalid or unknown
+ *
  * @group Mounts
  */
 export function toExpressHandler(api: UtilityApi, options: ExpressMountOptions = {}): ExpressHandler {
+  requireMountOptions(api, options, ['trustProxy', 'fallthrough'])
   const { fallthrough = false, trustProxy } = options
   return (request, response, next) => {
     const view = new ParsedRequest(request, response)

@@ -6,7 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { UtilityApi } from 'utility-api'
 import { forwardedAddress } from './client-address.ts'
-import type { MountOptions } from './mount-options.ts'
+import { requireMountOptions, type MountOptions } from './mount-options.ts'
 import { NodeRequest, writeReply } from './node-message.ts'
 
 export type { MountOptions } from './mount-options.ts'
@@ -28,9 +28,13 @@ export type NodeHandler = (request: IncomingMessage, response: ServerResponse) =
  * createServer(toNodeHandler(api)).listen(3000)
  * ```
  *
+ * @throws `UtilityApiError` `invalid_options` if an option is invalid or unknown
+ *
  * @group Mounts
  */
-export function toNodeHandler(api: UtilityApi, { trustProxy = 0 }: MountOptions = {}): NodeHandler {
+export function toNodeHandler(api: UtilityApi, options: MountOptions = {}): NodeHandler {
+  requireMountOptions(api, options, ['trustProxy'])
+  const { trustProxy = 0 } = options
   return async (request, response) => {
     const view = new NodeRequest(request, response)
     const { remoteAddress } = request.socket

@@ -3,7 +3,7 @@
  *
  * @module utility-api/storage/mysql
  */
-import type { AdminStorage } from 'utility-api/storage'
+import { StorageError, type AdminStorage } from 'utility-api/storage'
 import { createGate } from './closing.ts'
 import { adminMethods } from './mysql-admin.ts'
 import { withConnection } from './mysql-connection.ts'
@@ -52,9 +52,12 @@ export interface MysqlStorage extends AdminStorage {
  * await storage.migrate()
  * ```
  *
+ * @throws `StorageError` if it is not given a pool.
+ *
  * @group Storage
  */
 export function mysqlStorage(pool: MysqlPool): MysqlStorage {
+  requirePool(pool)
   const gate = createGate()
   let ready: Promise<Flavor> | undefined
 
@@ -89,4 +92,10 @@ export function mysqlStorage(pool: MysqlPool): MysqlStorage {
     ...gate.guard(adminMethods(use)),
     listing: gate.guard(listingOf(use)),
   }
+}
+
+function requirePool(pool: (Partial<MysqlPool> & { readonly promise?: unknown }) | undefined): void {
+  // The pool of `mysql2` itself, whose methods take callbacks, has the other one behind `promise()`.
+  if (typeof pool?.getConnection === 'function' && pool.promise === undefined) return
+  throw new StorageError('bug', 'mysqlStorage takes a Pool of mysql2/promise.')
 }

@@ -3,7 +3,7 @@
  *
  * @module utility-api/storage/postgres
  */
-import type { AdminStorage } from 'utility-api/storage'
+import { StorageError, type AdminStorage } from 'utility-api/storage'
 import { createGate } from './closing.ts'
 import { createPostgresAccess } from './postgres-access.ts'
 import { adminMethods } from './postgres-admin.ts'
@@ -65,9 +65,12 @@ export interface PostgresStorage extends AdminStorage {
  * await storage.migrate()
  * ```
  *
+ * @throws `StorageError` if it is not given a pool.
+ *
  * @group Storage
  */
 export function postgresStorage(pool: PostgresPool): PostgresStorage {
+  requirePool(pool)
   const gate = createGate()
   const access = createPostgresAccess(pool)
   guardConnections(pool)
@@ -81,4 +84,10 @@ export function postgresStorage(pool: PostgresPool): PostgresStorage {
     ...gate.guard(adminMethods(access)),
     listing: gate.guard(listingOf(access)),
   }
+}
+
+function requirePool(pool: Partial<PostgresPool> | undefined): void {
+  // A client can connect too, but has no number of connections.
+  if (typeof pool?.connect === 'function' && typeof pool.options?.max === 'number') return
+  throw new StorageError('bug', 'postgresStorage takes a Pool of pg.')
 }

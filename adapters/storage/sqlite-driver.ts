@@ -18,17 +18,18 @@ export interface SqliteDatabase {
 }
 
 /**
- * The part of a prepared statement that the storage uses.
+ * The part of a prepared statement that the storage uses. Every value is a {@link SqliteValue}; with that type, TypeScript
+ * 5 would refuse the statements of better-sqlite3.
  *
  * @group Storage
  */
 export interface SqliteStatement {
   /** Runs the statement and returns how many rows it changed. */
-  run(...values: SqliteValue[]): { changes: number | bigint }
+  run(...values: unknown[]): { changes: number | bigint }
   /** Returns the first row, or `undefined` (`null` in Bun) if there is none. */
-  get(...values: SqliteValue[]): unknown
+  get(...values: unknown[]): unknown
   /** Returns all rows. */
-  all(...values: SqliteValue[]): unknown[]
+  all(...values: unknown[]): unknown[]
 }
 
 /**

@@ -3,7 +3,7 @@
  *
  * @module utility-api/storage/sqlite
  */
-import type { AdminStorage } from 'utility-api/storage'
+import { StorageError, type AdminStorage } from 'utility-api/storage'
 import { callWithin } from './call-time.ts'
 import { createGate } from './closing.ts'
 import { createSqliteConnection } from './sqlite-access.ts'
@@ -68,12 +68,13 @@ export interface SqliteStorage extends AdminStorage {
  * await storage.migrate()
  * ```
  *
- * @throws `StorageError` if the connection is closed or has a transaction open.
+ * @throws `StorageError` if the connection is closed or has a transaction open, or an option is invalid or unknown.
  *
  * @group Storage
  */
 export function sqliteStorage(database: SqliteDatabase, options: SqliteStorageOptions = {}): SqliteStorage {
-  setUpSession(database, options.durability ?? 'full')
+  requireDatabase(database)
+  setUpSession(database, durabilityOf(options))
   const connection = createSqliteConnection(database, requireSchema)
   // Only provisioning has calls of several transactions, which run to their end even after the store was closed.
   const gate = createGate()
@@ -90,4 +91,19 @@ export function sqliteStorage(database: SqliteDatabase, options: SqliteStorageOp
     ...gate.guard(adminMethods(connection)),
     listing: gate.guard(listingOf(connection)),
   }
+}
+
+function requireDatabase(database: Partial<SqliteDatabase> | undefined): void {
+  if (typeof database?.prepare === 'function' && typeof database.exec === 'function') return
+  const message = 'sqliteStorage takes an open connection of better-sqlite3, node:sqlite or bun:sqlite.'
+  throw new StorageError('bug', message)
+}
+
+/** A misspelled durability would otherwise wait for no disk. */
+function durabilityOf({ durability = 'full', ...strangers }: SqliteStorageOptions): 'full' | 'normal' {
+  const [stranger] = Object.keys(strangers)
+  if (stranger !== undefined)
+    throw new StorageError('invalid', `${stranger}: is not an option of sqliteStorage.`)
+  if (['full', 'normal'].includes(durability)) return durability
+  throw new StorageError('invalid', "durability: must be 'full' or 'normal'.")
 }

@@ -1,6 +1,7 @@
 import { callWithin } from '../ports/storage-call.ts'
 import type { AdminParts } from './admin-parts.ts'
 import type { Admin } from './admin.ts'
+import { withCheckedArguments } from './arguments.ts'
 import { authorizationMethods } from './authorization-codes.ts'
 import { clientMethods } from './clients.ts'
 import { credentialMethods } from './credentials.ts'
@@ -13,7 +14,7 @@ const purgeTimeoutMs = 600_000
 
 export function assembleAdmin(parts: AdminParts): Admin {
   const { storage, clock } = parts
-  return {
+  return withCheckedArguments({
     ...clientMethods(parts),
     ...authorizationMethods(parts),
     ...resellerMethods(parts),
@@ -21,5 +22,5 @@ export function assembleAdmin(parts: AdminParts): Admin {
     ...licenseMethods(parts),
     ...listMethods(parts),
     purgeExpired: async () => storage.purgeExpired(clock.now(), callWithin(purgeTimeoutMs)),
-  }
+  })
 }

@@ -1,3 +1,4 @@
+import { UtilityApiError } from '../domain/errors.ts'
 import { operationIds, type OperationId } from '../operations/operation.ts'
 import type { Logger } from '../ports/logger.ts'
 import { callWithin } from '../ports/storage-call.ts'
@@ -13,7 +14,7 @@ import { createRouter, noParams, type Route } from './router.ts'
 import { toResponse, WebRequest } from './web.ts'
 
 /**
- * Answers a standard `Request`. Never rejects.
+ * Answers a standard `Request`. Rejects only if it is given something else (`invalid_argument`).
  *
  * @group Operation
  */
@@ -73,17 +74,23 @@ export function utilityApi(parts: UtilityApiParts): UtilityApi {
     const call = new Call(request, context, found?.params ?? noParams, parts.closing)
     return serve(service, found?.target ?? null, call)
   }
-  const respond = (request: Request, context: RequestContext, found: Found): Promise<Response> =>
-    dispatch(new WebRequest(request), context, found).then(toResponse)
+  const respond = (
+    request: Request,
+    context: RequestContext,
+    find: (url: string) => Found,
+  ): Promise<Response> => {
+    if (!isRequest(request)) return Promise.reject(new UtilityApiError('invalid_argument', notARequest))
+    return dispatch(new WebRequest(request), context, find(request.url)).then(toResponse)
+  }
   const handlerOf = (id: OperationId): Handler => {
     const target = endpoints.find((each) => each.id === id)
-    return (request, context = {}) => respond(request, context, ownRoute(target, route(request.url)))
+    return (request, context = {}) => respond(request, context, (url) => ownRoute(target, route(url)))
   }
   const close = (): Promise<void> => closeAll(parts)
 
   return {
     ...parts.verifier,
-    fetch: (request, context = {}) => respond(request, context, route(request.url)),
+    fetch: (request, context = {}) => respond(request, context, route),
     handlers: Object.fromEntries(operationIds.map((id) => [id, handlerOf(id)])) as Record<
       OperationId,
       Handler
@@ -105,6 +112,13 @@ export function utilityApi(parts: UtilityApiParts): UtilityApi {
 type Found = Route<Endpoint> | null
 
 /** Returns the route of a handler: its own operation, whatever the path, with parameters only if the path is its own. */
+const notARequest = 'A handler takes a Request of the Fetch standard.'
+
+/** Hosts have request classes of their own. Express's and Node's requests have headers too, but no `get`. */
+function isRequest(request: Partial<Request> | undefined): boolean {
+  return typeof request?.headers?.get === 'function'
+}
+
 function ownRoute(target: Endpoint | undefined, found: Found): Found {
   if (target === undefined) return null
   return { target, params: found?.target === target ? found.params : noParams }

@@ -50,7 +50,7 @@ function lacking(scope: string): Refusal {
 export function bearerToken(authorization: string | readonly string[] | null | undefined): string {
   const header = typeof authorization === 'string' ? authorization : (authorization ?? []).join(', ')
   // RFC 6750 section 3.1: a caller who sent no credential is told nothing about one.
-  if (header === '') throw refused(missing, { headers: { 'WWW-Authenticate': challenge } })
+  if (header === '') throw missingToken()
   const token = grammar.exec(header)?.[1]
   if (token === undefined) throw invalidToken()
   return token
@@ -60,11 +60,12 @@ export function bearerToken(authorization: string | readonly string[] | null | u
 export async function verifyBearer<Grant>(
   { storage, clock }: BearerParts,
   kind: BearerKind,
-  token: string,
+  token: string | undefined,
   scope: string | undefined,
   call: StorageCall,
   grantOf: (credential: Credential) => Grant,
 ): Promise<Grant> {
+  if (token === undefined) throw missingToken()
   if (isMistyped(token)) throw invalidToken()
   const credential = await storage.findCredential(kind, hashSecret(token), call)
   if (credential === null || !isLive(credential, clock.now())) throw invalidToken()
@@ -99,6 +100,10 @@ export function bearerScheme(parts: BearerParts, kind: BearerKind, description: 
       codes: 'A stable code.',
     },
   }
+}
+
+function missingToken(): UtilityApiError {
+  return refused(missing, { headers: { 'WWW-Authenticate': challenge } })
 }
 
 function invalidToken(): UtilityApiError {

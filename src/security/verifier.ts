@@ -1,5 +1,5 @@
 import type { Credential } from '../domain/access.ts'
-import { refused, shuttingDown } from '../domain/errors.ts'
+import { refused, shuttingDown, UtilityApiError } from '../domain/errors.ts'
 import { isPlainText } from '../domain/header-text.ts'
 import type { License } from '../domain/license.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -32,13 +32,13 @@ export interface AccessGrant {
  * enforced by the same code. Nothing is cached, so a revocation takes effect at once. Calls count toward no rate limit.
  *
  * A refusal is a `UtilityApiError` with `status` and `headers`, which the error handlers of Express, Fastify, Koa and
- * Hono turn into the right answer.
+ * Hono turn into the right answer. An unknown option is one too, `invalid_argument`.
  *
  * @group Verification
  */
 export interface Verifier {
   /**
-   * Verifies an access token.
+   * Verifies an access token. Undefined counts as a missing token.
    *
    * @param options - `scope`: names separated by spaces, all of which the token must have.
    *
@@ -53,13 +53,18 @@ export interface Verifier {
    * })
    * ```
    */
-  readonly verifyAccessToken: (token: string, options?: { readonly scope?: string }) => Promise<AccessGrant>
+  readonly verifyAccessToken: (
+    token: string | undefined,
+    options?: { readonly scope?: string },
+  ) => Promise<AccessGrant>
   /**
-   * Verifies a reseller token.
+   * Verifies a reseller token. Undefined counts as a missing token.
    *
    * @throws `UtilityApiError` `invalid_token` (401), `database_error` (500), `unavailable` (503) after `close()`
    */
-  readonly verifyResellerToken: (token: string) => Promise<{ tokenId: string; resellerId: string }>
+  readonly verifyResellerToken: (
+    token: string | undefined,
+  ) => Promise<{ tokenId: string; resellerId: string }>
   /**
    * Verifies an API key. Undefined, as for a header that was not sent, counts as a missing key.
    *
@@ -96,21 +101,41 @@ export function createVerifier(parts: VerifierParts): Verifier {
   const { storage, keyGenerator, keyPrefix, storageTimeoutMs, closing } = parts
   function ifOpen<Result>(work: (call: StorageCall) => Promise<Result>): Promise<Result> {
     if (closing.aborted) return Promise.reject(refused(shuttingDown, { retryAfterSeconds: 1 }))
-    return work(callWithin(storageTimeoutMs))
+    try {
+      return work(callWithin(storageTimeoutMs))
+    } catch (error) {
+      return Promise.reject(error as Error)
+    }
   }
   return {
     verifyAccessToken: (token, options) =>
-      ifOpen((call) => verifyBearer(parts, 'access_token', token, options?.scope, call, accessGrant)),
+      ifOpen((call) =>
+        verifyBearer(parts, 'access_token', token, wanted('scope', options), call, accessGrant),
+      ),
     verifyResellerToken: (token) =>
       ifOpen((call) => verifyBearer(parts, 'reseller_token', token, undefined, call, resellerGrant)),
     verifyApiKey: (apiKey, options) =>
-      ifOpen((call) => verifyApiKey(parts, apiKey, options?.permission, call, keyGrant)),
+      ifOpen((call) => verifyApiKey(parts, apiKey, wanted('permission', options), call, keyGrant)),
     findLicense: (licenseKey) =>
       ifOpen(async (call) => {
         const canonical = keyGenerator.parseLicenseKey(licenseKey, keyPrefix)
         return canonical === null || !isPlainText(canonical) ? null : storage.findLicense(canonical, call)
       }),
   }
+}
+
+/** Returns the names that are required. A misspelled option would otherwise let everybody in. */
+function wanted<Name extends string>(
+  name: Name,
+  options: { readonly [Key in Name]?: string } = {},
+): string | undefined {
+  const stranger = Object.keys(options).find((each) => each !== name)
+  const problem =
+    stranger === undefined ? `${name} must be a string.` : `${stranger} is not an option: use ${name}.`
+  const names: unknown = options[name]
+  const isValid = stranger === undefined && (names === undefined || typeof names === 'string')
+  if (!isValid) throw new UtilityApiError('invalid_argument', problem)
+  return options[name]
 }
 
 /** A token that was created without a client owns itself. */

@@ -237,6 +237,35 @@ test('verifyApiKey knows keys alone, and answers a lacking permission with 401',
   expect(await seen(() => api.verifyApiKey(apiKey))).toEqual(expected)
 })
 
+test('a misspelled option is refused: ignored, it would let everybody in', async () => {
+  const { api, admin } = createWorld()
+  const { accessToken } = await admin.createAccessToken({ scope: 'a' })
+  const { apiKey } = await admin.createApiKey({ permissions: ['a'] })
+  const calls = [
+    () => api.verifyAccessToken(accessToken, { scopes: ['b'] } as object),
+    () => api.verifyAccessToken(accessToken, { scope: ['b'] } as object),
+    () => api.verifyApiKey(apiKey, { permissions: 'b' } as object),
+    () => api.verifyApiKey(apiKey, { permission: 7 } as object),
+  ]
+  const refusals = await Promise.all(calls.map(refusal))
+  expect(refusals.map(({ code, message }) => [code, message])).toEqual([
+    ['invalid_argument', 'scopes is not an option: use scope.'],
+    ['invalid_argument', 'scope must be a string.'],
+    ['invalid_argument', 'permissions is not an option: use permission.'],
+    ['invalid_argument', 'permission must be a string.'],
+  ])
+  expect(await api.verifyAccessToken(accessToken, { scope: undefined } as object)).toHaveProperty('tokenId')
+})
+
+test('a token that was not sent is missing, not malformed', async () => {
+  const { api } = createWorld()
+  for (const verify of [api.verifyAccessToken, api.verifyResellerToken]) {
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    const { status, code, headers } = await refusal(() => verify(undefined))
+    expect([status, code, headers['WWW-Authenticate']]).toEqual([401, 'invalid_token', bare])
+  }
+})
+
 test('findLicense finds a key as a person types it, and reads nothing for one that cannot be', async () => {
   const { api, admin, reads } = createWorld()
   const { token } = await admin.createReseller()

@@ -1,0 +1,57 @@
+import { createAdmin } from 'utility-api'
+import { memoryStorage } from 'utility-api/storage/memory'
+import { expect, test } from 'vitest'
+
+const admin = createAdmin({ storage: memoryStorage() })
+const redirectUris = ['https://a.example/']
+const code = { clientId: 'a', redirectUri: 'https://a.example/' }
+
+/** Arguments that TypeScript refuses, and what JavaScript is told. */
+const mistakes: [method: keyof typeof admin, args: unknown[], says: string][] = [
+  ['createClient', [], 'client must be an object.'],
+  ['createClient', [{}], 'redirectUris must be an array of strings.'],
+  ['createClient', [{ redirectUri: 'https://a.example/' }], 'redirectUris must be an array of strings.'],
+  ['createClient', [{ redirectUris: 'https://a.example/' }], 'redirectUris must be an array of strings.'],
+  ['createClient', [{ redirectUris, secret: 'a' }], 'secret is not known here.'],
+  ['createClient', [{ redirectUris: [7] }], 'redirectUris.0 must be a string.'],
+  ['updateClient', ['a', { redirectUri: 'a' }], 'redirectUri is not known here.'],
+  ['updateClient', [undefined, {}], 'clientId must be a string.'],
+  ['rotateClientSecret', [{ clientId: 'a' }], 'clientId must be a string.'],
+  ['revokeClient', [], 'clientId must be a string.'],
+  ['readAuthorizationRequest', [{ client_id: 'a' }, { scopes: [] }], 'query must be URLSearchParams.'],
+  ['readAuthorizationRequest', [new URLSearchParams()], 'options must be an object.'],
+  ['grantAuthorization', [{ ...code, scope: '' }, { subject: 42 }], 'subject must be a string.'],
+  ['grantAuthorization', [null], 'request must be an object.'],
+  ['issueAuthorizationCode', [code], 'scope must be a string.'],
+  ['createReseller', [{ title: 'a' }], 'title is not known here.'],
+  ['createResellerToken', [7], 'resellerId must be a string.'],
+  ['createAccessToken', [{}], 'scope must be a string.'],
+  ['createAccessToken', [{ scope: '', lifetimeMs: 5 }], 'lifetimeMs is not known here.'],
+  ['createApiKey', [{ permissions: 'a' }], 'permissions must be an array of strings.'],
+  ['revoke', ['a'], 'which must have either id or secret.'],
+  ['revoke', [{ token: 'a' }], 'which must have either id or secret.'],
+  ['revokeAccess', [{ subject: undefined }], 'which must have either clientId or subject.'],
+  ['revokeAccess', [{ clientId: 'a', subject: 'b' }], 'which must have either clientId or subject.'],
+  ['getLicense', [7], 'licenseKey must be a string.'],
+  ['updateLicense', ['LIC-1', { owner: 'a' }], 'owner is not known here.'],
+  ['listClients', [{ limit: '5' }], 'limit must be a number.'],
+  ['listCredentials', [], 'page must be an object.'],
+  ['countLicenses', [{ status: 'valid' }], 'status is not known here.'],
+]
+
+test.each(mistakes)('%s(...%j) says: %s', async (method, args, says) => {
+  const call = admin[method] as (...values: unknown[]) => Promise<unknown>
+  await expect(call(...args)).rejects.toMatchObject({ code: 'invalid_argument', message: says })
+})
+
+test('denyAuthorization, which returns at once, throws at once', () => {
+  expect(() => admin.denyAuthorization({} as never)).toThrow(
+    expect.objectContaining({ code: 'invalid_argument', message: 'redirectUri must be a string.' }),
+  )
+})
+
+test('undefined is absent', async () => {
+  const client = { redirectUris, name: undefined, clientId: undefined, clientSecret: undefined }
+  expect(await admin.createClient(client as never)).toHaveProperty('clientSecret')
+  expect(await admin.listClients({ after: undefined, limit: undefined } as never)).toHaveProperty('clients')
+})

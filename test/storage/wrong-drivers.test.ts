@@ -1,0 +1,34 @@
+import Database from 'better-sqlite3'
+import { createPool } from 'mysql2'
+import { Client } from 'pg'
+import { mysqlStorage } from 'utility-api/storage/mysql'
+import { postgresStorage } from 'utility-api/storage/postgres'
+import { sqliteStorage } from 'utility-api/storage/sqlite'
+import { expect, test } from 'vitest'
+
+test.each([undefined, 'utility.sqlite', {}])('sqliteStorage(%j) says what it takes', (wrong) => {
+  expect(() => sqliteStorage(wrong as never)).toThrow('sqliteStorage takes an open connection')
+})
+
+test.each([undefined, 'postgres://localhost/a', new Client()])(
+  'postgresStorage %# says what it takes',
+  (wrong) => {
+    expect(() => postgresStorage(wrong as never)).toThrow('postgresStorage takes a Pool of pg.')
+  },
+)
+
+test.each([undefined, 'mysql://localhost/a', createPool({})])(
+  'mysqlStorage %# says what it takes',
+  (wrong) => {
+    expect(() => mysqlStorage(wrong as never)).toThrow('mysqlStorage takes a Pool of mysql2/promise.')
+  },
+)
+
+test.each([{ durability: 'none' }, { durabilty: 'normal' }])(
+  'sqliteStorage refuses the options %j',
+  (options) => {
+    const database = new Database(':memory:')
+    expect(() => sqliteStorage(database, options as never)).toThrow(Object.keys(options)[0])
+    database.close()
+  },
+)
