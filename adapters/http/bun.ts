@@ -34,7 +34,7 @@ export type BunHandler = (request: Request, server?: BunServer) => Promise<Respo
  * Bun.serve({ port: 3000, fetch: toBunHandler(api) })
  * ```
  *
- * @throws `UtilityApiError` `invalid_options` if an option is invalid or unknown
+ * @throws `TypeError` with the code `invalid_options` if an option is invalid or unknown
  *
  * @group Mounts
  */

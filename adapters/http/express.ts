@@ -56,7 +56,7 @@ export interface ExpressMountOptions extends MountOptions {
  * app.use('/api', toExpressHandler(api, { fallthrough: true }))
  * ```
  *
- * @throws `UtilityApiError` `invalid_options` if an option is invalid or unknown
+ * @throws `TypeError` with the code `invalid_options` if an option is invalid or unknown
  *
  * @group Mounts
  */

@@ -1,4 +1,4 @@
-import { UtilityApiError, type UtilityApi } from 'utility-api'
+import type { UtilityApi } from 'utility-api'
 
 /**
  * Options that every mount takes.
@@ -14,16 +14,20 @@ export interface MountOptions {
 }
 
 /**
- * Throws `invalid_options` if a mount is given something else than it takes: an unknown option, or a number of proxies
- * that is none, with which any client could choose its address.
+ * Throws if a mount is given anything else than it takes. With a number of proxies that is none, any client could
+ * choose its address.
  */
 export function requireMountOptions(api: UtilityApi, options: MountOptions, known: readonly string[]): void {
   if (typeof (api as Partial<UtilityApi> | undefined)?.dispatch !== 'function')
-    throw new UtilityApiError('invalid_options', 'api must be what createUtilityApi returns.')
+    throw invalid('api must be what createUtilityApi returns.')
   const stranger = Object.keys(options).find((name) => !known.includes(name))
-  if (stranger !== undefined)
-    throw new UtilityApiError('invalid_options', `${stranger}: is not an option of this mount.`)
+  if (stranger !== undefined) throw invalid(`${stranger}: is not an option of this mount.`)
   const { trustProxy = 0 } = options
   if (!Number.isInteger(trustProxy) || trustProxy < 0)
-    throw new UtilityApiError('invalid_options', 'trustProxy: must be a number of proxies, 0 or more.')
+    throw invalid('trustProxy: must be a number of proxies, 0 or more.')
+}
+
+/** Not a `UtilityApiError`: importing that would bring the whole library into the entry of each mount. */
+function invalid(message: string): TypeError {
+  return Object.assign(new TypeError(message), { code: 'invalid_options' })
 }

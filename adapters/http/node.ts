@@ -28,7 +28,7 @@ export type NodeHandler = (request: IncomingMessage, response: ServerResponse) =
  * createServer(toNodeHandler(api)).listen(3000)
  * ```
  *
- * @throws `UtilityApiError` `invalid_options` if an option is invalid or unknown
+ * @throws `TypeError` with the code `invalid_options` if an option is invalid or unknown
  *
  * @group Mounts
  */
