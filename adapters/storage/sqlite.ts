@@ -64,7 +64,7 @@ export interface SqliteStorage extends AdminStorage {
  * import { DatabaseSync } from 'node:sqlite'
  * import { sqliteStorage } from 'utility-api/storage/sqlite'
  *
- * const storage = sqliteStorage(new DatabaseSync('utility-api.sqlite'))
+ * const storage = sqliteStorage(new DatabaseSync('utility.sqlite'))
  * await storage.migrate()
  * ```
  *

@@ -112,7 +112,7 @@ async function performAll(url: string, { credentials, targets }: DemoWorld): Pro
   await perform(url, checkStep(accessToken, targets))
   await perform(url, lookupStep(credentials, targets))
   console.log(styleText('green', 'All five operations succeeded.'))
-  console.log('To try them by hand, npm run demo -- --keep stays up and prints curl lines.')
+  console.log('To try them by hand, start it with --keep: it keeps running and prints curl lines.')
 }
 
 async function perform<Answer>(url: string, step: Step): Promise<Answer> {

@@ -11,16 +11,16 @@ interface Event {
   error?: unknown
 }
 
-const current = new AsyncLocalStorage<Span>()
+const current = new AsyncLocalStorage<Event>()
 
 export function traceUtilityApi(tracer: Tracer): void {
   for (const name of ['request', 'storage', 'dns', 'blockgame']) {
-    const channel = tracingChannel<Span, Event>(`utility-api.${name}`)
+    const channel = tracingChannel<Event, Event>(`utility-api.${name}`)
     channel.start.bindStore(current, (event) => {
-      const parent = current.getStore()
+      const parent = current.getStore()?.span
       const context = parent === undefined ? ROOT_CONTEXT : trace.setSpan(ROOT_CONTEXT, parent)
       event.span = tracer.startSpan(`utility-api.${name}`, { attributes: attributesOf(event) }, context)
-      return event.span
+      return event
     })
     channel.asyncEnd.subscribe((message) => {
       const event = message as Event

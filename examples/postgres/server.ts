@@ -32,7 +32,7 @@ await once(server, 'listening')
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 console.log(`Listening on ${url}
 curl ${url}/health
-A reseller: npx utility-api reseller create --name Shop, with UTILITY_API_DATABASE set to the same database`)
+npx utility-api reseller create --name Shop  # with UTILITY_API_DATABASE set to the same database`)
 
 await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
 server.close()
