@@ -209,7 +209,7 @@ function resolved<Output>(schema: z.ZodType<Output>, options: unknown): Output {
   const [issue] = result.error.issues
   const keys = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : []
   const option = [...(issue?.path ?? []), ...keys].join('.')
-  const problem = keys.length > 0 ? 'is no option' : issue?.message
+  const problem = keys.length > 0 ? 'is not an option' : issue?.message
   throw new UtilityApiError('invalid_options', `${option === '' ? 'options' : option}: ${problem}.`)
 }
 
@@ -218,6 +218,11 @@ function withMethods<Type>(...names: (keyof Type & string)[]): z.ZodType<Type, T
     (value) => names.every((name) => typeof (value as Record<string, unknown> | null)?.[name] === 'function'),
     `must have the methods ${names.join(', ')}`,
   )
+}
+
+/** What an object's schema says of a value that is no object. */
+function unlessObject(message: string): { error: (issue: { readonly code?: string }) => string | undefined } {
+  return { error: ({ code }) => (code === 'invalid_type' ? message : undefined) }
 }
 
 function callback<Type>(): z.ZodType<Type, Type> {
@@ -259,8 +264,9 @@ const licenses = z.strictObject({
 /** Returns the schema of an object where undefined means absent, as in types without `exactOptionalPropertyTypes`. */
 function exactObject<Shape extends z.ZodRawShape>(
   shape: Shape,
+  message = 'must be an object',
 ): z.ZodType<z.output<z.ZodObject<Shape, z.core.$strict>>> {
-  return z.preprocess(withoutUndefined, z.strictObject(shape))
+  return z.preprocess(withoutUndefined, z.strictObject(shape, unlessObject(message)))
 }
 
 function withoutUndefined(value: unknown): unknown {
@@ -276,33 +282,41 @@ const location = exactObject({
   clientSubnet: clientSubnet.exactOptional(),
 })
 
-const dns = z.strictObject({
-  locations: z
-    .array(location)
-    .min(1, 'must name at least one resolver')
-    .default(() => [...defaultResolverLocations]),
-  timeoutMs: milliseconds.default(5000),
-  cacheTtlMs: cacheTtlMs.default(5000),
-  maxConcurrentPerResolver: count.default(100),
-  requiredScope: name.optional(),
-  client: withMethods<DnsClient>('query').optional(),
-})
+const objectOrFalse = 'must be an object, or false to remove the operation'
+
+const dns = z.strictObject(
+  {
+    locations: z
+      .array(location)
+      .min(1, 'must name at least one resolver')
+      .default(() => [...defaultResolverLocations]),
+    timeoutMs: milliseconds.default(5000),
+    cacheTtlMs: cacheTtlMs.default(5000),
+    maxConcurrentPerResolver: count.default(100),
+    requiredScope: name.optional(),
+    client: withMethods<DnsClient>('query').optional(),
+  },
+  unlessObject(objectOrFalse),
+)
 
 const ofBuiltInClient = ['allowAddress', 'resolvers', 'protocolVersion'] as const
 
-const blockgame = exactObject({
-  timeoutMs: milliseconds.default(5000),
-  cacheTtlMs: cacheTtlMs.default(0),
-  maxConcurrent: count.default(50),
-  requiredPermission: name.default('blockgame:lookup'),
-  client: withMethods<BlockgameClient>('status').optional(),
-  allowAddress: callback<NonNullable<BlockgameClientOptions['allowAddress']>>().exactOptional(),
-  resolvers: z
-    .array(exactObject({ ip: ipAddress, port: port.exactOptional() }))
-    .min(1)
-    .exactOptional(),
-  protocolVersion: z.int().min(-2_147_483_648).max(2_147_483_647).exactOptional(),
-})
+const blockgame = exactObject(
+  {
+    timeoutMs: milliseconds.default(5000),
+    cacheTtlMs: cacheTtlMs.default(0),
+    maxConcurrent: count.default(50),
+    requiredPermission: name.default('blockgame:lookup'),
+    client: withMethods<BlockgameClient>('status').optional(),
+    allowAddress: callback<NonNullable<BlockgameClientOptions['allowAddress']>>().exactOptional(),
+    resolvers: z
+      .array(exactObject({ ip: ipAddress, port: port.exactOptional() }))
+      .min(1)
+      .exactOptional(),
+    protocolVersion: z.int().min(-2_147_483_648).max(2_147_483_647).exactOptional(),
+  },
+  objectOrFalse,
+)
   .superRefine((options, context) => {
     const without = ofBuiltInClient.find((each) => options[each] !== undefined)
     if (options.client === undefined || without === undefined) return
@@ -354,32 +368,43 @@ const adminStorageMethods = [
 
 // Created only when needed: an import should not pay for schemas that nobody uses.
 function settings(): z.ZodType<Settings> {
-  return z.strictObject({
-    storage: withMethods<UtilityStorage>(...storageMethods),
-    basePath: z
-      .string()
-      .regex(/^(?:\/[^/?#]+)*$/, 'must be empty or start with a slash and not end with one')
-      .default(''),
-    clock,
-    keyGenerator,
-    oauth: oauth.prefault({}),
-    licenses: licenses.prefault({}),
-    dns: switchable(dns),
-    blockgame: switchable(blockgame),
-    storageTimeoutMs: milliseconds.default(5000),
-    maxInFlight: count.default(1000),
-    rateLimiter: withMethods<RateLimiter>('consume').optional(),
-    logger: withMethods<Logger>('debug', 'info', 'warn', 'error').or(z.literal(false)).default(false),
-    onRequestEnd: callback<NonNullable<UtilityApiOptions['onRequestEnd']>>().optional(),
-    errorBody: callback<NonNullable<UtilityApiOptions['errorBody']>>().optional(),
-  })
+  return z.strictObject(
+    {
+      storage: withMethods<UtilityStorage>(...storageMethods),
+      basePath: z
+        .string()
+        .regex(/^(?:\/[^/?#]+)*$/, 'must be empty or start with a slash and not end with one')
+        .default(''),
+      clock,
+      keyGenerator,
+      oauth: oauth.prefault({}),
+      licenses: licenses.prefault({}),
+      dns: switchable(dns),
+      blockgame: switchable(blockgame),
+      storageTimeoutMs: milliseconds.default(5000),
+      maxInFlight: count.default(1000),
+      rateLimiter: withMethods<RateLimiter>('consume').optional(),
+      logger: z
+        .union(
+          [withMethods<Logger>('debug', 'info', 'warn', 'error'), z.literal(false)],
+          'must be false or have the methods debug, info, warn, error',
+        )
+        .default(false),
+      onRequestEnd: callback<NonNullable<UtilityApiOptions['onRequestEnd']>>().optional(),
+      errorBody: callback<NonNullable<UtilityApiOptions['errorBody']>>().optional(),
+    },
+    unlessObject('must be an object'),
+  )
 }
 
 function adminSettings(): z.ZodType<AdminSettings> {
-  return z.strictObject({
-    storage: withMethods<AdminStorage>(...adminStorageMethods),
-    clock,
-    keyGenerator,
-    licenses: licenses.prefault({}),
-  })
+  return z.strictObject(
+    {
+      storage: withMethods<AdminStorage>(...adminStorageMethods),
+      clock,
+      keyGenerator,
+      licenses: licenses.prefault({}),
+    },
+    unlessObject('must be an object'),
+  )
 }

@@ -96,3 +96,13 @@ test('the types refuse the options of the built-in client beside another client'
     createUtilityApi({ storage, blockgame: { client: lookupClient, allowAddress: () => false } })
   expect(make).toThrow(UtilityApiError)
 })
+
+test.each<[object | undefined, string]>([
+  [undefined, 'options: must be an object.'],
+  [{ storage, dns: true }, 'dns: must be an object, or false to remove the operation.'],
+  [{ storage, blockgame: 'no' }, 'blockgame: must be an object, or false to remove the operation.'],
+  [{ storage, logger: true }, 'logger: must be false or have the methods debug, info, warn, error.'],
+  [{ storage, port: 3000 }, 'port: is not an option.'],
+])('%j says: %s', (options, message) => {
+  expect(() => createUtilityApi(options as never)).toThrow(message)
+})

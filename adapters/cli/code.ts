@@ -33,7 +33,7 @@ export const code: AnyCommand = group(
         ...grantOptions,
         challenge: {
           type: 'string',
-          valueHint: 'S256',
+          valueHint: 'CHALLENGE',
           description: 'PKCE challenge (S256). Default: none.',
         },
         lifetime: {

@@ -347,7 +347,7 @@ test.each([
   [{}, 'storage'],
   [{ storage: {} }, 'storage'],
   [{ storage: memoryStorage(), clock: {} }, 'clock'],
-  [{ storage: memoryStorage(), dns: {} }, 'dns: is no option'],
+  [{ storage: memoryStorage(), dns: {} }, 'dns: is not an option'],
 ])('createAdmin(%#) names the option it refuses', (options, name) => {
   expect(() => createAdmin(options as never)).toThrow(expect.objectContaining({ code: 'invalid_options' }))
   expect(() => createAdmin(options as never)).toThrow(name)

@@ -66,7 +66,7 @@ test('every option that is understood stands in the table, and no other', () => 
   for (const name of listed) {
     const wrong = name.split('.').reduceRight<unknown>((inner, part) => ({ [part]: inner }), Symbol('wrong'))
     expect(() => settingsOf({ storage, ...(wrong as object) }), name).toThrow(`${name}: `)
-    expect(() => settingsOf({ storage, ...(wrong as object) }), name).not.toThrow('is no option')
+    expect(() => settingsOf({ storage, ...(wrong as object) }), name).not.toThrow('is not an option')
   }
 })
 
