@@ -51,6 +51,12 @@ export function timeOfSecret(text: string): number | null {
   return time <= maxTime ? time : null
 }
 
+/** Returns the kind of secret that a text's prefix names, or undefined for any other text. */
+export function kindOfSecret(text: string): SecretKind | undefined {
+  const kinds = Object.keys(secretPrefixes) as SecretKind[]
+  return kinds.find((kind) => text.startsWith(secretPrefixes[kind]))
+}
+
 /** Tells whether a text has exactly a form of generated secrets but a wrong checksum. Such a text was never issued. */
 export function isMistyped(text: string): boolean {
   return (randomForm.test(text) || orderedForm.test(text)) && !hasChecksum(text)

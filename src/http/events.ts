@@ -110,6 +110,7 @@ export function logError(logger: Logger, error: UtilityApiError, fields: object)
   const { code, message, status, cause } = error
   if (error instanceof ServerCheckError)
     logger.info(message, { ...fields, code, reason: error.reason, cause })
-  else if (status < 500 || code === 'unavailable') logger.debug(message, { ...fields, code })
+  else if (status < 500 || code === 'unavailable')
+    logger.debug(message, { ...fields, code, ...(cause !== undefined && { cause }) })
   else logger.error(message, { ...fields, code, cause })
 }

@@ -3,7 +3,8 @@ import { refused, type Refusal, type UtilityApiError } from '../domain/errors.ts
 import { hashSecret, isMistyped } from '../domain/secret.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import type { BearerParts } from './bearer.ts'
-import { realm, type Scheme } from './scheme.ts'
+import { realm, type Presented, type Scheme } from './scheme.ts'
+import { wrongKind } from './wrong-kind.ts'
 
 /** What looking up an API key needs. */
 export type ApiKeyParts = BearerParts
@@ -28,9 +29,10 @@ export async function verifyApiKey<Grant>(
   grantOf: (credential: Credential) => Grant,
 ): Promise<Grant> {
   if (apiKey === undefined) throw refusedKey(missing)
-  if (isMistyped(apiKey)) throw refusedKey(invalid)
+  if (isMistyped(apiKey)) throw refusedKey(invalid, 'The checksum of the key is wrong.')
   const credential = await storage.findCredential('api_key', hashSecret(apiKey), call)
-  if (credential === null || !isLive(credential, clock.now())) throw refusedKey(invalid)
+  if (credential === null) throw refusedKey(invalid, wrongKind('api_key', apiKey))
+  if (!isLive(credential, clock.now())) throw refusedKey(invalid, 'The key was revoked.')
   if (permission !== undefined && !permits(credential.scope, permission)) throw refusedKey(lacking)
   return grantOf(credential)
 }
@@ -46,13 +48,7 @@ export function apiKeyScheme(parts: ApiKeyParts): Scheme<Credential> {
     parameters: [],
     refusals: (permission) => [missing, invalid, ...(permission === undefined ? [] : [lacking])],
     authenticate: (presented, permission) =>
-      verifyApiKey(
-        parts,
-        presentedKey(presented.header('Basic')),
-        permission,
-        presented,
-        (credential) => credential,
-      ),
+      verifyApiKey(parts, presentedKey(presented), permission, presented, (credential) => credential),
     callerId: ({ ownerId }) => ownerId,
     challenge,
     openapi: {
@@ -63,12 +59,17 @@ export function apiKeyScheme(parts: ApiKeyParts): Scheme<Credential> {
   }
 }
 
-function presentedKey(header: string | null): string | undefined {
-  if (header === null || header === '') return undefined
+function presentedKey(presented: Presented): string | undefined {
+  const header = presented.header('Basic')
+  if (header === null || header === '') {
+    if (presented.header('Authorization') === null) return undefined
+    throw refusedKey(missing, 'The key belongs into a header called Basic, not into Authorization.')
+  }
   if (!grammar.test(header)) throw refusedKey(invalid)
   return header
 }
 
-function refusedKey(refusal: Refusal): UtilityApiError {
-  return refused(refusal, { headers: { 'WWW-Authenticate': challenge } })
+/** @param cause - Why, for the log: the sender is told no more than the refusal says. */
+function refusedKey(refusal: Refusal, cause?: string): UtilityApiError {
+  return refused(refusal, { headers: { 'WWW-Authenticate': challenge }, cause })
 }

@@ -5,6 +5,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import type { TimedStorage } from '../ports/timed-storage.ts'
 import { realm, type Scheme } from './scheme.ts'
+import { wrongKind } from './wrong-kind.ts'
 
 /** What looking up a bearer token needs. */
 export interface BearerParts {
@@ -52,7 +53,7 @@ export function bearerToken(authorization: string | readonly string[] | null | u
   // RFC 6750 section 3.1: a caller who sent no credential is told nothing about one.
   if (header === '') throw missingToken()
   const token = grammar.exec(header)?.[1]
-  if (token === undefined) throw invalidToken()
+  if (token === undefined) throw invalidToken('The header does not consist of Bearer, a space and a token.')
   return token
 }
 
@@ -66,9 +67,10 @@ export async function verifyBearer<Grant>(
   grantOf: (credential: Credential) => Grant,
 ): Promise<Grant> {
   if (token === undefined) throw missingToken()
-  if (isMistyped(token)) throw invalidToken()
+  if (isMistyped(token)) throw invalidToken('The checksum of the token is wrong.')
   const credential = await storage.findCredential(kind, hashSecret(token), call)
-  if (credential === null || !isLive(credential, clock.now())) throw invalidToken()
+  if (credential === null) throw invalidToken(wrongKind(kind, token))
+  if (!isLive(credential, clock.now())) throw invalidToken('The token has expired or was revoked.')
   if (scope !== undefined && !permits(credential.scope, scope)) throw insufficientScope(scope)
   return grantOf(credential)
 }
@@ -106,8 +108,9 @@ function missingToken(): UtilityApiError {
   return refused(missing, { headers: { 'WWW-Authenticate': challenge } })
 }
 
-function invalidToken(): UtilityApiError {
-  return refused(invalid, { headers: { 'WWW-Authenticate': invalidTokenChallenge } })
+/** @param cause - Why, for the log: the sender is told the same in all cases. */
+function invalidToken(cause?: string): UtilityApiError {
+  return refused(invalid, { headers: { 'WWW-Authenticate': invalidTokenChallenge }, cause })
 }
 
 /** @see RFC 6750 section 3.1 */

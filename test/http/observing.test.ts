@@ -2,8 +2,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { tracingChannel, type TracingChannelSubscribers } from 'node:diagnostics_channel'
 import { inspect } from 'node:util'
-import { createUtilityApi, type Logger, type RequestEndEvent } from 'utility-api'
+import { createAdmin, createUtilityApi, type Logger, type RequestEndEvent } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
+import { fixedClock } from 'utility-api/testing'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { sendToFetch } from './support/send.ts'
 import { createWorld, licenseHeaders, redirectUri, type World, type WorldOptions } from './support/world.ts'
@@ -215,6 +216,40 @@ describe('hooks', () => {
       (await api.fetch(new Request('http://localhost/'), { requestId })).headers.get('X-Request-Id')
     expect(await ask('host-1')).toBe('host-1')
     expect(await ask('a\r\nSet-Cookie: b')).toMatch(/^[\w-]{36}$/)
+  })
+
+  test('the log says why a credential is refused, the answer does not', async () => {
+    const { entries, logger } = recordingLogger()
+    const storage = memoryStorage()
+    const clock = fixedClock()
+    const api = createUtilityApi({ storage, clock, logger })
+    const admin = createAdmin({ storage, clock })
+    const { accessToken } = await admin.createAccessToken({ scope: '', lifetimeSeconds: 1 })
+    const { token } = await admin.createReseller()
+    const { apiKey } = await admin.createApiKey()
+    const tokens = [`Bearer ${token}`, token, `Bearer ${accessToken}`, `Bearer ${accessToken.slice(0, -1)}~`]
+    clock.advance(1000)
+    const dns = tokens.map((Authorization) => ['v3/tools/dnscheck', { Authorization }] as const)
+    const keys = [{ Authorization: `Basic ${apiKey}` }, { Basic: token }]
+    const lookups = keys.map((headers) => ['v4/games/blockgame/lookup', headers] as const)
+    const bodies = await Promise.all(
+      [...dns, ...lookups].map(async ([path, headers]) =>
+        (await api.fetch(new Request(`http://localhost/${path}`, { headers: { ...headers } }))).text(),
+      ),
+    )
+    expect(new Set(bodies.slice(0, 4)).size).toBe(1)
+    expect(new Set(entries.map(([, , fields]) => (fields as { cause?: unknown }).cause))).toEqual(
+      new Set([
+        'The header does not consist of Bearer, a space and a token.',
+        undefined,
+        'The key belongs into a header called Basic, not into Authorization.',
+        'The credential is of the kind reseller_token; access_token is needed.',
+        'The token has expired or was revoked.',
+        'The credential is of the kind reseller_token; api_key is needed.',
+      ]),
+    )
+    expect(inspect(entries, { depth: Infinity })).not.toContain('uapi_')
+    await api.close()
   })
 
   test('levels: refusals are debug, a server that does not answer is info, our own faults are error', async () => {
