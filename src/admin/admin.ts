@@ -135,7 +135,8 @@ export interface Admin {
   /** Returns the license with this key, typed in any form the key generator accepts, or null if none exists. */
   getLicense(licenseKey: string): Promise<License | null>
   /**
-   * Changes the sent fields of any license, regardless of its owner. Returns false if no license has this key.
+   * Changes the sent fields of any license, regardless of its owner. Returns false if no license has this key. A new
+   * owner is not looked up: pass the `resellerId` of a reseller.
    *
    * @throws `UtilityApiError` `invalid_argument` if the operations would refuse a field, or if no field is given
    */
