@@ -1,4 +1,5 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -31,8 +32,13 @@ beforeEach(async () => {
   database.close()
 })
 
-afterEach(() => {
-  child?.kill()
+afterEach(async () => {
+  // While it runs it removes files of its own, and rmSync takes one that is gone for the end of its work.
+  if (child !== undefined && child.exitCode === null && child.signalCode === null) {
+    const exited = once(child, 'exit')
+    child.kill()
+    await exited
+  }
   child = undefined
   rmSync(folder, { recursive: true })
 })
