@@ -73,7 +73,7 @@ function rotatingBy(
 const mistakes: readonly Mistake[] = [
   {
     what: 'takes empty text for none',
-    caughtBy: 'an update to empty text is one, ',
+    caughtBy: 'an update to empty text is stored, ',
     change: (good) => ({
       updateLicense: ({ patch, ...update }) =>
         good.updateLicense({
@@ -89,7 +89,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'gives the callers of one moment the rows in the order of the database',
-    caughtBy: 'what is looked for at the same time is answered each with its own row, ',
+    caughtBy: 'concurrent finds each get their own row, ',
     change(good) {
       let asked: string[] = []
       async function findAll(): Promise<(Client | null)[]> {
@@ -110,7 +110,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'finds the credentials of one moment by their hash and not by their kind',
-    caughtBy: 'what is looked for at the same time is answered each with its own row, ',
+    caughtBy: 'concurrent finds each get their own row, ',
     change(good) {
       const finding = new Map<string, ReturnType<typeof good.findCredential>>()
       return {
@@ -126,7 +126,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'cuts identifiers at a separator',
-    caughtBy: 'identifiers with separators in them stay apart, ',
+    caughtBy: 'identifiers that contain separators stay distinct, ',
     change: (_, lists) => ({
       listing: {
         ...lists,
@@ -137,7 +137,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'reads the code, then spends it',
-    caughtBy: 'fifty callers with one code: ',
+    caughtBy: 'fifty callers redeem one code: ',
     change: (good) => ({
       async redeemAuthorizationCode(codeHash, at, token) {
         const code = await good.findAuthorizationCode(codeHash)
@@ -153,7 +153,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'serializes within one process only',
-    caughtBy: 'fifty callers with one code over two instances: ',
+    caughtBy: 'fifty callers redeem one code over two instances: ',
     second: true,
     change: (good) => {
       const spent = new Set<string>()
@@ -172,7 +172,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'spends the code in one transaction and stores the token in another',
-    caughtBy: 'a token that cannot be stored leaves its code unspent',
+    caughtBy: 'a code stays unspent if its token cannot be stored',
     change: (good) => ({
       async redeemAuthorizationCode(codeHash, at, token) {
         const spare = { ...token, id: `spare-${token.id}`, hash: codeHash }
@@ -184,7 +184,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'commits neighbors together and fails them together',
-    caughtBy: 'one write that fails does not fail those beside it',
+    caughtBy: 'a failing write fails no other write of the moment',
     change: (good) => {
       let failed = false
       return {
@@ -204,7 +204,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'judges expiry by the clock of the machine',
-    caughtBy: 'expiry is not judged by the store',
+    caughtBy: 'the store does not check expiry',
     change: (good) => ({
       async findAuthorizationCode(codeHash) {
         const code = await good.findAuthorizationCode(codeHash)
@@ -214,7 +214,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'hides spent codes',
-    caughtBy: 'a spent code stays spent and stays visible',
+    caughtBy: 'a spent code stays spent and can be found',
     change: (good) => ({
       async findAuthorizationCode(codeHash) {
         const code = await good.findAuthorizationCode(codeHash)
@@ -224,12 +224,12 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'does nothing when asked to revoke what a code bought',
-    caughtBy: 'revoking what a code bought',
+    caughtBy: "revoking a code's token revokes that token only, once",
     change: () => ({ revokeAccessTokensOfCode: () => 0 }),
   },
   {
     what: 'keeps hashes as text that ends at a zero byte',
-    caughtBy: 'hashes are compared whole',
+    caughtBy: 'hashes are compared completely, bytes 00 and FF included',
     change: (good) => ({
       findCredential: (kind, hash) => good.findCredential(kind, cutAtZero(hash)),
       insertCredential: (kind, hash, credential) => good.insertCredential(kind, cutAtZero(hash), credential),
@@ -237,7 +237,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'looks credentials up by hash alone',
-    caughtBy: 'a credential is found under its own kind only',
+    caughtBy: 'a credential is found only under its own kind',
     change: (good) => ({
       async findCredential(_kind, hash) {
         return (
@@ -265,7 +265,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'throws what the driver throws',
-    caughtBy: 'a hash or id that is taken is a conflict',
+    caughtBy: 'inserting a hash or id that exists is a conflict and leaves its row',
     change: (good) => ({
       async insertCredential(kind, hash, credential) {
         if ((await good.findCredential(kind, hash)) !== null) throw new Error('UNIQUE constraint failed')
@@ -275,7 +275,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'upserts clients',
-    caughtBy: 'twenty callers create one client',
+    caughtBy: 'twenty callers insert one client: one succeeds',
     change: (good) => ({
       async insertClient(client) {
         await good.insertClient(client)
@@ -286,7 +286,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'moves the time of a revocation',
-    caughtBy: 'a client is revoked once and keeps the time',
+    caughtBy: 'a client is revoked once and keeps that time',
     change: (good) => ({
       async revokeClient(clientId, at) {
         await good.revokeClient(clientId, at)
@@ -296,7 +296,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'looks whether a license key is free, then inserts',
-    caughtBy: 'twenty callers with one key: ',
+    caughtBy: 'twenty callers insert one key: ',
     change: (good) => ({
       async insertLicense(license, idempotency) {
         if (idempotency === undefined && (await good.findLicense(license.licenseKey)) !== null)
@@ -309,7 +309,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'overwrites the license under a key that is taken',
-    caughtBy: 'a key that is taken leaves its license as it is',
+    caughtBy: 'inserting a key that exists leaves its license unchanged',
     change: (good) => ({
       async insertLicense(license, idempotency) {
         const result = await good.insertLicense(license, idempotency)
@@ -321,7 +321,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'reads a license, changes it and writes all of it back',
-    caughtBy: 'parallel updates of different fields all stay',
+    caughtBy: 'concurrent updates of different fields all take effect',
     change: (good) => ({
       async updateLicense(update) {
         const license = await good.findLicense(update.licenseKey)
@@ -335,7 +335,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'writes first and asks for the owner afterwards',
-    caughtBy: 'another reseller changes nothing',
+    caughtBy: "another reseller's update changes nothing",
     change: (good) => ({
       async updateLicense(update) {
         const license = await good.findLicense(update.licenseKey)
@@ -347,7 +347,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'answers a repeat with the license as it is now',
-    caughtBy: 'a repeat gets the first answer as it was given',
+    caughtBy: 'a repeat gets the first answer unchanged',
     change: (good) => ({
       async insertLicense(license, idempotency) {
         const result = await good.insertLicense(license, idempotency)
@@ -358,7 +358,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'shares idempotency keys between resellers',
-    caughtBy: 'the same idempotency key of another reseller is another key',
+    caughtBy: 'each reseller has its own idempotency keys',
     change: (good) => ({
       insertLicense: (license, idempotency) =>
         good.insertLicense(license, idempotency && { ...idempotency, resellerId: 'all' }),
@@ -366,7 +366,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'stores the idempotency key before the license',
-    caughtBy: 'a license key that is taken leaves no idempotency key behind',
+    caughtBy: 'inserting a key that exists stores no idempotency key',
     change: (good) => ({
       async insertLicense(license, idempotency) {
         if (idempotency === undefined || (await good.findLicense(license.licenseKey)) === null) {
@@ -391,7 +391,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'turns text that looks like a number into one',
-    caughtBy: 'all of Unicode comes back unchanged',
+    caughtBy: 'all of Unicode is read back unchanged',
     change: (good) => ({
       async findLicense(licenseKey) {
         const license = await good.findLicense(licenseKey)
@@ -404,7 +404,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'hands out the rows it keeps',
-    caughtBy: 'what a store hands out is a copy',
+    caughtBy: 'values that a store returns are copies',
     change: (good) => {
       const rows = new Map<string, Promise<License | null>>()
       return {
@@ -439,7 +439,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'lists newest first',
-    caughtBy: 'licenses of one millisecond are listed in order of insertion',
+    caughtBy: 'licenses of one millisecond are listed in the order of insertion',
     change: (_, lists) => ({
       listing: {
         ...lists,
@@ -481,14 +481,14 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'lists the credentials of everybody under one owner',
-    caughtBy: 'a listing for one reseller shows all of that reseller and no other',
+    caughtBy: 'the list of one reseller has all of its licenses and no others',
     change: (_, lists) => ({
       listing: { ...lists, credentials: ({ ownerId: _owner, ...page }) => lists.credentials(page) },
     }),
   },
   {
     what: 'calls every credential an API key',
-    caughtBy: 'rows are listed whole, each kind under its own name',
+    caughtBy: 'lists have complete rows of their own kind only',
     change: (_, lists) => ({
       listing: {
         ...lists,
@@ -501,7 +501,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'counts what it has ever stored',
-    caughtBy: 'licenses are counted, those of one reseller too',
+    caughtBy: 'licenses are counted, in all and by reseller',
     change: (good, lists) => {
       let stored = 0
       return {
@@ -528,7 +528,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'starts over at a mark that is none',
-    caughtBy: 'a page mark that is none is invalid',
+    caughtBy: 'an invalid page mark is refused',
     change: (_, lists) => ({
       listing: {
         ...lists,
@@ -539,7 +539,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'always offers a next page',
-    caughtBy: 'the last page has no next',
+    caughtBy: 'the last page has no next mark, full or not',
     change: (_, lists) => ({
       listing: {
         ...lists,
@@ -552,7 +552,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'goes on listing after close',
-    caughtBy: 'a closed store does not list either',
+    caughtBy: 'lists of a closed store fail with unavailable',
     change: () => ({ listing: memoryStorage().listing as StorageListing }),
   },
   {
@@ -565,7 +565,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'revokes a client and leaves its codes',
-    caughtBy: 'a revoked client has no code left',
+    caughtBy: 'a revoked client has no unspent code and keeps its tokens',
     change: (good) => {
       const revoked = new Map<string, number>()
       return {
@@ -584,7 +584,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'looks whether the client is live, then stores the code',
-    caughtBy: 'a client that is revoked while its codes are issued and spent',
+    caughtBy: 'a client revoked while its codes are issued and spent has no unspent code',
     change: (good) => ({
       async insertAuthorizationCode(hash, code) {
         const client = await good.findClient(code.clientId)
@@ -597,7 +597,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'stores codes of revoked clients',
-    caughtBy: 'a code of a revoked client is a conflict',
+    caughtBy: 'issuing a code for a revoked client is a conflict',
     change: (good) => ({
       insertAuthorizationCode: (hash, code) =>
         good.insertAuthorizationCode(hash, { ...code, clientId: `${code.clientId} ` }),
@@ -605,7 +605,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'revokes tokens first and ends codes afterwards',
-    caughtBy: 'access of a client revoked while its codes are spent',
+    caughtBy: "revoking a client's access while its codes are spent leaves no token",
     change: (good) => ({
       async revokeAccess(which, at) {
         const { tokens } = await good.revokeAccess(which, at)
@@ -623,7 +623,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'revokes every kind of credential of a client',
-    caughtBy: 'revoking access ends tokens and codes of one client and no others',
+    caughtBy: "revoking a client's access ends its tokens and codes and no others",
     change: (good, lists) => ({
       async revokeAccess(which, at) {
         const { credentials } = await lists.credentials({ kind: 'reseller_token', limit: 1000 })
@@ -634,7 +634,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'counts the codes it ends and leaves them',
-    caughtBy: 'revoking access ends tokens and codes of one client and no others',
+    caughtBy: "revoking a client's access ends its tokens and codes and no others",
     change: (good) => {
       const kept: [hash: Uint8Array, code: AuthorizationCode][] = []
       return {
@@ -659,7 +659,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'compares subjects without regard to case',
-    caughtBy: 'revoking access ends tokens and codes of one subject and no others',
+    caughtBy: "revoking a subject's access ends its tokens and codes and no others",
     change: (good) => {
       const lower = <Row extends { readonly subject: string | null }>(row: Row): Row => ({
         ...row,
@@ -676,7 +676,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'ends spent codes too',
-    caughtBy: 'a replay after its token was revoked with all access',
+    caughtBy: 'a replay finds nothing to revoke after all access was revoked',
     change: (good) => {
       const gone = new Set<string>()
       return {
@@ -692,7 +692,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'reads the secrets, then writes them',
-    caughtBy: 'rotations at once leave two secrets',
+    caughtBy: 'concurrent rotations leave two of the new secrets',
     change: (good) => {
       const secrets = new Map<string, readonly Uint8Array[]>()
       return rotatingBy(good, secrets, async (current, newHash) => {
@@ -703,12 +703,12 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'keeps every secret there ever was',
-    caughtBy: 'a rotation puts the new secret first and keeps one',
+    caughtBy: 'a rotation puts the new secret first and keeps the one before',
     change: (good) => rotatingBy(good, new Map(), (current, newHash) => [newHash, ...current]),
   },
   {
     what: 'needs a secret to make another',
-    caughtBy: 'a client without a secret gets its first by rotation',
+    caughtBy: 'a rotation gives a client without a secret its first one',
     change: (good) => ({
       async rotateClientSecret(clientId, newHash) {
         const client = await good.findClient(clientId)
@@ -718,7 +718,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'writes a client back whole when it rotates',
-    caughtBy: 'a rotation and a revocation at once both stay',
+    caughtBy: 'a rotation and a revocation at once both take effect',
     change: (good) => {
       const revokedBefore = new Map<string, number | null>()
       return {
@@ -735,7 +735,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'clears what an update of a client does not say',
-    caughtBy: 'an update of a client changes what was sent',
+    caughtBy: 'an update of a client changes only the fields that were sent',
     change: (good) => ({
       updateClient: (clientId, { redirectUris = [], ...patch }) =>
         good.updateClient(clientId, { ...patch, redirectUris }),
@@ -743,7 +743,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'upserts resellers',
-    caughtBy: 'a reseller is stored once',
+    caughtBy: 'inserting a reseller id that exists is a conflict',
     change: (good) => ({
       async insertReseller(reseller) {
         await good.insertReseller(reseller)
@@ -753,7 +753,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'stores reseller tokens of nobody',
-    caughtBy: 'a reseller token needs its reseller',
+    caughtBy: 'only a reseller token requires that its owner exists',
     change: (good) => ({
       async insertCredential(kind, hash, credential) {
         await good.insertReseller({ resellerId: credential.ownerId, createdAt: 0 })
@@ -763,7 +763,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'changes all fields of a license when one was sent',
-    caughtBy: 'the owner of the service changes any license',
+    caughtBy: "the service's owner changes any license and only the fields that were sent",
     change: (good) => ({
       changeLicense: (licenseKey, change, at) =>
         good.changeLicense(licenseKey, { registeredTo: '', ...change }, at),
@@ -771,7 +771,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'keeps the reseller a license was made by',
-    caughtBy: 'a license that changes hands obeys its new reseller',
+    caughtBy: 'a license that changes hands can be updated only by its new reseller',
     change: (good) => ({
       changeLicense: (licenseKey, { registeredTo = 'Ada', status = 'valid' }, at) =>
         good.changeLicense(licenseKey, { registeredTo, status }, at),
@@ -779,7 +779,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'reads a license, changes it for the owner and writes all of it back',
-    caughtBy: 'changes and updates of different fields at once',
+    caughtBy: 'concurrent changes and updates of different fields all take effect',
     change: (good) => ({
       async changeLicense(licenseKey, change, at) {
         const license = await good.findLicense(licenseKey)
@@ -792,7 +792,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'marks licenses as deleted and goes on finding them',
-    caughtBy: 'a deleted license is gone for everyone',
+    caughtBy: 'deleting a license deletes it everywhere and deletes no other',
     change: (good) => {
       const deleted = new Set<string>()
       return {
@@ -806,7 +806,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'takes a license that is gone for the license of another',
-    caughtBy: 'updates of a license being deleted are done or find nothing',
+    caughtBy: 'an update of a license being deleted is made or finds none',
     second: true,
     change: (good) => ({
       async updateLicense(update) {
@@ -817,7 +817,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'deletes the answers of a license with it',
-    caughtBy: 'a deleted license leaves the first answer for its idempotency key',
+    caughtBy: 'deleting a license keeps the answer stored for its idempotency key',
     change: (good) => {
       const deleted = new Set<string>()
       return {
@@ -835,7 +835,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'says that a write came too late, and does it later',
-    caughtBy: 'a write that nobody waits for is done and answered or never begins',
+    caughtBy: 'a write past its deadline is made and acknowledged or never begins',
     change: (good) => ({
       async insertLicense(license, idempotency, call) {
         await sleep(1)
@@ -847,7 +847,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'says that an exchange came too late, and spends the code',
-    caughtBy: 'a code whose exchange came too late stays unspent',
+    caughtBy: 'a code whose exchange misses its deadline stays unspent',
     change: (good) => ({
       async redeemAuthorizationCode(hash, at, token, call) {
         await sleep(1)
@@ -859,7 +859,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'cuts identifiers at 64 characters',
-    caughtBy: 'identifiers and scopes come back unchanged up to the longest',
+    caughtBy: 'identifiers and scopes of every length are read back unchanged',
     change: (good) => ({
       insertAuthorizationCode: (hash, code) =>
         good.insertAuthorizationCode(hash, { ...code, clientId: code.clientId.slice(0, 64) }),
@@ -867,7 +867,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'purges spent codes while their tokens live',
-    caughtBy: 'a purge keeps a spent code while its token lives',
+    caughtBy: 'a purge keeps a spent code while its token is valid',
     change: (good) => {
       const gone = new Set<string>()
       const issued = new Map<string, { readonly hash: Uint8Array; readonly expiresAt: number }>()
@@ -887,7 +887,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'goes on answering after close',
-    caughtBy: 'a closed store says unavailable',
+    caughtBy: 'a closed store fails with unavailable',
     change: () => ({ close() {} }),
   },
 ]

@@ -73,7 +73,7 @@ async function raceShutOut(revoker: BoundAdmin, others: readonly BoundAdmin[]): 
 
 export const accessCases: readonly ContractCase[] = [
   {
-    name: 'a token keeps the subject of its code, or nobody can end what one user has granted',
+    name: "a token keeps the subject of its code, or one user's access cannot be revoked",
     needs: ['seed'],
     async run({ storage, seed }) {
       await seed.insertAuthorizationCode(codeOf(1), makeCode({ subject: 'Ada' }))
@@ -84,7 +84,7 @@ export const accessCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a revoked client has no code left and keeps its tokens, or a stolen code still buys one',
+    name: 'a revoked client has no unspent code and keeps its tokens, or a stolen code can still be redeemed',
     needs: ['admin'],
     async run({ admin }) {
       await admin.insertClient(makeClient())
@@ -103,7 +103,7 @@ export const accessCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a code of a revoked client is a conflict, or an authorization page undoes the revocation',
+    name: 'issuing a code for a revoked client is a conflict, or an authorization page undoes the revocation',
     needs: ['admin'],
     async run({ admin }) {
       await admin.insertClient(makeClient({ revokedAt: 7 }))
@@ -112,17 +112,17 @@ export const accessCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a client that is revoked while its codes are issued and spent has none left, or one slips through',
+    name: 'a client revoked while its codes are issued and spent has no unspent code, or one can still be redeemed',
     needs: ['admin'],
     run: ({ admin }) => raceShutOut(admin, [admin]),
   },
   {
-    name: 'a client revoked through one instance has no code left in another, or one slips through there',
+    name: 'a client revoked through one instance has no unspent code in another, or a code can still be redeemed there',
     needs: ['admin', 'secondAdmin'],
     run: ({ admin, secondAdmin }) => raceShutOut(admin, [secondAdmin, admin]),
   },
   {
-    name: 'revoking access ends tokens and codes of one client and no others, or the wrong customers are logged out',
+    name: "revoking a client's access ends its tokens and codes and no others, or the wrong customers are logged out",
     needs: ['admin'],
     async run({ admin }) {
       const clientId = nameOf('other')
@@ -148,7 +148,7 @@ export const accessCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'revoking access ends tokens and codes of one subject and no others, or a user who left stays in',
+    name: "revoking a subject's access ends its tokens and codes and no others, or a user who left keeps access",
     needs: ['admin'],
     async run({ admin }) {
       const subjects = [nameOf('Ada'), nameOf('ada'), null]
@@ -178,7 +178,7 @@ export const accessCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a replay after its token was revoked with all access finds nothing left, or it is revoked twice',
+    name: 'a replay finds nothing to revoke after all access was revoked, or a token is revoked twice',
     needs: ['admin'],
     async run({ admin }) {
       await admin.insertAuthorizationCode(codeOf(1), makeCode())
@@ -189,22 +189,22 @@ export const accessCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'access of a client revoked while its codes are spent leaves no token, or a thief keeps one',
+    name: "revoking a client's access while its codes are spent leaves no token, or a thief keeps one",
     needs: ['admin'],
     run: ({ admin }) => raceRevocation({ clientId: nameOf('client') }, admin, [admin]),
   },
   {
-    name: 'access of a subject revoked while codes are spent leaves no token, or a thief keeps one',
+    name: "revoking a subject's access while codes are spent leaves no token, or a thief keeps one",
     needs: ['admin'],
     run: ({ admin }) => raceRevocation({ subject: nameOf('Ada') }, admin, [admin]),
   },
   {
-    name: 'access of a client revoked over two instances leaves no token, or a thief keeps one of the other server',
+    name: "revoking a client's access over two instances leaves no token, or a thief keeps one of the other server",
     needs: ['admin', 'second'],
     run: ({ admin, second }) => raceRevocation({ clientId: nameOf('client') }, admin, [second, admin]),
   },
   {
-    name: 'access of a subject revoked over two instances leaves no token, or a thief keeps one there',
+    name: "revoking a subject's access over two instances leaves no token, or a thief keeps one of the other server",
     needs: ['admin', 'second'],
     run: ({ admin, second }) => raceRevocation({ subject: nameOf('Ada') }, admin, [second, admin]),
   },

@@ -44,7 +44,7 @@ async function raceRotations(stores: readonly BoundAdmin[]): Promise<void> {
 
 export const clientCases: readonly ContractCase[] = [
   {
-    name: 'a client comes back as it was stored, or its secrets and redirect URIs no longer match',
+    name: 'a client is read back as it was stored, or its secrets and redirect URIs no longer match',
     needs: ['seed'],
     async run({ storage, seed }) {
       const clients = [
@@ -63,7 +63,7 @@ export const clientCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'twenty callers create one client: one does, or the others hold secrets that never work',
+    name: 'twenty callers insert one client: one succeeds, or the others have secrets that never work',
     needs: ['admin'],
     async run({ admin }) {
       const outcomes = await race(20, (index) =>
@@ -76,7 +76,7 @@ export const clientCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a rotation puts the new secret first and keeps one, or a withdrawn secret still opens the account',
+    name: 'a rotation puts the new secret first and keeps the one before, or a secret rotated out still works',
     needs: ['admin'],
     async run({ admin }) {
       const all = { name: 'Shop', revokedAt: 7 }
@@ -91,7 +91,7 @@ export const clientCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a client without a secret gets its first by rotation, or it can never be let in',
+    name: 'a rotation gives a client without a secret its first one, or that client can never authenticate',
     needs: ['admin'],
     async run({ admin }) {
       await admin.insertClient(makeClient({ secretHashes: [] }))
@@ -103,17 +103,17 @@ export const clientCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'rotations at once leave two secrets that were handed out, or an operator holds one that never works',
+    name: 'concurrent rotations leave two of the new secrets, or an operator has one that never works',
     needs: ['admin'],
     run: ({ admin }) => raceRotations([admin]),
   },
   {
-    name: 'rotations over two instances leave two secrets, or an operator holds one that never works',
+    name: 'rotations over two instances leave two of the new secrets, or an operator has one that never works',
     needs: ['admin', 'secondAdmin'],
     run: ({ admin, secondAdmin }) => raceRotations([admin, secondAdmin]),
   },
   {
-    name: 'updates, rotations and a revocation at once all stay, or a new name lets a revoked client in again',
+    name: 'concurrent updates, rotations and a revocation all take effect, or a new name revives a revoked client',
     needs: ['admin'],
     run: ({ admin }) =>
       inTurn(Array.from({ length: 10 }).keys(), async (round) => {
@@ -133,7 +133,7 @@ export const clientCases: readonly ContractCase[] = [
       }),
   },
   {
-    name: 'a change that changes nothing is one all the same, or who repeats an update is taken for a stranger',
+    name: 'a change to the same values succeeds, or the sender of a repeated update is told that the row does not exist',
     needs: ['admin'],
     async run({ admin }) {
       await admin.insertClient(makeClient())
@@ -152,7 +152,7 @@ export const clientCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a rotation and a revocation at once both stay, or a client that was shut out comes back',
+    name: 'a rotation and a revocation at once both take effect, or a revoked client works again',
     needs: ['admin'],
     async run({ admin }) {
       await race(20, (index) => admin.insertClient(makeClient({ clientId: nameOf(`${index}`) })))
@@ -172,7 +172,7 @@ export const clientCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'an update of a client changes what was sent, or a new label lets codes go elsewhere',
+    name: 'an update of a client changes only the fields that were sent, or a new name sends codes elsewhere',
     needs: ['admin'],
     async run({ admin }) {
       await admin.insertClient(makeClient({ revokedAt: 7 }))
@@ -194,7 +194,7 @@ export const clientCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a client is revoked once and keeps the time, or a revoked client goes on or history is rewritten',
+    name: 'a client is revoked once and keeps that time, or a revoked client still works or its history changes',
     needs: ['admin'],
     async run({ admin }) {
       await admin.insertClient(makeClient())

@@ -19,7 +19,7 @@ async function raceForOneCode(stores: readonly BoundStorage[]): Promise<void> {
 
 export const codeCases: readonly ContractCase[] = [
   {
-    name: 'a code comes back as it was issued, or checks of client, redirect URI and PKCE judge something else',
+    name: 'a code is read back as it was issued, or client, redirect URI and PKCE are checked against wrong values',
     needs: ['seed'],
     async run({ storage, seed }) {
       const codes = [
@@ -31,7 +31,7 @@ export const codeCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'an unknown code is null and buys nothing, or guesses end in errors or in tokens',
+    name: 'an unknown code is null and cannot be redeemed, or guesses end in errors or in tokens',
     async run({ storage }) {
       strictEqual(await storage.findAuthorizationCode(code), null)
       strictEqual(await storage.redeemAuthorizationCode(code, 5, makeToken(1)), false)
@@ -39,7 +39,7 @@ export const codeCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a redeemed code has its token at once, whole, or a customer is refused with the token just bought',
+    name: 'the token of a redeemed code can be read at once and is complete, or a client is refused with a new token',
     needs: ['seed'],
     async run({ storage, seed }) {
       await seed.insertAuthorizationCode(code, makeCode())
@@ -49,7 +49,7 @@ export const codeCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a spent code stays spent and stays visible, or a replay is not seen and leaves the thief his token',
+    name: 'a spent code stays spent and can be found, or a replay is not noticed and a thief keeps the token',
     needs: ['seed'],
     async run({ storage, seed }) {
       await seed.insertAuthorizationCode(code, makeCode())
@@ -60,7 +60,7 @@ export const codeCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'fifty callers with one code: one token, or a stolen code buys a second one',
+    name: 'fifty callers redeem one code: one token, or a stolen code gives a second one',
     needs: ['seed'],
     async run({ storage, seed }) {
       await seed.insertAuthorizationCode(code, makeCode())
@@ -68,7 +68,7 @@ export const codeCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'fifty callers with one code over two instances: one token, or a second server sells the code again',
+    name: 'fifty callers redeem one code over two instances: one token, or a second server redeems the code again',
     needs: ['seed', 'second'],
     async run({ storage, second, seed }) {
       await seed.insertAuthorizationCode(code, makeCode())
@@ -76,7 +76,7 @@ export const codeCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'fifty codes at once: each buys its own token, or busy moments turn honest customers away',
+    name: 'fifty codes at once: each gives its own token, or honest clients are refused at busy moments',
     needs: ['seed'],
     async run({ storage, seed }) {
       await race(50, (index) => seed.insertAuthorizationCode(hashOf(100 + index), makeCode()))
@@ -92,7 +92,7 @@ export const codeCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a token that cannot be stored leaves its code unspent, or a failure costs the customer the only code',
+    name: 'a code stays unspent if its token cannot be stored, or a failure costs a client its only code',
     needs: ['seed'],
     async run({ storage, seed }) {
       await race(2, (index) => seed.insertAuthorizationCode(hashOf(100 + index), makeCode()))
@@ -107,7 +107,7 @@ export const codeCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'one write that fails does not fail those beside it, or one odd request takes a crowd down',
+    name: 'a failing write fails no other write of the moment, or one bad request fails many good ones',
     needs: ['seed'],
     async run({ storage, seed }) {
       await race(20, (index) => seed.insertAuthorizationCode(hashOf(100 + index), makeCode()))
@@ -123,7 +123,7 @@ export const codeCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'expiry is not judged by the store, or its clock overrules the one the operator set',
+    name: 'the store does not check expiry, or its clock overrides the one that was configured',
     needs: ['seed'],
     async run({ storage, seed }) {
       await seed.insertAuthorizationCode(code, makeCode({ expiresAt: 1 }))
@@ -133,7 +133,7 @@ export const codeCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'revoking what a code bought hits that token alone, once, or a replay leaves it alive or harms others',
+    name: "revoking a code's token revokes that token only, once, or a replay leaves it valid or revokes others",
     needs: ['seed'],
     async run({ storage, seed }) {
       await race(2, (index) => seed.insertAuthorizationCode(hashOf(100 + index), makeCode()))

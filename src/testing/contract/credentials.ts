@@ -19,7 +19,7 @@ const kinds: readonly CredentialKind[] = ['access_token', 'reseller_token', 'api
 
 export const credentialCases: readonly ContractCase[] = [
   {
-    name: 'a credential comes back as it was stored, revoked and expired ones too, or the wrong ones are let in',
+    name: 'a credential is read back as it was stored, even if revoked or expired, or the wrong ones are accepted',
     needs: ['seed'],
     async run({ storage, seed }) {
       const credentials = [
@@ -34,7 +34,7 @@ export const credentialCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a credential is found under its own kind only, or an API key opens what needs a reseller token',
+    name: 'a credential is found only under its own kind, or an API key is accepted as a reseller token',
     needs: ['seed'],
     async run({ storage, seed }) {
       await seed.insertReseller(makeReseller())
@@ -52,7 +52,7 @@ export const credentialCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'hashes are compared whole, bytes 00 and FF included, or another secret opens the account',
+    name: 'hashes are compared completely, bytes 00 and FF included, or another secret is accepted',
     needs: ['seed'],
     async run({ storage, seed }) {
       const base = hashOf(0)
@@ -74,7 +74,7 @@ export const credentialCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a hash or id that is taken is a conflict and leaves the row, or a new secret takes over an account',
+    name: 'inserting a hash or id that exists is a conflict and leaves its row, or a new secret takes over an account',
     needs: ['admin'],
     async run({ admin }) {
       await admin.insertCredential('api_key', hashOf(1), makeCredential(nameOf('one')))
@@ -89,7 +89,7 @@ export const credentialCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a code that is taken is a conflict and leaves the row, or a spent code is made fresh again',
+    name: 'issuing a code that exists is a conflict and leaves its row, or a spent code becomes valid again',
     needs: ['admin'],
     async run({ admin }) {
       const code = makeCode({ scope: '', expiresAt: 9, redeemedAt: 3 })
@@ -100,7 +100,7 @@ export const credentialCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'twenty callers with one code to issue: one is told that it is stored, or two browsers share a code',
+    name: 'twenty callers issue one code: one succeeds, or two browsers share a code',
     needs: ['admin'],
     async run({ admin }) {
       const outcomes = await race(20, async (index) => {
@@ -118,7 +118,7 @@ export const credentialCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'twenty callers that revoke the same are told once that they did, or the time of a revocation moves',
+    name: 'twenty callers revoke one credential: one is told so, or the time of a revocation moves',
     needs: ['admin'],
     async run({ admin }) {
       await admin.insertCredential('api_key', hashOf(1), makeCredential(nameOf('one')))
@@ -138,7 +138,7 @@ export const credentialCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'revoking a credential works by hash and by id, once, or a leaked secret stays alive',
+    name: 'a credential is revoked by hash and by id, once, or a leaked secret still works',
     needs: ['admin'],
     async run({ admin }) {
       await admin.insertReseller(makeReseller())
@@ -159,7 +159,7 @@ export const credentialCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a hash is revoked in every kind it stands under, or half of a leaked secret stays alive',
+    name: 'a hash stored under two kinds is revoked in both, or half of a leaked secret still works',
     needs: ['admin'],
     async run({ admin }) {
       await admin.insertReseller(makeReseller())
@@ -171,7 +171,7 @@ export const credentialCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a credential revoked through one instance is revoked in all, or a leaked secret lives on elsewhere',
+    name: 'a credential revoked through one instance is revoked in all, or a leaked secret still works elsewhere',
     needs: ['seed', 'second'],
     async run({ storage, second, seed }) {
       await seed.insertCredential('api_key', hashOf(1), makeCredential(nameOf('key')))
@@ -183,7 +183,7 @@ export const credentialCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a reseller is stored once, or a second one of that name takes over licenses',
+    name: 'inserting a reseller id that exists is a conflict, or a second reseller takes over licenses',
     needs: ['admin'],
     async run({ admin }) {
       const outcomes = await race(20, (index) => admin.insertReseller(makeReseller({ createdAt: index })))
@@ -192,7 +192,7 @@ export const credentialCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a reseller token needs its reseller and no other kind does, or a mistyped id becomes a customer',
+    name: 'only a reseller token requires that its owner exists, or a mistyped id becomes a reseller',
     needs: ['admin'],
     async run({ admin }) {
       const insert = (kind: CredentialKind, number: number): MaybePromise<string> =>

@@ -198,7 +198,7 @@ async function setUp(admin: BoundAdmin): Promise<void> {
 
 export const cutCases: readonly ContractCase[] = [
   {
-    name: 'an exchange whose connection is cut is done or not, never half, or a customer pays with a code for nothing',
+    name: 'an exchange whose connection is cut is done completely or not at all, or a client spends its code for nothing',
     needs: ['seed', 'cutAfter'],
     run: ({ storage, seed, cutAfter }) =>
       inTurn(cuts, async (replies) => {
@@ -223,7 +223,7 @@ export const cutCases: readonly ContractCase[] = [
       }),
   },
   {
-    name: 'a generation that is repeated after a cut makes one license, or a dropped connection bills twice',
+    name: 'generating again after a cut connection leaves one license, or a dropped connection bills twice',
     needs: ['seed', 'cutAfter'],
     run: ({ storage, seed, cutAfter }) =>
       inTurn(cuts, async (replies) => {
@@ -243,7 +243,7 @@ export const cutCases: readonly ContractCase[] = [
       }),
   },
   {
-    name: 'changes whose connection is cut are there once acknowledged, or a confirmed revocation never happened',
+    name: 'a change acknowledged before its connection is cut is stored, or a confirmed revocation never happened',
     needs: ['admin', 'seed', 'cutAfter'],
     run: ({ admin, seed, cutAfter }) =>
       inTurn(cuts, async (replies) => {
@@ -270,7 +270,7 @@ export const cutCases: readonly ContractCase[] = [
       }),
   },
   {
-    name: 'a change whose connection is cut is told as it was done or not at all, or an answer says the opposite',
+    name: 'an answer for a change whose connection is cut is true, or a change that was made is reported as refused',
     needs: ['admin', 'seed', 'cutAfter'],
     run: ({ admin, seed, cutAfter }) =>
       inTurn(onlyOnce.entries(), async ([number, { prepare, ask, answer }]) =>
@@ -289,7 +289,7 @@ export const cutCases: readonly ContractCase[] = [
       ),
   },
   {
-    name: 'a hundred refusals leave the store as quick to answer, or each one takes a connection and the last are gone',
+    name: 'after a hundred refused calls the store answers as before, or each refusal keeps a connection until none is left',
     needs: ['admin'],
     async run({ admin, listing }) {
       await setUp(admin)
@@ -314,7 +314,7 @@ export const cutCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'calls under way when the store is closed still finish, or a shutdown fails customers who were served',
+    name: 'calls under way when the store is closed still finish, or a shutdown fails requests that were accepted',
     needs: ['admin', 'seed', 'close'],
     async run({ admin, close, listing }) {
       await setUp(admin)
@@ -341,7 +341,7 @@ export const cutCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'what an instance has looked for before it sees anew, or it goes on with what another has ended',
+    name: 'a repeated find sees the changes of another instance, or it returns what another has revoked',
     needs: ['admin', 'secondAdmin'],
     async run({ admin, secondAdmin }) {
       const look = async (): Promise<unknown[]> => [

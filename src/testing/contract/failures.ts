@@ -184,7 +184,7 @@ async function makeLateWrites(admin: BoundAdmin): Promise<readonly LateWrite[]> 
 
 export const failureCases: readonly ContractCase[] = [
   {
-    name: 'a closed store says unavailable, or a shutdown tells customers that their keys do not exist',
+    name: 'a closed store fails with unavailable, or a shutdown tells customers that their keys do not exist',
     needs: ['admin', 'close'],
     async run({ admin, close }) {
       await close()
@@ -193,7 +193,7 @@ export const failureCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a closed store does not list either, or a report of a shutdown moment says there are no customers',
+    name: 'lists of a closed store fail with unavailable, or a report made during a shutdown shows no customers',
     needs: ['listing', 'close'],
     async run({ listing, close }) {
       await close()
@@ -201,7 +201,7 @@ export const failureCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a store without its database says unavailable, or an outage looks like a wrong password',
+    name: 'a store without its database fails with unavailable, or an outage looks like a wrong secret',
     needs: ['disconnect'],
     async run({ storage, disconnect }) {
       await storage.findClient(nameOf('client'))
@@ -210,7 +210,7 @@ export const failureCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'every method of provisioning says unavailable without its database, or an outage looks like no such row',
+    name: 'every admin method fails with unavailable without its database, or an outage looks like a missing row',
     needs: ['admin', 'disconnect'],
     async run({ admin, disconnect, listing }) {
       await admin.findClient(nameOf('client'))
@@ -220,7 +220,7 @@ export const failureCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a write that nobody waits for is done and answered or never begins, or refused customers have bought',
+    name: 'a write past its deadline is made and acknowledged or never begins, or a refused customer has a license',
     async run({ storage, unbound }) {
       const done = await askAndLeave(
         (call) => bindStorage(unbound, call),
@@ -236,7 +236,7 @@ export const failureCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a code whose exchange came too late stays unspent, or an overload costs customers their only code',
+    name: 'a code whose exchange misses its deadline stays unspent, or an overload costs clients their only code',
     needs: ['seed'],
     async run({ storage, seed, unbound }) {
       await race(20, (index) => seed.insertAuthorizationCode(hashOf(100 + index), makeCode()))
@@ -251,7 +251,7 @@ export const failureCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a change that nobody waits for is done and answered or never begins, or a refusal is no refusal',
+    name: 'a change past its deadline is made and acknowledged or never begins, or a refused change is made after all',
     needs: ['admin', 'unboundAdmin'],
     async run({ admin, unboundAdmin }) {
       const writes = await makeLateWrites(admin)
@@ -266,12 +266,12 @@ export const failureCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a healthy store answers its ping, or a working server is taken out of service',
+    name: 'the ping of a healthy store succeeds, or a working server is taken out of service',
     needs: ['ping'],
     run: async ({ ping }) => ping(),
   },
   {
-    name: 'the ping of a store without its database fails, or a dead server goes on getting requests',
+    name: 'the ping of a store without its database fails, or a dead server still gets requests',
     needs: ['ping', 'disconnect'],
     async run({ ping, disconnect }) {
       await disconnect()

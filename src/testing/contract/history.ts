@@ -136,12 +136,12 @@ async function checkHistory(context: ContractContext & { admin: BoundAdmin }, se
 
 export const historyCases: readonly ContractCase[] = [
   {
-    name: 'a random history is answered as the port says, call by call, or a mistake waits where no case looks',
+    name: 'a random history is answered as the port says, call by call, or a mistake hides where no other case looks',
     needs: ['admin'],
     run: (context) => inTurn(context.history.seeds, (seed) => checkHistory(context, seed)),
   },
   {
-    name: 'random bursts over two instances are answered as in some order, or two servers together do what none would',
+    name: 'random bursts over two instances are answered as in some order, or two servers give answers that one never would',
     needs: ['admin', 'secondAdmin'],
     run: ({ admin, secondAdmin, history }) =>
       inTurn(history.seeds, (seed) =>

@@ -50,7 +50,7 @@ export const idempotencyCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a repeat gets the first answer as it was given, or it shows what was changed since',
+    name: 'a repeat gets the first answer unchanged, or it shows what was changed since',
     async run({ storage }) {
       await storage.insertLicense(makeLicense(nameOf('first')), idempotencyKey())
       const update = {
@@ -65,7 +65,7 @@ export const idempotencyCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'the same idempotency key of another reseller is another key, or resellers read the licenses of others',
+    name: 'each reseller has its own idempotency keys, or resellers read the licenses of others',
     needs: ['seed'],
     async run({ storage, seed }) {
       await storage.insertLicense(makeLicense(nameOf('first')), idempotencyKey())
@@ -80,7 +80,7 @@ export const idempotencyCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'an idempotency key is forgotten at its expiry and not before, or old answers return for new orders',
+    name: 'an idempotency key is forgotten at its expiry and not before, or new orders get old answers',
     async run({ storage }) {
       await storage.insertLicense(makeLicense(nameOf('first')), idempotencyKey())
       const late = makeLicense(nameOf('late'), { createdAt: 4999 })
@@ -96,7 +96,7 @@ export const idempotencyCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a license key that is taken leaves no idempotency key behind, or the retry answers with nothing',
+    name: 'inserting a key that exists stores no idempotency key, or a retry gets an answer without a license',
     async run({ storage }) {
       await storage.insertLicense(makeLicense(nameOf('taken')))
       strictEqual(await storage.insertLicense(makeLicense(nameOf('taken')), idempotencyKey()), 'key_taken')
@@ -104,7 +104,7 @@ export const idempotencyCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a repeat is answered even if its own new key is taken, or a retry fails that had succeeded before',
+    name: 'a repeat is answered even if the new key that it brings exists, or a retry fails that succeeded before',
     async run({ storage }) {
       await storage.insertLicense(makeLicense(nameOf('first')), idempotencyKey())
       const again = await storage.insertLicense(makeLicense(nameOf('first')), idempotencyKey())
@@ -112,13 +112,13 @@ export const idempotencyCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'twenty repeats at once: one license, or an impatient client buys twenty',
+    name: 'twenty repeats at once: one license, or an impatient client gets twenty',
     async run({ storage }) {
       await raceForOneAnswer([storage])
     },
   },
   {
-    name: 'twenty repeats at once over two instances: one license, or a retry through a second server buys again',
+    name: 'twenty repeats at once over two instances: one license, or a retry through a second server makes another',
     needs: ['second'],
     async run({ storage, second }) {
       await raceForOneAnswer([storage, second])

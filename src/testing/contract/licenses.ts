@@ -31,7 +31,7 @@ const changed = { registeredTo: 'new', domainOrIp: 'new', status: 'new', updated
 
 export const licenseCases: readonly ContractCase[] = [
   {
-    name: 'a new license can be read back whole, or a customer holds a key that means nothing',
+    name: "a new license is read back as it was inserted, or a customer's key leads to wrong data",
     needs: ['seed'],
     async run({ storage, seed }) {
       const license = makeLicense(nameOf('key'), { updatedAt: 1001 })
@@ -41,7 +41,7 @@ export const licenseCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a key that is taken leaves its license as it is, or one customer gets the license of another',
+    name: 'inserting a key that exists leaves its license unchanged, or one customer gets the license of another',
     needs: ['seed'],
     async run({ storage, seed }) {
       await storage.insertLicense(makeLicense(nameOf('key')))
@@ -51,7 +51,7 @@ export const licenseCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'twenty callers with one key: one inserts, or two customers share a key',
+    name: 'twenty callers insert one key: one succeeds, or two customers share a key',
     needs: ['seed'],
     async run({ storage, seed }) {
       const winner = await raceForOneKey([storage])
@@ -59,7 +59,7 @@ export const licenseCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'twenty callers with one key over two instances: one inserts, or two servers hand out one key',
+    name: 'twenty callers insert one key over two instances: one succeeds, or two servers issue the same key',
     needs: ['seed', 'second'],
     async run({ storage, second, seed }) {
       const winner = await raceForOneKey([storage, second])
@@ -67,7 +67,7 @@ export const licenseCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'an update to empty text is one, or what was taken away is still there',
+    name: 'an update to empty text is stored, or a removed value is still there',
     needs: ['seed'],
     async run({ storage, seed }) {
       await storage.insertLicense(makeLicense(nameOf('key')))
@@ -81,7 +81,7 @@ export const licenseCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'an update changes the sent fields only, or a new status wipes the name',
+    name: 'an update changes only the fields that were sent, or a new status erases the name',
     needs: ['seed'],
     async run({ storage, seed }) {
       await storage.insertLicense(makeLicense(nameOf('key')))
@@ -102,7 +102,7 @@ export const licenseCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'another reseller changes nothing, or anyone with a token rewrites the licenses of others',
+    name: "another reseller's update changes nothing, or anyone with a token can change the licenses of others",
     needs: ['seed'],
     async run({ storage, seed }) {
       await storage.insertLicense(makeLicense(nameOf('key')))
@@ -130,7 +130,7 @@ export const licenseCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'parallel updates of different fields all stay, or a change that was confirmed is lost',
+    name: 'concurrent updates of different fields all take effect, or a confirmed change is lost',
     needs: ['seed'],
     async run({ storage, seed }) {
       await race(20, (index) => storage.insertLicense(makeLicense(nameOf(`key-${index}`))))
@@ -143,7 +143,7 @@ export const licenseCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'parallel updates over two instances all stay, or a second server loses confirmed changes',
+    name: 'concurrent updates over two instances all take effect, or a second server loses confirmed changes',
     needs: ['seed', 'second'],
     async run({ storage, second, seed }) {
       await race(20, (index) => storage.insertLicense(makeLicense(nameOf(`key-${index}`))))
@@ -156,7 +156,7 @@ export const licenseCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'what one instance has answered the other sees at once, or support reads licenses of yesterday',
+    name: 'what one instance has written the other reads at once, or support reads outdated licenses',
     needs: ['seed', 'second'],
     async run({ storage, second, seed }) {
       await storage.insertLicense(makeLicense(nameOf('key')))
@@ -173,7 +173,7 @@ export const licenseCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'the owner of the service changes any license and only what was sent, or a transfer loses the name',
+    name: "the service's owner changes any license and only the fields that were sent, or a transfer loses the name",
     needs: ['admin'],
     async run({ admin }) {
       await admin.insertLicense(makeLicense(nameOf('key')))
@@ -193,7 +193,7 @@ export const licenseCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a license that changes hands obeys its new reseller alone, or the old one still rules it',
+    name: 'a license that changes hands can be updated only by its new reseller, or the old one still controls it',
     needs: ['admin'],
     async run({ admin }) {
       await admin.insertLicense(makeLicense(nameOf('key')))
@@ -204,7 +204,7 @@ export const licenseCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'changes and updates of different fields at once all stay, or a confirmed one is lost',
+    name: 'concurrent changes and updates of different fields all take effect, or a confirmed one is lost',
     needs: ['admin'],
     async run({ admin }) {
       await race(20, (index) => admin.insertLicense(makeLicense(nameOf(`key-${index}`))))
@@ -223,7 +223,7 @@ export const licenseCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a deleted license is gone for everyone and no other is, or what was sold twice stays valid',
+    name: 'deleting a license deletes it everywhere and deletes no other, or a license sold twice stays valid',
     needs: ['admin'],
     async run({ admin }) {
       await admin.insertLicense(makeLicense(nameOf('key')))
@@ -238,7 +238,7 @@ export const licenseCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'updates of a license being deleted are done or find nothing, or its owner is told that it is not his',
+    name: 'an update of a license being deleted is made or finds none, or its owner is told that another one owns it',
     needs: ['admin', 'second'],
     async run({ admin, second }) {
       await race(20, (index) => admin.insertLicense(makeLicense(nameOf(`key-${index}`))))
@@ -253,7 +253,7 @@ export const licenseCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a deleted license leaves the first answer for its idempotency key, or a retry makes a new license',
+    name: 'deleting a license keeps the answer stored for its idempotency key, or a retry generates a new license',
     needs: ['admin'],
     async run({ admin }) {
       const key = { resellerId: 'r', keyHash: hashOf(1), requestHash: hashOf(2), expiresAt: 9000 }

@@ -147,7 +147,7 @@ export const listingCases: readonly ContractCase[] = [
   ...orderCases,
   ...oneTimeCases,
   {
-    name: 'licenses of one millisecond are listed in order of insertion, or a report shuffles them',
+    name: 'licenses of one millisecond are listed in the order of insertion, or a report shuffles them',
     needs: ['admin', 'listing'],
     async run({ admin, listing }) {
       await inTurn(namesOf(25), (name) => admin.insertLicense(makeLicense(name)))
@@ -155,7 +155,7 @@ export const listingCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'the last page has no next, full or not, or a listing never ends',
+    name: 'the last page has no next mark, full or not, or a listing never ends',
     needs: ['admin', 'listing'],
     async run({ admin, listing }) {
       deepStrictEqual(await listing.licenses({ limit: 5 }), { licenses: [] })
@@ -207,7 +207,7 @@ export const listingCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'changes between two pages move no row, or an export shows some twice',
+    name: 'changes between two pages move no row, or an export has some rows twice',
     needs: ['admin', 'listing'],
     async run({ admin, listing }) {
       const names = namesOf(12)
@@ -224,7 +224,7 @@ export const listingCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a listing for one reseller shows all of that reseller and no other, or customers are shown to rivals',
+    name: 'the list of one reseller has all of its licenses and no others, or customers are shown to competitors',
     needs: ['admin', 'listing'],
     async run({ admin, listing }) {
       const owners = ['a', 'A', 'b'].map(nameOf)
@@ -246,7 +246,7 @@ export const listingCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'licenses are counted, those of one reseller too, or an invoice is wrong',
+    name: 'licenses are counted, in all and by reseller, or an invoice is wrong',
     needs: ['admin', 'listing'],
     async run({ admin, listing }) {
       strictEqual(await listing.countLicenses({}), 0)
@@ -263,7 +263,7 @@ export const listingCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'rows are listed whole, each kind under its own name, or support reads what is not there',
+    name: 'lists have complete rows of their own kind only, or support reads what is not there',
     needs: ['admin', 'listing'],
     async run({ admin, listing }) {
       // A name that comes back changed if text is trimmed, folded, normalized or cut.
@@ -303,7 +303,7 @@ export const listingCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a page mark that is none is invalid, or a mistyped one silently starts over',
+    name: 'an invalid page mark is refused, or a mistyped one silently starts over',
     needs: ['admin', 'listing'],
     run: ({ listing }) =>
       inTurn(allListed, (listed) =>

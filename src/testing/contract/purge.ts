@@ -17,7 +17,7 @@ const nothing = { codes: 0, tokens: 0, idempotency: 0 }
 
 export const purgeCases: readonly ContractCase[] = [
   {
-    name: 'a purge deletes what has expired, at the very millisecond, or dead rows pile up for ever',
+    name: 'a purge deletes what has expired, to the millisecond, or expired rows accumulate',
     needs: ['admin'],
     async run({ admin }) {
       await inTurn([999, 1000, 1001], async (expiresAt) => {
@@ -66,7 +66,7 @@ export const purgeCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a purge keeps a spent code while its token lives, or a replay can no longer revoke the token',
+    name: 'a purge keeps a spent code while its token is valid, or a replay can no longer revoke the token',
     needs: ['admin'],
     async run({ admin }) {
       await admin.insertAuthorizationCode(hashOf(1), makeCode({ expiresAt: 100 }))
@@ -77,7 +77,7 @@ export const purgeCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a purge deletes a great many rows whole, or a busy service never gets rid of them',
+    name: 'a purge deletes thousands of rows completely, or a busy service never gets rid of them',
     needs: ['admin'],
     async run({ admin }) {
       await race(1100, (index) => admin.insertAuthorizationCode(hashOf(index), makeCode({ expiresAt: 1 })))
@@ -85,7 +85,7 @@ export const purgeCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a purge finds dead codes among many that it keeps, or it stops at the first thousand live tokens',
+    name: 'a purge finds expired codes among many that it keeps, or it stops after the first thousand live tokens',
     needs: ['admin'],
     async run({ admin }) {
       const spend = async (index: number, expiresAt: number): Promise<void> => {

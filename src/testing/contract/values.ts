@@ -59,7 +59,7 @@ const lookalikes: readonly string[] = [
 
 export const valueCases: readonly ContractCase[] = [
   {
-    name: 'all of Unicode comes back unchanged, or customers find their names mangled',
+    name: 'all of Unicode is read back unchanged, or customers find their names mangled',
     needs: ['seed'],
     async run({ storage, seed }) {
       const licenses = texts.map((text, index) =>
@@ -79,7 +79,7 @@ export const valueCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'all of Unicode comes back in a replay and in names too, or half of the service mangles them',
+    name: 'all of Unicode is also read back unchanged in stored answers and names, or some fields mangle text',
     needs: ['seed'],
     async run({ storage, seed }) {
       await inTurn(texts.entries(), async ([index, text]) => {
@@ -97,7 +97,7 @@ export const valueCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'identifiers and scopes come back unchanged up to the longest, or the longest ones never work',
+    name: 'identifiers and scopes of every length are read back unchanged, or the longest ones never work',
     needs: ['seed'],
     async run({ storage, seed }) {
       await inTurn(identifiers.entries(), async ([index, id]) => {
@@ -135,7 +135,7 @@ export const valueCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'what is looked for at the same time is answered each with its own row, or a caller acts as another',
+    name: 'concurrent finds each get their own row, or a caller acts as another',
     needs: ['seed'],
     async run({ storage, seed }) {
       const kinds = ['access_token', 'reseller_token', 'api_key'] as const
@@ -191,7 +191,7 @@ export const valueCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'times keep every millisecond, from 0 to the last safe integer, or expiries move',
+    name: 'times keep every millisecond, from 0 to the largest safe integer, or expiries move',
     needs: ['seed'],
     async run({ storage, seed }) {
       const times = [0, 1, 2 ** 31, 2 ** 32 + 1, 1_800_000_000_123, Number.MAX_SAFE_INTEGER]
@@ -206,7 +206,7 @@ export const valueCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'times of changes keep every millisecond too, or nobody can tell when something was spent or revoked',
+    name: 'times of changes keep every millisecond too, or it is unknown when something was spent or revoked',
     needs: ['admin'],
     async run({ admin }) {
       const at = 8_000_000_000_000_001
@@ -244,7 +244,7 @@ export const valueCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'identifiers with separators in them stay apart, or one reseller is shown the licenses of another',
+    name: 'identifiers that contain separators stay distinct, or one reseller is shown the licenses of another',
     needs: ['admin', 'listing'],
     async run({ admin, listing }) {
       const resellers = ['a', 'a:', 'a:b', 'a/b', 'a;b', 'a|b', 'a%3Ab', 'a%', 'a_', 'a!', 'a.b', ':a']
@@ -264,7 +264,7 @@ export const valueCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a change hits the row of that very name in every method, or it hits the one that looks like it',
+    name: 'every method changes the row with exactly that identifier, or it changes one that looks like it',
     needs: ['admin'],
     async run({ admin }) {
       const long = 'x'.repeat(250)
@@ -320,7 +320,7 @@ export const valueCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'what a store hands out is a copy, or a change in one request shows up in another',
+    name: 'values that a store returns are copies, or a change in one request shows up in another',
     needs: ['seed'],
     async run({ storage, seed, listing }) {
       await seed.insertClient(makeClient())
@@ -357,7 +357,7 @@ export const valueCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'what a store was handed is copied, or a buffer that is used again changes a stored secret',
+    name: 'values given to a store are copied, or a reused buffer changes a stored secret',
     needs: ['seed'],
     async run({ storage, seed }) {
       const secret = hashOf(1)
@@ -386,7 +386,7 @@ export const valueCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a name that was not given stays absent, or a label nobody set turns up in lists',
+    name: 'a name that was not given stays absent, or lists show a label that nobody set',
     needs: ['seed'],
     async run({ storage, seed }) {
       await seed.insertClient(makeClient())
@@ -398,7 +398,7 @@ export const valueCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'five hundred calls at once are all answered, or a rush hour locks the service up',
+    name: 'five hundred calls at once are all answered, or a busy moment locks up the service',
     needs: ['seed'],
     async run({ storage, seed }) {
       const outcomes = await race(500, async (index) => {
