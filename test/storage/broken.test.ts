@@ -928,7 +928,7 @@ test('a history that fails is told with its seed, the few calls it needs, and bo
     ?.run()
     .then(String, ({ message: text }: Error) => text)
   expect(message).toMatch(
-    /^Seed 1: the last of these calls is answered otherwise than by the model:\n {2}1\. insertLicense/,
+    /^Seed 1: the last of these calls has another answer than the model gives:\n {2}1\. insertLicense/,
   )
   expect(message).toMatch(/\nstore: false\nmodel: true/)
   expect(message?.match(/^ {2}\d+\. /gm)?.length).toBeLessThan(5)

@@ -37,13 +37,13 @@ async function raceRevocation(
   })
   const tokens = await race(30, (index) => revoker.findCredential('access_token', hashOf(index)))
   const live = tokens.filter((token) => token?.revokedAt === null)
-  deepStrictEqual(live, [], 'no token may be left')
-  strictEqual(countOf(won, true), counts.tokens, 'every token that was sold is counted')
+  deepStrictEqual(live, [], 'no token is left')
+  strictEqual(countOf(won, true), counts.tokens, 'every issued token is counted')
   strictEqual(30 - counts.tokens, counts.codes, 'every other code is counted')
   const late = await race(30, (index) =>
     revoker.redeemAuthorizationCode(codeOf(index), 10, makeToken(100 + index)),
   )
-  strictEqual(countOf(late, true), 0, 'no code buys anything afterwards')
+  strictEqual(countOf(late, true), 0, 'no code can be redeemed afterwards')
 }
 
 /** Issues a code, which is refused as a conflict once its client is revoked. */
@@ -68,7 +68,7 @@ async function raceShutOut(revoker: BoundAdmin, others: readonly BoundAdmin[]): 
   const late = await race(141, (index) =>
     revoker.redeemAuthorizationCode(codeOf(index), 10, makeToken(100 + index)),
   )
-  strictEqual(countOf(late, true), 0, 'no code of a revoked client buys anything')
+  strictEqual(countOf(late, true), 0, 'no code of a revoked client can be redeemed')
 }
 
 export const accessCases: readonly ContractCase[] = [

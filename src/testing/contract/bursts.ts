@@ -121,11 +121,11 @@ interface Failure {
 
 function describe({ seed, number, first, answered, last }: Failure): string {
   return [
-    `Seed ${seed}, burst ${number + 1} has answers, or rows afterwards, that no order of its calls explains. Before it:`,
+    `Seed ${seed}, burst ${number + 1} has answers, or rows afterwards, that no order of its calls explains. Before the burst:`,
     ...first.map(toLine),
-    'At once, by turns on each instance:',
+    'At once, on each instance in turn:',
     ...answered.map(toLine),
-    'After it:',
+    'After the burst:',
     ...last.map(toLine),
   ].join('\n')
 }

@@ -31,14 +31,14 @@ async function raceRotations(stores: readonly BoundAdmin[]): Promise<void> {
   strictEqual(new Set(hashes).size, 2, 'two secrets are valid')
   ok(
     hashes.every((hash) => handedOut.has(hash)),
-    'both were handed out by these rotations',
+    'both were returned by these rotations',
   )
   await storeOf(1).rotateClientSecret(nameOf('client'), hashOf(99))
   const after = await storeOf(0).findClient(nameOf('client'))
   deepStrictEqual(
     after?.secretHashes.map((hash) => Buffer.from(hash).toString('hex')),
     [Buffer.from(hashOf(99)).toString('hex'), hashes[0]],
-    'the secret before stays',
+    'the secret before the rotation stays',
   )
 }
 

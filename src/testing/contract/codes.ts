@@ -8,12 +8,12 @@ const code = hashOf(100)
 async function raceForOneCode(stores: readonly BoundStorage[]): Promise<void> {
   const storeOf = (index: number): BoundStorage => stores[index % stores.length] as BoundStorage
   const won = await race(50, (index) => storeOf(index).redeemAuthorizationCode(code, 5, makeToken(index)))
-  strictEqual(countOf(won, true), 1, 'exactly one caller may win')
+  strictEqual(countOf(won, true), 1, 'exactly one caller redeems the code')
   const found = await race(50, (index) => storeOf(index).findCredential('access_token', hashOf(index)))
   deepStrictEqual(
     found.map((token) => token !== null),
     won,
-    'only the winner may hold a token',
+    'only the token of that caller exists',
   )
 }
 

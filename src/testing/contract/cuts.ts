@@ -211,8 +211,8 @@ export const cutCases: readonly ContractCase[] = [
         // The server may still be doing what it was sent before the cut.
         const code = await seed.findAuthorizationCode(hashOf(100 + replies))
         const token = await seed.findCredential('access_token', hashOf(replies))
-        if (answer !== null) strictEqual(answer, true, 'nobody else has spent it')
-        if (answer === true) strictEqual(again?.redeemedAt, 5, 'what was acknowledged is there')
+        if (answer !== null) strictEqual(answer, true, 'no other caller has spent it')
+        if (answer === true) strictEqual(again?.redeemedAt, 5, 'an acknowledged write is stored')
         strictEqual(
           token !== null,
           code?.redeemedAt === 5,
@@ -239,7 +239,7 @@ export const cutCases: readonly ContractCase[] = [
         const there = found.filter((license) => license !== null)
         strictEqual(there.length, 1, `cut after ${replies}: one license for one idempotency key`)
         if (typeof answer !== 'string') deepStrictEqual(answer.replay, there[0])
-        if (first === 'inserted') ok(found[0], 'what was acknowledged is there')
+        if (first === 'inserted') ok(found[0], 'an acknowledged write is stored')
       }),
   },
   {
@@ -266,7 +266,7 @@ export const cutCases: readonly ContractCase[] = [
           strictEqual((await seed.findCredential('api_key', hashOf(300 + replies)))?.revokedAt, 7)
         if (revoked !== null) strictEqual(closed, false)
         const late = await seed.redeemAuthorizationCode(hashOf(300 + replies), 9, makeToken(300 + replies))
-        strictEqual(late, false, 'a revocation that is repeated finishes what was cut')
+        strictEqual(late, false, 'a repeated revocation finishes the one that was cut')
       }),
   },
   {
@@ -284,7 +284,7 @@ export const cutCases: readonly ContractCase[] = [
           // The cut may come after the answer.
           await untilAnswered(() => admin.findClient(own))
           const kept = (await seed.findClient(own))?.secretHashes.map((each) => Uint8Array.from(each))
-          if (kept?.length === 2) deepStrictEqual(kept, [hash, hashOf(1)], 'a secret is put in once')
+          if (kept?.length === 2) deepStrictEqual(kept, [hash, hashOf(1)], 'a secret is added once')
         }),
       ),
   },
@@ -301,7 +301,7 @@ export const cutCases: readonly ContractCase[] = [
       await inTurn(Array.from({ length: 20 }), () => inTurn(noes(admin), (ask) => ask()))
       if ((listing as BoundListing | undefined) !== undefined)
         await inTurn(Array.from({ length: 20 }), () =>
-          inTurn(misreadings(listing), (ask) => rejectsAs('invalid', ask, 'a page mark that is none')),
+          inTurn(misreadings(listing), (ask) => rejectsAs('invalid', ask, 'an invalid page mark')),
         )
       const calls = race(20, (index) => admin.findClient(nameOf(index % 2 === 0 ? 'client' : 'revoked')))
       const found = await unlessItHangs(calls, 'after a hundred refusals')
@@ -309,7 +309,7 @@ export const cutCases: readonly ContractCase[] = [
       strictEqual(
         await admin.redeemAuthorizationCode(hashOf(2), 6, makeToken(2)),
         true,
-        'nor is a row left locked',
+        'no row is left locked',
       )
     },
   },

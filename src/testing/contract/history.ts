@@ -129,7 +129,7 @@ async function checkHistory(context: ContractContext & { admin: BoundAdmin }, se
   if (first === null) return
   const shortest = await shorten(calls.slice(0, first.index + 1), fails)
   const { store, model } = (await fails(shortest)) ?? first
-  const message = `Seed ${seed}: the last of these calls is answered otherwise than by the model:\n${describeCalls(shortest)}\n`
+  const message = `Seed ${seed}: the last of these calls has another answer than the model gives:\n${describeCalls(shortest)}\n`
   strictEqual(clip(store), clip(model), `${message}store: ${clip(store)}\nmodel: ${clip(model)}`)
   ok(false, message)
 }

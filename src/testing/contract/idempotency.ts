@@ -26,7 +26,7 @@ async function raceForOneAnswer(stores: readonly BoundStorage[]): Promise<void> 
       idempotencyKey({ requestHash: hashOf(index) }),
     ),
   )
-  strictEqual(countOf<unknown>(outcomes, 'inserted'), 1, 'exactly one caller may insert')
+  strictEqual(countOf<unknown>(outcomes, 'inserted'), 1, 'exactly one caller inserts')
   const winner = outcomes.indexOf('inserted')
   const replay = { replay: makeLicense(nameOf(`key-${winner}`)), requestHash: hashOf(winner) }
   deepStrictEqual(

@@ -7,8 +7,8 @@ async function raceForOneKey(stores: readonly BoundStorage[]): Promise<number> {
   const outcomes = await race(20, (index) =>
     storeOf(index).insertLicense(makeLicense(nameOf('key'), { resellerId: `${index}` })),
   )
-  strictEqual(countOf<unknown>(outcomes, 'inserted'), 1, 'exactly one caller may insert')
-  strictEqual(countOf<unknown>(outcomes, 'key_taken'), 19, 'the others are told')
+  strictEqual(countOf<unknown>(outcomes, 'inserted'), 1, 'exactly one caller inserts')
+  strictEqual(countOf<unknown>(outcomes, 'key_taken'), 19, 'all others are told that the key exists')
   return outcomes.indexOf('inserted')
 }
 

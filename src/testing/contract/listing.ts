@@ -126,7 +126,7 @@ const orderCases = allListed.map((listed): ContractCase => ({
       if (pageNumber <= 5) await insertAll(listed, admin, namesOf(2, `${pageNumber}`), 100 * pageNumber)
     })
     deepStrictEqual(wanted(seen), names)
-    strictEqual(new Set(seen).size, seen.length, 'nothing twice')
+    strictEqual(new Set(seen).size, seen.length, 'no row is listed twice')
   },
 }))
 
@@ -139,7 +139,7 @@ const oneTimeCases = allListed.map((listed): ContractCase => ({
     await inTurn(names, (name) => listed.insert(admin, name, 1000))
     const seen = await allNames(listed.list(listing), { limit: 4 })
     deepStrictEqual(seen.filter((name) => names.includes(name)).toSorted(), names.toSorted())
-    strictEqual(new Set(seen).size, seen.length, 'nothing twice')
+    strictEqual(new Set(seen).size, seen.length, 'no row is listed twice')
   },
 }))
 
@@ -184,7 +184,7 @@ export const listingCases: readonly ContractCase[] = [
       )
       const kept = names.filter((_, index) => index % 3 !== 0)
       deepStrictEqual(seen.filter((name) => kept.includes(name)).toSorted(), kept.toSorted())
-      strictEqual(new Set(seen).size, seen.length, 'nothing twice')
+      strictEqual(new Set(seen).size, seen.length, 'no row is listed twice')
     },
   },
   {
@@ -203,7 +203,7 @@ export const listingCases: readonly ContractCase[] = [
       )
       const kept = names.filter((_, index) => index % 3 !== 0)
       deepStrictEqual(seen.filter((name) => kept.includes(name)).toSorted(), kept.toSorted())
-      strictEqual(new Set(seen).size, seen.length, 'nothing twice')
+      strictEqual(new Set(seen).size, seen.length, 'no row is listed twice')
     },
   },
   {

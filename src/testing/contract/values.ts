@@ -238,7 +238,7 @@ export const valueCases: readonly ContractCase[] = [
       strictEqual((await admin.findCredential('access_token', hashOf(4)))?.revokedAt, at)
       await admin.insertAuthorizationCode(hashOf(5), makeCode({ clientId: nameOf('other'), expiresAt: at }))
       await admin.purgeExpired(at - 1)
-      ok(await admin.findAuthorizationCode(hashOf(5)), 'a code that lasts one millisecond longer')
+      ok(await admin.findAuthorizationCode(hashOf(5)), 'a code that expires one millisecond later')
       await admin.purgeExpired(at)
       strictEqual(await admin.findAuthorizationCode(hashOf(5)), null)
     },
