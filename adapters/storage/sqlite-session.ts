@@ -5,11 +5,13 @@ import { toStorageError } from './sqlite-errors.ts'
 export function setUpSession(database: SqliteDatabase, durability: 'full' | 'normal'): void {
   try {
     requireNoTransaction(database)
-    // The timeout comes first: by default, drivers wait for seconds and block the event loop.
-    database.exec('PRAGMA busy_timeout = 3')
+    // A process that closes the file, as the one before at a restart, holds it exclusively while it empties the log.
+    database.exec('PRAGMA busy_timeout = 5000')
     // 16 MB hold the inner pages of the indexes on millions of licenses; SQLite's 2 MB do not.
     database.exec('PRAGMA cache_size = -16000')
     database.exec(`PRAGMA synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}`)
+    // From here on a wait for a lock would block the event loop of a serving process.
+    database.exec('PRAGMA busy_timeout = 3')
   } catch (error) {
     throw toStorageError(error)
   }

@@ -68,7 +68,8 @@ export interface SqliteStorage extends AdminStorage {
  * await storage.migrate()
  * ```
  *
- * @throws `StorageError` if the connection is closed or has a transaction open, or an option is invalid or unknown.
+ * @throws `StorageError` if the connection is closed or has a transaction open, an option is invalid or unknown, or
+ *   another process has locked the file for 5 s: until then the call waits, and blocks the event loop.
  *
  * @group Storage
  */

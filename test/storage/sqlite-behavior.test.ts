@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { DatabaseSync } from 'node:sqlite'
 import { inspect } from 'node:util'
 import Database from 'better-sqlite3'
@@ -71,6 +73,23 @@ describe.each(drivers)('%s', (_, openPath) => {
     expect(await pragmas()).toEqual(['wal', 2, 3])
     expect(await pragmas('full')).toEqual(['wal', 2, 3])
     expect(await pragmas('normal')).toEqual(['wal', 1, 3])
+  })
+
+  test('a file that another process holds while it closes is waited for, or a restart fails', async () => {
+    const { path, open } = openFile()
+    const first = openPath(path)
+    await sqliteStorage(first).migrate()
+    first.close()
+    const code = `
+      const database = new (require('node:sqlite').DatabaseSync)(${JSON.stringify(path)})
+      database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
+      console.log('locked')
+      setTimeout(() => database.close(), 100)`
+    const other = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const ended = once(other, 'close')
+    await once(other.stdout, 'data')
+    expect(await sqliteStorage(open()).findLicense('a', call)).toBeNull()
+    expect(await ended).toEqual([0, null])
   })
 
   test('a purge reads 500 codes at a time, or spent codes with live tokens stop the service meanwhile', async () => {

@@ -11,10 +11,14 @@ export const drivers: [Driver, Driver] = [
 ]
 
 /** A new file that any number of connections may open; all is cleaned up after the test. */
-export function fileOf(openPath: (path: string) => ClosableDatabase): { open: () => ClosableDatabase } {
+export function fileOf(openPath: (path: string) => ClosableDatabase): {
+  readonly path: string
+  readonly open: () => ClosableDatabase
+} {
   const { path, remove } = temporaryFile()
   onTestFinished(remove)
   return {
+    path,
     open() {
       const database = openPath(path)
       onTestFinished(() => void database.close())
