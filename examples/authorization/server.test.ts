@@ -50,7 +50,7 @@ async function answer({ key, cookie }: ConsentPage, choice: 'allow' | 'deny'): P
 
 const locationOf = (response: Response): string => response.headers.get('location') ?? ''
 
-test('a user who agrees gives the client a token, once', async () => {
+test('if the user agrees, the client gets one token', async () => {
   const page = await open(await startRound())
   expect(page.text).toContain('<h1>Example client wants to</h1>\n<ul><li>see who you are</li></ul>')
   const agreed = await answer(page, 'allow')
@@ -63,7 +63,7 @@ test('a user who agrees gives the client a token, once', async () => {
   expect((await answer(page, 'allow')).status).toBe(400)
 })
 
-test('a user who does not agree sends the client away empty-handed', async () => {
+test('if the user does not agree, the client gets no code', async () => {
   const callback = locationOf(await answer(await open(await startRound()), 'deny'))
   expect(await (await fetch(callback)).json()).toStrictEqual({ refused: 'access_denied' })
 })
@@ -95,7 +95,7 @@ test.each([
   expect(new URL(locationOf(response)).searchParams.get('error')).toBe(error)
 })
 
-test('the guarded route is closed to whoever brings no token', async () => {
+test('the guarded route refuses requests without a token', async () => {
   const refused = await fetch(`${example.url}/me`)
   expect([refused.status, refused.headers.get('www-authenticate')]).toStrictEqual([
     401,
@@ -103,7 +103,7 @@ test('the guarded route is closed to whoever brings no token', async () => {
   ])
 })
 
-test('the page runs no script, stands in no frame, and has its own style alone', async () => {
+test('the page runs no script, cannot be framed, and loads only its own style', async () => {
   const response = await fetch(await startRound(), { redirect: 'manual' })
   const text = await response.text()
   const [, style = ''] = /<style>([^]*)<\/style>/.exec(text) ?? []
@@ -113,6 +113,6 @@ test('the page runs no script, stands in no frame, and has its own style alone',
   )
 })
 
-test('a callback that nobody started is refused by the client', async () => {
+test('the client refuses a callback for a request that it did not start', async () => {
   expect((await fetch(`${clientUrl}/callback?code=x&state=y`)).status).toBe(400)
 })

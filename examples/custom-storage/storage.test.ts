@@ -25,7 +25,7 @@ for (const { name, run } of storageContract(makeFixture)) {
   })
 }
 
-test('what was answered is there after a restart, and a line torn by a crash is not', async () => {
+test('after a restart all answered writes are there, and a line cut off by a crash is not', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'journal-'))
   const path = join(directory, 'journal.jsonl')
   const license = {
@@ -58,7 +58,7 @@ test('what was answered is there after a restart, and a line torn by a crash is 
   await rm(directory, { recursive: true })
 })
 
-test('the server serves from its journal, and finds it again', async () => {
+test('the server serves from its journal, also after a restart', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'journal-'))
   const start = (): ReturnType<typeof startExample> =>
     startExample('custom-storage', { JOURNAL: join(directory, 'journal.jsonl') })

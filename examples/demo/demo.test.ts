@@ -37,7 +37,7 @@ interface Outcome {
   readonly code: number | null
 }
 
-test('it performs all five operations, ends, and leaves nothing behind', async () => {
+test('it performs all five operations, exits, and leaves nothing behind', async () => {
   const { output, code } = await demo([])
   expect(code).toBe(0)
   expect(output.match(/^< 200 OK$/gm)).toHaveLength(5)
@@ -45,7 +45,7 @@ test('it performs all five operations, ends, and leaves nothing behind', async (
   expect(readdirSync(folder)).toEqual([])
 })
 
-test('a port that is taken gets a sentence', async () => {
+test('a port in use is reported in one sentence', async () => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
@@ -55,7 +55,7 @@ test('a port that is taken gets a sentence', async () => {
   server.close()
 })
 
-test('each mistake gets one sentence, and leaves nothing behind', async () => {
+test('each mistake is reported in one sentence and leaves nothing behind', async () => {
   const outcomes = await Promise.all([
     demo(['--port', '70000']),
     demo(['--prot', '3000']),
@@ -72,13 +72,13 @@ test('each mistake gets one sentence, and leaves nothing behind', async () => {
   expect(readdirSync(folder)).toEqual([])
 })
 
-test('a folder that nothing can be written to gets a sentence', async () => {
+test('a folder that is not writable is reported in one sentence', async () => {
   const nowhere = join(folder, 'nowhere')
   const errors = `Nothing can be written to ${nowhere} (ENOENT); name another folder with TMPDIR.\n`
   expect(await demo([], { TMPDIR: nowhere })).toEqual({ output: '', errors, code: 1 })
 })
 
-test('an interrupt amid the operations leaves nothing behind', async () => {
+test('an interrupt during the operations leaves nothing behind', async () => {
   const child = start([])
   const ended = new Promise((resolve) => child.on('close', resolve))
   child.stdout.once('data', () => child.kill('SIGINT'))
@@ -86,7 +86,7 @@ test('an interrupt amid the operations leaves nothing behind', async () => {
   expect(readdirSync(folder)).toEqual([])
 })
 
-test('what is not installed gets a sentence', async () => {
+test('a missing dependency is reported in one sentence', async () => {
   // A copy of the folder, away from node_modules.
   const copy = join(folder, 'demo')
   cpSync(import.meta.dirname, copy, { recursive: true })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startExample, type RunningExample } from '../../test/package/start-example.ts'
 
-test('it serves, keeps its licenses over a restart, and stops cleanly', async () => {
+test('it serves, keeps its licenses across a restart, and stops cleanly', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'utility-api-example-'))
   const env = { DATABASE: join(folder, 'utility.sqlite') }
   const first = await startExample('node-http', env)

@@ -8,7 +8,7 @@ import { traceUtilityApi } from './tracing.ts'
 
 const fields = { 'X-Registered-To': 'Ada', 'X-Domain-Or-IP': 'shop.example', 'X-Status': 'valid' }
 
-test('it logs, counts and traces what it is asked', async () => {
+test('it logs, counts and traces its requests', async () => {
   const example = await startExample('observing')
   await expect.poll(example.output).toContain('X-Status')
   const token = /Bearer (\S+)'/.exec(example.output())?.[1]
@@ -26,7 +26,7 @@ test('it logs, counts and traces what it is asked', async () => {
   expect(await example.stop()).toBe(0)
 })
 
-test('the spans of a request form one tree, and name what failed', async () => {
+test('the spans of a request form one tree and name what failed', async () => {
   const exporter = new InMemorySpanExporter()
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
   traceUtilityApi(provider.getTracer('test'))

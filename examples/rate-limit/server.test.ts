@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { startExample } from '../../test/package/start-example.ts'
 import { flexibleLimiter } from './limiter.ts'
 
-test('it refuses the sixth request within a second, and guessing', async () => {
+test('it refuses the sixth request within a second, and repeated wrong credentials', async () => {
   const example = await startExample('rate-limit')
   await expect.poll(example.output).toContain('X-Status')
   const token = /Bearer (\S+)'/.exec(example.output())?.[1]
@@ -30,7 +30,7 @@ test('it refuses the sixth request within a second, and guessing', async () => {
   expect(await example.stop()).toBe(0)
 })
 
-test('a store that fails is no refusal', async () => {
+test('if the store of failures is down, only calls for addresses reject', async () => {
   const down = new Error('The store is down.')
   const broken = { consume: () => Promise.reject(down) } as unknown as RateLimiterAbstract
   const limiter = flexibleLimiter(new RateLimiterMemory({ points: 1, duration: 1 }), broken)

@@ -18,14 +18,14 @@ test('an honest resolver has no faults', async () => {
   expect(await verdictOn({})).toMatchObject({ faults: [], validates: false })
 })
 
-test('a resolver that refuses a broken signature validates', async () => {
+test('a resolver that refuses a broken signature is found to validate', async () => {
   const validating = await verdictOn({
     reply: (query) => (query.name === 'bogus.test' ? query.answer({ rcode: 'SERVFAIL' }) : undefined),
   })
   expect(validating).toMatchObject({ faults: [], validates: true })
 })
 
-test('a resolver that is silent, lies or filters is told from it', async () => {
+test('a resolver that is silent, lies or filters is found to have faults', async () => {
   expect((await verdictOn({ drop: Number.POSITIVE_INFINITY })).faults).toHaveLength(2)
   const lying = await verdictOn({
     reply: (query) => query.answer({ rcode: 'NOERROR', records: [{ ...record, host: query.name }] }),

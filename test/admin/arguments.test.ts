@@ -50,7 +50,7 @@ test('denyAuthorization, which returns at once, throws at once', () => {
   )
 })
 
-test('undefined is absent', async () => {
+test('undefined counts as absent', async () => {
   const client = { redirectUris, name: undefined, clientId: undefined, clientSecret: undefined }
   expect(await admin.createClient(client as never)).toHaveProperty('clientSecret')
   expect(await admin.listClients({ after: undefined, limit: undefined } as never)).toHaveProperty('clients')

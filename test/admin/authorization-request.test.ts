@@ -42,7 +42,7 @@ function parametersOf({ location }: { location: string }): Record<string, string
   return Object.fromEntries(new URL(location).searchParams)
 }
 
-test('a right request is shown with all that the page needs', async () => {
+test('a valid request returns everything that the page needs', async () => {
   expect(await read(query())).toStrictEqual({
     kind: 'ask',
     clientId,
@@ -94,7 +94,7 @@ describe('nobody is redirected', () => {
     expect((await read(query())).kind).toBe('refuse')
   })
 
-  test('to a script that stands in a row of the owner', async () => {
+  test("to a script URI stored in the owner's database", async () => {
     const row = { secretHashes: [], createdAt: 0, revokedAt: null }
     await storage.insertClient({ clientId: 'old', redirectUris: ['javascript:alert(1)'], ...row }, call)
     const asked = query({ client_id: 'old', redirect_uri: 'javascript:alert(1)' })
@@ -157,7 +157,7 @@ describe('the answer', () => {
     })
   })
 
-  test('less scope may be granted than was asked for, never more', async () => {
+  test('less scope than requested may be granted, but not more', async () => {
     const asked = await ask({ scope: 'dns:check profile' })
     const { code = '' } = parametersOf(await admin.grantAuthorization(asked, { scope: 'profile' }))
     expect(await storage.findAuthorizationCode(hashSecret(code), call)).toMatchObject({ scope: 'profile' })
@@ -171,13 +171,13 @@ describe('the answer', () => {
     })
   })
 
-  test('a client revoked while its user was thinking gets no code', async () => {
+  test('a client revoked before the user agrees gets no code', async () => {
     const asked = await ask()
     await admin.revokeClient(clientId)
     await expect(admin.grantAuthorization(asked)).rejects.toMatchObject({ code: 'invalid_argument' })
   })
 
-  test('a denial says so', async () => {
+  test('a denial is reported to the client', async () => {
     expect(parametersOf(admin.denyAuthorization(await ask()))).toStrictEqual({
       from: 'here',
       error: 'access_denied',

@@ -33,7 +33,7 @@ async function refusal(work: Promise<unknown>): Promise<string> {
   return (error as Error).message
 }
 
-test('a client that is revoked while its code is being issued is told as one revoked before', async () => {
+test('a client revoked while its code is being issued gets the same error as one revoked before', async () => {
   const { clientId } = await admin.createClient({ redirectUris: [redirectUri] })
   const raced = createAdmin({
     clock,
@@ -49,7 +49,7 @@ test('a client that is revoked while its code is being issued is told as one rev
   expect(await refusal(issued)).toBe(`clientId: there is no live client "${clientId}".`)
 })
 
-test('a failure of the storage while a code is being issued stays what it is', async () => {
+test('a storage failure while a code is being issued is passed on', async () => {
   const { clientId } = await admin.createClient({ redirectUris: [redirectUri] })
   for (const kind of ['conflict', 'unavailable'] as const) {
     const failure = new StorageError(kind, 'Something else.')
@@ -99,14 +99,14 @@ describe('clients', () => {
     expect(await refusal(admin.createClient({ redirectUris: [redirectUri], ...changes }))).toMatch(message)
   })
 
-  test('an id is given once', async () => {
+  test('an id can be used only once', async () => {
     await admin.createClient({ clientId: 'shop', redirectUris: [redirectUri] })
     expect(await refusal(admin.createClient({ clientId: 'shop', redirectUris: [] }))).toBe(
       'clientId: "shop" is taken.',
     )
   })
 
-  test('a rotation keeps the secret before, and only that one', async () => {
+  test('a rotation keeps only the latest of the old secrets', async () => {
     const { clientId, clientSecret: first } = await admin.createClient({ redirectUris: [redirectUri] })
     const { clientSecret: second } = await admin.rotateClientSecret(clientId)
     const { clientSecret: third } = await admin.rotateClientSecret(clientId)
@@ -165,7 +165,7 @@ describe('authorization codes', () => {
     ).toBe(message)
   })
 
-  test('none for a revoked client', async () => {
+  test('a revoked client gets none', async () => {
     await admin.revokeClient(clientId)
     expect(await refusal(admin.issueAuthorizationCode({ clientId, redirectUri, scope: '' }))).toMatch(
       /no live client/,
@@ -174,7 +174,7 @@ describe('authorization codes', () => {
 })
 
 describe('credentials', () => {
-  test('each kind is found as itself and as nothing else', async () => {
+  test('each kind is valid only as that kind', async () => {
     const { token } = await admin.createReseller()
     const { accessToken } = await admin.createAccessToken({ scope: 'dns:check' })
     const { apiKey } = await admin.createApiKey()
@@ -203,7 +203,7 @@ describe('credentials', () => {
     expect(await admin.revoke({ id: 'nothing' })).toBe(false)
   })
 
-  test('a taken reseller and an unknown one are refused, and nothing is stored', async () => {
+  test('an existing reseller id and an unknown owner are refused, and nothing is stored', async () => {
     await admin.createReseller({ resellerId: 'r-1', name: 'One' })
     expect(await refusal(admin.createReseller({ resellerId: 'r-1' }))).toBe('resellerId: "r-1" is taken.')
     expect(await refusal(admin.createResellerToken('r-2'))).toBe('resellerId: there is no reseller "r-2".')
@@ -213,7 +213,7 @@ describe('credentials', () => {
     expect((await admin.listCredentials({ kind: 'reseller_token' })).credentials).toHaveLength(1)
   })
 
-  test('an access token may belong to a client and a subject, and is its own owner otherwise', async () => {
+  test('an access token may have a client and a subject; without a client it is its own owner', async () => {
     const { clientId } = await admin.createClient({ redirectUris: [] })
     const owned = await admin.createAccessToken({ scope: 'a', clientId, subject: 'ada' })
     const free = await admin.createAccessToken({ scope: 'a' })
@@ -231,7 +231,7 @@ describe('credentials', () => {
     expect(await admin.revokeAccess({ clientId })).toStrictEqual({ tokens: 0, codes: 0 })
   })
 
-  test('an API key carries its permissions; the default is the lookup', async () => {
+  test("an API key has its permissions, by default the lookup's", async () => {
     const { apiKey } = await admin.createApiKey()
     const wide = await admin.createApiKey({ permissions: ['blockgame:lookup', 'x'] })
     expect(await storage.findCredential('api_key', hashSecret(apiKey), call)).toMatchObject({
@@ -317,7 +317,7 @@ test('clients are listed without their hashes, even by a store that lists whole 
   })
 })
 
-test('a storage that cannot list says so, and does the rest', async () => {
+test("without the storage's listing, lists fail with a clear error and everything else works", async () => {
   const { listing: _, ...rest } = storage
   const plain = createAdmin({ storage: rest })
   const lists = [
@@ -332,7 +332,7 @@ test('a storage that cannot list says so, and does the rest', async () => {
   await plain.createReseller()
 })
 
-test('purging deletes what has expired and says how much', async () => {
+test('purging deletes what has expired and returns the counts', async () => {
   const { clientId } = await admin.createClient({ redirectUris: [redirectUri] })
   await admin.issueAuthorizationCode({ clientId, redirectUri, scope: '' })
   await admin.createAccessToken({ scope: '', lifetimeSeconds: 60 })

@@ -72,7 +72,7 @@ test.each(limits)(
   },
 )
 
-test('a license key of 128 characters is looked up, a longer one is none', async () => {
+test('a license key of 128 characters is looked up, a longer one is not found', async () => {
   const asked: string[] = []
   const watched = createAdmin({
     storage: {

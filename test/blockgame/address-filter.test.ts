@@ -19,12 +19,12 @@ test.for(addresses)('%s is %s: %s', ([typed, verdict]) => {
   expect(judge(typed)).toBe(verdict)
 })
 
-test('the table has what it promises', () => {
+test('the table has at least eighty addresses, each once', () => {
   expect(addresses.length).toBeGreaterThanOrEqual(80)
   expect(new Set(addresses.map(([typed]) => typed)).size).toBe(addresses.length)
 })
 
-test('what is refused as typed is told so, before any question or connection', async () => {
+test('an address refused as typed is reported before any query or connection', async () => {
   const canary = await startServer()
   const dns = zoneDns({})
   const client = startClient({ dns, allowAddress: null })
@@ -106,7 +106,7 @@ test('an SRV record with a port below 1024 never gets a connection', async () =>
 // Loopback stands in for the internet here: 127.0.0.2 is what the rule opens, 127.0.0.1 the owner's own network.
 const onlyTheSecond = ({ ip }: { ip: string }): boolean => ip === '127.0.0.2'
 
-test('a name that changes its address after the check leads nowhere else', async () => {
+test('a name that changes its address after the check is not connected to again', async () => {
   const open = await startServer({ ip: '127.0.0.2', era: 'beta' })
   const canary = await startServer({ ip: '127.0.0.1', port: open.port })
   const dns = zoneDns({ 'A mc.example.com': (asked) => [asked === 1 ? '127.0.0.2' : '127.0.0.1'] })
@@ -122,7 +122,7 @@ test('a name that changes its address after the check leads nowhere else', async
   expect(canary.connections).toHaveLength(0)
 })
 
-test('of several addresses only the permitted ones are connected to, even when those fail', async () => {
+test('of several addresses only the permitted ones are connected to, even if these fail', async () => {
   const canary = await startServer({ ip: '127.0.0.1' })
   const dns = zoneDns({ 'A mc.example.com': ['127.0.0.1', '127.0.0.2'] })
   const check = startClient({ dns, allowAddress: onlyTheSecond }).status({
@@ -133,7 +133,7 @@ test('of several addresses only the permitted ones are connected to, even when t
   expect(canary.connections).toHaveLength(0)
 })
 
-test('a rule hears the address, the port after SRV, and the host as asked for', async () => {
+test('a rule gets the address, the port after SRV, and the host as requested', async () => {
   const server = await startServer()
   const heard: unknown[] = []
   const dns = zoneDns({
@@ -145,7 +145,7 @@ test('a rule hears the address, the port after SRV, and the host as asked for', 
   expect(heard).toEqual([{ ip: '127.0.0.1', port: server.port, host: 'mc.example.com' }])
 })
 
-test('a rule that opens loopback opens localhost, without a question', async () => {
+test('a rule that allows loopback allows localhost, without a query', async () => {
   const server = await startServer()
   const dns = zoneDns({})
   const status = await startClient({ dns }).status({ host: 'localhost', port: server.port })
@@ -157,7 +157,7 @@ function brokenRule(): boolean {
   throw new Error('broken rule')
 }
 
-test('a rule that throws opens nothing', async () => {
+test('a rule that throws allows nothing', async () => {
   const server = await startServer()
   const check = startClient({ allowAddress: brokenRule }).status({ host: server.ip, port: server.port })
   await expect(check).rejects.toThrow('broken rule')

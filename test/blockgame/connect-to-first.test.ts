@@ -20,7 +20,7 @@ function scopeWithBlackHole(): { scope: DeadlineScope; stuck: { close(): void }[
   return { scope, stuck }
 }
 
-test('an address that swallows packets is joined by the next, and given up when that one answers', async () => {
+test('if an address drops packets, the next is tried beside it, and the first is given up when that one answers', async () => {
   const server = await startServer()
   const { scope, stuck } = scopeWithBlackHole()
   const startedAt = performance.now()
@@ -34,7 +34,7 @@ test('an address that swallows packets is joined by the next, and given up when 
   await noneOpen(server)
 })
 
-test('a scope that is over tries no further address', async () => {
+test('once the lookup has ended, no further address is tried', async () => {
   const server = await startServer()
   const { scope } = scopeWithBlackHole()
   const there = { ip: server.ip, port: server.port, srvRecord: null }

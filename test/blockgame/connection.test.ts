@@ -33,7 +33,7 @@ test('what is written in one turn goes out together, in its order', async () => 
   write.mockRestore()
 })
 
-test('what is closed in the turn of its write sends nothing', async () => {
+test('a connection closed in the turn of its write sends nothing', async () => {
   const server = await startServer({ script() {} })
   const connection = new Connection({ ip: server.ip, port: server.port })
   const closed = vi.fn()

@@ -56,7 +56,7 @@ test('the default rule blocks what a name leads to', async () => {
   expect(server.connections).toHaveLength(0)
 })
 
-test('a resolver that is silent leaves the next its turn', async () => {
+test('if a resolver is silent, the next is asked', async () => {
   const server = await startServer()
   const silent = await resolver({ drop: Number.POSITIVE_INFINITY })
   const working = await resolver({ records: [{ type: 'A', host, ttl: 60, ip: '127.0.0.1' }] })

@@ -25,7 +25,7 @@ describe('the one deadline', () => {
     await expect(check).rejects.toBeInstanceOf(ServerCheckError)
   })
 
-  test('holds over status and pong together, and a status in time is an answer', async () => {
+  test('covers status and pong together, and a status in time is an answer', async () => {
     const server = await startServer({ delayMs: 300, pongDelayMs: 5000 })
     const check = startClient().status({ host: server.ip, port: server.port, timeoutMs: 800 })
     expect(await endsBefore(1000, check)).toBe(true)
@@ -34,7 +34,7 @@ describe('the one deadline', () => {
     expect(status.latencyMs).toBeGreaterThanOrEqual(295)
   })
 
-  test('gives the pong a second at most', async () => {
+  test('allows at most a second for the pong', async () => {
     const server = await startServer({ pong: false })
     const check = startClient().status({ host: server.ip, port: server.port, timeoutMs: 20_000 })
     expect(await endsBefore(2500, check)).toBe(true)
@@ -60,7 +60,7 @@ describe('the latency', () => {
     expect(latencyMs).toBeLessThan(performance.now() - startedAt - 295)
   })
 
-  test('is the status’ round trip where no pong comes', async () => {
+  test('is the round trip of the status if no pong comes', async () => {
     const server = await startServer({ delayMs: 150, pong: 'close' })
     const { latencyMs } = await startClient().status({ host: server.ip, port: server.port })
     expect(latencyMs).toBeGreaterThanOrEqual(145)
@@ -141,7 +141,7 @@ describe('giving up', () => {
     expect(timers()).toBeLessThanOrEqual(before)
   })
 
-  test('takes no listener of a signal that lives on', async () => {
+  test('leaves no listener on a signal that outlives the lookup', async () => {
     const server = await startServer()
     const controller = new AbortController()
     let listening = 0
@@ -176,7 +176,7 @@ describe('close', () => {
   })
 })
 
-describe('what is no target', () => {
+describe('invalid targets', () => {
   test.for([
     [{ host: '' }],
     [{ host: 'a b' }],
@@ -217,7 +217,7 @@ test('a bad frame is no reason for a legacy ping', async () => {
   expect(server.connections).toHaveLength(1)
 })
 
-test('1,000 lookups of silent servers end by the deadline, and the process answers others meanwhile', async () => {
+test('1,000 lookups of silent servers end by the deadline while the process answers others', async () => {
   const server = await startServer({ script() {} })
   const http = createHttpServer((_, response) => response.end('ok')).listen(0, '127.0.0.1')
   await once(http, 'listening')

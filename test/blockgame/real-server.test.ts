@@ -61,7 +61,7 @@ describe.skipIf(!installed)('against a real server', () => {
     for (const { players } of await Promise.all(checks)) expect(players).toEqual({ online: 0, max: 42 })
   })
 
-  test('a status that the server makes up as it is asked', async () => {
+  test('a status that the server generates on request', async () => {
     const port = await startReal({
       version: '1.19.4',
       beforePing: () => ({

@@ -21,14 +21,14 @@ test('an SRV record is followed, and the handshake carries what was typed', asyn
   expect(server.connections[0]?.handshake).toEqual({ protocolVersion: -1, host: name, port: 25565 })
 })
 
-test('SRV, A and AAAA are asked at once', async () => {
+test('SRV, A and AAAA are queried at the same time', async () => {
   const dns = zoneDns({ [srv]: 'silent', [`A ${name}`]: 'silent', [`AAAA ${name}`]: 'silent' })
   const check = startClient({ dns }).status({ host: name, timeoutMs: 200 })
   expect(dns.asked.toSorted()).toEqual([`A ${name}`, `AAAA ${name}`, srv])
   await expect(check).rejects.toMatchObject({ reason: 'dns' })
 })
 
-test('another port means that no SRV record is asked for', async () => {
+test('with another port no SRV record is queried', async () => {
   const server = await startServer()
   const dns = zoneDns({ [srv]: ['0 0 1 elsewhere.example.net'], [`A ${name}`]: ['127.0.0.1'] })
   const status = await startClient({ dns }).status({ host: name, port: server.port })
@@ -37,7 +37,7 @@ test('another port means that no SRV record is asked for', async () => {
   expect(server.connections[0]?.handshake).toEqual({ protocolVersion: -1, host: name, port: server.port })
 })
 
-test('an address needs no question', async () => {
+test('an address needs no query', async () => {
   const server = await startServer({ ip: home, port: 25565 })
   const dns = zoneDns({})
   await expect(startClient({ dns }).status({ host: home })).resolves.toMatchObject({ ip: home, port: 25565 })
@@ -68,7 +68,7 @@ test.for([
   }
 })
 
-test('a name too long for an SRV question is asked without', async () => {
+test('for a name too long for an SRV query, only its addresses are queried', async () => {
   const long = `${'a'.repeat(60)}.`.repeat(4) + 'example'
   const server = await fakeBlockgameServer({ ip: home, port: 25565 })
   try {
@@ -104,7 +104,7 @@ test('a target loses its final dot', async () => {
   expect(status.srvRecord?.host).toBe('node7.example.net')
 })
 
-test('the lowest priority is asked, whatever order the records come in', async () => {
+test('the lowest priority is used, whatever the order of the records', async () => {
   const [best, worse] = await Promise.all([startServer(), startServer()])
   const dns = zoneDns({
     [srv]: [`20 0 ${worse.port} worse.example.net`, `10 0 ${best.port} best.example.net`],
@@ -153,7 +153,7 @@ test('an IPv6-only server is found', async () => {
   expect(status).toMatchObject({ ip: '::1', port: server.port })
 })
 
-test('where IPv4 refuses, IPv6 is tried, and where one address refuses, the next', async () => {
+test('if IPv4 refuses, IPv6 is tried, and if one address refuses, the next', async () => {
   const server = await startServer({ ip: '::1' })
   const dns = zoneDns({ [`A ${name}`]: ['127.0.0.5', '127.0.0.6'], [`AAAA ${name}`]: ['::1'] })
   const status = await startClient({ dns }).status({ host: name, port: server.port })
@@ -172,7 +172,7 @@ test.for(['A', 'AAAA'])('a resolver that drops %s questions delays nobody', asyn
   expect(performance.now() - startedAt).toBeLessThan(2000)
 })
 
-test('where the first resolver fails, the next is asked', async () => {
+test('if the first resolver fails, the next is asked', async () => {
   const server = await startServer()
   const zone = zoneDns({ [`A ${name}`]: ['127.0.0.1'] })
   const dns: typeof zone = {
@@ -186,14 +186,14 @@ test('where the first resolver fails, the next is asked', async () => {
   await expect(client.status({ host: name, port: server.port })).resolves.toMatchObject({ ip: '127.0.0.1' })
 })
 
-test('addresses that are none, and records of other types, lead nowhere', async () => {
+test('invalid addresses and records of other types are ignored', async () => {
   const dns = zoneDns({ [`A ${name}`]: ['127.1', 'localhost', '::1%lo', ''] })
   await expect(startClient({ dns }).status({ host: name, port: 25566 })).rejects.toMatchObject({
     reason: 'dns',
   })
 })
 
-test('a zone full of addresses gets a few connections, not dozens', async () => {
+test('a name with many addresses causes a few connections, not dozens', async () => {
   const heard: string[] = []
   const targets = Array.from({ length: 20 }, (_, index) => `t${index}.example.net`)
   const addresses = (start: number): string[] =>

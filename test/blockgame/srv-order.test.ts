@@ -32,7 +32,7 @@ test('draws by weight: each record for its share of the draws', () => {
   expect(firsts).toEqual({ t0: 10, t1: 1, t2: 30, t3: 60 })
 })
 
-test('leaves the records that came as they were', () => {
+test('does not change the records it was given', () => {
   const records = Object.freeze([2, 1].map((pri) => ({ pri, weight: 0, port: 1, target: 't' })))
   expect(orderSrvRecords(records).map(({ pri }) => pri)).toEqual([1, 2])
 })

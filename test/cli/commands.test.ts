@@ -54,7 +54,7 @@ async function failure(...args: string[]): Promise<string> {
 }
 
 describe('client', () => {
-  test('update changes what is named and leaves the rest', async () => {
+  test('update changes only the named fields', async () => {
     const { clientId = '' } = await json('client', 'create', 'https://a.example/cb', '--name', 'A')
     expect(await json('client', 'update', clientId, '--name', 'B')).toEqual({ updated: clientId })
     const find = async (): Promise<Row | undefined> =>
@@ -70,7 +70,7 @@ describe('client', () => {
     expect(await failure('client', 'update', 'nobody', '--name', 'C')).toBe('There is no client "nobody".\n')
   })
 
-  test('rotate gives a second secret, and the first stays valid', async () => {
+  test('rotate returns a second secret, and the first stays valid', async () => {
     const { clientId = '', clientSecret: first = '' } = await json('client', 'create', 'https://a.example/cb')
     const { clientSecret: second = '' } = await json('client', 'rotate', clientId)
     expect(second).toMatch(/^uapi_cs_\w{49}$/)
@@ -87,7 +87,7 @@ describe('client', () => {
     }
   })
 
-  test('revoke ends it, once', async () => {
+  test('revoke works once', async () => {
     const { clientId = '' } = await json('client', 'create', 'https://a.example/cb')
     expect(await lines('client', 'revoke', clientId)).toEqual([`revoked  ${clientId}`])
     expect(await failure('client', 'revoke', clientId)).toBe(`There is no live client "${clientId}".\n`)
@@ -123,7 +123,7 @@ function exchange(sent: { clientId: string; clientSecret: string; code: string }
 }
 
 describe('reseller', () => {
-  test('token gives a further token, and both are good', async () => {
+  test('token returns another token, and both are valid', async () => {
     const { resellerId = '', token: first = '' } = await json('reseller', 'create', '--name', 'Hosting')
     const { token: second = '', resellerTokenId } = await json('reseller', 'token', resellerId)
     expect(await api.verifyResellerToken(first)).toMatchObject({ resellerId })
@@ -187,7 +187,7 @@ describe('tokens', () => {
     ])
   })
 
-  test('a code issued for a subject buys a token of that subject, which revoke-access ends', async () => {
+  test('a code issued for a subject gives a token of that subject, which revoke-access revokes', async () => {
     const { clientId = '', clientSecret = '' } = await json('client', 'create', 'https://a.example/cb')
     const issue = [
       'code',
@@ -258,7 +258,7 @@ describe('license', () => {
     expect(await failure('license', 'set', 'LIC-NONE', '--status', 'valid')).toContain('no license')
   })
 
-  test('delete takes one away, and count counts', async () => {
+  test('delete deletes one, and count counts', async () => {
     const { key, resellerId } = await generate()
     expect(await json<object>('license', 'count', '--reseller', resellerId)).toEqual({ licenses: 1 })
     expect(await lines('license', 'delete', key)).toEqual([`deleted  ${key}`])
@@ -268,7 +268,7 @@ describe('license', () => {
   })
 })
 
-test('what strangers named themselves steers no terminal, and leaves the columns straight', async () => {
+test('names chosen by strangers do not control the terminal and keep columns aligned', async () => {
   const { resellerId: long } = await admin.createReseller({ name: '長'.repeat(100) })
   const { resellerId: wide } = await admin.createReseller({ name: '山田' })
   const { resellerId: plain } = await admin.createReseller({ name: 'Ada' })

@@ -50,26 +50,26 @@ function migrateIn({ cwd, imports = [], env = {} }: Placed): { status: number | 
 }
 
 describe('the SQLite driver', () => {
-  test('is not taken from the folder that the command is run in', () => {
+  test('is not loaded from the folder in which the command is run', () => {
     const planted = plantedFolder()
     expect(migrateIn({ cwd: planted.path })).toEqual({ status: 0, stderr: '' })
     expect(planted.wasLoaded()).toBe(false)
   })
 
-  test('is not taken from there even where no other is', () => {
+  test('is not loaded from there even if there is no other', () => {
     const planted = plantedFolder()
     expect(migrateIn({ cwd: planted.path, imports: [hiddenBeside()] })).toEqual({ status: 0, stderr: '' })
     expect(planted.wasLoaded()).toBe(false)
   })
 
-  test('is taken from the folder that UTILITY_API_DRIVERS names', () => {
+  test('is loaded from the folder that UTILITY_API_DRIVERS names', () => {
     const planted = plantedFolder()
     const told = { cwd: folder.path, imports: [hiddenBeside()], env: { UTILITY_API_DRIVERS: planted.path } }
     expect(migrateIn(told)).toEqual({ status: 0, stderr: '' })
     expect(planted.wasLoaded()).toBe(true)
   })
 
-  test('beside the package comes before one that is named', () => {
+  test('installed beside the package is preferred to a named one', () => {
     const planted = plantedFolder()
     expect(migrateIn({ cwd: planted.path, env: { UTILITY_API_DRIVERS: '.' } }).status).toBe(0)
     expect(planted.wasLoaded()).toBe(false)
@@ -82,7 +82,7 @@ describe.skipIf(process.platform === 'win32')('a database file', () => {
       readdirSync(place).map((name) => [name, (statSync(join(place, name)).mode & 0o777).toString(8)]),
     )
 
-  test('made by the command is its owner’s alone, and so are the files beside it', async () => {
+  test('created by the command is readable only by its owner, like the files beside it', async () => {
     const place = mkdtempSync(join(folder.path, 'modes-'))
     const file = join(place, 'utility.sqlite')
     expect(await run(['migrate', '--database', file])).toMatchObject({ code: 0, stderr: '' })
@@ -96,7 +96,7 @@ describe.skipIf(process.platform === 'win32')('a database file', () => {
     child.kill('SIGKILL')
   })
 
-  test('that was there keeps its mode', async () => {
+  test('that existed keeps its mode', async () => {
     const place = mkdtempSync(join(folder.path, 'modes-'))
     const file = join(place, 'utility.sqlite')
     writeFileSync(file, '')

@@ -59,7 +59,7 @@ test('every curl line is answered 200, a spent code is followed by a new line, a
   await expect(fetch(url)).rejects.toThrow()
 })
 
-test('SIGTERM ends it while a connection is kept open, and it listens on loopback alone', async () => {
+test('SIGTERM ends it while a connection is kept open, and it listens only on loopback', async () => {
   const { child, outcome, printed } = await startDev()
   const [, url = ''] = /^Listening on (http:\S+)\n/.exec(printed()) ?? []
   expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
@@ -86,7 +86,7 @@ function listening(pid: number): Set<string> {
   )
 }
 
-test('a port that is taken is said in one sentence', async () => {
+test('a port in use is reported in one sentence', async () => {
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
   const { port } = other.address() as AddressInfo

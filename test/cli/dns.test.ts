@@ -79,7 +79,7 @@ describe('how answers compare', () => {
     expect(outcome.stdout.endsWith(`\n\n${verdict}\n`), outcome.stdout).toBe(true)
   })
 
-  test('parts of one rotating set agree', async () => {
+  test('parts of one rotating set of addresses agree', async () => {
     const pool = ['203.0.113.1', '203.0.113.2', '203.0.113.3', '203.0.113.4']
     let turn = 0
     const rotating = await resolver({
@@ -120,7 +120,7 @@ describe('the table', () => {
     expect(stdout).toMatch(new RegExp(`^office +${right} `, 'm'))
   })
 
-  test('lets no record steer the terminal, and shows what would', async () => {
+  test('lets no record control the terminal, and shows what would', async () => {
     const { stdout } = await ask([right], 'TXT')
     expect(stdout).toContain(String.raw`"a\u001b[2J\u007f\u0085\u009b31m\u061c\u200e\u202e\u2066red"`)
     expect(stdout).not.toMatch(steering)
@@ -148,7 +148,7 @@ describe('as JSON', () => {
     ])
   })
 
-  test('several stand below their names', async () => {
+  test('several types have their names as keys', async () => {
     const { stdout } = await ask([right], 'A', 'TXT', '--json')
     expect(JSON.parse(stdout)).toMatchObject({
       A: [{ dns_results: [{ ip: '203.0.113.20' }] }],
@@ -166,7 +166,7 @@ describe('--watch', () => {
     return resolver({ records: [moved], reply: (query) => query.answer({ records: [next()] }) })
   }
 
-  test('looks until all agree, and shows each round', async () => {
+  test('asks until all agree, and shows each round', async () => {
     const { code, stdout } = await ask([right, await learning(1)], '--watch', '--interval', '1')
     expect(code).toBe(0)
     expect(stdout).toMatch(
@@ -219,7 +219,7 @@ describe('on a terminal', () => {
       expect(words).toContain(whole.replaceAll(/\s+/g, ''))
   })
 
-  test('what the table cuts stands whole below it, also where all agree', async () => {
+  test('values cut in the table are shown in full below it, also if all agree', async () => {
     const key = `v=DKIM1; k=rsa; p=${'x'.repeat(110)}`
     const signed = await resolver({ records: [text(key)] })
     const { lines } = await runOnTerminal(['dns', 'shop.example', 'TXT', '--server', signed], 80)
@@ -229,7 +229,7 @@ describe('on a terminal', () => {
     expect(short.lines.at(-1)).toBe('The resolver answered.')
   })
 
-  test('a name that is none is refused before anything is drawn', async () => {
+  test('an invalid name is refused before anything is drawn', async () => {
     const { code, stdout, stderr } = await runOnTerminal(['dns', 'a b', '--server', right], 80)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain('NAME must be a domain name.')

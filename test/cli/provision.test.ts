@@ -40,7 +40,7 @@ function generate(token: string): Promise<Response> {
   return api.handlers.generateLicense(new Request('http://localhost/', { method: 'POST', headers }))
 }
 
-test('a client and a code made here buy a token, and a revoked client buys none', async () => {
+test('a client and a code created here give a token, and a revoked client gets none', async () => {
   const { clientId = '', clientSecret } = await json('client', 'create', redirectUri, 'https://b.example/cb')
   async function exchange(): Promise<Response> {
     const issued = await json(
@@ -74,7 +74,7 @@ test('a client and a code made here buy a token, and a revoked client buys none'
   expect(again.stderr).toContain('There is no live client')
 })
 
-test('a reseller made here generates licenses, which are then listed page by page', async () => {
+test('a reseller created here generates licenses, which are then listed page by page', async () => {
   const {
     resellerId = '',
     resellerTokenId = '',
@@ -97,7 +97,7 @@ test('a reseller made here generates licenses, which are then listed page by pag
   expect((await generate(token)).status).toBe(401)
 })
 
-test('an API key and an access token made here are good', async () => {
+test('an API key and an access token created here are valid', async () => {
   const { apiKey = '' } = await json('api-key', 'create', '--permissions', 'blockgame:lookup,other:thing')
   const lookup = new Request('http://localhost/', { headers: { Basic: apiKey, 'X-Address': '127.0.0.1' } })
   expect(await (await api.handlers.lookUpGameServer(lookup)).json()).toMatchObject({
@@ -113,11 +113,11 @@ test('secrets are printed once, on standard output, and the warning beside it', 
   expect(stderr).toBe('Secrets are shown only once: save them now.\n')
 })
 
-test('purge says what it deleted', async () => {
+test('purge prints what it deleted', async () => {
   expect(await json('purge')).toEqual({ codes: 0, tokens: 0, idempotency: 0 })
 })
 
-test('a leaked secret is revoked by itself, from standard input', async () => {
+test('a leaked secret is revoked by its text, from standard input', async () => {
   const { apiKey = '', apiKeyId = '' } = await json('api-key', 'create')
   const { code, stdout } = await runInProcess(['revoke', '-', '--database', file], {}, `${apiKey}\n`)
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'revoked  the secret\n' })

@@ -56,7 +56,7 @@ async function startService({
 }
 
 describe('the log', () => {
-  test('has one line for each request, with whose it is and what came of it', async () => {
+  test('has one line for each request, with its caller and outcome', async () => {
     const { url, storage } = await startService()
     const { resellerId, token } = await createAdmin({ storage }).createReseller()
     const headers = {
@@ -85,7 +85,7 @@ describe('the log', () => {
     expect(logged.join()).not.toMatch(/uapi_|Ada|shop\.example/)
   })
 
-  test('is JSON where it was asked for, the causes of failures included', async () => {
+  test('is JSON on request, including the causes of failures', async () => {
     const cause = new StorageError('unavailable', 'The disk is gone.')
     const storage = { ...memoryStorage(), findCredential: () => Promise.reject(cause) }
     const { url } = await startService({ log: 'json', storage })
@@ -111,7 +111,7 @@ describe('the log', () => {
     ])
   })
 
-  test('is silent about requests where it was switched off, and not about failures', async () => {
+  test('has no requests if switched off, but still has failures', async () => {
     const storage = { ...memoryStorage(), findCredential: () => Promise.reject(new Error('down')) }
     const { url } = await startService({ log: 'none', storage })
     await fetch(`${url}/elsewhere`)
@@ -178,7 +178,7 @@ describe('why a lookup failed', () => {
     expect(reasonLogged()).toBe('protocol')
   })
 
-  test('dns and blocked: a name that is nowhere, and one that leads inside', async () => {
+  test('dns and blocked: a name that does not exist, and one that leads to an internal address', async () => {
     const dns = await fakeDnsServer({
       records: [{ type: 'A', host: 'inside.example', ttl: 60, ip: '127.0.0.1' }],
     })
@@ -193,7 +193,7 @@ describe('why a lookup failed', () => {
 })
 
 describe('/health and /openapi.json', () => {
-  test('health is storage’s, at the root and below the prefix, and is not logged', async () => {
+  test("health is the storage's, at the root and below the prefix, and is not logged", async () => {
     let failing = false
     const storage = {
       ...memoryStorage(),
@@ -240,7 +240,7 @@ describe('/health and /openapi.json', () => {
   })
 })
 
-test('slow and many connections are bounded', async () => {
+test('slow connections and the number of connections are bounded', async () => {
   const { server } = await startService()
   expect(server).toMatchObject({
     headersTimeout: 10_000,
@@ -277,7 +277,7 @@ describe('draining', () => {
     })
   }
 
-  test('turns health to 503 first, serves on, says that connections close, and ends when all is done', async () => {
+  test('first answers health with 503, keeps serving, announces that connections close, and ends when all is done', async () => {
     const { port, drain, release, token, server, url } = await startHeld()
     expect((await fetch(`${url}/health`)).status).toBe(200)
     let arrived = 0
@@ -311,14 +311,14 @@ describe('draining', () => {
     await drained
   })
 
-  test('waits for no balancer where nobody has asked for health', async () => {
+  test('does not wait for a balancer if nobody has asked for health', async () => {
     const { drain, server } = await startService()
     const drained = drain(600_000)
     expect(server.listening).toBe(false)
     await drained
   })
 
-  test('cuts what is left after its time', async () => {
+  test('cuts off what is left when its time is over', async () => {
     const { port, drain } = await startService()
     const socket = connect(port, '127.0.0.1').on('error', () => {})
     await once(socket, 'connect')

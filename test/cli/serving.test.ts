@@ -40,7 +40,7 @@ describe('serve', () => {
     expect(code).toBe(0)
   })
 
-  test('ends at SIGTERM though a request trickles in for ever', async () => {
+  test('ends at SIGTERM although a request trickles in without end', async () => {
     const env = { UTILITY_API_DATABASE: join(folder.path, 'trickle.sqlite') }
     await runHere(['migrate'], env)
     const child = start(['serve', '--port', '0', '--drain', '1'], env)

@@ -82,7 +82,7 @@ describe('--storage', () => {
     expect(await runHere(['purge', '--json', '--storage', file])).toMatchObject({ code: 0 })
   })
 
-  test('has the place of the database, also where the environment names one', async () => {
+  test('replaces the database, even if the environment names one', async () => {
     const env = { UTILITY_API_DATABASE: '/nowhere/at/all' }
     const file = ownStorage('ready', { withMigrate: false })
     expect(await runHere(['purge', '--storage', file], env)).toMatchObject({ code: 0 })
@@ -130,7 +130,7 @@ describe('--storage', () => {
     expect(outcome.stderr).not.toMatch(/^ {4}at /m)
   })
 
-  test('and --database are one too many', async () => {
+  test('cannot be used together with --database', async () => {
     const { code, stderr } = await runHere(['purge', '--storage', 'a.js', '--database', 'b.sqlite'])
     expect(code).toBe(2)
     expect(stderr).toContain('Give either --database or --storage.')

@@ -170,7 +170,7 @@ test.for(Object.entries(wrong))('%s ends with code 2 and says what is wrong', as
   expect(stderr).not.toMatch(/secret@|=secret| {4}at |migrate$/m)
 })
 
-test('a database that is not there is not made by accident', async () => {
+test('a missing database is not created by accident', async () => {
   const { code, stderr } = await run(['purge', '--database', missing])
   expect(code).toBe(1)
   expect(stderr).toBe(
@@ -179,7 +179,7 @@ test('a database that is not there is not made by accident', async () => {
   expect(existsSync(missing)).toBe(false)
 })
 
-test('a database without tables says what to run', async () => {
+test('the error for a database without tables says what to run', async () => {
   const { code, stderr } = await run(['purge', '--database', empty])
   expect(code).toBe(1)
   expect(stderr).toMatch(/To do so: utility-api migrate\n$/)
@@ -222,7 +222,7 @@ const commands = [
   ['ping'],
 ]
 
-test('every command has help with examples, in plain text where no terminal is', async () => {
+test('every command has help with examples, in plain text without a terminal', async () => {
   for (const words of commands) {
     const { code, stdout, stderr } = await run([...words, '--help'])
     const line = ['utility-api', ...words].join(' ')
@@ -257,7 +257,7 @@ test.for(['--version', '-v'])('%s prints the version', async (flag) => {
   })
 })
 
-test('a file that is no database is named', async () => {
+test('the error for a file that is not a database names it', async () => {
   const file = join(folder.path, 'notes.txt')
   writeFileSync(file, 'Nothing that SQLite could have written, and long enough to tell.')
   for (const command of ['migrate', 'purge']) {
@@ -266,7 +266,7 @@ test('a file that is no database is named', async () => {
   }
 })
 
-test('a database that SQLite cannot write is named', async () => {
+test('the error for a database that SQLite cannot write names it', async () => {
   const file = join(folder.path, 'locked.sqlite')
   await run(['migrate', '--database', file])
   const other = new DatabaseSync(file)
@@ -279,7 +279,7 @@ test('a database that SQLite cannot write is named', async () => {
   expect({ code, stderr }).toEqual({ code: 1, stderr: `${file}: attempt to write a readonly database\n` })
 })
 
-test('what is typed steers no terminal where a message repeats it', async () => {
+test('typed text that a message repeats does not control the terminal', async () => {
   const { stderr } = await run(['ping', 'a\u001b[2Jb'])
   expect(stderr).toContain(String.raw`"a\u001b[2Jb" is not an address`)
 })

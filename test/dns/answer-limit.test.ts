@@ -50,7 +50,7 @@ describe('the size of records as JSON', () => {
     )
   })
 
-  test('may be the limit and no more', () => {
+  test('may be the limit, but not more', () => {
     const recordsOf = (bytes: number): DnsRecord[] => {
       const record: DnsRecord = { type: 'CAA', host: 'a.test', ttl: 1, flags: 0, tag: 'issue', value: '' }
       return [rightRecord, { ...record, value: 'x'.repeat(bytes - jsonBytes([rightRecord, record])) }]
@@ -61,7 +61,7 @@ describe('the size of records as JSON', () => {
     expect(withinAnswerLimit([])).toBe(true)
   })
 
-  test('is not measured beyond the record that is too much', () => {
+  test('is not measured beyond the first record over the limit', () => {
     let read = 0
     const records = Array.from({ length: 1000 }, () => ({
       ...rightRecord,
@@ -76,7 +76,7 @@ describe('the size of records as JSON', () => {
 })
 
 describe('a reply that is too large', () => {
-  test('of octets that are no text is found out before its text is made', () => {
+  test('of octets that are not text is refused before its text is made', () => {
     const { query, asked } = ask('TXT')
     const budget = new ReadingBudget()
     expect(() => readSections(txtOfOctets(asked), query, budget)).toThrow(sizeError)
@@ -100,7 +100,7 @@ describe('a reply that is too large', () => {
     },
   )
 
-  test('of characters that JSON escapes is found out, though its text is not long', () => {
+  test('of characters that JSON escapes is refused, although its text is not long', () => {
     const { query, asked } = ask('TXT')
     const string = Buffer.concat([Buffer.of(255), Buffer.alloc(255)])
     const data = Buffer.concat(Array<Buffer>(100).fill(string))
@@ -110,7 +110,7 @@ describe('a reply that is too large', () => {
     expect(budget.textLength).toBe(2 * 100 * 255)
   })
 
-  test('of very many addresses is left at the one too many', () => {
+  test('of very many addresses is read only up to the one too many', () => {
     const { query, asked } = ask('A')
     const record = rawRecord({ ttl: 86_400, data: Buffer.of(255, 255, 255, 255) })
     const each = recordJsonBytes({ type: 'A', host: 'example.com', ttl: 86_400, ip: '255.255.255.255' })
@@ -121,7 +121,7 @@ describe('a reply that is too large', () => {
     expect(read(most + 1)).toBe('too large')
   })
 
-  test('of aliases is left when their names come to more than the limit', () => {
+  test('of aliases is read only until their names exceed the limit', () => {
     const { query, asked } = ask('A')
     const budget = new ReadingBudget()
     const message = aliasesOfPointers(asked)
@@ -130,7 +130,7 @@ describe('a reply that is too large', () => {
     expect(budget.textLength).toBeLessThanOrEqual(maxRecordsJsonBytes + 1020)
   })
 
-  test('is told from one of the same length that is not', () => {
+  test('is distinguished from one of the same length that is not', () => {
     const { query, asked } = ask('TXT')
     const strings = Array<string>(250).fill('x'.repeat(255))
     const record: DnsRecord = {
@@ -227,7 +227,7 @@ describe('extended errors', () => {
     expect(errorsIn(texts).map(({ text }) => text)).toEqual(['late', '', 'late\ufffd', 'x'.repeat(255)])
   })
 
-  test('have nothing in them that moves a cursor or turns a line', () => {
+  test('contain nothing that moves a cursor or reverses a line', () => {
     const text = 'a\u001b[2J\r\nb\u0000\u202ec\u2066d\u009be\u007f ü"\\'
     const shown = 'a\ufffd[2J\ufffd\ufffdb\ufffd\ufffdc\ufffdd\ufffde\ufffd ü"\\'
     expect(errorsIn([option(6, text)])).toEqual([{ code: 6, text: shown }])

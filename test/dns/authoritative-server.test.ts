@@ -173,7 +173,7 @@ describe.skipIf(missing.length > 0)('NSD with a signed zone', () => {
     })
   })
 
-  test('a wildcard answers under the name that was asked', async () => {
+  test('a wildcard answers with the queried name', async () => {
     expect(await ask('ANY.wild.example.test', 'A')).toMatchObject({
       records: [{ type: 'A', host: 'any.wild.example.test', ttl: 3600, ip: '192.0.2.42' }],
     })

@@ -31,7 +31,7 @@ async function setUp(options: FakeDnsServerOptions = { records }) {
 }
 
 describe('the client', () => {
-  test('gives the records of the type', async () => {
+  test('returns the records of the type', async () => {
     const { server, client } = await setUp()
     const answer = await client.query({ name: 'example.com', type: 'A', server })
     expect(answer).toEqual({
@@ -50,7 +50,7 @@ describe('the client', () => {
     expect(answer).toMatchObject({ status: 'NOERROR', records: [records[2]], cnameChain: ['example.com'] })
   })
 
-  test('says that the resolver validated the answer, where the resolver says so', async () => {
+  test('reports that the resolver validated the answer if it says so', async () => {
     const { server, client } = await setUp({
       records,
       reply: (query) => query.answer({ authenticated: query.name === 'signed.example.com' }),
@@ -62,7 +62,7 @@ describe('the client', () => {
     expect(server.queries.map(({ message }) => (message[3] ?? 0) & 0x20)).toEqual([0x20, 0x20])
   })
 
-  test('fetches over TCP what does not fit a datagram', async () => {
+  test('repeats the query over TCP if the answer does not fit into a datagram', async () => {
     const { server, client } = await setUp()
     const answer = await client.query({ name: 'big.example.com', type: 'TXT', server })
     expect(answer).toMatchObject({ status: 'NOERROR', records: [records[5]], transport: 'tcp' })

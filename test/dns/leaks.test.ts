@@ -84,7 +84,7 @@ test.runIf(onLinux)(title, { timeout: 600_000 }, async () => {
     console.log(`${checks} checks: heap ${grown / mebibyte} MiB larger`)
 })
 
-test.runIf(onLinux)('sockets close by themselves when nobody asks any more', async () => {
+test.runIf(onLinux)('sockets close by themselves when there are no more queries', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] })
   await using server = await fakeDnsServer({ records: [rightRecord] })
   const before = openSockets()
@@ -101,7 +101,7 @@ test.runIf(onLinux)('sockets close by themselves when nobody asks any more', asy
   vi.useRealTimers()
 })
 
-test.runIf(onLinux)('sockets that are used up close at once', async () => {
+test.runIf(onLinux)('sockets that have sent their share close at once', async () => {
   await using server = await fakeDnsServer({ records: [rightRecord] })
   const before = openSockets()
   const client = createDnsClient()

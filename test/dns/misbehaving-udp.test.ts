@@ -125,7 +125,7 @@ const malformed: Record<string, Forge> = {
 
 const patience = 250
 
-describe.concurrent('a reply that is none', () => {
+describe.concurrent('a reply that does not count', () => {
   test.each(Object.entries({ ...unrelated, ...malformed }))('%s, then the answer', async (_kind, forge) => {
     const { answer } = await ask({ reply: (query) => [forge(query), query.answer()] }, 5000)
     expect(answer).toMatchObject({ status: 'NOERROR', records: [rightRecord], transport: 'udp' })

@@ -14,7 +14,7 @@ function replyWith(answers: readonly DnsRecord[], query: ReturnType<typeof encod
   return encodeDnsReply({ id: 0, flags: 0x8180, question, answers })
 }
 
-describe('what is encoded comes back', () => {
+describe('records are decoded as they were encoded', () => {
   test.each(recordTypes)('%s', (type) => {
     const query = encodeQuery('example.com', type)
     fc.assert(

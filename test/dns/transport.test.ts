@@ -46,7 +46,7 @@ describe('ports and ids', () => {
     }
   })
 
-  test('never carry two questions at once', async () => {
+  test('never carry two queries at once', async () => {
     const waiting = new Set<string>()
     const twice: string[] = []
     await using server = await fakeDnsServer({
@@ -100,7 +100,7 @@ test('queries of one turn go out together, in their order', async () => {
   await client.close()
 })
 
-test('a query waits for its socket where connecting takes time', async () => {
+test('a query waits for its socket if connecting takes time', async () => {
   await using server = await fakeDnsServer(zone)
   const client = createDnsClient()
   const connect = Socket.prototype.connect
@@ -151,7 +151,7 @@ describe('a signal', () => {
     await client.close()
   })
 
-  test('shared by many queries is let go by each', async () => {
+  test('shared by many queries keeps no listener of any', async () => {
     const warnings: Error[] = []
     const onWarning = (warning: Error): void => void warnings.push(warning)
     process.on('warning', onWarning)
@@ -169,7 +169,7 @@ describe('a signal', () => {
 })
 
 describe('closing', () => {
-  test('ends what is under way, and all that comes later', async () => {
+  test('ends queries under way, and all later ones', async () => {
     await using server = await fakeDnsServer({ drop: Number.POSITIVE_INFINITY })
     const client = createDnsClient()
     const answers = Array.from({ length: 10 }, () => client.query({ ...question, server, timeoutMs: 60_000 }))
@@ -180,7 +180,7 @@ describe('closing', () => {
     expect(await client.query({ ...question, server })).toMatchObject({ status: 'UNREACHABLE', records: [] })
   })
 
-  test('ends what is under way when other questions are over', async () => {
+  test('ends queries under way when others have ended', async () => {
     const names = ['a.test', 'b.test', 'c.test', 'd.test', 'e.test', 'f.test']
     const answered = new Set(['a.test', 'c.test', 'f.test'])
     await using server = await fakeDnsServer({
@@ -201,7 +201,7 @@ describe('closing', () => {
     ])
   })
 
-  test('right after asking leaves nothing behind', async () => {
+  test('right after a query leaves nothing behind', async () => {
     await using server = await fakeDnsServer(zone)
     const client = createDnsClient()
     const answer = client.query({ ...question, server })
@@ -234,7 +234,7 @@ describe('a server that cannot be reached', () => {
     await client.close()
   })
 
-  test('is given up by all who asked at once', async () => {
+  test('is given up by all concurrent queries', async () => {
     const server = { ip: '127.0.0.1', port: await closedPort() }
     const client = createDnsClient()
     const ask = () => client.query({ ...question, server, timeoutMs: 10_000 })

@@ -25,7 +25,7 @@ function timers(): number {
 }
 
 describe('a waiting room', () => {
-  test('calls everyone in time, in whatever order they came', async () => {
+  test('calls every member in time, whatever their order', async () => {
     const room = new WaitingRoom<Waiter>()
     const dueIn = Array.from({ length: 200 }, (_, index) => (199 + index * 73) % 200)
     const waiters = dueIn.map((ms) => waiterIn(room, ms).late)
@@ -35,7 +35,7 @@ describe('a waiting room', () => {
     expect(room.everyone()).toEqual([])
   })
 
-  test('calls those again that put themselves off', async () => {
+  test('calls members again that postponed themselves', async () => {
     const room = new WaitingRoom<Waiter>()
     const calls: number[] = []
     await new Promise<void>((resolve) => {
@@ -50,7 +50,7 @@ describe('a waiting room', () => {
     expect(third - second).toBeGreaterThan(10)
   })
 
-  test('calls who is late already, without a warning', async () => {
+  test('calls members that are late already, without a warning', async () => {
     const warnings: Error[] = []
     const onWarning = (warning: Error): void => void warnings.push(warning)
     process.on('warning', onWarning)
@@ -59,7 +59,7 @@ describe('a waiting room', () => {
     expect(warnings).toEqual([])
   })
 
-  test('keeps those that stay when others leave', () => {
+  test('keeps members that stay when others leave', () => {
     const room = new WaitingRoom<Waiter>()
     const [a, b, c, d] = [1, 2, 3, 4].map(() => waiterIn(room, 60_000).waiter) as [
       Waiter,
@@ -76,7 +76,7 @@ describe('a waiting room', () => {
     expect(room.everyone()).toEqual([])
   })
 
-  test('has a timer while somebody waits, and one only', () => {
+  test('has one timer while there are members, and none otherwise', () => {
     const before = timers()
     const room = new WaitingRoom<Waiter>()
     const waiters = [300, 100, 200, 50, 400].map((ms) => waiterIn(room, ms * 1000).waiter)

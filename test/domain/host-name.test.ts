@@ -111,7 +111,7 @@ describe('a host name', () => {
     expect(parseHostName(text, { underscores: true })).toBe(name)
   })
 
-  test('stays itself once it is one, and keeps to the limits', () => {
+  test('in canonical form does not change, and keeps to the limits', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 80 }), fc.boolean(), (text, underscores) => {
         const name = parseHostName(text, { underscores })
@@ -124,7 +124,7 @@ describe('a host name', () => {
     )
   })
 
-  test('too long for any name never reaches IDNA, whose work grows with the square of its length', () => {
+  test('that is too long never reaches IDNA, whose work grows with the square of the length', () => {
     const ideographs = String.fromCodePoint(...Array.from({ length: 5000 }, (_, index) => 0x4e00 + index))
     const long = [
       ideographs,
@@ -138,7 +138,7 @@ describe('a host name', () => {
     expect(vi.mocked(domainToASCII).mock.calls.length).toBe(0)
   })
 
-  test('as long as one can be is read from its Unicode form', () => {
+  test('of the greatest length is read from its Unicode form', () => {
     // A repeated character takes one symbol of Punycode, and two units of a string where it is astral.
     for (const letter of ['ü', '世', '\u{20000}', '\u{10400}'.toLowerCase()]) {
       let label = letter
@@ -152,7 +152,7 @@ describe('a host name', () => {
     }
   })
 
-  test('of labels of letters, digits and hyphens is taken as it is', () => {
+  test('of labels of letters, digits and hyphens is accepted unchanged', () => {
     const label = fc.stringMatching(/^[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/).filter((each) => each.length <= 63)
     fc.assert(
       fc.property(fc.array(label, { minLength: 1, maxLength: 3 }), (labels) => {

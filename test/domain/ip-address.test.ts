@@ -23,7 +23,7 @@ const ipv6 = fc.oneof(
 )
 
 describe('text and octets', () => {
-  test('every address comes back in the form that the URL standard gives it', () => {
+  test('every address is formatted as the URL standard does', () => {
     fc.assert(
       fc.property(ipv6, (text) => {
         const canonical = canonicalIpAddress(text)!
@@ -43,7 +43,7 @@ describe('text and octets', () => {
     )
   })
 
-  test('any octets come back', () => {
+  test('any octets are parsed as they were formatted', () => {
     const octets = fc.oneof(
       fc.uint8Array({ minLength: 4, maxLength: 4 }),
       fc.uint8Array({ minLength: 16, maxLength: 16 }),

@@ -15,7 +15,7 @@ const ordered = fc
   .tuple(orderedPrefix, time, base62(27))
   .map(([prefix, at, random]) => ({ at, text: withChecksum(prefix + timeSymbols(at) + random) }))
 
-test('an ordered secret tells its time, whatever the time', () => {
+test('a time-ordered secret contains its time, whatever the time', () => {
   fc.assert(
     fc.property(ordered, ({ at, text }) => {
       expect(timeOfSecret(text)).toBe(at)
@@ -30,7 +30,7 @@ function secretAt(at: number): string {
   return withChecksum(`uapi_at_${timeSymbols(at)}${'a'.repeat(27)}`)
 }
 
-test('texts sort as their times do', () => {
+test('secrets sort in the order of their times', () => {
   fc.assert(
     fc.property(time, time, (first, second) => {
       expect(timeSymbols(first) < timeSymbols(second)).toBe(first < second)
@@ -39,7 +39,7 @@ test('texts sort as their times do', () => {
   )
 })
 
-test('one wrong symbol makes an ordered secret a mistyped text without a time', () => {
+test('with one wrong symbol, a time-ordered secret is mistyped and has no time', () => {
   fc.assert(
     fc.property(ordered, fc.nat(41), fc.constantFrom(...symbols), ({ text }, position, symbol) => {
       const at = 8 + position
@@ -75,7 +75,7 @@ test('no other text has a time', () => {
   for (const text of others) expect(timeOfSecret(text), text).toBeNull()
 })
 
-test('a time beyond 48 bits is no time, and the last one within is', () => {
+test('the largest time of 48 bits is valid, and a larger one is not', () => {
   const at = (text: string): string => withChecksum(`uapi_ac_${text}${'x'.repeat(27)}`)
   expect(timeSymbols(maxTime)).toBe('1HvWXNAa7')
   expect(timeOfSecret(at('1HvWXNAa7'))).toBe(maxTime)
@@ -97,7 +97,7 @@ test.each([
   expect(timeSymbols(at)).toBe(timeSymbols(counted))
 })
 
-test('the form of before is mistyped by its checksum alone', () => {
+test('a secret of the older form is mistyped only if its checksum is wrong', () => {
   fc.assert(
     fc.property(fc.constantFrom('ac', 'ak', 'at', 'cs', 'rt'), base62(43), (kind, random) => {
       const text = withChecksum(`uapi_${kind}_${random}`)
@@ -110,7 +110,7 @@ test('the form of before is mistyped by its checksum alone', () => {
   )
 })
 
-test('the checksum is the CRC-32 of all before it', () => {
+test('the checksum is the CRC-32 of everything before it', () => {
   const text = secretAt(1)
   const number = Array.from(text.slice(-6)).reduce((sum, symbol) => sum * 62 + symbols.indexOf(symbol), 0)
   expect(number).toBe(crc32(text.slice(0, -6)))

@@ -22,7 +22,7 @@ test('the key of an ordered secret is six octets of its time and 26 of its SHA-2
   )
 })
 
-test('keys sort as the times of their secrets do', () => {
+test("keys sort in the order of their secrets' times", () => {
   const time = fc.integer({ min: 0, max: 2 ** 48 - 1 })
   fc.assert(
     fc.property(time, time, (first, second) => {
@@ -38,7 +38,7 @@ test('secrets of one millisecond have keys of their own', () => {
   expect(a).not.toBe(b)
 })
 
-test('any other text has its whole SHA-256 for a key', () => {
+test('the key of any other text is its whole SHA-256', () => {
   const others = fc.oneof(
     fc.string(),
     fc.string({ unit: 'binary' }),

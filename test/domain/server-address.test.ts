@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { parseServerAddress } from '../../src/domain/server-address.ts'
 
-describe('what people type', () => {
+describe('addresses that people type', () => {
   test.for([
     ['mc.example.com', 'mc.example.com', 25565, false],
     ['MC.Example.COM.', 'mc.example.com', 25565, false],
@@ -23,7 +23,7 @@ describe('what people type', () => {
     expect(parseServerAddress(text)).toEqual({ host, port, portGiven })
   })
 
-  test('a port typed apart wins over one in the address', () => {
+  test('a separate port overrides the one in the address', () => {
     expect(parseServerAddress('mc.example.com', '1234')).toEqual({
       host: 'mc.example.com',
       port: 1234,
@@ -34,7 +34,7 @@ describe('what people type', () => {
   })
 })
 
-describe('what is no address', () => {
+describe('invalid addresses', () => {
   test.for([
     '',
     '.',
@@ -97,7 +97,7 @@ describe('what is no address', () => {
     },
   )
 
-  test('a port in the address must be one, even where another wins', () => {
+  test('a port in the address must be valid, even if it is overridden', () => {
     expect(parseServerAddress('mc.example.com:x', '1234')).toBeNull()
   })
 })

@@ -53,7 +53,7 @@ async function pullThePlug(store: string, storage: AdminStorage, ask: Ask): Prom
   return { ...counts, unanswered: lostAnswers }
 }
 
-test('kill -9 of a server on SQLite loses nothing that was answered', { timeout }, async ({ task }) => {
+test('kill -9 of a server on SQLite loses no answered write', { timeout }, async ({ task }) => {
   const { path, remove } = temporaryFile()
   const database = new DatabaseSync(path)
   const storage = sqliteStorage(database)
@@ -66,7 +66,7 @@ test('kill -9 of a server on SQLite loses nothing that was answered', { timeout 
   remove()
 })
 
-test('kill -9 of a server on PostgreSQL loses nothing that was answered', { timeout }, async ({ task }) => {
+test('kill -9 of a server on PostgreSQL loses no answered write', { timeout }, async ({ task }) => {
   const postgres = await startPostgres()
   const url = await postgres.createDatabase()
   const pool = makePool(url)

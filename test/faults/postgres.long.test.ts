@@ -20,7 +20,7 @@ async function recovery(world: World, { origin }: ServerProcess): Promise<void> 
   throw new Error('the service did not come back')
 }
 
-test('killed backends and a restart of PostgreSQL: 500 meanwhile, nothing acknowledged lost, and back by itself', async () => {
+test('killed backends and a restart of PostgreSQL: 500 meanwhile, no acknowledged write lost, and automatic recovery', async () => {
   const postgres = await startPostgres()
   const url = await postgres.createDatabase()
   const before = makePool(url)

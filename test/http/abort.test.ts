@@ -27,7 +27,7 @@ describeEachServer('Leaving', { lookupTimeoutMs: 20_000 }, (server) => {
     return client
   }
 
-  test('ends the lookup, and only when the last has left', async () => {
+  test('ends the lookup, but only when the last caller has left', async () => {
     const { world } = server()
     const first = await lookUp(server())
     await expectOpenLookups(world, 1)
@@ -41,7 +41,7 @@ describeEachServer('Leaving', { lookupTimeoutMs: 20_000 }, (server) => {
     await expectOpenLookups(world, 0)
   })
 
-  test('is not seen in a client that stays, whatever others do', async () => {
+  test('does not affect a client that stays, whatever others do', async () => {
     const { world, prefix } = server()
     const client = await lookUp(server())
     await expectOpenLookups(world, 1)
@@ -89,7 +89,7 @@ test('HTTP/2: a stream that is canceled ends its lookup', async () => {
   await close()
 })
 
-test('a client that has left before anybody listened is noticed', async () => {
+test('a client that left before anyone listened is noticed', async () => {
   const storage = memoryStorage()
   const { apiKey } = await createAdmin({ storage }).createApiKey()
   const seen: AbortSignal[] = []

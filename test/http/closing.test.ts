@@ -64,7 +64,7 @@ function hangingApi(options: WorldOptions = {}): { api: UtilityApi; waiting: () 
 }
 
 describe('close', () => {
-  test('answers what is under way, and refuses what comes', async () => {
+  test('answers requests under way, and refuses new ones', async () => {
     let finish = (): void => {}
     const slow = {
       ...storage,
@@ -131,7 +131,7 @@ describe('close', () => {
     expect((await answer).status).toBe(503)
   })
 
-  test('ends lookups that outlast its patience, and answers them', async () => {
+  test('ends lookups that take longer than it waits, and answers them', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     try {
       const { api, waiting } = hangingApi()
@@ -181,7 +181,7 @@ describe('close', () => {
 })
 
 describe('overload', () => {
-  test('a thousand hanging lookups and checks turn away the next, and nobody else', async () => {
+  test('a thousand hanging lookups and checks turn away only the next ones', async () => {
     const { api, waiting } = hangingApi()
     const held = Array.from({ length: 1000 }, (_, index) =>
       sendToFetch(api, index % 2 === 0 ? check(`h${index}.example`) : lookUpName(`h${index}.example`)),
@@ -257,7 +257,7 @@ describe('rate limits', () => {
   const generateAs = (secret: string): Promise<TestAnswer> =>
     world.send({ ...generate, headers: { ...licenseHeaders, Authorization: `Bearer ${secret}` } })
 
-  test('ask for the caller once it is known, and for the address when credentials fail', async () => {
+  test('count by caller once it is known, and by address if credentials fail', async () => {
     await generateAs(world.resellerToken)
     expect(keys.splice(0)).toStrictEqual([`reseller_token:${world.resellerId}`])
     await generateAs('wrong')
@@ -271,7 +271,7 @@ describe('rate limits', () => {
     expect(keys).toStrictEqual([])
   })
 
-  test('count no failed credentials where a license is another reseller’s, 401 as it is', async () => {
+  test("do not count another reseller's license as failed credentials, although it is a 401", async () => {
     const licenseKey = await world.generate()
     keys.length = 0
     const { json, status } = await world.send({

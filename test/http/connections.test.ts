@@ -69,7 +69,7 @@ describeEachServer('Connections', {}, (server) => {
     expect(statuses.map(({ status }) => status)).toStrictEqual([200, 404, 401])
   })
 
-  test('stay in step after a body that nobody reads', async () => {
+  test('stay in step after a body that is not read', async () => {
     const client = await server().connect()
     const body = 'x'.repeat(5000)
     client.write(rawRequestText(generateLine(server()), { 'Content-Length': '5000' }, body))
@@ -94,7 +94,7 @@ describeEachServer('Connections', {}, (server) => {
     await expectUsable(server(), client)
   })
 
-  test('tell of a body that is too large, though it was announced as small chunks', async () => {
+  test('report a body that is too large, although it is sent in small chunks', async () => {
     const client = await server().connect()
     const form = { 'Content-Type': 'application/x-www-form-urlencoded', 'Transfer-Encoding': 'chunked' }
     client.write(rawRequestText(tokenLine(server()), form))
@@ -137,7 +137,7 @@ describeEachServer('Connections', {}, (server) => {
     await expectUsable(server(), await server().connect())
   })
 
-  test.each(['a b', '[', 'a/../b', 'x:99999', '', '%', 'ä'])('bear the Host "%s"', async (host) => {
+  test.each(['a b', '[', 'a/../b', 'x:99999', '', '%', 'ä'])('accept the Host "%s"', async (host) => {
     const client = await server().connect()
     client.write(rawRequestText(checkLine(server()), { ...checkHeaders(server()), Host: host }))
     // Some runtimes refuse such a Host or mix it into the path; ours never looks at it.

@@ -19,7 +19,7 @@ test.each(['storage', 'network'] as const)(
   },
 )
 
-test('a single place is anybody’s', () => {
+test('a single place is open to any caller', () => {
   const limit = createInFlightLimit(1)
   limit.enter('storage', 'somebody')
   expect(() => limit.enter('storage', 'other')).toThrow(tooMany)

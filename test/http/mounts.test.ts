@@ -72,7 +72,7 @@ describe.each(Object.entries(expresses))('%s', (_, express) => {
     expect(next).not.toHaveBeenCalled()
   })
 
-  test('what the host has broken reaches its own error handler', async () => {
+  test('an error of the host reaches its own error handler', async () => {
     const app = express()
     app.use((_request, response, next) => {
       response.writeHead = () => {
@@ -116,7 +116,7 @@ describe.each(Object.entries(expresses))('%s', (_, express) => {
     }
   })
 
-  test('after a parser that makes lists and objects of names, these are as unknown as without it', async () => {
+  test('fields that a parser turned into lists and objects are as unknown as without it', async () => {
     const { clientId, clientSecret } = await admin.createClient({ redirectUris: [redirectUri] })
     const { code } = await admin.issueAuthorizationCode({ clientId, redirectUri, scope: '' })
     const bare = await listen(express().use(toExpressHandler(api)))
@@ -163,7 +163,7 @@ describe.each(Object.entries(expresses))('%s', (_, express) => {
     expect(await sendToPort(await listen(app), generate)).toMatchObject({ status: 202, text: 'host' })
   })
 
-  test('the bytes that a parser kept are judged, not what it made of them', async () => {
+  test('the bytes that a parser kept are read, not what it parsed', async () => {
     const app = express()
     const keep = (request: object, _response: object, rawBody: Buffer): void =>
       void Object.assign(request, { rawBody })
@@ -198,7 +198,7 @@ describe.each(Object.entries(expresses))('%s', (_, express) => {
     expect(answer).toMatchObject({ status: 200 })
   })
 
-  test('every way to say a prefix', async () => {
+  test('every way to write a prefix', async () => {
     const handler = toExpressHandler(createUtilityApi({ storage, basePath: '/api' }))
     const wildcard = express === express5 ? '/api/*splat' : '/api/*'
     for (const app of [
@@ -214,7 +214,7 @@ describe.each(Object.entries(expresses))('%s', (_, express) => {
     }
   })
 
-  test("the application's own trust proxy decides who is counted, unless the mount says more", async () => {
+  test("the application's trust proxy setting decides who is counted, unless the mount has its own", async () => {
     const forwarded = { 'X-Forwarded-For': '198.51.100.1, 198.51.100.2' }
     const wrong = { ...generate, headers: { ...forwarded, Authorization: 'Bearer wrong' } }
     const rateLimiter = recorder()
@@ -314,7 +314,7 @@ describe('the Node mount', () => {
     expect(answer.json).toMatchObject({ error_description: 'The body is not valid JSON.' })
   })
 
-  test('a body that breaks off is reported as such, and no place is kept for it', async () => {
+  test('a body that breaks off is reported, and its place is free again', async () => {
     const events: RequestEndEvent[] = []
     const watched = createUtilityApi({ storage, maxInFlight: 1, onRequestEnd: (event) => events.push(event) })
     const port = await listen(toNodeHandler(watched))

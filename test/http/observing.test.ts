@@ -66,7 +66,7 @@ async function exchange(target: World, changes: object = {}): Promise<string> {
 }
 
 describe('tracing channels', () => {
-  test('tell of a request, and of the storage calls inside it', async () => {
+  test('report a request, and the storage calls inside it', async () => {
     world = await createWorld('Node http')
     const { seen, stop } = listen()
     await world.send({
@@ -105,7 +105,7 @@ describe('tracing channels', () => {
     })
   })
 
-  test('tell of every question to a resolver, and of every look at a game server', async () => {
+  test('report every query to a resolver and every connection to a game server', async () => {
     world = await createWorld('Node http')
     const { seen, stop } = listen()
     const { accessToken, apiKey, game } = world
@@ -128,7 +128,7 @@ describe('tracing channels', () => {
     expect(starts.at(-1)).toStrictEqual({ channel: 'utility-api.blockgame', event: {} })
   })
 
-  test('tell of a storage that fails, with its cause', async () => {
+  test('report a failing storage, with its cause', async () => {
     const cause = new Error('down')
     const storage = { ...memoryStorage(), findCredential: () => Promise.reject(cause) }
     const { seen, stop } = listen()
@@ -209,7 +209,7 @@ describe('hooks', () => {
     expect(unhandled).not.toHaveBeenCalled()
   })
 
-  test('a request id of the host counts, unless it is unfit to be sent', async () => {
+  test('a request id of the host is used, unless it cannot be sent', async () => {
     world = await createWorld('api.fetch')
     const { api } = world
     const ask = async (requestId: string): Promise<string | null> =>

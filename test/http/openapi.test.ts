@@ -68,7 +68,7 @@ test('it lists the configured statuses', () => {
   expect(JSON.stringify(document({ licenses: { statuses: ['on', 'off'] } }))).toContain('"enum":["on","off"]')
 })
 
-test('it promises nothing of error bodies that the host makes, but for the token endpoint', () => {
+test('it describes no error bodies made by the host, except at the token endpoint', () => {
   const { paths } = document({ errorBody: () => 'anything' })
   const content = { content: { 'application/json': {} } }
   expect(paths['/v3/tools/dnscheck']?.['get']?.responses['400']).toMatchObject(content)

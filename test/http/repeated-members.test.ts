@@ -47,7 +47,7 @@ const values = fc.oneof(
 )
 const members = fc.array(fc.tuple(written(names), values, space), { maxLength: 6 })
 
-test('a known member that is written twice is refused, however it is written and whatever stands around it', () => {
+test('a known member that occurs twice is refused, however it is written and whatever surrounds it', () => {
   fc.assert(
     fc.property(members, space, (body, between) => {
       const json = `{${body.map(([{ text }, value, gap]) => `${gap}${text}${between}:${gap}${value}`).join(',')}}`

@@ -77,7 +77,7 @@ test('all are read before the first is worked on, and all are worked on before t
   expect(seen).toEqual([...two, 'read', 'worked on', 'answered 200', ...two])
 })
 
-test('a body is taken in before the turn is over: what nobody reads is kept piece by piece', async () => {
+test('a body is read before the turn is over: unread bodies are kept piece by piece', async () => {
   const api = serviceThat(() => undefined)
   let isAsked = false
   const body = (): Promise<Uint8Array> => {
@@ -90,7 +90,7 @@ test('a body is taken in before the turn is over: what nobody reads is kept piec
   expect(await reply).toMatchObject({ status: 400 })
 })
 
-test('all bodies are taken in before the first is parsed', async () => {
+test('all bodies are read before the first is parsed', async () => {
   const seen: string[] = []
   const api = serviceThat(() => undefined)
   const decode = TextDecoder.prototype.decode
@@ -113,7 +113,7 @@ test('all bodies are taken in before the first is parsed', async () => {
   expect(seen).toEqual(['taken in', 'taken in', 'parsed', 'parsed'])
 })
 
-test('timers that a test fakes hold no request back', async () => {
+test("timers faked by a host's test do not delay requests", async () => {
   const api = serviceThat(() => undefined)
   vi.useFakeTimers()
   expect(await generate(api)).toMatchObject({ status: 200 })

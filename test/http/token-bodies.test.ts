@@ -70,7 +70,7 @@ test('any fields of the right names, and no echo of them', async () => {
   )
 })
 
-test('a valid request with one byte changed buys at most its own token', async () => {
+test('a valid request with one changed byte gets at most its own token', async () => {
   const valid = Buffer.from(JSON.stringify(await tokenFields(world, { code: 'x'.repeat(57) })))
   await fc.assert(
     fc.asyncProperty(fc.nat(valid.length - 1), fc.integer({ min: 1, max: 255 }), async (index, change) => {

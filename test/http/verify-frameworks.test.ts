@@ -108,7 +108,7 @@ describe.each(Object.entries(frameworks))('%s', (_, start) => {
     return { status, challenge, retryAfter, body }
   }
 
-  test('a good token gets through, with its subject', async () => {
+  test('a valid token is accepted, with its subject', async () => {
     expect(await asked((token) => token)).toMatchObject({
       status: 200,
       challenge: null,
@@ -123,7 +123,7 @@ describe.each(Object.entries(frameworks))('%s', (_, start) => {
     })
   })
 
-  test('a wrong one: 401 that says so', async () => {
+  test('a wrong credential: 401 that says so', async () => {
     expect(await asked(() => 'Bearer wrong')).toMatchObject({
       status: 401,
       challenge: 'Bearer realm="utility-api", error="invalid_token"',
@@ -141,7 +141,7 @@ describe.each(Object.entries(frameworks))('%s', (_, start) => {
     expect(await asked((token) => token, 'closed')).toMatchObject({ status: 503, retryAfter: '1' })
   })
 
-  test('a broken storage: 500 without a word of it', async () => {
+  test('a broken storage: 500 without details', async () => {
     const { status, challenge, body } = await asked((token) => token, 'broken')
     expect([status, challenge]).toEqual([500, null])
     // Express shows the stack of an error outside of production, of the error alone and not of its cause.

@@ -66,7 +66,7 @@ async function promisesOf(work: () => Promise<unknown>): Promise<number> {
   return count
 }
 
-test('verifying makes as many promises as the check of an operation does', async () => {
+test("verifying creates as many promises as an operation's own check", async () => {
   const { api, admin, storage, clock } = createWorld()
   const parts = { storage: timedStorage(storage), clock }
   const presented = { body: new Map(), ...callWithin(5000) }
@@ -119,7 +119,7 @@ describe('bearerToken', () => {
 })
 
 describe('verifyAccessToken', () => {
-  test('says what a token grants', async () => {
+  test('returns what a token grants', async () => {
     const { api, admin, clock } = createWorld()
     const { clientId } = await admin.createClient({ redirectUris: [redirectUri] })
     const own = await admin.createAccessToken({ scope: 'a b', lifetimeSeconds: 60 })

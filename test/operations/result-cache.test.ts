@@ -25,7 +25,7 @@ test('a clock that is set back makes no result live longer', () => {
   clock.advance(3_600_000)
 })
 
-test('a new result stands for the former one, one without lifetime for none', () => {
+test('a new result replaces the previous one, and one without a lifetime removes it', () => {
   const cache = cacheOf()
   cache.set('a', 'one', 1000)
   cache.set('a', 'other', 1000)
@@ -44,7 +44,7 @@ test('no more than a thousand results are kept: the oldest is forgotten first', 
   expect(cache.get('1')).toBe('x')
 })
 
-test('all results together take 16 MiB at most', () => {
+test('all results together take at most 16 MiB', () => {
   const cache = cacheOf()
   let most = 0
   for (let key = 0; key < 900; key += 1) {
@@ -56,7 +56,7 @@ test('all results together take 16 MiB at most', () => {
   expect(cache.get('899')).toBeDefined()
 })
 
-test('a result of more than 64 KiB is not kept, nor the one that it stands for', () => {
+test('a result of more than 64 KiB is not kept, nor is the one that it replaces', () => {
   const cache = cacheOf()
   cache.set('a', 'small', 1000)
   cache.set('a', 'x'.repeat(64 * 1024), 1000)
@@ -64,7 +64,7 @@ test('a result of more than 64 KiB is not kept, nor the one that it stands for',
   expect(cache.size).toStrictEqual({ results: 0, characters: 0 })
 })
 
-test('what has expired is forgotten though nobody asks, and then nothing is left to do', () => {
+test('expired results are forgotten without a request, and then no timer is left', () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   const cache = cacheOf()
   cache.set('short', 'x', 1000)
@@ -82,7 +82,7 @@ test('what has expired is forgotten though nobody asks, and then nothing is left
   expect(cache.size.results).toBe(0)
 })
 
-test('what is kept keeps no process alive', () => {
+test('kept results keep no process alive', () => {
   const timers = (): number => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length
   const before = timers()
   cacheOf().set('a', 'one', 1000)

@@ -95,7 +95,7 @@ function canBeShared(jobs: readonly Job[], most: number): boolean {
 
 const halfOf = (maxConcurrent: number): number => Math.max(1, Math.floor(maxConcurrent / 2))
 
-test('never more than all places, never more than half by one caller, whoever joins', async () => {
+test('never more than all places, and never more than half for one caller, whoever joins', async () => {
   await fc.assert(
     fc.asyncProperty(places, steps(asks, asks, joins, ends), async (maxConcurrent, taken) => {
       const { semaphore, running, take, finishAll } = scene(maxConcurrent)
@@ -111,7 +111,7 @@ test('never more than all places, never more than half by one caller, whoever jo
   )
 })
 
-test('no place stays free for which somebody waits who may have it, whoever comes and goes', async () => {
+test('no place stays free while a caller who may have it waits, whoever comes and goes', async () => {
   await fc.assert(
     fc.asyncProperty(places, steps(asks, asks, joins, leaves, ends), async (maxConcurrent, taken) => {
       const { semaphore, live, running, take, finishAll } = scene(maxConcurrent)

@@ -49,7 +49,7 @@ test.each([
   expect(await started()).toBe(running)
 })
 
-test('a place that becomes free goes to the callers in turn, however many tasks each has waiting', async () => {
+test('a free place goes to the callers in turn, however many tasks each has waiting', async () => {
   const semaphore = createSemaphore(4)
   const { tasks, started } = taskFor(semaphore, 'xxyyaaaabbc')
   const order: string[] = []
@@ -63,7 +63,7 @@ test('a place that becomes free goes to the callers in turn, however many tasks 
   expect(order.join('')).toBe('abcabaa')
 })
 
-test('a caller at their bound goes on as soon as a task of theirs has ended', async () => {
+test('a caller at the bound continues as soon as one of their tasks has ended', async () => {
   const { tasks, started } = taskFor(createSemaphore(4), 'aaa')
   expect(await started()).toBe('aa.')
   tasks[0]?.open()
@@ -88,7 +88,7 @@ test('a task that throws at once gives its place back', async () => {
   expect(await semaphore.run(async () => 'next', by('a'))).toBe('next')
 })
 
-test('who gives up waiting is never started and takes no place', async () => {
+test('a task given up while waiting never starts and takes no place', async () => {
   const semaphore = createSemaphore(1)
   const running = gatedTask()
   const given = gatedTask()
@@ -104,7 +104,7 @@ test('who gives up waiting is never started and takes no place', async () => {
   expect(semaphore.callers).toBe(0)
 })
 
-test('who has waited long enough gives up, and takes no place', async () => {
+test('a task that has waited too long is given up and takes no place', async () => {
   const semaphore = createSemaphore(1)
   const running = gatedTask()
   const late = gatedTask()
@@ -116,7 +116,7 @@ test('who has waited long enough gives up, and takes no place', async () => {
   expect(semaphore.callers).toBe(0)
 })
 
-test('who joins a task that waits lends it their turn, and who was there keeps theirs for other tasks', async () => {
+test('a caller who joins a waiting task lends it their turn, and the first caller keeps theirs for other tasks', async () => {
   const semaphore = createSemaphore(4)
   const { tasks, started } = taskFor(semaphore, 'aa')
   const shared = gatedTask()
@@ -134,7 +134,7 @@ test('who joins a task that waits lends it their turn, and who was there keeps t
   expect(await result).toBe('done')
 })
 
-test('whoever has a place for a task they leave hands it on to one who stays', async () => {
+test('a caller who leaves a running task passes its place to one who stays', async () => {
   const semaphore = createSemaphore(4)
   const shared = gatedTask()
   const callers = new Callers('a')
@@ -160,7 +160,7 @@ test('of those who stay, one who may have another place gets it', async () => {
   expect(await started()).toBe('bbb')
 })
 
-test('whoever leaves a task for which another one has the place changes nothing', async () => {
+test('a caller who leaves a task whose place another caller has changes nothing', async () => {
   const semaphore = createSemaphore(4)
   const callers = new Callers('a')
   void semaphore.run(gatedTask().task, by('a', { callers }))
@@ -171,7 +171,7 @@ test('whoever leaves a task for which another one has the place changes nothing'
   expect(await started()).toBe('a.')
 })
 
-test('a place handed on lets the task of the one who left begin that waited for it', async () => {
+test('passing on a place starts a waiting task of the caller who left', async () => {
   const semaphore = createSemaphore(4)
   const { started } = taskFor(semaphore, 'a')
   const callers = new Callers('a')
@@ -184,7 +184,7 @@ test('a place handed on lets the task of the one who left begin that waited for 
   expect(await waiting.started()).toBe('a')
 })
 
-test('a place is kept until the task has ended, although nobody is there for it any more', async () => {
+test('a place is kept until the task has ended, although no caller is left', async () => {
   const semaphore = createSemaphore(2)
   const ending = gatedTask()
   const callers = new Callers('a')
@@ -197,7 +197,7 @@ test('a place is kept until the task has ended, although nobody is there for it 
   expect(await started()).toBe('a')
 })
 
-test('who has waited leaves no timer and no listener behind', async () => {
+test('a task that has waited leaves no timer and no listener behind', async () => {
   const timers = (): number => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length
   const semaphore = createSemaphore(1)
   const { signal } = new AbortController()

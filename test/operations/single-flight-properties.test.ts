@@ -60,7 +60,7 @@ const steps = fc.array(
   { maxLength: 40, size: 'max' },
 )
 
-test('whoever joins and leaves: one execution per key, for those who are there, and nothing stays', async () => {
+test('whoever joins and leaves: one execution per key for its callers, and nothing is left behind', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (taken) => {
       const { checks, executions, join, live, waiting, all } = scene()

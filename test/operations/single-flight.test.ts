@@ -49,7 +49,7 @@ test('a failure is shared, and is not kept', async () => {
   expect(signals).toHaveLength(2)
 })
 
-test('who leaves gets their own reason; the others still get the result', async () => {
+test('a caller who leaves gets their own reason; the others still get the result', async () => {
   const { work, signals, end } = controlledWork()
   const checks = shared()
   const leaving = new AbortController()
@@ -82,7 +82,7 @@ test('a caller who has left already starts nothing', async () => {
   expect(signals).toHaveLength(0)
 })
 
-test('work that is too old is not joined: whoever comes then gets their own, and the older ends by itself', async () => {
+test('work that is too old is not joined: new callers get their own, and the older ends by itself', async () => {
   const { work, signals } = controlledWork()
   const checks = createSingleFlight<string>(0)
   const leaving = [new AbortController(), new AbortController()]
@@ -97,7 +97,7 @@ test('work that is too old is not joined: whoever comes then gets their own, and
   expect(checks.size).toBe(0)
 })
 
-test('the work knows for whom it is done, each once', async () => {
+test('the work knows its callers, each once', async () => {
   const flights: Flight[] = []
   const checks = shared()
   const leaving = new AbortController()

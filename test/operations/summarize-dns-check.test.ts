@@ -79,7 +79,7 @@ describe('the verdict', () => {
     expect(summaryOf(...answers).verdict).toBe(verdict)
   })
 
-  test('minds no upper case in names, and every letter of a text', () => {
+  test('ignores case in names, but not in texts', () => {
     expect(summaryOf([mx('Mail.example')], [mx('mail.EXAMPLE')]).verdict).toBe('agree')
     const text = (txt: string): DnsRecord => ({
       type: 'TXT',
@@ -92,7 +92,7 @@ describe('the verdict', () => {
   })
 })
 
-test('the majority has more than half of those who answered, and the others differ', () => {
+test('the majority is more than half of the answers, and the others differ', () => {
   const [old, moved] = [[a('192.0.2.1', 300)], [a('192.0.2.2', 40)]]
   const summary = summaryOf(moved, old, 'TIMEOUT', old, 'NXDOMAIN', old)
   expect(summary.groups.map(({ results }) => places(results))).toEqual([['1', '3', '5'], ['0'], ['4']])
@@ -103,7 +103,7 @@ test('the majority has more than half of those who answered, and the others diff
   expect(summary.longestTtlSeconds).toBe(300)
 })
 
-test('without a majority everybody differs, and with one answer nobody does', () => {
+test('without a majority all answers differ, and a single answer does not', () => {
   const half = summaryOf([a('192.0.2.1')], [a('192.0.2.2')])
   expect(half.majority).toBeNull()
   expect(places(half.differing)).toEqual(['0', '1'])
@@ -112,7 +112,7 @@ test('without a majority everybody differs, and with one answer nobody does', ()
   expect(alone.differing).toEqual([])
 })
 
-test('a group shows every record once, with its longest TTL, and whether they rotate', () => {
+test('a group has every record once, with its longest TTL, and whether they rotate', () => {
   const rotating = summaryOf([a('192.0.2.1', 9), a('192.0.2.2', 8)], [a('192.0.2.2', 20), a('192.0.2.3', 7)])
   expect(rotating.groups).toMatchObject([
     {
@@ -179,7 +179,7 @@ describe('whatever the answers', () => {
     )
   })
 
-  test('of records that do not rotate, those who say the same are those with equal sets', () => {
+  test('if records do not rotate, answers agree only if their sets are equal', () => {
     fc.assert(
       fc.property(answers, (given) => {
         const sets = given
@@ -247,7 +247,7 @@ test('the results of the operation can be summarized as they are', () => {
   })
 })
 
-describe('what is not the answer of a check is refused', () => {
+describe('anything but the answer of a check is refused', () => {
   const wrong: readonly [name: string, value: unknown][] = [
     ['the body of an error', { error: 'invalid_token', message: 'The access token is invalid.' }],
     ['nothing', undefined],

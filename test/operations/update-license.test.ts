@@ -39,7 +39,7 @@ test('a key that fails its check symbols is not looked up', async () => {
   })
 })
 
-test('a key is looked up in its canonical form, for its reseller, with the sent fields alone', async () => {
+test('a key is looked up in its canonical form, for its reseller, with only the sent fields', async () => {
   const key = keyGenerator.licenseKey('LIC-')
   const { updates } = await update({ licenseKey: `LIC-${key.slice(4).toLowerCase()}`, status: 'valid' })
   expect(updates).toStrictEqual([
@@ -47,6 +47,6 @@ test('a key is looked up in its canonical form, for its reseller, with the sent 
   ])
 })
 
-test('without a field storage is not asked', async () => {
+test('without a field storage is not called', async () => {
   expect(await update({ licenseKey: 'OLD-1' })).toStrictEqual({ updates: [], code: 'invalid_request' })
 })

@@ -51,7 +51,7 @@ function isLocked(from: string, name: string): boolean {
   )
 }
 
-test('every install script is decided on', () => {
+test('every install script is allowed or denied', () => {
   const scripts = Object.entries(packages)
     .filter(([, entry]) => (entry as { hasInstallScript?: boolean }).hasInstallScript === true)
     .map(([path]) => path.split('node_modules/').at(-1) ?? '')

@@ -109,7 +109,7 @@ async function ask(file: string, port: number): Promise<number> {
   return status
 }
 
-test('Express 4 takes the program of Express 5', async () => {
+test('the program for Express 5 runs on Express 4', async () => {
   const text = programAfter('Express').replace("from 'express'", "from 'express4'")
   expect(text).toContain("from 'express4'")
   const file = join(folder, 'server.ts')

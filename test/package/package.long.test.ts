@@ -29,7 +29,7 @@ function program(name: string, text: string): string {
   return put(packed.project, name, text)
 }
 
-test('the tarball holds the build, the papers and the examples, and nothing else', () => {
+test('the tarball has the build, the documents and the examples, and nothing else', () => {
   const kinds = {
     build: /^dist\/[\w./-]+\.(?:js|d\.ts)(?:\.map)?$/,
     papers:
@@ -56,7 +56,7 @@ test('every link to a file leads somewhere from there, too', () => {
   expect(broken).toEqual([])
 })
 
-test('npm has nothing to correct in its package.json', () => {
+test('npm corrects nothing in its package.json', () => {
   const folder = join(packed.folder, 'corrected')
   for (const name of ['package.json', 'dist/cli.js'])
     cpSync(join(packed.folder, 'source', name), join(folder, name), { recursive: true })
@@ -68,7 +68,7 @@ test('npm has nothing to correct in its package.json', () => {
   expect(texts[0]).toBe(texts[1])
 })
 
-test('publint finds nothing to say about it', () => {
+test('publint reports nothing', () => {
   const { status, stdout, stderr } = inProject(join(bin, 'publint'), '--strict', packed.tarball)
   expect({ status, said: status === 0 ? '' : stdout + stderr }).toEqual({ status: 0, said: '' })
 })
@@ -210,7 +210,7 @@ function olderNode(): string | null {
   )
 }
 
-describe('a Node.js that is too old gets one clear sentence', () => {
+describe('on a Node.js that is too old, the error is one clear sentence', () => {
   const old = olderNode()
   if (old === null) console.warn('Skipped: no Node.js older than 22.18 is on the PATH.')
   const sentence = /utility-api needs Node\.js 22\.18 or newer; this is \d+\.\d+\.\d+\./
@@ -254,7 +254,7 @@ describe.for(Object.entries(compilers))('TypeScript %s', ([, compiler]) => {
   )
 })
 
-test('the names it exports are those that were agreed', async () => {
+test('it exports exactly the listed names', async () => {
   const folder = join(packed.project, 'node_modules/utility-api')
   const { exports } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
     exports: Record<string, { types: string }>

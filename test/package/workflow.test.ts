@@ -69,14 +69,14 @@ test('are read whole', () => {
   )
 })
 
-test('who runs code of dependencies can read the repository, and nothing else', () => {
+test('a job that runs code of dependencies can only read the repository', () => {
   for (const job of everyJob.filter(runsDependencies)) {
     expect([job.name, job.permissions]).toEqual([job.name, { contents: 'read' }])
     expect(job.text).not.toMatch(/github\.token|secrets\./)
   }
 })
 
-test('who has a right runs no code of dependencies', () => {
+test('a job with any other right runs no code of dependencies', () => {
   const rightful = everyJob.filter(mayWrite)
   expect(rightful.map(({ name }) => name)).toEqual(['pull-request', 'publish', 'announce'])
   expect(rightful.filter(runsDependencies)).toEqual([])
@@ -162,7 +162,7 @@ test("the packed package names the workflow's own repository, and no other is pu
   }
 })
 
-test("a release's notes are the part of the changelog that is its own", () => {
+test("a release's notes are its own part of the changelog", () => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
   const notes = scriptOf(release.get('announce')?.steps.at(-1))
   const folder = mkdtempSync(join(tmpdir(), 'utility-api-release-'))

@@ -914,7 +914,7 @@ test('names of cases are unique, so that a report says which one failed', () => 
   expect(new Set(names).size).toBe(names.length)
 })
 
-test('a history that fails is told with its seed, the few calls it needs, and both answers', async () => {
+test('a failing history is reported with its seed, the few calls it needs, and both answers', async () => {
   const cases = storageContract(() => {
     const good = memoryStorage()
     const deaf: AdminStorage = {
@@ -950,7 +950,7 @@ function eightMethods(store: AdminStorage = memoryStorage()): UtilityStorage {
   }
 }
 
-test('a store without provisioning and without a seed leaves cases not applicable, not green', async () => {
+test('for a store without provisioning and without a seed, cases are reported as not applicable, not as passed', async () => {
   const cases = storageContract(() => ({ storage: eightMethods(), close() {} }))
   const outcomes = await Promise.all(cases.map(({ run }) => run()))
   const needNoSeed = [
@@ -964,7 +964,7 @@ test('a store without provisioning and without a seed leaves cases not applicabl
   expect(passed.filter((name) => needNoSeed.some((start) => name.startsWith(start)))).toHaveLength(4)
 })
 
-test('a store of eight methods is covered by way of a seed', async () => {
+test('a store of eight methods is covered by means of a seed', async () => {
   const cases = storageContract(() => {
     const seed = memoryStorage()
     const storage = eightMethods(seed)

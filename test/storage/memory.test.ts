@@ -5,7 +5,7 @@ import { testContract } from './support/register.ts'
 
 testContract('memory', () => ({ storage: memoryStorage(), close() {} }))
 
-test('refuses row 1,000,001 instead of forgetting an older one or eating the machine', async () => {
+test('refuses row 1,000,001 instead of forgetting an older one or exhausting memory', async () => {
   const storage = memoryStorage()
   const license = {
     registeredTo: 'Ada',

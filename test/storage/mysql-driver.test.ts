@@ -72,7 +72,7 @@ test.each(kinds)(
   },
 )
 
-test.each([1020, 1205, 1213])('a race lost (%i) is run again, on the connection it had', async (errno) => {
+test.each([1020, 1205, 1213])('a lost race (%i) is run again, on the same connection', async (errno) => {
   const fake = poolOf((attempt) => {
     if (attempt < 3) throw errorOf(errno)
     return { affectedRows: 1 }

@@ -48,7 +48,7 @@ describe.skipIf(reason)('MySQL', () => {
     })
   }
 
-  test('a schema of an earlier step is brought up to date, and says so once', async () => {
+  test('a schema of an earlier step is migrated', async () => {
     const early = makePool(await server.createDatabase())
     pools.push(early)
     await early.query('CREATE TABLE utility_api_schema (version INT NOT NULL, step INT NOT NULL)')
@@ -99,7 +99,7 @@ describe.skipIf(reason)('MySQL', () => {
     })
   })
 
-  test('a pool without a database is told so, and not that another server is migrating', async () => {
+  test('for a pool without a database, the error says so, and not that another server is migrating', async () => {
     const own = makePool(Object.assign(new URL(url), { pathname: '/' }).href)
     pools.push(own)
     const error = await errorOf(() => mysqlStorage(own).migrate())

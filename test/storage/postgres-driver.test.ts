@@ -51,7 +51,7 @@ async function outcomeOf({ pool }: FakePool, within: StorageCall = call): Promis
   }
 }
 
-test.each(['40001', '40P01'])('a race lost (%s) is run again, on the connection it had', async (code) => {
+test.each(['40001', '40P01'])('a lost race (%s) is run again, on the same connection', async (code) => {
   const fake = poolOf((attempt) => {
     if (attempt < 3) throw errorWith(code)
     return done
@@ -61,7 +61,7 @@ test.each(['40001', '40P01'])('a race lost (%s) is run again, on the connection 
   expect(fake.closed).not.toContain(true)
 })
 
-test('a race that is lost every time is given up after twelve attempts, as one that may be tried again', async () => {
+test('a race lost every time is given up after twelve attempts, with a retryable error', async () => {
   const fake = poolOf(() => {
     throw errorWith('40001')
   })
@@ -69,7 +69,7 @@ test('a race that is lost every time is given up after twelve attempts, as one t
   expect(fake.sent).toBe(12)
 })
 
-test('a race lost when nobody waits any more is not run again', async () => {
+test('a race lost past the deadline is not run again', async () => {
   let left = 1000
   const fake = poolOf(() => {
     left = 0
@@ -139,7 +139,7 @@ test('a commit that no standby confirmed is unavailable, also the one after it w
   expect(await outcomeOf(fake)).toBe(true)
 })
 
-test('what the server tells of the work of the host on a shared connection is not taken for ours', async () => {
+test("notices about the host's work on a shared connection are not taken for ours", async () => {
   const fake = poolOf((attempt) => {
     if (attempt === 2) fake.events.emit('notice', { routine: 'another' })
     return done
@@ -149,7 +149,7 @@ test('what the server tells of the work of the host on a shared connection is no
   expect(await outcomeOf(fake)).toBe(true)
 })
 
-test('a call whose time is over leaves the others that look for a row with the same statement', async () => {
+test('a call whose time is over does not affect others that share its statement', async () => {
   const connection = Promise.withResolvers<void>()
   const fake = poolOf(() => done)
   const { connect } = fake.pool
@@ -164,7 +164,7 @@ test('a call whose time is over leaves the others that look for a row with the s
   expect(fake.sent).toBe(1)
 })
 
-test('a connection is listened to once, however often it is lent', async () => {
+test('a connection gets one listener, however often it is used', async () => {
   const fake = poolOf(() => done)
   await outcomeOf(fake)
   await outcomeOf(fake)

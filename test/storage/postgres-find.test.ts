@@ -36,7 +36,7 @@ function start(): { find: Find<Row>; statements: Statement[] } {
   return { find, statements }
 }
 
-test('what is looked for before there is a connection is one statement, and each gets its own row', async () => {
+test('finds that wait for a connection share one statement, and each gets its own row', async () => {
   const { find, statements } = start()
   const found = ['a1', 'b', 'a2', 'a1'].map((key) => find(call, key))
   expect(statements).toHaveLength(1)
@@ -45,7 +45,7 @@ test('what is looked for before there is a connection is one statement, and each
   expect(await Promise.all(found)).toEqual([{ key: 'a1' }, null, { key: 'a2' }, { key: 'a1' }])
 })
 
-test('what is looked for once a statement was sent is not answered by it: its rows may be older', async () => {
+test('a find that begins after a statement was sent is not answered by it: its rows may be older', async () => {
   const { find, statements } = start()
   const early = find(call, 'a')
   statements[0]?.send()
@@ -58,7 +58,7 @@ test('what is looked for once a statement was sent is not answered by it: its ro
   expect(await late).toEqual({ key: 'a' })
 })
 
-test('a statement is sent as long as anybody waits for one of its rows', async () => {
+test('a statement is sent if any of its callers still waits', async () => {
   const { find, statements } = start()
   const left = [5, 20]
   for (const index of left.keys()) void find({ timeLeftMs: () => left[index]! }, 'a')
@@ -87,7 +87,7 @@ test.each(['before it is sent', 'after'])(
   },
 )
 
-test('a statement asks for a hundred at most, or one of a crowd would be as long as they are many', async () => {
+test('a statement asks for at most a hundred rows, however many callers wait', async () => {
   const { find, statements } = start()
   const found = Array.from({ length: 250 }, (_, index) => find(call, `a${index}`))
   expect(statements.map(({ send }) => send().length)).toEqual([100, 100, 50])

@@ -83,7 +83,7 @@ describe.skipIf(process.env['TEST_POSTGRES_URL'] !== undefined)('PostgreSQL with
     expect(pool.totalCount, 'the connection is sound and stays').toBe(1)
   })
 
-  test('a repeat with its idempotency key waits for a standby as well, or is told of a license that a failover loses', async () => {
+  test('a repeat with an idempotency key also waits for a standby, or it is answered with a license that a failover loses', async () => {
     const { storage, url } = await open()
     const hash = new Uint8Array(32)
     const idempotency = { resellerId: 'r', keyHash: hash, requestHash: hash, expiresAt: 1000 }
@@ -112,7 +112,7 @@ describe.skipIf(process.env['TEST_POSTGRES_URL'] !== undefined)('PostgreSQL with
     await storage.migrate()
   })
 
-  test('reads are answered while commits wait, callers get theirs in time, and no connection is left behind', async () => {
+  test('while commits wait, reads are answered, callers are answered in time, and no connection is left behind', async () => {
     const { storage, pool, url } = await open(6)
     await withoutStandby(async () => {
       for (let wave = 0; wave < 2; wave += 1) {
@@ -163,7 +163,7 @@ async function hangingProxy(port: number): Promise<{ port: number; freeze(): voi
 }
 
 describe('PostgreSQL after a failover', () => {
-  test('connections that hang are given up when the time is over, and others reach the new primary', async () => {
+  test('hanging connections are given up when the time is over, and others reach the new primary', async () => {
     const url = await server.createDatabase()
     const proxy = await hangingProxy(Number(new URL(url).port))
     const pool = makePool(Object.assign(new URL(url), { port: `${proxy.port}` }).href, 2)
@@ -205,7 +205,7 @@ describe('PostgreSQL after a failover', () => {
     },
   )
 
-  test('a first call that hangs does not keep those after it from looking at the schema again', async () => {
+  test('a first call that hangs does not prevent later ones from reading the schema', async () => {
     const { url } = await open()
     const proxy = await hangingProxy(Number(new URL(url).port))
     const pool = makePool(Object.assign(new URL(url), { port: `${proxy.port}` }).href, 1)

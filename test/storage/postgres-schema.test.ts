@@ -38,7 +38,7 @@ test('ten servers that migrate an empty database at once all succeed', async () 
   expect(rows).toEqual([{ version: 1 }])
 })
 
-test('a database without the tables says what to do, and works once it is done', async () => {
+test('the error for a database without tables says what to do, and doing it helps', async () => {
   const { storage } = storeOn(await server.createDatabase())
   const error = await errorOf(() => storage.findClient('a', call))
   expect([error.kind, error.message]).toEqual(['invalid', expect.stringContaining('run migrate()')])
@@ -66,7 +66,7 @@ test('a schema newer than this version is refused, before anything is read or wr
   await verifyTooNew(storeOn(newer).storage)
 })
 
-test('a column that a newer server adds does not disturb those that still run', async () => {
+test('a column added by a newer server does not affect running servers', async () => {
   const database = await server.createDatabase()
   const { storage } = storeOn(database, 1)
   await storage.migrate()
@@ -129,7 +129,7 @@ describe('a migration beside servers of version 1', () => {
   })
 })
 
-test('a database of version 1 is migrated whole, and a process of version 1 goes on working on it', async () => {
+test('a database of version 1 is migrated completely, and a process of version 1 keeps working on it', async () => {
   const database = await server.createDatabase()
   await execute(database, version1.postgresSchema)
   await execute(database, version1.rows.map(version1.forPostgres).join(';'))
@@ -141,7 +141,7 @@ test('a database of version 1 is migrated whole, and a process of version 1 goes
   await verifyOldWrites(storage)
 })
 
-test('a schema of a later step that says it only adds is worked with, and not migrated back', async () => {
+test('a schema of a later step that only adds is used, and not migrated back', async () => {
   const database = await server.createDatabase()
   await storeOn(database).storage.migrate()
   await execute(database, 'UPDATE utility_api_schema SET step = 99')

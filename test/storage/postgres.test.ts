@@ -87,7 +87,7 @@ if (allSetups)
   })
 
 describe('PostgreSQL trouble', () => {
-  test('a killed idle connection is noticed by nobody, and the process lives', async () => {
+  test('a killed idle connection affects no caller, and the process lives', async () => {
     const own = pool()
     const storage = postgresStorage(own)
     await storage.migrate()
@@ -100,7 +100,7 @@ describe('PostgreSQL trouble', () => {
     expect(await storage.findClient('nobody', call)).toBeNull()
   })
 
-  test('a statement that waits too long is unavailable and changed nothing', async () => {
+  test('a statement that waits too long fails with unavailable and changes nothing', async () => {
     const own = pool()
     const storage = postgresStorage(own)
     await storage.migrate()
@@ -116,7 +116,7 @@ describe('PostgreSQL trouble', () => {
     expect(await storage.findLicense('waits', call)).toEqual(license('waits'))
   })
 
-  test('a statement that waited too long for a connection is not sent, and the connection goes on', async () => {
+  test('a statement that waited too long for a connection is not sent, and the connection stays usable', async () => {
     const own = pool('read committed', 1)
     const storage = postgresStorage(own)
     await storage.migrate()
@@ -133,7 +133,7 @@ describe('PostgreSQL trouble', () => {
     expect(row?.pid).toBe((holder as unknown as { processID: number }).processID)
   })
 
-  test('what is looked for while all connections are taken costs one statement for each kind of row', async () => {
+  test('finds while all connections are busy cost one statement for each kind of row', async () => {
     const own = pool('read committed', 1)
     const storage = postgresStorage(own)
     await storage.migrate()
@@ -219,7 +219,7 @@ describe('PostgreSQL trouble', () => {
     expect(await storage.listing?.countLicenses({ resellerId: 'raw' }, call)).toBe(0)
   })
 
-  test('a transaction that the host left open is refused by name, and swallows no write', async () => {
+  test('a transaction left open by the host is refused with a clear error, and no write is lost in it', async () => {
     const own = pool('read committed', 1)
     const storage = postgresStorage(own)
     await storage.migrate()
@@ -238,7 +238,7 @@ describe('PostgreSQL trouble', () => {
     expect((await errorOf(() => postgresStorage(own).findClient('a', call))).kind).toBe('invalid')
   })
 
-  test('a connection that breaks while it is lent fails its call, and the process lives', async () => {
+  test('a connection that breaks during a call fails that call, and the process lives', async () => {
     const own = pool('read committed', 1)
     const lent: Socket[] = []
     own.on('connect', (client) => {
@@ -264,14 +264,14 @@ describe('PostgreSQL trouble', () => {
     expect(await storage.findLicense('broken', call)).toEqual(license('broken'))
   })
 
-  test('a server that is not there is unavailable, and the driver text stays in the cause', async () => {
+  test("without a server, calls fail with unavailable, and the driver's text stays in the cause", async () => {
     const nowhere = makePool('postgres://postgres:password@127.0.0.1:1/postgres')
     pools.push(nowhere)
     const error = await errorOf(() => postgresStorage(nowhere).findClient('a', call))
     expect([error.kind, error.retryable, error.cause instanceof Error]).toEqual(['unavailable', true, true])
   })
 
-  test('an error quotes neither keys nor hashes nor what customers wrote: it is logged with its cause', async () => {
+  test("an error quotes neither keys nor hashes nor customers' text, because it is logged with its cause", async () => {
     const own = makePool(await server.createDatabase())
     pools.push(own)
     const storage = postgresStorage(own)
@@ -301,7 +301,7 @@ describe('PostgreSQL trouble', () => {
     expect(text).not.toMatch(/LIC-1|Ada|example\.com|an-id|another-id|68617368/)
   })
 
-  test('text that PostgreSQL cannot hold is invalid, not a broken server', async () => {
+  test('text that PostgreSQL cannot store is invalid, not a server error', async () => {
     const storage = postgresStorage(pool())
     await storage.migrate()
     expect((await errorOf(() => storage.insertLicense(license('nul\0'), undefined, call))).kind).toBe(

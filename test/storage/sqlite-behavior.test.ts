@@ -143,7 +143,7 @@ describe.each(drivers)('%s', (_, openPath) => {
     other.exec('ROLLBACK')
   })
 
-  test('following a list to its end lets others have their turn after every page', async () => {
+  test('following a list to its end lets the event loop turn after every page', async () => {
     const storage = sqliteStorage(openFile().open())
     await storage.migrate()
     await Promise.all(['a', 'b', 'c', 'd'].map((key) => storage.insertLicense(license(key), undefined, call)))
@@ -164,7 +164,7 @@ describe.each(drivers)('%s', (_, openPath) => {
     expect(turns).toBeGreaterThanOrEqual(3)
   })
 
-  test('a value that a column cannot hold is invalid, a taken key a conflict', async () => {
+  test('a value that a column cannot store is invalid, and an existing key a conflict', async () => {
     const storage = sqliteStorage(openFile().open())
     await storage.migrate()
     const client = { secretHashes: [], redirectUris: [], createdAt: 1, revokedAt: null }
@@ -216,7 +216,7 @@ describe.each(drivers)('%s', (_, openPath) => {
     expect(seen).toEqual([1, 19_999, 20_000, 20_001, 40_500, 40_501, 45_000].map((number) => `id-${number}`))
   })
 
-  test('a full disk fails what does not fit, keeps what was answered, and heals when there is room', async () => {
+  test('a full disk fails new writes, keeps answered ones, and recovers when there is space', async () => {
     const { open } = openFile()
     const database = open()
     const storage = sqliteStorage(database)
@@ -245,7 +245,7 @@ describe.each(drivers)('%s', (_, openPath) => {
     expect(await storage.insertLicense(license('after'), undefined, call)).toBe('inserted')
   })
 
-  test('an error quotes neither keys nor hashes nor what customers wrote: it is logged with its cause', async () => {
+  test("an error quotes neither keys nor hashes nor customers' text, because it is logged with its cause", async () => {
     const storage = sqliteStorage(openFile().open())
     await storage.migrate()
     const hash = Buffer.alloc(32, 'hash')
@@ -272,7 +272,7 @@ describe.each(drivers)('%s', (_, openPath) => {
     expect(text).not.toMatch(/LIC-1|Ada|example\.com|an-id|another-id|68617368/)
   })
 
-  test('a write to a closed store rejects: nothing is thrown beside the promise', async () => {
+  test('a write to a closed store rejects and throws nothing synchronously', async () => {
     const database = openPath(':memory:')
     onTestFinished(() => void database.close())
     const storage = sqliteStorage(database)

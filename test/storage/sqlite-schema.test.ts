@@ -19,7 +19,7 @@ describe.each(drivers)('%s', (_, openPath) => {
     expect((await storage.findLicense('a', call))?.licenseKey).toBe('a')
   })
 
-  test('a database without the tables says what to do', async () => {
+  test('the error for a database without tables says what to do', async () => {
     const storage = sqliteStorage(openFile().open())
     const error = await errorOf(() => storage.findClient('a', call))
     expect([error.kind, error.message]).toEqual(['invalid', expect.stringContaining('run migrate()')])
@@ -36,7 +36,7 @@ describe.each(drivers)('%s', (_, openPath) => {
     await verifyTooNew(storage)
   })
 
-  test('a database of version 1 is migrated whole, and a process of version 1 goes on working on it', async () => {
+  test('a database of version 1 is migrated completely, and a process of version 1 keeps working on it', async () => {
     const { open } = openFile()
     const old = open()
     old.exec(version1.sqliteSchema)
@@ -49,7 +49,7 @@ describe.each(drivers)('%s', (_, openPath) => {
     await verifyOldWrites(storage)
   })
 
-  test('a schema of a later step that says it only adds is worked with, and not migrated back', async () => {
+  test('a schema of a later step that only adds is used, and not migrated back', async () => {
     const { open } = openFile()
     const database = open()
     await sqliteStorage(database).migrate()

@@ -42,7 +42,7 @@ describe.each(drivers)('%s', (_, openPath) => {
     expect(database.executed.filter((sql) => sql === 'COMMIT')).toHaveLength(3)
   })
 
-  test('writes that come together are committed before the event loop turns, and what follows them waits for it', async () => {
+  test('concurrent writes are committed before the event loop turns, and later ones wait for it', async () => {
     const storage = sqliteStorage(openFile().open())
     await storage.migrate()
     const happened: string[] = []
@@ -82,7 +82,7 @@ describe.each(drivers)('%s', (_, openPath) => {
     expect(database.executed).toEqual(['BEGIN IMMEDIATE', 'COMMIT'])
   })
 
-  test('reads share a transaction until the program goes back to the event loop, and no longer', async () => {
+  test('reads share a transaction until the program returns to the event loop, and no longer', async () => {
     const file = openFile()
     const database = noting(file.open())
     const storage = sqliteStorage(database)
@@ -102,7 +102,7 @@ describe.each(drivers)('%s', (_, openPath) => {
     expect(await storage.findLicense('c', call)).toMatchObject({ licenseKey: 'c' })
   })
 
-  test('a read is no obstacle to what follows at once: a migration, a write, closing the connection', async () => {
+  test('a read does not block what follows immediately: a migration, a write, closing the connection', async () => {
     const database = openPath(':memory:')
     const storage = sqliteStorage(database)
     await storage.migrate()
@@ -124,7 +124,7 @@ describe.each(drivers)('%s', (_, openPath) => {
     expect((await errorOf(() => storage.findLicense('a', call))).kind).toBe('unavailable')
   })
 
-  test('a tick that a test of the host fakes later holds no transaction open', async () => {
+  test("nextTick faked later by a host's test leaves no transaction open", async () => {
     const storage = sqliteStorage(openFile().open())
     await storage.migrate()
     // Node.js waits for ticks of its own meanwhile, such as those of the channel to the process that runs the tests.
@@ -160,7 +160,7 @@ describe.each(drivers)('%s', (_, openPath) => {
     expect(await written).toBe('inserted')
   })
 
-  test("a transaction the host left open is named, and is the host's to end", async () => {
+  test('a transaction left open by the host is reported, and left to the host to end', async () => {
     const database = openFile().open()
     const storage = sqliteStorage(database)
     await storage.migrate()

@@ -85,7 +85,7 @@ describe.each([
     expect(await use(token)).toBe(401)
   })
 
-  test('codes and tokens stored by their whole hash, as all were before, go on working', async () => {
+  test('codes and tokens stored by their whole hash, as in earlier versions, still work', async () => {
     const { storage, clientId, exchange, use } = await createService(await open(), randomKeys(), randomKeys())
     const code = withChecksum(`uapi_ac_${'c'.repeat(43)}`)
     const granted = { clientId, redirectUri, codeChallenge: null, redeemedAt: null }
@@ -104,7 +104,7 @@ describe.each([
     }
   })
 
-  test('a token whose visible time was changed opens nothing, with its checksum made right or not', async () => {
+  test('a token with a changed time is not accepted, whether or not its checksum was corrected', async () => {
     const { admin, clientId, exchange, use } = await createService(await open(), randomKeys(), randomKeys())
     const { code } = await admin.issueAuthorizationCode({ clientId, redirectUri, scope: '' })
     const { access_token: token = '' } = await exchange(code)
@@ -117,7 +117,7 @@ describe.each([
   })
 })
 
-test('rows of codes, tokens and identifiers lie in the order they were made', async () => {
+test('rows of codes, tokens and identifiers are in order of creation', async () => {
   const database = new Database(':memory:')
   const storage = sqliteStorage(database)
   await storage.migrate()

@@ -50,7 +50,7 @@ test('a key is read in any case, with O for 0 and I or L for 1', () => {
   )
 })
 
-test('a key typed all in lower case is its own, prefix included', () => {
+test('a key typed all in lower case is recognized, prefix included', () => {
   for (const prefix of ['LIC-', 'Shop_7.', '']) {
     const key = keys.licenseKey(prefix)
     expect(keys.parseLicenseKey(key.toLowerCase(), prefix)).toBe(key)
@@ -178,7 +178,7 @@ test('every base62 symbol of a secret is drawn evenly', () => {
     expect(Math.abs(count - expected)).toBeLessThan(6 * Math.sqrt(expected))
 })
 
-test('kinds have prefixes of their own', () => {
+test('each kind has its own prefix', () => {
   expect(new Set(kinds.map((kind) => keys.secret(kind, 0).slice(0, 8))).size).toBe(kinds.length)
 })
 

@@ -19,7 +19,7 @@ async function open(port: number): Promise<Socket> {
   return socket
 }
 
-test('a DNS server remembers the last thousand queries, and drops by all there were', async () => {
+test('a DNS server remembers the last thousand queries, and counts all of them for drops', async () => {
   await using server = await fakeDnsServer({ drop: 1050 })
   const socket = await open(server.port)
   const frames = new FrameReader()
@@ -37,7 +37,7 @@ test('a DNS server remembers the last thousand queries, and drops by all there w
   socket.destroy()
 })
 
-test('an answer as long as a frame of TCP can be is whole; one octet more is marked as truncated', async () => {
+test('an answer of the greatest length over TCP is complete; one octet more is marked as truncated', async () => {
   await using server = await fakeDnsServer()
   const socket = await open(server.port)
   socket.write(queryOf(7))
@@ -63,7 +63,7 @@ test('an answer as long as a frame of TCP can be is whole; one octet more is mar
   socket.destroy()
 })
 
-test('a game server remembers the last thousand connections, and ends the others too', async () => {
+test('a game server remembers the last thousand connections, but closes all of them', async () => {
   const server = await fakeBlockgameServer()
   const first = await open(server.port)
   const closed = once(first, 'close')
@@ -81,7 +81,7 @@ test('a game server remembers the last thousand connections, and ends the others
   await closed
 })
 
-test('a game server remembers the beginning of what a connection sends', async () => {
+test('a game server remembers the first bytes that a connection sends', async () => {
   const all = Promise.withResolvers<void>()
   const server = await fakeBlockgameServer({
     script: ({ socket }) => socket.on('data', () => socket.bytesRead > 200_000 && all.resolve()),

@@ -37,7 +37,7 @@ describe('VarInt', () => {
     expect(readVarInt(bytes, 0)).toEqual({ value, end: bytes.length })
   })
 
-  test('comes back as it was written', () => {
+  test('is decoded as it was encoded', () => {
     assertProperty(
       fc.property(fc.integer(), fc.nat(9), (value, offset) => {
         const bytes = new Uint8Array(20)
@@ -62,7 +62,7 @@ describe('requests', () => {
     expect(Buffer.from(bytes).toString('hex')).toBe(hex)
   })
 
-  test('any host, port and protocol number come back', () => {
+  test('any host, port and protocol number are decoded as they were encoded', () => {
     const host = fc.string({ unit: fc.constantFrom(...'abcxyz019-_.'), minLength: 1, maxLength: 255 })
     assertProperty(
       fc.property(host, fc.integer({ min: 1, max: 65_535 }), fc.integer(), (name, port, protocolVersion) => {
@@ -81,7 +81,7 @@ describe('requests', () => {
     )
   })
 
-  test('a ping is nine bytes behind their length', () => {
+  test('a ping is its length and nine bytes', () => {
     expect(Buffer.from(encodePing(-2n)).toString('hex')).toBe('0901fffffffffffffffe')
   })
 })
@@ -149,7 +149,7 @@ const sizes = fc.array(fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 2000 }
 const anyPacket = fc.record({ id: fc.nat(200), payload: fc.uint8Array({ maxLength: 300 }) })
 
 describe('packets out of a stream', () => {
-  test('any packets in any segmentation come out as they went in', () => {
+  test('any packets in any segmentation are decoded as they were encoded', () => {
     assertProperty(
       fc.property(fc.array(anyPacket, { maxLength: 16 }), sizes, (packets, cuts) => {
         const stream = Buffer.concat(packets.map(({ id, payload }) => encodePacket(id, payload)))
@@ -160,7 +160,7 @@ describe('packets out of a stream', () => {
     )
   })
 
-  test('any bytes in any segmentation: the same packets and the same end, and nothing thrown', () => {
+  test('any bytes give the same packets and the same end in any segmentation, and nothing is thrown', () => {
     const shortLengths = fc
       .array(fc.uint8Array({ maxLength: 12 }), { maxLength: 12 })
       .map((parts) => Buffer.concat(parts))
@@ -196,7 +196,7 @@ describe('packets out of a stream', () => {
     expect(bytesCopied).toBe(0)
   })
 
-  test('memory follows the bytes that came, not the length they claim', () => {
+  test('memory depends on the bytes received, not on the announced length', () => {
     const before = process.memoryUsage().arrayBuffers
     const readers = Array.from({ length: 200 }, () => {
       const reader = new PacketReader()
@@ -206,7 +206,7 @@ describe('packets out of a stream', () => {
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(readers.length * 8192)
   })
 
-  test('packets before a failure come all the same, and none after it', () => {
+  test('packets before a failure are still returned, and none after it', () => {
     const whole = encodePacket(5, new Uint8Array(3))
     const reader = new PacketReader()
     expect(reader.add(Buffer.concat([whole, Uint8Array.of(0), whole]))).toHaveLength(1)
@@ -227,7 +227,7 @@ describe('limits', () => {
     expect(packetsOf([bytes as Uint8Array]).reader.failure).toMatchObject({ reason: 'protocol' })
   })
 
-  test('a length over the limit is refused before its bytes come', () => {
+  test('a length over the limit is refused before its bytes arrive', () => {
     expect(packetsOf([Uint8Array.of(0x80, 0x08)], { maxBytes: 1000 }).reader.failure).toMatchObject({
       reason: 'protocol',
     })
@@ -264,7 +264,7 @@ describe('a kick', () => {
     }
   })
 
-  test('one packet length in 128 begins like it and is none', () => {
+  test('one packet length in 128 begins like a kick but is not one', () => {
     for (let length = 255; length < 70_000; length += 128) {
       const stream = encodePacket(1, new Uint8Array(length - 1))
       expect(stream[0]).toBe(0xff)
@@ -272,7 +272,7 @@ describe('a kick', () => {
     }
   })
 
-  test('only the first bytes of a stream can be one', () => {
+  test('only the first bytes of a stream can be a kick', () => {
     const stream = Buffer.concat([encodePacket(1, new Uint8Array(3)), Uint8Array.of(0xff, 0x00)])
     expect(packetsOf([stream])).toMatchObject({ reader: { kicked: false } })
   })
@@ -281,7 +281,7 @@ describe('a kick', () => {
 const textOf = (bytes: Uint8Array): string => readStatusText(packetsOf([bytes]).packets[0]!)
 
 describe('the text of a status', () => {
-  test('any text comes back', () => {
+  test('any text is decoded as it was encoded', () => {
     const text = fc.string({ unit: 'grapheme', maxLength: 500 })
     assertProperty(
       fc.property(text, (value) => {

@@ -54,7 +54,7 @@ function textsOf({ version, description, sample = [] }: StatusReply): [text: str
   return [[version.name, 256], [description, 4096], ...players]
 }
 
-describe('no text of a server is long, or steers what shows it', () => {
+describe('no text of a server is long or can control a terminal', () => {
   const texts = fc.oneof(
     fc.constantFrom('x'.repeat(1_000_000), '🎮'.repeat(5000), hostile.repeat(2000), `a${'🎮'.repeat(5000)}`),
     fc.string({ unit: 'binary', maxLength: 300 }),
@@ -131,7 +131,7 @@ function attempt(text: string): ReturnType<typeof parseStatus> | null {
   }
 }
 
-test('a polluted prototype answers for nobody', () => {
+test('a polluted prototype changes no result', () => {
   const prototype = Object.prototype as { players?: unknown; text?: unknown }
   prototype.players = { online: 666, max: 666 }
   prototype.text = 'polluted'
@@ -146,7 +146,7 @@ test('a polluted prototype answers for nobody', () => {
   }
 })
 
-describe('hostile descriptions end soon', () => {
+describe('hostile descriptions are parsed quickly', () => {
   test.for([
     ['deep', `${'{"extra":['.repeat(50_000)}"x"${']}'.repeat(50_000)}`],
     ['deep lists', `${'['.repeat(100_000)}"x"${']'.repeat(100_000)}`],
@@ -199,7 +199,7 @@ describe('favicons', () => {
     },
   )
 
-  test('a small PNG stays', () => {
+  test('a small PNG is kept', () => {
     expect(faviconOf(png)).toBe(png)
     expect(faviconOf(`${png.slice(0, -1)}${'A'.repeat(60_000)}`)).toBeDefined()
   })

@@ -59,7 +59,7 @@ async function verifyFile(world: World, path: string): Promise<void> {
   database.close()
 }
 
-test('a disk that is full: 500 until there is room again, and nothing lost', async ({ task }) => {
+test('a full disk: 500 until there is space again, and nothing lost', async ({ task }) => {
   const figures = await withLoad(async ({ database, more }) => {
     for (let round = 0; round < 2; round += 1) {
       const { page_count: pages } = database.prepare('PRAGMA page_count').get() as { page_count: number }
@@ -84,7 +84,7 @@ test('a file that turns read-only and back: 500 meanwhile', async ({ task }) => 
   Object.assign(task.meta, { figures })
 })
 
-test('a connection that is closed under the service: 500 from then on', async ({ task }) => {
+test('a connection closed by the host: 500 from then on', async ({ task }) => {
   const figures = await withLoad(async ({ database, count, more }) => {
     database.close()
     await more(500, 50)
@@ -95,7 +95,7 @@ test('a connection that is closed under the service: 500 from then on', async ({
   Object.assign(task.meta, { figures })
 })
 
-test('a file that was opened to be read: reads are answered, writes are 500', async () => {
+test('a file opened read-only: reads are answered, writes are 500', async () => {
   const { path, remove } = temporaryFile()
   const database = new DatabaseSync(path)
   const storage = sqliteStorage(database)

@@ -85,7 +85,7 @@ test('a storm of faults over SQLite', { timeout }, async ({ task }) => {
   remove()
 })
 
-test('a clock that jumps back and forth by hours at every look', { timeout }, async ({ task }) => {
+test('a clock that jumps back and forth by hours at every reading', { timeout }, async ({ task }) => {
   const random = randomFrom(seed)
   const hours = 11
   // Less than half of the day that an idempotency key is kept.
