@@ -324,8 +324,9 @@ describe('draining', () => {
     await once(socket, 'connect')
     socket.write('GET /health HTTP/1.1\r\nHost: localhost\r\nX-Long: ')
     const timer = setInterval(() => socket.write('a'), 20)
-    const closed = once(socket, 'close').finally(() => clearInterval(timer))
+    const closed = new Promise((resolve) => socket.once('close', resolve))
     await drain(200)
     await closed
+    clearInterval(timer)
   })
 })
