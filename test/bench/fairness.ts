@@ -145,7 +145,7 @@ const tookAt = (measured: readonly Measured[], q: number): number =>
     q,
   )
 printTable(
-  `One caller keeps ${hangingChecks} checks and ${hangingLookups} lookups open that hang; another asks now and then.`,
+  `One caller keeps ${hangingChecks} checks and ${hangingLookups} lookups open that hang; another one sends a request now and then.`,
   results.map(({ kind, alone, disturbed }) => ({
     'the other’s': kind,
     answered: `${alone.flatMap(({ took }) => took).length} and ${disturbed.flatMap(({ took }) => took).length}`,

@@ -35,7 +35,7 @@ const results = await measureServers(servers, { connections, rounds, roundMs })
 for (const { child } of servers) child.disconnect()
 
 printResults(
-  `License updates on memory storage, asked by ${loader}, ${connections} connections, ${rounds} rounds of ${roundMs} ms: medians.`,
+  `License updates on memory storage, load by ${loader}, ${connections} connections, ${rounds} rounds of ${roundMs} ms: medians.`,
   results,
 )
 

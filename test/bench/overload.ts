@@ -151,7 +151,7 @@ for (let round = 0; round < rounds; round += 1) {
 }
 process.stderr.write('\n')
 printTable(
-  'The three storage operations, alone and beside what hangs.',
+  'The three storage operations, alone and beside the hanging requests.',
   (['free', 'laden'] as const).map((name) => ({
     'storage operations': name === 'free' ? 'alone' : 'beside 1,000 hanging checks and lookups',
     'per second': Math.round(quantile(results[name], 0.5)),

@@ -28,7 +28,7 @@ const chapters: Readonly<Record<string, Chapter>> = {
   },
   fairness: { title: 'One caller beside another', short: { ROUNDS: '1', ROUND_MS: '3000' } },
   overload: { title: 'Saturation', short: { ROUNDS: '1', ROUND_MS: '1000', SATURATION_MS: '5000' } },
-  verify: { title: 'Verification in a route of one’s own', short: { CHECK_ROUNDS: '9' } },
+  verify: { title: 'Verification in your own route', short: { CHECK_ROUNDS: '9' } },
 }
 
 const names = readdirSync(import.meta.dirname)
@@ -84,10 +84,10 @@ function preface(isShort: boolean, runs: number): string[] {
   const gibibytes = Math.round(totalmem() / 2 ** 30)
   return [
     '# Benchmarks',
-    'Ours beside the same work by hand and beside peers, interleaved round by round in one run, everything on one machine and on loopback: the load takes its share of the same processors. Rates are of this machine; ratios hold elsewhere too. `npm run bench` writes this page.',
+    'utility-api beside the same work written by hand and beside peers, interleaved round by round in one run. Everything runs on one machine and on loopback, so the load generator uses the same processors. Rates are those of this machine; ratios hold elsewhere too. `npm run bench` writes this page.',
     `- Machine: ${availableParallelism()} processors of ${cpu?.model.trim() ?? 'a kind unknown'}, ${gibibytes} GiB, Linux ${release()}`,
     `- Node.js ${process.version.slice(1)}, SQLite on a local disk with full durability unless said`,
     `- ${new Date().toISOString().slice(0, 10)}, ${isShort ? 'short rounds' : 'rounds of the default length'}, ${runs === 1 ? 'one run' : `${runs} runs`} of each${asSet()}`,
-    'Again: `npm ci && npm ci --prefix test/peers`, with wrk, NSD and PostgreSQL installed, then `npm run bench`, or `SHORT=1 npm run bench` for three minutes of it.',
+    'To repeat: `npm ci && npm ci --prefix test/peers`, with wrk, NSD and PostgreSQL installed, then `npm run bench`, or `SHORT=1 npm run bench` for a short run of three minutes.',
   ]
 }

@@ -67,7 +67,7 @@ for (let round = 0; round <= rounds; round += 1) {
 process.stderr.write('\n')
 
 printTable(
-  `\nFull durability, each file read before each turn, 32 callers, ${rounds} rounds of ${roundMs} ms: median per second, and cost against the first.`,
+  `\nFull durability, each file read before each turn, 32 callers, ${rounds} rounds of ${roundMs} ms: median per second, and cost relative to the first.`,
   operations.map((name) => {
     const base = stores[0]?.rates.get(name) ?? []
     const columns = stores.map(({ size, rates }) => {

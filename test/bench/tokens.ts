@@ -42,7 +42,7 @@ for (const [index, name] of names.entries()) {
 }
 const load = hasWrk ? { load: exchangesLoad(exchanges, options.connections, takesForms) } : {}
 printResults(
-  `Codes exchanged, asked by ${loader}, ${options.connections} connections, ${options.rounds} rounds of ${options.roundMs} ms, median rate.`,
+  `Codes exchanged, load by ${loader}, ${options.connections} connections, ${options.rounds} rounds of ${options.roundMs} ms, median rate.`,
   await measureServers(servers, { ...options, ...load }),
 )
 for (const { child } of servers) child.disconnect()
