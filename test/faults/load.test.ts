@@ -98,7 +98,9 @@ async function loaded(store: string, storage: AdminStorage, note: (figures: obje
   await verifyLedger(holder)
   await server.kill()
   await remotes.close()
-  expect(last.heap, JSON.stringify(seen)).toBeLessThan(first.heap * 1.25 + 8 * megabyte)
+  // A moment can have a cache full of large answers more than another; a leak stays in all of them.
+  const leastHeap = Math.min(...seen.slice(-3).map(({ heap }) => heap))
+  expect(leastHeap, JSON.stringify(seen)).toBeLessThan(first.heap * 1.25 + 8 * megabyte)
   expect(last.rss, JSON.stringify(seen)).toBeLessThan(first.rss * 1.25 + 64 * megabyte)
   expect(last.handles, JSON.stringify(seen)).toBeLessThan(first.handles + 4 * connections)
   // A few seconds of a busy machine say nothing of time.
