@@ -8,7 +8,7 @@ import { createClient } from './blockgame/client.ts'
 import type { ConnectionTarget } from './blockgame/address-filter.ts'
 import type { ResolverAddress } from './blockgame/resolve.ts'
 import { createDnsClient } from './dns/client.ts'
-import { UtilityApiError } from './domain/errors.ts'
+import { invalidOption, requireOptions } from './domain/arguments.ts'
 import { isPublicAddress, parseIpAddress } from './domain/ip-address.ts'
 import type { BlockgameClient } from './ports/blockgame-client.ts'
 
@@ -62,25 +62,25 @@ export interface BlockgameClientOptions {
  * await client.close()
  * ```
  *
- * @throws `UtilityApiError` `invalid_options` if an option is invalid; the message names it.
+ * @throws `UtilityApiError` `invalid_options` if an option is invalid or unknown; the message names it.
  *
  * @group Block game
  */
 export function createBlockgameClient(options: BlockgameClientOptions = {}): BlockgameClient {
+  requireOptions(options, ['allowAddress', 'resolvers', 'protocolVersion'])
   const { allowAddress, resolvers = systemResolvers(), protocolVersion = -1 } = options
-  if (resolvers.length === 0 || !resolvers.every(isResolver)) {
-    throw new UtilityApiError(
-      'invalid_options',
-      'resolvers must be one IP address at least, with ports from 1 to 65535.',
-    )
-  }
-  if ((protocolVersion | 0) !== protocolVersion) {
-    throw new UtilityApiError('invalid_options', 'protocolVersion must be a 32-bit integer.')
-  }
+  // The default rule would apply instead of a rule that is not called.
+  if (allowAddress !== undefined && typeof allowAddress !== 'function')
+    throw invalidOption('allowAddress', 'must be a function')
+  if (!Array.isArray(resolvers) || resolvers.length === 0 || !resolvers.every(isResolver))
+    throw invalidOption('resolvers', 'must be a list of at least one IP address, with ports from 1 to 65535')
+  if ((protocolVersion | 0) !== protocolVersion)
+    throw invalidOption('protocolVersion', 'must be a 32-bit integer')
   return createClient({ dns: createDnsClient(), resolvers, allowAddress, protocolVersion })
 }
 
-function isResolver({ ip, port = 53 }: ResolverAddress): boolean {
+function isResolver(resolver: ResolverAddress | null | undefined): boolean {
+  const { ip, port = 53 } = resolver ?? { ip: '' }
   return parseIpAddress(ip) !== null && Number.isInteger(port) && port >= 1 && port <= 65_535
 }
 

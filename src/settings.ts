@@ -2,7 +2,8 @@ import { z } from 'zod'
 import type { BlockgameClientOptions } from './blockgame.ts'
 import { defaultResolverLocations } from './dns/default-locations.ts'
 import { defaultTokenLifetimeSeconds } from './domain/access.ts'
-import { UtilityApiError } from './domain/errors.ts'
+import { invalidOption } from './domain/arguments.ts'
+import type { UtilityApiError } from './domain/errors.ts'
 import { parseIpAddress, parseNetwork } from './domain/ip-address.ts'
 import type { ResolverLocation } from './domain/resolver-location.ts'
 import type { RequestEndEvent } from './http/events.ts'
@@ -210,7 +211,7 @@ function resolved<Output>(schema: z.ZodType<Output>, options: unknown): Output {
   const keys = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : []
   const option = [...(issue?.path ?? []), ...keys].join('.')
   const problem = keys.length > 0 ? 'is not an option' : issue?.message
-  throw new UtilityApiError('invalid_options', `${option === '' ? 'options' : option}: ${problem}.`)
+  throw invalidOption(option === '' ? 'options' : option, problem ?? 'is invalid')
 }
 
 function withMethods<Type>(...names: (keyof Type & string)[]): z.ZodType<Type, Type> {

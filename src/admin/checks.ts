@@ -1,10 +1,5 @@
-import { UtilityApiError } from '../domain/errors.ts'
+import { demand } from '../domain/arguments.ts'
 import { hasAtMostCodePoints, isPlainText } from '../domain/header-text.ts'
-
-/** Refuses what the caller may not ask for. */
-export function demand(condition: boolean, message: string): asserts condition {
-  if (!condition) throw new UtilityApiError('invalid_argument', message)
-}
 
 /** Tells whether text can identify a client, a reseller or a subject. */
 export function isIdentifier(text: string): boolean {

@@ -2,7 +2,8 @@ import type { Client } from '../domain/access.ts'
 import { sha256 } from '../domain/secret.ts'
 import { storageCall, type AdminParts } from './admin-parts.ts'
 import type { Admin } from './admin.ts'
-import { demand, demandIdentifier, demandLabel, isIdentifier } from './checks.ts'
+import { demand } from '../domain/arguments.ts'
+import { demandIdentifier, demandLabel, isIdentifier } from './checks.ts'
 import { demandRedirectUris } from './redirect-uri.ts'
 
 type ClientMethods = Pick<Admin, 'createClient' | 'updateClient' | 'rotateClientSecret' | 'revokeClient'>

@@ -2,8 +2,8 @@ import { defaultTokenLifetimeSeconds, type Credential, type CredentialKind } fro
 import { hashSecret } from '../domain/secret.ts'
 import { storageCall, type AdminParts } from './admin-parts.ts'
 import type { Admin } from './admin.ts'
+import { demand } from '../domain/arguments.ts'
 import {
-  demand,
   demandIdentifier,
   demandInteger,
   demandLabel,

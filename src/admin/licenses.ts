@@ -2,7 +2,8 @@ import type { LicenseChange } from '../domain/license.ts'
 import { problemOfDomainOrIp, problemOfLicenseText, type LicenseRules } from '../domain/license-rules.ts'
 import { storageCall, type AdminParts } from './admin-parts.ts'
 import type { Admin } from './admin.ts'
-import { demand, demandIdentifier } from './checks.ts'
+import { demand } from '../domain/arguments.ts'
+import { demandIdentifier } from './checks.ts'
 
 type LicenseMethods = Pick<Admin, 'getLicense' | 'updateLicense' | 'deleteLicense'>
 

@@ -2,7 +2,8 @@ import type { Reseller } from '../domain/access.ts'
 import type { ListedClient, ListedCredential, ListPage, StorageListing } from '../ports/storage-listing.ts'
 import { storageCall, type AdminParts } from './admin-parts.ts'
 import type { Admin } from './admin.ts'
-import { demand, demandIdentifier, demandInteger } from './checks.ts'
+import { demand } from '../domain/arguments.ts'
+import { demandIdentifier, demandInteger } from './checks.ts'
 
 const maxPage = 1000
 const kinds: readonly string[] = ['access_token', 'reseller_token', 'api_key']

@@ -1,5 +1,5 @@
 import type { Client } from '../domain/access.ts'
-import { demand } from './checks.ts'
+import { demand } from '../domain/arguments.ts'
 
 /**
  * Tells whether a code may be sent to this URI: over TLS, within the machine, or to an app by its own scheme. A scheme

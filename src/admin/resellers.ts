@@ -1,6 +1,7 @@
 import { storageCall, type AdminParts } from './admin-parts.ts'
 import type { Admin } from './admin.ts'
-import { demand, demandIdentifier, demandLabel } from './checks.ts'
+import { demand } from '../domain/arguments.ts'
+import { demandIdentifier, demandLabel } from './checks.ts'
 import { insertCredential } from './credentials.ts'
 
 type ResellerMethods = Pick<Admin, 'createReseller' | 'createResellerToken'>

@@ -1,3 +1,4 @@
+import { demand, isSignal } from '../domain/arguments.ts'
 import { UtilityApiError } from '../domain/errors.ts'
 import { defaultServerPort, parseServerHost } from '../domain/server-address.ts'
 import type { ServerStatus } from '../domain/server-status.ts'
@@ -47,8 +48,9 @@ export function createClient({
   }
 
   return {
-    async status({ signal, ...target }) {
+    async status(target) {
       const { timeoutMs, ...requested } = checkTarget(target)
+      const { signal } = target
       if (closed) throw closedError()
       signal?.throwIfAborted()
       const known = filter.requested(requested)
@@ -71,24 +73,15 @@ export function createClient({
   }
 }
 
-function checkTarget({ host, port = defaultServerPort, timeoutMs = defaultTimeoutMs }: BlockgameTarget): {
-  host: string
-  port: number
-  timeoutMs: number
-} {
-  const canonical = parseServerHost(host)
-  if (canonical === null) throw invalid('host must be a host name or an IP address.')
-  if (!Number.isInteger(port) || port < 1 || port > 65_535) {
-    throw invalid('port must be an integer from 1 to 65535.')
-  }
-  if (!(timeoutMs > 0 && timeoutMs <= longestTimeoutMs)) {
-    throw invalid('timeoutMs must be a positive number below 2^31.')
-  }
+/** Returns the target with its defaults, and its host in canonical form. */
+function checkTarget(target: Partial<BlockgameTarget> | undefined): RequestedTarget & { timeoutMs: number } {
+  const { host, port = defaultServerPort, timeoutMs = defaultTimeoutMs, signal } = target ?? {}
+  const canonical = typeof host === 'string' ? parseServerHost(host) : null
+  demand(canonical !== null, 'host must be a host name or an IP address.')
+  demand(Number.isInteger(port) && port >= 1 && port <= 65_535, 'port must be an integer from 1 to 65535.')
+  demand(timeoutMs > 0 && timeoutMs <= longestTimeoutMs, 'timeoutMs must be a positive number below 2^31.')
+  demand(isSignal(signal), 'signal must be an AbortSignal.')
   return { host: canonical, port, timeoutMs }
-}
-
-function invalid(message: string): UtilityApiError {
-  return new UtilityApiError('invalid_argument', message)
 }
 
 function closedError(): UtilityApiError {

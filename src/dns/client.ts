@@ -1,5 +1,5 @@
 import type { DnsAnswer, RecordType } from '../domain/dns-answer.ts'
-import { UtilityApiError } from '../domain/errors.ts'
+import { demand, invalidOption, isSignal, requireOptions } from '../domain/arguments.ts'
 import { parseIpAddress } from '../domain/ip-address.ts'
 import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'
 import { Query } from './query.ts'
@@ -42,12 +42,17 @@ interface Upstream {
  * await client.close()
  * ```
  *
+ * @throws `UtilityApiError` `invalid_options` if an option is invalid or unknown
+ *
  * @see {@link https://www.rfc-editor.org/rfc/rfc5452 | RFC 5452} for what keeps forged answers out
  *
  * @group DNS
  */
 export function createDnsClient(options: DnsClientOptions = {}): DnsClient {
-  const defaultTimeoutMs = checkedTimeout(options.timeoutMs ?? 5000)
+  requireOptions(options, ['timeoutMs'])
+  const defaultTimeoutMs = options.timeoutMs ?? 5000
+  if (!isTimeout(defaultTimeoutMs))
+    throw invalidOption('timeoutMs', 'must be a positive number of milliseconds')
   /** Keyed by address; few addresses have more than one port. */
   const upstreams = new Map<string, readonly Upstream[]>()
   const waitingRoom = new WaitingRoom<Query>()
@@ -88,7 +93,8 @@ export function createDnsClient(options: DnsClientOptions = {}): DnsClient {
   function start(question: DnsQuestion, onEnd: Resolve): Query {
     const encoded = encode(question)
     const { server, pool } = upstreamOf(question.server)
-    const timeoutMs = checkedTimeout(question.timeoutMs ?? defaultTimeoutMs)
+    const timeoutMs = question.timeoutMs ?? defaultTimeoutMs
+    demand(isTimeout(timeoutMs), 'timeoutMs must be a positive number of milliseconds.')
     return new Query({ encoded, server, pool, timeoutMs, waitingRoom, onEnd })
   }
 
@@ -110,6 +116,7 @@ export function createDnsClient(options: DnsClientOptions = {}): DnsClient {
     query: (question) =>
       new Promise((resolve, reject) => {
         // Anything thrown here rejects the promise.
+        demandQuestion(question)
         if (closed) resolve(closedAnswer)
         else if (question.signal === undefined) start(question, resolve)
         else startUntil(question.signal, question, resolve, reject)
@@ -142,15 +149,19 @@ const closedAnswer: DnsAnswer = {
   latencyMs: 0,
 }
 
-function checkedTimeout(timeoutMs: number): number {
-  if (timeoutMs > 0 && timeoutMs <= longestTimeoutMs) return timeoutMs
-  throw new UtilityApiError('invalid_argument', 'timeoutMs must be a positive number of milliseconds.')
+function isTimeout(timeoutMs: number): boolean {
+  return timeoutMs > 0 && timeoutMs <= longestTimeoutMs
+}
+
+/** Refuses what is not made of the right parts, before a part that is missing is used. */
+function demandQuestion(question: Partial<DnsQuestion> | undefined): void {
+  demand(typeof question?.name === 'string', 'name must be a string.')
+  demand(typeof question.server?.ip === 'string', 'server.ip must be an IPv4 or IPv6 address.')
+  demand(isSignal(question.signal), 'signal must be an AbortSignal.')
 }
 
 function checkedServer(ip: string, port: number): ServerAddress {
-  if (parseIpAddress(ip) === null)
-    throw new UtilityApiError('invalid_argument', 'server.ip must be an IPv4 or IPv6 address.')
-  if (!Number.isInteger(port) || port < 1 || port > 65_535)
-    throw new UtilityApiError('invalid_argument', 'server.port must be a port number.')
+  demand(parseIpAddress(ip) !== null, 'server.ip must be an IPv4 or IPv6 address.')
+  demand(Number.isInteger(port) && port >= 1 && port <= 65_535, 'server.port must be a port number.')
   return { ip, port }
 }

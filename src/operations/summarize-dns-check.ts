@@ -1,5 +1,5 @@
 import type { DnsRecord } from '../domain/dns-answer.ts'
-import { UtilityApiError } from '../domain/errors.ts'
+import { demand } from '../domain/arguments.ts'
 import type { DnsCheckResult } from './check-dns.ts'
 
 /**
@@ -76,9 +76,8 @@ export interface DnsCheckSummary {
  * @group DNS
  */
 export function summarizeDnsCheck(results: readonly DnsCheckResult[]): DnsCheckSummary {
-  if (!Array.isArray(results) || !results.every(isResult)) {
-    throw new UtilityApiError('invalid_argument', 'results must be what the DNS check answers with 200.')
-  }
+  const areResults = Array.isArray(results) && results.every(isResult)
+  demand(areResults, 'results must be what the DNS check answers with 200.')
   const answered = results.filter(saysSomething)
   const groups = groupsOf(answered)
   const majority = groups.find((group) => group.results.length * 2 > answered.length) ?? null

@@ -1,5 +1,5 @@
 import { isLive, permits, type Credential } from '../domain/access.ts'
-import { refused, type Refusal, type UtilityApiError } from '../domain/errors.ts'
+import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import { hashSecret, isMistyped } from '../domain/secret.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
@@ -22,6 +22,8 @@ const grammar = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i
 const challenge = `Bearer realm="${realm}"`
 const invalidTokenChallenge = `${challenge}, error="invalid_token"`
 
+const notAHeader = 'authorization must be the value of an Authorization header.'
+
 const missing: Refusal = { code: 'invalid_token', message: 'The bearer token is missing.' }
 const invalid: Refusal = {
   code: 'invalid_token',
@@ -37,7 +39,8 @@ function lacking(scope: string): Refusal {
  *
  * @param authorization - The header's value. A list, which some servers give for repeated headers, must hold one value.
  *
- * @throws `UtilityApiError` `invalid_token` if there is none, or if it is anything other than one bearer token.
+ * @throws `UtilityApiError` `invalid_token` if there is none, or if it is anything other than one bearer token;
+ *   `invalid_argument` if the argument is not a header's value, but all headers, for example
  *
  * @example
  * ```ts
@@ -49,7 +52,10 @@ function lacking(scope: string): Refusal {
  * @group Verification
  */
 export function bearerToken(authorization: string | readonly string[] | null | undefined): string {
-  const header = typeof authorization === 'string' ? authorization : (authorization ?? []).join(', ')
+  const values = authorization ?? ''
+  if (typeof values !== 'string' && !Array.isArray(values))
+    throw new UtilityApiError('invalid_argument', notAHeader)
+  const header = typeof values === 'string' ? values : values.join(', ')
   // RFC 6750 section 3.1: a caller who sent no credential is told nothing about one.
   if (header === '') throw missingToken()
   const token = grammar.exec(header)?.[1]

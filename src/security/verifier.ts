@@ -1,5 +1,6 @@
 import type { Credential } from '../domain/access.ts'
-import { refused, shuttingDown, UtilityApiError } from '../domain/errors.ts'
+import { demand } from '../domain/arguments.ts'
+import { refused, shuttingDown } from '../domain/errors.ts'
 import { isPlainText } from '../domain/header-text.ts'
 import type { License } from '../domain/license.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -32,13 +33,13 @@ export interface AccessGrant {
  * enforced by the same code. Nothing is cached, so a revocation takes effect at once. Calls count toward no rate limit.
  *
  * A refusal is a `UtilityApiError` with `status` and `headers`, which the error handlers of Express, Fastify, Koa and
- * Hono turn into the right answer. An unknown option is one too, `invalid_argument`.
+ * Hono turn into the right answer. An argument of another type and an unknown option are `invalid_argument`.
  *
  * @group Verification
  */
 export interface Verifier {
   /**
-   * Verifies an access token. Undefined counts as a missing token.
+   * Verifies an access token. Undefined and null count as a missing token.
    *
    * @param options - `scope`: names separated by spaces, all of which the token must have.
    *
@@ -54,26 +55,26 @@ export interface Verifier {
    * ```
    */
   readonly verifyAccessToken: (
-    token: string | undefined,
+    token: string | null | undefined,
     options?: { readonly scope?: string },
   ) => Promise<AccessGrant>
   /**
-   * Verifies a reseller token. Undefined counts as a missing token.
+   * Verifies a reseller token. Undefined and null count as a missing token.
    *
    * @throws `UtilityApiError` `invalid_token` (401), `database_error` (500), `unavailable` (503) after `close()`
    */
   readonly verifyResellerToken: (
-    token: string | undefined,
+    token: string | null | undefined,
   ) => Promise<{ tokenId: string; resellerId: string }>
   /**
-   * Verifies an API key. Undefined, as for a header that was not sent, counts as a missing key.
+   * Verifies an API key. Undefined and null, as for a header that was not sent, count as a missing key.
    *
    * @param options - `permission`: names separated by spaces, all of which the key must have.
    *
    * @throws `UtilityApiError` `invalid_api_key` (401), `database_error` (500), `unavailable` (503) after `close()`
    */
   readonly verifyApiKey: (
-    apiKey: string | undefined,
+    apiKey: string | null | undefined,
     options?: { readonly permission?: string },
   ) => Promise<{ apiKeyId: string; permissions: string[] }>
   /**
@@ -110,18 +111,37 @@ export function createVerifier(parts: VerifierParts): Verifier {
   return {
     verifyAccessToken: (token, options) =>
       ifOpen((call) =>
-        verifyBearer(parts, 'access_token', token, wanted('scope', options), call, accessGrant),
+        verifyBearer(
+          parts,
+          'access_token',
+          given('token', token),
+          wanted('scope', options),
+          call,
+          accessGrant,
+        ),
       ),
     verifyResellerToken: (token) =>
-      ifOpen((call) => verifyBearer(parts, 'reseller_token', token, undefined, call, resellerGrant)),
+      ifOpen((call) =>
+        verifyBearer(parts, 'reseller_token', given('token', token), undefined, call, resellerGrant),
+      ),
     verifyApiKey: (apiKey, options) =>
-      ifOpen((call) => verifyApiKey(parts, apiKey, wanted('permission', options), call, keyGrant)),
+      ifOpen((call) =>
+        verifyApiKey(parts, given('apiKey', apiKey), wanted('permission', options), call, keyGrant),
+      ),
     findLicense: (licenseKey) =>
       ifOpen(async (call) => {
+        demand(typeof licenseKey === 'string', 'licenseKey must be a string.')
         const canonical = keyGenerator.parseLicenseKey(licenseKey, keyPrefix)
         return canonical === null || !isPlainText(canonical) ? null : storage.findLicense(canonical, call)
       }),
   }
+}
+
+/** Returns a credential, or undefined if there is none. */
+function given(name: string, credential: string | null | undefined): string | undefined {
+  const isCredential = typeof (credential ?? '') === 'string'
+  demand(isCredential, `${name} must be a string.`)
+  return credential ?? undefined
 }
 
 /** Returns the names that are required. A misspelled option would otherwise let everybody in. */
@@ -130,12 +150,10 @@ function wanted<Name extends string>(
   options: { readonly [Key in Name]?: string } = {},
 ): string | undefined {
   const stranger = Object.keys(options).find((each) => each !== name)
-  const problem =
-    stranger === undefined ? `${name} must be a string.` : `${stranger} is not an option: use ${name}.`
-  const names: unknown = options[name]
-  const isValid = stranger === undefined && (names === undefined || typeof names === 'string')
-  if (!isValid) throw new UtilityApiError('invalid_argument', problem)
-  return options[name]
+  demand(stranger === undefined, `${stranger} is not an option: use ${name}.`)
+  const names = options[name]
+  demand(names === undefined || typeof names === 'string', `${name} must be a string.`)
+  return names
 }
 
 /** A token that was created without a client owns itself. */

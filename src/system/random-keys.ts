@@ -1,4 +1,5 @@
 import { randomFillSync, randomUUID } from 'node:crypto'
+import { invalidOption, requireOptions } from '../domain/arguments.ts'
 import { crockford, licenseKeyOf, parseLicenseKey, randomLength } from '../domain/license-key.ts'
 import { base62, secretPrefixes, timeSymbols, toTime48, withChecksum } from '../domain/secret.ts'
 import type { SecretKind } from '../domain/access.ts'
@@ -39,6 +40,8 @@ export interface RandomKeysOptions {
  * Without `timeOrdered`, all secrets have the second form, and identifiers are UUIDs of version 4. Both forms are read
  * regardless of this option.
  *
+ * @throws `UtilityApiError` `invalid_options` if an option is invalid or unknown
+ *
  * @example
  * ```ts
  * randomKeys().licenseKey('LIC-') // 'LIC-7Z0KD-M4T9A-…'
@@ -48,7 +51,10 @@ export interface RandomKeysOptions {
  *
  * @group Ports
  */
-export function randomKeys({ timeOrdered = true }: RandomKeysOptions = {}): KeyGenerator {
+export function randomKeys(options: RandomKeysOptions = {}): KeyGenerator {
+  requireOptions(options, ['timeOrdered'])
+  const { timeOrdered = true } = options
+  if (typeof timeOrdered !== 'boolean') throw invalidOption('timeOrdered', 'must be true or false')
   const nextByte = randomByteSource()
 
   function randomSymbols(alphabet: string, count: number, limit: number): string {

@@ -76,9 +76,15 @@ test.for([
   [{ resolvers: [] }, /resolvers/],
   [{ resolvers: [{ ip: 'dns.example.com' }] }, /resolvers/],
   [{ resolvers: [{ ip: '127.0.0.1', port: 0 }] }, /resolvers/],
+  [{ resolvers: [null] }, /resolvers/],
+  [{ resolvers: '127.0.0.1' }, /resolvers/],
+  [{ allowAddress: true }, /^allowAddress: must be a function\.$/],
+  [{ allowAdress: () => false }, /^allowAdress: is not an option\.$/],
+  [null, /^options: must be an object\.$/],
   [{ protocolVersion: 1.5 }, /protocolVersion/],
   [{ protocolVersion: 2 ** 31 }, /protocolVersion/],
-] as const)('%j is refused', ([options, message]) => {
+] as const)('%j is refused', ([wrong, message]) => {
+  const options = wrong as object
   expect(() => createBlockgameClient(options)).toThrow(message)
   expect(() => createBlockgameClient(options)).toThrow(expect.objectContaining({ code: 'invalid_options' }))
 })

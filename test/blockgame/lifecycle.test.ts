@@ -178,6 +178,9 @@ describe('close', () => {
 
 describe('invalid targets', () => {
   test.for([
+    [undefined],
+    [null],
+    [{ host: 7 }],
     [{ host: '' }],
     [{ host: 'a b' }],
     [{ host: '[::1]' }],
@@ -192,8 +195,9 @@ describe('invalid targets', () => {
     [{ host: 'mc.example.com', timeoutMs: Number.POSITIVE_INFINITY }],
     [{ host: 'mc.example.com', timeoutMs: Number.NaN }],
     [{ host: 'mc.example.com', timeoutMs: 2 ** 31 }],
+    [{ host: 'mc.example.com', signal: 'x' }],
   ])('%j', async ([target]) => {
-    const check = startClient().status(target!)
+    const check = startClient().status(target as never)
     await expect(check).rejects.toBeInstanceOf(UtilityApiError)
     await expect(check).rejects.toMatchObject({ code: 'invalid_argument' })
   })

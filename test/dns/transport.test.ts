@@ -312,9 +312,7 @@ describe('the address of a server', () => {
 test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31])(
   'a deadline of %s ms is refused',
   async (timeoutMs) => {
-    expect(() => createDnsClient({ timeoutMs })).toThrow(
-      expect.objectContaining({ code: 'invalid_argument' }),
-    )
+    expect(() => createDnsClient({ timeoutMs })).toThrow(expect.objectContaining({ code: 'invalid_options' }))
     const client = createDnsClient()
     const server = { ip: '127.0.0.1' }
     await expect(client.query({ ...question, server, timeoutMs })).rejects.toMatchObject({
@@ -323,6 +321,27 @@ test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31])(
     await client.close()
   },
 )
+
+test.each([
+  [undefined, 'name must be a string.'],
+  [null, 'name must be a string.'],
+  [{ ...question, name: 7 }, 'name must be a string.'],
+  [question, 'server.ip must be an IPv4 or IPv6 address.'],
+  [{ ...question, server: '127.0.0.1' }, 'server.ip must be an IPv4 or IPv6 address.'],
+  [{ ...question, server: null }, 'server.ip must be an IPv4 or IPv6 address.'],
+  [{ ...question, server: { ip: '127.0.0.1' }, signal: 'x' }, 'signal must be an AbortSignal.'],
+  [{ ...question, server: { ip: '127.0.0.1' }, signal: null }, 'signal must be an AbortSignal.'],
+])('the question %j is refused: %s', async (wrong, message) => {
+  const client = createDnsClient()
+  await expect(client.query(wrong as never)).rejects.toMatchObject({ code: 'invalid_argument', message })
+  await client.close()
+})
+
+test('a misspelled option is refused, not ignored', () => {
+  const says = { code: 'invalid_options', message: 'timeout: is not an option.' }
+  expect(() => createDnsClient({ timeout: 100 } as object)).toThrow(expect.objectContaining(says))
+  expect(() => createDnsClient(null as never)).toThrow('options: must be an object.')
+})
 
 test('a deadline holds over UDP and TCP together', async () => {
   const tcp = createServer()

@@ -261,9 +261,32 @@ test('a token that was not sent is missing, not malformed', async () => {
   const { api } = createWorld()
   for (const verify of [api.verifyAccessToken, api.verifyResellerToken]) {
     // oxlint-disable-next-line no-await-in-loop -- one after the other
-    const { status, code, headers } = await refusal(() => verify(undefined))
-    expect([status, code, headers['WWW-Authenticate']]).toEqual([401, 'invalid_token', bare])
+    const refusals = await Promise.all([undefined, null].map((token) => refusal(() => verify(token))))
+    for (const { status, code, headers } of refusals)
+      expect([status, code, headers['WWW-Authenticate']]).toEqual([401, 'invalid_token', bare])
   }
+  const { status, code } = await refusal(() => api.verifyApiKey(new Headers().get('Basic')))
+  expect([status, code]).toEqual([401, 'invalid_api_key'])
+})
+
+test('an argument that is not text is a clear error of the host, not a TypeError of the inside', async () => {
+  const { api } = createWorld()
+  const wrong = new Headers() as never
+  const calls = [
+    () => api.verifyAccessToken(wrong),
+    () => api.verifyResellerToken(wrong),
+    () => api.verifyApiKey(wrong),
+    () => api.findLicense(undefined as never),
+    async () => bearerToken(wrong),
+  ]
+  const refusals = await Promise.all(calls.map(refusal))
+  expect(refusals.map(({ code, message }) => [code, message])).toEqual([
+    ['invalid_argument', 'token must be a string.'],
+    ['invalid_argument', 'token must be a string.'],
+    ['invalid_argument', 'apiKey must be a string.'],
+    ['invalid_argument', 'licenseKey must be a string.'],
+    ['invalid_argument', 'authorization must be the value of an Authorization header.'],
+  ])
 })
 
 test('findLicense finds a key as a person types it, and reads nothing for one that cannot be', async () => {

@@ -219,6 +219,24 @@ test('without time order no secret and no identifier shows a time', () => {
   expect(plain.id(5)).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4/)
 })
 
+test('a wrong option is refused, not ignored', () => {
+  const wrong = [{ timeordered: false }, { timeOrdered: 0 }, null] as never[]
+  expect(wrong.map((options) => captured(() => randomKeys(options)))).toEqual([
+    ['invalid_options', 'timeordered: is not an option.'],
+    ['invalid_options', 'timeOrdered: must be true or false.'],
+    ['invalid_options', 'options: must be an object.'],
+  ])
+})
+
+function captured(work: () => unknown): unknown {
+  try {
+    return work()
+  } catch (error) {
+    const { code, message } = error as { code: string; message: string }
+    return [code, message]
+  }
+}
+
 test.each([Number.NaN, -1, -Infinity, Infinity, 2 ** 48, Number.MAX_VALUE, 1.5])(
   'a clock that says %d breaks no key',
   (at) => {

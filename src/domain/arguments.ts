@@ -1,0 +1,22 @@
+import { UtilityApiError } from './errors.ts'
+
+/** Throws unless these are options with known names only: JavaScript would ignore a misspelled one. */
+export function requireOptions(options: unknown, known: readonly string[]): void {
+  if (typeof options !== 'object' || options === null) throw invalidOption('options', 'must be an object')
+  const stranger = Object.keys(options).find((name) => !known.includes(name))
+  if (stranger !== undefined) throw invalidOption(stranger, 'is not an option')
+}
+
+export function invalidOption(option: string, problem: string): UtilityApiError {
+  return new UtilityApiError('invalid_options', `${option}: ${problem}.`)
+}
+
+/** Tells whether an optional signal is one, or is absent. */
+export function isSignal(signal: AbortSignal | undefined): boolean {
+  return signal === undefined || typeof (signal as Partial<AbortSignal> | null)?.throwIfAborted === 'function'
+}
+
+/** Throws unless a condition on an argument holds. */
+export function demand(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new UtilityApiError('invalid_argument', message)
+}
