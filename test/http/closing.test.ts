@@ -170,7 +170,7 @@ describe('close', () => {
     const child = spawn('node', ['--import', sources, program])
     let output = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)))
-    const code = await new Promise((resolve) => child.once('exit', resolve))
+    const code = await new Promise((resolve) => child.once('close', resolve))
     expect({ code, output }).toMatchObject({ code: 0 })
     const { accepted, finished, answered, refused } = JSON.parse(output) as Record<string, number>
     expect(answered).toBeGreaterThan(0)

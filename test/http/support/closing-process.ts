@@ -34,6 +34,7 @@ await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
 const { port } = server.address() as AddressInfo
 const agent = new Agent({ keepAlive: true, maxSockets: 50 })
 let sentCount = 0
+const underLoad = Promise.withResolvers<void>()
 
 function send(): Promise<void> {
   const lookup = sentCount % 2 === 0
@@ -53,6 +54,7 @@ function send(): Promise<void> {
       response.resume().on('end', () => {
         if (response.statusCode === 503) counts.refused += 1
         else counts.answered += 1
+        if (counts.answered === 200) underLoad.resolve()
         resolve()
       })
     })
@@ -67,7 +69,7 @@ async function load(): Promise<void> {
 }
 
 const running = Promise.all(Array.from({ length: 50 }, load))
-await wait(100)
+await underLoad.promise
 server.close()
 await api.close()
 await running
