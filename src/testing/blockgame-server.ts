@@ -6,6 +6,7 @@ import {
   type FakeBlockgameConnection,
   type FakeBlockgameServerOptions,
 } from './blockgame-behavior.ts'
+import { requireOptions } from '../domain/arguments.ts'
 import { keepLast } from './keep-last.ts'
 
 export type {
@@ -14,6 +15,19 @@ export type {
   FakeBlockgameServerOptions,
 } from './blockgame-behavior.ts'
 export { encodeKick, encodePacket, encodeStatusPacket } from './blockgame-packets.ts'
+
+const optionNames = [
+  'status',
+  'pong',
+  'delayMs',
+  'pongDelayMs',
+  'chunkBytes',
+  'era',
+  'unknownPacket',
+  'script',
+  'ip',
+  'port',
+] satisfies (keyof FakeBlockgameServerOptions)[]
 
 /**
  * A running fake server.
@@ -50,11 +64,14 @@ interface Connection extends FakeBlockgameConnection {
  * await server.close()
  * ```
  *
+ * @throws `UtilityApiError` `invalid_options` if an option is unknown
+ *
  * @group Testing
  */
 export async function fakeBlockgameServer(
   options: FakeBlockgameServerOptions = {},
 ): Promise<FakeBlockgameServer> {
+  requireOptions(options, optionNames)
   const behave = behaviorOf(options)
   const connections: Connection[] = []
   const sockets = new Set<Socket>()

@@ -1,6 +1,7 @@
 import { createSocket, type Socket as UdpSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { requireOptions } from '../domain/arguments.ts'
 import type { DnsRecord } from '../domain/dns-answer.ts'
 import { FrameReader } from '../dns/tcp.ts'
 import { keepLast } from './keep-last.ts'
@@ -73,9 +74,12 @@ export interface FakeDnsServer extends AsyncDisposable {
  * await server.close()
  * ```
  *
+ * @throws `UtilityApiError` `invalid_options` if an option is unknown
+ *
  * @group Testing
  */
 export async function fakeDnsServer(options: FakeDnsServerOptions = {}): Promise<FakeDnsServer> {
+  requireOptions(options, ['records', 'rcode', 'delayMs', 'drop', 'truncate', 'ip', 'port', 'reply'])
   const queries: FakeDnsQuery[] = []
   let received = 0
   const connections = new Set<Socket>()

@@ -1,3 +1,4 @@
+import { requireOptions } from '../domain/arguments.ts'
 import type { MaybePromise } from '../ports/maybe-promise.ts'
 import type { AdminStorage, UtilityStorage } from '../ports/storage.ts'
 import { accessCases } from './contract/access.ts'
@@ -95,12 +96,16 @@ export interface StorageContractCase {
  * }
  * ```
  *
+ * @throws `UtilityApiError` `invalid_options` if an option is unknown
+ *
  * @group Testing
  */
 export function storageContract(
   make: () => MaybePromise<StorageFixture>,
-  { seeds = [1], calls = 500 }: StorageContractOptions = {},
+  options: StorageContractOptions = {},
 ): StorageContractCase[] {
+  requireOptions(options, ['seeds', 'calls'])
+  const { seeds = [1], calls = 500 } = options
   return contract.map((each) => ({ name: each.name, run: () => runCase(each, make, { seeds, calls }) }))
 }
 
