@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { BlockgameClientOptions } from './blockgame.ts'
 import { defaultResolverLocations } from './dns/default-locations.ts'
 import { defaultTokenLifetimeSeconds } from './domain/access.ts'
-import { invalidOption } from './domain/arguments.ts'
+import { invalidOption, unlessObject } from './domain/arguments.ts'
 import type { UtilityApiError } from './domain/errors.ts'
 import { parseIpAddress, parseNetwork } from './domain/ip-address.ts'
 import type { ResolverLocation } from './domain/resolver-location.ts'
@@ -221,11 +221,6 @@ function withMethods<Type>(...names: (keyof Type & string)[]): z.ZodType<Type, T
   )
 }
 
-/** What an object's schema says of a value that is no object. */
-function unlessObject(message: string): { error: (issue: { readonly code?: string }) => string | undefined } {
-  return { error: ({ code }) => (code === 'invalid_type' ? message : undefined) }
-}
-
 function callback<Type>(): z.ZodType<Type, Type> {
   return z.custom<Type>((value) => typeof value === 'function', 'must be a function')
 }
@@ -394,7 +389,7 @@ function settings(): z.ZodType<Settings> {
       onRequestEnd: callback<NonNullable<UtilityApiOptions['onRequestEnd']>>().optional(),
       errorBody: callback<NonNullable<UtilityApiOptions['errorBody']>>().optional(),
     },
-    unlessObject('must be an object'),
+    unlessObject(),
   )
 }
 
@@ -406,6 +401,6 @@ function adminSettings(): z.ZodType<AdminSettings> {
       keyGenerator,
       licenses: licenses.prefault({}),
     },
-    unlessObject('must be an object'),
+    unlessObject(),
   )
 }

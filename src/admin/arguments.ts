@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { unlessObject } from '../domain/arguments.ts'
 import { UtilityApiError } from '../domain/errors.ts'
 import type { Admin } from './admin.ts'
 
@@ -12,13 +13,8 @@ const query = z.custom(
   'must be URLSearchParams',
 )
 
-const noObject = {
-  error: ({ code }: { readonly code?: string }): string | undefined =>
-    code === 'invalid_type' ? 'must be an object' : undefined,
-}
-
 function members<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
-  return z.strictObject(shape, noObject)
+  return z.strictObject(shape, unlessObject())
 }
 
 /**
@@ -39,10 +35,10 @@ const argumentsOf: { readonly [Method in keyof Admin]: Readonly<Record<string, z
   revokeClient: { clientId: text },
   readAuthorizationRequest: { query, options: members({ scopes: texts }) },
   grantAuthorization: {
-    request: z.looseObject({ clientId: text, redirectUri: text, scope: text }, noObject),
+    request: z.looseObject({ clientId: text, redirectUri: text, scope: text }, unlessObject()),
     grant: members({ subject: text.optional(), scope: text.optional() }).optional(),
   },
-  denyAuthorization: { request: z.looseObject({ redirectUri: text }, noObject) },
+  denyAuthorization: { request: z.looseObject({ redirectUri: text }, unlessObject()) },
   issueAuthorizationCode: {
     code: members({
       clientId: text,

@@ -16,6 +16,13 @@ export function isSignal(signal: AbortSignal | undefined): boolean {
   return signal === undefined || typeof (signal as Partial<AbortSignal> | null)?.throwIfAborted === 'function'
 }
 
+/** The sentence of an object's schema for a value that is not an object. */
+export function unlessObject(message = 'must be an object'): {
+  readonly error: (issue: { readonly code?: string }) => string | undefined
+} {
+  return { error: ({ code }) => (code === 'invalid_type' ? message : undefined) }
+}
+
 /** Throws unless a condition on an argument holds. */
 export function demand(condition: boolean, message: string): asserts condition {
   if (!condition) throw new UtilityApiError('invalid_argument', message)

@@ -111,7 +111,6 @@ export function utilityApi(parts: UtilityApiParts): UtilityApi {
 
 type Found = Route<Endpoint> | null
 
-/** Returns the route of a handler: its own operation, whatever the path, with parameters only if the path is its own. */
 const notARequest = 'A handler takes a Request of the Fetch standard.'
 
 /** Hosts have request classes of their own. Express's and Node's requests have headers too, but no `get`. */
@@ -119,6 +118,7 @@ function isRequest(request: Partial<Request> | undefined): boolean {
   return typeof request?.headers?.get === 'function'
 }
 
+/** Returns the route of a handler: its own operation, whatever the path, with parameters only if the path is its own. */
 function ownRoute(target: Endpoint | undefined, found: Found): Found {
   if (target === undefined) return null
   return { target, params: found?.target === target ? found.params : noParams }

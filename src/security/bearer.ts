@@ -40,7 +40,7 @@ function lacking(scope: string): Refusal {
  * @param authorization - The header's value. A list, which some servers give for repeated headers, must hold one value.
  *
  * @throws `UtilityApiError` `invalid_token` if there is none, or if it is anything other than one bearer token;
- *   `invalid_argument` if the argument is not a header's value, but all headers, for example
+ *   `invalid_argument` if the argument is not the value of a header
  *
  * @example
  * ```ts

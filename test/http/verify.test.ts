@@ -237,6 +237,11 @@ test('verifyApiKey knows keys alone, and answers a lacking permission with 401',
   expect(await seen(() => api.verifyApiKey(apiKey))).toEqual(expected)
 })
 
+async function saidBy(calls: readonly (() => Promise<unknown>)[]): Promise<unknown[]> {
+  const refusals = await Promise.all(calls.map(refusal))
+  return refusals.map(({ code, message }) => [code, message])
+}
+
 test('a misspelled option is refused: ignored, it would let everybody in', async () => {
   const { api, admin } = createWorld()
   const { accessToken } = await admin.createAccessToken({ scope: 'a' })
@@ -247,8 +252,7 @@ test('a misspelled option is refused: ignored, it would let everybody in', async
     () => api.verifyApiKey(apiKey, { permissions: 'b' } as object),
     () => api.verifyApiKey(apiKey, { permission: 7 } as object),
   ]
-  const refusals = await Promise.all(calls.map(refusal))
-  expect(refusals.map(({ code, message }) => [code, message])).toEqual([
+  expect(await saidBy(calls)).toEqual([
     ['invalid_argument', 'scopes is not an option: use scope.'],
     ['invalid_argument', 'scope must be a string.'],
     ['invalid_argument', 'permissions is not an option: use permission.'],
@@ -279,8 +283,7 @@ test('an argument that is not text is a clear error of the host, not a TypeError
     () => api.findLicense(undefined as never),
     async () => bearerToken(wrong),
   ]
-  const refusals = await Promise.all(calls.map(refusal))
-  expect(refusals.map(({ code, message }) => [code, message])).toEqual([
+  expect(await saidBy(calls)).toEqual([
     ['invalid_argument', 'token must be a string.'],
     ['invalid_argument', 'token must be a string.'],
     ['invalid_argument', 'apiKey must be a string.'],
