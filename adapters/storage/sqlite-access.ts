@@ -1,5 +1,6 @@
 import { nextTick } from 'node:process'
 import { StorageError, type StorageCall } from 'utility-api/storage'
+import { closedError } from './closing.ts'
 import {
   createSqliteQueries,
   requireNoTransaction,
@@ -58,10 +59,6 @@ export function createSqliteConnection(
   let schemaChecked = false
   let reading = false
   let drained: (() => void)[] = []
-
-  function requireOpen(): void {
-    if (closed) throw new StorageError('unavailable', 'The storage is closed.')
-  }
 
   /** Returns the connection, once its tables are known to match the statements. */
   function ready(): SqliteQueries {
@@ -155,12 +152,11 @@ export function createSqliteConnection(
     write,
     read,
     whileOpen: {
-      async write(call, work) {
-        requireOpen()
-        return write(call, work)
+      write(call, work) {
+        return closed ? Promise.reject(closedError()) : write(call, work)
       },
       read(call, work) {
-        requireOpen()
+        if (closed) throw closedError()
         return read(call, work)
       },
     },

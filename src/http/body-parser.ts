@@ -2,7 +2,7 @@ import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import type { RequestLike } from './request-like.ts'
 
 /** The members of a body by name: only those that the client sent, so that `constructor` is not found. */
-export type BodyMembers = ReadonlyMap<string, unknown>
+export type BodyMembers = Pick<ReadonlyMap<string, unknown>, 'get'>
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
@@ -71,13 +71,13 @@ function decode(bytes: Uint8Array): string {
 function parseJson(text: string, known: readonly string[]): BodyMembers {
   const value = parseJsonText(text)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw refused(notAnObject)
-  const members = new Map<string, unknown>(Object.entries(value))
+  const members = value as Readonly<Record<string, unknown>>
   // If as many were kept as were written, none is repeated. The names are read only if one is.
-  if (countMembers(text) > members.size) {
+  if (countMembers(text) > Object.keys(members).length) {
     const names = memberNames(text)
     refuseRepeated(known, (name) => names.filter((each) => each === name).length)
   }
-  return members
+  return { get: (name) => (Object.hasOwn(members, name) ? members[name] : undefined) }
 }
 
 function parseJsonText(text: string): unknown {

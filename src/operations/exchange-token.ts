@@ -62,20 +62,6 @@ export function exchangeToken(
 ): Operation<ExchangeTokenInput, ExchangeTokenOutput, Client> {
   const { storage, clock, keyGenerator, logger } = parts
 
-  async function findCode(
-    input: ExchangeTokenInput,
-    clientId: string,
-    codeHash: Uint8Array,
-    call: StorageCall,
-  ): Promise<AuthorizationCode> {
-    const code = await storage.findAuthorizationCode(codeHash, call)
-    if (code === null || code.clientId !== clientId || code.redirectUri !== input.redirectUri) {
-      throw refused(invalidGrant)
-    }
-    checkVerifier(code.codeChallenge, input.codeVerifier)
-    return code
-  }
-
   async function refuseReplay(codeHash: Uint8Array, clientId: string, call: StorageCall): Promise<never> {
     const revokedTokens =
       parts.onReplay === 'revoke' ? await storage.revokeAccessTokensOfCode(codeHash, clock.now(), call) : 0
@@ -144,7 +130,7 @@ export function exchangeToken(
     async run(input, { clientId, redirectUris }, call) {
       if (redirectUris.length === 0) throw refused(noRedirectUri)
       const codeHash = hashSecret(input.code)
-      const code = await findCode(input, clientId, codeHash, call)
+      const code = requireCode(await storage.findAuthorizationCode(codeHash, call), input, clientId)
       // Checked before expiry: a stolen code is often replayed late, and its token must be revoked all the same.
       if (code.redeemedAt !== null) return refuseReplay(codeHash, clientId, call)
 
@@ -170,6 +156,19 @@ export function exchangeToken(
       }
     },
   }
+}
+
+/** Returns the code if it was issued for this request, even if it is spent or has expired. */
+function requireCode(
+  code: AuthorizationCode | null,
+  { redirectUri, codeVerifier }: ExchangeTokenInput,
+  clientId: string,
+): AuthorizationCode {
+  if (code === null || code.clientId !== clientId || code.redirectUri !== redirectUri) {
+    throw refused(invalidGrant)
+  }
+  checkVerifier(code.codeChallenge, codeVerifier)
+  return code
 }
 
 /** @see RFC 7636 section 4.6 */

@@ -26,7 +26,7 @@ export interface Presented {
   /** Returns the value of a header, or null if it was not sent. Repeated headers are joined with `, `. */
   header(name: string): string | null
   /** The members of the body, or none if the operation has no body. */
-  readonly body: ReadonlyMap<string, unknown>
+  readonly body: Pick<ReadonlyMap<string, unknown>, 'get'>
   /** Returns the milliseconds until the caller is told that storage failed. */
   timeLeftMs(): number
 }

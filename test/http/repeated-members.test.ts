@@ -73,3 +73,10 @@ test.each([
 ])('%s', (json, name) => {
   expect(refusedName(json)).toBe(name)
 })
+
+test('what every object inherits is no member of a body', () => {
+  const body = parse(Buffer.from('{"__proto__":{"code":1},"toString":2}'), known)
+  expect(body.get('code')).toBeUndefined()
+  expect(body.get('constructor')).toBeUndefined()
+  expect(body.get('toString')).toBe(2)
+})
