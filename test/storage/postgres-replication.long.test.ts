@@ -47,8 +47,12 @@ function shortCall(ms: number): StorageCall {
 const commitWaits =
   "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = current_database()"
 
+/** Throws after ten seconds, so that a test that fails still gives the server its settings back. */
 async function untilWaiting(url: string, count: number): Promise<void> {
-  while ((await execute(url, commitWaits)).length < count);
+  const end = performance.now() + 10_000
+  while ((await execute(url, commitWaits)).length < count) {
+    if (performance.now() > end) throw new Error(`Fewer than ${count} commits wait.`)
+  }
 }
 
 /** Lets every commit of the server wait for a standby that does not exist. */
@@ -56,16 +60,30 @@ async function withoutStandby(work: () => Promise<void>): Promise<void> {
   async function setNames(names: string): Promise<void> {
     await execute(server.url, `ALTER SYSTEM SET synchronous_standby_names = '${names}'`)
     await execute(server.url, 'SELECT pg_reload_conf()')
-    while (
-      !JSON.stringify(await execute(server.url, 'SHOW synchronous_standby_names')).includes(`"${names}"`)
-    );
   }
   await setNames('nobody')
   try {
+    while (!(await waitsForStandby()));
     await work()
   } finally {
     await setNames('')
   }
+}
+
+/**
+ * Commits something, cancels its wait for a standby, and tells whether there was one. The settings alone do not tell:
+ * commits begin to wait when the server's checkpointer has read them.
+ */
+async function waitsForStandby(): Promise<boolean> {
+  const commit = execute(server.url, "SELECT pg_logical_emit_message(true, '', '')").then(() => 'done')
+  do {
+    const canceled = await execute(server.url, `SELECT pg_cancel_backend(pid) FROM (${commitWaits}) AS waits`)
+    if (canceled.length > 0) {
+      await commit
+      return true
+    }
+  } while ((await Promise.race([commit, 'waiting'])) === 'waiting')
+  return false
 }
 
 // Where the server is somebody else's, its settings are not ours to change.
