@@ -11,7 +11,7 @@ function init(args)
 end
 
 function request()
-  local line = assert(file:read('*l'), 'Out of codes: set CODES higher.')
+  local line = assert(file:read('*l'), 'Out of codes: the server is faster than the benchmark expects.')
   local code, client = line:sub(1, 50), line:sub(52)
   local secret = 'a-secret-of-at-least-32-characters-for-' .. client
   local body

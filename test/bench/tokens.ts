@@ -1,6 +1,6 @@
 // Codes exchanged for tokens per second, side by side: `npm run bench -- tokens`.
-// Needs `npm ci` in test/peers, and is asked by wrk where that is installed. CODES is how many each server can exchange,
-// TOKENS how many a database holds before; ROUNDS and ROUND_MS change how long, ONLY takes the servers with that in their name.
+// Needs `npm ci` in test/peers, and is asked by wrk where that is installed. TOKENS is how many a database holds before;
+// ROUNDS and ROUND_MS change how long, ONLY takes the servers with that in their name.
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -26,7 +26,8 @@ const options = {
 
 const directory = mkdtempSync(join(tmpdir(), 'utility-api-bench-'))
 const exchanges = join(directory, 'exchanges')
-writeExchanges(exchanges, Number(process.env['CODES'] ?? 400_000))
+// Enough for 40,000 a second in all rounds, the first of which warms up.
+writeExchanges(exchanges, 40 * (options.rounds + 1) * options.roundMs)
 const fromHere = hasWrk ? [] : readExchanges(exchanges)
 /** The peers take forms only. */
 const takesForms = (name: string): boolean => name.endsWith('memory')
