@@ -1,4 +1,4 @@
-import { connect, type Socket, type TcpSocketConnectOpts } from 'node:net'
+import { Socket } from 'node:net'
 
 /** Is told what happens on a connection. */
 export interface Listener {
@@ -21,10 +21,13 @@ export class Connection {
   constructor({ ip, port }: { readonly ip: string; readonly port: number }) {
     let failure: Error | undefined
     // Every write follows a reply or a long silence, so Nagle's algorithm has nothing to hold back.
-    this.#socket = connectAndRead({ host: ip, port }, (bytes) => this.#listener.received?.(bytes))
+    this.#socket = socketFor((bytes) => this.#listener.received?.(bytes))
       .on('connect', () => this.#listener.opened?.())
       .on('error', (error) => (failure = error))
       .on('close', () => this.#listener.closed(failure))
+    gather(() => {
+      if (!this.#socket.destroyed) this.#socket.connect({ host: ip, port })
+    })
   }
 
   /** Makes this the only listener from now on. */
@@ -32,13 +35,12 @@ export class Connection {
     this.#listener = listener
   }
 
-  /** Sends these bytes at the end of this turn of the event loop, and then calls `sent`. */
+  /** Sends these bytes in this turn of the event loop, and then calls `sent`. */
   write(bytes: Uint8Array, sent: () => void): void {
-    const send = (): void => {
+    gather(() => {
       this.#socket.write(bytes)
       sent()
-    }
-    if (outbox.push(send) === 1) setImmediate(sendOutbox)
+    })
   }
 
   /** Ends the connection and tells the listener. */
@@ -53,24 +55,35 @@ export class Connection {
   }
 }
 
-/** What is written in this turn. If sent between reads, each write would wake a nearby server again. */
-let outbox: (() => void)[] = []
+/** What waits for the end of this turn; undefined before the turn's first. */
+let outbox: (() => void)[] | undefined
+
+/**
+ * Does the first work of a turn of the event loop at once, and all other at its end. If all were done at once, between
+ * reads, each would wake a nearby server again.
+ */
+function gather(work: () => void): void {
+  if (outbox !== undefined) return void outbox.push(work)
+  outbox = []
+  setImmediate(sendOutbox)
+  work()
+}
 
 function sendOutbox(): void {
-  const sends = outbox
-  outbox = []
-  for (const send of sends) send()
+  const works = outbox ?? []
+  outbox = undefined
+  for (const work of works) work()
 }
 
 const buffer = Buffer.allocUnsafe(65_536)
 
-/** Connects and reads into a buffer shared by all connections: one per read would cost a tenth of a lookup. */
-function connectAndRead(options: TcpSocketConnectOpts, received: (bytes: Uint8Array) => void): Socket {
+/** Creates a socket that reads into a buffer shared by all: one per read would cost a tenth of a lookup. */
+function socketFor(received: (bytes: Uint8Array) => void): Socket {
   // Deno before 2.8 throws if `onread` is set.
-  if ('Deno' in globalThis) return connect(options).on('data', received)
+  if ('Deno' in globalThis) return new Socket().on('data', received)
   const callback = (size: number): boolean => {
     received(buffer.subarray(0, size))
     return true
   }
-  return connect({ ...options, onread: { buffer, callback } })
+  return new Socket({ onread: { buffer, callback } })
 }

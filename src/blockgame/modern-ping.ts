@@ -52,17 +52,18 @@ export function requestStatus(
       if (reply) resolve(reply)
       else reject(error ?? new ServerCheckError('closed'))
     }
-    const takeStatus = (status: StatusReply, latencyMs: number): void => {
-      reply = { status, latencyMs }
-      timer = setTimeout(finish, pongMs())
+    const takeStatus = (text: string, latencyMs: number): void => {
+      // Comes first, so that the ping is on its way while the status is parsed.
       connection.write(encodePing(0n), sent)
+      reply = { status: parseStatus(text), latencyMs }
+      timer = setTimeout(finish, pongMs())
     }
     const takePackets = (packets: readonly Packet[], receivedAt: number): void => {
       // A pong in the same bytes as the status came before the ping, so it measures nothing.
       const pinged = reply !== undefined
       for (const packet of packets) {
         if (reply === undefined && packet.id === 0) {
-          takeStatus(parseStatus(readStatusText(packet)), receivedAt - sentAt)
+          takeStatus(readStatusText(packet), receivedAt - sentAt)
         } else if (reply && pinged && packet.id === 1) {
           reply = { ...reply, latencyMs: receivedAt - sentAt }
           return finish()
