@@ -9,7 +9,7 @@ import { printTable, type TableRow } from './table.ts'
 const rounds = Number(process.env['ROUNDS'] ?? 8)
 const durationMs = Number(process.env['ROUND_MS'] ?? 500)
 const concurrencies = [1, 50, 200]
-/** Rounds of warming up in one: a lookup at a time takes V8 ten thousand of them to optimize. */
+/** V8 takes some ten thousand lookups to optimize. */
 const warmUpRounds = 6
 
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url))
@@ -51,15 +51,14 @@ async function measure(ports: readonly number[], concurrency: number): Promise<R
   const running = await Promise.all(Object.keys(subjects).map(startSubject))
   const results: Results = new Map(running.map(({ name }) => [name, []]))
   let turns = 0
-  // The first turn warms up; the order of the subjects turns, so that none is always the first.
-  for (let index = -1; index < rounds; index += 1) {
+  // The first rounds warm up; the order of the subjects turns, so that none is always the first.
+  for (let index = -warmUpRounds; index < rounds; index += 1) {
     const turn = Math.max(0, index) % running.length
     for (const { name, child } of [...running.slice(turn), ...running.slice(0, turn)]) {
       // More than 14,000 connections a second to one port use up its free source ports: the next would pay for the former.
       const port = ports[turns % ports.length] ?? 0
       turns += 1
-      const length = index < 0 ? warmUpRounds * durationMs : durationMs
-      const result = await round(child, { port, concurrency, durationMs: length })
+      const result = await round(child, { port, concurrency, durationMs })
       if (index >= 0) results.get(name)?.push(result)
     }
   }
