@@ -140,23 +140,18 @@ export function bind<Input, Output, Caller>(
   }
 }
 
-async function answer<Input, Output, Caller>(
+/** Answers a request, once its body has been read if the operation has one. */
+function answer<Input, Output, Caller>(
   service: Service,
   binding: Binding<Input, Output, Caller>,
   call: Call,
 ): Promise<Output> {
   const { members } = binding
+  if (members.length === 0) return perform(service, binding, call)
   // Before the request counts as under way: a slow sender would keep a place that others need, and hold up closing.
-  const parseBody = members.length > 0 ? await readBody(service.bodies, call.request, members) : undefined
-  service.inFlight.begin()
-  try {
-    // After the body, which would otherwise be kept unread piece by piece, however small the pieces are.
-    await allRead()
-    if (parseBody !== undefined) call.body = parseBody()
-    return await perform(service, binding, call)
-  } finally {
-    service.inFlight.end()
-  }
+  return readBody(service.bodies, call.request, members).then((parseBody) =>
+    perform(service, binding, call, parseBody),
+  )
 }
 
 /** Does the work of a request that has arrived in full. */
@@ -164,20 +159,38 @@ async function perform<Input, Output, Caller>(
   service: Service,
   binding: Binding<Input, Output, Caller>,
   call: Call,
+  parseBody?: () => BodyMembers,
 ): Promise<Output> {
   const { operation, scheme } = binding
-  call.startStorageDeadline(service.storageTimeoutMs)
-  const caller = await authenticate(service, binding, call)
-  const key = `${scheme.name}:${call.callerId}`
-  if (service.rateLimit !== undefined) await service.rateLimit(key)
-  service.inFlight.enter(operation.waitsFor, key)
+  const { inFlight } = service
+  inFlight.begin()
   try {
-    return await operation.run(readInput(binding, call), caller, call)
-  } catch (error) {
-    throw call.aborted && !(error instanceof UtilityApiError) ? abandoned(error) : error
+    // After the body, which would otherwise be kept unread piece by piece, however small the pieces are.
+    await allRead()
+    if (parseBody !== undefined) call.body = parseBody()
+    call.startStorageDeadline(service.storageTimeoutMs)
+    let caller: Caller
+    // Looking up the caller takes a storage place, whatever the operation itself waits for.
+    inFlight.enter('storage')
+    try {
+      caller = await scheme.authenticate(call, operation.permission)
+    } finally {
+      inFlight.leave('storage')
+    }
+    call.callerId = scheme.callerId(caller)
+    const key = `${scheme.name}:${call.callerId}`
+    if (service.rateLimit !== undefined) await service.rateLimit(key)
+    inFlight.enter(operation.waitsFor, key)
+    try {
+      return await operation.run(readInput(binding, call), caller, call)
+    } catch (error) {
+      throw call.aborted && !(error instanceof UtilityApiError) ? abandoned(error) : error
+    } finally {
+      inFlight.leave(operation.waitsFor, key)
+      call.end()
+    }
   } finally {
-    service.inFlight.leave(operation.waitsFor, key)
-    call.end()
+    inFlight.end()
   }
 }
 
@@ -190,22 +203,6 @@ async function readBody(
   const parse = bodyParserFor(request)
   const bytes = await bodies.read(request)
   return () => parse(bytes, members)
-}
-
-/** Authenticates the caller. Takes a storage place meanwhile, whatever the operation itself waits for. */
-async function authenticate<Input, Output, Caller>(
-  { inFlight }: Service,
-  { operation, scheme }: Binding<Input, Output, Caller>,
-  call: Call,
-): Promise<Caller> {
-  inFlight.enter('storage')
-  try {
-    const caller = await scheme.authenticate(call, operation.permission)
-    call.callerId = scheme.callerId(caller)
-    return caller
-  } finally {
-    inFlight.leave('storage')
-  }
 }
 
 function readInput<Input, Output, Caller>(

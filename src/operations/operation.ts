@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { Refusal } from '../domain/errors.ts'
+import type { MaybePromise } from '../ports/maybe-promise.ts'
 
 /** The identifiers of all operations. */
 export const operationIds = [
@@ -39,7 +40,7 @@ export interface Operation<Input, Output, Caller> {
   /** What `run` refuses in addition to what `input` refuses. */
   readonly refusals: readonly Refusal[]
   /** Does the work. Refusals are thrown as `UtilityApiError`. */
-  run(input: Input, caller: Caller, call: OperationCall): Promise<Output>
+  run(input: Input, caller: Caller, call: OperationCall): MaybePromise<Output>
 }
 
 /** Where one field is in a request. */

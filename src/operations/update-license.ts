@@ -3,6 +3,7 @@ import type { Credential } from '../domain/access.ts'
 import { refused, type Refusal } from '../domain/errors.ts'
 import { isPlainText } from '../domain/header-text.ts'
 import type { LicensePatch } from '../domain/license.ts'
+import { andThen } from '../ports/timed-storage.ts'
 import { requiredText } from './input-schemas.ts'
 import { domainOrIp, licenseStatus, licenseTag, registeredUser, type LicenseParts } from './license-fields.ts'
 import type { Operation } from './operation.ts'
@@ -77,14 +78,16 @@ export function updateLicense(
     example: { message: 'License updated.' },
     refusals: [noFields, noSuchLicense, otherOwner],
 
-    async run(input, { ownerId: resellerId }, call) {
+    run(input, { ownerId: resellerId }, call) {
       const patch = patchOf(input)
       const licenseKey = keyGenerator.parseLicenseKey(input.licenseKey, keyPrefix)
       if (licenseKey === null || !isPlainText(licenseKey)) throw refused(noSuchLicense)
-      const result = await storage.updateLicense({ licenseKey, resellerId, patch, at: clock.now() }, call)
-      if (result === 'not_found') throw refused(noSuchLicense)
-      if (result === 'not_owner') throw refused(otherOwner)
-      return { message: 'License updated.' }
+      const update = { licenseKey, resellerId, patch, at: clock.now() }
+      return andThen(storage.updateLicense(update, call), (result) => {
+        if (result === 'not_found') throw refused(noSuchLicense)
+        if (result === 'not_owner') throw refused(otherOwner)
+        return { message: 'License updated.' }
+      })
     },
   }
 }

@@ -10,6 +10,17 @@ export const databaseFailed: Refusal = { code: 'database_error', message: 'The d
 export type TimedStorage = Required<UtilityStorage>
 
 /**
+ * Goes on with what storage answered: at once if it did so at once, otherwise when it does. To wait for what is there in
+ * an `async` function would cost a fiftieth of a request on Bun.
+ */
+export function andThen<Value, Result>(
+  answer: MaybePromise<Value>,
+  next: (value: Value) => Result,
+): MaybePromise<Result> {
+  return answer instanceof Promise ? answer.then(next) : next(answer)
+}
+
+/**
  * Wraps a storage so that it has one error, `database_error`, with the cause inside. The error stands for anything a
  * method throws, and for a method that does not answer while its caller waits. A call that is given up on is not
  * canceled: a write in progress may still commit.

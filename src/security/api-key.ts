@@ -1,7 +1,9 @@
 import { isLive, permits, type Credential } from '../domain/access.ts'
 import { refused, type Refusal, type UtilityApiError } from '../domain/errors.ts'
 import { hashSecret, isMistyped } from '../domain/secret.ts'
+import type { MaybePromise } from '../ports/maybe-promise.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
+import { andThen } from '../ports/timed-storage.ts'
 import type { BearerParts } from './bearer.ts'
 import { realm, type Presented, type Scheme } from './scheme.ts'
 import { wrongKind } from './wrong-kind.ts'
@@ -21,20 +23,21 @@ const invalid: Refusal = { code: 'invalid_api_key', message: 'The API key is inv
 const lacking: Refusal = { code: 'invalid_api_key', message: 'The API key lacks the permission.' }
 
 /** Returns what `grantOf` makes of the credential of an API key that is live and has all of the permissions. */
-export async function verifyApiKey<Grant>(
+export function verifyApiKey<Grant>(
   { storage, clock }: ApiKeyParts,
   apiKey: string | undefined,
   permission: string | undefined,
   call: StorageCall,
   grantOf: (credential: Credential) => Grant,
-): Promise<Grant> {
+): MaybePromise<Grant> {
   if (apiKey === undefined) throw refusedKey(missing)
   if (isMistyped(apiKey)) throw refusedKey(invalid, 'The checksum of the key is wrong.')
-  const credential = await storage.findCredential('api_key', hashSecret(apiKey), call)
-  if (credential === null) throw refusedKey(invalid, wrongKind('api_key', apiKey))
-  if (!isLive(credential, clock.now())) throw refusedKey(invalid, 'The key was revoked.')
-  if (permission !== undefined && !permits(credential.scope, permission)) throw refusedKey(lacking)
-  return grantOf(credential)
+  return andThen(storage.findCredential('api_key', hashSecret(apiKey), call), (credential) => {
+    if (credential === null) throw refusedKey(invalid, wrongKind('api_key', apiKey))
+    if (!isLive(credential, clock.now())) throw refusedKey(invalid, 'The key was revoked.')
+    if (permission !== undefined && !permits(credential.scope, permission)) throw refusedKey(lacking)
+    return grantOf(credential)
+  })
 }
 
 /**

@@ -2,8 +2,9 @@ import { isLive, permits, type Credential } from '../domain/access.ts'
 import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import { hashSecret, isMistyped } from '../domain/secret.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { MaybePromise } from '../ports/maybe-promise.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
-import type { TimedStorage } from '../ports/timed-storage.ts'
+import { andThen, type TimedStorage } from '../ports/timed-storage.ts'
 import { realm, type Scheme } from './scheme.ts'
 import { wrongKind } from './wrong-kind.ts'
 
@@ -64,21 +65,22 @@ export function bearerToken(authorization: string | readonly string[] | null | u
 }
 
 /** Returns what `grantOf` makes of the credential of a bearer token that is live and permits all names of a scope. */
-export async function verifyBearer<Grant>(
+export function verifyBearer<Grant>(
   { storage, clock }: BearerParts,
   kind: BearerKind,
   token: string | undefined,
   scope: string | undefined,
   call: StorageCall,
   grantOf: (credential: Credential) => Grant,
-): Promise<Grant> {
+): MaybePromise<Grant> {
   if (token === undefined) throw missingToken()
   if (isMistyped(token)) throw invalidToken('The checksum of the token is wrong.')
-  const credential = await storage.findCredential(kind, hashSecret(token), call)
-  if (credential === null) throw invalidToken(wrongKind(kind, token))
-  if (!isLive(credential, clock.now())) throw invalidToken('The token has expired or was revoked.')
-  if (scope !== undefined && !permits(credential.scope, scope)) throw insufficientScope(scope)
-  return grantOf(credential)
+  return andThen(storage.findCredential(kind, hashSecret(token), call), (credential) => {
+    if (credential === null) throw invalidToken(wrongKind(kind, token))
+    if (!isLive(credential, clock.now())) throw invalidToken('The token has expired or was revoked.')
+    if (scope !== undefined && !permits(credential.scope, scope)) throw insufficientScope(scope)
+    return grantOf(credential)
+  })
 }
 
 /**

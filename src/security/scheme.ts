@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { Refusal, UtilityApiError } from '../domain/errors.ts'
 import type { Parameter } from '../operations/operation.ts'
+import type { MaybePromise } from '../ports/maybe-promise.ts'
 
 /** How callers of an operation prove who they are, and how this protocol shapes answers. */
 export interface Scheme<Caller> {
@@ -11,7 +12,7 @@ export interface Scheme<Caller> {
   /** Returns what it refuses of callers who need a permission, or who need none. */
   refusals(permission: string | undefined): readonly Refusal[]
   /** Returns the caller if the credential is live and has the permission. Throws `UtilityApiError` if not. */
-  authenticate(presented: Presented, permission: string | undefined): Promise<Caller>
+  authenticate(presented: Presented, permission: string | undefined): MaybePromise<Caller>
   /** Returns who the caller is, for limits and metrics. */
   callerId(caller: Caller): string
   /** The `WWW-Authenticate` header for a 401 or 403 that has none of its own, or null to send none. */

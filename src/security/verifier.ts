@@ -5,6 +5,7 @@ import { isPlainText } from '../domain/header-text.ts'
 import type { License } from '../domain/license.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyGenerator } from '../ports/key-generator.ts'
+import type { MaybePromise } from '../ports/maybe-promise.ts'
 import { callWithin, type StorageCall } from '../ports/storage-call.ts'
 import type { TimedStorage } from '../ports/timed-storage.ts'
 import { verifyApiKey } from './api-key.ts'
@@ -97,16 +98,12 @@ export interface VerifierParts {
   readonly closing: { readonly aborted: boolean }
 }
 
-/** Creates the verifier. Each method returns the promise of the scheme's own check, with nothing around it. */
+/** Creates the verifier. Each method returns what the scheme's own check says. */
 export function createVerifier(parts: VerifierParts): Verifier {
   const { storage, keyGenerator, keyPrefix, storageTimeoutMs, closing } = parts
-  function ifOpen<Result>(work: (call: StorageCall) => Promise<Result>): Promise<Result> {
-    if (closing.aborted) return Promise.reject(refused(shuttingDown, { retryAfterSeconds: 1 }))
-    try {
-      return work(callWithin(storageTimeoutMs))
-    } catch (error) {
-      return Promise.reject(error as Error)
-    }
+  async function ifOpen<Result>(work: (call: StorageCall) => MaybePromise<Result>): Promise<Result> {
+    if (closing.aborted) throw refused(shuttingDown, { retryAfterSeconds: 1 })
+    return work(callWithin(storageTimeoutMs))
   }
   return {
     verifyAccessToken: (token, options) =>
@@ -129,7 +126,7 @@ export function createVerifier(parts: VerifierParts): Verifier {
         verifyApiKey(parts, given('apiKey', apiKey), wanted('permission', options), call, keyGrant),
       ),
     findLicense: (licenseKey) =>
-      ifOpen(async (call) => {
+      ifOpen((call) => {
         demand(typeof licenseKey === 'string', 'licenseKey must be a string.')
         const canonical = keyGenerator.parseLicenseKey(licenseKey, keyPrefix)
         return canonical === null || !isPlainText(canonical) ? null : storage.findLicense(canonical, call)

@@ -48,7 +48,7 @@ function check(answer: Answering, parts: Partial<CheckDnsParts> = {}) {
     maxConcurrentPerResolver: 10,
     ...parts,
   })
-  const run = (input: Partial<CheckDnsInput> = {}, call: Partial<OperationCall> = {}, caller = 'me') =>
+  const run = async (input: Partial<CheckDnsInput> = {}, call: Partial<OperationCall> = {}, caller = 'me') =>
     operation.run({ domain: 'example.com', recordType: 'A', ...input }, callerNamed(caller), callWith(call))
   return { asked, run }
 }

@@ -40,8 +40,12 @@ function lookup(
     requiredPermission: 'x',
     ...parts,
   })
-  const run = (address = 'play.example', port?: string, caller = 'me', call: Partial<OperationCall> = {}) =>
-    operation.run({ address, port }, callerNamed(caller), callWith(call))
+  const run = async (
+    address = 'play.example',
+    port?: string,
+    caller = 'me',
+    call: Partial<OperationCall> = {},
+  ) => operation.run({ address, port }, callerNamed(caller), callWith(call))
   return { asked, run }
 }
 

@@ -24,9 +24,8 @@ async function update(
   }
   const parts = { keyPrefix: 'LIC-', statuses: ['valid'], allowWildcards: false }
   const operation = updateLicense({ storage: timedStorage(storage), clock, keyGenerator, ...parts })
-  const error: unknown = await operation
-    .run(input, callerNamed('r-1'), callWith())
-    .catch((thrown: unknown) => thrown)
+  const run = async (): Promise<unknown> => operation.run(input, callerNamed('r-1'), callWith())
+  const error: unknown = await run().catch((thrown: unknown) => thrown)
   return { updates, code: (error as { code?: string }).code }
 }
 
