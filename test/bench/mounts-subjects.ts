@@ -180,6 +180,18 @@ function honoApp(): Hono {
   return app
 }
 
+/** The same with one `await`, as every handler has one that asks a database: Bun answers a promise more slowly. */
+function awaitingHonoApp(): Hono {
+  const work = handWritten()
+  const app = new Hono()
+  app.put('/v2/reseller/:key/update', async (context) => {
+    await undefined
+    const answer = work('PUT', context.req.path, (name) => context.req.header(name))
+    return context.body(answer.body, answer.status as 200, headersOf(answer))
+  })
+  return app
+}
+
 const onHono = (): Server => serveHono({ fetch: honoApp().fetch, port: 0, hostname: '127.0.0.1' }) as Server
 
 /** As a server on Bun does it: the path cut out of the URL, no router. */
@@ -213,4 +225,5 @@ export const subjects: Readonly<Record<string, () => Server | number>> = {
   'utility-api on Bun': () => serveOnBun(toBunHandler(ours())),
   'Bun.serve by hand, on Bun': () => serveOnBun(bunFetch()),
   'Hono by hand, on Bun': () => serveOnBun(honoApp().fetch),
+  'Hono by hand with an await, on Bun': () => serveOnBun(awaitingHonoApp().fetch),
 }

@@ -48,5 +48,6 @@ printTable(
     ['utility-api on Express 5', 'Express 5 by hand'],
     ['utility-api on Bun', 'Bun.serve by hand, on Bun'],
     ['utility-api on Bun', 'Hono by hand, on Bun'],
+    ['utility-api on Bun', 'Hono by hand with an await, on Bun'],
   ].map(([one = '', other = '']) => ({ 'utility-api': one, beside: other, ratio: ratio(one, other) })),
 )
