@@ -1,8 +1,9 @@
-// npm run bench -- NAME: runs one benchmark on the built package; without a name all of them, which writes docs/benchmarks.md.
-// SHORT=1 runs all of them briefly, RUNS says how often each is run.
+// npm run bench -- NAME: runs one benchmark on the built package. Without a name, all of them several times, which writes
+// docs/benchmarks.md; `npm run bench -- page NAME...` writes only the chapters named. SHORT=1 runs them briefly, RUNS says
+// how often each is run.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, release, totalmem } from 'node:os'
 import { fileURLToPath } from 'node:url'
 
@@ -10,6 +11,8 @@ interface Chapter {
   readonly title: string
   /** What a short run sets. */
   readonly short: Readonly<Record<string, string>>
+  /** Where its program is, if not here. */
+  readonly file?: string
 }
 
 const chapters: Readonly<Record<string, Chapter>> = {
@@ -29,38 +32,62 @@ const chapters: Readonly<Record<string, Chapter>> = {
   fairness: { title: 'One caller beside another', short: { ROUNDS: '1', ROUND_MS: '3000' } },
   overload: { title: 'Saturation', short: { ROUNDS: '1', ROUND_MS: '1000', SATURATION_MS: '5000' } },
   verify: { title: 'Verification in your own route', short: { CHECK_ROUNDS: '9' } },
+  sizes: { title: 'Size', short: {}, file: '../package/sizes.ts' },
 }
 
-const names = readdirSync(import.meta.dirname)
-  .filter((file) => /^[a-z]+\.ts$/.test(file) && !['run.ts', 'table.ts', 'wrk.ts'].includes(file))
-  .map((file) => file.slice(0, -'.ts'.length))
-const name = process.argv[2]
-if (name === undefined) await runAll()
-else if (names.includes(name)) await import(new URL(`${name}.ts`, import.meta.url).href)
-else console.log(`Name one of: ${names.join(', ')}.`)
+const preface = [
+  '# Benchmarks',
+  'utility-api beside the same work written by hand and beside peers, interleaved round by round in one run. Everything runs on one machine and on loopback, so the load generator uses the same processors. SQLite is on a local disk, with full durability unless said. Each chapter names the machine and the day of its measurement. Rates are those of this machine; ratios hold elsewhere too. `npm run bench` writes this page, and `npm run bench -- page NAME` one chapter of it.',
+  'To repeat: `npm ci && npm ci --prefix test/peers`, with wrk, NSD and PostgreSQL installed, then `npm run bench`, or `SHORT=1 npm run bench` for a short run of three minutes.',
+].join('\n\n')
 
-async function runAll(): Promise<void> {
-  const isShort = process.env['SHORT'] === '1'
-  const runs = Number(process.env['RUNS'] ?? (isShort ? 1 : 3))
-  const sections: string[] = []
-  for (const [file, { title, short }] of Object.entries(chapters)) {
-    sections.push(`## ${title}`, `\`npm run bench -- ${file}\``)
-    for (let run = 1; run <= runs; run += 1) {
-      console.error(`${title}: run ${run} of ${runs}`)
-      if (runs > 1) sections.push(`### Run ${run}`)
-      sections.push((await outputOf(file, isShort ? short : {})).trim())
-    }
-  }
-  sections.push('## Size', '`npm run sizes`', (await outputOf('../package/sizes', {})).trim())
+const [first, ...others] = process.argv.slice(2)
+if (first === undefined) await writeChapters(Object.keys(chapters))
+else if (first === 'page') await writeChapters(others)
+else if (Object.hasOwn(chapters, first)) await import(new URL(fileOf(first), import.meta.url).href)
+else console.log(`Name one of: ${Object.keys(chapters).join(', ')}.`)
+
+function fileOf(name: string): string {
+  return chapters[name]?.file ?? `${name}.ts`
+}
+
+/** Runs benchmarks and writes each into its chapter of the page as soon as it is done. */
+async function writeChapters(names: readonly string[]): Promise<void> {
   const path = fileURLToPath(new URL('../../docs/benchmarks.md', import.meta.url))
-  writeFileSync(path, `${[...preface(isShort, runs), ...sections].join('\n\n')}\n`)
+  const unknown = names.find((name) => !Object.hasOwn(chapters, name))
+  if (unknown !== undefined) throw new Error(`There is no benchmark ${unknown}.`)
+  for (const name of names) {
+    const text = await chapterOf(name)
+    const written = new Map(chaptersIn(readFileSync(path, 'utf8'))).set(chapters[name]?.title ?? name, text)
+    const inOrder = Object.values(chapters).flatMap(({ title }) => written.get(title) ?? [])
+    writeFileSync(path, `${[preface, ...inOrder].join('\n\n')}\n`)
+  }
   console.error(`Written: ${path}`)
+}
+
+/** The chapters of a page by their titles. */
+function chaptersIn(page: string): [title: string, text: string][] {
+  const parts = page.split(/^(?=## )/m).slice(1)
+  return parts.map((part) => [part.slice('## '.length, part.indexOf('\n')), part.trim()])
+}
+
+async function chapterOf(name: string): Promise<string> {
+  const isShort = process.env['SHORT'] === '1'
+  const runs = Number(process.env['RUNS'] ?? (isShort || name === 'sizes' ? 1 : 3))
+  const { title = name, short = {} } = chapters[name] ?? {}
+  const command = name === 'sizes' ? 'npm run sizes' : `npm run bench -- ${name}`
+  const sections = [`## ${title}`, `\`${command}\` on ${conditions(isShort, runs)}.`]
+  for (let run = 1; run <= runs; run += 1) {
+    console.error(`${title}: run ${run} of ${runs}`)
+    if (runs > 1) sections.push(`### Run ${run}`)
+    sections.push((await outputOf(fileOf(name), isShort ? short : {})).trim())
+  }
+  return sections.join('\n\n')
 }
 
 /** What a benchmark prints; its progress goes to the terminal. */
 async function outputOf(file: string, settings: Readonly<Record<string, string>>): Promise<string> {
-  const path = fileURLToPath(new URL(`${file}.ts`, import.meta.url))
-  const child = spawn(process.execPath, [path], {
+  const child = spawn(process.execPath, [fileURLToPath(new URL(file, import.meta.url))], {
     env: { ...settings, ...process.env },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -75,21 +102,22 @@ async function outputOf(file: string, settings: Readonly<Record<string, string>>
   return `${text}\n\nThis run failed.`
 }
 
-/** The variables that change all benchmarks, as they were set. */
-function asSet(): string {
-  const set = ['ROUNDS', 'ROUND_MS', 'SATURATION_MS'].filter((each) => process.env[each] !== undefined)
-  return set.map((each) => `, ${each}=${process.env[each]}`).join('')
-}
-
-function preface(isShort: boolean, runs: number): string[] {
+function conditions(isShort: boolean, runs: number): string {
   const [cpu] = cpus()
   const gibibytes = Math.round(totalmem() / 2 ** 30)
   return [
-    '# Benchmarks',
-    'utility-api beside the same work written by hand and beside peers, interleaved round by round in one run. Everything runs on one machine and on loopback, so the load generator uses the same processors. Rates are those of this machine; ratios hold elsewhere too. `npm run bench` writes this page.',
-    `- Machine: ${availableParallelism()} processors of ${cpu?.model.trim() ?? 'a kind unknown'}, ${gibibytes} GiB, Linux ${release()}`,
-    `- Node.js ${process.version.slice(1)}, SQLite on a local disk with full durability unless said`,
-    `- ${new Date().toISOString().slice(0, 10)}, ${isShort ? 'short rounds' : 'rounds of the default length'}, ${runs === 1 ? 'one run' : `${runs} runs`} of each${asSet()}`,
-    'To repeat: `npm ci && npm ci --prefix test/peers`, with wrk, NSD and PostgreSQL installed, then `npm run bench`, or `SHORT=1 npm run bench` for a short run of three minutes.',
-  ]
+    `${availableParallelism()} processors of ${cpu?.model.trim() ?? 'a kind unknown'}`,
+    `${gibibytes} GiB`,
+    `Linux ${release()}`,
+    `Node.js ${process.version.slice(1)}`,
+    new Date().toISOString().slice(0, 10),
+    `${isShort ? 'short rounds' : 'rounds of the default length'}${asSet()}`,
+    runs === 1 ? 'one run' : `${runs} runs`,
+  ].join(', ')
+}
+
+/** The variables that change all benchmarks, as they were set. */
+function asSet(): string {
+  const set = ['ROUNDS', 'ROUND_MS', 'SATURATION_MS'].filter((each) => process.env[each] !== undefined)
+  return set.map((each) => ` with ${each}=${process.env[each]}`).join('')
 }
