@@ -25,7 +25,7 @@ export class UdpPool {
   /** Sends a query with a fresh id at the end of this turn of the event loop. Returns the socket it uses. */
   send(query: Buffer, listener: ReplyListener): UdpSocket {
     const socket = this.#pick()
-    if (outbox.push(socket.prepare(query, listener)) === 1) setImmediate(sendOutbox)
+    if (outbox.push(socket.prepare(query, listener)) === 1) atEndOfTurn(sendOutbox)
     return socket
   }
 
@@ -44,8 +44,9 @@ export class UdpPool {
     const slot = randomId() % socketsInService
     const current = this.#inService[slot]
     if (current !== undefined && !current.retired) return current
-    const socket = new UdpSocket(this.#server, () => this.#open.delete(socket))
-    this.#open.add(socket)
+    const socket = new UdpSocket(this.#server, (closed) => this.#open.delete(closed))
+    // Opening can fail at once, for instance without free file descriptors.
+    if (!socket.retired) this.#open.add(socket)
     this.#inService[slot] = socket
     return socket
   }
@@ -59,6 +60,8 @@ interface Prepared {
   readonly use: number
 }
 
+// Captured now: if a test of the host took its fake timers back before they ran, nothing would be sent any more.
+const atEndOfTurn = setImmediate
 /** The queries to send to all resolvers, in order. */
 let outbox: Prepared[] = []
 
@@ -72,7 +75,7 @@ function sendOutbox(): void {
 export class UdpSocket {
   readonly openedAt: number = performance.now()
   readonly #socket: Socket
-  readonly #onClose: () => void
+  readonly #onClose: (socket: UdpSocket) => void
   /**
    * The ids sent so far, and the listener that waits for each. Two arrays, because a map with constant additions and
    * deletions keeps its former tables, and what is in them, alive until a major garbage collection.
@@ -84,7 +87,7 @@ export class UdpSocket {
   #connected = false
   #closed = false
 
-  constructor({ ip, port }: ServerAddress, onClose: () => void) {
+  constructor({ ip, port }: ServerAddress, onClose: (socket: UdpSocket) => void) {
     const family = isIPv6(ip) ? 6 : 4
     this.#onClose = onClose
     this.#socket = createSocket({
@@ -147,7 +150,7 @@ export class UdpSocket {
     if (this.#closed) return
     this.#closed = true
     this.#socket.close()
-    this.#onClose()
+    this.#onClose(this)
   }
 
   #freshId(): number {

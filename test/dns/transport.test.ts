@@ -1,7 +1,7 @@
 import { Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createDnsClient } from '../../src/dns/client.ts'
 import { fakeDnsServer } from '../../src/testing/dns-server.ts'
 import { endsBefore } from '../support/ends-before.ts'
@@ -366,4 +366,46 @@ test('a deadline holds over UDP and TCP together', async () => {
   await client.close()
   expect(answer).toMatchObject({ status: 'TRUNCATED', transport: 'tcp' })
   expect(answer.latencyMs).toBeGreaterThan(450)
+})
+
+describe('a socket that cannot be opened', () => {
+  /** Lets the n-th of the following sockets fail as one does without free file descriptors, before `connect` returns. */
+  function failOpening(fails: (opened: number) => boolean): void {
+    let opened = 0
+    const bind = vi.spyOn(Socket.prototype, 'bind').mockImplementation(function (this: Socket, ...args) {
+      opened += 1
+      if (!fails(opened)) return original.apply(this, args as never)
+      this.emit('error', Object.assign(new Error('bind EMFILE'), { code: 'EMFILE' }))
+      return this
+    })
+    onTestFinished(() => bind.mockRestore())
+  }
+  const original = Socket.prototype.bind
+
+  test('is tried once more', async () => {
+    await using server = await fakeDnsServer(zone)
+    const client = createDnsClient()
+    failOpening((opened) => opened === 1)
+    const answer = await client.query({ ...question, server, timeoutMs: 2000 })
+    expect(answer).toMatchObject({ status: 'NOERROR', records: [rightRecord] })
+    await client.close()
+  })
+
+  test('ends the query if it fails again', async () => {
+    await using server = await fakeDnsServer(zone)
+    const client = createDnsClient()
+    failOpening(() => true)
+    const answer = await client.query({ ...question, server, timeoutMs: 2000 })
+    expect(answer.status).toBe('UNREACHABLE')
+    await client.close()
+  })
+
+  test('at a later try leaves the first one waiting, and others alone', async () => {
+    await using server = await fakeDnsServer({ records: [rightRecord], delayMs: 200 })
+    const client = createDnsClient()
+    failOpening((opened) => opened > 1)
+    const answer = await client.query({ ...question, server, timeoutMs: 500 })
+    expect(answer).toMatchObject({ status: 'NOERROR' })
+    await client.close()
+  })
 })
