@@ -37,9 +37,9 @@ export async function sendLegacyPing(
       connection.close()
       settle()
     }
-    // A reply that comes sooner after the rest than one round trip answers the first two bytes.
+    // A reply to the first two bytes comes earlier after the rest than a round trip, by the delay of the rest.
     const latency = (receivedAt: number): number =>
-      receivedAt - (receivedAt - sentAt < connectMs / 2 ? firstSentAt : sentAt)
+      receivedAt - (receivedAt - sentAt < connectMs - restDelayMs / 2 ? firstSentAt : sentAt)
 
     connection.tell({
       received(bytes) {

@@ -64,9 +64,8 @@ async function endpointsOf(
   direct.catch(() => {})
   const srv = port === defaultServerPort ? await resolveSrv(host, query, scope) : []
   if (srv.length === 0) return (await direct).map((ip) => ({ ip, port, srvRecord: null }))
-  const targets = srv.slice(0, maxTargets)
-  const addresses = await Promise.all(targets.map((target) => resolveAddresses(target.target, query, scope)))
-  const endpoints = targets.flatMap((record, index) => {
+  const addresses = await Promise.all(srv.map((target) => resolveAddresses(target.target, query, scope)))
+  const endpoints = srv.flatMap((record, index) => {
     const srvRecord = { host: record.target, port: record.port }
     return (addresses[index] ?? []).map((ip) => ({ ip, port: record.port, srvRecord }))
   })
@@ -86,7 +85,7 @@ async function resolveSrv(host: string, query: Query, scope: DeadlineScope): Pro
   if (usable.length === 0 && records.some(({ target }) => target === '.' || target === '')) {
     throw new ServerCheckError('dns')
   }
-  return orderSrvRecords(usable)
+  return orderSrvRecords(usable, maxTargets)
 }
 
 /** Returns a name's addresses, IPv4 first like the game's own client, or the address itself if the host is one. */
