@@ -99,7 +99,9 @@ class ParsedRequest extends NodeRequest {
     // A parser that does not handle the content type leaves `body` set and the stream unread.
     if (!this.#request.readableEnded) return super.body(maxBytes)
     const { rawBody, body } = this.#request
-    return rawBody ?? encode(body, this.header('Content-Type') ?? '')
+    // Hosts keep other things under that name too.
+    if (rawBody instanceof Uint8Array) return rawBody
+    return encode(body, this.header('Content-Type') ?? '')
   }
 }
 

@@ -8,7 +8,8 @@ import type { UtilityApi } from 'utility-api'
 export interface MountOptions {
   /**
    * How many of your own proxies are in front of the server. The client's address is then that many entries from the
-   * right of `X-Forwarded-For`; anything further left was written by strangers. Default: 0, no header is trusted.
+   * right of `X-Forwarded-For`; anything further left was written by strangers. Default: 0, no header is
+   * trusted; under Express, what the application's `trust proxy` says.
    */
   readonly trustProxy?: number
 }

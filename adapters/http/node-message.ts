@@ -65,8 +65,11 @@ export class NodeRequest implements RequestLike {
       if (request.readableEnded) return resolve(new Uint8Array())
       if (request.destroyed) return reject(new Error('The client has gone.'))
       const collected = new CollectedBody(maxBytes)
-      const take = (chunk: Buffer): void => {
-        collected.add(chunk)
+      const take = (chunk: Buffer | string): void => {
+        // A host may have set an encoding, for a listener of its own.
+        collected.add(
+          typeof chunk === 'string' ? Buffer.from(chunk, request.readableEncoding ?? 'utf8') : chunk,
+        )
         if (!collected.isTooMuch) return
         this.drain()
         if (collected.isTooLong) resolve(collected.bytes)

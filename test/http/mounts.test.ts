@@ -179,6 +179,36 @@ describe.each(Object.entries(expresses))('%s', (_, express) => {
     expect(answer.json).toMatchObject({ error_description: 'grant_type must be sent once.' })
   })
 
+  test('what a host keeps as rawBody is read only if it is bytes', async () => {
+    const app = express()
+    const keep = (request: object, _response: object, bytes: Buffer): void =>
+      void Object.assign(request, { rawBody: bytes.toString() })
+    app.use(express.json({ verify: keep }), toExpressHandler(api))
+    const answer = await sendToPort(await listen(app), {
+      method: 'POST',
+      path: '/v4/oauth2/token',
+      headers: { 'Content-Type': 'application/json' },
+      body: '{"client_id":"a","client_secret":"b"}',
+    })
+    expect(answer).toMatchObject({ status: 401, json: { error: 'invalid_client' } })
+  })
+
+  test('a host that has set an encoding for the body', async () => {
+    const app = express()
+    app.use((request, _response, next) => {
+      request.setEncoding('utf8')
+      next()
+    })
+    app.use(toExpressHandler(api))
+    const answer = await sendToPort(await listen(app), {
+      method: 'POST',
+      path: '/v4/oauth2/token',
+      headers: { 'Content-Type': 'application/json' },
+      body: '{"client_id":"a","client_secret":"b","state":"ä€"}',
+    })
+    expect(answer).toMatchObject({ status: 401, json: { error: 'invalid_client' } })
+  })
+
   test.each(['text', 'raw'] as const)('express.%s() before us', async (parser) => {
     const { clientId, clientSecret } = await admin.createClient({ redirectUris: [redirectUri] })
     const { code } = await admin.issueAuthorizationCode({ clientId, redirectUri, scope: '' })
