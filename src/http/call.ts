@@ -24,6 +24,8 @@ export class Call implements OperationCall, Presented {
   callerId: string | undefined
   /** The error that the request was refused with. */
   error: UtilityApiError | undefined
+  /** Whether it counts as under way, so that closing waits for it. */
+  isUnderWay = false
   readonly #closing: Closing
   #endsAt = Number.POSITIVE_INFINITY
   #controller: AbortController | undefined
@@ -38,7 +40,7 @@ export class Call implements OperationCall, Presented {
     const givenId = context.requestId ?? request.header('X-Request-Id')
     this.request = request
     this.context = context
-    this.params = context.params ?? params
+    this.params = context.params === undefined ? params : { ...params, ...context.params }
     this.requestId = givenId !== null && safeRequestId.test(givenId) ? givenId : randomUUID()
     this.#closing = closing
   }

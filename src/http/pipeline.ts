@@ -58,6 +58,9 @@ async function respond(service: Service, endpoint: Endpoint | null, call: Call):
     call.request.drain?.()
     const reply = await refuse(service, endpoint, call, publicError(thrown))
     return method === 'HEAD' ? withoutBody(reply) : reply
+  } finally {
+    // Closing waits for refusals as well, for which a rate limiter may be asked.
+    if (call.isUnderWay) service.inFlight.end()
   }
 }
 
@@ -102,10 +105,11 @@ async function refuse(
 async function limitFailures(
   rateLimit: RateLimit | undefined,
   error: UtilityApiError,
-  { callerId, context: { ip } }: Call,
+  { callerId, context }: Call,
 ): Promise<UtilityApiError> {
   // A known caller has shown the right credentials, whatever was refused after that.
   if (rateLimit === undefined || error.status !== 401 || callerId !== undefined) return error
+  const { ip } = context
   if (ip === undefined) return error
   return rateLimit(addressKey(ip)).then(() => error, publicError)
 }
@@ -164,33 +168,31 @@ async function perform<Input, Output, Caller>(
   const { operation, scheme } = binding
   const { inFlight } = service
   inFlight.begin()
+  call.isUnderWay = true
+  // After the body, which would otherwise be kept unread piece by piece, however small the pieces are.
+  await allRead()
+  if (parseBody !== undefined) call.body = parseBody()
+  call.startStorageDeadline(service.storageTimeoutMs)
+  let caller: Caller
+  // Looking up the caller takes a storage place, whatever the operation itself waits for.
+  inFlight.enter('storage')
   try {
-    // After the body, which would otherwise be kept unread piece by piece, however small the pieces are.
-    await allRead()
-    if (parseBody !== undefined) call.body = parseBody()
-    call.startStorageDeadline(service.storageTimeoutMs)
-    let caller: Caller
-    // Looking up the caller takes a storage place, whatever the operation itself waits for.
-    inFlight.enter('storage')
-    try {
-      caller = await scheme.authenticate(call, operation.permission)
-    } finally {
-      inFlight.leave('storage')
-    }
-    call.callerId = scheme.callerId(caller)
-    const key = `${scheme.name}:${call.callerId}`
-    if (service.rateLimit !== undefined) await service.rateLimit(key)
-    inFlight.enter(operation.waitsFor, key)
-    try {
-      return await operation.run(readInput(binding, call), caller, call)
-    } catch (error) {
-      throw call.aborted && !(error instanceof UtilityApiError) ? abandoned(error) : error
-    } finally {
-      inFlight.leave(operation.waitsFor, key)
-      call.end()
-    }
+    caller = await scheme.authenticate(call, operation.permission)
   } finally {
-    inFlight.end()
+    inFlight.leave('storage')
+  }
+  call.callerId = scheme.callerId(caller)
+  const key = `${scheme.name}:${call.callerId}`
+  // Before the rate limiter is asked: it may hang, and what waits for it must have a bound too.
+  inFlight.enter(operation.waitsFor, key)
+  try {
+    if (service.rateLimit !== undefined) await service.rateLimit(key)
+    return await operation.run(readInput(binding, call), caller, call)
+  } catch (error) {
+    throw call.aborted && !(error instanceof UtilityApiError) ? abandoned(error) : error
+  } finally {
+    inFlight.leave(operation.waitsFor, key)
+    call.end()
   }
 }
 

@@ -19,7 +19,10 @@ export function rateLimitWith(limiter: RateLimiter, logger: Logger): RateLimit {
     })
     if (decision.allowed) return
     const { retryAfterSeconds } = decision
-    throw refused(tooManyRequests, Number.isFinite(retryAfterSeconds) ? { retryAfterSeconds } : {})
+    throw refused(
+      tooManyRequests,
+      retryAfterSeconds >= 0 && Number.isFinite(retryAfterSeconds) ? { retryAfterSeconds } : {},
+    )
   }
 }
 

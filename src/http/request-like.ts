@@ -26,8 +26,9 @@ export interface RequestLike {
    */
   body(maxBytes: number): Promise<Uint8Array>
   /**
-   * Reads the rest of the body and discards it. Called immediately for an operation that has no body, and when a body
-   * takes too long to arrive. Optional, for hosts that have already read the body.
+   * Reads the rest of the body and discards it. Called immediately for an operation that has no body, when a body takes
+   * too long to arrive, and for every request that is refused: more than once perhaps, and also after the body has been
+   * read. MUST NOT throw. Optional, for hosts that have already read the body.
    */
   drain?(): void
   /**

@@ -116,6 +116,48 @@ describe('close', () => {
     },
   )
 
+  const slowLimiter: RateLimiter = {
+    consume: async (key) => {
+      if (key.startsWith('address:')) await new Promise((resolve) => setTimeout(resolve, 20))
+      return { allowed: true }
+    },
+  }
+
+  test.each<[string, TestRequest, WorldOptions]>([
+    ['an answer', generate, {}],
+    ['an answer that a hook is told of', generate, { onRequestEnd: () => undefined }],
+    ['a refusal', { ...generate, headers: { ...generate.headers, Authorization: 'Bearer no' } }, {}],
+    [
+      'a refusal that a limiter is asked about',
+      { ...generate, headers: { ...generate.headers, Authorization: 'Bearer no' } },
+      { rateLimiter: slowLimiter },
+    ],
+  ])('has waited for %s when it resolves', async (_, request, options) => {
+    const found = Promise.withResolvers<void>()
+    const slow = {
+      ...storage,
+      findCredential: async (...args: Parameters<typeof storage.findCredential>) => {
+        await found.promise
+        return storage.findCredential(...args)
+      },
+    }
+    const api = createUtilityApi({ storage: slow, dns: false, blockgame: false, ...options })
+    const order: string[] = []
+    const context = { ip: '192.0.2.1' }
+    const url = `http://localhost${request.path}`
+    const { method, headers } = request
+    const answer = api.fetch(
+      new Request(url, { method, headers: headers as Record<string, string> }),
+      context,
+    )
+    void answer.then(() => order.push('answered'))
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    const closed = api.close().then(() => order.push('closed'))
+    found.resolve()
+    await Promise.all([answer, closed])
+    expect(order).toEqual(['answered', 'closed'])
+  })
+
   test('does not wait for a body that is still being sent, and refuses it', async () => {
     const api = createUtilityApi({ storage })
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
@@ -301,7 +343,7 @@ describe('rate limits', () => {
     expect((await world.admin.listLicenses({})).licenses).toHaveLength(0)
   })
 
-  test.each([Number.NaN, Number.POSITIVE_INFINITY, undefined])(
+  test.each([Number.NaN, Number.POSITIVE_INFINITY, -3, undefined])(
     'a limiter that refuses for %s seconds refuses, without Retry-After',
     async (retryAfterSeconds) => {
       decide = async () => ({ allowed: false, retryAfterSeconds: retryAfterSeconds as number })
@@ -309,6 +351,30 @@ describe('rate limits', () => {
       expect([status, headers['retry-after']]).toEqual([429, undefined])
     },
   )
+
+  test('are waited for within the bounds of requests under way', async () => {
+    const asked: (() => void)[] = []
+    const consume: RateLimiter['consume'] = () =>
+      new Promise((resolve) => asked.push(() => resolve({ allowed: true })))
+    const api = createUtilityApi({ storage, maxInFlight: 4, rateLimiter: { consume } })
+    const send = (): Promise<TestAnswer> => sendToFetch(api, generate)
+    const waiting = [send(), send()]
+    await vi.waitFor(() => expect(asked).toHaveLength(2))
+    expect(await send()).toMatchObject(unavailable)
+    for (const decideNow of asked) decideNow()
+    expect(await Promise.all(waiting)).toMatchObject([{ status: 200 }, { status: 200 }])
+  })
+
+  test('the address of a request is not looked up where nobody counts it', async () => {
+    const context = {
+      get ip(): string {
+        throw new Error('Nobody asked for it.')
+      },
+    }
+    const api = createUtilityApi({ storage })
+    const url = 'http://localhost/v2/reseller/licenses/generate'
+    expect((await api.fetch(new Request(url, { method: 'POST' }), context)).status).toBe(401)
+  })
 
   test.each<[string, RateLimiter['consume']]>([
     ['rejects', () => Promise.reject(new Error('down'))],

@@ -1,5 +1,5 @@
 /** What the view of a standard Request does with bodies that hosts give, or keep to themselves. */
-import { createUtilityApi } from 'utility-api'
+import { createAdmin, createUtilityApi } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { expect, test, vi } from 'vitest'
 
@@ -46,4 +46,22 @@ test.each([
   } as RequestInit)
   expect((await api.fetch(request)).status).toBe(status)
   await vi.waitFor(() => expect(read()).toBe(pieces))
+})
+
+test('path parameters of the host add to those of the path', async () => {
+  const storage = memoryStorage()
+  const { handlers } = createUtilityApi({ storage })
+  const { token } = await createAdmin({ storage }).createReseller()
+  const init = { method: 'PUT', headers: { Authorization: `Bearer ${token}`, 'X-Status': 'valid' } }
+  const update = async (path: string, params: Record<string, string>): Promise<unknown> => {
+    const response = await handlers.updateLicense(new Request(`http://localhost${path}`, init), {
+      params,
+    })
+    return response.json()
+  }
+  const unknown = expect.objectContaining({ error: 'license_not_found' })
+  expect(await update('/v2/reseller/ABC/update', {})).toEqual(unknown)
+  expect(await update('/v2/reseller/ABC/update', { tenant: 'a' })).toEqual(unknown)
+  expect(await update('/elsewhere', { license_key: 'ABC' })).toEqual(unknown)
+  expect(await update('/elsewhere', {})).toMatchObject({ error: 'invalid_request' })
 })
