@@ -1,5 +1,6 @@
 import type { LicenseChange } from '../domain/license.ts'
 import { problemOfDomainOrIp, problemOfLicenseText, type LicenseRules } from '../domain/license-rules.ts'
+import { storedLicenseKey } from '../domain/license-key.ts'
 import { storageCall, type AdminParts } from './admin-parts.ts'
 import type { Admin } from './admin.ts'
 import { demand } from '../domain/arguments.ts'
@@ -8,27 +9,22 @@ import { demandIdentifier } from './checks.ts'
 type LicenseMethods = Pick<Admin, 'getLicense' | 'updateLicense' | 'deleteLicense'>
 
 export function licenseMethods(parts: AdminParts): LicenseMethods {
-  const { storage, clock, keyGenerator, keyPrefix } = parts
-
-  /** Returns the key as it is stored, or null if no such key can exist. */
-  function toStoredKey(licenseKey: string): string | null {
-    return licenseKey.length > 128 ? null : keyGenerator.parseLicenseKey(licenseKey, keyPrefix)
-  }
+  const { storage, clock } = parts
 
   return {
     async getLicense(licenseKey) {
-      const stored = toStoredKey(licenseKey)
+      const stored = storedLicenseKey(parts, licenseKey)
       return stored === null ? null : storage.findLicense(stored, storageCall())
     },
     async updateLicense(licenseKey, change) {
       const isChange = Object.values(change).some((value) => value !== undefined)
       demand(isChange, 'There is nothing to change.')
       demandFields(change, parts)
-      const stored = toStoredKey(licenseKey)
+      const stored = storedLicenseKey(parts, licenseKey)
       return stored !== null && storage.changeLicense(stored, change, clock.now(), storageCall())
     },
     async deleteLicense(licenseKey) {
-      const stored = toStoredKey(licenseKey)
+      const stored = storedLicenseKey(parts, licenseKey)
       return stored !== null && storage.deleteLicense(stored, storageCall())
     },
   }

@@ -2,9 +2,14 @@ import { UtilityApiError } from './errors.ts'
 
 /** Throws unless these are options with known names only: JavaScript would ignore a misspelled one. */
 export function requireOptions(options: unknown, known: readonly string[]): void {
-  if (typeof options !== 'object' || options === null) throw invalidOption('options', 'must be an object')
+  if (!isOptions(options)) throw invalidOption('options', 'must be an object')
   const stranger = Object.keys(options).find((name) => !known.includes(name))
   if (stranger !== undefined) throw invalidOption(stranger, 'is not an option')
+}
+
+/** Tells whether a value can have named options. A list or a map has none, so it would pass for options left out. */
+export function isOptions(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !(Symbol.iterator in value)
 }
 
 export function invalidOption(option: string, problem: string): UtilityApiError {

@@ -1,8 +1,26 @@
+import { isPlainText } from './header-text.ts'
+
 /** The symbols of license keys: Crockford's base32. */
 export const crockford: string = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
 /** How many symbols of a license key are random; two check symbols follow them. */
 export const randomLength = 23
+
+/** The longest key that a store is asked for. */
+const longestKey = 128
+
+/** What knows the forms of license keys. */
+interface KeyParts {
+  readonly keyGenerator: { parseLicenseKey(text: string, prefix: string): string | null }
+  readonly keyPrefix: string
+}
+
+/** Returns a license key that somebody typed as it is stored, or null if no such key can be. */
+export function storedLicenseKey({ keyGenerator, keyPrefix }: KeyParts, text: string): string | null {
+  if (text.length > longestKey) return null
+  const key = keyGenerator.parseLicenseKey(text, keyPrefix)
+  return key === null || key.length > longestKey || !isPlainText(key) ? null : key
+}
 
 const controlCharacter = /\p{Cc}/u
 const bodyForm = /^[0-9A-TV-Z]{5}(?:-[0-9A-TV-Z]{5}){4}$/i

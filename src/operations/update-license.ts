@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { Credential } from '../domain/access.ts'
 import { refused, type Refusal } from '../domain/errors.ts'
-import { isPlainText } from '../domain/header-text.ts'
 import type { LicensePatch } from '../domain/license.ts'
+import { storedLicenseKey } from '../domain/license-key.ts'
 import { andThen } from '../ports/timed-storage.ts'
 import { requiredText } from './input-schemas.ts'
 import { domainOrIp, licenseStatus, licenseTag, registeredUser, type LicenseParts } from './license-fields.ts'
@@ -37,7 +37,7 @@ const otherOwner: Refusal = {
 export function updateLicense(
   parts: LicenseParts,
 ): Operation<UpdateLicenseInput, UpdateLicenseOutput, Credential> {
-  const { storage, clock, keyGenerator, keyPrefix } = parts
+  const { storage, clock } = parts
 
   return {
     id: 'updateLicense',
@@ -80,8 +80,8 @@ export function updateLicense(
 
     run(input, { ownerId: resellerId }, call) {
       const patch = patchOf(input)
-      const licenseKey = keyGenerator.parseLicenseKey(input.licenseKey, keyPrefix)
-      if (licenseKey === null || !isPlainText(licenseKey)) throw refused(noSuchLicense)
+      const licenseKey = storedLicenseKey(parts, input.licenseKey)
+      if (licenseKey === null) throw refused(noSuchLicense)
       const update = { licenseKey, resellerId, patch, at: clock.now() }
       return andThen(storage.updateLicense(update, call), (result) => {
         if (result === 'not_found') throw refused(noSuchLicense)

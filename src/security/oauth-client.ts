@@ -24,6 +24,8 @@ const twoClients: Refusal = {
   message: 'client_id must be the one of the Authorization header.',
 }
 
+/** The longest identifier that a store is asked for. */
+const longestClientId = 255
 /** What a secret is compared with if no such client exists, so that both cases cost the same. */
 const noSecretHashes: readonly Uint8Array[] = [new Uint8Array(32)]
 
@@ -65,7 +67,7 @@ export function oauthClientScheme(storage: Pick<TimedStorage, 'findClient'>): Sc
     refusals: () => [failed, malformedHeader, twoMethods, twoClients],
     async authenticate(presented) {
       const { clientId, clientSecret } = presentedClient(presented)
-      const client = await storage.findClient(clientId, presented)
+      const client = clientId.length > longestClientId ? null : await storage.findClient(clientId, presented)
       const matches = matchesSecret(clientSecret, client?.secretHashes ?? noSecretHashes)
       if (client === null || !matches || client.revokedAt !== null) throw refusedClient(failed, presented)
       return client
@@ -89,8 +91,9 @@ export function oauthClientScheme(storage: Pick<TimedStorage, 'findClient'>): Sc
 function presentedClient(presented: Presented): ClientCredentials {
   const clientId = presented.body.get('client_id')
   const clientSecret = presented.body.get('client_secret')
-  const authorization = presented.header('Authorization')
-  if (authorization === null) return fromBody({ clientId, clientSecret })
+  const authorization = presented.header('Authorization') ?? ''
+  // An empty header counts as missing, as everywhere.
+  if (authorization === '') return fromBody({ clientId, clientSecret })
   const client = fromHeader(authorization)
   if (client === null) throw refusedClient(malformedHeader, presented)
   if (clientSecret !== undefined && clientSecret !== '') throw refused(twoMethods)
@@ -133,7 +136,7 @@ function formDecode(text: string): string {
  * @see RFC 6749 section 5.2
  */
 function refusedClient(refusal: Refusal, presented: Presented): UtilityApiError {
-  if (presented.header('Authorization') === null) return refused(refusal)
+  if ((presented.header('Authorization') ?? '') === '') return refused(refusal)
   return refused(refusal, { headers: { 'WWW-Authenticate': `Basic realm="${realm}"` } })
 }
 

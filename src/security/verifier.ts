@@ -1,8 +1,8 @@
 import type { Credential } from '../domain/access.ts'
-import { demand } from '../domain/arguments.ts'
+import { demand, isOptions } from '../domain/arguments.ts'
 import { refused, shuttingDown } from '../domain/errors.ts'
-import { isPlainText } from '../domain/header-text.ts'
 import type { License } from '../domain/license.ts'
+import { storedLicenseKey } from '../domain/license-key.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyGenerator } from '../ports/key-generator.ts'
 import type { MaybePromise } from '../ports/maybe-promise.ts'
@@ -100,7 +100,7 @@ export interface VerifierParts {
 
 /** Creates the verifier. Each method returns what the scheme's own check says. */
 export function createVerifier(parts: VerifierParts): Verifier {
-  const { storage, keyGenerator, keyPrefix, storageTimeoutMs, closing } = parts
+  const { storage, storageTimeoutMs, closing } = parts
   async function ifOpen<Result>(work: (call: StorageCall) => MaybePromise<Result>): Promise<Result> {
     if (closing.aborted) throw refused(shuttingDown, { retryAfterSeconds: 1 })
     return work(callWithin(storageTimeoutMs))
@@ -128,8 +128,8 @@ export function createVerifier(parts: VerifierParts): Verifier {
     findLicense: (licenseKey) =>
       ifOpen((call) => {
         demand(typeof licenseKey === 'string', 'licenseKey must be a string.')
-        const canonical = keyGenerator.parseLicenseKey(licenseKey, keyPrefix)
-        return canonical === null || !isPlainText(canonical) ? null : storage.findLicense(canonical, call)
+        const stored = storedLicenseKey(parts, licenseKey)
+        return stored === null ? null : storage.findLicense(stored, call)
       }),
   }
 }
@@ -146,6 +146,7 @@ function wanted<Name extends string>(
   name: Name,
   options: { readonly [Key in Name]?: string } = {},
 ): string | undefined {
+  demand(isOptions(options), 'options must be an object.')
   const stranger = Object.keys(options).find((each) => each !== name)
   demand(stranger === undefined, `${stranger} is not an option: use ${name}.`)
   const names = options[name]

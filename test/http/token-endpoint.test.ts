@@ -45,6 +45,9 @@ function refuses(name: string, status: number, body: object, request: Row['reque
 }
 
 const formats: Row[] = [
+  succeeds('an empty Authorization header', async (world) =>
+    jsonRequest(await tokenFields(world), { Authorization: '' }),
+  ),
   succeeds('form body', async (world) => formRequest(await tokenFields(world))),
   succeeds('JSON body with unknown members', async (world) =>
     jsonRequest(await tokenFields(world, { audience: ['a', 'b'], state: null })),

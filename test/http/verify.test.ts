@@ -259,6 +259,20 @@ test('a misspelled option is refused: ignored, it would let everybody in', async
   expect(await api.verifyAccessToken(accessToken, { scope: undefined } as object)).toHaveProperty('tokenId')
 })
 
+test.for([[], ['orders'], 5, '', null, new Map([['scope', 'orders']])])(
+  'options that are %j are refused: taken for none, they would let everybody in',
+  async (options) => {
+    const { api, admin } = createWorld()
+    const { accessToken } = await admin.createAccessToken({ scope: '' })
+    const { apiKey } = await admin.createApiKey({ permissions: [] })
+    for (const call of [
+      () => api.verifyAccessToken(accessToken, options as never),
+      () => api.verifyApiKey(apiKey, options as never),
+    ])
+      await expect(call()).rejects.toMatchObject({ code: 'invalid_argument' })
+  },
+)
+
 test('a token that was not sent is missing, not malformed', async () => {
   const { api } = createWorld()
   for (const verify of [api.verifyAccessToken, api.verifyResellerToken]) {
@@ -288,6 +302,48 @@ test('an argument that is not text is a clear error of the host, not a TypeError
     ['invalid_argument', 'licenseKey must be a string.'],
     ['invalid_argument', 'authorization must be the value of an Authorization header.'],
   ])
+})
+
+test('no text longer than a store is promised is looked up', async () => {
+  const { api, admin, storage } = createWorld()
+  const asked: string[] = []
+  const listening = {
+    ...storage,
+    findClient(...args: Parameters<typeof storage.findClient>) {
+      asked.push(args[0])
+      return storage.findClient(...args)
+    },
+    findLicense(...args: Parameters<typeof storage.findLicense>) {
+      asked.push(args[0])
+      return storage.findLicense(...args)
+    },
+    updateLicense(...args: Parameters<typeof storage.updateLicense>) {
+      asked.push(args[0].licenseKey)
+      return storage.updateLicense(...args)
+    },
+  }
+  const other = createUtilityApi({ storage: listening, dns: false, blockgame: false })
+  const { token } = await admin.createReseller()
+  const send = async (path: string, init: RequestInit): Promise<number> =>
+    (await other.fetch(new Request(`http://localhost${path}`, init))).status
+  const update = (key: string): Promise<number> =>
+    send(`/v2/reseller/${key}/update`, {
+      method: 'PUT',
+      headers: { Authorization: `Bearer ${token}`, 'X-Status': 'valid' },
+    })
+  const exchange = (clientId: string): Promise<number> =>
+    send('/v4/oauth2/token', {
+      method: 'POST',
+      body: new URLSearchParams({ client_id: clientId, client_secret: 'x' }),
+    })
+  expect(await update('K'.repeat(129))).toBe(404)
+  expect(await other.findLicense('K'.repeat(129))).toBeNull()
+  expect(await exchange('c'.repeat(256))).toBe(401)
+  expect(asked).toEqual([])
+  expect(await update('K'.repeat(128))).toBe(404)
+  expect(await exchange('c'.repeat(255))).toBe(401)
+  expect(asked).toEqual(['K'.repeat(128), 'c'.repeat(255)])
+  expect(await api.findLicense('K'.repeat(128))).toBeNull()
 })
 
 test('findLicense finds a key as a person types it, and reads nothing for one that cannot be', async () => {
