@@ -146,15 +146,12 @@ describe.skipIf(process.env['TEST_POSTGRES_URL'] !== undefined)('PostgreSQL with
       expect(pool.waitingCount).toBe(0)
     })
     expect(await insert(storage, 'after')).toBe('inserted')
-    const stored = await storage.listing?.licenses({ limit: 50 }, call)
-    expect(stored?.licenses.map(({ licenseKey }) => licenseKey.replace(/-.*/, '')).toSorted()).toEqual([
-      '0',
-      '0',
-      '0',
-      '0',
-      '0',
-      'after',
-    ])
+    const waves = async (): Promise<string[] | undefined> => {
+      const stored = await storage.listing?.licenses({ limit: 50 }, call)
+      return stored?.licenses.map(({ licenseKey }) => licenseKey.replace(/-.*/, '')).toSorted()
+    }
+    // A commit that has been confirmed is visible as soon as its process has had a moment.
+    await expect.poll(waves, { timeout: 10_000 }).toEqual(['0', '0', '0', '0', '0', 'after'])
   })
 })
 

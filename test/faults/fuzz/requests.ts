@@ -252,7 +252,8 @@ export const requestTargets: readonly FuzzTarget[] = [
       const header = input.toString('latin1')
       const caller = await callerOf(
         async () => clientScheme.authenticate(presented({ Authorization: header }), undefined),
-        'invalid_client',
+        // An empty header counts as none, and then the body lacks a client.
+        header === '' ? 'invalid_request' : 'invalid_client',
       )
       if (caller === undefined) return
       const [id = '', secret = ''] = Buffer.from(header.slice(6), 'base64')
