@@ -3,6 +3,12 @@ import { refused, shuttingDown, type Refusal } from '../domain/errors.ts'
 /** What the time of a request depends on. */
 export type WaitsFor = 'storage' | 'network'
 
+/** A caller by the id that its scheme gives it. The two are not made into one text, which would cost more than the rest. */
+export interface KnownCaller {
+  readonly scheme: string
+  readonly id: string
+}
+
 /** Counts the requests under way, refuses those beyond the limit, and knows when all are done. */
 export interface InFlightLimit {
   /** Counts a request that has arrived in full, so that closing waits for it. Throws `unavailable` once closed. */
@@ -10,9 +16,9 @@ export interface InFlightLimit {
   /** Stops counting a request, because it was answered. */
   end(): void
   /** Takes a place, for a caller or for a sender not known yet. Throws `unavailable` if none is free. */
-  enter(waitsFor: WaitsFor, caller?: string): void
+  enter(waitsFor: WaitsFor, caller?: KnownCaller): void
   /** Gives the place back. */
-  leave(waitsFor: WaitsFor, caller?: string): void
+  leave(waitsFor: WaitsFor, caller?: KnownCaller): void
   /** Lets no more requests begin. Resolves when all earlier ones are answered, or after `timeoutMs`. */
   close(timeoutMs: number): Promise<void>
 }
@@ -29,8 +35,8 @@ export const inFlightRefusals: readonly Refusal[] = [full, callerFull, shuttingD
 /** Places of one kind. */
 interface Pool {
   taken: number
-  /** How many of them each caller has. */
-  readonly byCaller: Map<string, number>
+  /** How many of them each caller has, by scheme and id. */
+  readonly byScheme: Map<string, Map<string, number>>
 }
 
 /**
@@ -75,19 +81,29 @@ export function createInFlightLimit(maxInFlight: number): InFlightLimit {
 }
 
 function emptyPool(): Pool {
-  return { taken: 0, byCaller: new Map() }
+  return { taken: 0, byScheme: new Map() }
 }
 
-function takeForCaller({ byCaller }: Pool, caller: string, most: number): void {
-  const taken = byCaller.get(caller) ?? 0
+function takeForCaller(pool: Pool, { scheme, id }: KnownCaller, most: number): void {
+  const byId = callersOf(pool, scheme)
+  const taken = byId.get(id) ?? 0
   if (taken >= most) throw unavailable(callerFull)
-  byCaller.set(caller, taken + 1)
+  byId.set(id, taken + 1)
 }
 
-function giveBack({ byCaller }: Pool, caller: string): void {
-  const left = (byCaller.get(caller) ?? 0) - 1
-  if (left > 0) byCaller.set(caller, left)
-  else byCaller.delete(caller)
+function giveBack(pool: Pool, { scheme, id }: KnownCaller): void {
+  const byId = callersOf(pool, scheme)
+  const left = (byId.get(id) ?? 0) - 1
+  if (left > 0) byId.set(id, left)
+  else byId.delete(id)
+}
+
+function callersOf({ byScheme }: Pool, scheme: string): Map<string, number> {
+  const known = byScheme.get(scheme)
+  if (known !== undefined) return known
+  const byId = new Map<string, number>()
+  byScheme.set(scheme, byId)
+  return byId
 }
 
 function unavailable(refusal: Refusal): Error {

@@ -182,16 +182,16 @@ async function perform<Input, Output, Caller>(
     inFlight.leave('storage')
   }
   call.callerId = scheme.callerId(caller)
-  const key = `${scheme.name}:${call.callerId}`
+  const known = { scheme: scheme.name, id: call.callerId }
   // Before the rate limiter is asked: it may hang, and what waits for it must have a bound too.
-  inFlight.enter(operation.waitsFor, key)
+  inFlight.enter(operation.waitsFor, known)
   try {
-    if (service.rateLimit !== undefined) await service.rateLimit(key)
+    if (service.rateLimit !== undefined) await service.rateLimit(`${known.scheme}:${known.id}`)
     return await operation.run(readInput(binding, call), caller, call)
   } catch (error) {
     throw call.aborted && !(error instanceof UtilityApiError) ? abandoned(error) : error
   } finally {
-    inFlight.leave(operation.waitsFor, key)
+    inFlight.leave(operation.waitsFor, known)
     call.end()
   }
 }

@@ -27,8 +27,10 @@ export function createRouter<Target extends Routed>(
     else fixed.set(target.path, { target, params: noParams })
   }
 
+  const prefix = `${basePath}/`
   return (url) => {
-    const path = withoutPrefix(pathOf(url), basePath)
+    const whole = pathOf(url)
+    const path = whole.startsWith(prefix) ? whole.slice(basePath.length) : whole
     const route = fixed.get(path)
     if (route !== undefined) return route
     for (const match of variable) {
@@ -59,16 +61,18 @@ function decodeSegment(segment: string): string | null {
   }
 }
 
-const requestTarget = /^(?:[a-z][a-z\d+.-]*:\/\/[^/?#]*)?(\/[^?#]*)/i
-
 /** Returns a request target's path. Avoids `new URL`, which throws on a bad Host and resolves `..` in a license key. */
 function pathOf(url: string): string {
-  if (url.startsWith('/') && !url.includes('?') && !url.includes('#')) return url
-  return requestTarget.exec(url)?.[1] ?? '/'
+  const target = upTo('#', upTo('?', url))
+  if (target.startsWith('/')) return target
+  const scheme = target.indexOf('://')
+  const start = scheme === -1 ? -1 : target.indexOf('/', scheme + '://'.length)
+  return start === -1 ? '/' : target.slice(start)
 }
 
-function withoutPrefix(path: string, basePath: string): string {
-  return path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : path
+function upTo(end: string, text: string): string {
+  const at = text.indexOf(end)
+  return at === -1 ? text : text.slice(0, at)
 }
 
 export function isAllowed(method: string, routed: Routed): boolean {

@@ -1,26 +1,35 @@
 import { expect, test } from 'vitest'
-import { createInFlightLimit } from '../../src/http/in-flight.ts'
+import { createInFlightLimit, type KnownCaller } from '../../src/http/in-flight.ts'
 
 const tooMany = expect.objectContaining({ code: 'unavailable', retryAfterSeconds: 1 })
+
+const caller = (id: string): KnownCaller => ({ scheme: 'api_key', id })
 
 test.each(['storage', 'network'] as const)(
   'of the places that wait for %s one caller gets half at most',
   (waitsFor) => {
     const limit = createInFlightLimit(5)
-    for (let count = 0; count < 2; count += 1) limit.enter(waitsFor, 'greedy')
-    expect(() => limit.enter(waitsFor, 'greedy')).toThrow(tooMany)
-    limit.enter(waitsFor, 'other')
-    limit.enter(waitsFor, 'another')
-    limit.leave(waitsFor, 'greedy')
-    limit.enter(waitsFor, 'greedy')
-    limit.enter(waitsFor, 'other')
-    expect(() => limit.enter(waitsFor, 'third'), 'all places are taken').toThrow(tooMany)
-    limit.enter(waitsFor === 'storage' ? 'network' : 'storage', 'third')
+    for (let count = 0; count < 2; count += 1) limit.enter(waitsFor, caller('greedy'))
+    expect(() => limit.enter(waitsFor, caller('greedy'))).toThrow(tooMany)
+    limit.enter(waitsFor, caller('other'))
+    limit.enter(waitsFor, caller('another'))
+    limit.leave(waitsFor, caller('greedy'))
+    limit.enter(waitsFor, caller('greedy'))
+    limit.enter(waitsFor, caller('other'))
+    expect(() => limit.enter(waitsFor, caller('third')), 'all places are taken').toThrow(tooMany)
+    limit.enter(waitsFor === 'storage' ? 'network' : 'storage', caller('third'))
   },
 )
 
 test('a single place is open to any caller', () => {
   const limit = createInFlightLimit(1)
-  limit.enter('storage', 'somebody')
-  expect(() => limit.enter('storage', 'other')).toThrow(tooMany)
+  limit.enter('storage', caller('somebody'))
+  expect(() => limit.enter('storage', caller('other'))).toThrow(tooMany)
+})
+
+test('callers of two schemes are two callers, even with one id', () => {
+  const limit = createInFlightLimit(3)
+  limit.enter('storage', { scheme: 'api_key', id: 'acme' })
+  expect(() => limit.enter('storage', { scheme: 'api_key', id: 'acme' })).toThrow(tooMany)
+  limit.enter('storage', { scheme: 'reseller_token', id: 'acme' })
 })
