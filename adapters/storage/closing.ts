@@ -2,8 +2,6 @@ import { StorageError } from 'utility-api/storage'
 
 /** Lets calls in until it is closed. Closing waits for the calls that are inside. */
 export interface Gate {
-  /** Throws if the gate is closed. */
-  requireOpen(): void
   /**
    * Returns the same methods, guarded as whole calls: a call of several statements runs to its end even after the gate
    * was closed.
@@ -28,9 +26,6 @@ export function createGate(): Gate {
     if (inside === 0) closed?.resolve()
   }
   return {
-    requireOpen: () => {
-      if (closed !== undefined) throw closedError()
-    },
     guard: (methods) => {
       const guarded = Object.entries(methods).map(
         ([name, method]: [string, (...args: unknown[]) => unknown]) => [
@@ -52,7 +47,6 @@ export function createGate(): Gate {
   }
 }
 
-/** Returns the error of a call that comes after closing. */
-export function closedError(): StorageError {
+function closedError(): StorageError {
   return new StorageError('unavailable', 'The storage is closed.')
 }

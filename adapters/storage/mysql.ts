@@ -84,14 +84,13 @@ export function mysqlStorage(pool: MysqlPool): MysqlStorage {
   }
 
   return {
-    migrate: async () => {
-      gate.requireOpen()
-      await migrateSchema(pool)
-    },
-    close: () => gate.close(),
-    ...gate.guard(servingMethods(use)),
-    ...gate.guard(adminMethods(use)),
+    ...gate.guard({
+      migrate: () => migrateSchema(pool),
+      ...servingMethods(use),
+      ...adminMethods(use),
+    }),
     listing: gate.guard(listingOf(use)),
+    close: gate.close,
   }
 }
 

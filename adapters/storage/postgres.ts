@@ -75,14 +75,13 @@ export function postgresStorage(pool: PostgresPool): PostgresStorage {
   const access = createPostgresAccess(pool)
   guardConnections(pool)
   return {
-    migrate: async () => {
-      gate.requireOpen()
-      await migrateSchema(pool)
-    },
-    close: () => gate.close(),
-    ...gate.guard(servingMethods(access)),
-    ...gate.guard(adminMethods(access)),
+    ...gate.guard({
+      migrate: () => migrateSchema(pool),
+      ...servingMethods(access),
+      ...adminMethods(access),
+    }),
     listing: gate.guard(listingOf(access)),
+    close: gate.close,
   }
 }
 

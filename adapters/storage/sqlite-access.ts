@@ -1,6 +1,5 @@
 import { nextTick } from 'node:process'
 import { StorageError, type StorageCall } from 'utility-api/storage'
-import { closedError } from './closing.ts'
 import {
   createSqliteQueries,
   requireNoTransaction,
@@ -27,16 +26,10 @@ export interface SqliteAccess<Connection = SqliteQueries> {
   read<Result>(call: StorageCall, work: (db: Connection) => Result): Result | Promise<Result>
 }
 
-/** The only access to a connection, and the way to close it. */
+/** The only access to a connection. */
 export interface SqliteConnection extends SqliteAccess {
-  /** The same access, closed by `close`. */
-  readonly whileOpen: SqliteAccess
   /** The same access, whether or not the tables exist. */
   readonly bare: SqliteAccess<SqliteDatabase>
-  /** Accepts no more work through `whileOpen`. Resolves when the work accepted through it is settled. */
-  close(): Promise<void>
-  /** Resolves when everything written so far is settled. */
-  drain(): Promise<void>
 }
 
 /**
@@ -55,10 +48,8 @@ export function createSqliteConnection(
   let jobs: Job[] = []
   let scheduled = false
   let hasTurned = true
-  let closed = false
   let schemaChecked = false
   let reading = false
-  let drained: (() => void)[] = []
 
   /** Returns the connection, once its tables are known to match the statements. */
   function ready(): SqliteQueries {
@@ -92,7 +83,6 @@ export function createSqliteConnection(
     const batch = stillAwaited(jobs.splice(0, maxBatch))
     const undone = commit(database, batch)
     scheduled = false
-    if (undone.length === 0 && jobs.length === 0) return endDrain()
     if (undone.length === 0) return schedule()
     jobs = [...undone, ...jobs]
     scheduled = true
@@ -135,31 +125,9 @@ export function createSqliteConnection(
       return work(db)
     })
 
-  /** Waits for the writes in the queue, and not for the database: another process may hold its lock for long. */
-  function drain(): Promise<void> {
-    return new Promise((resolve) => {
-      drained.push(resolve)
-      if (jobs.length === 0) endDrain()
-    })
-  }
-
-  function endDrain(): void {
-    for (const resolve of drained) resolve()
-    drained = []
-  }
-
   return {
     write,
     read,
-    whileOpen: {
-      write(call, work) {
-        return closed ? Promise.reject(closedError()) : write(call, work)
-      },
-      read(call, work) {
-        if (closed) throw closedError()
-        return read(call, work)
-      },
-    },
     bare: {
       write: (call, work) => push(call, () => work(database)),
       read: (call, work) =>
@@ -169,11 +137,6 @@ export function createSqliteConnection(
           return work(database)
         }),
     },
-    close() {
-      closed = true
-      return drain()
-    },
-    drain,
   }
 }
 

@@ -77,20 +77,15 @@ export function sqliteStorage(database: SqliteDatabase, options: SqliteStorageOp
   requireDatabase(database)
   setUpSession(database, durabilityOf(options))
   const connection = createSqliteConnection(database, requireSchema)
-  // Only provisioning has calls of several transactions, which run to their end even after the store was closed.
   const gate = createGate()
   return {
-    migrate: async () => {
-      gate.requireOpen()
-      await migrate(connection.bare, callWithin(migrationTimeoutMs))
-    },
-    close: async () => {
-      await Promise.all([gate.close(), connection.close()])
-      await connection.drain()
-    },
-    ...servingMethods(connection.whileOpen),
-    ...gate.guard(adminMethods(connection)),
+    ...gate.guard({
+      migrate: () => migrate(connection.bare, callWithin(migrationTimeoutMs)),
+      ...servingMethods(connection),
+      ...adminMethods(connection),
+    }),
     listing: gate.guard(listingOf(connection)),
+    close: gate.close,
   }
 }
 

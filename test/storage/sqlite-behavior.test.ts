@@ -143,6 +143,22 @@ describe.each(drivers)('%s', (_, openPath) => {
     other.exec('ROLLBACK')
   })
 
+  test('closing waits for a read that waits for the lock of another process', async () => {
+    const { open } = openFile()
+    const other = open()
+    await sqliteStorage(other).migrate()
+    // With a rollback journal, a writer keeps readers out.
+    other.exec('PRAGMA journal_mode = DELETE')
+    const storage = sqliteStorage(open())
+    other.exec('BEGIN EXCLUSIVE')
+    const done: string[] = []
+    const read = Promise.resolve(storage.findLicense('a', call)).then(() => done.push('read'))
+    const closed = Promise.resolve(storage.close?.()).then(() => done.push('closed'))
+    other.exec('COMMIT')
+    await Promise.all([read, closed])
+    expect(done).toEqual(['read', 'closed'])
+  })
+
   test('following a list to its end lets the event loop turn after every page', async () => {
     const storage = sqliteStorage(openFile().open())
     await storage.migrate()
