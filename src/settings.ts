@@ -215,10 +215,13 @@ function resolved<Output>(schema: z.ZodType<Output>, options: unknown): Output {
 }
 
 function withMethods<Type>(...names: (keyof Type & string)[]): z.ZodType<Type, Type> {
-  return z.custom<Type>(
-    (value) => names.every((name) => typeof (value as Record<string, unknown> | null)?.[name] === 'function'),
-    `must have the methods ${names.join(', ')}`,
-  )
+  return z.custom<Type>((value) => missingMethods(value, names).length === 0, {
+    error: ({ input }) => `lacks ${missingMethods(input, names).join(', ')}`,
+  })
+}
+
+function missingMethods(value: unknown, names: readonly string[]): string[] {
+  return names.filter((name) => typeof (value as Record<string, unknown> | null)?.[name] !== 'function')
 }
 
 function callback<Type>(): z.ZodType<Type, Type> {

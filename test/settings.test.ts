@@ -106,3 +106,8 @@ test.each<[object | undefined, string]>([
 ])('%j says: %s', (options, message) => {
   expect(() => createUtilityApi(options as never)).toThrow(message)
 })
+
+test('a storage is told which of its methods are missing', () => {
+  const { findLicense: _, ...others } = storage
+  expect(() => createUtilityApi({ storage: others as never })).toThrow(/^storage: lacks findLicense\.$/)
+})

@@ -56,9 +56,9 @@ function requireMethods(path: string, storage: OpenDatabase['storage']): void {
   try {
     createAdmin({ storage })
   } catch (error) {
-    const [, list] = /^storage: must have the methods (.*)\.$/.exec((error as Error).message) ?? []
+    const [, list] = /^storage: lacks (.*)\.$/.exec((error as Error).message) ?? []
     if (list === undefined) throw error
-    const missing = list.split(', ').filter((name) => !(name in storage))
+    const missing = list.split(', ')
     const more = missing.length > 3 ? ` and ${missing.length - 3} more methods` : ''
     throw new UsageError(`${made}: it lacks ${missing.slice(0, 3).join(', ')}${more}.`)
   }

@@ -117,18 +117,35 @@ export interface Admin {
    * code yields no token afterwards.
    */
   revokeAccess(which: AccessReference): Promise<RevokeCounts>
-  /** Returns a page of clients, oldest first, including revoked ones. Default limit: 50, at most 1000. */
+  /**
+   * Returns a page of clients, oldest first, including revoked ones. Default limit: 50, at most 1000.
+   *
+   * @throws `UtilityApiError` `invalid_argument` if the limit is not in that range, or the storage cannot list;
+   *   `StorageError` `invalid` if `after` is not the `next` of a page before
+   */
   listClients(page?: { after?: string; limit?: number }): Promise<ClientList>
-  /** Returns a page of resellers, oldest first. Default limit: 50, at most 1000. */
+  /**
+   * Returns a page of resellers, oldest first. Default limit: 50, at most 1000.
+   *
+   * @throws The same as {@link listClients}
+   */
   listResellers(page?: { after?: string; limit?: number }): Promise<ResellerList>
-  /** Returns a page of credentials of one kind, oldest first, without secrets. Default limit: 50, at most 1000. */
+  /**
+   * Returns a page of credentials of one kind, oldest first, without secrets. Default limit: 50, at most 1000.
+   *
+   * @throws The same as {@link listClients}
+   */
   listCredentials(page: {
     kind: CredentialKind
     ownerId?: string
     after?: string
     limit?: number
   }): Promise<CredentialList>
-  /** Returns a page of licenses, oldest first. Default limit: 50, at most 1000. */
+  /**
+   * Returns a page of licenses, oldest first. Default limit: 50, at most 1000.
+   *
+   * @throws The same as {@link listClients}
+   */
   listLicenses(page?: { resellerId?: string; after?: string; limit?: number }): Promise<LicenseList>
   /** Returns the number of licenses. */
   countLicenses(of?: { resellerId?: string }): Promise<number>

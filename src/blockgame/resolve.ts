@@ -8,7 +8,11 @@ import type { DnsClient } from '../ports/dns-client.ts'
 import type { DeadlineScope } from './deadline-scope.ts'
 import { orderSrvRecords, type SrvRecord } from './srv-order.ts'
 
-/** The address of a resolver. */
+/**
+ * The address of a resolver.
+ *
+ * @group Block game
+ */
 export interface ResolverAddress {
   /** IPv4 or IPv6 address. */
   readonly ip: string

@@ -22,7 +22,7 @@ export type SecretKind = CredentialKind | 'client_secret' | 'authorization_code'
 export interface Client {
   /** Public identifier. */
   readonly clientId: string
-  /** SHA-256 of every secret that is currently accepted: one, or two after a rotation. */
+  /** SHA-256 of every secret that is currently accepted: none, one, or two after a rotation. */
   readonly secretHashes: readonly Uint8Array[]
   /** The redirection URIs registered for this client. */
   readonly redirectUris: readonly string[]

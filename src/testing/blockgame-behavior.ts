@@ -3,7 +3,8 @@ import { PacketReader, type Packet } from '../blockgame/codec/packets.ts'
 import { encodeKick, encodePacket, encodeStatusPacket } from './blockgame-packets.ts'
 
 /**
- * The version of a fake server: `1.7` and later speak today's protocol, the others only the legacy pings of their time.
+ * The version of a fake server: `modern` is 1.7 or later and speaks today's protocol, the others answer only the legacy
+ * pings of their time.
  *
  * @group Testing
  */

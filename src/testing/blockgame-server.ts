@@ -34,7 +34,7 @@ const optionNames = [
  *
  * @group Testing
  */
-export interface FakeBlockgameServer {
+export interface FakeBlockgameServer extends AsyncDisposable {
   /** The address it listens on. */
   readonly ip: string
   /** The port it listens on. */
@@ -86,16 +86,12 @@ export async function fakeBlockgameServer(
     server.once('error', reject).listen(options.port ?? 0, options.ip ?? '127.0.0.1', resolve)
   })
   const { address, port } = server.address() as AddressInfo
-  return {
-    ip: address,
-    port,
-    connections,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        for (const socket of sockets) socket.destroy()
-      }),
-  }
+  const close = (): Promise<void> =>
+    new Promise((resolve) => {
+      server.close(() => resolve())
+      for (const socket of sockets) socket.destroy()
+    })
+  return { ip: address, port, connections, close, [Symbol.asyncDispose]: close }
 }
 
 function record(socket: Socket): Connection {

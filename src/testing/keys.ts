@@ -1,7 +1,8 @@
 import type { KeyGenerator } from '../ports/key-generator.ts'
 
 /**
- * Creates predictable keys: `LIC-1`, `LIC-2`, … For tests only: anybody can guess them.
+ * Creates predictable keys, secrets and ids, all numbered by one counter: `LIC-1`, then `id-2`. For tests only: anybody can
+ * guess them.
  *
  * @example
  * ```ts

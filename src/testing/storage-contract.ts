@@ -32,8 +32,8 @@ export interface StorageFixture {
   /** Another instance on the same data, for races between processes. Default: those cases are not applicable. */
   readonly second?: UtilityStorage
   /**
-   * Inserts rows and reads them back, with {@link cutAfter} over its own connection. Every promise is still tested on
-   * `storage`. Default: `storage`, if it is an {@link AdminStorage}.
+   * Inserts rows and reads them back; every promise is still tested on `storage`. With {@link cutAfter}, it needs a
+   * connection of its own. Default: `storage`, if it is an {@link AdminStorage}; otherwise most cases are not applicable.
    */
   readonly seed?: AdminStorage
   /** Makes the database unavailable to the store. Default: the case of a lost database is not applicable. */

@@ -77,7 +77,7 @@ test('a game server remembers the last thousand connections, but closes all of t
     await new Promise((resolve) => setTimeout(resolve, 1))
   expect(server.connections.length).toBe(1000)
   expect(server.connections.some(({ socket }) => socket.remotePort === first.localPort)).toBe(false)
-  await server.close()
+  await server[Symbol.asyncDispose]()
   await closed
 })
 

@@ -12,7 +12,11 @@ const pluginChannel = 'MC|PingHost'
 // The last protocol number that used this request.
 const lastProtocol = 74
 
-/** The first two bytes of every legacy ping: all that servers before 1.6 need, and all that betas accept. */
+/**
+ * The first two bytes of every legacy ping: all that servers before 1.6 need, and all that betas accept.
+ *
+ * @group Block game
+ */
 export const legacyPing: Uint8Array = Uint8Array.of(0xfe, 0x01)
 
 /**

@@ -38,6 +38,8 @@ export function encodeStatusRequest({ host, port, protocolVersion }: StatusReque
 /**
  * Encodes a ping. Its payload is any eight bytes, which servers send back.
  *
+ * @throws `RangeError` if the payload is not a signed 64-bit integer
+ *
  * @group Block game
  */
 export function encodePing(payload: bigint): Uint8Array {
