@@ -372,7 +372,11 @@ function settings(): z.ZodType<Settings> {
       storage: withMethods<UtilityStorage>(...storageMethods),
       basePath: z
         .string()
-        .regex(/^(?:\/[^/?#]+)*$/, 'must be empty or start with a slash and not end with one')
+        .regex(
+          // URLs arrive in ASCII: a path with other characters would never be found.
+          /^(?:\/[!"$-.0->@-~]+)*$/,
+          'must be empty, or visible ASCII that starts with a slash and does not end with one',
+        )
         .default(''),
       clock,
       keyGenerator,

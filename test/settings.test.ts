@@ -13,6 +13,7 @@ test.each<[string, object]>([
   ['basePath', { basePath: 'api' }],
   ['basePath', { basePath: '/api/' }],
   ['basePath', { basePath: '/a?b' }],
+  ['basePath', { basePath: '/café' }],
   ['clock', { clock: {} }],
   ['keyGenerator', { keyGenerator: { secret: () => '' } }],
   ['oauth.accessTokenLifetimeSeconds', { oauth: { accessTokenLifetimeSeconds: 0 } }],

@@ -47,6 +47,7 @@ export function createGate(): Gate {
   }
 }
 
-function closedError(): StorageError {
+/** Returns the error of a call that comes after closing. */
+export function closedError(): StorageError {
   return new StorageError('unavailable', 'The storage is closed.')
 }

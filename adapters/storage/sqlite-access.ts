@@ -1,5 +1,6 @@
 import { nextTick } from 'node:process'
 import { StorageError, type StorageCall } from 'utility-api/storage'
+import { closedError } from './closing.ts'
 import {
   createSqliteQueries,
   requireNoTransaction,
@@ -26,10 +27,14 @@ export interface SqliteAccess<Connection = SqliteQueries> {
   read<Result>(call: StorageCall, work: (db: Connection) => Result): Result | Promise<Result>
 }
 
-/** The only access to a connection. */
+/** The only access to a connection, and the way to close it. */
 export interface SqliteConnection extends SqliteAccess {
+  /** The same access, closed by `close`. */
+  readonly whileOpen: SqliteAccess
   /** The same access, whether or not the tables exist. */
   readonly bare: SqliteAccess<SqliteDatabase>
+  /** Accepts no more work through `whileOpen`. Resolves when all work accepted so far is settled. */
+  close(): Promise<void>
 }
 
 /**
@@ -48,8 +53,11 @@ export function createSqliteConnection(
   let jobs: Job[] = []
   let scheduled = false
   let hasTurned = true
+  let closed = false
   let schemaChecked = false
   let reading = false
+  let waitingReads = 0
+  let idle: PromiseWithResolvers<void> | undefined
 
   /** Returns the connection, once its tables are known to match the statements. */
   function ready(): SqliteQueries {
@@ -83,6 +91,7 @@ export function createSqliteConnection(
     const batch = stillAwaited(jobs.splice(0, maxBatch))
     const undone = commit(database, batch)
     scheduled = false
+    if (undone.length === 0 && jobs.length === 0) return endIfIdle()
     if (undone.length === 0) return schedule()
     jobs = [...undone, ...jobs]
     scheduled = true
@@ -118,16 +127,40 @@ export function createSqliteConnection(
     } catch {} // Closed, or rolled back by a disk error.
   }
 
-  const read: SqliteAccess['read'] = (call, work) =>
-    readOrRetry(call, () => {
+  function read<Result>(call: StorageCall, work: (db: SqliteQueries) => Result): Result | Promise<Result> {
+    const result = readOrRetry(call, () => {
       const db = ready()
       beginRead()
       return work(db)
     })
+    if (result instanceof Promise) {
+      waitingReads += 1
+      result.then(endWaitingRead, endWaitingRead)
+    }
+    return result
+  }
+
+  function endWaitingRead(): void {
+    waitingReads -= 1
+    endIfIdle()
+  }
+
+  function endIfIdle(): void {
+    if (jobs.length === 0 && waitingReads === 0) idle?.resolve()
+  }
 
   return {
     write,
     read,
+    whileOpen: {
+      write(call, work) {
+        return closed ? Promise.reject(closedError()) : write(call, work)
+      },
+      read(call, work) {
+        if (closed) throw closedError()
+        return read(call, work)
+      },
+    },
     bare: {
       write: (call, work) => push(call, () => work(database)),
       read: (call, work) =>
@@ -136,6 +169,12 @@ export function createSqliteConnection(
           requireNoTransaction(database)
           return work(database)
         }),
+    },
+    async close() {
+      closed = true
+      idle ??= Promise.withResolvers()
+      endIfIdle()
+      await idle.promise
     },
   }
 }

@@ -77,15 +77,18 @@ export function sqliteStorage(database: SqliteDatabase, options: SqliteStorageOp
   requireDatabase(database)
   setUpSession(database, durabilityOf(options))
   const connection = createSqliteConnection(database, requireSchema)
+  // Only these have calls of several transactions, which run to their end even after the store was closed.
   const gate = createGate()
   return {
     ...gate.guard({
       migrate: () => migrate(connection.bare, callWithin(migrationTimeoutMs)),
-      ...servingMethods(connection),
       ...adminMethods(connection),
     }),
     listing: gate.guard(listingOf(connection)),
-    close: gate.close,
+    ...servingMethods(connection.whileOpen),
+    close: async () => {
+      await Promise.all([gate.close(), connection.close()])
+    },
   }
 }
 

@@ -108,10 +108,12 @@ export class UtilityApiError extends Error {
     this.code = code
     this.status = statusByCode[code]
     this.retryAfterSeconds = retryAfterSeconds
-    this.headers =
+    // Frozen: errors share them, and what a host's error handler adds to one would be sent with the others.
+    this.headers = Object.freeze(
       retryAfterSeconds === undefined
-        ? headers
-        : { ...headers, 'Retry-After': String(Math.ceil(retryAfterSeconds)) }
+        ? { ...headers }
+        : { ...headers, 'Retry-After': String(Math.min(Math.ceil(retryAfterSeconds), longestRetrySeconds)) },
+    )
   }
 
   /** The same as `status`, under the name that Fastify and others look for. */
@@ -131,6 +133,8 @@ export class UtilityApiError extends Error {
 }
 
 const noHeaders: Readonly<Record<string, string>> = {}
+/** About 68 years. `Retry-After` is written in digits, and greater numbers are not. */
+const longestRetrySeconds = 2 ** 31 - 1
 
 /** A refusal that an operation or a scheme declares in advance: a code and its sentence. */
 export interface Refusal {

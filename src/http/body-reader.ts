@@ -66,7 +66,7 @@ export class BodyReader {
       const reading = { place: this.#takePlace(), before: this.#begun, giveUp }
       this.#begun += 1
       this.#places[reading.place] = reading
-      request.body(maxBodyBytes).then(
+      bodyOf(request).then(
         (bytes) => {
           end()
           if (bytes.length > maxBodyBytes) reject(refused(tooLarge))
@@ -99,4 +99,11 @@ export class BodyReader {
     this.#places[reading.place] = undefined
     this.#free.push(reading.place)
   }
+}
+
+/** Reads a body. Rejects whatever a mount does instead of that: what it throws elsewhere would end the process. */
+async function bodyOf(request: RequestLike): Promise<Uint8Array> {
+  const bytes: unknown = await request.body(maxBodyBytes)
+  if (bytes instanceof Uint8Array) return bytes
+  throw new TypeError(`The mount's body() gave ${typeof bytes} instead of a Uint8Array.`)
 }

@@ -54,6 +54,11 @@ export class Call implements OperationCall, Presented {
     this.#endsAt = performance.now() + timeoutMs
   }
 
+  /** Gives storage so many milliseconds more, because the request waited for something else. */
+  extendStorageDeadline(byMs: number): void {
+    this.#endsAt += byMs
+  }
+
   timeLeftMs(): number {
     return this.#endsAt - performance.now()
   }

@@ -1,5 +1,6 @@
 import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import type { Logger } from '../ports/logger.ts'
+import { isPromise } from '../ports/timed-storage.ts'
 import type { Scheme } from '../security/scheme.ts'
 import type { Call } from './call.ts'
 import { jsonReply } from './reply.ts'
@@ -50,13 +51,14 @@ function headersOf(error: UtilityApiError, style: ErrorStyle | undefined): Reado
 function ownBody(own: OwnErrors, error: UtilityApiError, requestId: string): unknown {
   try {
     const body = own.errorBody?.(error, { requestId })
-    if (body instanceof Promise) {
+    if (isPromise(body)) {
       // Nothing awaits the promise, and an unhandled rejection ends the process.
-      body.catch(() => {})
+      Promise.resolve(body).catch(() => {})
       throw new TypeError('errorBody returned a promise; it must return the body itself.')
     }
-    // A body that JSON cannot represent fails here, not when the answer is written.
-    if (body !== undefined && JSON.stringify(body) !== undefined) return body
+    // A body that JSON cannot represent fails here, not when the answer is written; its `toJSON` is called once.
+    const text = JSON.stringify(body) as string | undefined
+    if (text !== undefined) return JSON.parse(text) as unknown
   } catch (cause) {
     own.logger.error('errorBody failed; the standard body is sent.', { requestId, cause })
   }

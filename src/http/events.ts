@@ -2,6 +2,7 @@ import type { UtilityApiError } from '../domain/errors.ts'
 import { ServerCheckError } from '../domain/server-status.ts'
 import type { OperationId } from '../operations/operation.ts'
 import type { Logger } from '../ports/logger.ts'
+import { isPromise } from '../ports/timed-storage.ts'
 import { channels, trace } from '../ports/diagnostics.ts'
 import type { Call } from './call.ts'
 import type { Reply } from './request-like.ts'
@@ -97,7 +98,7 @@ export function harmlessLogger(logger: Logger | false): Logger {
 function harmless(work: () => unknown, onFailure: (cause: unknown) => void): void {
   try {
     const result = work()
-    if (result instanceof Promise) result.catch(onFailure)
+    if (isPromise(result)) Promise.resolve(result).catch(onFailure)
   } catch (cause) {
     onFailure(cause)
   }

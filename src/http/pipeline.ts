@@ -186,7 +186,7 @@ async function perform<Input, Output, Caller>(
   // Before the rate limiter is asked: it may hang, and what waits for it must have a bound too.
   inFlight.enter(operation.waitsFor, known)
   try {
-    if (service.rateLimit !== undefined) await service.rateLimit(`${known.scheme}:${known.id}`)
+    if (service.rateLimit !== undefined) await limited(service.rateLimit, `${known.scheme}:${known.id}`, call)
     return await operation.run(readInput(binding, call), caller, call)
   } catch (error) {
     throw call.aborted && !(error instanceof UtilityApiError) ? abandoned(error) : error
@@ -194,6 +194,13 @@ async function perform<Input, Output, Caller>(
     inFlight.leave(operation.waitsFor, known)
     call.end()
   }
+}
+
+/** Counts a request of a known caller. Storage does not lose the time that the limiter takes. */
+async function limited(rateLimit: RateLimit, key: string, call: Call): Promise<void> {
+  const asked = performance.now()
+  await rateLimit(key)
+  call.extendStorageDeadline(performance.now() - asked)
 }
 
 /** Reads the body. Returns a function that parses it. */

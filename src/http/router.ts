@@ -28,9 +28,7 @@ export function createRouter<Target extends Routed>(
   }
 
   const prefix = `${basePath}/`
-  return (url) => {
-    const whole = pathOf(url)
-    const path = whole.startsWith(prefix) ? whole.slice(basePath.length) : whole
+  const find = (path: string): Route<Target> | null => {
     const route = fixed.get(path)
     if (route !== undefined) return route
     for (const match of variable) {
@@ -38,6 +36,11 @@ export function createRouter<Target extends Routed>(
       if (found !== null) return found
     }
     return null
+  }
+  return (url) => {
+    const path = pathOf(url)
+    // A host may have stripped the base path already, and what it left may begin in the same way.
+    return (path.startsWith(prefix) ? find(path.slice(basePath.length)) : null) ?? find(path)
   }
 }
 

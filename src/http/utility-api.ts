@@ -80,7 +80,7 @@ export function utilityApi(parts: UtilityApiParts): UtilityApi {
     find: (url: string) => Found,
   ): Promise<Response> => {
     if (!isRequest(request)) return Promise.reject(new UtilityApiError('invalid_argument', notARequest))
-    return dispatch(new WebRequest(request), context, find(request.url)).then(toResponse)
+    return dispatch(new WebRequest(request), context ?? {}, find(request.url)).then(toResponse)
   }
   const handlerOf = (id: OperationId): Handler => {
     const target = endpoints.find((each) => each.id === id)
@@ -115,7 +115,7 @@ const notARequest = 'A handler takes a Request of the Fetch standard.'
 
 /** Hosts have request classes of their own. Express's and Node's requests have headers too, but no `get`. */
 function isRequest(request: Partial<Request> | undefined): boolean {
-  return typeof request?.headers?.get === 'function'
+  return typeof request?.headers?.get === 'function' && typeof request.url === 'string'
 }
 
 /** Returns the route of a handler: its own operation, whatever the path, with parameters only if the path is its own. */

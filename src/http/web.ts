@@ -28,7 +28,7 @@ export class WebRequest implements RequestLike {
     // Check the headers first: accessing `body` makes hosts with their own request classes build a stream.
     if (this.#isReading || !this.#announces(0)) return
     const { body } = this.#request
-    if (body !== null) dropBody(body)
+    if (body) dropBody(body)
   }
 
   /** Hosts on Node hide the body of GET and HEAD, and leave it unread. A short one cannot come in many pieces. */
@@ -84,7 +84,9 @@ function grown(buffer: Uint8Array, needed: number): Uint8Array<ArrayBuffer> {
 
 /** Reads a body and discards it. A server would otherwise hold the pieces, and some servers wait for the rest. */
 function dropBody(stream: ReadableStream<Uint8Array>): void {
-  stream.pipeTo(new WritableStream()).catch(() => undefined)
+  try {
+    stream.pipeTo(new WritableStream()).catch(() => undefined)
+  } catch {} // A stream of a kind of its own, which its host reads itself.
 }
 
 /** Converts a reply to a standard `Response`. */

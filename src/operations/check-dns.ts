@@ -76,6 +76,7 @@ export interface DnsCheckResult {
   authenticated?: true | undefined
 }
 
+const notARecordType = `must be one of ${recordTypes.join(', ')}`
 const notADomain: Refusal = { code: 'invalid_request', message: 'X-Domain must be a domain name.' }
 
 /**
@@ -121,16 +122,17 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
   }
 
   async function check(key: string, question: Question, flight: Flight): Promise<DnsCheckResult[]> {
-    let lifetimeMs = parts.cacheTtlMs
+    let expiresAt = Number.POSITIVE_INFINITY
     const results = await Promise.all(
       resolvers.map(async (resolver) => {
         const answer = await ask(resolver, question, flight)
-        // If a caller has too much open, that says nothing about the name: others must not get this result.
-        lifetimeMs = Math.min(lifetimeMs, answer === null ? 0 : lifetimeOf(answer))
+        // An answer ages from its arrival, while slower resolvers are waited for. If a caller has too much open, that says
+        // nothing about the name: others must not get this result.
+        expiresAt = Math.min(expiresAt, answer === null ? 0 : clock.now() + lifetimeOf(answer))
         return resultOf(resolver.location, answer ?? unanswered('TIMEOUT', timeoutMs))
       }),
     )
-    cache.set(key, results, lifetimeMs)
+    cache.set(key, results, Math.min(parts.cacheTtlMs, expiresAt - clock.now()))
     return results
   }
 
@@ -162,8 +164,10 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
     input: z.object({
       domain: requiredText(),
       recordType: requiredText()
+        // Beyond ASCII, some letters turn into others: the upper case of `ſ` is `S`.
+        .regex(/^[\x21-\x7e]+$/, notARecordType)
         .toUpperCase()
-        .pipe(z.enum(recordTypes, `must be one of ${recordTypes.join(', ')}`)),
+        .pipe(z.enum(recordTypes, notARecordType)),
     }),
     output: z.array(dnsCheckResultSchema()),
 

@@ -135,7 +135,8 @@ export function exchangeToken(
       if (code.redeemedAt !== null) return refuseReplay(codeHash, clientId, call)
 
       const now = clock.now()
-      if (now >= code.expiresAt) throw refused(invalidGrant)
+      // A clock that returns no number makes every code expired, not every code valid.
+      if (!(now < code.expiresAt)) throw refused(invalidGrant)
       const accessToken = keyGenerator.secret('access_token', now)
       const token = {
         id: keyGenerator.id(now),

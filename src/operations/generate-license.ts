@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Credential } from '../domain/access.ts'
 import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import type { License } from '../domain/license.ts'
+import { storedLicenseKey } from '../domain/license-key.ts'
 import { sha256 } from '../domain/secret.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import type { InsertLicenseResult, NewIdempotencyKey } from '../ports/storage.ts'
@@ -37,7 +38,7 @@ const otherFields: Refusal = {
 export function generateLicense(
   parts: LicenseParts,
 ): Operation<GenerateLicenseInput, GenerateLicenseOutput, Credential> {
-  const { storage, clock, keyGenerator, keyPrefix } = parts
+  const { storage, clock } = parts
 
   async function insert(
     license: Omit<License, 'licenseKey'>,
@@ -45,7 +46,7 @@ export function generateLicense(
     call: StorageCall,
   ): Promise<License> {
     for (let attempt = 1; attempt <= keyAttempts; attempt += 1) {
-      const row = { ...license, licenseKey: keyGenerator.licenseKey(keyPrefix) }
+      const row = { ...license, licenseKey: newLicenseKey(parts) }
       // Attempts depend on each other: a new key is made only once the last one is known to be taken.
       // oxlint-disable-next-line no-await-in-loop
       const result = await storage.insertLicense(row, idempotency, call)
@@ -143,6 +144,13 @@ export function generateLicense(
       }
     },
   }
+}
+
+/** Returns a new key. One that the generator itself would not find again must not be sold. */
+function newLicenseKey(parts: LicenseParts): string {
+  const licenseKey = parts.keyGenerator.licenseKey(parts.keyPrefix)
+  if (storedLicenseKey(parts, licenseKey) === licenseKey) return licenseKey
+  throw new UtilityApiError('internal_error', 'The key generator made a key that cannot be stored or found.')
 }
 
 function replayed(

@@ -9,6 +9,11 @@ export const databaseFailed: Refusal = { code: 'database_error', message: 'The d
 /** The storage as the core calls it: every method is present and limited to the time its caller has left. */
 export type TimedStorage = Required<UtilityStorage>
 
+/** Tells whether a value is a promise of any library or realm: not all of them are instances of our `Promise`. */
+export function isPromise<Value>(value: MaybePromise<Value>): value is Promise<Value> {
+  return typeof (value as Partial<Promise<Value>> | null | undefined)?.then === 'function'
+}
+
 /**
  * Goes on with what storage answered: at once if it did so at once, otherwise when it does. To wait for what is there in
  * an `async` function would cost a fiftieth of a request on Bun.
@@ -27,58 +32,86 @@ export function andThen<Value, Result>(
  */
 export function timedStorage(storage: UtilityStorage): TimedStorage {
   return {
-    findClient: (clientId, call) => timed('findClient', call, () => storage.findClient(clientId, call)),
+    findClient: (clientId, call) => timed('findClient', call, (own) => storage.findClient(clientId, own)),
     findAuthorizationCode: (codeHash, call) =>
-      timed('findAuthorizationCode', call, () => storage.findAuthorizationCode(codeHash, call)),
+      timed('findAuthorizationCode', call, (own) => storage.findAuthorizationCode(codeHash, own)),
     redeemAuthorizationCode: (codeHash, at, token, call) =>
-      timed('redeemAuthorizationCode', call, () =>
-        storage.redeemAuthorizationCode(codeHash, at, token, call),
+      timed('redeemAuthorizationCode', call, (own) =>
+        storage.redeemAuthorizationCode(codeHash, at, token, own),
       ),
     revokeAccessTokensOfCode: (codeHash, at, call) =>
-      timed('revokeAccessTokensOfCode', call, () => storage.revokeAccessTokensOfCode(codeHash, at, call)),
+      timed('revokeAccessTokensOfCode', call, (own) => storage.revokeAccessTokensOfCode(codeHash, at, own)),
     findCredential: (kind, hash, call) =>
-      timed('findCredential', call, () => storage.findCredential(kind, hash, call)),
+      timed('findCredential', call, (own) => storage.findCredential(kind, hash, own)),
     insertLicense: (license, idempotency, call) =>
-      timed('insertLicense', call, () => storage.insertLicense(license, idempotency, call)),
-    updateLicense: (update, call) => timed('updateLicense', call, () => storage.updateLicense(update, call)),
+      timed('insertLicense', call, (own) => storage.insertLicense(license, idempotency, own)),
+    updateLicense: (update, call) =>
+      timed('updateLicense', call, (own) => storage.updateLicense(update, own)),
     findLicense: (licenseKey, call) =>
-      timed('findLicense', call, () => storage.findLicense(licenseKey, call)),
-    ping: (call) => timed('ping', call, () => storage.ping?.(call)),
+      timed('findLicense', call, (own) => storage.findLicense(licenseKey, own)),
+    ping: (call) => timed('ping', call, (own) => storage.ping?.(own)),
   }
 }
 
-function timed<Value>(
-  method: keyof UtilityStorage,
-  call: StorageCall,
-  work: () => MaybePromise<Value>,
-): MaybePromise<Value> {
-  if (channels.storage.hasSubscribers) return trace(channels.storage, { method }, () => bounded(call, work))
-  return bounded(call, work)
+type Method = keyof UtilityStorage
+
+const isRowOrNull = (answer: unknown): boolean => typeof answer === 'object'
+
+/** What each method may answer. Anything else, such as a driver's own result, would be taken for success. */
+const isAnswer: Readonly<Record<Method, (answer: unknown) => boolean>> = {
+  findClient: isRowOrNull,
+  findAuthorizationCode: isRowOrNull,
+  redeemAuthorizationCode: (answer) => typeof answer === 'boolean',
+  revokeAccessTokensOfCode: (answer) => typeof answer === 'number',
+  findCredential: isRowOrNull,
+  insertLicense: (answer) => answer === 'inserted' || answer === 'key_taken' || isReplay(answer),
+  updateLicense: (answer) => answer === 'updated' || answer === 'not_found' || answer === 'not_owner',
+  findLicense: isRowOrNull,
+  ping: () => true,
 }
 
-function bounded<Value>(call: StorageCall, work: () => MaybePromise<Value>): MaybePromise<Value> {
+function isReplay(answer: unknown): boolean {
+  const { replay, requestHash } = (answer ?? {}) as { replay?: unknown; requestHash?: unknown }
+  return typeof replay === 'object' && replay !== null && requestHash instanceof Uint8Array
+}
+
+function timed<Value>(
+  method: Method,
+  call: StorageCall,
+  work: (call: StorageCall) => MaybePromise<Value>,
+): MaybePromise<Value> {
+  if (channels.storage.hasSubscribers)
+    return trace(channels.storage, { method }, () => bounded(method, call, work))
+  return bounded(method, call, work)
+}
+
+function bounded<Value>(
+  method: Method,
+  call: StorageCall,
+  work: (call: StorageCall) => MaybePromise<Value>,
+): MaybePromise<Value> {
   const timeLeftMs = call.timeLeftMs()
   if (timeLeftMs <= 0) throw late()
   try {
-    const result = work()
-    return isPromise(result) ? within(timeLeftMs, result) : result
+    // An object of its own: the caller's may have more in it, which is not for a store to see.
+    const result = work({ timeLeftMs: () => call.timeLeftMs() })
+    if (isPromise(result)) return within(timeLeftMs, result, method)
+    if (isAnswer[method](result)) return result
+    throw notAnAnswer(method, result)
   } catch (cause) {
     throw failed(cause)
   }
 }
 
-/** Tells whether a result is a promise of any library: those of query builders are often not instances of `Promise`. */
-function isPromise<Value>(result: MaybePromise<Value>): result is Promise<Value> {
-  return typeof (result as Partial<Promise<Value>> | null | undefined)?.then === 'function'
-}
-
-function within<Value>(timeoutMs: number, result: Promise<Value>): Promise<Value> {
+function within<Value>(timeoutMs: number, result: Promise<Value>, method: Method): Promise<Value> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(late()), timeoutMs)
-    result.then(
-      (value) => {
+    // Promises of query builders are often not instances of `Promise`, and may do anything.
+    Promise.resolve(result).then(
+      (answer) => {
         clearTimeout(timer)
-        resolve(value)
+        if (isAnswer[method](answer)) resolve(answer)
+        else reject(failed(notAnAnswer(method, answer)))
       },
       (cause: unknown) => {
         clearTimeout(timer)
@@ -86,6 +119,10 @@ function within<Value>(timeoutMs: number, result: Promise<Value>): Promise<Value
       },
     )
   })
+}
+
+function notAnAnswer(method: Method, answer: unknown): TypeError {
+  return new TypeError(`The storage's ${method} returned what it must not: ${typeof answer}.`)
 }
 
 function late(): UtilityApiError {

@@ -48,3 +48,11 @@ test('a base path comes before the path, as whole segments', () => {
   expect(route('http://example.test/api/v3/tools/dnscheck')?.target).toBe(check)
   expect(route('/apiv3/tools/dnscheck')).toBeNull()
 })
+
+test('a path whose base path was stripped is found, even if what is left begins with the same segment', () => {
+  const route = createRouter([...targets, { method: 'POST', path: '/v2/reseller' } as const], '/v2')
+  expect(route('/v2/v3/tools/dnscheck')?.target).toBe(check)
+  expect(route('/v3/tools/dnscheck')?.target).toBe(check)
+  expect(route('/v2/v2/reseller')?.target.path).toBe('/v2/reseller')
+  expect(route('/v2/reseller')?.target.path).toBe('/v2/reseller')
+})

@@ -198,7 +198,8 @@ const dnsRows: Row[] = [
     status: 400,
     body: missing(name),
   })),
-  ...['ANY', 'AXFR', '__proto__', 'A,MX', 'HTTPS', '1'].map((type): Row => ({
+  // The last one is the UTF-8 of N and a long s, whose upper case is S.
+  ...['ANY', 'AXFR', '__proto__', 'A,MX', 'HTTPS', '1', 'N\xc5\xbf'].map((type): Row => ({
     name: `4.4 refuses the record type ${type}`,
     request: (world) => ({
       ...dnsPath,

@@ -141,6 +141,27 @@ test('an answer is kept no longer than the shortest TTL in it', async () => {
   expect(asked).toHaveLength(2 * locations.length)
 })
 
+test('an answer ages while slower resolvers are waited for', async () => {
+  const slow = Promise.withResolvers<DnsAnswer>()
+  const { asked, run } = check(
+    ({ server }) => (server.ip === '192.0.2.3' ? slow.promise : Promise.resolve(found)),
+    {
+      cacheTtlMs: 5000,
+    },
+  )
+  const first = run()
+  await new Promise((resolve) => setImmediate(resolve))
+  clock.advance(1500)
+  slow.resolve(lasting)
+  await first
+  clock.advance(499)
+  await run()
+  expect(asked).toHaveLength(locations.length)
+  clock.advance(1)
+  await run()
+  expect(asked).toHaveLength(2 * locations.length)
+})
+
 test.each<[string, Partial<DnsAnswer>, keptMs: number]>([
   ['an alias with a TTL of one second', { ttlSeconds: 1 }, 1000],
   ['a name that does not exist for three', { status: 'NXDOMAIN', records: [], ttlSeconds: 3 }, 3000],

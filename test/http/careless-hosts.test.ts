@@ -1,0 +1,234 @@
+/** What hosts get wrong: stores, clients, clocks, callbacks and requests that do not keep their promises. */
+import { inspect } from 'node:util'
+import {
+  createAdmin,
+  createUtilityApi,
+  randomKeys,
+  UtilityApiError,
+  type UtilityApiOptions,
+} from 'utility-api'
+import type { AdminStorage, StorageCall } from 'utility-api/storage'
+import { memoryStorage } from 'utility-api/storage/memory'
+import { fixedClock } from 'utility-api/testing'
+import { expect, test } from 'vitest'
+import { licenseHeaders, redirectUri } from './support/world.ts'
+
+const storage = memoryStorage()
+const clock = fixedClock()
+const admin = createAdmin({ storage, clock })
+const { clientId, clientSecret } = await admin.createClient({ redirectUris: [redirectUri] })
+const { token } = await admin.createReseller()
+
+const generate = (): Request =>
+  new Request('http://localhost/v2/reseller/licenses/generate', {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${token}`, ...licenseHeaders },
+  })
+
+async function exchange(): Promise<Request> {
+  const { code } = await admin.issueAuthorizationCode({ clientId, redirectUri, scope: '' })
+  return new Request('http://localhost/v4/oauth2/token', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: redirectUri,
+      client_id: clientId,
+      client_secret: clientSecret,
+    }),
+  })
+}
+
+/** Answers a request with options of its own; the message of each error that is logged stands beside. */
+async function answer(
+  request: Request,
+  options: Partial<UtilityApiOptions> = {},
+): Promise<{ status: number; error: unknown; retryAfter: string | null; causes: string[] }> {
+  const causes: string[] = []
+  const error = (_: string, fields?: object): void => void causes.push(inspect(fields))
+  const logger = { debug: () => {}, info: () => {}, warn: () => {}, error }
+  const response = await createUtilityApi({ storage, clock, logger, ...options }).fetch(request)
+  const body = (await response.json()) as { error?: unknown }
+  return {
+    status: response.status,
+    error: body.error,
+    retryAfter: response.headers.get('Retry-After'),
+    causes,
+  }
+}
+
+/** The store with a method that answers something else. */
+function answering(method: keyof AdminStorage, value: unknown): AdminStorage {
+  return { ...storage, [method]: () => value }
+}
+
+test.each<[keyof AdminStorage, unknown]>([
+  ['findCredential', undefined],
+  ['findCredential', Promise.resolve(undefined)],
+  ['insertLicense', undefined],
+  ['insertLicense', Promise.resolve({ rowCount: 1 })],
+  ['insertLicense', true],
+])('%s answers %o: the database failed, nothing is called done', async (method, value) => {
+  const { status, error, causes } = await answer(generate(), { storage: answering(method, value) })
+  expect({ status, error }).toEqual({ status: 500, error: 'database_error' })
+  expect(causes.join('')).toContain(`The storage's ${method} returned what it must not`)
+})
+
+test.each<[keyof AdminStorage, unknown]>([
+  ['findClient', undefined],
+  ['findAuthorizationCode', undefined],
+  ['redeemAuthorizationCode', { rowCount: 0 }],
+  ['redeemAuthorizationCode', Promise.resolve(1)],
+])('%s answers %o: no token is sent', async (method, value) => {
+  const { status, error } = await answer(await exchange(), { storage: answering(method, value) })
+  expect({ status, error }).toEqual({ status: 500, error: 'server_error' })
+})
+
+test.each([undefined, false, null, 0, 'done'])('an update answered with %o is not done', async (value) => {
+  const { licenseKey } = await generateOne()
+  const request = new Request(`http://localhost/v2/reseller/${licenseKey}/update`, {
+    method: 'PUT',
+    headers: { Authorization: `Bearer ${token}`, 'X-Status': 'invalid' },
+  })
+  const { status, error } = await answer(request, { storage: answering('updateLicense', value) })
+  expect({ status, error }).toEqual({ status: 500, error: 'database_error' })
+})
+
+async function generateOne(): Promise<{ licenseKey: string }> {
+  const response = await createUtilityApi({ storage, clock }).fetch(generate())
+  const { data } = (await response.json()) as { data: { license_key: string } }
+  return { licenseKey: data.license_key }
+}
+
+test('a store may take its call apart, and finds nothing else in it', async () => {
+  const calls: StorageCall[] = []
+  const findClient: AdminStorage['findClient'] = (id, call) => {
+    const { timeLeftMs } = call
+    calls.push({ ...call })
+    expect(timeLeftMs()).toBeGreaterThan(0)
+    return storage.findClient(id, call)
+  }
+  expect((await answer(await exchange(), { storage: { ...storage, findClient } })).status).toBe(200)
+  expect(calls[0]?.timeLeftMs()).toBeGreaterThan(0)
+  expect(inspect(calls, { depth: 9, showHidden: true })).not.toContain(clientSecret)
+})
+
+test.each<[string, () => PromiseLike<unknown>]>([
+  [
+    'throws from then',
+    () => ({
+      // oxlint-disable-next-line unicorn/no-thenable -- as promises of other libraries are
+      then() {
+        throw new Error('from then')
+      },
+    }),
+  ],
+  [
+    'is fulfilled with a promise that never settles',
+    () => ({
+      // oxlint-disable-next-line unicorn/no-thenable -- as promises of other libraries are
+      then: (resolve) => Promise.resolve(resolve?.(new Promise(() => {}) as never)) as never,
+    }),
+  ],
+])('a promise of another library that %s is a failed database', async (_, promise) => {
+  const { status, error } = await answer(generate(), {
+    storage: answering('findCredential', promise()),
+    storageTimeoutMs: 50,
+  })
+  expect({ status, error }).toEqual({ status: 500, error: 'database_error' })
+})
+
+test('the time of a rate limiter is not taken from the storage', async () => {
+  const consume = (): Promise<{ allowed: true }> =>
+    new Promise((resolve) => setTimeout(resolve, 80, { allowed: true }))
+  const options = { rateLimiter: { consume }, storageTimeoutMs: 60 }
+  expect((await answer(generate(), options)).status).toBe(200)
+})
+
+test('a rate limiter may ask for a wait of any length: it is sent in digits', async () => {
+  const consume = async (): Promise<{ allowed: false; retryAfterSeconds: number }> => ({
+    allowed: false,
+    retryAfterSeconds: 1e21,
+  })
+  const { status, retryAfter } = await answer(generate(), { rateLimiter: { consume } })
+  expect({ status, retryAfter }).toEqual({ status: 429, retryAfter: '2147483647' })
+})
+
+test.each<[string, () => unknown]>([
+  ['nothing', () => undefined],
+  ['text', () => 'grant_type=authorization_code'],
+  ['a promise of nothing', async () => undefined],
+  [
+    'an exception',
+    () => {
+      throw new Error('no body')
+    },
+  ],
+])('a mount whose body() gives %s gets an answer', async (_, body) => {
+  const request = {
+    method: 'POST',
+    url: '/v4/oauth2/token',
+    header: (name: string) => (name === 'Content-Type' ? 'application/json' : null),
+    body: body as () => Promise<Uint8Array>,
+  }
+  const { status, body: text } = await createUtilityApi({ storage }).dispatch(request)
+  expect({ status, error: (JSON.parse(text) as { error: unknown }).error }).toEqual({
+    status: 400,
+    error: 'invalid_request',
+  })
+})
+
+test('a request without a body that can be read is answered, and null is no context', async () => {
+  const { fetch } = createUtilityApi({ storage })
+  const headers = new Headers({ 'Content-Length': '5' })
+  for (const body of [undefined, { on: () => {} }]) {
+    const request = { method: 'GET', url: 'http://localhost/', headers, body } as never
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    expect((await fetch(request, null as never)).status).toBe(404)
+  }
+  const withoutUrl = { method: 'GET', headers } as never
+  await expect(fetch(withoutUrl)).rejects.toMatchObject({ code: 'invalid_argument' })
+})
+
+test('what a host writes into an error stays with it', async () => {
+  const errorBody = (error: UtilityApiError): object => {
+    Object.assign(error.headers, { 'X-Leak': 'alice' })
+    return {}
+  }
+  await answer(new Request('http://localhost/'), { errorBody })
+  const { headers } = await createUtilityApi({ storage }).fetch(new Request('http://localhost/'))
+  expect(headers.get('X-Leak')).toBeNull()
+  const given = { Allow: 'GET' }
+  expect(new UtilityApiError('not_found', 'None.', { headers: given }).headers).not.toBe(given)
+})
+
+const rejecting = (): object => ({
+  // oxlint-disable-next-line unicorn/no-thenable -- as promises of other libraries are
+  then: (_: unknown, reject?: (reason: Error) => void) => reject?.(new Error('later')),
+})
+
+test('callbacks that return a promise of another library, or change their mind, end nothing', async () => {
+  let times = 0
+  const fickle = { toJSON: () => ((times += 1) === 1 ? { error: 'own' } : undefined) }
+  const request = (): Request => new Request('http://localhost/')
+  expect((await answer(request(), { errorBody: rejecting })).error).toBe('not_found')
+  expect((await answer(request(), { errorBody: () => fickle })).error).toBe('own')
+  const { causes } = await answer(request(), { onRequestEnd: () => rejecting() as never })
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(causes.join('')).toContain('later')
+})
+
+test('with a clock that returns no number, every code has expired', async () => {
+  const { status, error } = await answer(await exchange(), { clock: { now: () => Number.NaN } })
+  expect({ status, error }).toEqual({ status: 400, error: 'invalid_grant' })
+})
+
+test.each(['x'.repeat(129), 'LIC\n1', 'LIC-00000-00000-00000-00000-00001'])(
+  'a generated license key that could not be found again is not sold: %j',
+  async (licenseKey) => {
+    const keyGenerator = { ...randomKeys(), licenseKey: () => licenseKey }
+    const { status, error } = await answer(generate(), { keyGenerator })
+    expect({ status, error }).toEqual({ status: 500, error: 'internal_error' })
+  },
+)
