@@ -375,7 +375,7 @@ function settings(): z.ZodType<Settings> {
         .regex(
           // URLs arrive in ASCII: a path with other characters would never be found.
           /^(?:\/[!"$-.0->@-~]+)*$/,
-          'must be empty, or visible ASCII that starts with a slash and does not end with one',
+          'must be empty or start with a slash and not end with one, in visible ASCII',
         )
         .default(''),
       clock,

@@ -40,8 +40,8 @@ export function command<const Args extends ArgsDef>(definition: Command<Args>): 
     meta: { description },
     args: known,
     run: (context) => {
-      refuseUnknown(known, context.args, rest)
       refuseLost(known, context.rawArgs)
+      refuseSurplus(known, context.args, rest)
       return run(context.args)
     },
   })
@@ -64,13 +64,8 @@ export function helpTextsOf(defined: AnyCommand): HelpTexts {
   return helpTexts.get(defined) ?? { examples: [] }
 }
 
-function refuseUnknown(known: ArgsDef, args: Readonly<Record<string, unknown>>, rest: boolean): void {
-  const names = new Set(Object.keys(known).flatMap((name) => [name, camelCase(name)]))
-  const stranger = Object.keys(args).find((name) => name !== '_' && !names.has(name))
-  if (stranger !== undefined) {
-    const hint = suggestion(`--${stranger}`, flagsOf(known))
-    throw new UsageError(`There is no option ${flagOf(stranger)} here.${hint}`)
-  }
+/** Refuses values that are missing, and words that no argument takes. */
+function refuseSurplus(known: ArgsDef, args: Readonly<Record<string, unknown>>, rest: boolean): void {
   // The parser turns a missing value into "", and `--no-port` into false.
   const empty = Object.entries(known).find(
     ([name, { type }]) => type === 'string' && (args[name] === '' || args[name] === false),
@@ -81,23 +76,38 @@ function refuseUnknown(known: ArgsDef, args: Readonly<Record<string, unknown>>, 
   if (!rest && surplus !== undefined) throw new UsageError(`"${surplus}" is one word too many.`)
 }
 
-/** Refuses what the parser would lose: all values of an option but its last, and an option taken for the value of another. */
+/**
+ * Refuses unknown options, and what the parser would lose: all values of an option but its last, an option taken for the
+ * value of another, an option with the name of a word, and the value of an option that has none.
+ */
 function refuseLost(known: ArgsDef, rawArgs: readonly string[]): void {
-  const strings = Object.entries(known).filter(([, { type }]) => type === 'string')
   const names = new Map(
-    strings.flatMap(([name]) => [[name, name] as const, [camelCase(name), name] as const]),
+    Object.entries(known).flatMap(([name, { type }]) =>
+      type === 'positional' ? [] : [[name, name] as const, [camelCase(name), name] as const],
+    ),
   )
-  const options = Object.fromEntries(Array.from(names.keys(), (name) => [name, { type: 'string' }] as const))
+  const strings = [...names].filter(([, name]) => known[name]?.type === 'string')
+  const options = Object.fromEntries(strings.map(([name]) => [name, { type: 'string' }] as const))
   const { tokens } = parseArgs({ args: [...rawArgs], options, strict: false, tokens: true })
   const given = new Set<string>()
   for (const token of tokens) {
-    const name = token.kind === 'option' ? names.get(token.name) : undefined
-    if (token.kind !== 'option' || name === undefined) continue
+    if (token.kind !== 'option') continue
+    const name = names.get(token.name) ?? names.get(token.name.replace(/^no-/, ''))
+    if (name === undefined) throw unknownOption(token.name, known)
+    if (known[name]?.type !== 'string') {
+      if (token.inlineValue === true && !['true', 'false'].includes(token.value))
+        throw new UsageError(`--${name} has no value.`)
+      continue
+    }
     if (given.has(name)) throw new UsageError(`--${name} is given twice.`)
     given.add(name)
     if (token.inlineValue === false && token.value.startsWith('--'))
       throw new UsageError(`--${name} needs a value; one that begins like an option follows a "=".`)
   }
+}
+
+function unknownOption(name: string, known: ArgsDef): UsageError {
+  return new UsageError(`There is no option ${flagOf(name)} here.${suggestion(`--${name}`, flagsOf(known))}`)
 }
 
 function flagsOf(known: ArgsDef): string[] {

@@ -51,6 +51,10 @@ async function openDatabase({
   if (name === undefined || name === '') {
     throw new UsageError('Which database? Give --database FILE, or set UTILITY_API_DATABASE.')
   }
+  if (name.includes('://') && !isReadable(name)) {
+    const source = database === undefined ? 'UTILITY_API_DATABASE' : '--database'
+    throw new UsageError(`${source} is not a valid URL. In a password, % is written as %25.`)
+  }
   if (isPostgresUrl(name)) return openPostgres(name)
   if (isMysqlUrl(name)) return openMysql(name)
   if (name.includes('://'))
@@ -93,12 +97,25 @@ function isMysqlUrl(text: string): boolean {
   return /^(?:mysql|mariadb):\/\//.test(text)
 }
 
+/** Tells whether a driver can read a URL. Its own message would not say which URL it is, or would show its password. */
+function isReadable(url: string): boolean {
+  try {
+    // PostgreSQL's URLs may leave the host out, for a socket.
+    const { username, password, pathname } = new URL(url.replace('@/', '@host/'))
+    decodeURIComponent(username + password + pathname)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** Refuses a password: command lines end up in shell histories and process lists. */
 function refusePassword(given: string | undefined): void {
   if (given === undefined || !(isPostgresUrl(given) || isMysqlUrl(given))) return
   const url = URL.canParse(given) ? new URL(given) : null
   if (url === null) throw new UsageError('--database is not a valid URL.')
-  if (url.password === '' && !url.searchParams.has('password')) return
+  const { password, searchParams } = url
+  if (password === '' && !searchParams.has('password') && !searchParams.has('passwd')) return
   throw new UsageError(
     'A password on the command line can be read by others. Set UTILITY_API_DATABASE to the URL instead.',
   )

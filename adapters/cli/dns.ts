@@ -5,7 +5,7 @@ import { command, type AnyCommand } from './command.ts'
 import { createChecker, type Checker, type CheckListener } from './dns-check.ts'
 import { sectionLines, type Section } from './dns-table.ts'
 import { integer } from './option-values.ts'
-import { columns, jsonOption, printJson, styled } from './output.ts'
+import { columns, isOutputLost, jsonOption, printJson, styled } from './output.ts'
 import { createScreen } from './screen.ts'
 import { locationsOf } from './server-option.ts'
 import { watchForStop } from './stop-signal.ts'
@@ -62,7 +62,7 @@ export const dns: AnyCommand = command({
         process.exitCode = exitCodeOf(summaries)
         return
       }
-      if (!(await waited(intervalMs, stop.signal))) return interrupted()
+      if (isOutputLost() || !(await waited(intervalMs, stop.signal))) return interrupted()
     }
   },
 })

@@ -4,7 +4,8 @@ const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 const supported = major > 22 || (major === 22 && minor >= 18)
 
 if (supported || process.versions['bun'] !== undefined) {
-  const { run } = await import('./run.ts')
+  const { run, surviveLostOutput } = await import('./run.ts')
+  surviveLostOutput()
   process.exitCode = await run(process.argv.slice(2))
 } else {
   console.error(`utility-api needs Node.js 22.18 or newer; this is ${process.versions.node}.`)

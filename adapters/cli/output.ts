@@ -6,6 +6,28 @@ export const jsonOption = {
   json: { type: 'boolean', description: 'Print JSON, for programs.' },
 } as const
 
+let outputIsLost = false
+
+/** Tells whether standard output has failed, so that nobody sees what is printed. */
+export function isOutputLost(): boolean {
+  return outputIsLost
+}
+
+/**
+ * Lets the program survive a full disk or a closed pipe behind its output, which would otherwise end it in the middle of
+ * its work. A lost log entry is no failure; a lost result, such as a new secret, is one.
+ */
+export function surviveLostOutput(): void {
+  process.stderr.on('error', () => {})
+  process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+    if (outputIsLost) return
+    outputIsLost = true
+    process.once('exit', () => (process.exitCode = 1))
+    // Who closed a pipe, as `head` does, has seen enough.
+    if (code !== 'EPIPE') console.error(`The output could not be written: ${message}`)
+  })
+}
+
 type Style = Parameters<typeof styleText>[0]
 
 /** Styles text if it goes to a terminal and nothing forbids it (NO_COLOR). */
@@ -90,7 +112,9 @@ const maxCellWidth = 64
 
 /** Formats a time for a table. Returns an empty string if there is no time or it is not known. */
 export function timeText(milliseconds: number | null): string {
-  return milliseconds === null || milliseconds === 0
-    ? ''
-    : new Date(milliseconds).toISOString().replace(/\.\d+Z$/, 'Z')
+  if (milliseconds === null || milliseconds === 0) return ''
+  const date = new Date(milliseconds)
+  // What another program has inserted may be beyond the last date.
+  if (Number.isNaN(date.getTime())) return String(milliseconds)
+  return date.toISOString().replace(/\.\d+Z$/, 'Z')
 }

@@ -21,6 +21,8 @@ import { suggestion } from './suggest.ts'
 import { printableLines } from './terminal-text.ts'
 import { token } from './token.ts'
 
+export { surviveLostOutput } from './output.ts'
+
 const program = 'utility-api'
 const subCommands: Record<string, AnyCommand> = {
   dev,

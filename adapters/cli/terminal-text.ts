@@ -64,7 +64,9 @@ export function padded(text: string, columns: number): string {
  * Breaks text at spaces, and breaks words longer than a line anywhere. All lines after the first begin with an indent.
  * Spaces at the start and before a second column are kept.
  */
-export function wrap(text: string, columns: number, indent = ''): string[] {
+export function wrap(text: string, columns: number, wantedIndent = ''): string[] {
+  // On a line that is narrower than the indent, no text would ever follow it.
+  const indent = wantedIndent.length < columns ? wantedIndent : ''
   const lines: string[] = []
   let rest = text
   while (widthOf(rest) > columns) {

@@ -17,6 +17,8 @@ interface Job {
   readonly resolve: (value: never) => void
   readonly reject: (error: StorageError) => void
   readonly call: StorageCall
+  /** Why it is still in the queue, if it has been tried. */
+  reason?: unknown
 }
 
 /** How the store's methods access the connection: every write goes through `write`, every read through `read`. */
@@ -229,19 +231,26 @@ function rejectAll(batch: readonly Job[], error: unknown): [] {
 /** Rejects the jobs that nobody waits for anymore, and returns the others. */
 function stillAwaited(batch: readonly Job[], reason?: unknown): Job[] {
   return batch.filter((job) => {
+    job.reason = reason ?? job.reason
     const awaited = job.call.timeLeftMs() > 0
-    if (!awaited) job.reject(toStorageError(reason ?? outOfTime()))
+    if (!awaited) job.reject(toStorageError(job.reason ?? outOfTime()))
     return awaited
   })
 }
 
-function readOrRetry<Result>(call: StorageCall, work: () => Result): Result | Promise<Result> {
-  if (call.timeLeftMs() <= 0) throw outOfTime()
+function readOrRetry<Result>(
+  call: StorageCall,
+  work: () => Result,
+  reason?: unknown,
+): Result | Promise<Result> {
+  if (call.timeLeftMs() <= 0) throw toStorageError(reason ?? outOfTime())
   try {
     return work()
   } catch (error) {
     if (!isBusy(error) || call.timeLeftMs() <= 0) throw toStorageError(error)
-    return new Promise((resolve) => setTimeout(resolve, randomPauseMs())).then(() => readOrRetry(call, work))
+    return new Promise((resolve) => setTimeout(resolve, randomPauseMs())).then(() =>
+      readOrRetry(call, work, error),
+    )
   }
 }
 

@@ -1,9 +1,10 @@
 import { z } from 'zod'
-import { unlessObject } from '../domain/arguments.ts'
+import { isOptions, unlessObject } from '../domain/arguments.ts'
 import { UtilityApiError } from '../domain/errors.ts'
 import type { Admin } from './admin.ts'
 
 const text = z.string('must be a string')
+const textOrNull = z.string('must be a string or null').nullable()
 const texts = z.array(text, 'must be an array of strings')
 const count = z.number('must be a number')
 const label = { name: text.optional() }
@@ -13,8 +14,9 @@ const query = z.custom(
   'must be URLSearchParams',
 )
 
-function members<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
-  return z.strictObject(shape, unlessObject())
+/** A map or a list has no members, so it would pass for an object whose members were all left out. */
+function members<Shape extends z.ZodRawShape>(shape: Shape): z.ZodType {
+  return z.custom(isOptions, 'must be an object').pipe(z.strictObject(shape))
 }
 
 /**
@@ -35,10 +37,14 @@ const argumentsOf: { readonly [Method in keyof Admin]: Readonly<Record<string, z
   revokeClient: { clientId: text },
   readAuthorizationRequest: { query, options: members({ scopes: texts }) },
   grantAuthorization: {
-    request: z.looseObject({ clientId: text, redirectUri: text, scope: text }, unlessObject()),
+    // Complete: without its challenge, the code would need no verifier.
+    request: z.looseObject(
+      { clientId: text, redirectUri: text, scope: text, state: textOrNull, codeChallenge: textOrNull },
+      unlessObject(),
+    ),
     grant: members({ subject: text.optional(), scope: text.optional() }).optional(),
   },
-  denyAuthorization: { request: z.looseObject({ redirectUri: text }, unlessObject()) },
+  denyAuthorization: { request: z.looseObject({ redirectUri: text, state: textOrNull }, unlessObject()) },
   issueAuthorizationCode: {
     code: members({
       clientId: text,

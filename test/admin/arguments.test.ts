@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 const admin = createAdmin({ storage: memoryStorage() })
 const redirectUris = ['https://a.example/']
 const code = { clientId: 'a', redirectUri: 'https://a.example/' }
+const asked = { ...code, scope: '', state: null, codeChallenge: null }
 
 /** Arguments that TypeScript refuses, and what JavaScript is told. */
 const mistakes: [method: keyof typeof admin, args: unknown[], says: string][] = [
@@ -20,7 +21,9 @@ const mistakes: [method: keyof typeof admin, args: unknown[], says: string][] = 
   ['revokeClient', [], 'clientId must be a string.'],
   ['readAuthorizationRequest', [{ client_id: 'a' }, { scopes: [] }], 'query must be URLSearchParams.'],
   ['readAuthorizationRequest', [new URLSearchParams()], 'options must be an object.'],
-  ['grantAuthorization', [{ ...code, scope: '' }, { subject: 42 }], 'subject must be a string.'],
+  ['grantAuthorization', [asked, { subject: 42 }], 'subject must be a string.'],
+  ['grantAuthorization', [{ ...asked, codeChallenge: undefined }], 'codeChallenge must be a string or null.'],
+  ['grantAuthorization', [{ ...asked, state: undefined }], 'state must be a string or null.'],
   ['grantAuthorization', [null], 'request must be an object.'],
   ['issueAuthorizationCode', [code], 'scope must be a string.'],
   ['createReseller', [{ title: 'a' }], 'title is not known here.'],
@@ -28,6 +31,8 @@ const mistakes: [method: keyof typeof admin, args: unknown[], says: string][] = 
   ['createAccessToken', [{}], 'scope must be a string.'],
   ['createAccessToken', [{ scope: '', lifetimeMs: 5 }], 'lifetimeMs is not known here.'],
   ['createApiKey', [{ permissions: 'a' }], 'permissions must be an array of strings.'],
+  ['createApiKey', [new Map([['name', 'a']])], 'key must be an object.'],
+  ['createApiKey', [['a']], 'key must be an object.'],
   ['revoke', ['a'], 'which must have either id or secret.'],
   ['revoke', [{ token: 'a' }], 'which must have either id or secret.'],
   ['revokeAccess', [{ subject: undefined }], 'which must have either clientId or subject.'],
@@ -48,6 +53,7 @@ test('denyAuthorization, which returns at once, throws at once', () => {
   expect(() => admin.denyAuthorization({} as never)).toThrow(
     expect.objectContaining({ code: 'invalid_argument', message: 'redirectUri must be a string.' }),
   )
+  expect(() => admin.denyAuthorization(code as never)).toThrow('state must be a string or null.')
 })
 
 test('undefined counts as absent', async () => {

@@ -1,6 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
-import { printJson, printLog, printLogJson, printLogLine, printTable } from '../../adapters/cli/output.ts'
+import {
+  printJson,
+  printLog,
+  printLogJson,
+  printLogLine,
+  printTable,
+  timeText,
+} from '../../adapters/cli/output.ts'
 import { cut, printable, widthOf, wrap } from '../../adapters/cli/terminal-text.ts'
 
 const hostile = 'a\u0000\u0007\t\r\u001b[2J\u007f\u0085\u009b\u061c\u200e\u200f\u202a\u202e\u2066\u2069b'
@@ -34,6 +41,23 @@ test('a log entry, the messages and causes of its errors included', () => {
   expect(text).not.toMatch(steering)
   expect(text).toContain('inner')
   expect(text).toMatch(/\n {4,}at /)
+})
+
+test('a line narrower than its indent still ends', () => {
+  fc.assert(
+    fc.property(fc.string(), fc.integer({ min: 1, max: 12 }), (text, columns) => {
+      const lines = wrap(text, columns, ' '.repeat(8))
+      expect(lines.length).toBeLessThanOrEqual(2 + 2 * text.length)
+    }),
+  )
+})
+
+test('a time beyond the last date is shown as its number', () => {
+  expect([timeText(0), timeText(1000), timeText(9e15)]).toEqual([
+    '',
+    '1970-01-01T00:00:01Z',
+    '9000000000000000',
+  ])
 })
 
 test('a log line stays one line', () => {

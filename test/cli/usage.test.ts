@@ -16,6 +16,19 @@ afterAll(() => folder.remove())
 
 const wrong: Record<string, { args: string[]; says: string }> = {
   'an unknown command': { args: ['clients'], says: 'There is no command "utility-api clients".' },
+  'an option with the name of a word': {
+    args: ['dns', 'shop.example', '--type=TXT'],
+    says: 'There is no option --type here.',
+  },
+  'an option with the name of a word, beside the word': {
+    args: ['license', 'delete', '--key=KEY-A', 'KEY-B', '--database', empty],
+    says: 'There is no option --key here.',
+  },
+  'an option of every object': {
+    args: ['client', 'list', '--__proto__=x'],
+    says: 'There is no option --__proto__',
+  },
+  'a value of an option that has none': { args: ['serve', '--openapi=no'], says: '--openapi has no value.' },
   'half a command': { args: ['client'], says: 'utility-api client what?' },
   'an unknown option': { args: ['serve', '--prot', '1'], says: 'There is no option --prot here.' },
   'an option without value': { args: ['serve', '--port'], says: '--port needs a value.' },
@@ -31,6 +44,10 @@ const wrong: Record<string, { args: string[]; says: string }> = {
   },
   'a password in a query': {
     args: ['migrate', '--database', 'postgresql://localhost/db?password=secret'],
+    says: 'Set UTILITY_API_DATABASE to the URL instead.',
+  },
+  'a password in a query, as another driver calls it': {
+    args: ['migrate', '--database', 'mysql://me@localhost/db?passwd=secret'],
     says: 'Set UTILITY_API_DATABASE to the URL instead.',
   },
   'a bad redirection URI': {

@@ -139,7 +139,7 @@ describe.each(drivers)('%s', (_, openPath) => {
     other.exec('BEGIN IMMEDIATE')
     const late = errorOf(() => storage.insertLicense(license('late'), undefined, callOfLooks(5)))
     await storage.close?.()
-    expect((await late).kind).toBe('unavailable')
+    expect(await late).toMatchObject({ kind: 'unavailable', message: 'SQLite: database is locked' })
     other.exec('ROLLBACK')
   })
 
