@@ -30,6 +30,7 @@ test.each<[string, object]>([
   ['dns.locations.0.port', { dns: { locations: [{ ...location, port: 0 }] } }],
   ['dns.locations.0.clientSubnet', { dns: { locations: [{ ...location, clientSubnet: '192.0.2.0/33' }] } }],
   ['dns.locations.0.clientSubnet', { dns: { locations: [{ ...location, clientSubnet: '192.0.2.0' }] } }],
+  ['dns.locations.0.clientSubnet', { dns: { locations: [{ ...location, clientSubnet: '192.0.2.0/24/8' }] } }],
   ['dns.timeoutMs', { dns: { timeoutMs: 0 } }],
   ['dns.cacheTtlMs', { dns: { cacheTtlMs: -1 } }],
   ['dns.maxConcurrentPerResolver', { dns: { maxConcurrentPerResolver: 0 } }],
@@ -90,6 +91,13 @@ test('an option that is undefined is absent, wherever it is', () => {
   const client = { client: lookupClient, allowAddress: undefined, resolvers: undefined }
   expect(() => createUtilityApi({ storage, blockgame: client as never })).not.toThrow()
 })
+
+test.each(['192.0.2.1/32', '2001:db8::/128', '0.0.0.0/0'])(
+  'the client subnet %s is accepted',
+  (clientSubnet) => {
+    createUtilityApi({ storage, dns: { locations: [{ ...location, clientSubnet }] } })
+  },
+)
 
 test('the types refuse the options of the built-in client beside another client', () => {
   const make = (): unknown =>

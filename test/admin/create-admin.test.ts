@@ -156,6 +156,7 @@ describe('authorization codes', () => {
     [{ scope: ' a' }, 'scope must be names separated by single spaces, at most 1024 characters.'],
     [{ scope: 'a"b' }, 'scope must be names separated by single spaces, at most 1024 characters.'],
     [{ codeChallenge: 'short' }, 'codeChallenge must be 43 base64url characters.'],
+    [{ codeChallenge: 'x'.repeat(44) }, 'codeChallenge must be 43 base64url characters.'],
     [{ lifetimeSeconds: 601 }, 'lifetimeSeconds must be an integer from 1 to 600.'],
     [{ lifetimeSeconds: 0 }, 'lifetimeSeconds must be an integer from 1 to 600.'],
     [{ lifetimeSeconds: 1.5 }, 'lifetimeSeconds must be an integer from 1 to 600.'],
@@ -185,6 +186,26 @@ describe('credentials', () => {
         expect(found === null).toBe(index !== other)
       }
     }
+  })
+
+  test.each([0, 31_536_001, 1.5])('an access token cannot live for %d seconds', async (lifetimeSeconds) => {
+    expect(await refusal(admin.createAccessToken({ scope: '', lifetimeSeconds }))).toBe(
+      'lifetimeSeconds must be an integer from 1 to 31536000.',
+    )
+  })
+
+  test('a list has no hashes, even from a store that lists whole rows, and only the wanted kind and owner', async () => {
+    const listing = {
+      ...storage.listing,
+      credentials: async () => ({ credentials: [{ kind: 'api_key', id: 'a', hash: Buffer.alloc(32) }] }),
+    }
+    const careless = createAdmin({ storage: { ...storage, listing } as never, clock })
+    const { credentials } = await careless.listCredentials({ kind: 'api_key' })
+    expect(credentials).toHaveLength(1)
+    expect(credentials[0]).not.toHaveProperty('hash')
+    expect(await refusal(admin.listCredentials({ kind: 'client' as never }))).toBe(
+      'kind must be one of access_token, reseller_token, api_key.',
+    )
   })
 
   test('a reseller can have several tokens, revoked one by one', async () => {

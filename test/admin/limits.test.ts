@@ -98,6 +98,8 @@ test.each([
   'http://a.example/',
   'http://127.0.0.1.a.example/',
   'http://localhost@a.example/',
+  'http://notlocalhost/',
+  'http://a.127.0.0.1.example/',
   'https:/a.example/',
   'https://a.example/#x',
   'https://a.example/ x',

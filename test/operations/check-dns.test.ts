@@ -141,6 +141,41 @@ test('an answer is kept no longer than the shortest TTL in it', async () => {
   expect(asked).toHaveLength(2 * locations.length)
 })
 
+test('without a TTL of its own, an answer is kept as long as the shortest of its records', async () => {
+  const records: DnsRecord[] = [3600, 2, 60].map((ttl) => ({ ...record, ttl }))
+  const { asked, run } = check(async () => ({ ...found, records }), { cacheTtlMs: 60_000 })
+  await run()
+  clock.advance(2000)
+  await run()
+  expect(asked).toHaveLength(2 * locations.length)
+})
+
+test('locations with one address share its places; another port is another resolver', async () => {
+  const open = new Map<number, number>()
+  let most = 0
+  let together = 0
+  const answer: Answering = async ({ server: { port = 53 } }) => {
+    open.set(port, (open.get(port) ?? 0) + 1)
+    most = Math.max(most, ...open.values())
+    together = Math.max(
+      together,
+      [...open.values()].reduce((sum, each) => sum + each, 0),
+    )
+    await after(5, found)
+    open.set(port, (open.get(port) ?? 0) - 1)
+    return found
+  }
+  const at = (port: number): ResolverLocation => ({
+    location: `${port}`,
+    ip: '192.0.2.1',
+    port,
+    provider: 'P',
+  })
+  const { run } = check(answer, { locations: [at(53), at(53), at(54)], maxConcurrentPerResolver: 2 })
+  expect((await run()).map(({ status }) => status)).toEqual(['NOERROR', 'NOERROR', 'NOERROR'])
+  expect({ most, together }).toEqual({ most: 1, together: 2 })
+})
+
 test('an answer ages while slower resolvers are waited for', async () => {
   const slow = Promise.withResolvers<DnsAnswer>()
   const { asked, run } = check(
