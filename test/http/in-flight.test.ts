@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { createInFlightLimit, type KnownCaller } from '../../src/http/in-flight.ts'
 
 const tooMany = expect.objectContaining({ code: 'unavailable', retryAfterSeconds: 1 })
@@ -32,4 +32,17 @@ test('callers of two schemes are two callers, even with one id', () => {
   limit.enter('storage', { scheme: 'api_key', id: 'acme' })
   expect(() => limit.enter('storage', { scheme: 'api_key', id: 'acme' })).toThrow(tooMany)
   limit.enter('storage', { scheme: 'reseller_token', id: 'acme' })
+})
+
+test('closing waits for the last request under way, not for the first that ends', async () => {
+  const limit = createInFlightLimit(5)
+  limit.begin()
+  limit.begin()
+  const closed = vi.fn()
+  const closing = limit.close(60_000).then(closed)
+  limit.end()
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(closed).not.toHaveBeenCalled()
+  limit.end()
+  await closing
 })
