@@ -128,7 +128,9 @@ export class Query implements ReplyListener, Waiter {
     this.#outstanding += 1
     // Not from the port of the try before, which may be guessed, blocked or broken.
     this.#sockets.at(-1)?.retire()
-    this.#sockets = [...this.#sockets, this.#parts.pool.send(this.#encoded.message, this)]
+    const socket = this.#parts.pool.send(this.#encoded.message, this)
+    // Most queries are sent once, and a copy with one more element makes room for 17.
+    this.#sockets = this.#sockets === noSockets ? [socket] : [...this.#sockets, socket]
   }
 
   #take(reply: ParsedReply): void {

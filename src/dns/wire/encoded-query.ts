@@ -77,7 +77,9 @@ function withName(name: string, query: Buffer): Buffer {
   const nameEnd = headerLength + wireLength(name)
   const message = Buffer.allocUnsafe(query.length - wireLength('.') + wireLength(name))
   query.copy(message, 0, 0, headerLength)
-  message.write(`.${name}\0`, headerLength, 'latin1')
+  message[headerLength] = dot
+  message.write(name, headerLength + 1, 'latin1')
+  message[nameEnd - 1] = 0
   query.copy(message, nameEnd, headerLength + wireLength('.'))
   // Each dot is replaced by the length of the label after it.
   let labelEnd = nameEnd - 1

@@ -123,15 +123,6 @@ function bareReply(message: Buffer): ParsedReply {
   return { ...noReply, rcode: rcodeOf(message) }
 }
 
-/** The fixed part of a record, and where its data is. */
-interface RecordFrame {
-  readonly type: number
-  readonly class: number
-  readonly ttl: number
-  readonly start: number
-  readonly end: number
-}
-
 /** Reads all sections of a reply with the right header and question. Throws {@link formatError}, {@link sizeError}. */
 export function readSections(
   message: Buffer,
@@ -141,50 +132,78 @@ export function readSections(
   const answers = message.readUInt16BE(6)
   const authorities = message.readUInt16BE(8)
   const others = authorities + message.readUInt16BE(10)
-  const answer = new AnswerSection(message, query, budget)
-  let offset = query.questionEnd
-  for (let index = 0; index < answers; index += 1) offset = answer.add(offset)
+  const record = new RecordCursor(message, query.questionEnd, budget)
+  const answer = new AnswerSection(query)
+  for (let index = 0; index < answers; index += 1) answer.add(record.next())
   let opt: Opt | undefined
   let negativeTtl: number | undefined
   for (let index = 0; index < others; index += 1) {
-    const record = readFrame(message, skipName(message, offset))
-    if (index < authorities && record.type === typeNumbers.SOA) negativeTtl = negativeTtlOf(message, record)
+    record.next()
+    if (index < authorities && record.type === typeNumbers.SOA) negativeTtl = negativeTtlOf(record)
     if (record.type === optType) {
       // At most one is allowed, and the root must own it.
-      if (opt !== undefined || message[offset] !== 0) throw formatError
+      if (opt !== undefined || message[record.ownerStart] !== 0) throw formatError
       opt = readOpt(message, record.start, record.end)
     }
-    offset = record.end
   }
   const { extendedRcode, ede, clientSubnetScope } = opt ?? withoutOpt
   const rcode = (extendedRcode << 4) | rcodeOf(message)
-  const { records, cnameChain, aliasTtls } = answer.resolve()
+  const { records, cnameChain, aliasTtl } = answer.resolve()
   const positive = rcode === rcodes.NOERROR && records.length > 0
-  const ttl = positive ? Math.min(...records.map((record) => record.ttl)) : negativeTtl
-  const ttlSeconds = ttl === undefined ? undefined : Math.min(ttl, ...aliasTtls)
+  const ttl = positive ? leastTtl(records) : negativeTtl
+  const ttlSeconds = ttl === undefined ? undefined : Math.min(ttl, aliasTtl)
   const authenticated = (flagsOf(message) & headerFlags.authenticData) !== 0
   return { rcode, records, cnameChain, ttlSeconds, ede, clientSubnetScope, authenticated }
 }
 
+function leastTtl(records: readonly DnsRecord[]): number {
+  return records.reduce((least, { ttl }) => Math.min(least, ttl), maxTtl)
+}
+
 /** Returns the smaller of an SOA record's TTL and its MINIMUM, the end of its data (RFC 2308 section 5). */
-function negativeTtlOf(message: Buffer, { ttl, start, end }: RecordFrame): number | undefined {
+function negativeTtlOf({ message, ttl, start, end }: RecordCursor): number | undefined {
   return end - start < leastSoaLength ? undefined : Math.min(ttl, message.readUInt32BE(end - 4))
 }
 
-/** Reads the record whose owner name ends at `at`. */
-function readFrame(message: Buffer, at: number): RecordFrame {
-  const start = at + recordFixedLength
-  if (start > message.length) throw formatError
-  const end = start + message.readUInt16BE(at + 8)
-  if (end > message.length) throw formatError
-  const ttl = message.readUInt32BE(at + 4)
-  return {
-    type: message.readUInt16BE(at),
-    class: message.readUInt16BE(at + 2),
+/** Goes through the records of a message. The fields describe the record it is at. */
+class RecordCursor implements RawRecord {
+  readonly message: Buffer
+  readonly budget: ReadingBudget
+  readonly names: NameReader
+  /** The owner's name, once it is needed. */
+  host = ''
+  ownerStart = 0
+  type = 0
+  class = 0
+  ttl = 0
+  start = 0
+  end: number
+
+  /** Starts before the record at `offset`. */
+  constructor(message: Buffer, offset: number, budget: ReadingBudget) {
+    this.message = message
+    this.budget = budget
+    this.names = new NameReader(message, budget)
+    this.end = offset
+  }
+
+  /** Moves to the next record. Throws {@link formatError}. */
+  next(): this {
+    const { message } = this
+    const at = skipName(message, this.end)
+    const start = at + recordFixedLength
+    if (start > message.length) throw formatError
+    const end = start + message.readUInt16BE(at + 8)
+    if (end > message.length) throw formatError
+    const ttl = message.readUInt32BE(at + 4)
+    this.ownerStart = this.end
+    this.type = message.readUInt16BE(at)
+    this.class = message.readUInt16BE(at + 2)
     // RFC 2181 section 8: a TTL with the top bit set counts as zero.
-    ttl: ttl > maxTtl ? 0 : ttl,
-    start,
-    end,
+    this.ttl = ttl > maxTtl ? 0 : ttl
+    this.start = start
+    this.end = end
+    return this
   }
 }
 
@@ -196,72 +215,69 @@ interface Alias {
 
 /** Collects the records that may belong to the question, in whatever order they come. */
 class AnswerSection {
-  readonly #message: Buffer
   readonly #query: EncodedQuery
-  readonly #budget: ReadingBudget
-  readonly #names: NameReader
   readonly #wanted: number
-  readonly #records: DnsRecord[] = []
+  #records: DnsRecord[] | undefined
   #aliases: Map<string, Alias> | undefined
 
-  constructor(message: Buffer, query: EncodedQuery, budget: ReadingBudget) {
-    this.#message = message
+  constructor(query: EncodedQuery) {
     this.#query = query
-    this.#budget = budget
-    this.#names = new NameReader(message, budget)
     this.#wanted = typeNumbers[query.type]
   }
 
-  /** Adds the record at `offset` and returns where the next one starts. */
-  add(offset: number): number {
-    const frame = readFrame(this.#message, skipName(this.#message, offset))
-    if (frame.class !== inClass) return frame.end
-    if (frame.type === this.#wanted) this.#addRecord(offset, frame)
-    else if (frame.type === typeNumbers.CNAME) this.#addAlias(offset, frame)
-    return frame.end
+  add(record: RecordCursor): void {
+    if (record.class !== inClass) return
+    if (record.type === this.#wanted) this.#addRecord(record)
+    else if (record.type === typeNumbers.CNAME) this.#addAlias(record)
   }
 
-  #addRecord(offset: number, frame: RecordFrame): void {
-    const record: DnsRecord = readRecord(this.#query.type, this.#raw(offset, frame))
+  #addRecord(raw: RecordCursor): void {
+    raw.host = this.#ownerOf(raw)
+    const record: DnsRecord = readRecord(this.#query.type, raw)
     // Counted as soon as it is read, because what follows may be a thousand times as much.
-    if (this.#message.length > unmeasuredLength) this.#budget.spendRecord(record)
-    this.#records.push(record)
+    if (raw.message.length > unmeasuredLength) raw.budget.spendRecord(record)
+    // Most answers are one record, and an empty array makes room for 17 at the first push.
+    if (this.#records === undefined) this.#records = [record]
+    else this.#records.push(record)
   }
 
-  #addAlias(offset: number, frame: RecordFrame): void {
-    const alias = readRecord('CNAME', this.#raw(offset, frame))
+  #addAlias(raw: RecordCursor): void {
+    raw.host = this.#ownerOf(raw)
+    const alias = readRecord('CNAME', raw)
     this.#aliases ??= new Map()
     // Two aliases of one name are not allowed; the first one counts.
     if (!this.#aliases.has(alias.host)) this.#aliases.set(alias.host, alias)
   }
 
-  #raw(offset: number, { ttl, start, end }: RecordFrame): RawRecord {
-    const host = this.#ownerAt(offset)
-    return { host, ttl, names: this.#names, budget: this.#budget, message: this.#message, start, end }
-  }
-
-  #ownerAt(offset: number): string {
+  #ownerOf({ message, ownerStart, names }: RecordCursor): string {
     // Nearly every owner is a pointer to the question.
-    if (this.#message.readUInt16BE(offset) === questionPointer) return this.#query.name
-    return this.#names.read(offset).toLowerCase()
+    if (message.readUInt16BE(ownerStart) === questionPointer) return this.#query.name
+    return names.read(ownerStart).toLowerCase()
   }
 
   /** Follows the aliases from the question, and returns the records at their end. */
-  resolve(): Pick<ParsedReply, 'records' | 'cnameChain'> & { readonly aliasTtls: readonly number[] } {
+  resolve(): Pick<ParsedReply, 'records' | 'cnameChain'> & { readonly aliasTtl: number } {
     const cnameChain: string[] = []
-    const aliasTtls: number[] = []
+    let aliasTtl = maxTtl
     let host = this.#query.name
     for (let next = this.#aliases?.get(host); next !== undefined; next = this.#aliases?.get(host)) {
       const { target, ttl } = next
       if (cnameChain.length === maxChain || cnameChain.includes(target))
-        return { records: [], cnameChain, aliasTtls }
+        return { records: [], cnameChain, aliasTtl }
       cnameChain.push(target)
-      aliasTtls.push(ttl)
+      aliasTtl = Math.min(aliasTtl, ttl)
       host = target.toLowerCase()
     }
-    const records = this.#records.filter((record) => record.host === host)
-    return { records: records.length > 1 ? withoutDuplicates(records) : records, cnameChain, aliasTtls }
+    return { records: recordsOf(host, this.#records ?? []), cnameChain, aliasTtl }
   }
+}
+
+function recordsOf(host: string, records: readonly DnsRecord[]): readonly DnsRecord[] {
+  // Nearly always all of them, and a filtered copy makes room for 17.
+  const owned = records.every((record) => record.host === host)
+    ? records
+    : records.filter((record) => record.host === host)
+  return owned.length > 1 ? withoutDuplicates(owned) : owned
 }
 
 /** Removes duplicates, whatever their TTL: a record set holds no record twice (RFC 2181 section 5). */
