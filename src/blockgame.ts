@@ -3,7 +3,7 @@
  *
  * @module utility-api/blockgame
  */
-import { getServers } from 'node:dns'
+import dns from 'node:dns'
 import { createClient } from './blockgame/client.ts'
 import type { ConnectionTarget } from './blockgame/address-filter.ts'
 import type { ResolverAddress } from './blockgame/resolve.ts'
@@ -84,12 +84,15 @@ function isResolver(resolver: ResolverAddress | null | undefined): boolean {
   return parseIpAddress(ip) !== null && Number.isInteger(port) && port >= 1 && port <= 65_535
 }
 
-/** Returns the system's resolvers, without link-local ones, which need a zone that the DNS client does not take. */
+/** Link-local addresses mean nothing without a zone, which Node leaves out of the list. */
+const linkLocal = /^fe[89ab]/i
+
+/** Returns the system's resolvers that have an address of their own, or one on this machine if there are none. */
 function systemResolvers(): ResolverAddress[] {
-  const resolvers = getServers().flatMap((text) => {
+  const resolvers = dns.getServers().flatMap((text) => {
     const [, bracketed, port] = /^\[(.*)\]:(\d+)$/.exec(text) ?? /^([\d.]+):(\d+)$/.exec(text) ?? []
     const ip = bracketed ?? text
-    if (parseIpAddress(ip) === null) return []
+    if (parseIpAddress(ip) === null || linkLocal.test(ip)) return []
     return [port === undefined ? { ip } : { ip, port: Number(port) }]
   })
   return resolvers.length > 0 ? resolvers : [{ ip: '127.0.0.1' }]

@@ -1,3 +1,4 @@
+import system from 'node:dns'
 import { expect, onTestFinished, test } from 'vitest'
 import { fakeDnsServer, type FakeDnsServerOptions } from 'utility-api/testing'
 import {
@@ -92,4 +93,15 @@ test.for([
 test('the system’s resolvers are the default', async () => {
   const client = clientOf({})
   await expect(client.status({ host: 'localhost' })).rejects.toMatchObject({ code: 'address_not_allowed' })
+})
+
+test('link-local resolvers of the system are left out', async () => {
+  const server = await startServer()
+  const { ip, port } = await resolver({ records: [{ type: 'A', host, ttl: 60, ip: '127.0.0.1' }] })
+  const before = system.getServers()
+  onTestFinished(() => system.setServers(before))
+  // Only the first three resolvers of a list are asked.
+  system.setServers(['fe80::1%lo', 'fe80::2%lo', 'FEB0::3%lo', `${ip}:${port}`])
+  const status = await clientOf({ allowAddress: () => true }).status({ host, port: server.port })
+  expect(status).toMatchObject({ ip: '127.0.0.1', port: server.port })
 })

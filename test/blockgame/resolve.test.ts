@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
 import { fakeBlockgameServer } from '../../src/testing/blockgame-server.ts'
 import { startClient, startServer, zoneDns, type Zone } from './support/harness.ts'
 
@@ -26,6 +27,18 @@ test('SRV, A and AAAA are queried at the same time', async () => {
   const check = startClient({ dns }).status({ host: name, timeoutMs: 200 })
   expect(dns.asked.toSorted()).toEqual([`A ${name}`, `AAAA ${name}`, srv])
   await expect(check).rejects.toMatchObject({ reason: 'dns' })
+})
+
+test('a lookup that is given up while its SRV record is awaited leaves no rejection behind', async () => {
+  const rejections: unknown[] = []
+  const note = (reason: unknown): unknown => rejections.push(reason)
+  process.on('unhandledRejection', note)
+  onTestFinished(() => void process.off('unhandledRejection', note))
+  const signal = AbortSignal.timeout(20)
+  const dns = zoneDns({ [srv]: 'silent', [`A ${name}`]: 'silent', [`AAAA ${name}`]: 'silent' })
+  await expect(startClient({ dns }).status({ host: name, signal })).rejects.toThrow()
+  await delay(20)
+  expect(rejections).toEqual([])
 })
 
 test('with another port no SRV record is queried', async () => {

@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ReadingBudget } from '../../src/dns/wire/budget.ts'
 import { NameReader } from '../../src/dns/wire/name.ts'
-import { encodeQuery } from '../../src/dns/wire/encoded-query.ts'
+import { encodeQuery, withoutEdns } from '../../src/dns/wire/encoded-query.ts'
 import { readReply, type ParsedReply } from '../../src/dns/wire/reply.ts'
 import { recordTypes, type DnsRecord } from '../../src/domain/dns-answer.ts'
 import { encodeDnsReply, encodeName } from '../../src/testing/dns-encoding.ts'
@@ -76,6 +76,14 @@ describe('records are decoded as they were encoded', () => {
 })
 
 describe('a query', () => {
+  test('without EDNS ends after its question and announces no other record', () => {
+    const { message, questionEnd } = withoutEdns(encodeQuery('example.com', 'A', '192.0.2.0/24'))
+    expect(message).toHaveLength(questionEnd)
+    const decoded = dnsPacket.decode(message)
+    expect(decoded).toMatchObject({ questions: [{ name: 'example.com', type: 'A' }], additionals: [] })
+    expect(message.readUInt16BE(10)).toBe(0)
+  })
+
   test.each(recordTypes)('for %s is what dns-packet reads back', (type) => {
     const { message, questionEnd } = encodeQuery('_a.Example.com', type, '192.0.2.77/25')
     const decoded = dnsPacket.decode(message)
