@@ -125,14 +125,19 @@ const lockTables = `
   LOCK TABLE utility_api_credentials, utility_api_codes, utility_api_licenses, utility_api_clients
   IN ACCESS EXCLUSIVE MODE`
 
+/** Only the limits that this version has: the last one came with PostgreSQL 17. */
+const withoutTimeLimits = `
+  SELECT set_config(name, '0', true) FROM pg_settings
+  WHERE name IN ('statement_timeout', 'lock_timeout', 'transaction_timeout')`
+
 /** Brings the schema up to date in one transaction. Servers that start at the same time take turns. */
 export async function migrateSchema(pool: PostgresPool, attempt: number = 1): Promise<void> {
   try {
     await withConnection(pool, async (client) => {
       // At a stricter level, the snapshot would be older than the turn we waited for.
       await client.query('BEGIN ISOLATION LEVEL READ COMMITTED')
-      // The pool's time limit is for requests. Indexes of large tables take longer, and so may another's migration.
-      await client.query('SET LOCAL statement_timeout = 0')
+      // The pool's time limits are for requests. Indexes of large tables take longer, and so may another's migration.
+      await client.query(withoutTimeLimits)
       await client.query("SELECT pg_advisory_xact_lock(hashtext('utility_api_schema'))")
       await runSteps(client)
       await client.query('COMMIT')

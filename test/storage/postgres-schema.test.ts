@@ -94,7 +94,7 @@ describe('a migration beside servers of version 1', () => {
     const other = new Client({ connectionString: database })
     await other.connect()
     onTestFinished(() => other.end())
-    const pool = new Pool({ connectionString: database, statement_timeout: 100 })
+    const pool = new Pool({ connectionString: database, statement_timeout: 100, lock_timeout: 100 })
     pools.push(pool)
     return { database, other, storage: postgresStorage(pool) }
   }
