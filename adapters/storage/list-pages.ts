@@ -1,7 +1,7 @@
 import { StorageError } from 'utility-api/storage'
 import type { IntegerColumn } from './rows.ts'
 
-/** Cuts rows to a page. One more row was read than fits, to see whether there is a next page. */
+/** Cuts rows to a page. More rows were asked for than fit, to see whether there is a next page. */
 export function cutPage<Row>(
   rows: readonly Row[],
   limit: number,

@@ -14,26 +14,26 @@ import { joinHashes } from './rows.ts'
 type AdminMethods = Omit<AdminStorage, keyof UtilityStorage | 'listing' | 'close'>
 
 /** Returns the methods for provisioning. */
-export function adminMethods(use: Access): AdminMethods {
+export function adminMethods({ write }: Access): AdminMethods {
   return {
     insertClient: (client, call) => {
       const { clientId, secretHashes, redirectUris, createdAt, revokedAt, name = null } = client
       const hashes = joinHashes(secretHashes)
       const values = [clientId, hashes, JSON.stringify(redirectUris), createdAt, revokedAt, name]
-      return use(call, async (db) =>
+      return write(call, async (db) =>
         (await isInserted(db, sql.insertClient, values)) ? 'inserted' : 'taken',
       )
     },
     updateClient: (clientId, { name = null, redirectUris }, call) => {
       const uris = redirectUris === undefined ? null : JSON.stringify(redirectUris)
-      return use(call, async (db) => (await db.count(sql.updateClient, name, uris, clientId)) > 0)
+      return write(call, async (db) => (await db.count(sql.updateClient, name, uris, clientId)) > 0)
     },
     rotateClientSecret: (clientId, newHash, call) => {
       const hash = Uint8Array.from(newHash)
-      return use(call, async (db) => (await db.count(sql.rotateSecret, hash, clientId)) > 0)
+      return write(call, async (db) => (await db.count(sql.rotateSecret, hash, clientId)) > 0)
     },
     revokeClient: (clientId, at, call) =>
-      use(call, async (db) => {
+      write(call, async (db) => {
         const revoked = (await db.count(sql.revokeClient, at, clientId)) > 0
         // Runs afterwards to see the codes that were being issued, and also if the client was revoked before, to finish
         // that revocation.
@@ -44,7 +44,7 @@ export function adminMethods(use: Access): AdminMethods {
       const { clientId, subject, redirectUri, scope, codeChallenge, expiresAt, redeemedAt } = code
       const key = Uint8Array.from(hash)
       const values = [key, clientId, subject, redirectUri, scope, codeChallenge, expiresAt, redeemedAt]
-      return use(call, (db) =>
+      return write(call, (db) =>
         db.transact(async (queries) => {
           const [client] = await queries.rows<{ revoked_at: number | null }>(sql.lockClient, clientId)
           if ((client?.revoked_at ?? null) !== null)
@@ -54,37 +54,37 @@ export function adminMethods(use: Access): AdminMethods {
       )
     },
     insertReseller: ({ resellerId, createdAt, name = null }, call) =>
-      use(call, async (db) =>
+      write(call, async (db) =>
         (await isInserted(db, sql.insertReseller, [resellerId, createdAt, name])) ? 'inserted' : 'taken',
       ),
     insertCredential: (kind, hash, credential, call) => {
       const { id, ownerId, subject, scope, createdAt, expiresAt, revokedAt, name = null } = credential
       const key = Uint8Array.from(hash)
       const values = [kind, key, id, ownerId, subject, scope, createdAt, expiresAt, revokedAt, name]
-      return use(call, async (db) => {
+      return write(call, async (db) => {
         if (!(await hasOwner(db, kind, ownerId))) return 'no_owner'
         await db.count(sql.insertCredential, ...values)
         return 'inserted'
       })
     },
     revokeCredential: (which, at, call) =>
-      use(
+      write(
         call,
         async (db) =>
           ('id' in which
             ? await db.count(sql.revokeCredentialById, at, which.id)
             : await db.count(sql.revokeCredentialByHash, at, which.hash)) > 0,
       ),
-    revokeAccess: (which, at, call) => use(call, (db) => revokeAccess(db, which, at)),
+    revokeAccess: (which, at, call) => write(call, (db) => revokeAccess(db, which, at)),
     changeLicense: (licenseKey, change, at, call) => {
       const { registeredTo = null, domainOrIp = null, status = null, resellerId = null } = change
       const values = [registeredTo, domainOrIp, status, resellerId, at, licenseKey]
-      return use(call, async (db) => (await db.count(sql.changeLicense, ...values)) > 0)
+      return write(call, async (db) => (await db.count(sql.changeLicense, ...values)) > 0)
     },
     deleteLicense: (licenseKey, call) =>
-      use(call, async (db) => (await db.count(sql.deleteLicense, licenseKey)) > 0),
+      write(call, async (db) => (await db.count(sql.deleteLicense, licenseKey)) > 0),
     purgeExpired: (at, call) =>
-      use(call, async (db) => ({
+      write(call, async (db) => ({
         tokens: await purge(db, sql.purgeTokens, at),
         codes: await purgeCodes(db, at),
         idempotency: await purge(db, sql.purgeAnswers, at),

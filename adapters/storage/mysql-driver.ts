@@ -6,6 +6,8 @@
 export interface MysqlPool {
   /** Lends a connection. */
   getConnection(): Promise<MysqlConnection>
+  /** Where `mysql2` keeps the number of connections: writes use all but one. Without a number, they may use all. */
+  readonly pool?: { readonly config?: { readonly connectionLimit?: number | undefined } }
 }
 
 /**

@@ -11,7 +11,7 @@ interface DriverError {
 const kinds: ReadonlyMap<number, StorageErrorKind> = new Map([
   ...numbers('conflict', 1020, 1062, 1205, 1213), // changed since it was read, duplicate, lock wait, deadlock
   ...numbers('unavailable', 1021, 1030, 1037, 1038, 1041, 1114, 1135), // disk, memory, threads
-  ...numbers('unavailable', 1040, 1203, 1226), // too many connections
+  ...numbers('unavailable', 1040, 1203, 1226, 1461), // too many connections, or prepared statements
   ...numbers('unavailable', 1047, 1053, 1077, 1079, 1152, 1158, 1159, 1160, 1161, 1184), // node, shutdown, network
   ...numbers('unavailable', 1290, 1792, 1836), // read-only: a replica
   ...numbers('unavailable', 1317, 1927, 1969, 3024), // interrupted, killed, out of time
@@ -19,11 +19,14 @@ const kinds: ReadonlyMap<number, StorageErrorKind> = new Map([
   ...numbers('invalid', 1048, 1264, 1265, 1292, 1366, 1406, 3988, 4025, 3819), // what a column cannot hold
 ])
 
+/** Not part of its cluster, or read-only. */
+const takesNoWrites: readonly number[] = [1047, 1290, 1792, 1836]
+
 function numbers(kind: StorageErrorKind, ...errnos: number[]): [number, StorageErrorKind][] {
   return errnos.map((errno) => [errno, kind])
 }
 
-/** Returns the error's number if the server sent it, in which case the connection is still usable, or else null. */
+/** Returns the error's number if the server sent it, or else null. */
 function serverErrno({ errno, sqlState }: DriverError): number | null {
   return typeof errno === 'number' && typeof sqlState === 'string' ? errno : null
 }
@@ -67,7 +70,12 @@ function kindOf(error: unknown): StorageErrorKind {
   return error instanceof TypeError || error instanceof RangeError ? 'bug' : 'unavailable'
 }
 
-/** Tells whether the connection is still usable: the server refused the statement, or was not sent one. */
+/**
+ * Tells whether the connection is still usable: the server refused the statement, or was not sent one. A server that
+ * takes no writes keeps its connections, although the writes are for another server at the same address by then.
+ */
 export function leavesConnection(error: unknown): boolean {
-  return error instanceof StorageError || serverErrno(error as DriverError) !== null
+  if (error instanceof StorageError) return true
+  const errno = serverErrno(error as DriverError)
+  return errno !== null && !takesNoWrites.includes(errno)
 }

@@ -20,22 +20,28 @@ import type { LicenseRow, ListedClientRow, ListedCredentialRow, ResellerRow } fr
  */
 const afterPlace = (id: string): string => `created_at >= ? AND (created_at > ? OR ${id} > ?)`
 
-// A bound number is a floating-point number, which no version accepts in LIMIT, so the number is part of the text.
+/**
+ * Returns how many rows to read for a page, with one more to see whether there is a next page. A bound number is a
+ * floating-point number, which no version accepts in LIMIT, so the number is part of the text. It is a power of two,
+ * because each text is one more prepared statement for each connection, and a server holds few.
+ */
+const rowsFor = (limit: number): number => 2 ** Math.ceil(Math.log2(limit + 1))
+
 const listClients = (limit: number): string => `
   SELECT client_id, redirect_uris, created_at, revoked_at, name FROM utility_api_clients
-  WHERE ${afterPlace('client_id')} ORDER BY created_at, client_id LIMIT ${limit}`
+  WHERE ${afterPlace('client_id')} ORDER BY created_at, client_id LIMIT ${rowsFor(limit)}`
 
 const listResellers = (limit: number): string => `
   SELECT reseller_id, created_at, name FROM utility_api_resellers
-  WHERE ${afterPlace('reseller_id')} ORDER BY created_at, reseller_id LIMIT ${limit}`
+  WHERE ${afterPlace('reseller_id')} ORDER BY created_at, reseller_id LIMIT ${rowsFor(limit)}`
 
 const listCredentials = (limit: number, ofOwner: boolean): string => `
   SELECT kind, id, owner_id, subject, scope, created_at, expires_at, revoked_at, name FROM utility_api_credentials
-  WHERE ${afterPlace('id')} AND kind = ? ${ofOwner ? 'AND owner_id = ?' : ''} ORDER BY created_at, id LIMIT ${limit}`
+  WHERE ${afterPlace('id')} AND kind = ? ${ofOwner ? 'AND owner_id = ?' : ''} ORDER BY created_at, id LIMIT ${rowsFor(limit)}`
 
 const listLicenses = (limit: number, ofReseller: boolean): string => `
   SELECT seq, ${licenseColumns} FROM utility_api_licenses
-  WHERE seq > ? ${ofReseller ? 'AND reseller_id = ?' : ''} ORDER BY seq LIMIT ${limit}`
+  WHERE seq > ? ${ofReseller ? 'AND reseller_id = ?' : ''} ORDER BY seq LIMIT ${rowsFor(limit)}`
 
 const countLicenses = 'SELECT count(*) AS count FROM utility_api_licenses'
 const countLicensesOfReseller = `${countLicenses} WHERE reseller_id = ?`
@@ -43,14 +49,14 @@ const countLicensesOfReseller = `${countLicenses} WHERE reseller_id = ?`
 type NumberedLicense = LicenseRow & { readonly seq: number }
 
 /** Returns the lists. */
-export function listingOf(use: Access): StorageListing {
+export function listingOf({ read }: Access): StorageListing {
   return {
-    clients: (page, call) => use(call, (db) => clientPage(db, page)),
-    resellers: (page, call) => use(call, (db) => resellerPage(db, page)),
-    credentials: (page, call) => use(call, (db) => credentialPage(db, page)),
-    licenses: (page, call) => use(call, (db) => licensePage(db, page)),
+    clients: (page, call) => read(call, (db) => clientPage(db, page)),
+    resellers: (page, call) => read(call, (db) => resellerPage(db, page)),
+    credentials: (page, call) => read(call, (db) => credentialPage(db, page)),
+    licenses: (page, call) => read(call, (db) => licensePage(db, page)),
     countLicenses: ({ resellerId }, call) =>
-      use(call, async (db) => {
+      read(call, async (db) => {
         const [row] =
           resellerId === undefined
             ? await db.rows<{ count: number }>(countLicenses)
@@ -62,14 +68,14 @@ export function listingOf(use: Access): StorageListing {
 
 async function clientPage(db: Queries, { after, limit }: ListPage): Promise<ClientList> {
   const { createdAt, id } = toPlace(after)
-  const rows = await db.rows<ListedClientRow>(listClients(limit + 1), createdAt, createdAt, id)
+  const rows = await db.rows<ListedClientRow>(listClients(limit), createdAt, createdAt, id)
   const { page, ...next } = cutPage(rows, limit, (row) => placeMark(row.created_at, row.client_id))
   return { clients: page.map(toListedClient), ...next }
 }
 
 async function resellerPage(db: Queries, { after, limit }: ListPage): Promise<ResellerList> {
   const { createdAt, id } = toPlace(after)
-  const rows = await db.rows<ResellerRow>(listResellers(limit + 1), createdAt, createdAt, id)
+  const rows = await db.rows<ResellerRow>(listResellers(limit), createdAt, createdAt, id)
   const { page, ...next } = cutPage(rows, limit, (row) => placeMark(row.created_at, row.reseller_id))
   return { resellers: page.map(toReseller), ...next }
 }
@@ -80,17 +86,14 @@ async function credentialPage(
 ): Promise<CredentialList> {
   const { createdAt, id } = toPlace(after)
   const values = [createdAt, createdAt, id, kind, ...(ownerId === undefined ? [] : [ownerId])]
-  const rows = await db.rows<ListedCredentialRow>(
-    listCredentials(limit + 1, ownerId !== undefined),
-    ...values,
-  )
+  const rows = await db.rows<ListedCredentialRow>(listCredentials(limit, ownerId !== undefined), ...values)
   const { page, ...next } = cutPage(rows, limit, (row) => placeMark(row.created_at, row.id))
   return { credentials: page.map(toListedCredential), ...next }
 }
 
 async function licensePage(db: Queries, { resellerId, after, limit }: LicensePage): Promise<LicenseList> {
   const values = [toSeq(after), ...(resellerId === undefined ? [] : [resellerId])]
-  const rows = await db.rows<NumberedLicense>(listLicenses(limit + 1, resellerId !== undefined), ...values)
+  const rows = await db.rows<NumberedLicense>(listLicenses(limit, resellerId !== undefined), ...values)
   const { page, ...next } = cutPage(rows, limit, ({ seq }) => String(seq))
   return { licenses: page.map(toLicense), ...next }
 }

@@ -96,6 +96,13 @@ const steps: readonly (readonly string[])[] = [
   ],
 ]
 
+/** Adds the resellers that are known only from their tokens, as those that another program has inserted. */
+const adoptResellers = `
+  INSERT INTO utility_api_resellers (reseller_id, created_at, name)
+  SELECT owner_id, min(created_at), min(name) FROM utility_api_credentials
+  WHERE kind = 'reseller_token' GROUP BY owner_id
+  ON DUPLICATE KEY UPDATE name = coalesce(utility_api_resellers.name, VALUES(name))`
+
 /** The oldest step whose library works with the schema after all steps. */
 const oldestStep = 1
 
@@ -144,9 +151,13 @@ async function runSteps(connection: MysqlConnection, { collation }: Flavor): Pro
   )
   const schema = await schemaOn(connection)
   refuseNewer(schema)
-  if (schema.step >= steps.length) return
+  if (schema.step < steps.length) await takeSteps(connection, collation, schema.step)
+  await connection.query(adoptResellers)
+}
+
+async function takeSteps(connection: MysqlConnection, collation: string, taken: number): Promise<void> {
   const options = `ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE ${collation}`
-  for (const statement of steps.slice(schema.step).flat())
+  for (const statement of steps.slice(taken).flat())
     // oxlint-disable-next-line no-await-in-loop -- one after the other
     await connection.query(statement.startsWith('CREATE TABLE') ? `${statement} ${options}` : statement)
   await connection.query('START TRANSACTION')

@@ -13,38 +13,38 @@ import * as sql from './mysql-sql.ts'
 import { toClient, toCode, toCredential, toLicense, toReplay, type LicenseRow } from './rows.ts'
 
 /** Returns the methods that requests need. */
-export function servingMethods(use: Access): Required<UtilityStorage> {
+export function servingMethods({ read, write }: Access): Required<UtilityStorage> {
   return {
-    ping: (call) => use(call, async (db) => void (await db.rows(sql.ping))),
-    findClient: (clientId, call) => use(call, (db) => db.row(toClient, sql.findClient, clientId)),
-    findAuthorizationCode: (hash, call) => use(call, (db) => db.row(toCode, sql.findCode, hash)),
+    ping: (call) => read(call, async (db) => void (await db.rows(sql.ping))),
+    findClient: (clientId, call) => read(call, (db) => db.row(toClient, sql.findClient, clientId)),
+    findAuthorizationCode: (hash, call) => read(call, (db) => db.row(toCode, sql.findCode, hash)),
     redeemAuthorizationCode: (codeHash, at, token, call) => {
       const [hash, copy] = [Uint8Array.from(codeHash), { ...token, hash: Uint8Array.from(token.hash) }]
-      return use(call, (db) => db.transact((queries) => redeem(queries, hash, at, copy)))
+      return write(call, (db) => db.transact((queries) => redeem(queries, hash, at, copy)))
     },
     revokeAccessTokensOfCode: (codeHash, at, call) =>
-      use(call, async (db) => {
+      write(call, async (db) => {
         const [code] = await db.rows<{ token_hash: Uint8Array }>(sql.findTokenOfCode, codeHash)
         return code === undefined ? 0 : db.count(sql.revokeToken, at, code.token_hash)
       }),
     findCredential: (kind, hash, call) =>
-      use(call, (db) => db.row(toCredential, sql.findCredential, hash, kind)),
+      read(call, (db) => db.row(toCredential, sql.findCredential, hash, kind)),
     insertLicense: (license, idempotency, call) => {
       const copy = { ...license }
-      if (idempotency === undefined) return use(call, (db) => insert(db, copy))
+      if (idempotency === undefined) return write(call, (db) => insert(db, copy))
       const { keyHash, requestHash } = idempotency
       const key = {
         ...idempotency,
         keyHash: Uint8Array.from(keyHash),
         requestHash: Uint8Array.from(requestHash),
       }
-      return use(call, (db) => db.transact((queries) => insertOnce(queries, copy, key)))
+      return write(call, (db) => db.transact((queries) => insertOnce(queries, copy, key)))
     },
     updateLicense: (update, call) => {
       const copy = { ...update, patch: { ...update.patch } }
-      return use(call, (db) => updateLicense(db, copy))
+      return write(call, (db) => updateLicense(db, copy))
     },
-    findLicense: (licenseKey, call) => use(call, (db) => db.row(toLicense, sql.findLicense, licenseKey)),
+    findLicense: (licenseKey, call) => read(call, (db) => db.row(toLicense, sql.findLicense, licenseKey)),
   }
 }
 

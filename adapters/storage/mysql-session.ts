@@ -36,11 +36,19 @@ export function sessionSettings(isolation: string): string {
   return `SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', SESSION ${isolation} = 'READ-COMMITTED', SESSION autocommit = 1, SESSION innodb_lock_wait_timeout = 3`
 }
 
-/** How the store's methods access the database: one connection for each call, while the call has time left. */
-export type Access = <Result>(
-  call: StorageCall,
-  work: (session: Session) => Promise<Result>,
-) => Promise<Result>
+/** Lends a call a connection, while the call has time left. */
+export type Lend = <Result>(call: StorageCall, work: (session: Session) => Promise<Result>) => Promise<Result>
+
+/** How the store's methods access the database: one connection for each call. */
+export interface Access {
+  /** For work that only reads: on any connection. */
+  readonly read: Lend
+  /**
+   * For work that writes: on all connections but one. A lock that another program holds would soon have all connections
+   * waiting.
+   */
+  readonly write: Lend
+}
 
 /** Thrown to undo a transaction and still return an answer. */
 export class Undone<Answer> extends Error {

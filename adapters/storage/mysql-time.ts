@@ -5,7 +5,12 @@ import { within } from './call-time.ts'
 export function requireTime(call: StorageCall): number {
   const timeLeftMs = call.timeLeftMs()
   if (timeLeftMs > 0) return timeLeftMs
-  throw new StorageError('unavailable', 'MySQL: nobody waits for this call any more.', { retryable: true })
+  throw nobodyWaits()
+}
+
+/** Returns the refusal of work that was not begun. */
+export function nobodyWaits(): StorageError {
+  return new StorageError('unavailable', 'MySQL: nobody waits for this call any more.', { retryable: true })
 }
 
 /** Returns the result of work, or throws if it takes longer than the call waits. The work itself may continue. */

@@ -12,8 +12,9 @@ import { toStorageError } from './mysql-errors.ts'
 import { listingOf } from './mysql-listing.ts'
 import { migrateSchema, requireSchema, type Flavor } from './mysql-schema.ts'
 import { servingMethods } from './mysql-serving.ts'
-import { sessionOn, type Access } from './mysql-session.ts'
-import { inTime } from './mysql-time.ts'
+import { sessionOn, type Lend } from './mysql-session.ts'
+import { inTime, nobodyWaits } from './mysql-time.ts'
+import { createSemaphore } from './semaphore.ts'
 
 export type { MysqlConnection, MysqlPool, MysqlStatement, MysqlValue } from './mysql-driver.ts'
 
@@ -36,8 +37,9 @@ export interface MysqlStorage extends AdminStorage {
  * Creates a store from a `mysql2/promise` Pool, or from anything that has the part of it that is used. Requires MariaDB
  * 10.6 or newer.
  *
- * Every call borrows one connection and sets on it what the store needs: a strict `sql_mode`, READ COMMITTED and
- * `autocommit`. Work that loses a race (1213, 1205, 1020) is undone and repeated. If connections are lost, the calls in
+ * Every call borrows one connection and sets on it what the store needs: a strict `sql_mode`, READ COMMITTED,
+ * `autocommit` and at most 3 seconds of waiting for a lock. Writes use all connections but one, so that reads go on while
+ * writes wait. Work that loses a race (1213, 1205, 1020) is undone and repeated. If connections are lost, the calls in
  * progress fail with `unavailable`; later calls reconnect on their own. The caller is responsible for ending the pool.
  *
  * A statement is sent only while its call has time left, however long it waited for a connection. If it does not answer
@@ -69,7 +71,7 @@ export function mysqlStorage(pool: MysqlPool): MysqlStorage {
     })
     return ready
   }
-  const use: Access = async (call, work) => {
+  const read: Lend = async (call, work) => {
     try {
       return await inTime(call, async () => {
         const { settings } = await requireReady()
@@ -82,16 +84,30 @@ export function mysqlStorage(pool: MysqlPool): MysqlStorage {
       throw toStorageError(error)
     }
   }
+  const places = createSemaphore(Math.max(1, connectionsOf(pool) - 1), nobodyWaits)
+  const write: Lend = async (call, work) => {
+    await places.take(call)
+    try {
+      return await read(call, work)
+    } finally {
+      places.giveBack()
+    }
+  }
+  const access = { read, write }
 
   return {
     ...gate.guard({
       migrate: () => migrateSchema(pool),
-      ...servingMethods(use),
-      ...adminMethods(use),
+      ...servingMethods(access),
+      ...adminMethods(access),
     }),
-    listing: gate.guard(listingOf(use)),
+    listing: gate.guard(listingOf(access)),
     close: gate.close,
   }
+}
+
+function connectionsOf({ pool }: MysqlPool): number {
+  return pool?.config?.connectionLimit ?? Number.POSITIVE_INFINITY
 }
 
 function requirePool(pool: (Partial<MysqlPool> & { readonly promise?: unknown }) | undefined): void {

@@ -1,7 +1,8 @@
 import type { StorageCall } from 'utility-api/storage'
 import type { PostgresPool, PostgresResult } from './postgres-driver.ts'
-import { createSemaphore } from './postgres-semaphore.ts'
 import { run, type Run } from './postgres-statement.ts'
+import { nobodyWaits } from './postgres-time.ts'
+import { createSemaphore } from './semaphore.ts'
 import { within } from './call-time.ts'
 
 /** How often to ask whether commits are still held back, and how long the answer may take. */
@@ -30,7 +31,7 @@ export function readsOf(pool: PostgresPool): Run {
  * that is dead, or whose server has been replaced by another one, is closed.
  */
 export function writesOf(pool: PostgresPool): Run {
-  const places = createSemaphore(Math.max(1, pool.options.max - 1))
+  const places = createSemaphore(Math.max(1, pool.options.max - 1), nobodyWaits)
   let asked: Promise<number> | undefined
   // Asked once for all that wait: after a failover, each question would need one of the few connections.
   function heldBackMs(): Promise<number> {

@@ -44,8 +44,8 @@ async function outcomeOf({ pool }: FakePool): Promise<unknown> {
 const byKind: Readonly<Record<StorageErrorKind, readonly number[]>> = {
   conflict: [1062],
   unavailable: [
-    1021, 1030, 1037, 1038, 1041, 1114, 1135, 1040, 1203, 1226, 1047, 1053, 1077, 1079, 1152, 1158, 1159,
-    1160, 1161, 1184, 1290, 1792, 1836, 1317, 1927, 1969, 3024,
+    1021, 1030, 1037, 1038, 1041, 1114, 1135, 1040, 1203, 1226, 1461, 1047, 1053, 1077, 1079, 1152, 1158,
+    1159, 1160, 1161, 1184, 1290, 1792, 1836, 1317, 1927, 1969, 3024,
   ],
   invalid: [1044, 1045, 1049, 1054, 1142, 1143, 1048, 1264, 1265, 1292, 1366, 1406, 3988, 4025, 3819],
   bug: [1064, 1, 9999],
@@ -54,8 +54,11 @@ const kinds = Object.entries(byKind).flatMap(([kind, errnos]) =>
   errnos.map((errno) => [errno, kind] as const),
 )
 
+/** Other servers may take the writes by now, at the same address. */
+const takesNoWrites: readonly number[] = [1047, 1290, 1792, 1836]
+
 test.each(kinds)(
-  'error %i of the server is %s, told at once, and leaves its connection',
+  'error %i of the server is %s, told at once, and leaves the connection of a server that takes writes',
   async (errno, kind) => {
     const fake = poolOf(() => {
       throw errorOf(errno)
@@ -68,7 +71,7 @@ test.each(kinds)(
       message: "MySQL: ER_TROUBLE: Duplicate entry '…'",
     })
     expect(fake.sent).toBe(1)
-    expect(fake.released).not.toContain('destroyed')
+    expect(fake.released.at(-1)).toBe(takesNoWrites.includes(errno) ? 'destroyed' : 'released')
   },
 )
 

@@ -1,5 +1,6 @@
 import { mysqlStorage } from 'utility-api/storage/mysql'
-import type { Pool } from 'mysql2/promise'
+import { randomBytes } from 'node:crypto'
+import type { Pool, RowDataPacket } from 'mysql2/promise'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { storageContract, type StorageFixture } from '../../src/testing/storage-contract.ts'
 import { emptyTables, makePool, startMysql, whyNoMysql, type MysqlServer } from './support/mysql-server.ts'
@@ -104,6 +105,65 @@ describe.skipIf(reason)('MySQL', () => {
     pools.push(own)
     const error = await errorOf(() => mysqlStorage(own).migrate())
     expect([error.kind, error.message]).toEqual(['invalid', 'The pool has no database: name one in its URL.'])
+  })
+
+  test('a server that takes no writes any more loses its connection, since another may have taken its place', async () => {
+    const own = pool({ connectionLimit: 1 })
+    const storage = mysqlStorage(own)
+    await storage.migrate()
+    await own.query('SET SESSION TRANSACTION READ ONLY')
+    const error = await errorOf(() => storage.insertLicense(license('moved'), undefined, call))
+    expect(error.kind).toBe('unavailable')
+    expect(await storage.insertLicense(license('moved'), undefined, call)).toBe('inserted')
+  })
+
+  test('lists of a hundred lengths are few prepared statements', async () => {
+    const own = pool({ connectionLimit: 1 })
+    const storage = mysqlStorage(own)
+    await storage.migrate()
+    const listing = storage.listing
+    for (const limit of Array.from({ length: 100 }, (_, index) => index + 1))
+      // oxlint-disable-next-line no-await-in-loop -- on one connection
+      expect((await listing?.licenses({ limit }, call))?.licenses.length).toBeLessThanOrEqual(limit)
+    const [[status]] = await own.query<RowDataPacket[]>("SHOW SESSION STATUS LIKE 'Com_stmt_prepare'")
+    expect(Number(status?.['Value'])).toBeLessThan(12)
+  })
+
+  test('writes that wait for a lock of another program leave a connection to reads', async () => {
+    const own = pool({ connectionLimit: 2 })
+    const storage = mysqlStorage(own)
+    await storage.migrate()
+    await storage.insertLicense(license('locked'), undefined, call)
+    const console = await pool().getConnection()
+    onTestFinished(() => console.release())
+    await console.query('START TRANSACTION')
+    await console.query("SELECT 1 FROM utility_api_licenses WHERE license_key = 'locked' FOR UPDATE")
+    const change = { status: 'invalid' }
+    const changes = [1, 2, 3].map((at) => storage.changeLicense('locked', change, at, call))
+    expect(await storage.findLicense('locked', { timeLeftMs: () => 1000 })).toEqual(license('locked'))
+    await console.query('ROLLBACK')
+    expect(await Promise.all(changes)).toEqual([true, true, true])
+  })
+
+  test('a reseller that another program has given a token is known after the next migration', async () => {
+    const own = pool()
+    const storage = mysqlStorage(own)
+    await storage.migrate()
+    const columns = 'id, kind, hash, owner_id, scope, created_at, name'
+    for (const [id, name] of [
+      ['adopted-1', null],
+      ['adopted-2', 'Acme'],
+    ]) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      await own.query(
+        `INSERT INTO utility_api_credentials (${columns}) VALUES (?, 'reseller_token', ?, 'adopted', '', 7, ?)`,
+        [id, randomBytes(32), name],
+      )
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      await storage.migrate()
+    }
+    const { resellers = [] } = (await storage.listing?.resellers({ limit: 1000 }, call)) ?? {}
+    expect(resellers).toContainEqual({ resellerId: 'adopted', createdAt: 7, name: 'Acme' })
   })
 
   test('rows have columns whatever the pool wants them to have', async () => {

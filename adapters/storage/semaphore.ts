@@ -1,5 +1,4 @@
 import type { StorageCall } from 'utility-api/storage'
-import { nobodyWaits, requireTime } from './postgres-time.ts'
 import { within } from './call-time.ts'
 
 /** A limit on how much runs at the same time. */
@@ -10,8 +9,8 @@ export interface Semaphore {
   giveBack(): void
 }
 
-/** Creates a semaphore with this many places. */
-export function createSemaphore(count: number): Semaphore {
+/** Creates a semaphore with this many places. `nobodyWaits` creates the error of a call whose time ran out. */
+export function createSemaphore(count: number, nobodyWaits: () => Error): Semaphore {
   let free = count
   const waiting: Set<() => void> = new Set()
   return {
@@ -20,7 +19,8 @@ export function createSemaphore(count: number): Semaphore {
         free -= 1
         return
       }
-      const timeLeftMs = requireTime(call)
+      const timeLeftMs = call.timeLeftMs()
+      if (timeLeftMs <= 0) throw nobodyWaits()
       const { promise, resolve } = Promise.withResolvers<void>()
       waiting.add(resolve)
       await within(timeLeftMs, promise)
