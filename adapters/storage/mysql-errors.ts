@@ -20,7 +20,7 @@ const kinds: ReadonlyMap<number, StorageErrorKind> = new Map([
 ])
 
 /** Not part of its cluster, or read-only. */
-const takesNoWrites: readonly number[] = [1047, 1290, 1792, 1836]
+const takesNoWrites: ReadonlySet<number> = new Set([1047, 1290, 1792, 1836])
 
 function numbers(kind: StorageErrorKind, ...errnos: number[]): [number, StorageErrorKind][] {
   return errnos.map((errno) => [errno, kind])
@@ -77,5 +77,5 @@ function kindOf(error: unknown): StorageErrorKind {
 export function leavesConnection(error: unknown): boolean {
   if (error instanceof StorageError) return true
   const errno = serverErrno(error as DriverError)
-  return errno !== null && !takesNoWrites.includes(errno)
+  return errno !== null && !takesNoWrites.has(errno)
 }
