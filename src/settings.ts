@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { BlockgameClientOptions } from './blockgame.ts'
 import { defaultResolverLocations } from './dns/default-locations.ts'
 import { defaultTokenLifetimeSeconds } from './domain/access.ts'
-import { invalidOption, unlessObject } from './domain/arguments.ts'
+import { invalidOption, unlessObject, withoutUndefined } from './domain/arguments.ts'
 import type { UtilityApiError } from './domain/errors.ts'
 import { parseIpAddress, parseNetwork } from './domain/ip-address.ts'
 import type { ResolverLocation } from './domain/resolver-location.ts'
@@ -266,11 +266,6 @@ function exactObject<Shape extends z.ZodRawShape>(
   message = 'must be an object',
 ): z.ZodType<z.output<z.ZodObject<Shape, z.core.$strict>>> {
   return z.preprocess(withoutUndefined, z.strictObject(shape, unlessObject(message)))
-}
-
-function withoutUndefined(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined))
 }
 
 const location = exactObject({

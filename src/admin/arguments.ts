@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isOptions, unlessObject } from '../domain/arguments.ts'
+import { isOptions, unlessObject, withoutUndefined } from '../domain/arguments.ts'
 import { UtilityApiError } from '../domain/errors.ts'
 import type { Admin } from './admin.ts'
 
@@ -14,9 +14,12 @@ const query = z.custom(
   'must be URLSearchParams',
 )
 
-/** A map or a list has no members, so it would pass for an object whose members were all left out. */
+/**
+ * An object with these members. A map or a list has none, so it would pass for an object whose members were all left
+ * out. A member that is undefined is left out: a store could take it for a change.
+ */
 function members<Shape extends z.ZodRawShape>(shape: Shape): z.ZodType {
-  return z.custom(isOptions, 'must be an object').pipe(z.strictObject(shape))
+  return z.custom(isOptions, 'must be an object').pipe(z.strictObject(shape)).transform(withoutUndefined)
 }
 
 /**
@@ -96,24 +99,23 @@ const argumentsOf: { readonly [Method in keyof Admin]: Readonly<Record<string, z
 
 /** Returns the same methods, which refuse arguments that are not made of what they should be. */
 export function withCheckedArguments(admin: Admin): Admin {
-  const checked = Object.entries(admin).map(([name, method]: [string, (...args: unknown[]) => unknown]) => [
-    name,
-    (...args: unknown[]) => {
-      const problem = problemOf(argumentsOf[name as keyof Admin], args)
-      if (problem === null) return method(...args)
-      const error = new UtilityApiError('invalid_argument', problem)
-      if (name === 'denyAuthorization') throw error
-      return Promise.reject(error)
-    },
-  ])
+  const checked = Object.entries(admin).map(([name, method]: [string, (...args: unknown[]) => unknown]) => {
+    const schemas = Object.entries(argumentsOf[name as keyof Admin])
+    if (name === 'denyAuthorization') return [name, (...args: unknown[]) => method(...parse(schemas, args))]
+    return [name, async (...args: unknown[]) => method(...parse(schemas, args))]
+  })
   return Object.fromEntries(checked) as Admin
 }
 
-function problemOf(schemas: Readonly<Record<string, z.ZodType>>, args: readonly unknown[]): string | null {
-  for (const [index, [argument, schema]] of Object.entries(schemas).entries()) {
-    const [issue] = schema.safeParse(args[index]).error?.issues ?? []
-    if (issue?.code === 'unrecognized_keys') return `${issue.keys[0]} is not known here.`
-    if (issue !== undefined) return `${issue.path.join('.') || argument} ${issue.message}.`
-  }
-  return null
+function parse(schemas: readonly [argument: string, z.ZodType][], args: readonly unknown[]): unknown[] {
+  return schemas.map(([argument, schema], index) => {
+    const { data, error } = schema.safeParse(args[index])
+    const [issue] = error?.issues ?? []
+    if (issue === undefined) return data
+    const problem =
+      issue.code === 'unrecognized_keys'
+        ? `${issue.keys[0]} is not known here`
+        : `${issue.path.join('.') || argument} ${issue.message}`
+    throw new UtilityApiError('invalid_argument', `${problem}.`)
+  })
 }

@@ -31,6 +31,7 @@ export function credentialMethods(parts: AdminParts): CredentialMethods {
         ...(clientId !== undefined && { ownerId: clientId }),
         ...(subject !== undefined && { subject }),
       })
+      if (clientId !== undefined) await requireStillLive(parts, clientId, id)
       return { accessTokenId: id, accessToken: secret, expiresAt: new Date(expiresAt) }
     },
     async createApiKey({ name, permissions = ['blockgame:lookup'] } = {}) {
@@ -53,6 +54,19 @@ export function credentialMethods(parts: AdminParts): CredentialMethods {
       demandIdentifier(name, text)
       return storage.revokeAccess(which, clock.now(), storageCall())
     },
+  }
+}
+
+/**
+ * Looks at the client again, once its token is stored: whoever revoked the client and its access in between has not seen
+ * the token. Whoever does it later will.
+ */
+async function requireStillLive(parts: AdminParts, clientId: string, id: string): Promise<void> {
+  try {
+    await requireLiveClient(parts, clientId)
+  } catch (error) {
+    await parts.storage.revokeCredential({ id }, parts.clock.now(), storageCall())
+    throw error
   }
 }
 

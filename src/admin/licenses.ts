@@ -17,8 +17,7 @@ export function licenseMethods(parts: AdminParts): LicenseMethods {
       return stored === null ? null : storage.findLicense(stored, storageCall())
     },
     async updateLicense(licenseKey, change) {
-      const isChange = Object.values(change).some((value) => value !== undefined)
-      demand(isChange, 'There is nothing to change.')
+      demand(Object.keys(change).length > 0, 'There is nothing to change.')
       demandFields(change, parts)
       const stored = storedLicenseKey(parts, licenseKey)
       return stored !== null && storage.changeLicense(stored, change, clock.now(), storageCall())

@@ -49,6 +49,43 @@ test('a client revoked while its code is being issued gets the same error as one
   expect(await refusal(issued)).toBe(`clientId: there is no live client "${clientId}".`)
 })
 
+test('a client revoked while its token is being issued leaves no token behind', async () => {
+  const { clientId } = await admin.createClient({ redirectUris: [redirectUri] })
+  const raced = createAdmin({
+    clock,
+    storage: {
+      ...storage,
+      async insertCredential(...args) {
+        await admin.revokeClient(clientId)
+        await admin.revokeAccess({ clientId })
+        return storage.insertCredential(...args)
+      },
+    },
+  })
+  const created = raced.createAccessToken({ clientId, scope: '' })
+  expect(await refusal(created)).toBe(`clientId: there is no live client "${clientId}".`)
+  const { credentials } = await admin.listCredentials({ kind: 'access_token', ownerId: clientId })
+  expect(credentials).toMatchObject([{ revokedAt: clock.now() }])
+})
+
+test('a member that is undefined is not handed to the storage', async () => {
+  const { clientId } = await admin.createClient({ redirectUris: [redirectUri] })
+  const handed: object[] = []
+  const watched = createAdmin({
+    storage: {
+      ...storage,
+      updateClient: (_, patch) => handed.push(patch) > 0,
+      changeLicense: (_, change) => handed.push(change) > 0,
+    },
+  })
+  const absent = undefined as unknown as string
+  await watched.updateClient(clientId, { name: 'Shop', redirectUris: absent as unknown as string[] })
+  await watched.updateLicense('LIC-1', { status: 'invalid', registeredTo: absent, resellerId: absent })
+  expect(handed.map(Object.keys)).toEqual([['name'], ['status']])
+  const nothing = watched.updateLicense('LIC-1', { status: absent })
+  expect(await refusal(nothing)).toBe('There is nothing to change.')
+})
+
 test('a storage failure while a code is being issued is passed on', async () => {
   const { clientId } = await admin.createClient({ redirectUris: [redirectUri] })
   for (const kind of ['conflict', 'unavailable'] as const) {
