@@ -177,7 +177,7 @@ async function perform<Input, Output, Caller>(
   // Looking up the caller takes a storage place, whatever the operation itself waits for.
   inFlight.enter('storage')
   try {
-    caller = await scheme.authenticate(call, operation.permission)
+    caller = await scheme.authenticate(call)
   } finally {
     inFlight.leave('storage')
   }
@@ -187,6 +187,7 @@ async function perform<Input, Output, Caller>(
   inFlight.enter(operation.waitsFor, known)
   try {
     if (service.rateLimit !== undefined) await limited(service.rateLimit, `${known.scheme}:${known.id}`, call)
+    scheme.requirePermission(caller, operation.permission)
     return await operation.run(readInput(binding, call), caller, call)
   } catch (error) {
     throw call.aborted && !(error instanceof UtilityApiError) ? abandoned(error) : error

@@ -35,9 +35,13 @@ export function verifyApiKey<Grant>(
   return andThen(storage.findCredential('api_key', hashSecret(apiKey), call), (credential) => {
     if (credential === null) throw refusedKey(invalid, wrongKind('api_key', apiKey))
     if (!isLive(credential, clock.now())) throw refusedKey(invalid, 'The key was revoked.')
-    if (permission !== undefined && !permits(credential.scope, permission)) throw refusedKey(lacking)
+    requirePermission(credential, permission)
     return grantOf(credential)
   })
+}
+
+function requirePermission({ scope }: Credential, permission: string | undefined): void {
+  if (permission !== undefined && !permits(scope, permission)) throw refusedKey(lacking)
 }
 
 /**
@@ -50,9 +54,10 @@ export function apiKeyScheme(parts: ApiKeyParts): Scheme<Credential> {
     name: 'api_key',
     parameters: [],
     refusals: (permission) => [missing, invalid, ...(permission === undefined ? [] : [lacking])],
-    authenticate: (presented, permission) =>
-      verifyApiKey(parts, presentedKey(presented), permission, presented, (credential) => credential),
+    authenticate: (presented) =>
+      verifyApiKey(parts, presentedKey(presented), undefined, presented, (credential) => credential),
     callerId: ({ ownerId }) => ownerId,
+    requirePermission,
     challenge,
     openapi: {
       scheme: { type: 'apiKey', in: 'header', name: 'Basic', description: 'An API key.' },

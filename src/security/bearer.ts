@@ -78,9 +78,13 @@ export function verifyBearer<Grant>(
   return andThen(storage.findCredential(kind, hashSecret(token), call), (credential) => {
     if (credential === null) throw invalidToken(wrongKind(kind, token))
     if (!isLive(credential, clock.now())) throw invalidToken('The token has expired or was revoked.')
-    if (scope !== undefined && !permits(credential.scope, scope)) throw insufficientScope(scope)
+    requireScope(credential, scope)
     return grantOf(credential)
   })
+}
+
+function requireScope(credential: Credential, scope: string | undefined): void {
+  if (scope !== undefined && !permits(credential.scope, scope)) throw insufficientScope(scope)
 }
 
 /**
@@ -93,16 +97,17 @@ export function bearerScheme(parts: BearerParts, kind: BearerKind, description: 
     name: kind,
     parameters: [],
     refusals: (scope) => [missing, invalid, ...(scope === undefined ? [] : [lacking(scope)])],
-    authenticate: (presented, scope) =>
+    authenticate: (presented) =>
       verifyBearer(
         parts,
         kind,
         bearerToken(presented.header('Authorization')),
-        scope,
+        undefined,
         presented,
         (credential) => credential,
       ),
     callerId: ({ ownerId }) => ownerId,
+    requirePermission: requireScope,
     challenge: invalidTokenChallenge,
     openapi: {
       scheme: { type: 'http', scheme: 'bearer', description },

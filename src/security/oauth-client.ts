@@ -73,6 +73,8 @@ export function oauthClientScheme(storage: Pick<TimedStorage, 'findClient'>): Sc
       return client
     },
     callerId: ({ clientId }) => clientId,
+    // What a client may have is decided by its code.
+    requirePermission() {},
     challenge: null,
     errorBody: (error) => ({ error: oauthCode(error.code), error_description: error.message }),
     openapi: {

@@ -11,10 +11,12 @@ export interface Scheme<Caller> {
   readonly parameters: readonly SchemeParameter[]
   /** Returns what it refuses of callers who need a permission, or who need none. */
   refusals(permission: string | undefined): readonly Refusal[]
-  /** Returns the caller if the credential is live and has the permission. Throws `UtilityApiError` if not. */
-  authenticate(presented: Presented, permission: string | undefined): MaybePromise<Caller>
+  /** Returns the caller if the credential is live. Throws `UtilityApiError` if not. */
+  authenticate(presented: Presented): MaybePromise<Caller>
   /** Returns who the caller is, for limits and metrics. */
   callerId(caller: Caller): string
+  /** Throws `UtilityApiError` if the caller lacks the permission. */
+  requirePermission(caller: Caller, permission: string | undefined): void
   /** The `WWW-Authenticate` header for a 401 or 403 that has none of its own, or null to send none. */
   readonly challenge: string | null
   /** Returns the error body that clients of this protocol know, instead of our own or the owner's. */

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { createAdmin, createUtilityApi, type RateLimiter, type UtilityApi } from 'utility-api'
 import { toNodeHandler } from 'utility-api/node'
 import { memoryStorage } from 'utility-api/storage/memory'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { sendToFetch, sendToPort, type TestAnswer, type TestRequest } from './support/send.ts'
 import { createWorld, licenseHeaders, type World, type WorldOptions } from './support/world.ts'
 
@@ -311,6 +311,23 @@ describe('rate limits', () => {
     await world.send({ method: 'GET', path: '/nowhere' })
     await world.send({ method: 'OPTIONS', path: '/v3/tools/dnscheck' })
     expect(keys).toStrictEqual([])
+  })
+
+  test('count by caller if all that fails is a scope or a permission', async () => {
+    const strict = await createWorld('Node http', {
+      rateLimiter: { consume: async (key) => (keys.push(key), { allowed: true }) },
+      dns: { requiredScope: 'dns:other' },
+      blockgame: { requiredPermission: 'other' },
+    })
+    onTestFinished(() => strict.close())
+    const bearer = { Authorization: `Bearer ${strict.accessToken}` }
+    const dnsCheck = { method: 'GET', path: '/v3/tools/dnscheck', headers: bearer }
+    expect((await strict.send(dnsCheck)).json).toMatchObject({ error: 'insufficient_scope' })
+    expect(keys.splice(0)).toStrictEqual([expect.stringMatching(/^access_token:/)])
+    const key = { Basic: strict.apiKey }
+    const lookup = { method: 'GET', path: '/v4/games/blockgame/lookup', headers: key }
+    expect((await strict.send(lookup)).json).toMatchObject({ message: 'The API key lacks the permission.' })
+    expect(keys.splice(0)).toStrictEqual([expect.stringMatching(/^api_key:/)])
   })
 
   test("do not count another reseller's license as failed credentials, although it is a 401", async () => {

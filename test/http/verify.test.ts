@@ -73,13 +73,13 @@ test('where storage answers at once, a check makes no promise, and verifying onl
   const { accessToken } = await admin.createAccessToken({ scope: 'a' })
   const bearer = { ...presented, header: () => `Bearer ${accessToken}` }
   const access = bearerScheme(parts, 'access_token', '')
-  expect(await promisesOf(() => access.authenticate(bearer, 'a'))).toBe(0)
+  expect(await promisesOf(() => access.authenticate(bearer))).toBe(0)
   expect(await promisesOf(() => api.verifyAccessToken(accessToken, { scope: 'a' }))).toBe(1)
 
   const { apiKey } = await admin.createApiKey()
   const keys = apiKeyScheme(parts)
   const key = { ...presented, header: () => apiKey }
-  expect(await promisesOf(() => keys.authenticate(key, undefined))).toBe(0)
+  expect(await promisesOf(() => keys.authenticate(key))).toBe(0)
   expect(await promisesOf(() => api.verifyApiKey(apiKey))).toBe(1)
 })
 

@@ -233,7 +233,7 @@ export const requestTargets: readonly FuzzTarget[] = [
     async check(input) {
       const header = input.toString('latin1')
       const caller = await callerOf(
-        async () => keyScheme.authenticate(presented({ Basic: header }), undefined),
+        async () => keyScheme.authenticate(presented({ Basic: header })),
         'invalid_api_key',
       )
       assert.equal(caller !== undefined, header === apiKey)
@@ -251,7 +251,7 @@ export const requestTargets: readonly FuzzTarget[] = [
     async check(input) {
       const header = input.toString('latin1')
       const caller = await callerOf(
-        async () => clientScheme.authenticate(presented({ Authorization: header }), undefined),
+        async () => clientScheme.authenticate(presented({ Authorization: header })),
         // An empty header counts as none, and then the body lacks a client.
         header === '' ? 'invalid_request' : 'invalid_client',
       )
