@@ -83,7 +83,8 @@ export interface Admin {
    */
   issueAuthorizationCode(code: NewAuthorizationCode): Promise<{ code: string; expiresAt: Date }>
   /**
-   * Creates a reseller with a first token.
+   * Creates a reseller with a first token. If the storage fails between the two, the reseller exists without a token:
+   * `listResellers` shows it, and `createResellerToken` gives it one.
    *
    * @throws `UtilityApiError` `invalid_argument` if the id is taken
    */

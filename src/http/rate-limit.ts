@@ -49,7 +49,9 @@ function isDecision(value: Partial<RateLimitDecision> | null | undefined): value
  * because one sender has all addresses of such a network.
  */
 export function addressKey(ip: string): string {
-  const octets = parseIpAddress(ip)
+  // The zone of a link-local address is a name of our own network.
+  const [withoutZone = ''] = ip.split('%')
+  const octets = parseIpAddress(withoutZone)
   if (octets === null || octets.length === 4) return `address:${ip}`
   const isMapped = octets.subarray(0, 10).every((octet) => octet === 0) && octets[10] === 0xff
   if (isMapped) return `address:${formatIpAddress(octets.subarray(12))}`

@@ -300,6 +300,13 @@ describe('the address of the client', () => {
     expect(rateLimiter.keys).toStrictEqual([`address:${expected}`, `address:${expected}`])
   })
 
+  test('a zone does not make a link-local address another network', async () => {
+    const rateLimiter = recorder()
+    const request = new Request(`http://localhost${generate.path}`, { method: 'POST' })
+    await createUtilityApi({ storage, rateLimiter }).fetch(request, { ip: 'fe80::1:2%eth0' })
+    expect(rateLimiter.keys).toStrictEqual(['address:fe80::/64'])
+  })
+
   test('two headers count as one list', async () => {
     const rateLimiter = recorder()
     const port = await listen(toNodeHandler(createUtilityApi({ storage, rateLimiter }), { trustProxy: 1 }))
