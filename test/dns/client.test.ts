@@ -69,6 +69,19 @@ describe('the client', () => {
     expect(server.queries.map((query) => query.transport)).toEqual(['udp', 'tcp'])
   })
 
+  test('asks anew when only the network changes, or only the type', async () => {
+    const { server, client } = await setUp()
+    const ask = (type: 'A' | 'MX', network?: { clientSubnet: string }) =>
+      client.query({ name: 'example.com', type, server, ...network })
+    await ask('A', { clientSubnet: '192.0.2.0/24' })
+    await ask('A', { clientSubnet: '198.51.100.0/24' })
+    await ask('A')
+    await ask('MX')
+    const options = server.queries.map(({ message }) => Buffer.from(message).toString('hex', 12 + 17 + 11))
+    expect(options).toEqual(['0008000700011800c00002', '0008000700011800c63364', '', ''])
+    expect(server.queries.map(({ type }) => type)).toEqual(['A', 'A', 'A', 'MX'])
+  })
+
   test.each([
     ['no.example.com', 'NXDOMAIN'],
     ['example.com', 'NODATA'],
