@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { fakeBlockgameServer } from '../../src/testing/blockgame-server.ts'
 import { startClient, startServer, zoneDns, type Zone } from './support/harness.ts'
 
@@ -197,6 +197,34 @@ test('if the first resolver fails, the next is asked', async () => {
   }
   const client = startClient({ dns, resolvers: [{ ip: '127.0.0.8' }, { ip: '127.0.0.9' }] })
   await expect(client.status({ host: name, port: server.port })).resolves.toMatchObject({ ip: '127.0.0.1' })
+})
+
+test('SRV questions have a third of the time and address questions half, for three resolvers together', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const zone = zoneDns({ [srv]: 'SERVFAIL', [`A ${name}`]: 'SERVFAIL', [`AAAA ${name}`]: 'SERVFAIL' })
+  const asked: string[] = []
+  const dns: typeof zone = {
+    ...zone,
+    query(question) {
+      asked.push(`${question.type} ${question.server.ip} ${question.timeoutMs}`)
+      return zone.query(question)
+    },
+  }
+  const resolvers = ['127.0.0.1', '127.0.0.2', '127.0.0.3', '127.0.0.4'].map((ip) => ({ ip }))
+  const ask = async (count: number, timeoutMs: number) => {
+    const check = startClient({ dns, resolvers: resolvers.slice(0, count) }).status({ host: name, timeoutMs })
+    await expect(check).rejects.toThrow()
+    return asked.splice(0).toSorted()
+  }
+  expect(await ask(1, 6000)).toEqual(['A 127.0.0.1 3000', 'AAAA 127.0.0.1 3000', 'SRV 127.0.0.1 2000'])
+  expect(await ask(4, 6000)).toEqual(
+    ['A', 'AAAA', 'SRV'].flatMap((type) =>
+      ['127.0.0.1', '127.0.0.2', '127.0.0.3'].map((ip) => `${type} ${ip} ${type === 'SRV' ? 666 : 1000}`),
+    ),
+  )
+  // Never no time at all, which a DNS client refuses.
+  expect(await ask(3, 2)).toContain('SRV 127.0.0.1 1')
 })
 
 test('invalid addresses and records of other types are ignored', async () => {
