@@ -1,19 +1,23 @@
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { connectToFirst } from '../../src/blockgame/connect-to-first.ts'
-import type { Connection } from '../../src/blockgame/connection.ts'
+import type { Connection, Listener } from '../../src/blockgame/connection.ts'
 import { DeadlineScope } from '../../src/blockgame/deadline-scope.ts'
 import { noneOpen, startClient, startServer } from './support/harness.ts'
 
 const blackHole = { ip: '127.0.0.3', port: 25565, srvRecord: null }
 
 /** A scope in which connections to the black hole never come about, as where a firewall drops packets. */
-function scopeWithBlackHole(): { scope: DeadlineScope; stuck: { close(): void }[] } {
+function scopeWithBlackHole() {
   const scope = new DeadlineScope(5000)
-  const stuck: { close(): void }[] = []
+  const stuck: { close(): void; listener?: Listener }[] = []
   const open = scope.open.bind(scope)
   scope.open = (endpoint) => {
     if (endpoint.ip !== blackHole.ip) return open(endpoint)
-    const connection = { tell() {}, cut() {}, close: vi.fn() }
+    const connection = {
+      tell: (listener: Listener) => Object.assign(connection, { listener }),
+      cut() {},
+      close: vi.fn(),
+    }
     stuck.push(connection)
     return connection as unknown as Connection
   }
@@ -32,6 +36,40 @@ test('if an address drops packets, the next is tried beside it, and the first is
   expect(stuck).toHaveLength(2)
   for (const { close } of stuck) expect(close).toHaveBeenCalled()
   await noneOpen(server)
+})
+
+describe('of addresses that are tried side by side', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
+  afterEach(() => void vi.useRealTimers())
+
+  test('an earlier one may still answer when the last one has failed', async () => {
+    const { scope, stuck } = scopeWithBlackHole()
+    const first = { ...blackHole }
+    const work = scope.run(() => connectToFirst(scope, [first, blackHole]))
+    vi.advanceTimersByTime(250)
+    stuck[1]?.listener?.closed()
+    stuck[0]?.listener?.opened?.()
+    expect((await work).endpoint).toBe(first)
+  })
+
+  test('the failure of the first is reported when all have failed', async () => {
+    const { scope, stuck } = scopeWithBlackHole()
+    const work = scope.run(() => connectToFirst(scope, [blackHole, blackHole]))
+    vi.advanceTimersByTime(250)
+    stuck[0]?.listener?.closed(Object.assign(new Error('reset'), { code: 'ECONNRESET' }))
+    stuck[1]?.listener?.closed()
+    await expect(work).rejects.toMatchObject({ reason: 'closed' })
+  })
+
+  test('no more are tried once one has answered', async () => {
+    const { scope, stuck } = scopeWithBlackHole()
+    const work = connectToFirst(scope, [blackHole, blackHole, blackHole])
+    vi.advanceTimersByTime(250)
+    stuck[0]?.listener?.opened?.()
+    await work
+    vi.advanceTimersByTime(1000)
+    expect(stuck).toHaveLength(2)
+  })
 })
 
 test('once the lookup has ended, no further address is tried', async () => {
