@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { Socket, type AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { UtilityApiError } from '../../src/domain/errors.ts'
 import { ServerCheckError } from '../../src/domain/server-status.ts'
-import { encodeStatusPacket } from '../../src/testing/blockgame-server.ts'
+import { encodeKick, encodeStatusPacket } from '../../src/testing/blockgame-server.ts'
 import { endsBefore } from '../support/ends-before.ts'
 import { noneOpen, startClient, startServer, zoneDns } from './support/harness.ts'
 
@@ -174,6 +174,23 @@ describe('close', () => {
     })
     await noneOpen(server)
   })
+
+  test('ends lookups under way when later ones have ended', async () => {
+    const silent = await startServer({ script() {} })
+    const answering = await startServer()
+    const client = startClient()
+    const check = client.status({ host: silent.ip, port: silent.port, timeoutMs: 60_000 })
+    await client.status({ host: answering.ip, port: answering.port })
+    const ended = expect(check).rejects.toMatchObject({ code: 'unavailable' })
+    await client.close()
+    await ended
+  })
+
+  test('closes the DNS client', async () => {
+    const close = vi.fn(async () => {})
+    await startClient({ dns: { ...zoneDns({}), close } }).close()
+    expect(close).toHaveBeenCalledOnce()
+  })
 })
 
 describe('invalid targets', () => {
@@ -219,6 +236,49 @@ test('a bad frame is no reason for a legacy ping', async () => {
     reason: 'protocol',
   })
   expect(server.connections).toHaveLength(1)
+})
+
+test('a close within a reply is no reason for a legacy ping', async () => {
+  const server = await startServer({
+    script: ({ socket }) => socket.once('data', () => socket.end(Uint8Array.of(5))),
+  })
+  await expect(startClient().status({ host: server.ip, port: server.port })).rejects.toMatchObject({
+    reason: 'closed',
+  })
+  expect(server.connections).toHaveLength(1)
+})
+
+test('an open connection that times out is no reason for a legacy ping', async () => {
+  const server = await startServer({ script() {} })
+  const connect = vi.spyOn(Socket.prototype, 'connect')
+  onTestFinished(() => connect.mockRestore())
+  const check = startClient().status({ host: server.ip, port: server.port })
+  await vi.waitFor(() => expect(server.connections[0]?.handshake).toBeTruthy())
+  const [socket] = connect.mock.contexts as Socket[]
+  socket?.destroy(Object.assign(new Error('gone'), { code: 'ETIMEDOUT' }))
+  await expect(check).rejects.toMatchObject({ reason: 'timeout' })
+  expect(server.connections).toHaveLength(1)
+})
+
+test('if the modern reply breaks off during the legacy ping, that one decides', async () => {
+  const opened: Socket[] = []
+  const server = await startServer({
+    script({ socket }) {
+      opened.push(socket)
+      socket.once('data', (chunk) => {
+        if (chunk[0] !== 0xfe) return
+        opened[0]?.end(Uint8Array.of(0))
+        opened[0]?.once('close', () => socket.end(encodeKick('old§1§2')))
+      })
+    },
+  })
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const check = startClient().status({ host: server.ip, port: server.port, timeoutMs: 5000 })
+  await vi.waitFor(() => expect(server.connections[0]?.handshake).toBeTruthy())
+  vi.advanceTimersByTime(2000)
+  await expect(check).resolves.toMatchObject({ description: 'old', players: { online: 1, max: 2 } })
+  expect(server.connections).toHaveLength(2)
 })
 
 test('1,000 lookups of silent servers end by the deadline while the process answers others', async () => {

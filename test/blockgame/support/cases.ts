@@ -249,6 +249,8 @@ function flood({ socket }: FakeBlockgameConnection): void {
 const modernVersion = { version: { name: '1.21.4', protocol: 769 } }
 const counts = { players: { online: 3, max: 20 }, description: 'A fake server' }
 const unknown = { version: { name: '', protocol: -1 } }
+const kick = encodeKick('§1\u0000127\u0000x\u0000d\u00001\u00002')
+const kicked = { version: { name: 'x', protocol: 127 }, ...plainCounts }
 const betaMotd = { description: 'a § b', players: { online: 3, max: 20 } }
 
 const eras: readonly (readonly [string, FakeBlockgameServerOptions, Case['expected']])[] = [
@@ -272,17 +274,23 @@ const eras: readonly (readonly [string, FakeBlockgameServerOptions, Case['expect
     { era: 'beta', status: betaMotd },
     { description: 'a b', players: { online: 3, max: 20 } },
   ],
+  ['1.7 whose modern reply never comes', onlyLegacy(kick), kicked],
+  ['1.7 with one byte at a time', onlyLegacy(...Array.from(kick, (byte) => bytes(byte))), kicked],
   [
-    '1.7 whose modern reply never comes',
-    { script: onlyLegacy },
-    { version: { name: 'x', protocol: 127 }, ...plainCounts },
+    '1.7 with half a reply, then the rest and far more',
+    onlyLegacy(kick.subarray(0, 9), Buffer.concat([kick.subarray(9), Buffer.alloc(9000)])),
+    kicked,
   ],
 ]
 
-function onlyLegacy({ socket }: FakeBlockgameConnection): void {
-  socket.on('data', (chunk) => {
-    if (chunk[0] === 0xfe) socket.end(encodeKick('§1\u0000127\u0000x\u0000d\u00001\u00002'))
-  })
+/** Says nothing to a modern request. */
+function onlyLegacy(...chunks: readonly Uint8Array[]): FakeBlockgameServerOptions {
+  return {
+    script: ({ socket }) =>
+      socket.once('data', (chunk) => {
+        if (chunk[0] === 0xfe) writeApart(socket, chunks)
+      }),
+  }
 }
 
 const slow: readonly Case[] = [
