@@ -62,6 +62,16 @@ const cases: Record<string, { reply: typeof reply; ttlSeconds: number | undefine
     reply: (query) => rawReply(query, { flags: nameError, authorities: [soa(3600, 5)] }),
     ttlSeconds: 5,
   },
+  'the MINIMUM of the shortest SOA record, whose names are the root': {
+    reply: (query) =>
+      rawReply(query, {
+        flags: nameError,
+        authorities: [
+          rawRecord({ type: 6, data: Buffer.concat([Buffer.alloc(2 + 16), Buffer.of(0, 0, 0, 7)]) }),
+        ],
+      }),
+    ttlSeconds: 7,
+  },
   'the TTL of the SOA record, if that is smaller': {
     reply: (query) => rawReply(query, { flags: noError, authorities: [soa(4, 3600)] }),
     ttlSeconds: 4,

@@ -336,6 +336,18 @@ test.each(brokenData)('%s data with %s is malformed', (type, _what, hex) => {
   expect(() => readSections(message, query)).toThrow(formatError)
 })
 
+test.each([
+  ['az.test', 'AZ.test', true],
+  // These differ in the bit that tells capitals from small letters, but are no letters.
+  ['`.test', '@.test', false],
+  ['{.test', '[.test', false],
+])('the question for %s comes back as %s: %s', (asked, echoed, same) => {
+  const query = encodeQuery(asked, 'A')
+  const message = rawReply(readFakeDnsQuery(query.message, 'udp', 0, {})!, {})
+  message.set(encodeName(echoed), 12)
+  expect(readReply(message, query) !== 'unrelated').toBe(same)
+})
+
 describe('replies made to be slow', () => {
   const query = encodeQuery('example.com', 'A')
   const asked = readFakeDnsQuery(query.message, 'udp', 0, {})!

@@ -194,6 +194,10 @@ const odd: Record<string, { reply: (query: FakeDnsQuery) => FakeDnsReply; expect
     reply: (query) => query.answer({ rcode: 'NXDOMAIN', records: chainOf(1) }),
     expected: { status: 'NXDOMAIN', records: [], cnameChain: ['c1.example.com'] },
   },
+  'NXDOMAIN and nothing behind the question': {
+    reply: (query) => rawReply(query, { flags: 0x8183 }),
+    expected: { status: 'NXDOMAIN', records: [] },
+  },
   'SERVFAIL with records': {
     reply: (query) => query.answer({ rcode: 'SERVFAIL', records: [rightRecord] }),
     expected: { status: 'SERVFAIL', records: [] },
