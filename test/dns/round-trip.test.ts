@@ -1,7 +1,7 @@
 import dnsPacket from 'dns-packet'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ReadingBudget } from '../../src/dns/wire/budget.ts'
+import { formatError, ReadingBudget } from '../../src/dns/wire/budget.ts'
 import { NameReader } from '../../src/dns/wire/name.ts'
 import { encodeQuery, withoutEdns } from '../../src/dns/wire/encoded-query.ts'
 import { readReply, type ParsedReply } from '../../src/dns/wire/reply.ts'
@@ -42,6 +42,17 @@ describe('records are decoded as they were encoded', () => {
         expect(names.offset).toBe(octets.length)
       }),
     )
+  })
+
+  test('names of up to 255 octets, with a pointer or without', () => {
+    const nameOf = (octets: number) =>
+      encodeName([63, 63, 63, octets - 194].map((length) => 'x'.repeat(length)).join('.'))
+    const whole = (octets: number) => Buffer.concat([Buffer.alloc(12), nameOf(octets)])
+    const pointed = (octets: number) => Buffer.concat([whole(octets - 2), Buffer.of(1, 0x61, 0xc0, 12)])
+    expect(new NameReader(whole(255)).read(12)).toHaveLength(253)
+    expect(new NameReader(pointed(255)).read(12 + 253)).toHaveLength(253)
+    expect(() => new NameReader(whole(256)).read(12)).toThrow(formatError)
+    expect(() => new NameReader(pointed(256)).read(12 + 254)).toThrow(formatError)
   })
 
   test('names behind pointers at every label', () => {
@@ -153,6 +164,7 @@ describe('a query', () => {
 
   test.each([
     'x'.repeat(64) + '.com',
+    'com.' + 'x'.repeat(64),
     'x'.repeat(192) + '.com',
     Array(43).fill('x'.repeat(5)).join('.'),
     'a..b',
@@ -183,6 +195,7 @@ describe('a query', () => {
     ['', 17],
     ['com', 21],
     [Array(127).fill('x').join('.'), 12 + 255 + 4],
+    ['x'.repeat(63) + '.' + 'y'.repeat(63), 12 + 129 + 4],
     ['0/26.2.0.192.in-addr.arpa', 12 + 27 + 4],
   ])('for "%s" has its question where it should', (asked, questionEnd) => {
     const query = encodeQuery(asked, 'NS')

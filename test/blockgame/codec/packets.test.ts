@@ -249,6 +249,22 @@ describe('limits', () => {
     ).toMatchObject({ reason: 'protocol' })
   })
 
+  test('one byte over the limit is refused before it is read', () => {
+    expect(packetsOf([Uint8Array.of(2, 1, 0)], { maxBytes: 3 }).reader.failure).toBeNull()
+    const tooMuch = packetsOf([Uint8Array.of(2, 1, 0, 2)], { maxBytes: 3 })
+    expect(tooMuch).toMatchObject({ packets: [], reader: { kicked: false, failure: { reason: 'protocol' } } })
+  })
+
+  test('are 1 MiB and 16 packets by default', () => {
+    const longest = encodePacket(0, new Uint8Array(2 ** 20 - 4))
+    expect(longest).toHaveLength(2 ** 20)
+    expect(packetsOf([longest]).reader.failure).toBeNull()
+    expect(packetsOf([longest, Uint8Array.of(1)]).reader.failure).toMatchObject({ reason: 'protocol' })
+    const packets = Array.from({ length: 17 }, () => encodePacket(3, new Uint8Array()))
+    expect(packetsOf(packets.slice(1)).reader.failure).toBeNull()
+    expect(packetsOf(packets).reader.failure).toMatchObject({ reason: 'protocol' })
+  })
+
   test('packets over the limit are refused', () => {
     const stream = Buffer.concat(Array.from({ length: 4 }, () => encodePacket(3, new Uint8Array())))
     expect(packetsOf([stream], { maxPackets: 4 }).reader.failure).toBeNull()
@@ -260,7 +276,8 @@ describe('limits', () => {
 describe('a kick', () => {
   test.for([[[0xff, 0x00]], [[0xff, 0x00, 0x23]]])('%j is one', ([bytes]) => {
     for (const chunks of [[Uint8Array.from(bytes!)], cut(Uint8Array.from(bytes!), [1])]) {
-      expect(packetsOf(chunks)).toMatchObject({ packets: [], reader: { kicked: true } })
+      const reader = { kicked: true, failure: { reason: 'protocol' } }
+      expect(packetsOf(chunks)).toMatchObject({ packets: [], reader })
     }
   })
 
