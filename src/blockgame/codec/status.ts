@@ -74,7 +74,9 @@ function parseFavicon(value: unknown): string | undefined {
     return undefined
   const size = decoded.write(value.slice(pngDataUri.length), 'base64')
   if (!decoded.subarray(0, Math.min(size, pngSignature.length)).equals(pngSignature)) return undefined
-  return pngDataUri + decoded.toString('base64', 0, size)
+  const favicon = pngDataUri + decoded.toString('base64', 0, size)
+  // The padding of base64 may have been missing.
+  return favicon.length > maxFaviconLength ? undefined : favicon
 }
 
 function parseSample(value: unknown): StatusReply['sample'] {

@@ -204,6 +204,13 @@ describe('favicons', () => {
     expect(faviconOf(`${png.slice(0, -1)}${'A'.repeat(60_000)}`)).toBeDefined()
   })
 
+  test('one of up to 65,536 characters is kept, with the padding that it lacks', () => {
+    const ofLength = (length: number) => faviconOf(png.slice(0, -1).padEnd(length, 'A'))?.length
+    expect([65_534, 65_535, 65_536, 65_537].map(ofLength)).toEqual([65_534, 65_534, undefined, undefined])
+    expect(faviconOf(png.slice(0, -1).padEnd(65_534, 'A') + '\n\n')).toHaveLength(65_534)
+    expect(faviconOf(png.slice(0, -1).padEnd(65_534, 'A') + '\n\n\n')).toBeUndefined()
+  })
+
   test.for([
     '',
     'iVBORw0KGgoAAAA=',
