@@ -56,7 +56,13 @@ function textsOf({ version, description, sample = [] }: StatusReply): [text: str
 
 describe('no text of a server is long or can control a terminal', () => {
   const texts = fc.oneof(
-    fc.constantFrom('x'.repeat(1_000_000), '🎮'.repeat(5000), hostile.repeat(2000), `a${'🎮'.repeat(5000)}`),
+    fc.constantFrom(
+      'x'.repeat(1_000_000),
+      '🎮'.repeat(5000),
+      hostile.repeat(2000),
+      `\0${'🎮'.repeat(5000)}`,
+      'a\ud83c',
+    ),
     fc.string({ unit: 'binary', maxLength: 300 }),
   )
 
@@ -67,6 +73,7 @@ describe('no text of a server is long or can control a terminal', () => {
         const status = { version: { name: text, protocol: 5 }, players: { sample }, description: text }
         for (const [each, limit] of textsOf(parseStatus(JSON.stringify(status)))) {
           expect(steering.test(each)).toBe(false)
+          expect(each.isWellFormed()).toBe(true)
           expect(codePoints(each)).toBeLessThanOrEqual(limit)
         }
       }),
@@ -82,10 +89,18 @@ describe('no text of a server is long or can control a terminal', () => {
       fc.property(kicked, (status) => {
         for (const [each, limit] of textsOf(status)) {
           expect(steering.test(each)).toBe(false)
+          expect(each.isWellFormed()).toBe(true)
           expect(codePoints(each)).toBeLessThanOrEqual(limit)
         }
       }),
     )
+  })
+
+  test('what is out of bounds is cut there', () => {
+    const long = 'x'.repeat(5000)
+    const players = { sample: [{ name: long, id: long }] }
+    const status = parseStatus(JSON.stringify({ version: { name: long }, players, description: long }))
+    expect(textsOf(status).map(([text]) => text.length)).toEqual([256, 4096, 256, 64])
   })
 
   test('what is in bounds stays as it is', () => {
