@@ -85,6 +85,16 @@ describe('a reply that is too large', () => {
     expect(budget.jsonBytes).toBe(1)
   })
 
+  test('is recognized by the exact length that its text will have', () => {
+    const { query, asked } = ask('TXT')
+    const budget = new ReadingBudget()
+    const data = Buffer.of(8, 0x1f, 0x20, 0x5b, 0x5c, 0x5d, 0x7e, 0x7f, 0xff)
+    const message = rawReply(asked, { answers: [rawRecord({ type: 16, data })] })
+    const text = '\\031 [\\\\]~\\127\\255'
+    expect(readSections(message, query, budget).records).toMatchObject([{ txt: text, entries: [text] }])
+    expect(budget.textLength).toBe(2 * text.length)
+  })
+
   test.each(['NS', 'MX', 'SRV', 'SOA'] as const)(
     'of %s records with long names is left at the limit',
     (type) => {

@@ -204,6 +204,13 @@ describe('a query', () => {
   })
 })
 
+test('the tag of a CAA record comes in small letters', () => {
+  const query = encodeQuery('example.com', 'CAA')
+  const record = { type: 'CAA', host: 'example.com', ttl: 60, flags: 0, value: 'ca.test' } as const
+  const reply = readReply(replyWith([{ ...record, tag: 'IssueWild0' }], query), query) as ParsedReply
+  expect(reply.records).toEqual([{ ...record, tag: 'issuewild0' }])
+})
+
 // The example of RFC 4034 section 5.4.
 test('a key tag is the one that its DS record has', () => {
   const key =

@@ -187,12 +187,14 @@ describe('descriptions', () => {
     [{ text: 'a', extra: 'b' }, 'ab'],
     [{ translate: 'key', fallback: 'shown' }, 'shown'],
     [{ keybind: 'key.jump' }, 'key.jump'],
+    [{ text: 'a', fallback: 'b', translate: 'c', keybind: 'd' }, 'a'],
     [{ text: { text: 'nested' } }, ''],
     [['a', ['b', { text: 'c' }], 1], 'abc1'],
     ['§x§f§f§0§0§0§0red', 'red'],
     ['50§', '50'],
     ['§§a', 'a'],
     ['§🎮x', 'x'],
+    ['§\nx', 'x'],
     ['a\tb\r\nc\u0000', 'ab\nc'],
   ] as const)('%j reads %j', ([component, text]) => {
     expect(componentText(component)).toBe(text)
