@@ -179,6 +179,11 @@ const chainOf = (length: number): DnsRecord[] =>
   )
 const aOf = (host: string, address = '192.0.2.7'): DnsRecord => ({ type: 'A', host, ttl: 60, ip: address })
 const withoutOpt = (query: FakeDnsQuery): boolean => query.udpPayloadSize === null
+/** The right answer with these options; silence to a query without EDNS, which would get them nowhere. */
+const withOptions =
+  (...options: { code: number; data: Uint8Array }[]) =>
+  (query: FakeDnsQuery) =>
+    withoutOpt(query) ? null : query.answer({ options })
 const bare = (query: FakeDnsQuery, rcode: number): Buffer => words(query.id, 0x8180 | rcode, 0, 0, 0, 0)
 const ede = (code: number, text: string) => ({
   code: 15,
@@ -213,11 +218,30 @@ const odd: Record<string, { reply: (query: FakeDnsQuery) => FakeDnsReply; expect
     },
   },
   'an extended error of one octet': {
-    reply: (query) => query.answer({ options: [{ code: 15, data: Buffer.of(6) }] }),
+    reply: withOptions({ code: 15, data: Buffer.of(6) }),
+    expected: { status: 'NOERROR', records: [rightRecord] },
+  },
+  'an option without data': {
+    reply: withOptions({ code: 12, data: Buffer.alloc(0) }),
     expected: { status: 'NOERROR', records: [rightRecord] },
   },
   'a cookie nobody asked for': {
-    reply: (query) => query.answer({ options: [{ code: 10, data: Buffer.alloc(40) }] }),
+    reply: withOptions({ code: 10, data: Buffer.alloc(40) }),
+    expected: { status: 'NOERROR', records: [rightRecord] },
+  },
+  'the network it is for, and a cookie': {
+    reply: withOptions(
+      { code: 8, data: Buffer.of(0, 1, 24, 16, 192, 0, 2) },
+      { code: 10, data: Buffer.alloc(40, 0xff) },
+    ),
+    expected: { status: 'NOERROR', clientSubnetScope: 16 },
+  },
+  'every network': {
+    reply: withOptions({ code: 8, data: Buffer.of(0, 1, 0, 0) }),
+    expected: { status: 'NOERROR', clientSubnetScope: 0 },
+  },
+  'a network without its scope': {
+    reply: withOptions({ code: 8, data: Buffer.of(0, 1, 24) }),
     expected: { status: 'NOERROR', records: [rightRecord] },
   },
   REFUSED: {
