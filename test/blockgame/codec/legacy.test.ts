@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   encodeLegacyPingHost,
+  legacyPing,
   legacyReplySize,
   parseLegacyReply,
 } from '../../../src/blockgame/codec/legacy.ts'
@@ -9,6 +10,7 @@ import { ServerCheckError } from '../../../src/domain/server-status.ts'
 import { encodeKick } from '../../../src/testing/blockgame-server.ts'
 
 test('the request of 1.6', () => {
+  expect(legacyPing).toEqual(Uint8Array.of(0xfe, 0x01))
   const channel = '004d0043007c00500069006e00670048006f00730074'
   const host = '006d0063002e00610062'
   // 0x11 bytes follow their count: protocol, the host and its length, the port.
@@ -47,6 +49,13 @@ describe('replies', () => {
     'Outdated server! I am still on 1.5',
   ])('%j is a kick for another reason', (text) => {
     expect(() => parseLegacyReply(encodeKick(text))).toThrow(ServerCheckError)
+  })
+
+  test('a kick that is cut short is none, although it reads like one with fewer players', () => {
+    const whole = encodeKick('§1\u00005\u0000x\u0000d\u00001\u000020')
+    for (const length of [0, 2, whole.length - 2, whole.length - 1])
+      expect(() => parseLegacyReply(whole.subarray(0, length))).toThrow(ServerCheckError)
+    expect(parseLegacyReply(Buffer.concat([whole, Buffer.of(0)])).players.max).toBe(20)
   })
 
   test('any bytes are a status or a failed check', () => {
