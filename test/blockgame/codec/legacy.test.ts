@@ -46,6 +46,8 @@ describe('replies', () => {
     'a§b',
     'a§1§b',
     'a§1§',
+    'a§b§1',
+    '3§20',
     'Outdated server! I am still on 1.5',
   ])('%j is a kick for another reason', (text) => {
     expect(() => parseLegacyReply(encodeKick(text))).toThrow(ServerCheckError)

@@ -199,6 +199,11 @@ describe('descriptions', () => {
   ] as const)('%j reads %j', ([component, text]) => {
     expect(componentText(component)).toBe(text)
   })
+
+  test('in parts are as long as in one, up to a thousand parts', () => {
+    expect(componentText(Array(500).fill('🎮'.repeat(8)))).toBe('🎮'.repeat(4000))
+    expect(componentText(Array(50).fill(Array(50).fill('b'))).length).toBeLessThanOrEqual(1000)
+  })
 })
 
 function faviconOf(favicon: unknown): string | undefined {
@@ -248,4 +253,5 @@ test('a sample is bounded', () => {
   const status = parseStatus(JSON.stringify({ players: { online: 1, max: 1, sample } }))
   expect(status.sample).toHaveLength(100)
   expect(status.sample?.[99]).toEqual({ name: 'p99', id: '' })
+  expect(parseStatus('{"players":{"sample":[null]}}')).not.toHaveProperty('sample')
 })
