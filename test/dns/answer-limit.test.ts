@@ -95,6 +95,16 @@ describe('a reply that is too large', () => {
     expect(budget.textLength).toBe(2 * text.length)
   })
 
+  test('is one byte over the limit', () => {
+    const spent = (bytes: number) =>
+      Object.assign(new ReadingBudget(), { textLength: bytes, jsonBytes: bytes })
+    const most = maxRecordsJsonBytes - recordJsonBytes(rightRecord)
+    expect(() => spent(most).spendRecord(rightRecord)).not.toThrow()
+    expect(() => spent(most + 1).spendRecord(rightRecord)).toThrow(sizeError)
+    expect(() => spent(0).spendText(maxRecordsJsonBytes)).not.toThrow()
+    expect(() => spent(1).spendText(maxRecordsJsonBytes)).toThrow(sizeError)
+  })
+
   test.each(['NS', 'MX', 'SRV', 'SOA'] as const)(
     'of %s records with long names is left at the limit',
     (type) => {

@@ -178,6 +178,7 @@ const chainOf = (length: number): DnsRecord[] =>
     cname(index === 0 ? 'example.com' : `c${index}.example.com`, `c${index + 1}.example.com`),
   )
 const aOf = (host: string, address = '192.0.2.7'): DnsRecord => ({ type: 'A', host, ttl: 60, ip: address })
+const longestLabel = 'x'.repeat(63)
 const withoutOpt = (query: FakeDnsQuery): boolean => query.udpPayloadSize === null
 /** The right answer with these options; silence to a query without EDNS, which would get them nowhere. */
 const withOptions =
@@ -346,6 +347,10 @@ const odd: Record<string, { reply: (query: FakeDnsQuery) => FakeDnsReply; expect
     reply: (query) =>
       query.answer({ records: [cname('EXAMPLE.com', 'C1.example.COM'), aOf('c1.EXAMPLE.com')] }),
     expected: { status: 'NOERROR', records: [aOf('c1.example.com')], cnameChain: ['C1.example.COM'] },
+  },
+  'an alias to the longest label': {
+    reply: (query) => query.answer({ records: [cname('example.com', longestLabel), aOf(longestLabel)] }),
+    expected: { status: 'NOERROR', records: [aOf(longestLabel)] },
   },
   'an alias and no more': {
     reply: (query) => query.answer({ records: chainOf(1) }),

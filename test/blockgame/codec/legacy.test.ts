@@ -29,6 +29,7 @@ describe('replies', () => {
     ['§1\u00005\u0000x\u0000d\u0000-0\u000012345678901', 'x', 5, 'd', 0, 0],
     ['§1\u0000', '', -1, '', 0, 0],
     ['A beta server§3§20', '', -1, 'A beta server', 3, 20],
+    ['A beta server§12§20', '', -1, 'A beta server', 12, 20],
     ['§0§20', '', -1, '', 0, 20],
     ['a §bc§3§20', '', -1, 'a c', 3, 20],
   ] as const)('%j', ([text, name, protocol, description, online, max]) => {
