@@ -65,6 +65,26 @@ describe('ports and ids', () => {
     expect(twice).toEqual([])
   })
 
+  test('change with every try of a query', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    await using server = await fakeDnsServer({ drop: Number.POSITIVE_INFINITY })
+    const client = createDnsClient()
+    const names = Array.from({ length: 10 }, (_, index) => `n${index}.test`)
+    const answers = names.map((name) => client.query({ name, type: 'A', server, timeoutMs: 100_000 }))
+    for (const tries of [1, 2, 3]) {
+      await vi.waitFor(() => expect(server.queries).toHaveLength(10 * tries))
+      vi.advanceTimersByTime(35_000)
+    }
+    await Promise.all(answers)
+    for (const name of names) {
+      const tries = server.queries.filter((query) => query.name === name)
+      expect(new Set(tries.map(({ clientPort }) => clientPort)).size).toBe(3)
+      expect(new Set(tries.map(({ id }) => id)).size).toBeGreaterThan(1)
+    }
+    await client.close()
+  })
+
   test('change over TCP as well', async () => {
     await using server = await fakeDnsServer({ ...zone, truncate: true })
     const client = createDnsClient()
