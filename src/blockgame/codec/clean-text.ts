@@ -29,11 +29,8 @@ export function descriptionText(text: string): string {
   return fit(text, codesAndControlsInLines, maxDescription)
 }
 
-/** Cut before it is cleaned: a server may send a megabyte. Well-formed, as the cut may fall inside a surrogate pair. */
+/** Cut before it is cleaned: a server may send a megabyte. The cut may leave half a surrogate pair, which is unwanted. */
 function fit(text: string, unwanted: RegExp, limit: number): string {
-  const clean = text
-    .slice(0, 2 * limit)
-    .replace(unwanted, '')
-    .toWellFormed()
+  const clean = text.slice(0, 2 * limit).replace(unwanted, '')
   return clean.length <= limit ? clean : [...clean].slice(0, limit).join('')
 }
