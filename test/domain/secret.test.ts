@@ -67,4 +67,7 @@ test('a client secret is compared by its whole SHA-256, even one with the form o
   expect(matchesSecret(secret, [almost])).toBe(false)
   expect(matchesSecret(secret, [almost, digest(secret)])).toBe(true)
   expect(matchesSecret(secret, [])).toBe(false)
+  const ofAnotherLength = digest(secret).subarray(0, 20)
+  expect(matchesSecret(secret, [ofAnotherLength])).toBe(false)
+  expect(matchesSecret(secret, [ofAnotherLength, digest(secret)])).toBe(true)
 })

@@ -224,11 +224,28 @@ test('with a clock that returns no number, every code has expired', async () => 
   expect({ status, error }).toEqual({ status: 400, error: 'invalid_grant' })
 })
 
-test.each(['x'.repeat(129), 'LIC\n1', 'LIC-00000-00000-00000-00000-00001'])(
+test.each(['x'.repeat(129), 'LIC\n1', 'LIC\u202e1', 'LIC-00000-00000-00000-00000-00001'])(
   'a generated license key that could not be found again is not sold: %j',
   async (licenseKey) => {
     const keyGenerator = { ...randomKeys(), licenseKey: () => licenseKey }
     const { status, error } = await answer(generate(), { keyGenerator })
     expect({ status, error }).toEqual({ status: 500, error: 'internal_error' })
+  },
+)
+
+test.each(['invalid_argument', 'invalid_options'] as const)(
+  'an error %s of a client of the host is told to the log, not to strangers',
+  async (code) => {
+    const status = (): never => {
+      throw new UtilityApiError(code, 'db.internal is no address.')
+    }
+    const { apiKey } = await admin.createApiKey()
+    const request = new Request('http://localhost/v4/games/blockgame/lookup', {
+      headers: { Basic: apiKey, 'X-Address': 'play.example.com' },
+    })
+    const client = { status, close: async () => {} }
+    const { causes, ...answered } = await answer(request, { blockgame: { client } })
+    expect(answered).toMatchObject({ status: 500, error: 'internal_error' })
+    expect(causes.join('')).toContain('db.internal')
   },
 )

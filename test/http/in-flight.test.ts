@@ -21,6 +21,14 @@ test.each(['storage', 'network'] as const)(
   },
 )
 
+test('who has given all places back may take as many as before', () => {
+  const limit = createInFlightLimit(4)
+  for (let round = 0; round < 3; round += 1) {
+    for (let count = 0; count < 2; count += 1) limit.enter('storage', caller('one'))
+    for (let count = 0; count < 2; count += 1) limit.leave('storage', caller('one'))
+  }
+})
+
 test('a single place is open to any caller', () => {
   const limit = createInFlightLimit(1)
   limit.enter('storage', caller('somebody'))
