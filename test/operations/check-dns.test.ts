@@ -1,9 +1,11 @@
 import type { DnsAnswer, DnsClient, DnsQuestion, DnsRecord, ResolverLocation } from 'utility-api'
 import { fixedClock } from 'utility-api/testing'
-import { expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { callerNamed, callWith } from './support/calls.ts'
 import { checkDns, type CheckDnsInput, type CheckDnsParts } from '../../src/operations/check-dns.ts'
 import type { OperationCall } from '../../src/operations/operation.ts'
+
+afterEach(() => void vi.useRealTimers())
 
 const clock = fixedClock()
 const record: DnsRecord = { type: 'A', host: 'example.com', ttl: 2, ip: '192.0.2.1' }
@@ -258,6 +260,52 @@ test('when the caller leaves, the questions are aborted', async () => {
   leaving.abort(new Error('gone'))
   await expect(result).rejects.toThrow('gone')
   expect(asked.map(({ signal }) => signal?.aborted)).toStrictEqual([true, true, true])
+})
+
+test('a check that everybody has left is not kept as one that found nothing', async () => {
+  const leaving = new AbortController()
+  const { run } = check(
+    ({ signal }) =>
+      leaving.signal.aborted
+        ? Promise.resolve(found)
+        : new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),
+    { cacheTtlMs: 60_000 },
+  )
+  const left = run({}, { signal: leaving.signal })
+  leaving.abort()
+  await expect(left).rejects.toThrow()
+  await new Promise((resolve) => setImmediate(resolve))
+  expect((await run()).map(({ status }) => status)).toStrictEqual(['NOERROR', 'NOERROR', 'NOERROR'])
+})
+
+test('a check is joined during the first half of its time only', () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  const { asked, run } = check(() => new Promise(() => {}), { timeoutMs: 1000 })
+  void run()
+  vi.advanceTimersByTime(499)
+  void run({}, {}, 'other')
+  expect(asked).toHaveLength(locations.length)
+  vi.advanceTimersByTime(1)
+  void run({}, {}, 'third')
+  expect(asked).toHaveLength(2 * locations.length)
+})
+
+test.each([
+  ['whole milliseconds of what is left of its time', 400.5, 599],
+  ['a moment, even if nothing is left', 1000, 1],
+])('a question that had to wait for its turn gets %s', async (_, waitedMs, leftMs) => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  const first = Promise.withResolvers<DnsAnswer>()
+  const { asked, run } = check(() => first.promise, {
+    locations: locations.slice(0, 1),
+    maxConcurrentPerResolver: 1,
+    timeoutMs: 1000,
+  })
+  const answers = [run({ domain: 'a.example' }), run({ domain: 'b.example' }, {}, 'other')]
+  vi.advanceTimersByTime(waitedMs)
+  first.resolve(found)
+  await Promise.all(answers)
+  expect(asked.map(({ timeoutMs }) => timeoutMs)).toStrictEqual([1000, leftMs])
 })
 
 test.each([
