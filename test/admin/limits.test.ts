@@ -1,7 +1,7 @@
-import { createAdmin, UtilityApiError } from 'utility-api'
+import { createAdmin, UtilityApiError, type Admin } from 'utility-api'
 import type { License } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { call } from '../storage/support/call.ts'
 
 const storage = memoryStorage()
@@ -86,6 +86,27 @@ test('a license key of 128 characters is looked up, a longer one is not found', 
   expect(await watched.getLicense(license.licenseKey)).not.toBeNull()
   expect(await watched.getLicense(`${license.licenseKey}K`)).toBeNull()
   expect(asked).toStrictEqual([license.licenseKey])
+})
+
+test.each<[string, (watched: Admin) => Promise<unknown>, unknown]>([
+  ['updateClient', (watched) => watched.updateClient('a b', {}), false],
+  [
+    'rotateClientSecret',
+    (watched) => watched.rotateClientSecret('a b'),
+    'clientId: there is no client "a b".',
+  ],
+  ['revokeClient', (watched) => watched.revokeClient('a b'), false],
+  [
+    'findClient',
+    (watched) => watched.issueAuthorizationCode({ ...code, clientId: 'a b' }),
+    'clientId: there is no live client "a b".',
+  ],
+  ['revokeCredential', (watched) => watched.revoke({ id: 'a b' }), false],
+])('%s is not called with what cannot be an identifier', async (method, work, expected) => {
+  const asked = vi.fn(async () => true)
+  const watched = createAdmin({ storage: { ...storage, [method]: asked } })
+  expect(await work(watched).catch((error: Error) => error.message)).toBe(expected)
+  expect(asked).not.toHaveBeenCalled()
 })
 
 test.each([
