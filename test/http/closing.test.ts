@@ -1,11 +1,14 @@
 /** The end of a service, the bounds of its work, and who is turned away. */
 import { spawn } from 'node:child_process'
+import type { Socket } from 'node:dgram'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createAdmin, createUtilityApi, type RateLimiter, type UtilityApi } from 'utility-api'
 import { toNodeHandler } from 'utility-api/node'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { Closing } from '../../src/http/closing.ts'
 import { sendToFetch, sendToPort, type TestAnswer, type TestRequest } from './support/send.ts'
 import { createWorld, licenseHeaders, type World, type WorldOptions } from './support/world.ts'
 
@@ -191,6 +194,44 @@ describe('close', () => {
     }
   })
 
+  test('ends work at once that asks for its signal only afterwards', () => {
+    const closing = new Closing()
+    closing.abort()
+    const late = new AbortController()
+    closing.add(late)
+    expect(late.signal.aborted).toBe(true)
+  })
+
+  test("closes the sockets of this library's clients, which are kept between questions", async () => {
+    const world = await createWorld('api.fetch')
+    const open = new Set<Socket>()
+    const watch = (message: unknown): void => {
+      const { socket } = message as { socket: Socket }
+      open.add(socket)
+      socket.once('close', () => open.delete(socket))
+    }
+    subscribe('udp.socket', watch)
+    const { headers, ...request } = check('example.com')
+    await world.send({ ...request, headers: { ...headers, Authorization: `Bearer ${world.accessToken}` } })
+    unsubscribe('udp.socket', watch)
+    expect(open.size).toBeGreaterThan(0)
+    await world.api.close()
+    await vi.waitFor(() => expect(open.size).toBe(0))
+    await world.close()
+  })
+
+  test("leaves the host's clients open", async () => {
+    const closeClient = vi.fn(async () => {})
+    const { blockgame, dns } = hanging()
+    const { close } = createUtilityApi({
+      storage,
+      dns: { client: { ...dns, close: closeClient } },
+      blockgame: { client: { ...blockgame, close: closeClient } },
+    })
+    await close()
+    expect(closeClient).not.toHaveBeenCalled()
+  })
+
   test("leaves the host's storage and server alone", async () => {
     const own = memoryStorage()
     const storageClosed = vi.spyOn(own, 'close')
@@ -343,6 +384,15 @@ describe('rate limits', () => {
     expect(keys[0]).toMatch(/^reseller_token:/)
   })
 
+  test('do not count a token without the scope as failed credentials: it is known', async () => {
+    const consume = vi.fn(async () => ({ allowed: true as const }))
+    const api = createUtilityApi({ storage, dns: { requiredScope: 'other' }, rateLimiter: { consume } })
+    const { path, headers } = check('example.com')
+    const request = new Request(`http://localhost${path}`, { headers: headers as Record<string, string> })
+    expect((await api.fetch(request, { ip: '192.0.2.1' })).status).toBe(403)
+    expect(consume).not.toHaveBeenCalled()
+  })
+
   test('are answered with 429, Retry-After, and the codes of the endpoint', async () => {
     decide = async () => ({ allowed: false, retryAfterSeconds: 1.2 })
     const headers = { 'retry-after': '2' }
@@ -401,11 +451,31 @@ describe('rate limits', () => {
         throw new Error('down')
       },
     ],
-    ['hangs', () => new Promise(() => {})],
     ['decides nothing', async () => undefined as never],
     ['decides null', async () => null as never],
   ])('a limiter that %s lets everybody through', async (_, consume) => {
     decide = consume
     expect(await generateAs(world.resellerToken)).toMatchObject({ status: 200 })
+  })
+
+  test('a limiter that hangs is waited for one second, and the log is told', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      const warn = vi.fn()
+      const logger = { debug: warn, info: warn, warn, error: warn }
+      const consume = vi.fn(() => new Promise<never>(() => {}))
+      const api = createUtilityApi({ storage, logger, rateLimiter: { consume } })
+      const answer = sendToFetch(api, generate)
+      while (consume.mock.calls.length === 0) await new Promise((resolve) => setImmediate(resolve))
+      await vi.advanceTimersByTimeAsync(999)
+      expect(warn).not.toHaveBeenCalled()
+      await vi.advanceTimersByTimeAsync(1)
+      expect(warn).toHaveBeenCalledExactlyOnceWith('The rate limiter failed; the request goes on.', {
+        cause: new Error('No decision within 1000 ms.'),
+      })
+      expect(await answer).toMatchObject({ status: 200 })
+    } finally {
+      vi.useRealTimers()
+    }
   })
 })
