@@ -59,7 +59,9 @@ describe.each(Object.entries(expresses))('%s', (_, express) => {
     expect(debug).not.toHaveBeenCalled()
     expect(await sendToPort(port, { ...generate, method: 'GET' })).toMatchObject({ status: 405 })
     expect(await sendToPort(port, generate)).toMatchObject({ status: 200 })
-    expect(events.map(({ status }) => status)).toStrictEqual([405, 200])
+    const unknown = { ...generate, method: 'PUT', path: '/v2/reseller/LIC-none/update' }
+    expect(await sendToPort(port, unknown)).toMatchObject({ json: { error: 'license_not_found' } })
+    expect(events.map(({ status }) => status)).toStrictEqual([405, 200, 404])
   })
 
   test('without it, other paths are answered', async () => {

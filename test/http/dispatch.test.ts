@@ -1,0 +1,43 @@
+/** What authors of mounts build on: which bodies are dropped, and which replies they may leave to others. */
+import { createAdmin, createUtilityApi } from 'utility-api'
+import { memoryStorage } from 'utility-api/storage/memory'
+import { expect, test, vi } from 'vitest'
+import { licenseHeaders } from './support/world.ts'
+
+const storage = memoryStorage()
+const { dispatch } = createUtilityApi({ storage })
+const { token } = await createAdmin({ storage }).createReseller()
+
+/** A request as a mount shows it, with a body that never arrives. */
+function view(line: string, headers: Readonly<Record<string, string>> = {}) {
+  const [method = '', url = ''] = line.split(' ')
+  const all: typeof headers = { Authorization: `Bearer ${token}`, ...headers }
+  const body = vi.fn(() => new Promise<never>(() => {}))
+  return { method, url, header: (name: string) => all[name] ?? null, body, drain: vi.fn() }
+}
+
+test.each([
+  ['an operation that has none', 'POST /v2/reseller/licenses/generate', 200],
+  ['OPTIONS', 'OPTIONS /v4/oauth2/token', 204],
+])('the body of %s is dropped at once', async (_, line, status) => {
+  const request = view(line, licenseHeaders)
+  const reply = dispatch(request)
+  expect(request.drain).toHaveBeenCalledTimes(1)
+  expect(await reply).toMatchObject({ status })
+})
+
+test('a body of a type that is not read is dropped', async () => {
+  const request = view('POST /v4/oauth2/token', { 'Content-Type': 'text/plain' })
+  expect(await dispatch(request)).toMatchObject({ status: 415 })
+  expect(request.body).not.toHaveBeenCalled()
+  expect(request.drain).toHaveBeenCalledTimes(1)
+})
+
+test.each([
+  ['GET /nowhere', 404, true],
+  ['PUT /v2/reseller/LIC-none/update', 404, undefined],
+  ['GET /v4/oauth2/token', 405, undefined],
+])('%s: %i, unrouted %s', async (line, status, unrouted) => {
+  const reply = await dispatch(view(line, { 'X-Status': 'valid' }))
+  expect({ status: reply.status, unrouted: reply.unrouted }).toEqual({ status, unrouted })
+})
