@@ -1,13 +1,15 @@
 /** What belongs to one mount alone, and what a host may do to it. */
 import express5 from 'express'
+import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
+import { connect } from 'node:http2'
 import { createAdmin, createUtilityApi, type RateLimiter, type RequestEndEvent } from 'utility-api'
 import { toBunHandler } from 'utility-api/bun'
 import { toExpressHandler } from 'utility-api/express'
 import { toNodeHandler } from 'utility-api/node'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { expresses, listenNode, type Host } from './support/hosts.ts'
+import { expresses, listenHttp2, listenNode, type Host } from './support/hosts.ts'
 import { rawClient, rawRequestText } from './support/raw.ts'
 import { sendToPort } from './support/send.ts'
 import { licenseHeaders, redirectUri } from './support/world.ts'
@@ -365,5 +367,82 @@ describe('the Node mount', () => {
     client.close()
     await vi.waitFor(() => expect(events).toHaveLength(2))
     expect(events[1]).toMatchObject({ operation: 'exchangeToken', status: 400, errorCode: 'invalid_request' })
+  })
+
+  test('an answer that the host has begun is left to it', async () => {
+    const handler = toNodeHandler(api)
+    const port = await listen((request, response) => {
+      response.write('the ')
+      handler(request, response)
+      setTimeout(() => response.end('host'), 50)
+    })
+    expect(await sendToPort(port, generate)).toMatchObject({ status: 200, text: 'the host' })
+  })
+
+  test('a client that has gone is not waited for, and nothing is written to it', async () => {
+    const events: RequestEndEvent[] = []
+    const written = vi.fn()
+    const handler = toNodeHandler(createUtilityApi({ storage, onRequestEnd: (event) => events.push(event) }))
+    const begun = Promise.withResolvers<void>()
+    const port = await listen((request, response) => {
+      response.writeHead = written
+      request.on('close', () => handler(request, response))
+      begun.resolve()
+    })
+    const client = await rawClient(port)
+    const headers = { 'Content-Type': 'application/json', 'Content-Length': '100' }
+    client.write(rawRequestText('POST /v4/oauth2/token', headers, '{'))
+    await begun.promise
+    client.close()
+    await vi.waitFor(() => expect(events).toMatchObject([{ status: 400, errorCode: 'invalid_request' }]))
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(written).not.toHaveBeenCalled()
+  })
+
+  test.each([
+    [1000, 'keep-alive'],
+    [1001, 'close'],
+  ])('of a body in %d pieces the connection says %s', async (pieces, connection) => {
+    const client = await rawClient(await listen(toNodeHandler(api)))
+    const headers = { 'Content-Type': 'application/json', 'Transfer-Encoding': 'chunked' }
+    const body = '{}'.padEnd(pieces)
+    const chunks = [...body].map((octet) => `1\r\n${octet}\r\n`).join('')
+    client.write(rawRequestText('POST /v4/oauth2/token', headers, `${chunks}0\r\n\r\n`))
+    expect(await client.answer()).toMatchObject({ status: 400, headers: { connection } })
+    client.close()
+  })
+
+  describe('drops a body that no operation reads before storage has answered', () => {
+    let read: PromiseWithResolvers<void>
+    const slow = {
+      ...storage,
+      async findCredential(...args: Parameters<typeof storage.findCredential>) {
+        await read.promise
+        return storage.findCredential(...args)
+      },
+    }
+    const handler = toNodeHandler(createUtilityApi({ storage: slow }))
+    const listener: RequestListener = (request, response) => {
+      read = Promise.withResolvers()
+      request.on('end', read.resolve)
+      handler(request, response)
+    }
+
+    test.each([{ 'Content-Length': '1' }, { 'Transfer-Encoding': 'chunked' }])('%j', async (announced) => {
+      const headers = { ...generate.headers, ...announced }
+      const answer = await sendToPort(await listen(listener), { ...generate, headers, body: 'x' })
+      expect(answer.status).toBe(200)
+    })
+
+    test('HTTP/2', async () => {
+      const { port, close } = await listenHttp2(listener)
+      const session = connect(`http://127.0.0.1:${port}`)
+      const stream = session.request({ ':method': 'POST', ':path': generate.path, ...generate.headers })
+      stream.end('x')
+      const [headers] = await once(stream, 'response')
+      expect(headers).toMatchObject({ ':status': 200 })
+      session.destroy()
+      await close()
+    })
   })
 })

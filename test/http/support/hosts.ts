@@ -37,15 +37,18 @@ export function onNode(api: UtilityApi): Promise<Host> {
 }
 
 /** HTTP/2 without TLS, through the compatibility interface. */
-export async function onHttp2(api: UtilityApi): Promise<Host> {
-  const handler = toNodeHandler(api) as unknown as Parameters<typeof createHttp2Server>[1]
-  const server = createHttp2Server({}, handler)
+export async function listenHttp2(listener: RequestListener): Promise<Host> {
+  const server = createHttp2Server({}, listener as unknown as Parameters<typeof createHttp2Server>[1])
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     port: (server.address() as AddressInfo).port,
     prefix: '',
     close: () => new Promise((resolve) => server.close(() => resolve())),
   }
+}
+
+export function onHttp2(api: UtilityApi): Promise<Host> {
+  return listenHttp2(toNodeHandler(api))
 }
 
 export function onExpress(express: Express, api: UtilityApi, options?: ExpressMountOptions): Promise<Host> {
