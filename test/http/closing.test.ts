@@ -384,15 +384,6 @@ describe('rate limits', () => {
     expect(keys[0]).toMatch(/^reseller_token:/)
   })
 
-  test('do not count a token without the scope as failed credentials: it is known', async () => {
-    const consume = vi.fn(async (_key: string) => ({ allowed: true as const }))
-    const api = createUtilityApi({ storage, dns: { requiredScope: 'other' }, rateLimiter: { consume } })
-    const { path, headers } = check('example.com')
-    const request = new Request(`http://localhost${path}`, { headers: headers as Record<string, string> })
-    expect((await api.fetch(request, { ip: '192.0.2.1' })).status).toBe(403)
-    expect(consume).not.toHaveBeenCalledWith('address:192.0.2.1')
-  })
-
   test('are answered with 429, Retry-After, and the codes of the endpoint', async () => {
     decide = async () => ({ allowed: false, retryAfterSeconds: 1.2 })
     const headers = { 'retry-after': '2' }
