@@ -31,8 +31,8 @@ const config: ViteUserConfig = {
     testTimeout: 20_000,
     // Databases and a browser start there, on disks that may be slow or busy.
     hookTimeout: 60_000,
-    // One less than there are processors, but two: much of a suite with sockets and databases is waiting.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // One less than there are processors, but three: much of a suite with sockets and databases is waiting.
+    maxWorkers: Math.max(3, availableParallelism() - 1),
     projects: [
       {
         extends: true,
