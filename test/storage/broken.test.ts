@@ -12,22 +12,9 @@ import type {
 } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { expect, test } from 'vitest'
-import {
-  bindAdmin,
-  bindListing,
-  type BoundAdmin,
-  type BoundListing,
-} from '../../src/testing/contract/bound.ts'
-import { storageContract, type StorageFixture } from '../../src/testing/storage-contract.ts'
-
-/** A mistake that adapters are really made with, and the beginning of the name of the case that must catch it. */
-interface Mistake {
-  readonly what: string
-  readonly caughtBy: string
-  readonly change: (good: BoundAdmin, lists: BoundListing) => Partial<AdminStorage>
-  /** Another instance on the same data. */
-  readonly second?: boolean
-}
+import type { BoundAdmin, BoundListing } from '../../src/testing/contract/bound.ts'
+import { storageContract } from '../../src/testing/storage-contract.ts'
+import { testMistakes, type Mistake } from './support/mistake.ts'
 
 async function replaceLicense(good: BoundAdmin, license: License): Promise<void> {
   const { licenseKey, resellerId, registeredTo, domainOrIp, status, updatedAt } = license
@@ -892,22 +879,7 @@ const mistakes: readonly Mistake[] = [
   },
 ]
 
-function makeBroken({ change, second }: Mistake): StorageFixture {
-  const good = memoryStorage()
-  const broken = (): AdminStorage => ({
-    ...good,
-    ...change(bindAdmin(good), bindListing(good.listing as StorageListing)),
-  })
-  return { storage: broken(), close() {}, ...(second ? { second: broken() } : {}) }
-}
-
-test.each(mistakes)('an adapter that $what is caught', async (mistake) => {
-  const [named, ...others] = storageContract(() => makeBroken(mistake)).filter(({ name }) =>
-    name.startsWith(mistake.caughtBy),
-  )
-  expect(others).toHaveLength(0)
-  await expect(named?.run()).rejects.toThrow()
-})
+testMistakes(mistakes)
 
 test('names of cases are unique, so that a report says which one failed', () => {
   const names = storageContract(() => ({ storage: memoryStorage(), close() {} })).map(({ name }) => name)
