@@ -155,7 +155,11 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
       // Ownership MUST be checked in the step that writes. In SQL: UPDATE … WHERE license_key = ? AND reseller_id = ?
       if (license.resellerId !== resellerId) return answer('not_owner' as const)
       // MUST change only what was sent: two concurrent updates of different fields both take effect.
-      return answer('updated' as const, ['licenses', licenseKey, { ...license, ...patch, updatedAt: at }])
+      return answer('updated' as const, [
+        'licenses',
+        licenseKey,
+        { ...license, ...sent(patch), updatedAt: at },
+      ])
     },
 
     async findLicense(licenseKey, call) {
@@ -178,7 +182,7 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
       const row = clients.get(clientId)
       if (row === undefined) return answer(false)
       // MUST change only what was sent: a concurrent rotation or revocation is kept.
-      return answer(true, ['clients', clientId, { ...row, ...patch }])
+      return answer(true, ['clients', clientId, { ...row, ...sent(patch) }])
     },
 
     async rotateClientSecret(clientId, newHash, call) {
@@ -250,7 +254,7 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
       begin(call)
       const license = licenses.get(licenseKey)
       if (license === undefined) return answer(false)
-      return answer(true, ['licenses', licenseKey, { ...license, ...change, updatedAt: at }])
+      return answer(true, ['licenses', licenseKey, { ...license, ...sent(change), updatedAt: at }])
     },
 
     async deleteLicense(licenseKey, call) {
@@ -299,6 +303,11 @@ function toHex(bytes: Uint8Array): string {
 
 function toBytes(hex: string): Uint8Array {
   return Uint8Array.from(Buffer.from(hex, 'hex'))
+}
+
+/** Returns the fields of a patch that are not undefined: the others MUST stay as they are. */
+function sent<Patch extends object>(patch: Patch): Patch {
+  return Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined)) as Patch
 }
 
 function isPast({ expiresAt }: { readonly expiresAt: number | null }, at: number): boolean {

@@ -23,6 +23,8 @@ import type { StorageListing } from './storage-listing.ts'
  *   byte for byte, including case. Identifiers, resellers and subjects have at most 255 ASCII characters, names and the
  *   texts of a license 255 code points, license keys 128 characters, scopes 1,024, and redirection URIs 2,048, with at
  *   most ten per client. Nothing longer is ever passed in.
+ * - A member of a patch or change that is there but undefined counts as absent: TypeScript lets callers pass it unless
+ *   `exactOptionalPropertyTypes` is on.
  * - Returned values are copies: changing one never changes the store.
  * - Once a method has answered, its effect survives a crash of the process (and of the machine, if the store claims to
  *   be durable).

@@ -1,10 +1,12 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
 import type { Client } from '../../domain/access.ts'
+import type { ClientPatch } from '../../ports/storage.ts'
 import type { BoundAdmin } from './bound.ts'
 import {
   countOf,
   hashOf,
   inTurn,
+  loosePatch,
   makeClient,
   makeLicense,
   nameOf,
@@ -191,6 +193,33 @@ export const clientCases: readonly ContractCase[] = [
         plain(await admin.findClient(nameOf('other'))),
         makeClient({ clientId: nameOf('other') }),
       )
+    },
+  },
+  {
+    name: 'a field of a client that is there but undefined was not sent, or a new name erases the redirect URIs',
+    needs: ['admin'],
+    async run({ admin }) {
+      await admin.insertClient(makeClient({ name: 'Shop' }))
+      const onlyName = loosePatch<ClientPatch>({ name: 'New', redirectUris: undefined })
+      strictEqual(await admin.updateClient(nameOf('client'), onlyName), true)
+      deepStrictEqual(plain(await admin.findClient(nameOf('client'))), makeClient({ name: 'New' }))
+      const redirectUris = ['https://app.example/new']
+      const onlyUris = loosePatch<ClientPatch>({ name: undefined, redirectUris })
+      strictEqual(await admin.updateClient(nameOf('client'), onlyUris), true)
+      deepStrictEqual(
+        plain(await admin.findClient(nameOf('client'))),
+        makeClient({ name: 'New', redirectUris }),
+      )
+    },
+  },
+  {
+    name: 'an update to ten redirect URIs of the greatest length is stored whole, or some of them never work',
+    needs: ['admin'],
+    async run({ admin }) {
+      await admin.insertClient(makeClient())
+      const redirectUris = Array.from({ length: 10 }, (_, index) => `app:/${`${index}`.repeat(2043)}`)
+      strictEqual(await admin.updateClient(nameOf('client'), { redirectUris }), true)
+      deepStrictEqual((await admin.findClient(nameOf('client')))?.redirectUris, redirectUris)
     },
   },
   {

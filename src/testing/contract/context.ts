@@ -139,6 +139,13 @@ export function makeLicense(licenseKey: string, fields: Partial<License> = {}): 
   }
 }
 
+/** Returns a patch with members that are undefined, as TypeScript lets callers write it by default. */
+export function loosePatch<Patch>(fields: {
+  readonly [Field in keyof Patch]: Patch[Field] | undefined
+}): Patch {
+  return fields as Patch
+}
+
 /** Makes all calls at once, as racing requests would. */
 export function race<Result>(
   count: number,

@@ -1,6 +1,16 @@
 import { deepStrictEqual, strictEqual } from 'node:assert/strict'
+import type { LicenseChange, LicensePatch } from '../../domain/license.ts'
 import type { BoundStorage } from './bound.ts'
-import { countOf, hashOf, makeLicense, nameOf, race, type ContractCase } from './context.ts'
+import {
+  countOf,
+  hashOf,
+  inTurn,
+  loosePatch,
+  makeLicense,
+  nameOf,
+  race,
+  type ContractCase,
+} from './context.ts'
 
 async function raceForOneKey(stores: readonly BoundStorage[]): Promise<number> {
   const storeOf = (index: number): BoundStorage => stores[index % stores.length] as BoundStorage
@@ -99,6 +109,35 @@ export const licenseCases: readonly ContractCase[] = [
       await storage.updateLicense({ ...update, patch: { status: 'new' }, at: 2000 })
       deepStrictEqual(await seed.findLicense(nameOf('key')), makeLicense(nameOf('key'), changed))
       deepStrictEqual(await seed.findLicense(nameOf('other')), makeLicense(nameOf('other')))
+    },
+  },
+  {
+    name: 'a field of a license that is there but undefined was not sent, or a new status erases the owner',
+    needs: ['admin'],
+    async run({ admin }) {
+      const nothing = {
+        registeredTo: undefined,
+        domainOrIp: undefined,
+        status: undefined,
+        resellerId: undefined,
+      }
+      await inTurn(Object.keys(nothing), async (field) => {
+        await admin.insertLicense(makeLicense(nameOf(field)))
+        const change = loosePatch<LicenseChange>({ ...nothing, [field]: 'new' })
+        strictEqual(await admin.changeLicense(nameOf(field), change, 2000), true)
+        const license = makeLicense(nameOf(field), { [field]: 'new', updatedAt: 2000 })
+        deepStrictEqual(await admin.findLicense(nameOf(field)), license)
+      })
+      await admin.insertLicense(makeLicense(nameOf('key')))
+      const patch = loosePatch<LicensePatch>({
+        registeredTo: 'new',
+        domainOrIp: undefined,
+        status: undefined,
+      })
+      const update = { licenseKey: nameOf('key'), resellerId: nameOf('reseller'), patch, at: 2000 }
+      strictEqual(await admin.updateLicense(update), 'updated')
+      const updated = makeLicense(nameOf('key'), { registeredTo: 'new', updatedAt: 2000 })
+      deepStrictEqual(await admin.findLicense(nameOf('key')), updated)
     },
   },
   {
