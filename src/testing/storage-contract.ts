@@ -12,6 +12,7 @@ import {
   type HistoryOptions,
 } from './contract/context.ts'
 import { credentialCases } from './contract/credentials.ts'
+import { copyCases } from './contract/copies.ts'
 import { cutCases } from './contract/cuts.ts'
 import { failureCases } from './contract/failures.ts'
 import { historyCases } from './contract/history.ts'
@@ -119,6 +120,7 @@ const contract: readonly ContractCase[] = [
   ...listingCases,
   ...purgeCases,
   ...valueCases,
+  ...copyCases,
   ...failureCases,
   ...cutCases,
   ...historyCases,

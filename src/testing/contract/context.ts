@@ -61,10 +61,13 @@ function salt(): Uint8Array {
   return salts.getStore() ?? new Uint8Array(20)
 }
 
-/** Returns a hash with a 00 and an FF byte, which cut or break it if it is treated as text. */
+/**
+ * Returns a hash with a 00 and an FF byte, which cut or break it if it is treated as text. As in a pool of buffers, it is
+ * part of a larger one, with other bytes around it each time.
+ */
 export function hashOf(number: number): Uint8Array {
-  const bytes = new Uint8Array(32)
-  const view = new DataView(bytes.buffer)
+  const bytes = Uint8Array.from(randomBytes(48)).subarray(8, 40).fill(0)
+  const view = new DataView(bytes.buffer, bytes.byteOffset)
   // Multiplied by an odd number, so that neighbors lie far apart and no two are equal.
   view.setUint32(
     0,

@@ -5,6 +5,7 @@ import {
   countOf,
   hashOf,
   inTurn,
+  makeClient,
   makeCode,
   makeCredential,
   makeReseller,
@@ -70,6 +71,20 @@ export const credentialCases: readonly ContractCase[] = [
       deepStrictEqual(
         ids,
         others.map((_, index) => nameOf(`${index}`)),
+      )
+    },
+  },
+  {
+    name: 'a hash in the middle of a larger buffer is read without the bytes around it, or a secret is never found again',
+    needs: ['seed'],
+    async run({ storage, seed }) {
+      await seed.insertCredential('api_key', hashOf(1), makeCredential(nameOf('key')))
+      await seed.insertClient(makeClient())
+      strictEqual((await storage.findCredential('api_key', hashOf(1)))?.id, nameOf('key'))
+      const client = await storage.findClient(nameOf('client'))
+      deepStrictEqual(
+        client?.secretHashes.map((each) => Uint8Array.from(each)),
+        [hashOf(1)],
       )
     },
   },

@@ -1,7 +1,7 @@
-import { deepStrictEqual, strictEqual } from 'node:assert/strict'
+import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
 import type { CredentialKind } from '../../domain/access.ts'
 import type { MaybePromise } from '../../ports/maybe-promise.ts'
-import type { StorageCall } from '../../ports/storage-call.ts'
+import { callWithin, type StorageCall } from '../../ports/storage-call.ts'
 import { bindAdmin, bindStorage, type BoundAdmin, type BoundListing, type BoundStorage } from './bound.ts'
 import {
   hashOf,
@@ -248,6 +248,24 @@ export const failureCases: readonly ContractCase[] = [
         const again = await storage.redeemAuthorizationCode(hashOf(100 + index), 6, makeToken(100 + index))
         strictEqual(again, !wasDone)
       })
+    },
+  },
+  {
+    name: 'a find whose caller has left finds its row or fails with unavailable, or an overload looks like a wrong secret',
+    needs: ['seed'],
+    async run({ storage, seed, unbound }) {
+      await seed.insertClient(makeClient())
+      await seed.insertAuthorizationCode(hashOf(1), makeCode())
+      await seed.insertCredential('api_key', hashOf(1), makeCredential(nameOf('key')))
+      await storage.insertLicense(makeLicense(nameOf('key')))
+      const finds: Write<BoundStorage>[] = [
+        async (late) => ok(await late.findClient(nameOf('client')), 'the client'),
+        async (late) => ok(await late.findAuthorizationCode(hashOf(1)), 'the code'),
+        async (late) => ok(await late.findCredential('api_key', hashOf(1)), 'the credential'),
+        async (late) => ok(await late.findLicense(nameOf('key')), 'the license'),
+      ]
+      await askAndLeave((call) => bindStorage(unbound, call), finds)
+      await askAndLeave(() => bindStorage(unbound, () => callWithin(0)), finds)
     },
   },
   {
