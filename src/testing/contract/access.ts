@@ -103,6 +103,35 @@ export const accessCases: readonly ContractCase[] = [
     },
   },
   {
+    name: 'revoking a client that is revoked or unknown ends its codes too, or one of them can still be redeemed',
+    needs: ['admin'],
+    async run({ admin }) {
+      await race(2, (index) =>
+        admin.insertAuthorizationCode(codeOf(index), makeCode({ clientId: nameOf(`${index}`) })),
+      )
+      await admin.insertClient(makeClient({ clientId: nameOf('0'), revokedAt: 7 }))
+      const revoked = await race(2, (index) => admin.revokeClient(nameOf(`${index}`), 9))
+      deepStrictEqual(revoked, [false, false])
+      const late = await race(2, (index) =>
+        admin.redeemAuthorizationCode(codeOf(index), 10, makeToken(index)),
+      )
+      deepStrictEqual(late, [false, false])
+    },
+  },
+  {
+    name: 'a revoked client with five hundred and one codes has none left, or those after a limit can still be redeemed',
+    needs: ['admin'],
+    async run({ admin }) {
+      await admin.insertClient(makeClient())
+      await race(501, (index) => admin.insertAuthorizationCode(codeOf(index), makeCode()))
+      strictEqual(await admin.revokeClient(nameOf('client'), 9), true)
+      const late = await race(501, (index) =>
+        admin.redeemAuthorizationCode(codeOf(index), 10, makeToken(index)),
+      )
+      strictEqual(countOf(late, true), 0)
+    },
+  },
+  {
     name: 'issuing a code for a revoked client is a conflict, or an authorization page undoes the revocation',
     needs: ['admin'],
     async run({ admin }) {
@@ -175,6 +204,20 @@ export const accessCases: readonly ContractCase[] = [
         admin.redeemAuthorizationCode(codeOf(3 + index), 10, makeToken(3 + index)),
       )
       deepStrictEqual(late, [false, true, true])
+    },
+  },
+  {
+    name: 'revoking access ends five hundred and one tokens and codes, or the users of a large client stay logged in',
+    needs: ['admin'],
+    async run({ admin }) {
+      const clientId = nameOf('client')
+      await race(1002, (index) => {
+        if (index % 2 === 0) return admin.insertAuthorizationCode(codeOf(index), makeCode())
+        const token = makeCredential(nameOf(`${index}`), { ownerId: clientId })
+        return admin.insertCredential('access_token', hashOf(index), token)
+      })
+      deepStrictEqual(await admin.revokeAccess({ clientId }, 9), { tokens: 501, codes: 501 })
+      deepStrictEqual(await admin.revokeAccess({ clientId }, 10), { tokens: 0, codes: 0 })
     },
   },
   {

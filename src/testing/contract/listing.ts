@@ -38,6 +38,13 @@ async function allNames(
   return [...names, ...(await allNames(list, { ...page, after: next }, between, pageNumber + 1))]
 }
 
+/** Counts the rows of a list in the largest pages that are asked for. Each must come once. */
+async function countAll(list: NameList): Promise<number> {
+  const names = await allNames(list, { limit: 1000 })
+  strictEqual(new Set(names).size, names.length, 'no row is listed twice')
+  return names.length
+}
+
 /** A kind of row that is listed, and how to insert one. */
 interface Listed {
   readonly what: string
@@ -207,6 +214,24 @@ export const listingCases: readonly ContractCase[] = [
     },
   },
   {
+    name: 'a list goes on after the rows of a page are deleted, its last row too, or an export ends early',
+    needs: ['admin', 'listing'],
+    async run({ admin, listing }) {
+      const names = namesOf(12)
+      await inTurn(names.entries(), async ([index, name]) => {
+        await admin.insertLicense(makeLicense(name))
+        const token = makeCredential(name, { createdAt: index, expiresAt: index })
+        await admin.insertCredential('access_token', hashSecret(name), token)
+      })
+      const deleteFour = (page: number): Promise<unknown> =>
+        inTurn(names.slice(4 * page - 4, 4 * page), (name) => admin.deleteLicense(name))
+      deepStrictEqual(await allNames(licenses.list(listing), { limit: 4 }, deleteFour), names)
+      const purgeFour = async (page: number): Promise<unknown> => admin.purgeExpired(4 * page - 1)
+      const seen = await allNames(credentials('access_token').list(listing), { limit: 4 }, purgeFour)
+      deepStrictEqual(seen, names)
+    },
+  },
+  {
     name: 'changes between two pages move no row, or an export has some rows twice',
     needs: ['admin', 'listing'],
     async run({ admin, listing }) {
@@ -243,6 +268,37 @@ export const listingCases: readonly ContractCase[] = [
       const keys = await allNames(credentials('api_key', 'a').list(listing), { limit: 3 })
       deepStrictEqual(keys.toSorted(), wanted.toSorted())
       deepStrictEqual(await listing.licenses({ resellerId: nameOf('nobody'), limit: 3 }), { licenses: [] })
+    },
+  },
+  {
+    name: 'a thousand licenses are all counted and listed and hide none of another reseller, or a report lacks the rest',
+    needs: ['admin', 'listing'],
+    async run({ admin, listing }) {
+      await race(1001, (index) => admin.insertLicense(makeLicense(nameOf(`${index}`))))
+      await admin.insertLicense(makeLicense(nameOf('last'), { resellerId: nameOf('other') }))
+      const [all, large, other] = [{}, { resellerId: nameOf('reseller') }, { resellerId: nameOf('other') }]
+      const listOf = (of: object): NameList =>
+        licenses.list({ ...listing, licenses: (page) => listing.licenses({ ...page, ...of }) })
+      strictEqual(await listing.countLicenses(all), 1002)
+      strictEqual(await listing.countLicenses(large), 1001)
+      strictEqual(await countAll(listOf(all)), 1002)
+      strictEqual(await countAll(listOf(large)), 1001)
+      deepStrictEqual(await allNames(listOf(other), { limit: 5 }), [nameOf('last')])
+    },
+  },
+  {
+    name: 'five hundred and one rows of a kind are all listed and hide none of another owner, or an export lacks the rest',
+    needs: ['admin', 'listing'],
+    async run({ admin, listing }) {
+      const many = [clients, resellers, credentials('access_token', 'shop')]
+      await inTurn(many, async (listed) => {
+        await race(501, (index) => listed.insert(admin, nameOf(`${index}`), index))
+        strictEqual(await countAll(listed.list(listing)), 501, listed.what)
+      })
+      const other = credentials('access_token', 'other')
+      await other.insert(admin, nameOf('last'), 501)
+      deepStrictEqual(await allNames(other.list(listing), { limit: 5 }), [nameOf('last')])
+      strictEqual(await countAll(credentials('access_token').list(listing)), 502)
     },
   },
   {

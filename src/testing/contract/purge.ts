@@ -1,4 +1,5 @@
 import { deepStrictEqual, strictEqual } from 'node:assert/strict'
+import type { BoundAdmin, BoundStorage } from './bound.ts'
 import {
   hashOf,
   inTurn,
@@ -14,6 +15,23 @@ import {
 } from './context.ts'
 
 const nothing = { codes: 0, tokens: 0, idempotency: 0 }
+
+/** Spends expired codes while they are purged. What was spent must be there, so that a replay can still revoke it. */
+async function racePurge(purger: BoundAdmin, spender: BoundStorage): Promise<void> {
+  await inTurn([0, 8, 16, 24], async (purgeAt) => {
+    const codeOf = (index: number): Uint8Array => hashOf(1000 + 40 * purgeAt + index)
+    await race(40, (index) => purger.insertAuthorizationCode(codeOf(index), makeCode({ expiresAt: 10 })))
+    const won = await race(40, async (index) => {
+      if (index === purgeAt) return purger.purgeExpired(10)
+      return spender.redeemAuthorizationCode(codeOf(index), 9, makeToken(40 * purgeAt + index))
+    })
+    const revoked = await race(40, (index) => purger.revokeAccessTokensOfCode(codeOf(index), 11))
+    deepStrictEqual(
+      revoked,
+      won.map((each) => (each === true ? 1 : 0)),
+    )
+  })
+}
 
 export const purgeCases: readonly ContractCase[] = [
   {
@@ -75,6 +93,16 @@ export const purgeCases: readonly ContractCase[] = [
       strictEqual(await admin.revokeAccessTokensOfCode(hashOf(1), 160), 1)
       deepStrictEqual(await admin.purgeExpired(200), { codes: 1, tokens: 1, idempotency: 0 })
     },
+  },
+  {
+    name: 'a purge keeps a code that is spent at that moment, or a replay of it revokes nothing',
+    needs: ['admin'],
+    run: ({ admin }) => racePurge(admin, admin),
+  },
+  {
+    name: 'a purge keeps a code that another instance spends at that moment, or a replay of it revokes nothing',
+    needs: ['admin', 'second'],
+    run: ({ admin, second }) => racePurge(admin, second),
   },
   {
     name: 'a purge deletes thousands of rows completely, or a busy service never gets rid of them',
