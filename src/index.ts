@@ -139,7 +139,7 @@ function dnsCheck(
   const client = dns.client ?? createDnsClient()
   const scheme = bearerScheme({ storage, clock }, 'access_token', 'An access token.')
   return {
-    endpoint: bind(service, checkDns({ ...dns, client, clock }), scheme),
+    endpoint: bind(service, checkDns({ ...dns, client, clock, logger: service.logger }), scheme),
     timeoutMs: dns.timeoutMs,
     close: () => (dns.client === undefined ? client.close() : undefined),
   }

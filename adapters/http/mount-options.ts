@@ -18,14 +18,22 @@ export interface MountOptions {
  * Throws if a mount is given anything else than it takes. With a number of proxies that is none, any client could
  * choose its address.
  */
-export function requireMountOptions(api: UtilityApi, options: MountOptions, known: readonly string[]): void {
+export function requireMountOptions(
+  api: UtilityApi,
+  options: MountOptions & { readonly fallthrough?: boolean },
+  known: readonly string[],
+): void {
   if (typeof (api as Partial<UtilityApi> | undefined)?.dispatch !== 'function')
     throw invalid('api must be what createUtilityApi returns.')
+  // A list has no options, and a number is easily taken for `trustProxy`.
+  if (typeof options !== 'object' || options === null || Array.isArray(options))
+    throw invalid('options: must be an object.')
   const stranger = Object.keys(options).find((name) => !known.includes(name))
   if (stranger !== undefined) throw invalid(`${stranger}: is not an option of this mount.`)
-  const { trustProxy = 0 } = options
+  const { trustProxy = 0, fallthrough = false } = options
   if (!Number.isInteger(trustProxy) || trustProxy < 0)
     throw invalid('trustProxy: must be a number of proxies, 0 or more.')
+  if (typeof fallthrough !== 'boolean') throw invalid('fallthrough: must be true or false.')
 }
 
 /** Not a `UtilityApiError`: importing that would bring the whole library into the entry of each mount. */

@@ -4,6 +4,7 @@
  * @module utility-api/node
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { UtilityApi } from 'utility-api'
 import { forwardedAddress } from './client-address.ts'
 import { requireMountOptions, type MountOptions } from './mount-options.ts'
@@ -12,11 +13,14 @@ import { NodeRequest, writeReply } from './node-message.ts'
 export type { MountOptions } from './mount-options.ts'
 
 /**
- * A listener for `http.createServer`.
+ * A listener for `createServer` of `node:http`, `node:https` and `node:http2`.
  *
  * @group Mounts
  */
-export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => void
+export type NodeHandler = (
+  request: IncomingMessage | Http2ServerRequest,
+  response: ServerResponse | Http2ServerResponse,
+) => void
 
 /**
  * Serves the operations from a Node.js HTTP server (`http`, `https`, `http2` in compatibility mode).
@@ -35,7 +39,9 @@ export type NodeHandler = (request: IncomingMessage, response: ServerResponse) =
 export function toNodeHandler(api: UtilityApi, options: MountOptions = {}): NodeHandler {
   requireMountOptions(api, options, ['trustProxy'])
   const { trustProxy = 0 } = options
-  return async (request, response) => {
+  return async (incoming, outgoing) => {
+    // What is used, the messages of HTTP/2 have too.
+    const [request, response] = [incoming as IncomingMessage, outgoing as ServerResponse]
     const view = new NodeRequest(request, response)
     const { remoteAddress } = request.socket
     const ip =

@@ -99,7 +99,10 @@ function requireDatabase(database: Partial<SqliteDatabase> | undefined): void {
 }
 
 /** A misspelled durability would otherwise wait for no disk. */
-function durabilityOf({ durability = 'full', ...strangers }: SqliteStorageOptions): 'full' | 'normal' {
+function durabilityOf(options: SqliteStorageOptions): 'full' | 'normal' {
+  if (typeof options !== 'object' || options === null || Array.isArray(options))
+    throw new StorageError('invalid', 'options: must be an object.')
+  const { durability = 'full', ...strangers } = options
   const [stranger] = Object.keys(strangers)
   if (stranger !== undefined)
     throw new StorageError('invalid', `${stranger}: is not an option of sqliteStorage.`)

@@ -50,7 +50,7 @@ export interface AddressFilter {
 /** Creates a filter. `rule` replaces the default rule, which permits public addresses and ports from 1024. */
 export function createAddressFilter(rule: AddressRule = defaultRule): AddressFilter {
   const permitted = ({ host }: RequestedTarget, endpoints: readonly Endpoint[]): Endpoint[] =>
-    endpoints.filter(({ ip, port }) => rule({ ip, port, host }))
+    endpoints.filter(({ ip, port }) => permits(rule, { ip, port, host }))
   return {
     requested(target) {
       const { host, port } = target
@@ -71,6 +71,15 @@ export function createAddressFilter(rule: AddressRule = defaultRule): AddressFil
       return open
     },
   }
+}
+
+/** Asks the rule. JavaScript would take a promise, which an `async` rule returns, for a yes to every address. */
+function permits(rule: AddressRule, target: ConnectionTarget): boolean {
+  const answer: unknown = rule(target)
+  if (typeof answer === 'boolean') return answer
+  // A rejection that nobody handles would end the process.
+  Promise.resolve(answer).catch(() => undefined)
+  throw new TypeError('allowAddress must return true or false.')
 }
 
 /** Returns a host's addresses that need no resolver: an address itself, or loopback for `localhost` (RFC 6761). */

@@ -110,7 +110,8 @@ async function limitFailures(
   // A known caller has shown the right credentials, whatever was refused after that.
   if (rateLimit === undefined || error.status !== 401 || callerId !== undefined) return error
   const { ip } = context
-  if (ip === undefined) return error
+  // In JavaScript, a host may pass null or a list for what it does not know.
+  if (typeof ip !== 'string') return error
   return rateLimit(addressKey(ip)).then(() => error, publicError)
 }
 

@@ -17,6 +17,7 @@ import type { ResolverLocation } from '../domain/resolver-location.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'
 import { channels, trace } from '../ports/diagnostics.ts'
+import type { Logger } from '../ports/logger.ts'
 import { dnsRecordSchema } from './dns-record-schema.ts'
 import { requiredText } from './input-schemas.ts'
 import type { Operation } from './operation.ts'
@@ -30,6 +31,7 @@ const failureLifetimeMs = 5000
 export interface CheckDnsParts {
   readonly client: DnsClient
   readonly clock: Clock
+  readonly logger: Logger
   readonly locations: readonly ResolverLocation[]
   readonly timeoutMs: number
   readonly cacheTtlMs: number
@@ -85,7 +87,7 @@ const notADomain: Refusal = { code: 'invalid_request', message: 'X-Domain must b
  * @see docs/contract.md section 4.4
  */
 export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsCheckResult[], Credential> {
-  const { client, clock, locations, timeoutMs } = parts
+  const { client, clock, logger, locations, timeoutMs } = parts
   const semaphores = new Map<string, Semaphore>()
   const resolvers = locations.map((location) => {
     const semaphore = semaphores.get(addressOf(location)) ?? createSemaphore(parts.maxConcurrentPerResolver)
@@ -115,9 +117,10 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
     } catch (error) {
       if (signal.aborted) throw error
       if (error instanceof NoTurnError) return null
-      const status =
-        error instanceof DOMException && error.name === 'TimeoutError' ? 'TIMEOUT' : 'UNREACHABLE'
-      return unanswered(status, performance.now() - started)
+      const isTimeout = error instanceof DOMException && error.name === 'TimeoutError'
+      // Ours never fails: this is a client of the host.
+      if (!isTimeout) logger.warn('The DNS client failed.', { server: location.ip, cause: error })
+      return unanswered(isTimeout ? 'TIMEOUT' : 'UNREACHABLE', performance.now() - started)
     }
   }
 

@@ -25,8 +25,8 @@ export interface AccessGrant {
   readonly subject: string | null
   /** The scope granted: names separated by spaces, `''` for none. */
   readonly scope: string
-  /** When it expires. */
-  readonly expiresAt: Date
+  /** When it expires; null if it never does, as only tokens that were put into the database by others. */
+  readonly expiresAt: Date | null
 }
 
 /**
@@ -117,10 +117,11 @@ export function createVerifier(parts: VerifierParts): Verifier {
           accessGrant,
         ),
       ),
-    verifyResellerToken: (token) =>
-      ifOpen((call) =>
-        verifyBearer(parts, 'reseller_token', given('token', token), undefined, call, resellerGrant),
-      ),
+    verifyResellerToken: (token, ...others: unknown[]) =>
+      ifOpen((call) => {
+        demand(others.length === 0, 'A reseller token has no scope: there are no options.')
+        return verifyBearer(parts, 'reseller_token', given('token', token), undefined, call, resellerGrant)
+      }),
     verifyApiKey: (apiKey, options) =>
       ifOpen((call) =>
         verifyApiKey(parts, given('apiKey', apiKey), wanted('permission', options), call, keyGrant),
@@ -157,7 +158,7 @@ function wanted<Name extends string>(
 /** A token that was created without a client owns itself. */
 function accessGrant({ id, ownerId, subject, scope, expiresAt }: Credential): AccessGrant {
   const clientId = ownerId === id ? null : ownerId
-  return { tokenId: id, clientId, subject, scope, expiresAt: new Date(expiresAt ?? Number.NaN) }
+  return { tokenId: id, clientId, subject, scope, expiresAt: expiresAt === null ? null : new Date(expiresAt) }
 }
 
 function resellerGrant({ id, ownerId }: Credential): { tokenId: string; resellerId: string } {

@@ -164,6 +164,17 @@ function brokenRule(): boolean {
   throw new Error('broken rule')
 }
 
+test.each<[string, unknown]>([
+  ['a promise', async () => true],
+  ['a promise that rejects', () => Promise.reject(new Error('no list'))],
+  ['text', () => 'no'],
+  ['nothing', () => undefined],
+])('a rule that returns %s allows nothing, and says so', (_, rule) => {
+  const filter = createAddressFilter(rule as () => boolean)
+  const ask = (): unknown => filter.requested({ host: '8.8.8.8', port: 25565 })
+  expect(ask).toThrow('allowAddress must return true or false.')
+})
+
 test('a rule that throws allows nothing', async () => {
   const server = await startServer()
   const check = startClient({ allowAddress: brokenRule }).status({ host: server.ip, port: server.port })

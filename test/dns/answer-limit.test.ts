@@ -12,6 +12,7 @@ import {
 } from '../../src/domain/dns-answer-limit.ts'
 import { recordTypes, type DnsAnswer, type DnsRecord, type RecordType } from '../../src/domain/dns-answer.ts'
 import { systemClock } from '../../src/index.ts'
+import { harmlessLogger } from '../../src/http/events.ts'
 import { checkDns } from '../../src/operations/check-dns.ts'
 import { words } from '../../src/testing/dns-encoding.ts'
 import { readFakeDnsQuery } from '../../src/testing/dns-query.ts'
@@ -288,6 +289,7 @@ describe('the answer of any client', () => {
     const check = checkDns({
       client: { query: async () => ({ ...answer, records: many }), close: async () => {} },
       clock: systemClock,
+      logger: harmlessLogger(false),
       locations: [{ location: 'Here', ip: '192.0.2.53', provider: 'Us' }],
       timeoutMs: 1000,
       cacheTtlMs: 0,

@@ -27,6 +27,11 @@ describe.each(mounts)('%s', (_, mount) => {
     expect(() => mount(api, options)).toThrow(Object.keys(options)[0])
   })
 
+  test.each([null, 1, true, 'x', []])('refuses %j in place of options', (options) => {
+    const refusal = { code: 'invalid_options', message: 'options: must be an object.' }
+    expect(() => mount(api, options as never)).toThrow(expect.objectContaining(refusal))
+  })
+
   test.each([undefined, {}, { trustProxy: undefined }, { trustProxy: 0 }, { trustProxy: 2 }])(
     'takes %j',
     (options) => {
@@ -42,6 +47,8 @@ describe.each(mounts)('%s', (_, mount) => {
 test('fallthrough is an option of Express alone', () => {
   expect(toExpressHandler(api, { fallthrough: true })).toBeTypeOf('function')
   expect(() => toNodeHandler(api, { fallthrough: true } as object)).toThrow('fallthrough')
+  const asText = { fallthrough: 'false' } as object
+  expect(() => toExpressHandler(api, asText)).toThrow('fallthrough: must be true or false.')
 })
 
 test.each([undefined, 'http://localhost/', { url: '/', method: 'GET', headers: {} }])(

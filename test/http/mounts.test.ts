@@ -6,7 +6,7 @@ import { connect } from 'node:http2'
 import { createAdmin, createUtilityApi, type RateLimiter, type RequestEndEvent } from 'utility-api'
 import { toBunHandler } from 'utility-api/bun'
 import { toExpressHandler } from 'utility-api/express'
-import { toNodeHandler } from 'utility-api/node'
+import { toNodeHandler, type NodeHandler } from 'utility-api/node'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { expresses, listenHttp2, listenNode, type Host } from './support/hosts.ts'
@@ -304,6 +304,14 @@ describe('the address of the client', () => {
     expect(rateLimiter.keys).toStrictEqual([`address:${expected}`, `address:${expected}`])
   })
 
+  test.each([null, undefined, 5, []])('%j instead of an address is no address', async (ip) => {
+    const rateLimiter = recorder()
+    const request = new Request(`http://localhost${generate.path}`, { method: 'POST' })
+    const context = { ip } as unknown as { ip: string }
+    const { status } = await createUtilityApi({ storage, rateLimiter }).fetch(request, context)
+    expect([status, rateLimiter.keys]).toEqual([401, []])
+  })
+
   test('a zone does not make a link-local address another network', async () => {
     const rateLimiter = recorder()
     const request = new Request(`http://localhost${generate.path}`, { method: 'POST' })
@@ -422,7 +430,7 @@ describe('the Node mount', () => {
       },
     }
     const handler = toNodeHandler(createUtilityApi({ storage: slow }))
-    const listener: RequestListener = (request, response) => {
+    const listener: NodeHandler = (request, response) => {
       read = Promise.withResolvers()
       request.on('end', read.resolve)
       handler(request, response)

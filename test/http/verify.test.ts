@@ -6,6 +6,7 @@ import { StorageError, type AdminStorage } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { fixedClock } from 'utility-api/testing'
 import { describe, expect, test } from 'vitest'
+import { hashSecret } from '../../src/domain/secret.ts'
 import { callWithin } from '../../src/ports/storage-call.ts'
 import { timedStorage } from '../../src/ports/timed-storage.ts'
 import { apiKeyScheme } from '../../src/security/api-key.ts'
@@ -118,7 +119,7 @@ describe('bearerToken', () => {
 
 describe('verifyAccessToken', () => {
   test('returns what a token grants', async () => {
-    const { api, admin, clock } = createWorld()
+    const { api, admin, clock, storage } = createWorld()
     const { clientId } = await admin.createClient({ redirectUris: [redirectUri] })
     const own = await admin.createAccessToken({ scope: 'a b', lifetimeSeconds: 60 })
     const held = await admin.createAccessToken({ scope: '', clientId, subject: 'user-42' })
@@ -129,6 +130,17 @@ describe('verifyAccessToken', () => {
       scope: 'a b',
       expiresAt: new Date(clock.now() + 60_000),
     })
+    const forever = {
+      id: 'a',
+      ownerId: 'a',
+      subject: null,
+      scope: '',
+      createdAt: 0,
+      expiresAt: null,
+      revokedAt: null,
+    }
+    await storage.insertCredential('access_token', hashSecret('from elsewhere'), forever, callWithin(1000))
+    expect(await api.verifyAccessToken('from elsewhere')).toMatchObject({ tokenId: 'a', expiresAt: null })
     expect(await api.verifyAccessToken(held.accessToken)).toMatchObject({
       clientId,
       subject: 'user-42',
@@ -209,6 +221,8 @@ test('verifyResellerToken knows resellers’ tokens alone', async () => {
   const { api, admin } = createWorld()
   const { resellerId, resellerTokenId: tokenId, token } = await admin.createReseller()
   expect(await api.verifyResellerToken(token)).toEqual({ tokenId, resellerId })
+  const withScope: (token: string, options: object) => Promise<unknown> = api.verifyResellerToken as never
+  await expect(withScope(token, { scope: 'admin' })).rejects.toMatchObject({ code: 'invalid_argument' })
   const { accessToken } = await admin.createAccessToken({ scope: '' })
   const expected = { code: 'invalid_token', status: 401, challenge: invalid }
   expect(await seen(() => api.verifyResellerToken(accessToken))).toEqual(expected)

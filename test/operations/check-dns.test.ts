@@ -3,6 +3,7 @@ import { fixedClock } from 'utility-api/testing'
 import { afterEach, expect, test, vi } from 'vitest'
 import { callerNamed, callWith } from './support/calls.ts'
 import { checkDns, type CheckDnsInput, type CheckDnsParts } from '../../src/operations/check-dns.ts'
+import { harmlessLogger } from '../../src/http/events.ts'
 import type { OperationCall } from '../../src/operations/operation.ts'
 
 afterEach(() => void vi.useRealTimers())
@@ -44,6 +45,7 @@ function check(answer: Answering, parts: Partial<CheckDnsParts> = {}) {
   const operation = checkDns({
     client,
     clock,
+    logger: harmlessLogger(false),
     locations,
     timeoutMs: 1000,
     cacheTtlMs: 0,
@@ -57,6 +59,16 @@ function check(answer: Answering, parts: Partial<CheckDnsParts> = {}) {
 
 const after = (milliseconds: number, answer: DnsAnswer): Promise<DnsAnswer> =>
   new Promise((resolve) => setTimeout(resolve, milliseconds, answer))
+
+test('a client that breaks is told to the log, and a resolver that is slow is not', async () => {
+  const warnings: object[] = []
+  const logger = { ...harmlessLogger(false), warn: (_: string, fields: object = {}) => warnings.push(fields) }
+  const cause = new TypeError('undefined is not a function')
+  const late = new DOMException('late', 'TimeoutError')
+  const { run } = check(({ server }) => Promise.reject(server.ip === '192.0.2.1' ? cause : late), { logger })
+  expect((await run()).map(({ status }) => status).toSorted()).toContain('UNREACHABLE')
+  expect(warnings).toEqual([{ server: '192.0.2.1', cause }])
+})
 
 test('elements stand in configured order, whoever answers first', async () => {
   const { run } = check(({ server }) => after(server.ip === '192.0.2.1' ? 30 : 1, found))

@@ -24,6 +24,12 @@ test.each([undefined, 'mysql://localhost/a', createPool({})])(
   },
 )
 
+test.each([null, 5, []])('sqliteStorage refuses %j in place of options', (options) => {
+  const database = new Database(':memory:')
+  expect(() => sqliteStorage(database, options as never)).toThrow('options: must be an object.')
+  database.close()
+})
+
 test.each([{ durability: 'none' }, { durabilty: 'normal' }])(
   'sqliteStorage refuses the options %j',
   (options) => {

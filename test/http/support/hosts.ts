@@ -10,7 +10,7 @@ import { createServer as createHttp2Server } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import type { UtilityApi } from 'utility-api'
 import { toExpressHandler, type ExpressMountOptions } from 'utility-api/express'
-import { toNodeHandler } from 'utility-api/node'
+import { toNodeHandler, type NodeHandler } from 'utility-api/node'
 
 /** A server that listens. */
 export interface Host {
@@ -37,8 +37,8 @@ export function onNode(api: UtilityApi): Promise<Host> {
 }
 
 /** HTTP/2 without TLS, through the compatibility interface. */
-export async function listenHttp2(listener: RequestListener): Promise<Host> {
-  const server = createHttp2Server({}, listener as unknown as Parameters<typeof createHttp2Server>[1])
+export async function listenHttp2(listener: NodeHandler): Promise<Host> {
+  const server = createHttp2Server({}, listener)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     port: (server.address() as AddressInfo).port,
