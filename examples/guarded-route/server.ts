@@ -1,6 +1,7 @@
 // Routes of your own behind the tokens that the token endpoint issues: in Express, and in Hono.
 import { once } from 'node:events'
-import type { AddressInfo, Server } from 'node:net'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
 import { createAdmin, createUtilityApi } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
@@ -29,6 +30,8 @@ await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
 express.close()
 hono.close()
 await api.close()
+express.closeAllConnections()
+hono.closeAllConnections()
 
 async function urlOf(server: Server): Promise<string> {
   if (!server.listening) await once(server, 'listening')

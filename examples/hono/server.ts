@@ -1,5 +1,6 @@
 // The five operations inside Hono: a Request in, a Response out.
 import { once } from 'node:events'
+import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
 import { getConnInfo } from '@hono/node-server/conninfo'
@@ -17,7 +18,8 @@ app.all('/api/*', (context) => {
   return api.fetch(context.req.raw, address === undefined ? {} : { ip: address })
 })
 
-const server = serve({ fetch: app.fetch, port: Number(process.env['PORT'] ?? 3000), hostname: '127.0.0.1' })
+const port = Number(process.env['PORT'] ?? 3000)
+const server = serve({ fetch: app.fetch, port, hostname: '127.0.0.1' }) as Server
 if (!server.listening) await once(server, 'listening')
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 console.log(`Listening on ${url}`)
@@ -29,3 +31,4 @@ console.log(`curl -X POST ${url}/api/v2/reseller/licenses/generate -H 'Authoriza
 await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
 server.close()
 await api.close()
+server.closeAllConnections()
