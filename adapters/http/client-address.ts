@@ -10,8 +10,13 @@ export function forwardedAddress(
   header: (name: string) => string | null,
 ): string | undefined {
   const hops = (header('X-Forwarded-For') ?? '').split(',')
-  const address = withoutPort((hops.at(-trustProxy) ?? hops[0] ?? '').trim())
-  return isIP(address) === 0 ? connection : address
+  return addressIn(hops.at(-trustProxy) ?? hops[0] ?? '') ?? connection
+}
+
+/** Returns the address in what a proxy wrote, or undefined if there is none. */
+export function addressIn(hop: string): string | undefined {
+  const address = withoutPort(hop.trim())
+  return isIP(address) === 0 ? undefined : address
 }
 
 /** Removes what some proxies add: the port, which is new for each connection, and brackets around IPv6. */

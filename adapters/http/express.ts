@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { UtilityApi } from 'utility-api'
-import { forwardedAddress } from './client-address.ts'
+import { addressIn, forwardedAddress } from './client-address.ts'
 import { requireMountOptions, type MountOptions } from './mount-options.ts'
 import { NodeRequest, writeReply } from './node-message.ts'
 
@@ -82,7 +82,8 @@ function addressOf(
   trustProxy: number | undefined,
 ): string | undefined {
   const { remoteAddress } = request.socket
-  if (trustProxy === undefined) return request.ip ?? remoteAddress
+  // Express takes the entry of a proxy as it is, with its port.
+  if (trustProxy === undefined) return addressIn(request.ip ?? '') ?? remoteAddress
   if (trustProxy === 0) return remoteAddress
   return forwardedAddress(remoteAddress, trustProxy, (name) => view.header(name))
 }

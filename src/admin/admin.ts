@@ -124,13 +124,13 @@ export interface Admin {
    * @throws `UtilityApiError` `invalid_argument` if the limit is not in that range, or the storage cannot list;
    *   `StorageError` `invalid` if `after` is not the `next` of a page before
    */
-  listClients(page?: { after?: string; limit?: number }): Promise<ClientList>
+  listClients(page?: { after?: string | undefined; limit?: number }): Promise<ClientList>
   /**
    * Returns a page of resellers, oldest first. Default limit: 50, at most 1000.
    *
    * @throws The same as {@link listClients}
    */
-  listResellers(page?: { after?: string; limit?: number }): Promise<ResellerList>
+  listResellers(page?: { after?: string | undefined; limit?: number }): Promise<ResellerList>
   /**
    * Returns a page of credentials of one kind, oldest first, without secrets. Default limit: 50, at most 1000.
    *
@@ -139,7 +139,7 @@ export interface Admin {
   listCredentials(page: {
     kind: CredentialKind
     ownerId?: string
-    after?: string
+    after?: string | undefined
     limit?: number
   }): Promise<CredentialList>
   /**
@@ -147,7 +147,11 @@ export interface Admin {
    *
    * @throws The same as {@link listClients}
    */
-  listLicenses(page?: { resellerId?: string; after?: string; limit?: number }): Promise<LicenseList>
+  listLicenses(page?: {
+    resellerId?: string
+    after?: string | undefined
+    limit?: number
+  }): Promise<LicenseList>
   /** Returns the number of licenses. */
   countLicenses(of?: { resellerId?: string }): Promise<number>
   /** Returns the license with this key, typed in any form the key generator accepts, or null if none exists. */

@@ -48,7 +48,7 @@ export function listMethods({ storage: { listing } }: AdminParts): ListMethods {
   }
 }
 
-function checkedPage({ after, limit = 50 }: Partial<ListPage> = {}): ListPage {
+function checkedPage({ after, limit = 50 }: { after?: string | undefined; limit?: number } = {}): ListPage {
   demandInteger('limit', limit, maxPage)
   demand(after === undefined || after.length <= 1024, 'after is no place in the list.')
   return { limit, ...(after !== undefined && { after }) }

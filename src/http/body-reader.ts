@@ -28,6 +28,11 @@ export const bodyReaderRefusals: readonly Refusal[] = [tooLarge, incomplete, too
 /** A client that has sent part of a body will send the rest, so the connection cannot serve another request. */
 export const closeConnection = { headers: { Connection: 'close' } }
 
+/** Why a body cannot be read although the client has sent it. */
+export class HostFault extends Error {
+  override readonly name: string = 'HostFault'
+}
+
 /** A body that is being read. */
 interface Reading {
   readonly place: number
@@ -74,7 +79,7 @@ export class BodyReader {
         },
         (cause: unknown) => {
           end()
-          reject(refused(incomplete, { ...closeConnection, cause }))
+          reject(cause instanceof HostFault ? cause : refused(incomplete, { ...closeConnection, cause }))
         },
       )
     })
@@ -105,5 +110,5 @@ export class BodyReader {
 async function bodyOf(request: RequestLike): Promise<Uint8Array> {
   const bytes: unknown = await request.body(maxBodyBytes)
   if (bytes instanceof Uint8Array) return bytes
-  throw new TypeError(`The mount's body() gave ${typeof bytes} instead of a Uint8Array.`)
+  throw new HostFault(`The mount's body() gave ${typeof bytes} instead of a Uint8Array.`)
 }

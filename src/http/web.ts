@@ -1,3 +1,4 @@
+import { HostFault } from './body-reader.ts'
 import type { Reply, RequestLike } from './request-like.ts'
 
 /** A standard `Request`, in the form that the core reads. */
@@ -20,6 +21,8 @@ export class WebRequest implements RequestLike {
 
   body(maxBytes: number): Promise<Uint8Array> {
     this.#isReading = true
+    if (this.#request.bodyUsed || this.#request.body?.locked === true)
+      return Promise.reject(new HostFault('The body was read before the request was passed on.'))
     return readBytes(this.#request.body, maxBytes, () => this.#isDrained)
   }
 

@@ -149,8 +149,9 @@ export function generateLicense(
 /** Returns a new key. One that the generator itself would not find again must not be sold. */
 function newLicenseKey(parts: LicenseParts): string {
   const licenseKey = parts.keyGenerator.licenseKey(parts.keyPrefix)
-  if (storedLicenseKey(parts, licenseKey) === licenseKey) return licenseKey
-  throw new UtilityApiError('internal_error', 'The key generator made a key that cannot be stored or found.')
+  const isKey = typeof licenseKey === 'string' && licenseKey !== ''
+  if (isKey && storedLicenseKey(parts, licenseKey) === licenseKey) return licenseKey
+  throw new Error('The key generator made a key that cannot be stored or found.')
 }
 
 function replayed(

@@ -155,7 +155,10 @@ test('a rate limiter may ask for a wait of any length: it is sent in digits', as
   expect({ status, retryAfter }).toEqual({ status: 429, retryAfter: '2147483647' })
 })
 
-test.each<[string, () => unknown]>([
+const hostFault = { status: 500, error: 'server_error' }
+const broken = { status: 400, error: 'invalid_request' }
+
+test.each<[string, () => unknown, (typeof hostFault | typeof broken)?]>([
   ['nothing', () => undefined],
   ['text', () => 'grant_type=authorization_code'],
   ['a promise of nothing', async () => undefined],
@@ -164,8 +167,9 @@ test.each<[string, () => unknown]>([
     () => {
       throw new Error('no body')
     },
+    broken,
   ],
-])('a mount whose body() gives %s gets an answer', async (_, body) => {
+])('a mount whose body() gives %s gets an answer', async (_, body, expected = hostFault) => {
   const request = {
     method: 'POST',
     url: '/v4/oauth2/token',
@@ -173,11 +177,29 @@ test.each<[string, () => unknown]>([
     body: body as () => Promise<Uint8Array>,
   }
   const { status, body: text } = await createUtilityApi({ storage }).dispatch(request)
-  expect({ status, error: (JSON.parse(text) as { error: unknown }).error }).toEqual({
-    status: 400,
-    error: 'invalid_request',
-  })
+  expect({ status, error: (JSON.parse(text) as { error: unknown }).error }).toEqual(expected)
 })
+
+test.each<[string, (request: Request) => unknown]>([
+  ['was read', (request) => request.text()],
+  ['is being read', (request) => request.body?.getReader()],
+])(
+  'a body that %s before the request is passed on is a mistake of the host, not of the client',
+  async (_, read) => {
+    const errors: object[] = []
+    const logger = {
+      debug() {},
+      info() {},
+      warn() {},
+      error: (_text: string, fields = {}) => errors.push(fields),
+    }
+    const body = new URLSearchParams({ grant_type: 'authorization_code' })
+    const request = new Request('http://localhost/v4/oauth2/token', { method: 'POST', body })
+    await Promise.race([read(request), undefined])
+    expect((await createUtilityApi({ storage, logger }).fetch(request)).status).toBe(500)
+    expect(errors).toMatchObject([{ cause: { name: 'HostFault' } }])
+  },
+)
 
 test('a request without a body that can be read is answered, and null is no context', async () => {
   const { fetch } = createUtilityApi({ storage })

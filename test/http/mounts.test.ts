@@ -248,6 +248,19 @@ describe.each(Object.entries(expresses))('%s', (_, express) => {
     }
   })
 
+  test.each([
+    ['198.51.100.1:4711', '198.51.100.1'],
+    ['[2001:db8::1]:4711', '2001:db8::/64'],
+    ['unknown', '127.0.0.1'],
+  ])("behind the application's own proxy, %s counts as %s", async (forwardedFor, expected) => {
+    const headers = { 'X-Forwarded-For': forwardedFor, Authorization: 'Bearer wrong' }
+    const rateLimiter = recorder()
+    const handler = toExpressHandler(createUtilityApi({ storage, rateLimiter }))
+    const app = express().set('trust proxy', 1).use(handler)
+    await sendToPort(await listen(app), { ...generate, headers })
+    expect(rateLimiter.keys).toStrictEqual([`address:${expected}`])
+  })
+
   test("the application's trust proxy setting decides who is counted, unless the mount has its own", async () => {
     const forwarded = { 'X-Forwarded-For': '198.51.100.1, 198.51.100.2' }
     const wrong = { ...generate, headers: { ...forwarded, Authorization: 'Bearer wrong' } }
