@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { createAdmin, type Admin, type LicenseOptions } from 'utility-api'
 import { StorageError } from 'utility-api/storage'
 import { UsageError } from './command.ts'
-import { naming } from './database-errors.ts'
+import { isMissingTables, naming } from './database-errors.ts'
 import { openMysql, openPostgres, openSqlite, type OpenDatabase } from './drivers.ts'
 import { jsonOption } from './output.ts'
 import { openStorageModule } from './storage-module.ts'
@@ -71,13 +71,25 @@ export async function withDatabase<Value>(
   work: (storage: OpenDatabase['storage']) => Promise<Value>,
 ): Promise<Value> {
   const { storage, name, close } = await openDatabase(where)
+  let result: Value
   try {
-    return await work(storage)
+    result = await work(storage)
   } catch (error) {
-    throw error instanceof StorageError && name !== undefined ? naming(name, error) : error
-  } finally {
-    await close()
+    // What went wrong first is what the user needs to know.
+    await close().catch(() => undefined)
+    throw error instanceof StorageError ? explained(error, where, name) : error
   }
+  await close()
+  return result
+}
+
+/** Says what to do about missing tables, and in other errors which database it was. */
+function explained(error: StorageError, { database, storage }: Where, name: string | undefined): Error {
+  if (!isMissingTables(error)) return name === undefined ? error : naming(name, error)
+  const options = Object.entries({ database, storage }).flatMap(([option, value]) =>
+    value === undefined ? [] : [` --${option} ${value}`],
+  )
+  return new Error(`${error.message}\nTo do so: utility-api migrate${options.join('')}`, { cause: error })
 }
 
 /** Does the same for commands that provision. */

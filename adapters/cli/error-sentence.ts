@@ -1,5 +1,4 @@
 import { UtilityApiError } from 'utility-api'
-import { isMissingTables } from './database-errors.ts'
 
 // Maps the library's names for options and arguments to flags and words of the command line.
 const flags: Readonly<Record<string, string>> = {
@@ -31,5 +30,5 @@ export function sentenceOf(error: unknown): string {
     if (sentence !== undefined) return sentence.replace(/^t/, 'T')
     return message.replace(/^(\w+(?:\.[a-z]+)*)(?:\.\d+)*/i, (path, name: string) => flags[name] ?? path)
   }
-  return isMissingTables(error) ? `${error.message}\nTo do so: utility-api migrate` : error.message
+  return error.message
 }

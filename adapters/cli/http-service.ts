@@ -99,7 +99,9 @@ function healthOf(api: UtilityApi): UtilityApi['health'] {
 
 /** Returns the path without its query and, as with the operations, without the prefix if it has one. */
 function pathBelow(prefix: string, url: string): string {
-  const [path = ''] = url.split('?', 1)
+  const [whole = ''] = url.split('?', 1)
+  // A request to a proxy names the whole URL, and any server must accept it (RFC 9112 section 3.2.2).
+  const path = whole.replace(/^https?:\/\/[^/]*/i, '')
   return path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path
 }
 

@@ -12,6 +12,8 @@ export interface RequestLog {
   readonly options: Pick<UtilityApiOptions, 'logger' | 'onRequestEnd'>
   /** Returns the service, with the address of its clients known to the log. */
   watch(api: UtilityApi): UtilityApi
+  /** Says something about the server itself. */
+  say(message: string): void
 }
 
 /**
@@ -20,7 +22,8 @@ export interface RequestLog {
  */
 export function requestLog(format: LogFormat): RequestLog {
   const logger = format === 'json' ? jsonLogger : lineLogger
-  if (format === 'none') return { options: { logger }, watch: (api) => api }
+  const say = format === 'json' ? sayJson : printLogLine
+  if (format === 'none') return { options: { logger }, watch: (api) => api, say }
   const clients = new AsyncLocalStorage<{ readonly address: string | undefined }>()
   const print = format === 'json' ? printJsonOf : printLineOf
   return {
@@ -33,6 +36,7 @@ export function requestLog(format: LogFormat): RequestLog {
       dispatch: (request, context) =>
         clients.run({ address: context?.ip }, () => api.dispatch(request, context)),
     }),
+    say,
   }
 }
 
@@ -64,6 +68,10 @@ function printLineOf(event: RequestEndEvent, address = '-'): void {
 function printJsonOf({ durationMs, ...event }: RequestEndEvent, address: string | undefined): void {
   const rounded = Math.round(durationMs * 1000) / 1000
   printLogJson({ time: now(), level: 'info', message: 'request', address, ...event, durationMs: rounded })
+}
+
+function sayJson(message: string): void {
+  printLogJson({ time: now(), level: 'info', message })
 }
 
 function now(): string {

@@ -119,8 +119,11 @@ function packageVersion(): string {
 }
 
 function isUsageError(error: unknown): boolean {
-  if (error instanceof UtilityApiError)
-    return error.code === 'invalid_argument' || error.code === 'invalid_options'
+  if (error instanceof UtilityApiError) {
+    const isArgument = error.code === 'invalid_argument' || error.code === 'invalid_options'
+    // Whether a client or a reseller exists is not a question of the command line.
+    return isArgument && !/^\w+Id: (?:there is no |".*" is taken)/s.test(error.message)
+  }
   // The parser's own class is not exported.
   return error instanceof UsageError || (error as Error).name === 'CLIError'
 }

@@ -70,7 +70,7 @@ export const serve: AnyCommand = command({
       const baseUrl = await listen(service.server, wanted, host)
       console.log(`Listening on ${baseUrl}${prefix}`)
       await stop.stopped
-      console.error(`Stopping within ${drain} s.`)
+      watcher.say(`Stopping within ${drain} s.`)
       endBy(drainMs + lastWritesMs)
       await service.drain(drainMs)
     })

@@ -70,7 +70,7 @@ test('a client and a code created here give a token, and a revoked client gets n
     ['code', 'issue', '--client', clientId, '--redirect-uri', redirectUri, '--database', file],
     {},
   )
-  expect(again).toMatchObject({ code: 2, stdout: '' })
+  expect(again).toMatchObject({ code: 1, stdout: '' })
   expect(again.stderr).toContain('There is no live client')
 })
 

@@ -204,6 +204,9 @@ describe('/health and /openapi.json', () => {
       const answer = await fetch(url + path)
       expect([answer.status, await answer.json()]).toEqual([200, { storage: 'ok' }])
     }
+    const absolute = { host: '127.0.0.1', port: new URL(url).port, path: 'http://service.example/health' }
+    const answered = await new Promise<IncomingMessage>((resolve) => httpRequest(absolute, resolve).end())
+    expect(answered.resume().statusCode).toBe(200)
     expect(logged).toEqual([])
     failing = true
     const answer = await fetch(`${url}/health`)

@@ -55,6 +55,23 @@ describe('serve', () => {
     expect(await once(child, 'close')).toEqual([0, null])
   })
 
+  test('logs nothing but JSON if that was asked for, at its end too', async () => {
+    const env = { UTILITY_API_DATABASE: join(folder.path, 'json.sqlite') }
+    await runHere(['migrate'], env)
+    const child = start(['serve', '--port', '0', '--drain', '1', '--log', 'json'], env)
+    let log = ''
+    child.stderr?.on('data', (chunk) => (log += String(chunk)))
+    const url = (await firstLine(child)).replace('Listening on ', '')
+    await (await fetch(url)).arrayBuffer()
+    child.kill('SIGTERM')
+    await once(child, 'close')
+    const entries = log
+      .trim()
+      .split('\n')
+      .map((line): unknown => JSON.parse(line))
+    expect(entries).toMatchObject([{ message: 'request' }, { message: 'Stopping within 1 s.' }])
+  })
+
   test('does not start on a database without tables', async () => {
     const file = join(folder.path, 'bare.sqlite')
     new DatabaseSync(file).close()

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { memoryStorage } from 'utility-api/storage/memory'
 import { afterAll, describe, expect, test } from 'vitest'
 import { firstLine, start, temporaryFolder } from './support/cli.ts'
 import { runHere } from './support/cli-here.ts'
@@ -95,6 +96,9 @@ describe('--storage', () => {
   })
 
   const one = 'findClient() {}'
+  const ownMethods = Object.keys(memoryStorage())
+    .map((name) => `${name}() {}`)
+    .join(', ')
   const wrong: Record<string, { code: string | null; says: string; status?: number }> = {
     missing: { code: null, says: '--storage: there is no file FILE.' },
     bare: {
@@ -128,6 +132,14 @@ describe('--storage', () => {
     expect(outcome).toMatchObject({ code: status, stdout: '' })
     expect(outcome.stderr).toContain(says.replace('FILE', file))
     expect(outcome.stderr).not.toMatch(/^ {4}at /m)
+  })
+
+  test('an error at its end does not hide the one before', async () => {
+    const fail = (what: string): string => `${what}() { throw new Error('${what} failed') }`
+    const methods = `${ownMethods}, ${fail('migrate')}, ${fail('close')}`
+    const file = moduleOf('twice', `export default () => ({ ${methods} })`)
+    const { code, stderr } = await runHere(['migrate', '--storage', file])
+    expect([code, stderr]).toEqual([1, 'migrate failed\n'])
   })
 
   test('cannot be used together with --database', async () => {

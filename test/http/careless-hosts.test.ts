@@ -246,10 +246,16 @@ test('with a clock that returns no number, every code has expired', async () => 
   expect({ status, error }).toEqual({ status: 400, error: 'invalid_grant' })
 })
 
-test.each(['x'.repeat(129), 'LIC\n1', 'LIC\u202e1', 'LIC-00000-00000-00000-00000-00001'])(
+const parse = randomKeys().parseLicenseKey
+
+test.each(['x'.repeat(129), 'LIC\n1', 'LIC\u202e1', 'LIC-00000-00000-00000-00000-00001', '', 5])(
   'a generated license key that could not be found again is not sold: %j',
   async (licenseKey) => {
-    const keyGenerator = { ...randomKeys(), licenseKey: () => licenseKey }
+    const keyGenerator = {
+      ...randomKeys(),
+      licenseKey: () => licenseKey as string,
+      parseLicenseKey: licenseKey === '' || typeof licenseKey === 'number' ? (text: string) => text : parse,
+    }
     const { status, error } = await answer(generate(), { keyGenerator })
     expect({ status, error }).toEqual({ status: 500, error: 'internal_error' })
   },
