@@ -105,7 +105,7 @@ export interface DnsCheckOptions {
   readonly maxConcurrentPerResolver?: number
   /** The scope an access token must have. Default: none. */
   readonly requiredScope?: string
-  /** The client to ask with. The host closes its own client. Default: ours, over UDP and TCP. */
+  /** The client to ask with, which keeps to the deadline it is given. The host closes its own. Default: ours. */
   readonly client?: DnsClient
 }
 
@@ -117,7 +117,7 @@ export interface DnsCheckOptions {
 export type BlockgameLookupOptions = BlockgameLimits &
   (
     | ({
-        /** A client to use instead of ours. The host closes its own client. */
+        /** A client to use instead of ours, which keeps to the deadline it is given. The host closes its own. */
         readonly client: BlockgameClient
       } & { readonly [Option in keyof BlockgameClientOptions]?: never })
     | (BlockgameClientOptions & { readonly client?: never })
