@@ -155,7 +155,7 @@ function gameServerLookup(
   return {
     endpoint: bind(
       service,
-      lookUpGameServer({ ...blockgame, client, clock }),
+      lookUpGameServer({ ...blockgame, client, clock, logger: service.logger }),
       apiKeyScheme({ storage, clock }),
     ),
     timeoutMs: blockgame.timeoutMs,

@@ -11,6 +11,7 @@ import {
 import type { BlockgameClient } from '../ports/blockgame-client.ts'
 import type { Clock } from '../ports/clock.ts'
 import { channels, trace } from '../ports/diagnostics.ts'
+import type { Logger } from '../ports/logger.ts'
 import { requiredText } from './input-schemas.ts'
 import type { Operation } from './operation.ts'
 import { createResultCache } from './result-cache.ts'
@@ -20,6 +21,7 @@ import { createSingleFlight, type Flight } from './single-flight.ts'
 export interface LookUpGameServerParts {
   readonly client: BlockgameClient
   readonly clock: Clock
+  readonly logger: Logger
   readonly timeoutMs: number
   readonly cacheTtlMs: number
   readonly maxConcurrent: number
@@ -54,7 +56,7 @@ const tooMany: Refusal = { code: 'unavailable', message: 'Too many lookups are u
 export function lookUpGameServer(
   parts: LookUpGameServerParts,
 ): Operation<LookUpGameServerInput, LookUpGameServerOutput, Credential> {
-  const { client, clock, timeoutMs } = parts
+  const { client, clock, logger, timeoutMs } = parts
   const semaphore = createSemaphore(parts.maxConcurrent)
   const lookups = createSingleFlight<LookUpGameServerOutput>(timeoutMs / 2)
   const cache = createResultCache<LookUpGameServerOutput>(clock)
@@ -76,6 +78,8 @@ export function lookUpGameServer(
     } catch (error) {
       if (error instanceof NoTurnError) throw refused(tooMany, { retryAfterSeconds: 1 })
       if (error instanceof UtilityApiError || signal.aborted) throw error
+      // A client fails with one of these: this is a mistake of the host's client, or of its rule for addresses.
+      logger.warn('The block-game client failed.', { cause: error })
       throw new ServerCheckError('protocol', { cause: error })
     }
   }

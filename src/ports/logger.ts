@@ -12,7 +12,7 @@ export interface Logger {
   debug(message: string, fields?: object): void
   /** Logs a normal event, such as a game server that did not answer. */
   info(message: string, fields?: object): void
-  /** Logs something to look at that did not fail a request. */
+  /** Logs something to look at, such as a code that was used twice, or a part of the host that broke. */
   warn(message: string, fields?: object): void
   /** Logs that a request failed through our fault or our storage's; `fields.cause` is the underlying error. */
   error(message: string, fields?: object): void

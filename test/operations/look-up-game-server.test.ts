@@ -3,6 +3,7 @@ import { ServerCheckError } from 'utility-api/blockgame'
 import { fixedClock } from 'utility-api/testing'
 import { expect, test } from 'vitest'
 import { callerNamed, callWith } from './support/calls.ts'
+import { harmlessLogger } from '../../src/http/events.ts'
 import type { OperationCall } from '../../src/operations/operation.ts'
 import { lookUpGameServer, type LookUpGameServerParts } from '../../src/operations/look-up-game-server.ts'
 
@@ -34,6 +35,7 @@ function lookup(
   const operation = lookUpGameServer({
     client,
     clock,
+    logger: harmlessLogger(false),
     timeoutMs: 1000,
     cacheTtlMs: 0,
     maxConcurrent: 50,
@@ -100,6 +102,16 @@ test.each([
 ])('%s is answered as %s', async (error, code) => {
   const { run } = lookup(() => Promise.reject(error))
   await expect(run()).rejects.toMatchObject({ code })
+})
+
+test('a client that breaks is told to the log, and a server that does not answer is not', async () => {
+  const warnings: object[] = []
+  const logger = { ...harmlessLogger(false), warn: (_: string, fields: object = {}) => warnings.push(fields) }
+  const cause = new TypeError('allowAddress must return true or false.')
+  const failures = [cause, new ServerCheckError('timeout'), new UtilityApiError('address_not_allowed', 'No.')]
+  for (const failure of failures)
+    await expect(lookup(() => Promise.reject(failure), { logger }).run()).rejects.toThrow()
+  expect(warnings).toEqual([{ cause }])
 })
 
 test('when the caller leaves, the lookup is aborted', async () => {
