@@ -93,7 +93,7 @@ title: Options
 
 # Options
 
-All options with their defaults. Durations in milliseconds end in \`Ms\`, those in seconds in \`Seconds\`. An invalid or unknown option throws an error whose message names it: a \`UtilityApiError\` with the code \`invalid_options\`, from a mount a \`TypeError\` with the same code, and from \`sqliteStorage\` a \`StorageError\`.
+All options with their defaults, apart from those of a [DNS](dns.md) or [game](blockgame.md) client that you create yourself, and of \`randomKeys({ timeOrdered: false })\`, for a store that is split by ranges of keys. Durations in milliseconds end in \`Ms\`, those in seconds in \`Seconds\`. An invalid or unknown option throws an error whose message names it: a \`UtilityApiError\` with the code \`invalid_options\`, from a mount a \`TypeError\` with the same code, and from \`sqliteStorage\` a \`StorageError\`.
 
 ${parts.map(([title, type]) => `## ${title}\n\n${optionTable(optionsOf(type))}`).join('\n\n')}
 `
