@@ -228,11 +228,17 @@ function callback<Type>(): z.ZodType<Type, Type> {
   return z.custom<Type>((value) => typeof value === 'function', 'must be a function')
 }
 
-const milliseconds = z.int().min(1).max(600_000)
-const cacheTtlMs = z.int().min(0).max(86_400_000)
-const count = z.int().min(1).max(1_000_000)
+/** One sentence for a text, a fraction and a number out of range. */
+function wholeNumber(least: number, most: number): z.ZodInt {
+  const message = `must be a whole number from ${least} to ${most}`
+  return z.int(message).min(least, message).max(most, message)
+}
+
+const milliseconds = wholeNumber(1, 600_000)
+const cacheTtlMs = wholeNumber(0, 86_400_000)
+const count = wholeNumber(1, 1_000_000)
 const ipAddress = z.string().refine((text) => parseIpAddress(text) !== null, 'must be an IP address')
-const port = z.int().min(1).max(65_535)
+const port = wholeNumber(1, 65_535)
 const name = z.string().regex(/^[\x21-\x7e]+$/, 'must be visible ASCII without spaces')
 const clientSubnet = z
   .string()
@@ -244,7 +250,7 @@ const keyGenerator = withMethods<KeyGenerator>('licenseKey', 'parseLicenseKey', 
 )
 
 const oauth = z.strictObject({
-  accessTokenLifetimeSeconds: z.int().min(1).max(31_536_000).default(defaultTokenLifetimeSeconds),
+  accessTokenLifetimeSeconds: wholeNumber(1, 31_536_000).default(defaultTokenLifetimeSeconds),
   onReplay: z.enum(['revoke', 'deny']).default('revoke'),
 })
 
@@ -307,7 +313,7 @@ const blockgame = exactObject(
       .array(exactObject({ ip: ipAddress, port: port.exactOptional() }))
       .min(1)
       .exactOptional(),
-    protocolVersion: z.int().min(-2_147_483_648).max(2_147_483_647).exactOptional(),
+    protocolVersion: wholeNumber(-2_147_483_648, 2_147_483_647).exactOptional(),
   },
   objectOrFalse,
 )

@@ -110,6 +110,10 @@ test.each<[object | undefined, string]>([
   [undefined, 'options: must be an object.'],
   [{ storage, dns: true }, 'dns: must be an object, or false to remove the operation.'],
   [{ storage, blockgame: 'no' }, 'blockgame: must be an object, or false to remove the operation.'],
+  [{ storage, dns: { timeoutMs: 1.5 } }, 'dns.timeoutMs: must be a whole number from 1 to 600000.'],
+  [{ storage, dns: { timeoutMs: '5s' } }, 'dns.timeoutMs: must be a whole number from 1 to 600000.'],
+  [{ storage, dns: { timeoutMs: -0.5 } }, 'dns.timeoutMs: must be a whole number from 1 to 600000.'],
+  [{ storage, dns: { timeoutMs: Number.NaN } }, 'dns.timeoutMs: must be a whole number from 1 to 600000.'],
   [{ storage, logger: true }, 'logger: must be false or have the methods debug, info, warn, error.'],
   [{ storage, port: 3000 }, 'port: is not an option.'],
 ])('%j says: %s', (options, message) => {

@@ -155,6 +155,14 @@ test('a rate limiter may ask for a wait of any length: it is sent in digits', as
   expect({ status, retryAfter }).toEqual({ status: 429, retryAfter: '2147483647' })
 })
 
+test('a rate limiter that has decided leaves no timer behind', async () => {
+  const timers = (): number => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length
+  const consume = async (): Promise<{ allowed: true }> => ({ allowed: true })
+  const before = timers()
+  for (let count = 0; count < 10; count += 1) await answer(generate(), { rateLimiter: { consume } })
+  expect(timers() - before).toBe(0)
+})
+
 const hostFault = { status: 500, error: 'server_error' }
 const broken = { status: 400, error: 'invalid_request' }
 
