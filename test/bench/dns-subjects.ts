@@ -68,8 +68,8 @@ export const subjects: Readonly<Record<string, (target: Target) => Ask>> = {
 }
 
 /**
- * As many connected sockets, nothing checked, nothing decoded, no deadline: what Node can do at all. Whose sends are
- * gathered as ours are is faster, and is the harder measure.
+ * As many connected sockets, nothing checked, nothing decoded, no deadline: what Node can do at all. With sends
+ * gathered as ours are, it is the harder measure.
  */
 function openCeilings(
   ips: readonly string[],
