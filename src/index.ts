@@ -20,6 +20,7 @@ import { exchangeToken } from './operations/exchange-token.ts'
 import { generateLicense } from './operations/generate-license.ts'
 import { lookUpGameServer } from './operations/look-up-game-server.ts'
 import { updateLicense } from './operations/update-license.ts'
+import { timedBlockgameClient, timedDnsClient } from './ports/timed-clients.ts'
 import { timedStorage, type TimedStorage } from './ports/timed-storage.ts'
 import { apiKeyScheme } from './security/api-key.ts'
 import { bearerScheme } from './security/bearer.ts'
@@ -136,7 +137,7 @@ function dnsCheck(
   { clock }: Settings,
   storage: TimedStorage,
 ): NetworkPart {
-  const client = dns.client ?? createDnsClient()
+  const client = dns.client === undefined ? createDnsClient() : timedDnsClient(dns.client)
   const scheme = bearerScheme({ storage, clock }, 'access_token', 'An access token.')
   return {
     endpoint: bind(service, checkDns({ ...dns, client, clock, logger: service.logger }), scheme),
@@ -151,7 +152,10 @@ function gameServerLookup(
   { clock }: Settings,
   storage: TimedStorage,
 ): NetworkPart {
-  const client = blockgame.client ?? createBlockgameClient(blockgame.clientOptions)
+  const client =
+    blockgame.client === undefined
+      ? createBlockgameClient(blockgame.clientOptions)
+      : timedBlockgameClient(blockgame.client)
   return {
     endpoint: bind(
       service,

@@ -5,6 +5,8 @@ import {
   createUtilityApi,
   randomKeys,
   UtilityApiError,
+  type DnsAnswer,
+  type DnsQuestion,
   type UtilityApiOptions,
 } from 'utility-api'
 import type { AdminStorage, StorageCall } from 'utility-api/storage'
@@ -286,3 +288,68 @@ test.each(['invalid_argument', 'invalid_options'] as const)(
     expect(causes.join('')).toContain('db.internal')
   },
 )
+
+const never = (): Promise<never> => new Promise(() => {})
+const oneResolver = [{ location: 'Here', ip: '192.0.2.1', provider: 'None' }]
+
+test('a DNS client that does not settle gives its place back at the deadline, and is told that it is over', async () => {
+  const { accessToken } = await admin.createAccessToken({ scope: '' })
+  const signals: (AbortSignal | undefined)[] = []
+  const query = ({ signal }: DnsQuestion): Promise<never> => {
+    signals.push(signal)
+    return never()
+  }
+  const client = { query, close: async () => {} }
+  const dns = { client, timeoutMs: 20, locations: oneResolver, maxConcurrentPerResolver: 1 }
+  const api = createUtilityApi({ storage, clock, dns })
+  for (const domain of ['a.example', 'b.example']) {
+    const headers = { Authorization: `Bearer ${accessToken}`, 'X-Domain': domain, 'X-Record-Type': 'A' }
+    // oxlint-disable-next-line no-await-in-loop -- the second needs the place of the first
+    const response = await api.fetch(new Request('http://localhost/v3/tools/dnscheck', { headers }))
+    // oxlint-disable-next-line no-await-in-loop
+    expect(await response.json()).toMatchObject([{ status: 'TIMEOUT', resolved: false }])
+  }
+  expect(signals.map((signal) => signal?.aborted)).toEqual([true, true])
+})
+
+test('a DNS client that fails at its deadline is heard before it is given up', async () => {
+  const { accessToken } = await admin.createAccessToken({ scope: '' })
+  const query = ({ timeoutMs }: DnsQuestion): Promise<DnsAnswer> =>
+    new Promise((resolve) =>
+      setTimeout(resolve, timeoutMs, {
+        status: 'UNREACHABLE',
+        records: [],
+        cnameChain: [],
+        transport: 'udp',
+        latencyMs: 0,
+      }),
+    )
+  const dns = { client: { query, close: async () => {} }, timeoutMs: 20, locations: oneResolver }
+  const headers = { Authorization: `Bearer ${accessToken}`, 'X-Domain': 'a.example', 'X-Record-Type': 'A' }
+  const response = await createUtilityApi({ storage, clock, dns }).fetch(
+    new Request('http://localhost/v3/tools/dnscheck', { headers }),
+  )
+  expect(await response.json()).toMatchObject([{ status: 'UNREACHABLE' }])
+})
+
+test('a game client that does not settle gives its place back at the deadline, and the log says so', async () => {
+  const { apiKey } = await admin.createApiKey()
+  const told: unknown[] = []
+  const logger = {
+    debug: () => {},
+    warn: () => {},
+    error: () => {},
+    info: (_: string, fields?: object) => void told.push(fields),
+  }
+  const blockgame = { client: { status: never, close: async () => {} }, timeoutMs: 20, maxConcurrent: 1 }
+  const api = createUtilityApi({ storage, clock, blockgame, logger })
+  for (const host of ['a.example', 'b.example']) {
+    const headers = { Basic: apiKey, 'X-Address': host }
+    // oxlint-disable-next-line no-await-in-loop -- the second needs the place of the first
+    const response = await api.fetch(new Request('http://localhost/v4/games/blockgame/lookup', { headers }))
+    // oxlint-disable-next-line no-await-in-loop
+    expect(await response.json()).toMatchObject({ error: 'server_check_failed' })
+  }
+  const cause = new Error('The client did not settle within its timeoutMs.')
+  expect(told).toMatchObject(Array(2).fill({ reason: 'timeout', cause }))
+})
