@@ -30,6 +30,14 @@ export class NoTurnError extends Error {
   override readonly name: string = 'NoTurnError'
 }
 
+/**
+ * Returns how long a task with a deadline may wait for its turn. The other half of its time is for the work: one that
+ * started in the last moment would fail, and its failure would be taken for an answer.
+ */
+export function maxWaitMs(timeoutMs: number): number {
+  return timeoutMs / 2
+}
+
 /** What one caller holds and waits for. Removed once it is nothing. */
 interface Account {
   readonly caller: string

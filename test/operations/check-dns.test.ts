@@ -304,7 +304,7 @@ test('a check is joined during the first half of its time only', () => {
 
 test.each([
   ['whole milliseconds of what is left of its time', 400.5, 599],
-  ['a moment, even if nothing is left', 1000, 1],
+  ['a moment, even if the process stood still meanwhile', 1000, 1],
 ])('a question that had to wait for its turn gets %s', async (_, waitedMs, leftMs) => {
   vi.useFakeTimers({ toFake: ['performance'] })
   const first = Promise.withResolvers<DnsAnswer>()
@@ -392,6 +392,17 @@ test('that a caller had too much open is not kept for others', async () => {
   )
   expect((await run()).map(({ status }) => status)).toStrictEqual(['NOERROR', 'NOERROR', 'NOERROR'])
   leaving.abort()
+})
+
+test('a place that becomes free at the deadline of one question is not for another with the same deadline', async () => {
+  const answer = ({ name, timeoutMs = 0 }: DnsQuestion): Promise<DnsAnswer> =>
+    name.endsWith('hanging.example') || timeoutMs < 20
+      ? after(timeoutMs, { ...found, status: 'TIMEOUT', records: [] })
+      : Promise.resolve(found)
+  const { run } = check(answer, { maxConcurrentPerResolver: 4, timeoutMs: 60, cacheTtlMs: 60_000 })
+  for (const domain of ['a.hanging.example', 'b.hanging.example']) void run({ domain }, {}, 'other')
+  await run({}, {}, 'other')
+  expect((await run()).map(({ status }) => status)).toStrictEqual(['NOERROR', 'NOERROR', 'NOERROR'])
 })
 
 test.each([

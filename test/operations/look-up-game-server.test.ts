@@ -1,7 +1,7 @@
 import { UtilityApiError, type BlockgameClient, type BlockgameTarget, type ServerStatus } from 'utility-api'
 import { ServerCheckError } from 'utility-api/blockgame'
 import { fixedClock } from 'utility-api/testing'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { callerNamed, callWith } from './support/calls.ts'
 import { harmlessLogger } from '../../src/http/events.ts'
 import type { OperationCall } from '../../src/operations/operation.ts'
@@ -92,6 +92,30 @@ test('a lookup that never gets its turn is told that we are busy, within its dea
   const first = run('a.example')
   await expect(run('b.example')).rejects.toMatchObject({ code: 'unavailable', retryAfterSeconds: 1 })
   expect(await first).toMatchObject({ ip: '192.0.2.1' })
+})
+
+test('that a caller has too many lookups under way is not said of the server', async () => {
+  const slow = ({ host, timeoutMs = 0 }: BlockgameTarget): Promise<ServerStatus> =>
+    new Promise((resolve, reject) => {
+      if (host !== 'hanging.example' && timeoutMs >= 20) resolve(status)
+      else setTimeout(() => reject(new ServerCheckError('timeout')), timeoutMs)
+    })
+  const { asked, run } = lookup(slow, { maxConcurrent: 2, timeoutMs: 60 })
+  run('hanging.example').catch(() => undefined)
+  await expect(run('b.example')).rejects.toMatchObject({ code: 'unavailable', retryAfterSeconds: 1 })
+  expect(asked).toHaveLength(1)
+})
+
+test('a lookup that had to wait for its turn gets what is left of its time', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  const first = Promise.withResolvers<ServerStatus>()
+  const { asked, run } = lookup(() => first.promise, { maxConcurrent: 1, timeoutMs: 1000 })
+  const answers = [run('a.example'), run('b.example')]
+  vi.advanceTimersByTime(400.5)
+  first.resolve(status)
+  await Promise.all(answers)
+  vi.useRealTimers()
+  expect(asked.map(({ timeoutMs }) => timeoutMs)).toStrictEqual([1000, 599])
 })
 
 test.each([
