@@ -1,7 +1,7 @@
 import { refused, shuttingDown, type Refusal } from '../domain/errors.ts'
 
-/** What the time of a request depends on. */
-export type WaitsFor = 'storage' | 'network'
+/** What the time of a request depends on: its operation, or a rate limiter that is asked about a refusal. */
+export type WaitsFor = 'storage' | 'network' | 'rateLimiter'
 
 /** A caller by the id that its scheme gives it. The two are not made into one text, which would cost more than the rest. */
 export interface KnownCaller {
@@ -40,12 +40,16 @@ interface Pool {
 }
 
 /**
- * @param maxInFlight - How many requests may be under way that wait for networks, and how many that wait for storage.
- * The two are counted separately, so that hanging lookups do not affect the others. One caller gets at most half of
- * either.
+ * @param maxInFlight - How many requests may be under way that wait for networks, how many that wait for storage, and
+ * how many refusals that wait for a rate limiter. They are counted separately, so that hanging lookups, and strangers
+ * whom a hanging limiter is asked about, do not affect the others. One caller gets at most half of each.
  */
 export function createInFlightLimit(maxInFlight: number): InFlightLimit {
-  const pools: Readonly<Record<WaitsFor, Pool>> = { storage: emptyPool(), network: emptyPool() }
+  const pools: Readonly<Record<WaitsFor, Pool>> = {
+    storage: emptyPool(),
+    network: emptyPool(),
+    rateLimiter: emptyPool(),
+  }
   const maxPerCaller = Math.max(1, Math.floor(maxInFlight / 2))
   let underWay = 0
   let closed: PromiseWithResolvers<void> | undefined

@@ -94,7 +94,7 @@ async function refuse(
   call: Call,
   thrown: UtilityApiError,
 ): Promise<Reply> {
-  const error = await limitFailures(service.rateLimit, thrown, call)
+  const error = await limitFailures(service, thrown, call)
   call.error = error
   logError(service.logger, error, { requestId: call.requestId, operation: endpoint?.id })
   const reply = errorReply(service, endpoint?.errorStyle, call, error)
@@ -103,7 +103,7 @@ async function refuse(
 
 /** Counts failed credentials against their sender's address, which limits guessing. */
 async function limitFailures(
-  rateLimit: RateLimit | undefined,
+  { rateLimit, inFlight }: Service,
   error: UtilityApiError,
   { callerId, context }: Call,
 ): Promise<UtilityApiError> {
@@ -112,7 +112,17 @@ async function limitFailures(
   const { ip } = context
   // In JavaScript, a host may pass null or a list for what it does not know.
   if (typeof ip !== 'string') return error
-  return rateLimit(addressKey(ip)).then(() => error, publicError)
+  return countFailure(rateLimit, inFlight, addressKey(ip)).then(() => error, publicError)
+}
+
+/** Asks the limiter in a place of its own: it may hang, and strangers' requests would pile up behind it. */
+async function countFailure(rateLimit: RateLimit, inFlight: InFlightLimit, key: string): Promise<void> {
+  inFlight.enter('rateLimiter')
+  try {
+    await rateLimit(key)
+  } finally {
+    inFlight.leave('rateLimiter')
+  }
 }
 
 /** What answering an operation requires, the same for every request. */

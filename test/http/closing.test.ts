@@ -457,6 +457,31 @@ describe('rate limits', () => {
     expect(await generateAs(world.resellerToken)).toMatchObject({ status: 200 })
   })
 
+  test('a limiter that hangs is asked about no more strangers at once than requests may be in progress', async () => {
+    let asked = 0
+    const consume = (key: string): Promise<{ allowed: true }> => {
+      if (!key.startsWith('address:')) return Promise.resolve({ allowed: true })
+      asked += 1
+      return new Promise(() => {})
+    }
+    const api = createUtilityApi({ storage, maxInFlight: 4, rateLimiter: { consume } })
+    const path = 'http://localhost/v2/reseller/licenses/generate'
+    const ask = (authorization: string): Promise<Response> => {
+      const headers = { ...licenseHeaders, Authorization: authorization }
+      return api.fetch(new Request(path, { method: 'POST', headers }), { ip: '192.0.2.1' })
+    }
+    const held = Array.from({ length: 4 }, () => ask('Basic no'))
+    const refused = await Promise.all(['Basic no', 'Bearer no', 'Bearer no'].map(ask))
+    expect(refused.map(({ status }) => status)).toEqual([503, 503, 503])
+    expect(asked).toBe(4)
+    // Those whose credentials are right need none of these places.
+    expect((await ask(`Bearer ${token}`)).status).toBe(200)
+    for (const answer of held) expect((await answer).status).toBe(401)
+    expect((await Promise.all(['Bearer no', 'Bearer no'].map(ask))).map(({ status }) => status)).toEqual([
+      401, 401,
+    ])
+  })
+
   test('a limiter that hangs is waited for one second, and the log is told', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     try {
