@@ -48,7 +48,9 @@ export class NodeRequest implements RequestLike {
 
   header(name: string): string | null {
     // `headers` keeps only the first of two Authorization headers; the raw list keeps both.
-    const { rawHeaders } = this.#request
+    const { rawHeaders, headers } = this.#request
+    // Adapters for functions in a cloud make requests that have no raw list.
+    if (rawHeaders.length === 0) return joined(headers[name.toLowerCase()])
     let value: string | null = null
     for (let index = 0; index < rawHeaders.length; index += 2) {
       if (!isSameName(rawHeaders[index] ?? '', name)) continue
@@ -147,6 +149,11 @@ class CollectedBody {
   get bytes(): Uint8Array {
     return this.#buffer.subarray(0, this.#length)
   }
+}
+
+function joined(value: string | readonly string[] | undefined): string | null {
+  if (value === undefined) return null
+  return typeof value === 'string' ? value : value.join(', ')
 }
 
 function isSameName(one: string, other: string): boolean {

@@ -232,6 +232,17 @@ describe.each(Object.entries(expresses))('%s', (_, express) => {
     expect(answer).toMatchObject({ status: 200 })
   })
 
+  test('in a function of a cloud, whose adapter makes requests without a raw list of headers', async () => {
+    const app = express().use(toExpressHandler(api))
+    const port = await listen((request, response) => {
+      // Read first: the list is what they are made of.
+      expect(request.headers.authorization).toBeDefined()
+      Object.defineProperty(request, 'rawHeaders', { value: [] })
+      app(request, response)
+    })
+    expect(await sendToPort(port, generate)).toMatchObject({ status: 200 })
+  })
+
   test('every way to write a prefix', async () => {
     const handler = toExpressHandler(createUtilityApi({ storage, basePath: '/api' }))
     const wildcard = express === express5 ? '/api/*splat' : '/api/*'
