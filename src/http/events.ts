@@ -55,18 +55,18 @@ export function observed(
 ): Promise<Reply> {
   const started = performance.now()
   const { request, requestId } = call
-  const event: RequestTraceEvent = {
-    ...(operation !== undefined && { operation }),
-    method: request.method,
-    requestId,
-  }
+  const known = { ...(operation !== undefined && { operation }), method: request.method, requestId }
+  // The channel's own object, because its subscribers may put things of theirs into it.
+  const event: RequestTraceEvent = { ...known }
   return trace(channels.request, event, async () => {
     const reply = await answer()
-    const end = Object.assign(event, {
+    const end: RequestEndEvent = {
+      ...known,
       ...whatBecameKnown(call),
       status: reply.status,
       durationMs: performance.now() - started,
-    })
+    }
+    Object.assign(event, end)
     harmless(
       () => onRequestEnd?.(end),
       (cause) => logger.error('onRequestEnd failed.', { requestId, cause }),

@@ -105,6 +105,25 @@ describe('tracing channels', () => {
     })
   })
 
+  test('keep what their subscribers add from onRequestEnd', async () => {
+    const addSpan = (event: unknown): object => Object.assign(event as object, { span: 'theirs' })
+    const subscribers = { start: addSpan } as Partial<TracingChannelSubscribers<object>>
+    const ends: object[] = []
+    world = await createWorld('Node http', { onRequestEnd: (event) => ends.push(event) })
+    tracingChannel('utility-api.request').subscribe(subscribers as TracingChannelSubscribers<object>)
+    await world.send({ method: 'GET', path: '/nowhere', headers: { 'X-Request-Id': 'the-id' } })
+    tracingChannel('utility-api.request').unsubscribe(subscribers as TracingChannelSubscribers<object>)
+    expect(ends).toStrictEqual([
+      {
+        method: 'GET',
+        requestId: 'the-id',
+        status: 404,
+        errorCode: 'not_found',
+        durationMs: expect.any(Number),
+      },
+    ])
+  })
+
   test('report every query to a resolver and every connection to a game server', async () => {
     world = await createWorld('Node http')
     const { seen, stop } = listen()
