@@ -31,6 +31,15 @@ function isFresh({ keptAt, expiresAt }: Omit<Kept<unknown>, 'value'>, now: numbe
   return keptAt <= now && now < expiresAt
 }
 
+/** A clock of the host that throws would end the process here. Without a time, nothing is fresh. */
+function timeOf(clock: Clock): number {
+  try {
+    return clock.now()
+  } catch {
+    return Number.NaN
+  }
+}
+
 export function createResultCache<Value>(clock: Clock): ResultCache<Value> {
   /** The results, oldest first. */
   const kept = new Map<string, Kept<Value>>()
@@ -51,7 +60,7 @@ export function createResultCache<Value>(clock: Clock): ResultCache<Value> {
   }
 
   function sweep(): void {
-    const now = clock.now()
+    const now = timeOf(clock)
     for (const [key, result] of kept) if (!isFresh(result, now)) remove(key)
     if (kept.size > 0) return
     clearInterval(sweeper)

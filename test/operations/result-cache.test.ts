@@ -82,6 +82,22 @@ test('expired results are forgotten without a request, and then no timer is left
   expect(cache.size.results).toBe(0)
 })
 
+test('a clock that throws ends no process: what was kept is forgotten', () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  let fails = false
+  const cache = createResultCache<string>({
+    now() {
+      if (fails) throw new Error('clock')
+      return 0
+    },
+  })
+  cache.set('a', 'one', 60_000)
+  fails = true
+  vi.advanceTimersByTime(1000)
+  expect(cache.size).toStrictEqual({ results: 0, characters: 0 })
+  expect(vi.getTimerCount()).toBe(0)
+})
+
 test('kept results keep no process alive', () => {
   const timers = (): number => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length
   const before = timers()
