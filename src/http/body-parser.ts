@@ -40,8 +40,8 @@ export type BodyParser = (bytes: Uint8Array, known: readonly string[]) => BodyMe
 
 /** Returns the parser that a request's headers call for. Throws `unsupported_media_type` or `invalid_request`. */
 export function bodyParserFor(request: RequestLike): BodyParser {
-  const encoding = request.header('Content-Encoding')
-  if (encoding !== null && encoding.toLowerCase() !== 'identity') throw refused(encoded)
+  const encoding = request.header('Content-Encoding') ?? ''
+  if (encoding !== '' && encoding.toLowerCase() !== 'identity') throw refused(encoded)
   const [type = '', ...parameters] = (request.header('Content-Type') ?? '').split(';')
   const parse = parsers.get(type.trim().toLowerCase())
   if (parse === undefined) throw refused(otherType)

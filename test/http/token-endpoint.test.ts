@@ -61,6 +61,9 @@ const formats: Row[] = [
       jsonRequest(await tokenFields(world), { 'Content-Type': type }),
     ),
   ),
+  succeeds('Content-Encoding: nothing', async (world) =>
+    jsonRequest(await tokenFields(world), { 'Content-Encoding': '' }),
+  ),
   succeeds('Content-Encoding: identity', async (world) =>
     jsonRequest(await tokenFields(world), { 'Content-Encoding': 'identity' }),
   ),
