@@ -10,6 +10,15 @@ import type { RequestContext, RequestLike } from './request-like.ts'
 export const safeRequestId: RegExp = /^[\w.~:+/=-]{1,64}$/
 const noMembers: BodyMembers = new Map()
 
+/** A mount's view that throws does so again when the caller is authenticated, where that becomes an answer. */
+function sentId(request: RequestLike): string | null {
+  try {
+    return request.header('X-Request-Id')
+  } catch {
+    return null
+  }
+}
+
 /** A request in progress, and what is known about it so far. */
 export class Call implements OperationCall, Presented {
   readonly request: RequestLike
@@ -37,7 +46,7 @@ export class Call implements OperationCall, Presented {
     params: Readonly<Record<string, string>>,
     closing: Closing,
   ) {
-    const givenId = context.requestId ?? request.header('X-Request-Id')
+    const givenId = context.requestId ?? sentId(request)
     this.request = request
     this.context = context
     this.params = context.params === undefined ? params : { ...params, ...context.params }

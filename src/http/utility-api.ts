@@ -34,8 +34,8 @@ export interface UtilityApi extends Verifier {
    */
   readonly handlers: Readonly<Record<OperationId, Handler>>
   /**
-   * Does what `fetch` does, but takes a thin view of the request and returns a plain record, for authors of mounts. Never
-   * rejects.
+   * Does what `fetch` does, but takes a thin view of the request and returns a plain record, for authors of mounts.
+   * Rejects only if it is given something else (`invalid_argument`).
    */
   readonly dispatch: (request: RequestLike, context?: RequestContext) => Promise<Reply>
   /** Returns the OpenAPI 3.1 document of the enabled operations. */
@@ -95,7 +95,10 @@ export function utilityApi(parts: UtilityApiParts): UtilityApi {
       OperationId,
       Handler
     >,
-    dispatch: (request, context = {}) => dispatch(request, context, route(request.url)),
+    dispatch(request, context) {
+      if (!isView(request)) return Promise.reject(new UtilityApiError('invalid_argument', notAView))
+      return dispatch(request, context ?? {}, route(request.url))
+    },
     openapi() {
       const options = { basePath, ownErrorBodies: service.errorBody !== undefined }
       return openApiDocument(
@@ -112,10 +115,15 @@ export function utilityApi(parts: UtilityApiParts): UtilityApi {
 type Found = Route<Endpoint> | null
 
 const notARequest = 'A handler takes a Request of the Fetch standard.'
+const notAView = 'dispatch takes a view of a request, with a url and a header function.'
 
 /** Hosts have request classes of their own. Express's and Node's requests have headers too, but no `get`. */
 function isRequest(request: Partial<Request> | undefined): boolean {
   return typeof request?.headers?.get === 'function' && typeof request.url === 'string'
+}
+
+function isView(request: Partial<RequestLike> | undefined): boolean {
+  return typeof request?.url === 'string' && typeof request.header === 'function'
 }
 
 /** Returns the route of a handler: its own operation, whatever the path, with parameters only if the path is its own. */

@@ -41,3 +41,26 @@ test.each([
   const reply = await dispatch(view(line, { 'X-Status': 'valid' }))
   expect({ status: reply.status, unrouted: reply.unrouted }).toEqual({ status, unrouted })
 })
+
+test.each([
+  ['no context', () => dispatch(view('GET /nowhere'), null as never), { status: 404 }],
+  [
+    'a view whose headers cannot be read',
+    () => {
+      const header = (): never => {
+        throw new Error('gone')
+      }
+      return dispatch({ ...view('POST /v2/reseller/licenses/generate'), header })
+    },
+    { status: 500 },
+  ],
+])('%s does not make it throw', async (_, call, reply) => {
+  expect(await call()).toMatchObject(reply)
+})
+
+test.each([undefined, null, {}, { url: '/' }, { header: () => null }, 'GET /'])(
+  '%j, which is no view of a request, is refused',
+  async (request) => {
+    await expect(dispatch(request as never)).rejects.toMatchObject({ code: 'invalid_argument' })
+  },
+)
