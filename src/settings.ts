@@ -374,9 +374,9 @@ function settings(): z.ZodType<Settings> {
       basePath: z
         .string()
         .regex(
-          // URLs arrive in ASCII: a path with other characters would never be found.
-          /^(?:\/[!"$-.0->@-~]+)*$/,
-          'must be empty or start with a slash and not end with one, in visible ASCII',
+          // The characters of a path (RFC 3986). A URL changes or encodes all others, so they would never be found.
+          /^(?:\/[\w.~!$&'()*+,;=:@%-]+)*$/,
+          'must be empty or start with a slash and not end with one, in the characters of a path',
         )
         .default(''),
       clock,

@@ -14,6 +14,8 @@ test.each<[string, object]>([
   ['basePath', { basePath: '/api/' }],
   ['basePath', { basePath: '/a?b' }],
   ['basePath', { basePath: '/café' }],
+  ['basePath', { basePath: '/{tenant}' }],
+  ['basePath', { basePath: '/a\\b' }],
   ['clock', { clock: {} }],
   ['keyGenerator', { keyGenerator: { secret: () => '' } }],
   ['oauth.accessTokenLifetimeSeconds', { oauth: { accessTokenLifetimeSeconds: 0 } }],
