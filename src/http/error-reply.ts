@@ -40,11 +40,11 @@ export function errorReply(
   return jsonReply(error.status, body, requestId, headersOf(error, style))
 }
 
-/** Returns the error's headers. If a 401 or 403 has no challenge, the scheme's challenge is added. */
+/** Returns the error's headers. If a 401 has no challenge, the scheme's challenge is added. */
 function headersOf(error: UtilityApiError, style: ErrorStyle | undefined): Readonly<Record<string, string>> {
   const { headers, status } = error
   const challenge = style?.challenge ?? null
-  if ((status !== 401 && status !== 403) || challenge === null) return headers
+  if (status !== 401 || challenge === null) return headers
   return { 'WWW-Authenticate': challenge, ...headers }
 }
 

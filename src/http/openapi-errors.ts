@@ -24,7 +24,7 @@ export function errorResponses(
 ): Record<string, object> {
   const all: Refusal[] = [
     ...(hasBody ? [...bodyRefusals, ...bodyReaderRefusals] : []),
-    ...(['GET', 'HEAD'].includes(routed.method) ? [bodyWithheld] : []),
+    ...(routed.method === 'GET' ? [bodyWithheld] : []),
     ...refusals,
     methodNotAllowed(routed),
     tooManyRequests,

@@ -6,7 +6,6 @@ export class WebRequest implements RequestLike {
   readonly method: string
   readonly url: string
   readonly #request: Request
-  #isReading = false
   #isDrained = false
 
   constructor(request: Request) {
@@ -20,7 +19,6 @@ export class WebRequest implements RequestLike {
   }
 
   body(maxBytes: number): Promise<Uint8Array> {
-    this.#isReading = true
     if (this.#request.bodyUsed || this.#request.body?.locked === true)
       return Promise.reject(new HostFault('The body was read before the request was passed on.'))
     return readBytes(this.#request.body, maxBytes, () => this.#isDrained)
@@ -29,7 +27,7 @@ export class WebRequest implements RequestLike {
   drain(): void {
     this.#isDrained = true
     // Check the headers first: accessing `body` makes hosts with their own request classes build a stream.
-    if (this.#isReading || !this.#announces(0)) return
+    if (!this.#announces(0)) return
     const { body } = this.#request
     if (body) dropBody(body)
   }

@@ -76,7 +76,7 @@ export function oauthClientScheme(storage: Pick<TimedStorage, 'findClient'>): Sc
     // What a client may have is decided by its code.
     requirePermission() {},
     challenge: null,
-    errorBody: (error) => ({ error: oauthCode(error.code), error_description: error.message }),
+    errorBody: (error) => ({ error: oauthCode(error), error_description: error.message }),
     openapi: {
       scheme: {
         type: 'http',
@@ -142,38 +142,22 @@ function refusedClient(refusal: Refusal, presented: Presented): UtilityApiError 
   return refused(refusal, { headers: { 'WWW-Authenticate': `Basic realm="${realm}"` } })
 }
 
+/** Those of our codes that RFC 6749 section 5.2 has as well. */
+const sharedCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'invalid_request',
+  'invalid_grant',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  'invalid_client',
+])
+
 /**
- * The RFC 6749 code for each of our codes, because OAuth clients know no others.
+ * Returns the RFC 6749 code of an error, because OAuth clients know no others.
  *
  * @see RFC 6749 sections 5.2 and 4.1.2.1
  */
-const oauthCodes: Readonly<Record<ErrorCode, string>> = {
-  invalid_request: 'invalid_request',
-  invalid_grant: 'invalid_grant',
-  unauthorized_client: 'unauthorized_client',
-  unsupported_grant_type: 'unsupported_grant_type',
-  invalid_client: 'invalid_client',
-  insufficient_scope: 'invalid_scope',
-  invalid_token: 'invalid_client',
-  invalid_api_key: 'invalid_client',
-  license_owner_mismatch: 'invalid_client',
-  address_not_allowed: 'invalid_request',
-  not_found: 'invalid_request',
-  license_not_found: 'invalid_request',
-  method_not_allowed: 'invalid_request',
-  request_timeout: 'invalid_request',
-  payload_too_large: 'invalid_request',
-  unsupported_media_type: 'invalid_request',
-  idempotency_mismatch: 'invalid_request',
-  too_many_requests: 'temporarily_unavailable',
-  unavailable: 'temporarily_unavailable',
-  database_error: 'server_error',
-  server_check_failed: 'server_error',
-  internal_error: 'server_error',
-  invalid_options: 'server_error',
-  invalid_argument: 'server_error',
-}
-
-function oauthCode(code: ErrorCode): string {
-  return oauthCodes[code]
+function oauthCode({ code, status }: UtilityApiError): string {
+  if (sharedCodes.has(code)) return code
+  if (code === 'unavailable' || code === 'too_many_requests') return 'temporarily_unavailable'
+  return status < 500 ? 'invalid_request' : 'server_error'
 }
