@@ -23,11 +23,12 @@ import {
 
 const ip = Buffer.of(192, 0, 2, 66)
 
-async function ask(options: FakeDnsServerOptions, timeoutMs: number) {
+async function ask(options: FakeDnsServerOptions, timeoutMs: number, clientSubnet?: string) {
   await using server = await fakeDnsServer({ records: [rightRecord], ...options })
   const client = createDnsClient()
   const started = performance.now()
-  const query = client.query({ name: 'example.com', type: 'A', server, timeoutMs })
+  const network = clientSubnet === undefined ? {} : { clientSubnet }
+  const query = client.query({ name: 'example.com', type: 'A', server, timeoutMs, ...network })
   expect(await endsBefore(timeoutMs + 2000, query)).toBe(true)
   const answer = await query
   const elapsed = performance.now() - started
@@ -230,21 +231,6 @@ const odd: Record<string, { reply: (query: FakeDnsQuery) => FakeDnsReply; expect
     reply: withOptions({ code: 10, data: Buffer.alloc(40) }),
     expected: { status: 'NOERROR', records: [rightRecord] },
   },
-  'the network it is for, and a cookie': {
-    reply: withOptions(
-      { code: 8, data: Buffer.of(0, 1, 24, 16, 192, 0, 2) },
-      { code: 10, data: Buffer.alloc(40, 0xff) },
-    ),
-    expected: { status: 'NOERROR', clientSubnetScope: 16 },
-  },
-  'every network': {
-    reply: withOptions({ code: 8, data: Buffer.of(0, 1, 0, 0) }),
-    expected: { status: 'NOERROR', clientSubnetScope: 0 },
-  },
-  'a network without its scope': {
-    reply: withOptions({ code: 8, data: Buffer.of(0, 1, 24) }),
-    expected: { status: 'NOERROR', records: [rightRecord] },
-  },
   REFUSED: {
     reply: (query) => query.answer({ rcode: 'REFUSED', records: [] }),
     expected: { status: 'REFUSED', records: [] },
@@ -397,6 +383,37 @@ describe.concurrent('an odd reply', () => {
   test.each(Object.entries(odd))('%s', async (_kind, { reply, expected }) => {
     const { answer } = await ask({ reply }, 1000)
     expect(answer).toMatchObject(expected)
+  })
+})
+
+const cookie = { code: 10, data: Buffer.alloc(40, 0xff) }
+
+describe.concurrent('a client subnet in a reply', () => {
+  test.each<[string, sent: string | undefined, received: number[], scope: number | undefined]>([
+    ['that was sent, with a scope', '192.0.2.0/24', [0, 1, 24, 16, 192, 0, 2], 16],
+    ['that was sent, for everybody', '192.0.2.0/24', [0, 1, 24, 0, 192, 0, 2], 0],
+    ['of IPv6', '2001:db8::/32', [0, 2, 32, 48, 0x20, 1, 0x0d, 0xb8], 48],
+    ['of no bits', '0.0.0.0/0', [0, 1, 0, 0], 0],
+    ['that nobody sent', undefined, [0, 1, 24, 24, 192, 0, 2], undefined],
+  ])('%s', async (_, sent, received, scope) => {
+    const reply = withOptions({ code: 8, data: Buffer.from(received) }, cookie)
+    const { answer } = await ask({ reply }, 2000, sent)
+    expect(answer).toMatchObject({ status: 'NOERROR', records: [rightRecord] })
+    expect(answer.clientSubnetScope).toBe(scope)
+  })
+
+  test.each([
+    ['of another network', [0, 1, 24, 24, 192, 0, 3]],
+    ['of another length', [0, 1, 16, 16, 192, 0]],
+    ['of another family', [0, 2, 24, 24, 192, 0, 2]],
+    ['of a family that there is not', [1, 1, 24, 24, 192, 0, 2]],
+    ['with more of the address', [0, 1, 24, 24, 192, 0, 2, 1]],
+    ['without its scope', [0, 1, 24]],
+    ['with a scope longer than an address', [0, 1, 24, 33, 192, 0, 2]],
+  ])('%s is none of ours (RFC 7871 section 7.3)', async (_, received) => {
+    const reply = withOptions({ code: 8, data: Buffer.from(received) })
+    const { answer } = await ask({ reply }, patience, '192.0.2.0/24')
+    expect(answer).toMatchObject({ status: 'MALFORMED', records: [] })
   })
 })
 

@@ -2,7 +2,14 @@ import dnsPacket from 'dns-packet'
 import type { RecordType } from '../../domain/dns-answer.ts'
 import { UtilityApiError } from '../../domain/errors.ts'
 import { formatIpAddress, parseNetwork } from '../../domain/ip-address.ts'
-import { headerFlags, headerLength, optionCodes, questionTailLength, typeNumbers } from './constants.ts'
+import {
+  headerFlags,
+  headerLength,
+  optionCodes,
+  questionTailLength,
+  recordFixedLength,
+  typeNumbers,
+} from './constants.ts'
 
 /** A question, and its encoding with a zero where each try writes its own id. */
 export interface EncodedQuery {
@@ -62,6 +69,14 @@ function encodeRootQuery(type: RecordType, options: dnsPacket.PacketOpt[]): Buff
       },
     ],
   })
+}
+
+/** The name, fixed fields and length of an OPT record, and the code and length of its option. */
+const beforeOption = 1 + recordFixedLength + 4
+
+/** Returns the data of the client subnet in a query, empty if it has none: it is the only option that is sent. */
+export function sentSubnet({ message, questionEnd }: EncodedQuery): Buffer {
+  return message.subarray(questionEnd + beforeOption)
 }
 
 /** Returns how many octets a checked name takes: one more than its text, and one for its end. */

@@ -2,6 +2,7 @@ import type { ExtendedDnsError } from '../../domain/dns-answer.ts'
 import { isPlainText } from '../../domain/header-text.ts'
 import { formatError } from './budget.ts'
 import { optionCodes } from './constants.ts'
+import { sentSubnet, type EncodedQuery } from './encoded-query.ts'
 
 /** What EDNS adds to a reply. */
 export interface Opt {
@@ -25,7 +26,7 @@ const maxExtraTextOctets = 255
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc6891#section-6.1 | RFC 6891 section 6.1}
  */
-export function readOpt(message: Buffer, start: number, end: number): Opt {
+export function readOpt(message: Buffer, start: number, end: number, query: EncodedQuery): Opt {
   const ede: ExtendedDnsError[] = []
   let clientSubnetScope: number | undefined
   for (let at = start; at < end;) {
@@ -37,9 +38,31 @@ export function readOpt(message: Buffer, start: number, end: number): Opt {
     const data = message.subarray(dataStart, at)
     if (code === optionCodes.extendedError && data.length >= 2 && ede.length < maxExtendedErrors)
       ede.push({ code: data.readUInt16BE(0), text: readExtraText(data.subarray(2)) })
-    if (code === optionCodes.clientSubnet && data.length >= 4) clientSubnetScope = data[3]
+    if (code === optionCodes.clientSubnet) clientSubnetScope = scopeOf(data, query)
   }
   return { extendedRcode: message.readUInt8(start + toExtendedRcode), ede, clientSubnetScope }
+}
+
+/** The bits of an address, by FAMILY. */
+const addressBits: Readonly<Record<number, number>> = { 1: 32, 2: 128 }
+
+/**
+ * Returns the scope of a client subnet, or undefined if none was sent. Throws {@link formatError} if it is not the one
+ * that was sent: the reply is then made for somebody else, or by somebody else.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc7871#section-7.3 | RFC 7871 section 7.3}
+ */
+function scopeOf(data: Buffer, query: EncodedQuery): number | undefined {
+  const sent = sentSubnet(query)
+  if (sent.length === 0) return undefined
+  // FAMILY and SOURCE PREFIX-LENGTH, then the scope, then the address.
+  const isTheSame =
+    data.length === sent.length &&
+    data.subarray(0, 3).equals(sent.subarray(0, 3)) &&
+    data.subarray(4).equals(sent.subarray(4))
+  const [, family = 0, , scope = 0] = data
+  if (!isTheSame || scope > (addressBits[family] ?? 0)) throw formatError
+  return scope
 }
 
 /**

@@ -143,7 +143,7 @@ export function readSections(
     if (record.type === optType) {
       // At most one is allowed, and the root must own it.
       if (opt !== undefined || message[record.ownerStart] !== 0) throw formatError
-      opt = readOpt(message, record.start, record.end)
+      opt = readOpt(message, record.start, record.end, query)
     }
   }
   const { extendedRcode, ede, clientSubnetScope } = opt ?? withoutOpt
