@@ -36,9 +36,8 @@ type Query = <Type extends RecordType>(name: string, type: Type, budgetMs: numbe
 const longestName = 253
 const maxResolvers = 3
 const maxTargets = 4
+// The zone's owner chooses where we connect: to at most eight endpoints for one lookup, four of each family.
 const maxAddresses = 4
-// The zone's owner chooses where we connect: not to dozens of addresses for one lookup.
-const maxEndpoints = 8
 // A resolver that drops SRV questions must not use up the lookup's time, and one that drops AAAA must not delay it.
 const srvShare = 1 / 3
 const addressShare = 1 / 2
@@ -64,16 +63,19 @@ async function endpointsOf(
   query: Query,
   scope: DeadlineScope,
 ): Promise<Endpoint[]> {
-  const direct = resolveAddresses(host, query, scope)
+  const direct = resolveAddresses(host, maxAddresses, query, scope)
   direct.catch(() => {})
   const srv = port === defaultServerPort ? await resolveSrv(host, query, scope) : []
   if (srv.length === 0) return (await direct).map((ip) => ({ ip, port, srvRecord: null }))
-  const addresses = await Promise.all(srv.map((target) => resolveAddresses(target.target, query, scope)))
-  const endpoints = srv.flatMap((record, index) => {
-    const srvRecord = { host: record.target, port: record.port }
-    return (addresses[index] ?? []).map((ip) => ({ ip, port: record.port, srvRecord }))
-  })
-  return endpoints.slice(0, maxEndpoints)
+  // Shared out, so that the addresses of the first target leave room for the next.
+  const share = Math.floor(maxAddresses / srv.length)
+  const endpoints = await Promise.all(
+    srv.map(async ({ target, port: srvPort }) => {
+      const addresses = await resolveAddresses(target, share, query, scope)
+      return addresses.map((ip) => ({ ip, port: srvPort, srvRecord: { host: target, port: srvPort } }))
+    }),
+  )
+  return endpoints.flat()
 }
 
 /** Returns the usable SRV records in the order to try them. If there are none, the host itself is to be used. */
@@ -92,13 +94,21 @@ async function resolveSrv(host: string, query: Query, scope: DeadlineScope): Pro
   return orderSrvRecords(usable, maxTargets)
 }
 
-/** Returns a name's addresses, IPv4 first like the game's own client, or the address itself if the host is one. */
-async function resolveAddresses(host: string, query: Query, scope: DeadlineScope): Promise<string[]> {
+/**
+ * Returns a name's addresses, so many of each family, IPv4 first like the game's own client. If the host is an address,
+ * returns that.
+ */
+async function resolveAddresses(
+  host: string,
+  ofEachFamily: number,
+  query: Query,
+  scope: DeadlineScope,
+): Promise<string[]> {
   if (isIP(host)) return [host]
   const budgetMs = scope.timeLeftMs() * addressShare
   const addressesOf = async (type: 'A' | 'AAAA'): Promise<string[]> =>
     (await query(host, type, budgetMs))
-      .slice(0, maxAddresses)
+      .slice(0, ofEachFamily)
       .flatMap(({ ip }) => canonicalIpAddress(ip) ?? [])
   return bothOrFirst(addressesOf('A'), addressesOf('AAAA'))
 }

@@ -185,6 +185,20 @@ test.for(['A', 'AAAA'])('a resolver that drops %s questions delays nobody', asyn
   expect(performance.now() - startedAt).toBeLessThan(2000)
 })
 
+test('many addresses of the first target leave room for the next', async () => {
+  const server = await startServer()
+  const refusing = await startServer()
+  await refusing.close()
+  const dns = zoneDns({
+    [srv]: [`1 0 ${refusing.port} node1.example.net`, `2 0 ${server.port} node2.example.net`],
+    'A node1.example.net': ['127.0.0.11', '127.0.0.12', '127.0.0.13', '127.0.0.14'],
+    'AAAA node1.example.net': ['::1', '::2', '::3', '::4'],
+    'A node2.example.net': ['127.0.0.1'],
+  })
+  const { port } = await startClient({ dns }).status({ host: name, timeoutMs: 5000 })
+  expect(port).toBe(server.port)
+})
+
 test('if the first resolver fails, the next is asked', async () => {
   const server = await startServer()
   const zone = zoneDns({ [`A ${name}`]: ['127.0.0.1'] })
@@ -237,11 +251,12 @@ test('invalid addresses and records of other types are ignored', async () => {
 test('a name with many addresses causes a few connections, not dozens', async () => {
   const heard: string[] = []
   const targets = Array.from({ length: 20 }, (_, index) => `t${index}.example.net`)
-  const addresses = (start: number): string[] =>
-    Array.from({ length: 20 }, (_, index) => `127.0.${start}.${index + 1}`)
+  const addresses = (network: string): string[] =>
+    Array.from({ length: 20 }, (_, index) => `${network}${index + 1}`)
   const dns = zoneDns({
     [srv]: targets.map((target, index) => `${index} 0 25566 ${target}`),
-    ...Object.fromEntries(targets.map((target, index) => [`A ${target}`, addresses(index)])),
+    ...Object.fromEntries(targets.map((target, index) => [`A ${target}`, addresses(`127.0.${index}.`)])),
+    ...Object.fromEntries(targets.map((target, index) => [`AAAA ${target}`, addresses(`fc00:${index}::`)])),
   })
   const allowAddress = ({ ip }: { ip: string }): boolean => heard.push(ip) < 0
   await expect(startClient({ dns, allowAddress }).status({ host: name })).rejects.toMatchObject({
