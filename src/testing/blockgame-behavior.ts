@@ -84,7 +84,9 @@ function answerAsModern(options: FakeBlockgameServerOptions): Behavior {
       else if (id === 1) answerPing(socket, payload, options)
     }
     socket.on('data', (chunk) => {
-      if (!handshaken && chunk[0] === 0xfe) return void socket.end(encodeLegacyReply(options))
+      if (!handshaken && chunk[0] === 0xfe) {
+        return later(options.delayMs, () => finish(socket, encodeLegacyReply(options)))
+      }
       for (const packet of reader.add(chunk)) answer(packet)
       if (reader.failure) socket.destroy()
     })
@@ -105,6 +107,10 @@ function later(delayMs: number | undefined, work: () => void): void {
   else setTimeout(work, delayMs)
 }
 
+function finish(socket: Socket, bytes: Uint8Array): void {
+  if (!socket.destroyed) socket.end(bytes)
+}
+
 function send(socket: Socket, bytes: Uint8Array, chunkBytes = bytes.length): void {
   if (socket.destroyed) return
   socket.write(bytes.subarray(0, chunkBytes))
@@ -121,7 +127,7 @@ function answerAsOld(options: FakeBlockgameServerOptions): Behavior {
   return (connection) => {
     const { socket } = connection
     let timer: NodeJS.Timeout | undefined
-    const answer = (): void => void (socket.destroyed || socket.end(reply))
+    const answer = (): void => later(options.delayMs, () => finish(socket, reply))
     socket.once('close', () => clearTimeout(timer))
     socket.on('data', () => {
       clearTimeout(timer)
@@ -132,7 +138,7 @@ function answerAsOld(options: FakeBlockgameServerOptions): Behavior {
       } else if (era === 'beta') {
         // What follows FE 01 is read as a login packet with an absurdly long name.
         if (received.length > 2) socket.destroy()
-        else later(options.delayMs, answer)
+        else answer()
       } else if (era === '1.4' && received.length >= 2) answer()
       else if (era === '1.6' && isWholeLegacyPing(received)) answer()
       else timer = setTimeout(answer, restTimeoutMs)

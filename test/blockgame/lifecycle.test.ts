@@ -66,6 +66,15 @@ describe('the latency', () => {
     expect(latencyMs).toBeGreaterThanOrEqual(145)
   })
 
+  test.each(['1.6', '1.4', 'beta'] as const)(
+    'of a server of the era %s is that of its only reply',
+    async (era) => {
+      const server = await startServer({ era, delayMs: 150 })
+      const { latencyMs } = await startClient().status({ host: server.ip, port: server.port })
+      expect(latencyMs).toBeGreaterThanOrEqual(145)
+    },
+  )
+
   test('is not measured by a pong that comes before the ping', async () => {
     const early = Buffer.concat([
       encodeStatusPacket({ players: {} }),
@@ -212,6 +221,8 @@ describe('invalid targets', () => {
     [{ host: 'mc.example.com', timeoutMs: Number.POSITIVE_INFINITY }],
     [{ host: 'mc.example.com', timeoutMs: Number.NaN }],
     [{ host: 'mc.example.com', timeoutMs: 2 ** 31 }],
+    [{ host: 'mc.example.com', timeoutMs: '2000' }],
+    [{ host: 'mc.example.com', timeout: 2000 }],
     [{ host: 'mc.example.com', signal: 'x' }],
   ])('%j', async ([target]) => {
     const check = startClient().status(target as never)
