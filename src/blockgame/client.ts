@@ -1,4 +1,4 @@
-import { demand, isSignal } from '../domain/arguments.ts'
+import { demand, demandKnown, isSignal } from '../domain/arguments.ts'
 import { UtilityApiError } from '../domain/errors.ts'
 import { defaultServerPort, parseServerHost } from '../domain/server-address.ts'
 import type { ServerStatus } from '../domain/server-status.ts'
@@ -73,14 +73,20 @@ export function createClient({
   }
 }
 
+const members: ReadonlySet<string> = new Set<keyof BlockgameTarget>(['host', 'port', 'timeoutMs', 'signal'])
+
 /** Returns the target with its defaults, and its host in canonical form. */
 function checkTarget(target: Partial<BlockgameTarget> | undefined): RequestedTarget & { timeoutMs: number } {
   const { host, port = defaultServerPort, timeoutMs = defaultTimeoutMs, signal } = target ?? {}
   const canonical = typeof host === 'string' ? parseServerHost(host) : null
   demand(canonical !== null, 'host must be a host name or an IP address.')
   demand(Number.isInteger(port) && port >= 1 && port <= 65_535, 'port must be an integer from 1 to 65535.')
-  demand(timeoutMs > 0 && timeoutMs <= longestTimeoutMs, 'timeoutMs must be a positive number below 2^31.')
+  demand(
+    typeof timeoutMs === 'number' && timeoutMs > 0 && timeoutMs <= longestTimeoutMs,
+    'timeoutMs must be a positive number below 2^31.',
+  )
   demand(isSignal(signal), 'signal must be an AbortSignal.')
+  demandKnown(target ?? {}, members)
   return { host: canonical, port, timeoutMs }
 }
 

@@ -1,5 +1,5 @@
 import type { DnsAnswer, RecordType } from '../domain/dns-answer.ts'
-import { demand, invalidOption, isSignal, requireOptions } from '../domain/arguments.ts'
+import { demand, demandKnown, invalidOption, isSignal, requireOptions } from '../domain/arguments.ts'
 import { parseIpAddress } from '../domain/ip-address.ts'
 import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'
 import { Query } from './query.ts'
@@ -150,14 +150,24 @@ const closedAnswer: DnsAnswer = {
 }
 
 function isTimeout(timeoutMs: number): boolean {
-  return timeoutMs > 0 && timeoutMs <= longestTimeoutMs
+  return typeof timeoutMs === 'number' && timeoutMs > 0 && timeoutMs <= longestTimeoutMs
 }
+
+const members: ReadonlySet<string> = new Set<keyof DnsQuestion>([
+  'name',
+  'type',
+  'server',
+  'timeoutMs',
+  'clientSubnet',
+  'signal',
+])
 
 /** Refuses what is not made of the right parts, before a part that is missing is used. */
 function demandQuestion(question: Partial<DnsQuestion> | undefined): void {
   demand(typeof question?.name === 'string', 'name must be a string.')
   demand(typeof question.server?.ip === 'string', 'server.ip must be an IPv4 or IPv6 address.')
   demand(isSignal(question.signal), 'signal must be an AbortSignal.')
+  demandKnown(question, members)
 }
 
 function checkedServer(ip: string, port: number): ServerAddress {

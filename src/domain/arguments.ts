@@ -34,6 +34,11 @@ export function unlessObject(message = 'must be an object'): {
   return { error: ({ code }) => (code === 'invalid_type' ? message : undefined) }
 }
 
+/** Throws if an argument has members with other names: JavaScript would ignore a misspelled one. */
+export function demandKnown(argument: object, known: ReadonlySet<string>): void {
+  for (const name in argument) demand(known.has(name), `${name} is not known here.`)
+}
+
 /** Throws unless a condition on an argument holds. */
 export function demand(condition: boolean, message: string): asserts condition {
   if (!condition) throw new UtilityApiError('invalid_argument', message)

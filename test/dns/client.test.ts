@@ -82,6 +82,20 @@ describe('the client', () => {
     expect(server.queries.map(({ type }) => type)).toEqual(['A', 'A', 'A', 'MX'])
   })
 
+  test('repeats to one resolver what it asked, whatever another refuses meanwhile', async () => {
+    const refusing = await setUp({
+      records,
+      reply: (query) => (query.message[11] === 0 ? undefined : query.answer({ rcode: 'FORMERR' })),
+    })
+    const { server, client } = await setUp({ records, drop: 1 })
+    const ask = (where: typeof server) =>
+      client.query({ name: 'example.com', type: 'A', server: where, timeoutMs: 1000 })
+    const answers = await Promise.all([ask(server), ask(refusing.server)])
+    expect(answers).toMatchObject([{ status: 'NOERROR' }, { status: 'NOERROR' }])
+    const [first, again] = server.queries.map(({ message }) => Buffer.from(message).toString('hex', 2))
+    expect(again).toBe(first)
+  })
+
   test.each([
     ['no.example.com', 'NXDOMAIN'],
     ['example.com', 'NODATA'],
