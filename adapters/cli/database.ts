@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { createAdmin, type Admin, type LicenseOptions } from 'utility-api'
 import { StorageError } from 'utility-api/storage'
 import { UsageError } from './command.ts'
-import { isMissingTables, naming } from './database-errors.ts'
+import { isMissingPassword, isMissingTables, naming } from './database-errors.ts'
 import { openMysql, openPostgres, openSqlite, type OpenDatabase } from './drivers.ts'
 import { jsonOption } from './output.ts'
 import { openStorageModule } from './storage-module.ts'
@@ -83,8 +83,13 @@ export async function withDatabase<Value>(
   return result
 }
 
-/** Says what to do about missing tables, and in other errors which database it was. */
+/** Says what to do about missing tables or a missing password, and in other errors which database it was. */
 function explained(error: StorageError, { database, storage }: Where, name: string | undefined): Error {
+  if (storage === undefined && isMissingPassword(error)) {
+    const message =
+      'PostgreSQL asks for a password. Put the URL with its password into UTILITY_API_DATABASE, or set PGPASSWORD.'
+    return new Error(message, { cause: error })
+  }
   if (!isMissingTables(error)) return name === undefined ? error : naming(name, error)
   const options = Object.entries({ database, storage }).flatMap(([option, value]) =>
     value === undefined ? [] : [` --${option} ${value}`],

@@ -1,5 +1,6 @@
 import { closeSync, openSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { Socket } from 'node:net'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { StorageError, type AdminStorage } from 'utility-api/storage'
@@ -82,11 +83,24 @@ export async function openPostgres(connectionString: string): Promise<OpenDataba
     )
   }
   const { default: pg } = (await import(path)) as PgModule
-  const pool = new pg.Pool({ connectionString, connectionTimeoutMillis: 5000, statement_timeout: 5000 })
+  const sockets = new Set<Socket>()
+  const stream = (): Socket => {
+    const socket = new Socket()
+    sockets.add(socket)
+    return socket.once('close', () => sockets.delete(socket))
+  }
+  const pool = new pg.Pool({
+    connectionString,
+    connectionTimeoutMillis: 5000,
+    statement_timeout: 5000,
+    stream,
+  })
   const storage = postgresStorage(pool)
   const close = async (): Promise<void> => {
     await storage.close?.()
     await pool.end()
+    // If a login fails in the driver, it leaves its socket open, and the command would hang until the server closes it.
+    for (const socket of sockets) socket.destroy()
   }
   return { storage, close }
 }

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
-import { startPostgres } from '../storage/support/postgres-server.ts'
+import { execute, startPostgres } from '../storage/support/postgres-server.ts'
 import { firstLine, run, start } from './support/cli.ts'
 
 test('the command works on PostgreSQL, its URL taken from the environment', async () => {
@@ -27,3 +27,31 @@ test('the command works on PostgreSQL, its URL taken from the environment', asyn
   expect((await run(['license', 'list'], env)).stdout).toContain('shop.example')
   await postgres.stop()
 }, 60_000)
+
+test.each(['password', 'scram-sha-256'])(
+  'a server that asks for a password (%s) and gets none ends the command at once, with what to do',
+  async (method) => {
+    const postgres = await startPostgres()
+    if (postgres.restart !== undefined) await authenticateBy(method, postgres.url)
+    const database = Object.assign(new URL(postgres.url), { password: '' }).href
+    const start = performance.now()
+    expect(await run(['migrate', '--database', database])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        'PostgreSQL asks for a password. Put the URL with its password into UTILITY_API_DATABASE, or set PGPASSWORD.\n',
+    })
+    expect(performance.now() - start).toBeLessThan(15_000)
+    await postgres.stop()
+  },
+  90_000,
+)
+
+async function authenticateBy(method: string, url: string): Promise<void> {
+  const [file] = (await execute(url, 'SHOW hba_file')) as { hba_file: string }[]
+  await execute(url, `COPY (SELECT 'host all all 127.0.0.1/32 ${method}') TO '${file?.hba_file}'`)
+  const loadedAt = (): Promise<unknown[]> => execute(url, 'SELECT pg_conf_load_time()::text')
+  const before = await loadedAt()
+  await execute(url, 'SELECT pg_reload_conf()')
+  await expect.poll(loadedAt).not.toEqual(before)
+}
