@@ -99,6 +99,6 @@ export const client: AnyCommand = group(
   ['client list', 'client create https://shop.example/callback --name Shop', 'client rotate ID'],
 )
 
-function noClient(clientId: string, which = ''): Error {
+export function noClient(clientId: string, which = ''): Error {
   return new Error(`There is no ${which}client "${clientId}".`)
 }

@@ -1,6 +1,8 @@
 import { text } from 'node:stream/consumers'
+import { createAdmin } from 'utility-api'
 import { command, UsageError, type AnyCommand } from './command.ts'
-import { adminOptions, withAdmin } from './database.ts'
+import { noClient } from './client.ts'
+import { adminOptions, withAdmin, withDatabase } from './database.ts'
 import { printFields } from './output.ts'
 
 export const revoke: AnyCommand = command({
@@ -46,11 +48,18 @@ export const revokeAccess: AnyCommand = command({
   ],
   run: ({ client: clientId, subject, database, storage, json }) => {
     const which = referenceOf(clientId, subject)
-    return withAdmin({ database, storage }, async (admin) =>
-      printFields({ ...(await admin.revokeAccess(which)) }, json),
-    )
+    return withDatabase({ database, storage }, async (opened) => {
+      const revoked = await createAdmin({ storage: opened }).revokeAccess(which)
+      const isNothing = revoked.codes + revoked.tokens === 0
+      // A mistyped id must not look as if a leak had been stopped.
+      if (clientId !== undefined && isNothing && (await opened.findClient(clientId, call)) === null)
+        throw noClient(clientId)
+      printFields({ ...revoked }, json)
+    })
   },
 })
+
+const call = { timeLeftMs: () => 5000 }
 
 function referenceOf(
   clientId: string | undefined,

@@ -207,7 +207,9 @@ describe('tokens', () => {
     await json(...issue)
     expect(await json('revoke-access', '--subject', 'ada')).toEqual({ tokens: 1, codes: 1 })
     await expect(api.verifyAccessToken(token)).rejects.toMatchObject({ code: 'invalid_token' })
+    await lines('client', 'revoke', clientId)
     expect(await lines('revoke-access', '--client', clientId)).toEqual(['codes   0', 'tokens  0'])
+    expect(await lines('revoke-access', '--subject', 'nobody')).toEqual(['codes   0', 'tokens  0'])
   })
 })
 

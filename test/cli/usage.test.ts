@@ -186,6 +186,10 @@ const unknown: Readonly<Record<string, { args: string[]; says: string }>> = {
   },
   'a secret for nobody': { args: ['client', 'rotate', 'x'], says: 'There is no client "x".\n' },
   'a name for nobody': { args: ['client', 'update', 'x', '--name', 'X'], says: 'There is no client "x".\n' },
+  'the end of the access of nobody': {
+    args: ['revoke-access', '--client', 'nope'],
+    says: 'There is no client "nope".\n',
+  },
   'a token for nobody': { args: ['reseller', 'token', 'x'], says: 'There is no reseller "x".\n' },
 }
 
