@@ -41,7 +41,12 @@ export const license: AnyCommand = group(
           valueHint: 'HOST',
           description: 'Domain or IP address it is bound to.',
         },
-        reseller: { type: 'string', valueHint: 'ID', description: 'The reseller who owns it from now on.' },
+        reseller: {
+          type: 'string',
+          valueHint: 'ID',
+          description:
+            'The reseller who owns it from now on. It is not looked up: a wrong id leaves a license that no reseller can change.',
+        },
         ...licenseOptions,
         ...adminOptions,
       },

@@ -260,6 +260,21 @@ describe('license', () => {
     expect(await failure('license', 'set', 'LIC-NONE', '--status', 'valid')).toContain('no license')
   })
 
+  test('set does not look the new owner up, and its help says so', async () => {
+    const { key } = await generate()
+    await lines('license', 'set', key, '--reseller', 'nobody')
+    expect(await admin.getLicense(key)).toMatchObject({ resellerId: 'nobody' })
+    expect((await lines('license', 'set', '--help')).join(' ').replaceAll(/\s+/g, ' ')).toContain(
+      'It is not looked up: a wrong id leaves a license that no reseller can change.',
+    )
+  })
+
+  test('a list or a count for an unknown id is empty', async () => {
+    expect(await lines('license', 'list', '--reseller', 'no-one')).toHaveLength(1)
+    expect(await lines('token', 'list', '--owner', 'no-one')).toHaveLength(1)
+    expect(await lines('license', 'count', '--reseller', 'no-one')).toEqual(['licenses  0'])
+  })
+
   test('delete deletes one, and count counts', async () => {
     const { key, resellerId } = await generate()
     expect(await json<object>('license', 'count', '--reseller', resellerId)).toEqual({ licenses: 1 })
