@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { afterAll, describe, expect, test } from 'vitest'
-import { firstLine, start, temporaryFolder } from './support/cli.ts'
+import { firstLine, run, start, temporaryFolder } from './support/cli.ts'
 import { runHere } from './support/cli-here.ts'
 
 const folder = temporaryFolder()
@@ -132,6 +132,22 @@ describe('--storage', () => {
     expect(outcome).toMatchObject({ code: status, stdout: '' })
     expect(outcome.stderr).toContain(says.replace('FILE', file))
     expect(outcome.stderr).not.toMatch(/^ {4}at /m)
+  })
+
+  const never = 'new Promise(() => {})'
+  const unsettled: Record<string, string> = {
+    'its module': `await ${never}; export default () => {}`,
+    'its factory': `export default () => ${never}`,
+    'a method': `export default () => ({ ${ownMethods}, migrate: () => ${never} })`,
+    'close()': `export default () => ({ ${ownMethods}, close: () => ${never} })`,
+  }
+  test.each(Object.entries(unsettled))('%s that never settles is one sentence', async (name, code) => {
+    const file = moduleOf(`never-${name.replaceAll(/\W/g, '-')}`, code)
+    const { code: status, stderr } = await run(['migrate', '--storage', file])
+    expect([status, stderr]).toEqual([
+      1,
+      'The command cannot go on: a promise of the --storage module never settles.\n',
+    ])
   })
 
   test('an error at its end does not hide the one before', async () => {
