@@ -3,7 +3,7 @@ import { command, group, UsageError, type AnyCommand } from './command.ts'
 import { adminOptions, withAdmin, type Where } from './database.ts'
 import { licenseOptions, licenseRules, type GivenLicenseOptions } from './license-options.ts'
 import { given } from './option-values.ts'
-import { printFields, printJson, timeText } from './output.ts'
+import { printFields, printJson, timeText, withTimeTexts } from './output.ts'
 import { pageOptions, printPage } from './print-page.ts'
 
 const keyArgument = {
@@ -25,7 +25,7 @@ export const license: AnyCommand = group(
         withAdminOf(args, async (admin) => {
           const found = await admin.getLicense(key)
           if (found === null) throw noLicense()
-          if (json === true) printJson(found)
+          if (json === true) printJson(withTimeTexts(found))
           else printFields(readable(found), false)
         }),
     }),

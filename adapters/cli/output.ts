@@ -47,6 +47,23 @@ export function printJson(value: unknown): void {
   console.log(printableLines(JSON.stringify(value, null, 2)))
 }
 
+/** Returns a stored row for JSON: its times as text, like those of the commands that create, or null where not known. */
+export function withTimeTexts(row: object): object {
+  return Object.fromEntries(
+    Object.entries(row).map(([name, value]: [string, unknown]) => [
+      name,
+      name.endsWith('At') && typeof value === 'number' ? jsonTime(value) : value,
+    ]),
+  )
+}
+
+function jsonTime(milliseconds: number): string | number | null {
+  if (milliseconds === 0) return null
+  const date = new Date(milliseconds)
+  // What another program has inserted may be beyond the last date.
+  return Number.isNaN(date.getTime()) ? milliseconds : date.toISOString()
+}
+
 /** Prints a log entry on standard error. */
 export function printLog(level: string, message: string, fields?: object): void {
   const text = fields === undefined ? format(level, message) : format(level, message, fields)
@@ -112,9 +129,5 @@ const maxCellWidth = 64
 
 /** Formats a time for a table. Returns an empty string if there is no time or it is not known. */
 export function timeText(milliseconds: number | null): string {
-  if (milliseconds === null || milliseconds === 0) return ''
-  const date = new Date(milliseconds)
-  // What another program has inserted may be beyond the last date.
-  if (Number.isNaN(date.getTime())) return String(milliseconds)
-  return date.toISOString().replace(/\.\d+Z$/, 'Z')
+  return String(jsonTime(milliseconds ?? 0) ?? '').replace(/\.\d+Z$/, 'Z')
 }

@@ -2,7 +2,7 @@ import { StorageError } from 'utility-api/storage'
 import { UsageError } from './command.ts'
 import { isMissingTables } from './database-errors.ts'
 import { given, integer } from './option-values.ts'
-import { printJson, printTable } from './output.ts'
+import { printJson, printTable, withTimeTexts } from './output.ts'
 import { printable } from './terminal-text.ts'
 
 /** The options of every list command. */
@@ -25,7 +25,7 @@ export interface Columns<Row> {
 }
 
 /** Prints a page of a list, and where the next one starts. */
-export async function printPage<Name extends string, Row>(
+export async function printPage<Name extends string, Row extends object>(
   name: Name,
   { limit, after, json }: AskedPage,
   read: (page: { limit: number; after?: string }) => Promise<Record<Name, Row[]> & { next?: string }>,
@@ -35,7 +35,7 @@ export async function printPage<Name extends string, Row>(
   const list = await read(page).catch((error: unknown) => {
     throw after === undefined || !isBadPlace(error) ? error : badPlace(after)
   })
-  if (json === true) return printJson(list)
+  if (json === true) return printJson({ ...list, [name]: list[name].map(withTimeTexts) })
   printTable(heading, list[name].map(cells))
   if (list.next !== undefined) console.error(`There are more: continue with --after ${shellWord(list.next)}`)
 }

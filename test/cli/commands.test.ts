@@ -35,6 +35,12 @@ afterAll(async () => {
 
 type Row = Record<string, unknown>
 
+const isoTime = /^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
+function isoText(time: number): string {
+  return new Date(time).toISOString()
+}
+
 async function json<Value = Record<string, string>>(...args: string[]): Promise<Value> {
   const { code, stdout, stderr } = await runHere([...args, '--json'], env)
   expect({ code, stderr }).toMatchObject({ code: 0 })
@@ -153,7 +159,7 @@ describe('reseller', () => {
     )
     const { resellers } = await json<{ resellers: Row[] }>('reseller', 'list')
     expect(resellers).toContainEqual(
-      expect.objectContaining({ resellerId, name: 'A name', createdAt: expect.any(Number) }),
+      expect.objectContaining({ resellerId, name: 'A name', createdAt: expect.stringMatching(isoTime) }),
     )
   })
 })
@@ -213,6 +219,33 @@ describe('tokens', () => {
   })
 })
 
+test('every time in JSON is ISO 8601 in UTC, or null if there is none or it is not known', async () => {
+  const { clientId = '' } = await json('client', 'create', 'https://a.example/cb')
+  const created = await json('token', 'create', '--client', clientId)
+  const { accessTokenId: id, expiresAt = '' } = created
+  const credentialOf = async (): Promise<Row | undefined> =>
+    (await json<{ credentials: Row[] }>('token', 'list', '--owner', clientId)).credentials[0]
+  expect(await credentialOf()).toMatchObject({
+    id,
+    createdAt: expect.stringMatching(isoTime),
+    expiresAt,
+    revokedAt: null,
+  })
+  expect(expiresAt).toMatch(isoTime)
+  database
+    .prepare(
+      'UPDATE utility_api_credentials SET created_at = 0, expires_at = 9e15, revoked_at = 1 WHERE id = ?',
+    )
+    .run(id)
+  expect(await credentialOf()).toMatchObject({
+    createdAt: null,
+    expiresAt: 9e15,
+    revokedAt: '1970-01-01T00:00:00.001Z',
+  })
+  const { clients } = await json<{ clients: Row[] }>('client', 'list', '--limit', '1')
+  expect(clients).toEqual([expect.objectContaining({ createdAt: expect.stringMatching(isoTime) })])
+})
+
 describe('license', () => {
   async function generate(): Promise<{ key: string; resellerId: string }> {
     const { resellerId, token } = await admin.createReseller()
@@ -240,7 +273,11 @@ describe('license', () => {
       expect.stringMatching(/^createdAt {5}20\S+Z$/),
       expect.stringMatching(/^updatedAt {5}20\S+Z$/),
     ])
-    expect(await json<object>('license', 'get', key)).toEqual(await admin.getLicense(key))
+    const stored = await admin.getLicense(key)
+    const [createdAt, updatedAt] = [stored?.createdAt, stored?.updatedAt].map((time = 0) => isoText(time))
+    const shown = { ...stored, createdAt, updatedAt }
+    expect(await json<object>('license', 'get', key)).toEqual(shown)
+    expect(await json<object>('license', 'list', '--reseller', resellerId)).toEqual({ licenses: [shown] })
     expect(await failure('license', 'get', 'LIC-NONE')).toBe('There is no license with this key.\n')
   })
 
