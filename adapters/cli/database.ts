@@ -13,7 +13,7 @@ export const databaseOptions = {
     type: 'string',
     valueHint: 'FILE',
     description:
-      'SQLite file, or PostgreSQL, MySQL or MariaDB URL without password. Default: UTILITY_API_DATABASE. Drivers are searched for next to this package, then in the folder that UTILITY_API_DRIVERS names.',
+      'SQLite file, or PostgreSQL or MariaDB URL without password. Default: UTILITY_API_DATABASE. Drivers are searched for next to this package, then in the folder that UTILITY_API_DRIVERS names.',
   },
   storage: {
     type: 'string',
@@ -58,7 +58,7 @@ async function openDatabase({
   if (isPostgresUrl(name)) return openPostgres(name)
   if (isMysqlUrl(name)) return openMysql(name)
   if (name.includes('://'))
-    throw new UsageError('The database must be a file or a postgres://, mysql:// or mariadb:// URL.')
+    throw new UsageError('The database must be a file or a postgres:// or mariadb:// URL.')
   if (!create && !existsSync(name)) {
     throw new Error(`There is no file ${name}. To create it: utility-api migrate --database ${name}`)
   }

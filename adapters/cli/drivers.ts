@@ -113,7 +113,7 @@ export async function openMysql(uri: string): Promise<OpenDatabase> {
   const path = resolvePackage('mysql2/promise')
   if (path === null) {
     throw new Error(
-      'MySQL needs a driver. Install it next to utility-api with: npm install mysql2\n' +
+      'MariaDB needs a driver. Install it next to utility-api with: npm install mysql2\n' +
         'Or set UTILITY_API_DRIVERS to the folder of a project that has it.',
     )
   }
@@ -124,7 +124,7 @@ export async function openMysql(uri: string): Promise<OpenDatabase> {
     await storage.close?.()
     await pool.end()
   }
-  return { storage, close }
+  return { storage, name: 'MariaDB', close }
 }
 
 /**

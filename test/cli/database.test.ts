@@ -21,12 +21,12 @@ function plantedFolder(): { readonly path: string; wasLoaded(): boolean } {
   return { path, wasLoaded: () => existsSync(mark) }
 }
 
-/** Hides the `better-sqlite3` beside the package, as where nobody installed one. */
-function hiddenBeside(): string {
+/** Hides a driver beside the package, as where nobody installed one. */
+function hiddenBeside(driver = 'better-sqlite3'): string {
   const code = `import { Module } from 'node:module'
     const resolve = Module._resolveFilename
     Module._resolveFilename = (name, parent, isMain, options) => {
-      if (name !== 'better-sqlite3') return resolve(name, parent, isMain, options)
+      if (name !== ${JSON.stringify(driver)}) return resolve(name, parent, isMain, options)
       const paths = options.paths.filter((path) => !path.startsWith(${JSON.stringify(process.cwd())}))
       return resolve(name, parent, isMain, { paths })
     }`
@@ -36,14 +36,18 @@ function hiddenBeside(): string {
 interface Placed {
   readonly cwd: string
   readonly imports?: readonly string[]
+  readonly database?: string
   readonly env?: Record<string, string>
 }
 
-function migrateIn({ cwd, imports = [], env = {} }: Placed): { status: number | null; stderr: string } {
+function migrateIn({ cwd, imports = [], database = 'new.sqlite', env = {} }: Placed): {
+  status: number | null
+  stderr: string
+} {
   const modules = [...imports, resolve('test/support/sources.ts')].flatMap((module) => ['--import', module])
   const { status, stderr } = spawnSync(
     process.execPath,
-    [...modules, resolve('adapters/cli/main.ts'), 'migrate', '--database', 'new.sqlite'],
+    [...modules, resolve('adapters/cli/main.ts'), 'migrate', '--database', database],
     { cwd, encoding: 'utf8', env: { PATH: process.env['PATH'], ...env } },
   )
   return { status, stderr }
@@ -74,6 +78,19 @@ describe('the SQLite driver', () => {
     expect(migrateIn({ cwd: planted.path, env: { UTILITY_API_DRIVERS: '.' } }).status).toBe(0)
     expect(planted.wasLoaded()).toBe(false)
   })
+})
+
+test.each([
+  [
+    'mariadb:',
+    'mysql2/promise',
+    'MariaDB needs a driver. Install it next to utility-api with: npm install mysql2',
+  ],
+  ['postgres:', 'pg', 'PostgreSQL needs a driver. Install it next to utility-api with: npm install pg'],
+])('without a driver for %s, the command says which to install', (protocol, driver, says) => {
+  const database = `${protocol}//me@127.0.0.1:1/db`
+  const { status, stderr } = migrateIn({ cwd: folder.path, imports: [hiddenBeside(driver)], database })
+  expect([status, stderr.split('\n')[0]]).toEqual([1, says])
 })
 
 describe.skipIf(process.platform === 'win32')('a database file', () => {
