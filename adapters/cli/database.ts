@@ -51,8 +51,14 @@ async function openDatabase({
   if (name === undefined || name === '') {
     throw new UsageError('Which database? Give --database FILE, or set UTILITY_API_DATABASE.')
   }
+  const source = database === undefined ? 'UTILITY_API_DATABASE' : '--database'
+  // To us, both would be names of files.
+  if (name === ':memory:')
+    throw new UsageError(
+      'A database in memory would end with the command. To try everything: utility-api dev',
+    )
+  if (/^file:/i.test(name)) throw new UsageError(`${source} takes the path of a file, without "file:".`)
   if (name.includes('://') && !isReadable(name)) {
-    const source = database === undefined ? 'UTILITY_API_DATABASE' : '--database'
     throw new UsageError(`${source} is not a valid URL. In a password, % is written as %25.`)
   }
   if (isPostgresUrl(name)) return openPostgres(name)

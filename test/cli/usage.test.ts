@@ -37,6 +37,18 @@ const wrong: Record<string, { args: string[]; says: string }> = {
   'a missing option': { args: ['code', 'issue'], says: '--client' },
   'a bad port': { args: ['serve', '--port', '70000'], says: '--port must be a number from 0 to 65535.' },
   'no database': { args: ['purge'], says: 'Give --database FILE, or set UTILITY_API_DATABASE.' },
+  'a database in memory': {
+    args: ['migrate', '--database', ':memory:'],
+    says: 'A database in memory would end with the command. To try everything: utility-api dev\n',
+  },
+  'a file as a URI': {
+    args: ['migrate', '--database', 'file:x.sqlite'],
+    says: '--database takes the path of a file, without "file:".',
+  },
+  'a file as a URL': {
+    args: ['purge', '--database', 'file:///tmp/x.sqlite'],
+    says: '--database takes the path of a file, without "file:".',
+  },
   'another kind of URL': { args: ['purge', '--database', 'redis://x'], says: 'a file' },
   'a password in a URL': {
     args: ['migrate', '--database', 'postgres://me:secret@localhost/db'],
@@ -200,6 +212,15 @@ test.for(Object.entries(unknown))(
     expect(outcome).toEqual({ code: 1, stdout: '', stderr: says })
   },
 )
+
+test.for([
+  [':memory:', 'A database in memory would end with the command.'],
+  ['file:x.sqlite', 'UTILITY_API_DATABASE takes the path of a file, without "file:".'],
+])('%s in the environment is refused, too, and no file gets this name', async ([name = '', says]) => {
+  const { code, stderr } = await run(['migrate'], { UTILITY_API_DATABASE: name })
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(says ?? '') })
+  expect(existsSync(name)).toBe(false)
+})
 
 test('a missing database is not created by accident', async () => {
   const { code, stderr } = await run(['purge', '--database', missing])
