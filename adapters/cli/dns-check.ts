@@ -35,7 +35,9 @@ export async function createChecker(
     },
   }
   const api = createUtilityApi({ storage, dns: { locations, client: reporting, cacheTtlMs: 0 } })
-  const { accessToken } = await createAdmin({ storage }).createAccessToken({ scope: '' })
+  // A check can be repeated for days: `--watch` must not end with the token.
+  const lifetimeSeconds = 31_536_000
+  const { accessToken } = await createAdmin({ storage }).createAccessToken({ scope: '', lifetimeSeconds })
 
   return {
     async check(name, type, signal) {

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs'
 import { spawn } from 'node:child_process'
 import type { DnsRecord } from 'utility-api'
 import { fakeDnsServer, type FakeDnsServer, type FakeDnsServerOptions } from 'utility-api/testing'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { createChecker } from '../../adapters/cli/dns-check.ts'
 import { addressOf, locationsOf } from '../../adapters/cli/server-option.ts'
 import { widthOf } from '../../adapters/cli/terminal-text.ts'
 import { outcomeOf, start } from './support/cli.ts'
@@ -181,6 +182,19 @@ describe('--watch', () => {
       { dns_results: [{ ip: '203.0.113.20' }] },
       { dns_results: [{ ip: '203.0.113.20' }] },
     ])
+  })
+
+  test('goes on for days', async () => {
+    const listener = { onQuestion: () => {}, onAnswer: () => {} }
+    await using checker = await createChecker(locationsOf(right), listener)
+    const statuses = async (): Promise<unknown> => {
+      const results = await checker.check('shop.example', 'A', new AbortController().signal)
+      return results.map(({ status }) => status)
+    }
+    expect(await statuses()).toEqual(['NOERROR'])
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 30 * 86_400_000 })
+    onTestFinished(() => void vi.useRealTimers())
+    expect(await statuses()).toEqual(['NOERROR'])
   })
 
   test.each(['SIGINT', 'SIGTERM'] as const)('ends at %s with code 130, and says nothing', async (signal) => {
