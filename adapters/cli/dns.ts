@@ -51,6 +51,8 @@ export const dns: AnyCommand = command({
     const view = json === true ? null : createView(asked, locations)
     using stop = watchForStop()
     await using checker = await createChecker(locations, view ?? silent)
+    // A type that is refused while another is looked up would leave half a table behind.
+    await checker.requireValid(name, asked)
     for (;;) {
       const results = await checkAll(checker, name, asked, stop.signal)
       if (results === null) return interrupted()

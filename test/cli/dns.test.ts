@@ -250,6 +250,20 @@ describe('on a terminal', () => {
     expect((await runOnTerminal(['dns', 'a\nb', '--server', right], 80)).stderr).toContain('NAME must be')
   })
 
+  test.each([
+    [['shop.example', 'A', 'FOO'], 'TYPE must be one of A, '],
+    [['192.0.2.1', 'PTR', 'A'], 'NAME must be a domain name.'],
+  ])(
+    'of several types, one that is invalid is refused before a question is sent: %s',
+    async (words, says) => {
+      const unasked = await resolver({ records: [moved] })
+      const server = open.at(-1) as FakeDnsServer
+      const { code, stdout, stderr } = await runOnTerminal(['dns', ...words, '--server', unasked], 80)
+      expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining(says) })
+      expect(server.queries).toEqual([])
+    },
+  )
+
   test.skipIf(!existsSync('/usr/bin/script'))('the table fills as answers come', async () => {
     const line = [
       process.execPath,
