@@ -40,10 +40,14 @@ export function widthOf(text: string): number {
   return width
 }
 
+/** A limit in code units for this many columns: characters without a width could go on forever. */
+function maxLengthOf(columns: number): number {
+  return columns * 4
+}
+
 /** Cuts text to at most this many columns. If something is left out, the text ends with `…`. */
 export function cut(text: string, columns: number): string {
-  // The limit is in code units, too: characters without a width could go on forever.
-  const maxLength = columns * 4
+  const maxLength = maxLengthOf(columns)
   if (text.length <= maxLength && widthOf(text) <= columns) return text
   let kept = ''
   let width = 1
@@ -60,6 +64,8 @@ export function padded(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(0, columns - widthOf(text)))
 }
 
+const halfCharacter = /[\ud800-\udbff]$/
+
 /**
  * Breaks text at spaces, and breaks words longer than a line anywhere. All lines after the first begin with an indent.
  * Spaces at the start and before a second column are kept.
@@ -68,28 +74,36 @@ export function wrap(text: string, columns: number, wantedIndent = ''): string[]
   // On a line that is narrower than the indent, no text would ever follow it.
   const indent = wantedIndent.length < columns ? wantedIndent : ''
   const lines: string[] = []
-  let rest = text
-  while (widthOf(rest) > columns) {
-    const { space, end } = breaksOf(rest, columns)
-    const isAtSpace = space > indent.length && rest.slice(0, space).trim() !== ''
+  // What is left is never looked at as a whole, or a long text would take time with the square of its length.
+  for (let from = 0, prefix = ''; ; prefix = indent) {
+    const rest = text.slice(from, from + maxLengthOf(columns))
+    const isAll = from + rest.length >= text.length
+    const head = prefix + (isAll ? rest : rest.replace(halfCharacter, ''))
+    if (isAll && widthOf(head) <= columns) return [...lines, head]
+    const { space, end } = breaksOf(head, columns)
+    const isAtSpace = space > indent.length && head.slice(0, space).trim() !== ''
     const at = isAtSpace ? space : Math.max(end, indent.length + 1)
-    lines.push(rest.slice(0, at).trimEnd())
-    rest = indent + rest.slice(isAtSpace ? at + 1 : at)
+    lines.push(head.slice(0, at).trimEnd())
+    from += at - prefix.length + (isAtSpace ? 1 : 0)
   }
-  return [...lines, rest]
 }
 
-/** Finds where a line of this many columns can end: at its last space (-1 if it has none), and at the latest. */
+/**
+ * Finds where a line of this many columns can end: at its last space (-1 if it has none), and at the latest. The text is
+ * wider than that, or goes on.
+ */
 function breaksOf(text: string, columns: number): { readonly space: number; readonly end: number } {
-  let [at, width, space, end] = [0, 0, -1, 0]
+  let [at, width, space, end, last] = [0, 0, -1, 0, 0]
   for (const each of charactersOf(text)) {
     if (width > columns) break
     if (each.character === ' ') space = at
+    last = at
     at += each.character.length
     width += each.width
     if (width <= columns) end = at
   }
-  return { space, end }
+  // The last character may go on, too. It stays whole unless it alone takes most of the text.
+  return { space, end: end === text.length && last > columns ? last : end }
 }
 
 /** Returns the lines of a table with a heading, aligned. The last column is as wide as its content. */

@@ -132,4 +132,70 @@ describe('the width of text', () => {
       }),
     )
   })
+
+  test('lines break where the whole rest of the text says so', () => {
+    const unit = fc.constantFrom('a', 'b', ' ', '山', '👍', 'e\u0301', '\\', '-')
+    fc.assert(
+      fc.property(
+        fc.string({ unit, maxLength: 300 }),
+        fc.integer({ min: 1, max: 40 }),
+        fc.nat({ max: 12 }),
+        (text, columns, indent) => {
+          const prefix = ' '.repeat(indent)
+          expect(wrap(text, columns, prefix)).toEqual(wrapByTheRest(text, columns, prefix))
+        },
+      ),
+    )
+  })
+
+  test('a character of many code units stays whole', () => {
+    const family = '👨‍👩‍👧‍👦'
+    for (const columns of [20, 21, 40, 80]) {
+      const lines = wrap(family.repeat(100), columns)
+      expect(lines.filter((line) => line.replaceAll(family, '') !== '' || widthOf(line) > columns)).toEqual(
+        [],
+      )
+      expect(lines.join('')).toBe(family.repeat(100))
+    }
+  })
+
+  test('a text of ten times the length is ten times the work to wrap', () => {
+    const workOf = (length: number): number => {
+      let work = 0
+      const segment = vi.spyOn(Intl.Segmenter.prototype, 'segment')
+      wrap(`é${String.raw`\u0007`.repeat(length)} ${'\u0301'.repeat(length)}`, 80, '    ')
+      for (const [text] of segment.mock.calls) work += text.length
+      segment.mockRestore()
+      return work
+    }
+    expect(workOf(10_000) / workOf(1000)).toBeLessThan(11)
+  })
 })
+
+/** Wraps as the words of its comment say, with no regard to how long it takes. */
+function wrapByTheRest(text: string, columns: number, wantedIndent: string): string[] {
+  const indent = wantedIndent.length < columns ? wantedIndent : ''
+  const lines: string[] = []
+  let rest = text
+  while (widthOf(rest) > columns) {
+    const { space, end } = breaksOf(rest, columns)
+    const isAtSpace = space > indent.length && rest.slice(0, space).trim() !== ''
+    const at = isAtSpace ? space : Math.max(end, indent.length + 1)
+    lines.push(rest.slice(0, at).trimEnd())
+    rest = indent + rest.slice(isAtSpace ? at + 1 : at)
+  }
+  return [...lines, rest]
+}
+
+/** Finds the last space before the width is exceeded, and the last place where it is not. */
+function breaksOf(text: string, columns: number): { readonly space: number; readonly end: number } {
+  let [at, width, space, end] = [0, 0, -1, 0]
+  for (const { segment } of new Intl.Segmenter('en', { granularity: 'grapheme' }).segment(text)) {
+    if (width > columns) break
+    if (segment === ' ') space = at
+    at += segment.length
+    width += widthOf(segment)
+    if (width <= columns) end = at
+  }
+  return { space, end }
+}
