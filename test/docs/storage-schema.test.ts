@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { backup, DatabaseSync } from 'node:sqlite'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 
 // The page on the tables names every table and column there is, and no other.
 
@@ -39,6 +40,37 @@ test('SQLite has the tables of the page', async () => {
   })
   expect(documented('SQLite')).toEqual(Object.fromEntries(tables))
   database.close()
+})
+
+test('a backup of SQLite is restored as the page says; beside the two files, newer rows come back', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'utility-api-restore-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const [file, copy] = [join(folder, 'utility.sqlite'), join(folder, 'copy.sqlite')]
+  const [wal, shm] = [`${file}-wal`, `${file}-shm`]
+  const service = new DatabaseSync(file)
+  const storage = sqliteStorage(service)
+  await storage.migrate()
+  await backup(service, copy)
+  await storage.insertReseller({ resellerId: 'newer', createdAt: 1 }, { timeLeftMs: () => 5000 })
+  const afterCrash = mkdtempSync(join(folder, 'crash-'))
+  for (const each of [wal, shm]) cpSync(each, join(afterCrash, basename(each)))
+  await storage.close?.()
+  service.close()
+
+  const resellers = (): unknown[] => {
+    const restored = new DatabaseSync(file)
+    const rows = restored.prepare('SELECT reseller_id FROM utility_api_resellers').all()
+    restored.close()
+    return rows
+  }
+  cpSync(afterCrash, folder, { recursive: true })
+  cpSync(copy, file)
+  expect(resellers()).toEqual([{ reseller_id: 'newer' }])
+
+  cpSync(afterCrash, folder, { recursive: true })
+  for (const each of [wal, shm]) rmSync(each)
+  cpSync(copy, file)
+  expect(resellers()).toEqual([])
 })
 
 test.each([
