@@ -26,12 +26,19 @@ export function load(application: Application): void {
   converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => {
     for (const page of project.documents ?? []) if (page.name === 'SECURITY') page.name = 'Security'
   })
+  converter.on(Converter.EVENT_RESOLVE_END, ({ project }) => unlinkSources(project))
   renderer.on(Renderer.EVENT_BEGIN, ({ project }) => openGroup(renderer, project))
   renderer.hooks.on('content.end', neighbors)
   renderer.on(Renderer.EVENT_END_PAGE, (page) => {
     page.contents = labelTables(inlineDiagrams(page.contents ?? ''))
   })
   renderer.on(Renderer.EVENT_PREPARE_INDEX, weighDocuments)
+}
+
+/** Leaves the places in the sources as text: the sources are not part of the site, and a link would lead nowhere. */
+function unlinkSources({ reflections }: ProjectReflection): void {
+  for (const { sources } of Object.values(reflections) as DeclarationReflection[])
+    for (const source of sources ?? []) delete source.url
 }
 
 /** What a parser of Markdown has that is needed here. */

@@ -27,8 +27,7 @@ test('every link inside it leads to a page, and every anchor to a place', () => 
   expect(pages.length).toBeGreaterThan(100)
   const text = new Map(pages.map((page) => [page, readFileSync(join(site, page), 'utf8')]))
   const broken = pages.flatMap((page) =>
-    // Places in the sources are hidden by the style sheet.
-    [...(text.get(page) ?? '').matchAll(/<a [^>]*href="(?!https?:|mailto:|#(?:src|adapters)\/)([^"]*)"/g)]
+    [...(text.get(page) ?? '').matchAll(/<a [^>]*href="(?!https?:|mailto:)([^"]*)"/g)]
       .map(([, href = '']) => href)
       .filter((href) => !leadsSomewhere(page, href))
       .map((href) => `${page}: ${href}`),
