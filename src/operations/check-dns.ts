@@ -22,7 +22,7 @@ import { dnsRecordSchema } from './dns-record-schema.ts'
 import { requiredText } from './input-schemas.ts'
 import type { Operation } from './operation.ts'
 import { createResultCache } from './result-cache.ts'
-import { createSemaphore, maxWaitMs, NoTurnError, type Semaphore } from './semaphore.ts'
+import { createSemaphore, NoTurnError, type Semaphore } from './semaphore.ts'
 import { createSingleFlight, type Flight } from './single-flight.ts'
 
 /** A resolver that fails may answer a moment later: a failure is never kept longer, however long answers are kept. */
@@ -113,7 +113,7 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
         ? trace(channels.dns, { type: question.type, server: location.ip }, send)
         : send()
     try {
-      return limitAnswer(await semaphore.run(query, { callers, signal, maxWaitMs: maxWaitMs(timeoutMs) }))
+      return limitAnswer(await semaphore.run(query, { callers, signal, maxWaitMs: timeoutMs / 2 }))
     } catch (error) {
       if (signal.aborted) throw error
       if (error instanceof NoTurnError) return null

@@ -15,7 +15,7 @@ import type { Logger } from '../ports/logger.ts'
 import { requiredText } from './input-schemas.ts'
 import type { Operation } from './operation.ts'
 import { createResultCache } from './result-cache.ts'
-import { createSemaphore, maxWaitMs, NoTurnError } from './semaphore.ts'
+import { createSemaphore, NoTurnError } from './semaphore.ts'
 import { createSingleFlight, type Flight } from './single-flight.ts'
 
 export interface LookUpGameServerParts {
@@ -74,7 +74,7 @@ export function lookUpGameServer(
     const observedPing = (): Promise<ServerStatus> =>
       channels.blockgame.hasSubscribers ? trace(channels.blockgame, {}, ping) : ping()
     try {
-      return outputOf(await semaphore.run(observedPing, { callers, signal, maxWaitMs: maxWaitMs(timeoutMs) }))
+      return outputOf(await semaphore.run(observedPing, { callers, signal, maxWaitMs: timeoutMs / 2 }))
     } catch (error) {
       if (error instanceof NoTurnError) throw refused(tooMany, { retryAfterSeconds: 1 })
       if (error instanceof UtilityApiError || signal.aborted) throw error

@@ -22,20 +22,16 @@ export interface SemaphoreTerms {
   /** The callers that the task runs for. */
   readonly callers: Callers
   readonly signal: AbortSignal
+  /**
+   * How long it may wait for its turn. Half of its time, so that the other half is for the work: if it started at the
+   * last moment, it would fail, and that would be taken for an answer.
+   */
   readonly maxWaitMs: number
 }
 
 /** Thrown if a task has waited for its turn as long as it may. */
 export class NoTurnError extends Error {
   override readonly name: string = 'NoTurnError'
-}
-
-/**
- * Returns how long a task with a deadline may wait for its turn. The other half of its time is for the work: one that
- * started in the last moment would fail, and its failure would be taken for an answer.
- */
-export function maxWaitMs(timeoutMs: number): number {
-  return timeoutMs / 2
 }
 
 /** What one caller holds and waits for. Removed once it is nothing. */

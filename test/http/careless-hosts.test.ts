@@ -351,5 +351,8 @@ test('a game client that does not settle gives its place back at the deadline, a
     expect(await response.json()).toMatchObject({ error: 'server_check_failed' })
   }
   const cause = new Error('The client did not settle within its timeoutMs.')
-  expect(told).toMatchObject(Array(2).fill({ reason: 'timeout', cause }))
+  expect(told).toMatchObject([
+    { reason: 'timeout', cause },
+    { reason: 'timeout', cause },
+  ])
 })
