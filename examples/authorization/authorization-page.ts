@@ -10,6 +10,9 @@ const scopes: Readonly<Record<string, string>> = {
   'dns:check': 'check DNS records on your behalf',
 }
 const pendingLifetimeMs = 10 * 60 * 1000
+// Strangers can open this page, too: what waits for an answer must have a bound.
+const maxPending = 1000
+const maxQueryLength = 4096
 
 /** @param userOf - Returns who is signed in, from your own session. */
 export function createAuthorizationPage(admin: Admin, userOf: (request: IncomingMessage) => string) {
@@ -18,13 +21,19 @@ export function createAuthorizationPage(admin: Admin, userOf: (request: Incoming
   const pending = new Map<string, AuthorizationRequest>()
 
   async function ask(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const query = new URLSearchParams(request.url?.split('?', 2)[1])
-    const asked = await admin.readAuthorizationRequest(query, { scopes: Object.keys(scopes) })
+    const query = queryOf(request.url ?? '')
+    if (query.length > maxQueryLength) return sendPage(response, 414, '<p>The address is too long.</p>')
+    const asked = await admin.readAuthorizationRequest(new URLSearchParams(query), {
+      scopes: Object.keys(scopes),
+    })
     if (asked.kind === 'refuse') return sendPage(response, 400, `<p>${escapeHtml(asked.reason)}</p>`)
     if (asked.kind === 'redirect') return redirect(response, asked.location)
     const key = randomBytes(32).toString('base64url')
+    const [oldest = ''] = pending.keys()
+    if (pending.size >= maxPending) pending.delete(oldest)
     pending.set(key, asked)
     setTimeout(() => pending.delete(key), pendingLifetimeMs).unref()
+    // Behind TLS, add "; Secure".
     response.setHeader('Set-Cookie', `consent=${key}; HttpOnly; SameSite=Strict; Path=/authorize`)
     sendPage(response, 200, consentForm(key, asked, userOf(request)))
   }
@@ -49,6 +58,12 @@ export function createAuthorizationPage(admin: Admin, userOf: (request: Incoming
     else if (request.method === 'POST') await answer(request, response)
     else sendPage(response, 405, '<p>Only GET and POST.</p>')
   }
+}
+
+/** Returns the query as it was sent: a question mark may occur in it again. */
+function queryOf(url: string): string {
+  const at = url.indexOf('?')
+  return at === -1 ? '' : url.slice(at + 1)
 }
 
 function redirect(response: ServerResponse, location: string): void {

@@ -1,6 +1,6 @@
 // A client as another company might write it: it sends its user to the authorization page and gets a code back.
 import { createHash, randomBytes } from 'node:crypto'
-import type { RequestListener, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 
 export interface ClientSettings {
   readonly serverUrl: string
@@ -16,13 +16,10 @@ export function createClient({
   clientSecret,
   redirectUri,
 }: ClientSettings): RequestListener {
-  // One verifier for each round, looked up by its state: a callback that nobody started is refused.
-  const verifiers = new Map<string, string>()
-
   function start(response: ServerResponse): void {
     const state = randomBytes(16).toString('base64url')
     const verifier = randomBytes(32).toString('base64url')
-    verifiers.set(state, verifier)
+    response.setHeader('Set-Cookie', roundCookie(`${state}.${verifier}`, 600))
     const target = new URL('/authorize', serverUrl)
     target.search = new URLSearchParams({
       response_type: 'code',
@@ -36,11 +33,13 @@ export function createClient({
     response.writeHead(303, { Location: target.href }).end()
   }
 
-  async function finish(query: URLSearchParams, response: ServerResponse): Promise<void> {
-    const state = query.get('state') ?? ''
-    const verifier = verifiers.get(state)
-    verifiers.delete(state)
-    if (verifier === undefined) return send(response, 400, { problem: 'This round was not started here.' })
+  async function finish(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const query = new URLSearchParams(request.url?.slice('/callback?'.length))
+    const [state, verifier] = roundOf(request)
+    response.setHeader('Set-Cookie', roundCookie('', 0))
+    // In another browser than the one that began, somebody may be signing its user in to an account of theirs.
+    if (verifier === undefined || query.get('state') !== state)
+      return send(response, 400, { problem: 'This round was not started here.' })
     if (query.has('error')) return send(response, 200, { refused: query.get('error') })
     const answer = await fetch(new URL('/v4/oauth2/token', serverUrl), {
       method: 'POST',
@@ -61,10 +60,25 @@ export function createClient({
   }
 
   return (request, response) => {
-    const url = new URL(request.url ?? '/', redirectUri)
-    if (url.pathname === '/callback') void finish(url.searchParams, response)
-    else start(response)
+    if (request.url?.split('?', 1)[0] !== '/callback') return start(response)
+    finish(request, response).catch(() => send(response, 502, { problem: 'The server does not answer.' }))
   }
+}
+
+/** What a round must remember stays in the browser that began it: no other can end it, and nothing piles up here. */
+function roundCookie(round: string, maxAge: number): string {
+  // Behind TLS, add "; Secure".
+  return `round=${round}; Max-Age=${maxAge}; HttpOnly; SameSite=Lax; Path=/callback`
+}
+
+function roundOf({ headers }: IncomingMessage): string[] {
+  const cookies = headers.cookie?.split('; ') ?? []
+  return (
+    cookies
+      .find((each) => each.startsWith('round='))
+      ?.slice('round='.length)
+      .split('.') ?? []
+  )
 }
 
 function send(response: ServerResponse, status: number, value: object): void {

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { startExample, type RunningExample } from '../../test/package/start-example.ts'
 
@@ -30,14 +32,20 @@ async function open(link: string): Promise<ConsentPage> {
     status: response.status,
     text,
     key,
-    cookie: (response.headers.get('set-cookie') ?? '').split(';')[0] ?? '',
+    cookie: cookieOf(response),
   }
 }
 
-async function startRound(): Promise<string> {
+const cookieOf = (response: Response): string =>
+  (response.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
+
+/** Begins a round as a browser does, and returns what the browser keeps of it. */
+async function beginRound(): Promise<{ readonly link: string; readonly Cookie: string }> {
   const response = await fetch(`${clientUrl}/`, { redirect: 'manual' })
-  return response.headers.get('location') ?? ''
+  return { link: response.headers.get('location') ?? '', Cookie: cookieOf(response) }
 }
+
+const startRound = async (): Promise<string> => (await beginRound()).link
 
 async function answer({ key, cookie }: ConsentPage, choice: 'allow' | 'deny'): Promise<Response> {
   return fetch(`${example.url}/authorize`, {
@@ -51,21 +59,29 @@ async function answer({ key, cookie }: ConsentPage, choice: 'allow' | 'deny'): P
 const locationOf = (response: Response): string => response.headers.get('location') ?? ''
 
 test('if the user agrees, the client gets one token', async () => {
-  const page = await open(await startRound())
+  const { link, Cookie } = await beginRound()
+  const page = await open(link)
   expect(page.text).toContain('<h1>Example client wants to</h1>\n<ul><li>see who you are</li></ul>')
   const agreed = await answer(page, 'allow')
   expect(agreed.status).toBe(303)
   const callback = locationOf(agreed)
   expect(callback).toMatch(new RegExp(`^${clientUrl}/callback\\?code=uapi_ac_\\w{42}&state=`))
-  const done = await fetch(callback)
-  expect([done.status, await done.json()]).toStrictEqual([200, { granted: 'profile', user: { name: 'ada' } }])
+  // Of no use in another browser: its user would be signed in to somebody else's account.
   expect((await fetch(callback)).status).toBe(400)
+  const done = await fetch(callback, { headers: { Cookie } })
+  expect([done.status, await done.json()]).toStrictEqual([200, { granted: 'profile', user: { name: 'ada' } }])
+  expect(done.headers.get('set-cookie')).toContain('round=; Max-Age=0')
+  // A code buys one token.
+  expect((await fetch(callback, { headers: { Cookie } })).status).toBe(400)
   expect((await answer(page, 'allow')).status).toBe(400)
 })
 
 test('if the user does not agree, the client gets no code', async () => {
-  const callback = locationOf(await answer(await open(await startRound()), 'deny'))
-  expect(await (await fetch(callback)).json()).toStrictEqual({ refused: 'access_denied' })
+  const { link, Cookie } = await beginRound()
+  const callback = locationOf(await answer(await open(link), 'deny'))
+  expect(await (await fetch(callback, { headers: { Cookie } })).json()).toStrictEqual({
+    refused: 'access_denied',
+  })
 })
 
 test('a form sent from another site, without the cookie, is refused', async () => {
@@ -115,4 +131,23 @@ test('the page runs no script, cannot be framed, and loads only its own style', 
 
 test('the client refuses a callback for a request that it did not start', async () => {
   expect((await fetch(`${clientUrl}/callback?code=x&state=y`)).status).toBe(400)
+})
+
+test('a request keeps the question marks in its state, and is refused if it is very long', async () => {
+  const link = await startRound()
+  const state = 'a?b'
+  const asked = await open(link.replace(/(?<=[?&]state=)[^&]*/, state))
+  expect(new URL(locationOf(await answer(asked, 'allow'))).searchParams.get('state')).toBe(state)
+  expect((await open(`${link}${'x'.repeat(4096)}`)).status).toBe(414)
+})
+
+test.each(['//[', 'http://:bad/'])('the target %s ends neither the client nor the server', async (target) => {
+  for (const url of [clientUrl, example.url]) {
+    const { hostname, port } = new URL(url)
+    const socket = connect(Number(port), hostname)
+    socket.end(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+    // oxlint-disable-next-line no-await-in-loop
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 [34]\d\d /)
+  }
+  expect((await fetch(`${example.url}/me`)).status).toBe(401)
 })

@@ -13,6 +13,7 @@ test('it serves one operation, at its own path, with its own keys', async () => 
   expect(await answer.json()).toMatchObject({ port: String(game.port), players: { online: 3, max: 20 } })
   expect((await ask({ Basic: 'another', 'X-Address': address })).status).toBe(401)
   expect((await ask({ Basic: 'our-key', 'X-Address': '127.0.0.1:25565' })).status).toBe(400)
+  expect((await fetch(example.url, { method: 'PUT' })).status).toBe(405)
   expect((await fetch(new URL('/v4/games/blockgame/lookup', example.url))).status).toBe(404)
 
   expect(await example.stop()).toBe(0)

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createUtilityApi, isPublicAddress } from 'utility-api'
+import { toNodeHandler } from 'utility-api/node'
 import type { UtilityStorage } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
 
@@ -33,18 +34,15 @@ const api = createUtilityApi({
   },
 })
 
-const server = createServer(async (request, response) => {
+const operations = toNodeHandler(api)
+const server = createServer((request, response) => {
   if (request.url !== '/server-status') {
     response.writeHead(404).end('Not here.\n')
     return
   }
-  const answer = await api.handlers.lookUpGameServer(
-    new Request('http://localhost/', {
-      method: request.method ?? 'GET',
-      headers: request.headers as Record<string, string>,
-    }),
-  )
-  response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text())
+  // The path that the operation has in the library.
+  request.url = '/v4/games/blockgame/lookup'
+  operations(request, response)
 }).listen(Number(process.env['PORT'] ?? 3000), '127.0.0.1')
 await once(server, 'listening')
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/server-status`
