@@ -39,8 +39,8 @@ export interface OperationDescription {
   readonly path: string
   readonly method: string
   readonly tag: { readonly name: string; readonly description: string }
-  readonly schemeName: string
-  readonly scheme: object
+  /** The security scheme by its name, empty if the operation needs none. */
+  readonly schemes: Readonly<Record<string, object>>
   readonly operation: object
 }
 
@@ -64,7 +64,7 @@ export function openApiDocument(
       operations.map(({ path, method, operation }) => [path, { [method]: operation }]),
     ),
     components: {
-      securitySchemes: Object.fromEntries(operations.map(({ schemeName, scheme }) => [schemeName, scheme])),
+      securitySchemes: Object.assign({}, ...operations.map(({ schemes }) => schemes)) as object,
       parameters: { RequestId: requestIdParameter },
       headers,
     },
@@ -82,10 +82,16 @@ export function describeOperation<Input, Output, Caller>(
     path,
     method: method.toLowerCase(),
     tag,
-    schemeName: scheme.name,
-    scheme: scheme.openapi.scheme,
+    schemes: schemesOf(scheme),
     operation: operationObject(operation, scheme, options),
   }
+}
+
+function schemesOf({
+  name,
+  openapi: { scheme },
+}: Pick<Scheme<unknown>, 'name' | 'openapi'>): Record<string, object> {
+  return scheme === undefined ? {} : { [name]: scheme }
 }
 
 function operationObject<Input, Output, Caller>(
@@ -107,7 +113,7 @@ function operationObject<Input, Output, Caller>(
     operationId: operation.id,
     summary: operation.summary,
     tags: [operation.tag.name],
-    security: [...(scheme.openapi.optional ? [{}] : []), { [scheme.name]: [] }],
+    security: Object.keys(schemesOf(scheme)).map((name) => ({ [name]: [] })),
     parameters: [
       ...outside.map(([field, parameter]) =>
         parameterOf(parameter, input.properties?.[field], isRequired(input, field)),

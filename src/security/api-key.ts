@@ -61,7 +61,6 @@ export function apiKeyScheme(parts: ApiKeyParts): Scheme<Credential> {
     challenge,
     openapi: {
       scheme: { type: 'apiKey', in: 'header', name: 'Basic', description: 'An API key.' },
-      optional: false,
       codes: 'A stable code.',
     },
   }

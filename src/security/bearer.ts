@@ -111,7 +111,6 @@ export function bearerScheme(parts: BearerParts, kind: BearerKind, description: 
     challenge: invalidTokenChallenge,
     openapi: {
       scheme: { type: 'http', scheme: 'bearer', description },
-      optional: false,
       codes: 'A stable code.',
     },
   }

@@ -45,7 +45,8 @@ const parameters: Readonly<Record<keyof ClientCredentials, SchemeParameter>> = {
   clientSecret: {
     in: 'body',
     name: 'client_secret',
-    description: 'The client secret.',
+    description:
+      'The client secret. It and the identifier may be sent in an Authorization header instead (HTTP Basic, RFC 6749 section 2.3.1).',
     example: 'uapi_cs_2nZd1Z1lRwL0dK4d8jUarMsKn3x9tWe2bYcO6fIgQhVp5Su2',
     schema: visibleText(),
   },
@@ -77,15 +78,8 @@ export function oauthClientScheme(storage: Pick<TimedStorage, 'findClient'>): Sc
     requirePermission() {},
     challenge: null,
     errorBody: (error) => ({ error: oauthCode(error), error_description: error.message }),
-    openapi: {
-      scheme: {
-        type: 'http',
-        scheme: 'basic',
-        description: 'Client id and secret, instead of those in the body.',
-      },
-      optional: true,
-      codes: 'A code of RFC 6749.',
-    },
+    // A second way in `security` would not go with a body that requires both members.
+    openapi: { codes: 'A code of RFC 6749.' },
   }
 }
 

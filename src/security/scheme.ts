@@ -17,7 +17,7 @@ export interface Scheme<Caller> {
   callerId(caller: Caller): string
   /** Throws `UtilityApiError` if the caller lacks the permission. */
   requirePermission(caller: Caller, permission: string | undefined): void
-  /** The `WWW-Authenticate` header for a 401 or 403 that has none of its own, or null to send none. */
+  /** The `WWW-Authenticate` header for a 401 that has none of its own, or null to send none. */
   readonly challenge: string | null
   /** Returns the error body that clients of this protocol know, instead of our own or the owner's. */
   errorBody?(error: UtilityApiError): object
@@ -42,10 +42,8 @@ export interface SchemeParameter extends Parameter {
 
 /** What the OpenAPI document says about a scheme. */
 export interface SchemeDocument {
-  /** The security scheme object. */
-  readonly scheme: object
-  /** Whether the credential may be sent in the body instead. */
-  readonly optional: boolean
+  /** The security scheme object; absent if the credential is described as part of the body. */
+  readonly scheme?: object
   /** What the codes of its error bodies are. */
   readonly codes: string
 }

@@ -8,10 +8,16 @@ import { expect, test } from 'vitest'
 
 const recommended = 'test/http/support/redocly.yaml'
 
+interface DescribedOperation {
+  readonly operationId: string
+  readonly security: object[]
+  readonly responses: Record<string, unknown>
+}
+
 interface Described {
   readonly openapi: string
   readonly servers: { url: string }[]
-  readonly paths: Record<string, Record<string, { operationId: string; responses: Record<string, unknown> }>>
+  readonly paths: Record<string, Record<string, DescribedOperation>>
   readonly components: { securitySchemes: Record<string, unknown> }
 }
 
@@ -53,6 +59,12 @@ test('it knows the prefix, and what is switched off', () => {
     'lookUpGameServer',
   ])
   expect(described.components.securitySchemes).not.toHaveProperty('access_token')
+})
+
+test('what the document lets a client send is accepted: it names no second credential for a body with one', () => {
+  const { paths, components } = document()
+  expect(paths['/v4/oauth2/token']?.['post']?.security).toEqual([])
+  expect(Object.keys(components.securitySchemes)).toEqual(['reseller_token', 'access_token', 'api_key'])
 })
 
 test('it says 403 only where a scope is required', () => {
