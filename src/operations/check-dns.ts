@@ -160,7 +160,7 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
       recordType: {
         in: 'header',
         name: 'X-Record-Type',
-        description: 'The record type to look up.',
+        description: `The record type to look up, in upper or lower case: ${recordTypes.join(', ')}.`,
         example: 'A',
       },
     },
