@@ -32,11 +32,16 @@ export function licenseMethods(parts: AdminParts): LicenseMethods {
 /** Checks the fields by the rules of the operations. */
 function demandFields(fields: LicenseChange, rules: LicenseRules): void {
   const { registeredTo, domainOrIp, status, resellerId } = fields
-  demandNoProblem('registeredTo', registeredTo, problemOfLicenseText)
+  demandNoProblem('registeredTo', registeredTo, problemOfTrimmedText)
   demandNoProblem('domainOrIp', domainOrIp, (text) => problemOfDomainOrIp(text, rules))
   const isStatus = status === undefined || rules.statuses.includes(status)
   demand(isStatus, `status must be one of ${rules.statuses.join(', ')}.`)
   demandIdentifier('resellerId', resellerId)
+}
+
+/** The operations trim what they are sent, so no text of theirs has spaces at its ends. */
+function problemOfTrimmedText(text: string): string | null {
+  return text === text.trim() ? problemOfLicenseText(text) : 'must not begin or end with a space'
 }
 
 function demandNoProblem(

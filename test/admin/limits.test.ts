@@ -157,6 +157,8 @@ test.each([
   { registeredTo: '' },
   { registeredTo: 'a\u0000' },
   { registeredTo: 'a\udc00' },
+  { registeredTo: '\u00a0 ' },
+  { registeredTo: 'Ada ' },
   { status: undefined },
   { domainOrIp: 'https://a.example/' },
   { domainOrIp: '*.a.example' },
