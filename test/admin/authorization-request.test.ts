@@ -42,6 +42,17 @@ function parametersOf({ location }: { location: string }): Record<string, string
   return Object.fromEntries(new URL(location).searchParams)
 }
 
+test.each([
+  ['https://client.example/callback?', ''],
+  ['https://client.example/callback?a=1&', ''],
+  ['https://client.example/callback?a=1', '&'],
+  ['https://client.example/callback', '?'],
+])('the parameters are added to %s after "%s"', async (uri, separator) => {
+  const client = await admin.createClient({ redirectUris: [uri] })
+  const asked = await ask({ client_id: client.clientId, redirect_uri: uri, state: 's' })
+  expect(admin.denyAuthorization(asked).location).toContain(`${uri}${separator}error=access_denied`)
+})
+
 test('a valid request returns everything that the page needs', async () => {
   expect(await read(query())).toStrictEqual({
     kind: 'ask',

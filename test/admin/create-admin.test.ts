@@ -8,7 +8,7 @@ import {
 } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { fixedClock, sequentialKeys, type FixedClock } from 'utility-api/testing'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { hashSecret } from '../../src/domain/secret.ts'
 import { call } from '../storage/support/call.ts'
 
@@ -335,7 +335,18 @@ describe('licenses', () => {
     expect(await refusal(admin.listLicenses({ limit: 1001 }))).toBe(
       'limit must be an integer from 1 to 1000.',
     )
+    expect(await refusal(admin.listLicenses({ after: 'x'.repeat(1025) }))).toBe(
+      'after is no place in the list.',
+    )
   })
+})
+
+test('a key that a generator of the host makes longer than any is not looked for', async () => {
+  const findLicense = vi.fn(storage.findLicense)
+  const keyGenerator = { ...randomKeys(), parseLicenseKey: (text: string) => text.padEnd(129, 'x') }
+  const own = createAdmin({ storage: { ...storage, findLicense }, keyGenerator })
+  expect(await own.getLicense('LIC-1')).toBeNull()
+  expect(findLicense).not.toHaveBeenCalled()
 })
 
 test('licenses are changed, counted and deleted by any spelling of their key', async () => {
