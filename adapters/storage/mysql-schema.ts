@@ -136,9 +136,12 @@ export async function migrateSchema(pool: MysqlPool): Promise<void> {
       if (lock?.got !== 1) throw new StorageError('unavailable', 'Another server is migrating the database.')
       try {
         await runSteps(connection, flavor)
-      } finally {
-        await connection.query(`DO release_lock(${lockName})`)
+      } catch (error) {
+        // Gives the lock back, and ends a transaction that later writes would become part of.
+        connection.destroy()
+        throw error
       }
+      await connection.query(`DO release_lock(${lockName})`)
     })
   } catch (error) {
     throw toStorageError(error)
