@@ -3,7 +3,7 @@ import { callWithin } from './call-time.ts'
 import { withConnection } from './mysql-connection.ts'
 import type { MysqlConnection, MysqlPool } from './mysql-driver.ts'
 import { isMissingTable, toStorageError } from './mysql-errors.ts'
-import { sessionSettings } from './mysql-session.ts'
+import { sessionSettings, setUp } from './mysql-session.ts'
 import { inTime } from './mysql-time.ts'
 
 /** What differs between MariaDB and MySQL. */
@@ -126,7 +126,7 @@ export async function migrateSchema(pool: MysqlPool): Promise<void> {
   try {
     await withConnection(pool, patient, async (connection) => {
       const flavor = await flavorOf(connection)
-      await connection.query(flavor.settings)
+      await setUp(connection, flavor.settings)
       const [lock] = await queryRows<{ got: number | null }>(
         connection,
         `SELECT get_lock(${lockName}, 30) AS got`,
@@ -180,7 +180,7 @@ export function requireSchema(pool: MysqlPool): Promise<Flavor> {
 
 async function flavorWithSchema(connection: MysqlConnection): Promise<Flavor> {
   // In a transaction that stays open, a migration would never be seen.
-  await connection.query('SET SESSION autocommit = 1')
+  await setUp(connection, 'SET SESSION autocommit = 1')
   const schema = await schemaOn(connection)
   refuseNewer(schema)
   if (schema.step >= steps.length) return flavorOf(connection)

@@ -1,4 +1,4 @@
-import type { StorageCall } from 'utility-api/storage'
+import { StorageError, type StorageCall } from 'utility-api/storage'
 import type { MysqlConnection, MysqlValue } from './mysql-driver.ts'
 import { lostRace } from './mysql-errors.ts'
 import { requireTime } from './mysql-time.ts'
@@ -34,6 +34,20 @@ export interface Session extends Queries {
  */
 export function sessionSettings(isolation: string): string {
   return `SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', SESSION ${isolation} = 'READ-COMMITTED', SESSION autocommit = 1, SESSION innodb_lock_wait_timeout = 3`
+}
+
+/** The bit of a server's status that says that a transaction is open. */
+const inTransaction = 1
+
+/**
+ * Sends the first statement on a lent connection. Throws if the host has left a transaction open: what we write would be
+ * part of it, and undone with it.
+ */
+export async function setUp(connection: MysqlConnection, settings: string): Promise<void> {
+  const [{ serverStatus = 0 }] = (await connection.query(settings)) as [{ serverStatus?: number }, unknown]
+  if ((serverStatus & inTransaction) === 0) return
+  const message = 'A transaction of the host program is open on a connection that the pool has lent.'
+  throw new StorageError('bug', message)
 }
 
 /** Lends a call a connection, while the call has time left. */
@@ -112,10 +126,10 @@ export function sessionOn(connection: MysqlConnection, call: StorageCall): Sessi
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 2 ** Math.min(number, 6)))
     return again(attempt, number + 1)
   }
-  const inTransaction = queriesOn((sql, values) => run(connection, sql, values))
+  const inOne = queriesOn((sql, values) => run(connection, sql, values))
   return {
     ...queriesOn((sql, values) => again(() => run(connection, sql, values))),
-    transact: (work) => again(() => transact(connection, () => work(inTransaction))),
+    transact: (work) => again(() => transact(connection, () => work(inOne))),
   }
 }
 

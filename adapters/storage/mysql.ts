@@ -12,7 +12,7 @@ import { toStorageError } from './mysql-errors.ts'
 import { listingOf } from './mysql-listing.ts'
 import { migrateSchema, requireSchema, type Flavor } from './mysql-schema.ts'
 import { servingMethods } from './mysql-serving.ts'
-import { sessionOn, type Lend } from './mysql-session.ts'
+import { sessionOn, setUp, type Lend } from './mysql-session.ts'
 import { inTime, nobodyWaits } from './mysql-time.ts'
 import { createSemaphore } from './semaphore.ts'
 
@@ -76,7 +76,7 @@ export function mysqlStorage(pool: MysqlPool): MysqlStorage {
       return await inTime(call, async () => {
         const { settings } = await requireReady()
         return withConnection(pool, call, async (connection) => {
-          await connection.query(settings)
+          await setUp(connection, settings)
           return work(sessionOn(connection, call))
         })
       })

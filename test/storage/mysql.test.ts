@@ -76,6 +76,28 @@ describe.skipIf(reason)('MySQL', () => {
     expect(await mysqlStorage(owner).findLicense('kept', call)).toEqual(license('kept'))
   })
 
+  test.each(['a migration', 'the first call', 'a later call'])(
+    'a transaction left open by the host is refused with a clear error by %s, and no write is lost in it',
+    async (when) => {
+      const uri = await server.createDatabase()
+      const own = pool({ uri, connectionLimit: 1 })
+      const [storage, other] = [mysqlStorage(own), mysqlStorage(pool({ uri }))]
+      if (when === 'a later call') {
+        await other.migrate()
+        await storage.findLicense('nobody', call)
+      }
+      const host = await own.getConnection()
+      await host.query('START TRANSACTION WITH CONSISTENT SNAPSHOT')
+      host.release()
+      await other.migrate()
+      const insert = async (): Promise<unknown> => storage.insertLicense(license(when), undefined, call)
+      const error = await errorOf(when === 'a migration' ? () => storage.migrate() : insert)
+      expect([error.kind, error.message]).toEqual(['bug', expect.stringContaining('transaction of the host')])
+      expect(await insert()).toBe('inserted')
+      expect(await other.findLicense(when, call)).toEqual(license(when))
+    },
+  )
+
   // What puts the rows in and reads them back keeps its connections.
   let direct: Pool | undefined
   let proxy: CuttingProxy | undefined
