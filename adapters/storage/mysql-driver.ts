@@ -40,8 +40,8 @@ export interface MysqlStatement {
   readonly rowsAsArray: false
   /** Rows have columns, not tables. */
   readonly nestTables: false
-  /** Columns have the types of the driver. */
-  readonly typeCast: true
+  /** Columns have the types of the driver: only a function replaces a function of the pool's. */
+  readonly typeCast: (field: unknown, next: () => unknown) => unknown
 }
 
 /**

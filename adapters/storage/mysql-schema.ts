@@ -3,7 +3,7 @@ import { callWithin } from './call-time.ts'
 import { withConnection } from './mysql-connection.ts'
 import type { MysqlConnection, MysqlPool } from './mysql-driver.ts'
 import { isMissingTable, toStorageError } from './mysql-errors.ts'
-import { sessionSettings, setUp } from './mysql-session.ts'
+import { run, sessionSettings, setUp } from './mysql-session.ts'
 import { inTime } from './mysql-time.ts'
 
 /** What differs between MariaDB and MySQL. */
@@ -120,6 +120,7 @@ const patient: StorageCall = { timeLeftMs: () => Infinity }
 
 // Each database of a server has its own name.
 const lockName = "concat('utility_api_schema:', md5(database()))"
+const takeLock = `SELECT get_lock(${lockName}, 30) AS got`
 
 /** Brings the schema up to date. Servers that start at the same time take turns. */
 export async function migrateSchema(pool: MysqlPool): Promise<void> {
@@ -127,10 +128,7 @@ export async function migrateSchema(pool: MysqlPool): Promise<void> {
     await withConnection(pool, patient, async (connection) => {
       const flavor = await flavorOf(connection)
       await setUp(connection, flavor.settings)
-      const [lock] = await queryRows<{ got: number | null }>(
-        connection,
-        `SELECT get_lock(${lockName}, 30) AS got`,
-      )
+      const [lock] = (await run(connection, takeLock)) as { got: number | null }[]
       if (lock?.got === null)
         throw new StorageError('invalid', 'The pool has no database: name one in its URL.')
       if (lock?.got !== 1) throw new StorageError('unavailable', 'Another server is migrating the database.')
@@ -190,7 +188,7 @@ async function flavorWithSchema(connection: MysqlConnection): Promise<Flavor> {
 
 async function schemaOn(connection: MysqlConnection): Promise<Schema> {
   try {
-    const [schema] = await queryRows<Schema>(connection, readSchema)
+    const [schema] = (await run(connection, readSchema)) as Schema[]
     return schema ?? { version: 0, step: 0 }
   } catch (error) {
     if (isMissingTable(error)) return { version: 0, step: 0 }
@@ -199,19 +197,8 @@ async function schemaOn(connection: MysqlConnection): Promise<Schema> {
 }
 
 async function flavorOf(connection: MysqlConnection): Promise<Flavor> {
-  const [row] = await queryRows<{ version: string }>(connection, 'SELECT version() AS version')
+  const [row] = (await run(connection, 'SELECT version() AS version')) as { version: string }[]
   return /mariadb/i.test(row?.version ?? '') ? mariadb : mysql
-}
-
-async function queryRows<Row>(connection: MysqlConnection, sql: string): Promise<Row[]> {
-  const [rows] = await connection.execute({
-    sql,
-    values: [],
-    rowsAsArray: false,
-    nestTables: false,
-    typeCast: true,
-  })
-  return rows as Row[]
 }
 
 function refuseNewer({ version }: Schema): void {

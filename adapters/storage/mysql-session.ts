@@ -1,5 +1,5 @@
 import { StorageError, type StorageCall } from 'utility-api/storage'
-import type { MysqlConnection, MysqlValue } from './mysql-driver.ts'
+import type { MysqlConnection, MysqlStatement, MysqlValue } from './mysql-driver.ts'
 import { lostRace } from './mysql-errors.ts'
 import { requireTime } from './mysql-time.ts'
 
@@ -79,16 +79,18 @@ function toParameter(value: Value): MysqlValue {
   return value instanceof Uint8Array ? Buffer.from(value) : value
 }
 
-async function run(connection: MysqlConnection, sql: string, values: MysqlValue[]): Promise<unknown> {
-  const [result] = await connection.execute({
-    sql,
-    values,
-    rowsAsArray: false,
-    nestTables: false,
-    typeCast: true,
-  })
+/** Runs a statement with values. The format of its rows is ours, whatever the pool's settings are. */
+export async function run(
+  connection: MysqlConnection,
+  sql: string,
+  values: MysqlValue[] = [],
+): Promise<unknown> {
+  const format = { rowsAsArray: false, nestTables: false, typeCast } as const
+  const [result] = await connection.execute({ sql, values, ...format })
   return result
 }
+
+const typeCast: MysqlStatement['typeCast'] = (_, next) => next()
 
 function queriesOn(send: (sql: string, values: MysqlValue[]) => Promise<unknown>): Queries {
   async function rows<Row>(sql: string, ...values: Value[]): Promise<Row[]> {

@@ -1,6 +1,6 @@
 import { mysqlStorage } from 'utility-api/storage/mysql'
 import { randomBytes } from 'node:crypto'
-import type { Pool, RowDataPacket } from 'mysql2/promise'
+import type { Pool, RowDataPacket, TypeCastField } from 'mysql2/promise'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { storageContract, type StorageFixture } from '../../src/testing/storage-contract.ts'
 import { emptyTables, makePool, startMysql, whyNoMysql, type MysqlServer } from './support/mysql-server.ts'
@@ -210,6 +210,20 @@ describe.skipIf(reason)('MySQL', () => {
     await storage.migrate()
     await storage.insertLicense(license('nested'), undefined, call)
     expect(await storage.findLicense('nested', call)).toEqual(license('nested'))
+  })
+
+  test.each<[string, string, (field: TypeCastField, next: () => unknown) => unknown]>([
+    ['text', '+01:00', (field, next) => (/STRING/.test(field.type) ? field.string() : next())],
+    ['big integers', '+02:00', (field, next) => (field.type === 'LONGLONG' ? 7n : next())],
+  ])('columns have our types whatever the pool makes of them: %s', async (_, timezone, typeCast) => {
+    // The driver shares what it has compiled for a statement between pools of one time zone.
+    const storage = mysqlStorage(pool({ uri: await server.createDatabase(), typeCast, timezone }))
+    await storage.migrate()
+    await storage.insertLicense(license('typed'), undefined, call)
+    expect(await storage.findLicense('typed', call)).toEqual(license('typed'))
+    const client = { clientId: 'typed', redirectUris: [], createdAt: 1, revokedAt: null }
+    await storage.insertClient({ ...client, secretHashes: [randomBytes(32).fill(0xff)] }, call)
+    expect((await storage.findClient('typed', call))?.secretHashes[0]?.[0]).toBe(0xff)
   })
 
   test('a migration is seen by a connection that was in a transaction before', async () => {
