@@ -112,6 +112,7 @@ interface Schema {
 }
 
 const readSchema = 'SELECT version, step FROM utility_api_schema'
+const readFlavor = 'SELECT version() AS version, @@character_set_client AS charset'
 /** How long the first read of the schema may take before it is tried again. */
 const schemaTimeoutMs = 2000
 
@@ -196,9 +197,12 @@ async function schemaOn(connection: MysqlConnection): Promise<Schema> {
   }
 }
 
+/** Throws if the pool's text is not utf8mb4: the server would store other characters than it was sent, and not say so. */
 async function flavorOf(connection: MysqlConnection): Promise<Flavor> {
-  const [row] = (await run(connection, 'SELECT version() AS version')) as { version: string }[]
-  return /mariadb/i.test(row?.version ?? '') ? mariadb : mysql
+  const [row] = (await run(connection, readFlavor)) as { version: string; charset: string }[]
+  if (row?.charset === 'utf8mb4') return /mariadb/i.test(row.version) ? mariadb : mysql
+  const message = `The connections of the pool have the charset ${row?.charset}: leave its option charset out, or set it to utf8mb4.`
+  throw new StorageError('invalid', message)
 }
 
 function refuseNewer({ version }: Schema): void {

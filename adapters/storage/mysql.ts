@@ -43,8 +43,8 @@ export interface MysqlStorage extends AdminStorage {
  * progress fail with `unavailable`; later calls reconnect on their own. The caller is responsible for ending the pool.
  *
  * A statement is sent only while its call has time left, however long it waited for a connection. If it does not answer
- * in that time, its connection is closed; the server may still finish it. Leave the pool's `charset` at its default,
- * `utf8mb4`, and give it a `connectTimeout`.
+ * in that time, its connection is closed; the server may still finish it. A pool with another `charset` than
+ * `utf8mb4`, the default, is refused. Give it a `connectTimeout`.
  *
  * @example
  * ```ts

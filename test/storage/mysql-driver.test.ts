@@ -18,7 +18,8 @@ function poolOf(answer: (attempt: number) => unknown): FakePool {
   const connection = {
     query: async () => [{}, undefined] as const,
     execute: async ({ sql }: { readonly sql: string }) => {
-      if (!sql.includes('utility_api_clients')) return [[{ version: 1, step: 99 }], undefined] as const
+      if (!sql.includes('utility_api_clients'))
+        return [[{ version: 1, step: 99, charset: 'utf8mb4' }], undefined] as const
       fake.sent += 1
       return [answer(fake.sent), undefined] as const
     },

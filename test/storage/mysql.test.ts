@@ -226,6 +226,22 @@ describe.skipIf(reason)('MySQL', () => {
     expect((await storage.findClient('typed', call))?.secretHashes[0]?.[0]).toBe(0xff)
   })
 
+  test.each(['utf8', 'latin1'])(
+    'a pool whose text is %s is refused, and not a character lost',
+    async (charset) => {
+      await mysqlStorage(pool()).migrate()
+      const storage = mysqlStorage(pool({ charset }))
+      for (const work of [() => storage.migrate(), () => storage.findLicense('Żółć 😀', call)]) {
+        // oxlint-disable-next-line no-await-in-loop -- two
+        const { kind, message } = await errorOf(work)
+        expect([kind, message]).toEqual([
+          'invalid',
+          expect.stringMatching(/charset (utf8mb3|utf8|latin1): .* utf8mb4/),
+        ])
+      }
+    },
+  )
+
   test('a migration is seen by a connection that was in a transaction before', async () => {
     const database = await server.createDatabase()
     const [own, other] = [makePool(database, { connectionLimit: 1 }), makePool(database)]
