@@ -1,6 +1,5 @@
 import { nextTick } from 'node:process'
 import { StorageError, type StorageCall } from 'utility-api/storage'
-import { closedError } from './closing.ts'
 import {
   createSqliteQueries,
   requireNoTransaction,
@@ -29,37 +28,32 @@ export interface SqliteAccess<Connection = SqliteQueries> {
   read<Result>(call: StorageCall, work: (db: Connection) => Result): Result | Promise<Result>
 }
 
-/** The only access to a connection, and the way to close it. */
+/** What a storage needs of its connection. */
 export interface SqliteConnection extends SqliteAccess {
-  /** The same access, closed by `close`. */
-  readonly whileOpen: SqliteAccess
   /** The same access, whether or not the tables exist. */
   readonly bare: SqliteAccess<SqliteDatabase>
-  /** Accepts no more work through `whileOpen`. Resolves when all work accepted so far is settled. */
-  close(): Promise<void>
+  /** Ends the transaction of the reads so far, so that settings can be changed. */
+  endRead(): void
 }
 
-/**
- * Creates a connection with group commit: writes that arrive together share a transaction, so that they share its wait
- * for the disk.
- *
- * The driver blocks the thread while it waits for a lock, so it hardly waits (`busy_timeout`). A batch that finds the
- * database busy goes back into the queue, and the event loop continues. A write whose call has run out of time leaves
- * the queue without being started.
- */
+/** Runs work on a connection whatever tables it has. */
+interface Queue {
+  write<Result>(call: StorageCall, work: () => Result): Promise<Result>
+  read<Result>(call: StorageCall, work: () => Result): Result | Promise<Result>
+  endRead(): void
+}
+
+/** Two storages on one connection share its queue, or each would take the other's transactions for the host's. */
+const queues = new WeakMap<SqliteDatabase, Queue>()
+
 export function createSqliteConnection(
   database: SqliteDatabase,
   requireSchema: (database: SqliteDatabase) => void,
 ): SqliteConnection {
+  const queue = queues.get(database) ?? createQueue(database)
+  queues.set(database, queue)
   const queries = createSqliteQueries(database)
-  let jobs: Job[] = []
-  let scheduled = false
-  let hasTurned = true
-  let closed = false
   let schemaChecked = false
-  let reading = false
-  let waitingReads = 0
-  let idle: PromiseWithResolvers<void> | undefined
 
   /** Returns the connection, once its tables are known to match the statements. */
   function ready(): SqliteQueries {
@@ -67,6 +61,36 @@ export function createSqliteConnection(
     schemaChecked = true
     return queries
   }
+
+  return {
+    write: (call, work) => queue.write(call, () => work(ready())),
+    read: (call, work) => queue.read(call, () => work(ready())),
+    bare: {
+      write: (call, work) => queue.write(call, () => work(database)),
+      read: (call, work) =>
+        readOrRetry(call, () => {
+          queue.endRead()
+          requireNoTransaction(database)
+          return work(database)
+        }),
+    },
+    endRead: queue.endRead,
+  }
+}
+
+/**
+ * Creates a queue with group commit: writes that arrive together share a transaction, so that they share its wait for
+ * the disk.
+ *
+ * The driver blocks the thread while it waits for a lock, so it hardly waits (`busy_timeout`). A batch that finds the
+ * database busy goes back into the queue, and the event loop continues. A write whose call has run out of time leaves
+ * the queue without being started.
+ */
+function createQueue(database: SqliteDatabase): Queue {
+  let jobs: Job[] = []
+  let scheduled = false
+  let hasTurned = true
+  let reading = false
 
   function schedule(): void {
     if (scheduled || jobs.length === 0) return
@@ -93,21 +117,18 @@ export function createSqliteConnection(
     const batch = stillAwaited(jobs.splice(0, maxBatch))
     const undone = commit(database, batch)
     scheduled = false
-    if (undone.length === 0 && jobs.length === 0) return endIfIdle()
     if (undone.length === 0) return schedule()
     jobs = [...undone, ...jobs]
     scheduled = true
     setTimeout(flush, randomPauseMs())
   }
 
-  function push<Result>(call: StorageCall, work: () => Result): Promise<Result> {
+  function write<Result>(call: StorageCall, work: () => Result): Promise<Result> {
     return new Promise((resolve, reject) => {
       jobs.push({ work, resolve, reject, call })
       schedule()
     })
   }
-
-  const write: SqliteAccess['write'] = (call, work) => push(call, () => work(ready()))
 
   /**
    * Begins a transaction that all reads share until the program returns to the event loop, so that they share its
@@ -129,56 +150,14 @@ export function createSqliteConnection(
     } catch {} // Closed, or rolled back by a disk error.
   }
 
-  function read<Result>(call: StorageCall, work: (db: SqliteQueries) => Result): Result | Promise<Result> {
-    const result = readOrRetry(call, () => {
-      const db = ready()
+  function read<Result>(call: StorageCall, work: () => Result): Result | Promise<Result> {
+    return readOrRetry(call, () => {
       beginRead()
-      return work(db)
+      return work()
     })
-    if (result instanceof Promise) {
-      waitingReads += 1
-      result.then(endWaitingRead, endWaitingRead)
-    }
-    return result
   }
 
-  function endWaitingRead(): void {
-    waitingReads -= 1
-    endIfIdle()
-  }
-
-  function endIfIdle(): void {
-    if (jobs.length === 0 && waitingReads === 0) idle?.resolve()
-  }
-
-  return {
-    write,
-    read,
-    whileOpen: {
-      write(call, work) {
-        return closed ? Promise.reject(closedError()) : write(call, work)
-      },
-      read(call, work) {
-        if (closed) throw closedError()
-        return read(call, work)
-      },
-    },
-    bare: {
-      write: (call, work) => push(call, () => work(database)),
-      read: (call, work) =>
-        readOrRetry(call, () => {
-          endRead()
-          requireNoTransaction(database)
-          return work(database)
-        }),
-    },
-    async close() {
-      closed = true
-      idle ??= Promise.withResolvers()
-      endIfIdle()
-      await idle.promise
-    },
-  }
+  return { write, read, endRead }
 }
 
 function randomPauseMs(): number {

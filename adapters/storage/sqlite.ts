@@ -75,20 +75,18 @@ export interface SqliteStorage extends AdminStorage {
  */
 export function sqliteStorage(database: SqliteDatabase, options: SqliteStorageOptions = {}): SqliteStorage {
   requireDatabase(database)
-  setUpSession(database, durabilityOf(options))
   const connection = createSqliteConnection(database, requireSchema)
-  // Only these have calls of several transactions, which run to their end even after the store was closed.
+  connection.endRead()
+  setUpSession(database, durabilityOf(options))
   const gate = createGate()
   return {
     ...gate.guard({
       migrate: () => migrate(connection.bare, callWithin(migrationTimeoutMs)),
       ...adminMethods(connection),
+      ...servingMethods(connection),
     }),
     listing: gate.guard(listingOf(connection)),
-    ...servingMethods(connection.whileOpen),
-    close: async () => {
-      await Promise.all([gate.close(), connection.close()])
-    },
+    close: gate.close,
   }
 }
 

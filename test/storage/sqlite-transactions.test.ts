@@ -68,6 +68,23 @@ describe.each(drivers)('%s', (_, openPath) => {
     )
   })
 
+  test("two storages on one connection do not take the transactions of each other for the host's", async () => {
+    const database = openFile().open()
+    const first = sqliteStorage(database)
+    await first.migrate()
+    const reads = [first.findLicense('a', call)]
+    const second = sqliteStorage(database)
+    reads.push(second.findLicense('a', call), first.findLicense('b', call))
+    expect(await Promise.all(reads)).toEqual([null, null, null])
+    const inserts = [first, second, first, second].map((storage, index) =>
+      storage.insertLicense(license(`key-${index}`), undefined, call),
+    )
+    expect(await second.findLicense('a', call)).toBeNull()
+    expect(await Promise.all(inserts)).toEqual(inserts.map(() => 'inserted'))
+    await first.close?.()
+    expect(await second.findLicense('key-0', call)).toEqual(license('key-0'))
+  })
+
   test('single writes of one turn wait for each other', async () => {
     const database = noting(openFile().open())
     const storage = sqliteStorage(database)
