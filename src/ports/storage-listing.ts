@@ -8,7 +8,7 @@ import type { StorageCall } from './storage-call.ts'
  *
  * Every list MUST page by keyset: following `next` visits each row that existed at the first call, and was not deleted
  * meanwhile, exactly once, whatever rows are added or deleted. `next` is absent on the last page. Each store chooses
- * its own format for it.
+ * its own format for it: text of at most 1,024 characters.
  *
  * For licenses, oldest first means in order of insertion, because many licenses can share one `createdAt`. The other
  * lists are in order of `createdAt` or of insertion, whichever the store can do.

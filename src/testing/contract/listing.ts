@@ -120,6 +120,18 @@ function insertAll(
   return inTurn(names.entries(), ([index, name]) => insert(admin, name, from + index))
 }
 
+/** Inserts a row of each kind with every text as long as it may be. */
+async function insertLongest(admin: BoundAdmin, last: string): Promise<void> {
+  const [id, name] = [`${'~'.repeat(254)}${last}`, '\u{1F600}'.repeat(255)]
+  const redirectUris = Array.from({ length: 10 }, () => `app:/${'p'.repeat(2043)}`)
+  await admin.insertClient(makeClient({ clientId: id, name, redirectUris }))
+  await admin.insertReseller(makeReseller({ resellerId: id, name }))
+  const fields = { ownerId: id, subject: id, scope: 's'.repeat(1024), name }
+  await admin.insertCredential('api_key', hashSecret(last), makeCredential(id, fields))
+  const texts = { registeredTo: name, domainOrIp: name, status: name, resellerId: id }
+  await admin.insertLicense(makeLicense(`${'k'.repeat(127)}${last}`, texts))
+}
+
 const orderCases = allListed.map((listed): ContractCase => ({
   name: `${listed.what} are listed oldest first, page by page, while others come, or an export has gaps`,
   needs: ['admin', 'listing'],
@@ -236,16 +248,77 @@ export const listingCases: readonly ContractCase[] = [
     needs: ['admin', 'listing'],
     async run({ admin, listing }) {
       const names = namesOf(12)
-      await insertAll(licenses, admin, names, 1)
-      await insertAll(clients, admin, names, 1)
-      const seen = await allNames(licenses.list(listing), { limit: 5 }, () =>
-        race(1, () => admin.changeLicense(names[0] ?? '', { status: 'new' }, 9000)),
+      await inTurn([licenses, clients, credentials('access_token')], (each) =>
+        insertAll(each, admin, names, 1),
       )
-      deepStrictEqual(seen, names)
-      const seenClients = await allNames(clients.list(listing), { limit: 5 }, () =>
-        race(1, () => admin.revokeClient(names[0] ?? '', 9000)),
+      const [first = ''] = names
+      const changes: [Listed, () => MaybePromise<unknown>][] = [
+        [licenses, () => admin.changeLicense(first, { status: 'new' }, 9000)],
+        [clients, () => admin.updateClient(first, { name: 'new', redirectUris: ['app:/new'] })],
+        [clients, () => admin.rotateClientSecret(first, hashOf(2))],
+        [clients, () => admin.revokeClient(first, 9000)],
+        [credentials('access_token'), () => admin.revokeCredential({ id: first }, 9000)],
+        [credentials('access_token'), () => admin.revokeAccess({ clientId: nameOf('reseller') }, 9000)],
+      ]
+      await inTurn(changes, async ([listed, change]) => {
+        const seen = await allNames(listed.list(listing), { limit: 5 }, () => race(1, change))
+        deepStrictEqual(seen, names)
+      })
+    },
+  },
+  {
+    name: 'a page mark is text of at most 1,024 characters, however long the rows, or the next page is refused',
+    needs: ['admin', 'listing'],
+    async run({ admin, listing }) {
+      await inTurn(['1', '2', '3'], (last) => insertLongest(admin, last))
+      await inTurn([licenses, clients, resellers, credentials('api_key')], async (listed) => {
+        const first = await listed.list(listing)({ limit: 1 })
+        deepStrictEqual([first.names.length, typeof first.next], [1, 'string'], listed.what)
+        ok((first.next ?? '').length <= 1024, listed.what)
+        const second = await listed.list(listing)({ limit: 1, after: first.next ?? '' })
+        deepStrictEqual([second.names.length, typeof second.next], [1, 'string'], listed.what)
+      })
+    },
+  },
+  {
+    name: 'licenses inserted through two instances are in one list and one count, or a report has those of one server',
+    needs: ['admin', 'second', 'listing'],
+    async run({ admin, second, listing }) {
+      const names = namesOf(12)
+      await inTurn(names.entries(), ([index, name]) =>
+        (index % 3 === 0 ? admin : second).insertLicense(makeLicense(name)),
       )
-      deepStrictEqual(seenClients, names)
+      deepStrictEqual(await allNames(licenses.list(listing), { limit: 5 }), names)
+      strictEqual(await listing.countLicenses({}), 12)
+    },
+  },
+  {
+    name: 'a license that changes hands is listed and counted with its new reseller, or the wrong one gets the invoice',
+    needs: ['admin', 'listing'],
+    async run({ admin, listing }) {
+      await admin.insertLicense(makeLicense(nameOf('key')))
+      await admin.changeLicense(nameOf('key'), { resellerId: nameOf('new') }, 2000)
+      const found = await race(2, async (index) => {
+        const of = { resellerId: nameOf(['reseller', 'new'][index] ?? '') }
+        const { licenses: rows } = await listing.licenses({ ...of, limit: 5 })
+        return [rows.length, await listing.countLicenses(of)]
+      })
+      deepStrictEqual(found, [
+        [0, 0],
+        [1, 1],
+      ])
+    },
+  },
+  {
+    name: 'the list of one owner has its revoked and expired rows and no other kind, or an audit lacks what mattered',
+    needs: ['admin', 'listing'],
+    async run({ admin, listing }) {
+      await admin.insertReseller(makeReseller())
+      const ended = makeCredential(nameOf('ended'), { revokedAt: 5, expiresAt: 6 })
+      await admin.insertCredential('api_key', hashOf(1), ended)
+      await admin.insertCredential('reseller_token', hashOf(1), makeCredential(nameOf('token')))
+      const list = credentials('api_key', 'reseller').list(listing)
+      deepStrictEqual(await allNames(list, { limit: 5 }), [nameOf('ended')])
     },
   },
   {
