@@ -146,9 +146,12 @@ testMistakes([
       },
     }),
   })),
-  {
-    what: 'ends five hundred of the tokens of a client',
-    caughtBy: 'revoking access ends five hundred and one tokens and codes',
+  ...(['client', 'subject'] as const).map((whose): Mistake => ({
+    what: `ends five hundred of the tokens of a ${whose}`,
+    caughtBy: {
+      client: 'revoking access ends five hundred and one tokens and codes',
+      subject: "revoking a subject's access ends five hundred and one tokens and codes",
+    }[whose],
     change: (good, lists) => ({
       async revokeAccess(_which, at) {
         const { credentials } = await lists.credentials({ kind: 'access_token', limit: 500 })
@@ -156,7 +159,27 @@ testMistakes([
         return { tokens: revoked.filter(Boolean).length, codes: 501 }
       },
     }),
-  },
+  })),
+  ...(['tokens', 'codes', 'idempotency'] as const).map((what): Mistake => ({
+    what: `purges a thousand rows and no more (${what})`,
+    caughtBy: 'a purge deletes thousands of rows completely',
+    change: (good) => ({
+      async purgeExpired(at) {
+        const counts = await good.purgeExpired(at)
+        return { ...counts, [what]: Math.min(1000, counts[what]) }
+      },
+    }),
+  })),
+  ...(['tokens', 'codes'] as const).map((what): Mistake => ({
+    what: `leaves expired ${what} when access is revoked`,
+    caughtBy: 'revoking access ends and counts expired codes and tokens too',
+    change: (good) => ({
+      async revokeAccess(which, at) {
+        const counts = await good.revokeAccess(which, at)
+        return { ...counts, [what]: 0 }
+      },
+    }),
+  })),
   {
     what: 'ends five hundred of the codes of a client',
     caughtBy: 'a revoked client with five hundred and one codes has none left',

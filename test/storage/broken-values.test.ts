@@ -58,6 +58,42 @@ testMistakes([
     }),
   },
   {
+    what: 'keeps redirect URIs in one text, with a | between them',
+    caughtBy: 'a client is read back as it was stored',
+    change: (good) => ({
+      insertClient: ({ redirectUris, ...client }) =>
+        good.insertClient({ ...client, redirectUris: redirectUris.flatMap((uri) => uri.split('|')) }),
+    }),
+  },
+  {
+    what: 'takes an empty name of a client for none',
+    caughtBy: 'an update of a client to an empty name is stored',
+    change: (good) => ({
+      updateClient: (clientId, { name, ...patch }) =>
+        good.updateClient(clientId, name ? { ...patch, name } : patch),
+    }),
+  },
+  {
+    what: "takes a reseller's update to the same values for none",
+    caughtBy: 'a change to the same values moves the time of the last change',
+    change: (good) => ({
+      async updateLicense(update) {
+        const license = await good.findLicense(update.licenseKey)
+        return license?.status === update.patch.status ? 'updated' : good.updateLicense(update)
+      },
+    }),
+  },
+  {
+    what: 'takes a change to the same values for none',
+    caughtBy: 'a change to the same values moves the time of the last change',
+    change: (good) => ({
+      async changeLicense(licenseKey, change, at) {
+        const license = await good.findLicense(licenseKey)
+        return license?.status === change.status || good.changeLicense(licenseKey, change, at)
+      },
+    }),
+  },
+  {
     what: 'keeps five redirect URIs of an update',
     caughtBy: 'an update to ten redirect URIs of the greatest length is stored whole',
     change: (good) => ({

@@ -71,6 +71,21 @@ async function raceShutOut(revoker: BoundAdmin, others: readonly BoundAdmin[]): 
   strictEqual(countOf(late, true), 0, 'no code of a revoked client can be redeemed')
 }
 
+/** Revokes five hundred and one codes and as many tokens. */
+async function revokeMany(admin: BoundAdmin, which: AccessReference): Promise<void> {
+  const [ownerId, subject] = [nameOf('client'), nameOf('Ada')]
+  await race(1002, (index) => {
+    if (index % 2 === 0) return admin.insertAuthorizationCode(codeOf(index), makeCode({ subject }))
+    return admin.insertCredential(
+      'access_token',
+      hashOf(index),
+      makeCredential(nameOf(`${index}`), { ownerId, subject }),
+    )
+  })
+  deepStrictEqual(await admin.revokeAccess(which, 9), { tokens: 501, codes: 501 })
+  deepStrictEqual(await admin.revokeAccess(which, 10), { tokens: 0, codes: 0 })
+}
+
 export const accessCases: readonly ContractCase[] = [
   {
     name: "a token keeps the subject of its code, or one user's access cannot be revoked",
@@ -151,6 +166,20 @@ export const accessCases: readonly ContractCase[] = [
     run: ({ admin, secondAdmin }) => raceShutOut(admin, [secondAdmin, admin]),
   },
   {
+    name: 'a client revoked through one instance is issued no code by another, or it goes on as if nothing had happened',
+    needs: ['admin', 'secondAdmin'],
+    async run({ admin, secondAdmin }) {
+      await admin.insertClient(makeClient())
+      await secondAdmin.insertAuthorizationCode(codeOf(1), makeCode())
+      await admin.revokeClient(nameOf('client'), 9)
+      await rejectsAs(
+        'conflict',
+        () => secondAdmin.insertAuthorizationCode(codeOf(2), makeCode()),
+        'late code',
+      )
+    },
+  },
+  {
     name: "revoking a client's access ends its tokens and codes and no others, or the wrong customers are logged out",
     needs: ['admin'],
     async run({ admin }) {
@@ -209,15 +238,27 @@ export const accessCases: readonly ContractCase[] = [
   {
     name: 'revoking access ends five hundred and one tokens and codes, or the users of a large client stay logged in',
     needs: ['admin'],
+    run: ({ admin }) => revokeMany(admin, { clientId: nameOf('client') }),
+  },
+  {
+    name: "revoking a subject's access ends five hundred and one tokens and codes, or one device stays logged in",
+    needs: ['admin'],
+    run: ({ admin }) => revokeMany(admin, { subject: nameOf('Ada') }),
+  },
+  {
+    name: 'revoking access ends and counts expired codes and tokens too, or a service with a slow clock accepts them',
+    needs: ['admin'],
     async run({ admin }) {
-      const clientId = nameOf('client')
-      await race(1002, (index) => {
-        if (index % 2 === 0) return admin.insertAuthorizationCode(codeOf(index), makeCode())
-        const token = makeCredential(nameOf(`${index}`), { ownerId: clientId })
+      const own = { subject: nameOf('Ada'), expiresAt: 5 }
+      await race(2, (index) =>
+        admin.insertAuthorizationCode(codeOf(index), makeCode({ clientId: nameOf(`${index}`), ...own })),
+      )
+      await race(2, (index) => {
+        const token = makeCredential(nameOf(`token-${index}`), { ownerId: nameOf(`${index}`), ...own })
         return admin.insertCredential('access_token', hashOf(index), token)
       })
-      deepStrictEqual(await admin.revokeAccess({ clientId }, 9), { tokens: 501, codes: 501 })
-      deepStrictEqual(await admin.revokeAccess({ clientId }, 10), { tokens: 0, codes: 0 })
+      deepStrictEqual(await admin.revokeAccess({ clientId: nameOf('0') }, 9), { tokens: 1, codes: 1 })
+      deepStrictEqual(await admin.revokeAccess({ subject: nameOf('Ada') }, 9), { tokens: 1, codes: 1 })
     },
   },
   {

@@ -44,6 +44,26 @@ async function raceRotations(stores: readonly BoundAdmin[]): Promise<void> {
   )
 }
 
+/** Changes all there is of ten clients at once, in two orders. Each change must stay. */
+async function raceChanges(admin: BoundAdmin, other: BoundAdmin): Promise<void> {
+  const redirectUris = ['app:/new']
+  await race(10, (index) => admin.insertClient(makeClient({ clientId: nameOf(`${index}`) })))
+  await race<unknown>(40, (index) => {
+    const clientId = nameOf(`${index >> 2}`)
+    const place = index % 8 < 4 ? index % 4 : 3 - (index % 4)
+    if (place === 0) return admin.updateClient(clientId, { name: 'Shop' })
+    if (place === 1) return other.updateClient(clientId, { redirectUris })
+    if (place === 2) return other.rotateClientSecret(clientId, hashOf(2))
+    return admin.revokeClient(clientId, 9)
+  })
+  const found = await race(10, (index) => admin.findClient(nameOf(`${index}`)))
+  const all = { name: 'Shop', redirectUris, secretHashes: [hashOf(2), hashOf(1)], revokedAt: 9 }
+  deepStrictEqual(
+    found.map(plain),
+    found.map((_, index) => makeClient({ clientId: nameOf(`${index}`), ...all })),
+  )
+}
+
 export const clientCases: readonly ContractCase[] = [
   {
     name: 'a client is read back as it was stored, or its secrets and redirect URIs no longer match',
@@ -54,7 +74,7 @@ export const clientCases: readonly ContractCase[] = [
         makeClient({
           clientId: 'two',
           secretHashes: [hashOf(2), hashOf(1)],
-          redirectUris: ['b:/', 'a:/?x=[1,"2"]'],
+          redirectUris: ['b:/', 'a:/?x=[1,"2"]|b:/;c:/\\'],
         }),
         makeClient({ clientId: 'none', secretHashes: [], redirectUris: [], revokedAt: 7 }),
       ]
@@ -113,6 +133,28 @@ export const clientCases: readonly ContractCase[] = [
     name: 'rotations over two instances leave two of the new secrets, or an operator has one that never works',
     needs: ['admin', 'secondAdmin'],
     run: ({ admin, secondAdmin }) => raceRotations([admin, secondAdmin]),
+  },
+  {
+    name: 'a rotation through one instance is known to all, or a secret that was rotated out works again',
+    needs: ['admin', 'secondAdmin'],
+    async run({ admin, secondAdmin }) {
+      await admin.insertClient(makeClient())
+      await secondAdmin.rotateClientSecret(nameOf('client'), hashOf(2))
+      await admin.rotateClientSecret(nameOf('client'), hashOf(3))
+      await secondAdmin.rotateClientSecret(nameOf('client'), hashOf(4))
+      const secretHashes = [hashOf(4), hashOf(3)]
+      deepStrictEqual(plain(await admin.findClient(nameOf('client'))), makeClient({ secretHashes }))
+    },
+  },
+  {
+    name: 'concurrent changes of all that a client has all take effect, or a new name undoes new redirect URIs',
+    needs: ['admin'],
+    run: ({ admin }) => raceChanges(admin, admin),
+  },
+  {
+    name: 'changes of a client over two instances all take effect, or one server undoes what another was told',
+    needs: ['admin', 'secondAdmin'],
+    run: ({ admin, secondAdmin }) => raceChanges(admin, secondAdmin),
   },
   {
     name: 'concurrent updates, rotations and a revocation all take effect, or a new name revives a revoked client',
@@ -213,6 +255,15 @@ export const clientCases: readonly ContractCase[] = [
     },
   },
   {
+    name: 'an update of a client to an empty name is stored, or a label that was removed is still there',
+    needs: ['admin'],
+    async run({ admin }) {
+      await admin.insertClient(makeClient({ name: 'Shop' }))
+      strictEqual(await admin.updateClient(nameOf('client'), { name: '' }), true)
+      strictEqual((await admin.findClient(nameOf('client')))?.name, '')
+    },
+  },
+  {
     name: 'an update to ten redirect URIs of the greatest length is stored whole, or some of them never work',
     needs: ['admin'],
     async run({ admin }) {
@@ -231,6 +282,16 @@ export const clientCases: readonly ContractCase[] = [
       strictEqual(await admin.revokeClient(nameOf('client'), 9), false)
       strictEqual(await admin.revokeClient('nobody', 9), false)
       deepStrictEqual(plain(await admin.findClient(nameOf('client'))), makeClient({ revokedAt: 5 }))
+    },
+  },
+  {
+    name: 'twenty callers revoke one client: one is told so, or the time of a revocation moves',
+    needs: ['admin'],
+    async run({ admin }) {
+      await admin.insertClient(makeClient())
+      const told = await race(20, (index) => admin.revokeClient(nameOf('client'), 100 + index))
+      strictEqual(countOf(told, true), 1)
+      strictEqual((await admin.findClient(nameOf('client')))?.revokedAt, 100 + told.indexOf(true))
     },
   },
 ]

@@ -18,6 +18,16 @@ import {
 
 const kinds: readonly CredentialKind[] = ['access_token', 'reseller_token', 'api_key']
 
+/** Returns `'conflict'` for a call that is refused with one. */
+async function orConflict(call: () => MaybePromise<unknown>): Promise<unknown> {
+  try {
+    return await call()
+  } catch (error) {
+    await rejectsAs('conflict', () => Promise.reject(error), 'taken')
+    return 'conflict'
+  }
+}
+
 export const credentialCases: readonly ContractCase[] = [
   {
     name: 'a credential is read back as it was stored, even if revoked or expired, or the wrong ones are accepted',
@@ -104,6 +114,54 @@ export const credentialCases: readonly ContractCase[] = [
     },
   },
   {
+    name: 'twenty callers insert credentials of one id: one succeeds, or revoking the id leaves a secret that works',
+    needs: ['admin'],
+    async run({ admin }) {
+      const outcomes = await race(20, (index) =>
+        orConflict(() => {
+          const kind = index % 2 === 0 ? 'api_key' : 'access_token'
+          return admin.insertCredential(kind, hashOf(index), makeCredential(nameOf('id')))
+        }),
+      )
+      strictEqual(countOf<unknown>(outcomes, 'inserted'), 1)
+      const found = await race(20, (index) =>
+        admin.findCredential(index % 2 === 0 ? 'api_key' : 'access_token', hashOf(index)),
+      )
+      strictEqual(countOf(found, null), 19)
+    },
+  },
+  {
+    name: 'twenty callers insert credentials of one hash: one succeeds, or two owners share a secret',
+    needs: ['admin'],
+    async run({ admin }) {
+      const outcomes = await race(20, (index) =>
+        orConflict(() => admin.insertCredential('api_key', hashOf(1), makeCredential(nameOf(`${index}`)))),
+      )
+      strictEqual(countOf<unknown>(outcomes, 'inserted'), 1)
+      const winner = nameOf(`${outcomes.indexOf('inserted')}`)
+      strictEqual((await admin.findCredential('api_key', hashOf(1)))?.id, winner)
+    },
+  },
+  {
+    name: 'twenty exchanges for tokens of one id: one succeeds, or revoking the id leaves a token that works',
+    needs: ['admin'],
+    async run({ admin }) {
+      await race(20, (index) => admin.insertAuthorizationCode(hashOf(100 + index), makeCode()))
+      const outcomes = await race(20, (index) =>
+        orConflict(() =>
+          admin.redeemAuthorizationCode(hashOf(100 + index), 5, makeToken(index, { id: nameOf('id') })),
+        ),
+      )
+      strictEqual(countOf<unknown>(outcomes, true), 1)
+      const found = await race(20, (index) => admin.findAuthorizationCode(hashOf(100 + index)))
+      strictEqual(
+        found.filter((code) => code?.redeemedAt === null).length,
+        19,
+        'the other codes stay unspent',
+      )
+    },
+  },
+  {
     name: 'issuing a code that exists is a conflict and leaves its row, or a spent code becomes valid again',
     needs: ['admin'],
     async run({ admin }) {
@@ -118,18 +176,12 @@ export const credentialCases: readonly ContractCase[] = [
     name: 'twenty callers issue one code: one succeeds, or two browsers share a code',
     needs: ['admin'],
     async run({ admin }) {
-      const outcomes = await race(20, async (index) => {
-        try {
-          await admin.insertAuthorizationCode(hashOf(1), makeCode({ expiresAt: 100 + index }))
-          return index
-        } catch (error) {
-          await rejectsAs('conflict', () => Promise.reject(error), 'taken code')
-          return null
-        }
-      })
-      const [winner, ...others] = outcomes.filter((index) => index !== null)
-      deepStrictEqual(others, [])
-      strictEqual((await admin.findAuthorizationCode(hashOf(1)))?.expiresAt, 100 + (winner ?? 0))
+      const outcomes = await race(20, (index) =>
+        orConflict(() => admin.insertAuthorizationCode(hashOf(1), makeCode({ expiresAt: 100 + index }))),
+      )
+      strictEqual(countOf<unknown>(outcomes, 'conflict'), 19)
+      const winner = outcomes.findIndex((outcome) => outcome !== 'conflict')
+      strictEqual((await admin.findAuthorizationCode(hashOf(1)))?.expiresAt, 100 + winner)
     },
   },
   {
@@ -204,6 +256,17 @@ export const credentialCases: readonly ContractCase[] = [
       const outcomes = await race(20, (index) => admin.insertReseller(makeReseller({ createdAt: index })))
       strictEqual(countOf(outcomes, 'inserted'), 1)
       strictEqual(countOf(outcomes, 'taken'), 19)
+    },
+  },
+  {
+    name: 'a reseller inserted through one instance gets tokens through another, or a new reseller waits for a restart',
+    needs: ['admin', 'secondAdmin'],
+    async run({ admin, secondAdmin }) {
+      const insert = (): MaybePromise<string> =>
+        secondAdmin.insertCredential('reseller_token', hashOf(1), makeCredential(nameOf('token')))
+      strictEqual(await insert(), 'no_owner')
+      await admin.insertReseller(makeReseller())
+      strictEqual(await insert(), 'inserted')
     },
   },
   {

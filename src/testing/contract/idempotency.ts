@@ -1,4 +1,5 @@
 import { deepStrictEqual, strictEqual } from 'node:assert/strict'
+import type { License } from '../../domain/license.ts'
 import type { InsertLicenseResult, NewIdempotencyKey } from '../../ports/storage.ts'
 import type { BoundStorage } from './bound.ts'
 import { countOf, hashOf, makeLicense, nameOf, race, type ContractCase } from './context.ts'
@@ -18,17 +19,16 @@ function plain(result: InsertLicenseResult): unknown {
   return typeof result === 'string' ? result : { ...result, requestHash: Uint8Array.from(result.requestHash) }
 }
 
-async function raceForOneAnswer(stores: readonly BoundStorage[]): Promise<void> {
+async function raceForOneAnswer(stores: readonly BoundStorage[], createdAt = 1000): Promise<void> {
   const storeOf = (index: number): BoundStorage => stores[index % stores.length] as BoundStorage
+  const licenseOf = (index: number): License => makeLicense(nameOf(`key-${index}`), { createdAt })
+  const expiresAt = createdAt + 4000
   const outcomes = await race(20, (index) =>
-    storeOf(index).insertLicense(
-      makeLicense(nameOf(`key-${index}`)),
-      idempotencyKey({ requestHash: hashOf(index) }),
-    ),
+    storeOf(index).insertLicense(licenseOf(index), idempotencyKey({ requestHash: hashOf(index), expiresAt })),
   )
   strictEqual(countOf<unknown>(outcomes, 'inserted'), 1, 'exactly one caller inserts')
   const winner = outcomes.indexOf('inserted')
-  const replay = { replay: makeLicense(nameOf(`key-${winner}`)), requestHash: hashOf(winner) }
+  const replay = { replay: licenseOf(winner), requestHash: hashOf(winner) }
   deepStrictEqual(
     outcomes.map(plain),
     outcomes.map((_, index) => (index === winner ? 'inserted' : replay)),
@@ -104,6 +104,18 @@ export const idempotencyCases: readonly ContractCase[] = [
     },
   },
   {
+    name: 'inserting a key that exists leaves an expired idempotency key expired, or a retry gets the license of another',
+    async run({ storage }) {
+      await storage.insertLicense(makeLicense(nameOf('first')), idempotencyKey())
+      await storage.insertLicense(makeLicense(nameOf('taken')))
+      const renewed = idempotencyKey({ expiresAt: 9000 })
+      const taken = makeLicense(nameOf('taken'), { createdAt: 6000 })
+      strictEqual(await storage.insertLicense(taken, renewed), 'key_taken')
+      const free = makeLicense(nameOf('free'), { createdAt: 6000 })
+      strictEqual(await storage.insertLicense(free, renewed), 'inserted')
+    },
+  },
+  {
     name: 'a repeat is answered even if the new key that it brings exists, or a retry fails that succeeded before',
     async run({ storage }) {
       await storage.insertLicense(makeLicense(nameOf('first')), idempotencyKey())
@@ -122,6 +134,21 @@ export const idempotencyCases: readonly ContractCase[] = [
     needs: ['second'],
     async run({ storage, second }) {
       await raceForOneAnswer([storage, second])
+    },
+  },
+  {
+    name: 'twenty repeats at once of a request that was forgotten: one license, or an impatient client gets twenty',
+    async run({ storage }) {
+      await storage.insertLicense(makeLicense(nameOf('old')), idempotencyKey())
+      await raceForOneAnswer([storage], 6000)
+    },
+  },
+  {
+    name: 'twenty repeats over two instances of a request that was forgotten: one license, or a second server makes another',
+    needs: ['second'],
+    async run({ storage, second }) {
+      await storage.insertLicense(makeLicense(nameOf('old')), idempotencyKey())
+      await raceForOneAnswer([storage, second], 6000)
     },
   },
 ]

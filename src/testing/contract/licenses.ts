@@ -1,6 +1,7 @@
 import { deepStrictEqual, strictEqual } from 'node:assert/strict'
 import type { LicenseChange, LicensePatch } from '../../domain/license.ts'
-import type { BoundStorage } from './bound.ts'
+import type { NewIdempotencyKey } from '../../ports/storage.ts'
+import type { BoundAdmin, BoundStorage } from './bound.ts'
 import {
   countOf,
   hashOf,
@@ -12,11 +13,15 @@ import {
   type ContractCase,
 } from './context.ts'
 
-async function raceForOneKey(stores: readonly BoundStorage[]): Promise<number> {
+async function raceForOneKey(
+  stores: readonly BoundStorage[],
+  idempotencyOf: (resellerId: string) => NewIdempotencyKey | undefined = () => undefined,
+): Promise<number> {
   const storeOf = (index: number): BoundStorage => stores[index % stores.length] as BoundStorage
-  const outcomes = await race(20, (index) =>
-    storeOf(index).insertLicense(makeLicense(nameOf('key'), { resellerId: `${index}` })),
-  )
+  const outcomes = await race(20, (index) => {
+    const resellerId = `${index}`
+    return storeOf(index).insertLicense(makeLicense(nameOf('key'), { resellerId }), idempotencyOf(resellerId))
+  })
   strictEqual(countOf<unknown>(outcomes, 'inserted'), 1, 'exactly one caller inserts')
   strictEqual(countOf<unknown>(outcomes, 'key_taken'), 19, 'all others are told that the key exists')
   return outcomes.indexOf('inserted')
@@ -35,6 +40,47 @@ async function raceForOneLicense(stores: readonly BoundStorage[]): Promise<void>
     }),
   )
   strictEqual(countOf(outcomes, 'updated'), 60)
+}
+
+function keyOf(resellerId: string): NewIdempotencyKey {
+  return { resellerId, keyHash: hashOf(1), requestHash: hashOf(2), expiresAt: 9000 }
+}
+
+/** Changes, updates and deletes the same twenty licenses at once. None may be left. */
+async function raceDeletion(admin: BoundAdmin, other: BoundStorage): Promise<void> {
+  await race(20, (index) => admin.insertLicense(makeLicense(nameOf(`key-${index}`))))
+  const outcomes = await race<unknown>(80, (index) => {
+    const licenseKey = nameOf(`key-${index % 20}`)
+    if (index < 20) return admin.changeLicense(licenseKey, { status: 'new' }, 2000)
+    if (index >= 40 && index < 60) return admin.deleteLicense(licenseKey)
+    return other.updateLicense({
+      licenseKey,
+      resellerId: nameOf('reseller'),
+      patch: { status: 'new' },
+      at: 2000,
+    })
+  })
+  strictEqual(countOf(outcomes, 'not_owner'), 0)
+  strictEqual(countOf(outcomes.slice(40, 60), true), 20, 'all are deleted')
+  const left = await race(20, (index) => admin.findLicense(nameOf(`key-${index}`)))
+  strictEqual(countOf(left, null), 20, 'none comes back')
+}
+
+/** Gives twenty licenses to another reseller while theirs updates them. */
+async function raceTransfer(admin: BoundAdmin, other: BoundStorage): Promise<void> {
+  await race(20, (index) => admin.insertLicense(makeLicense(nameOf(`key-${index}`))))
+  await race<unknown>(40, (index) => {
+    const licenseKey = nameOf(`key-${index >> 1}`)
+    const moved = { resellerId: nameOf('new'), status: 'moved' }
+    if (index % 2 === 1) return admin.changeLicense(licenseKey, moved, 2000)
+    const update = { licenseKey, resellerId: nameOf('reseller'), at: 2000 }
+    return other.updateLicense({ ...update, patch: { status: 'old' } })
+  })
+  const found = await race(20, (index) => admin.findLicense(nameOf(`key-${index}`)))
+  deepStrictEqual(
+    found.map((license) => license?.status),
+    found.map(() => 'moved'),
+  )
 }
 
 const changed = { registeredTo: 'new', domainOrIp: 'new', status: 'new', updatedAt: 2000 }
@@ -73,6 +119,22 @@ export const licenseCases: readonly ContractCase[] = [
     needs: ['seed', 'second'],
     async run({ storage, second, seed }) {
       const winner = await raceForOneKey([storage, second])
+      strictEqual((await seed.findLicense(nameOf('key')))?.resellerId, `${winner}`)
+    },
+  },
+  {
+    name: 'twenty callers insert one key, each with an idempotency key: one succeeds, or two customers share a key',
+    needs: ['seed'],
+    async run({ storage, seed }) {
+      const winner = await raceForOneKey([storage], keyOf)
+      strictEqual((await seed.findLicense(nameOf('key')))?.resellerId, `${winner}`)
+    },
+  },
+  {
+    name: 'twenty callers with idempotency keys insert one key over two instances: one succeeds, or two servers issue it',
+    needs: ['seed', 'second'],
+    async run({ storage, second, seed }) {
+      const winner = await raceForOneKey([storage, second], keyOf)
       strictEqual((await seed.findLicense(nameOf('key')))?.resellerId, `${winner}`)
     },
   },
@@ -138,6 +200,18 @@ export const licenseCases: readonly ContractCase[] = [
       strictEqual(await admin.updateLicense(update), 'updated')
       const updated = makeLicense(nameOf('key'), { registeredTo: 'new', updatedAt: 2000 })
       deepStrictEqual(await admin.findLicense(nameOf('key')), updated)
+    },
+  },
+  {
+    name: 'a change to the same values moves the time of the last change, or a copy elsewhere never learns of it',
+    needs: ['admin'],
+    async run({ admin }) {
+      await admin.insertLicense(makeLicense(nameOf('key')))
+      const update = { licenseKey: nameOf('key'), resellerId: nameOf('reseller'), at: 2000 }
+      strictEqual(await admin.updateLicense({ ...update, patch: { status: 'valid' } }), 'updated')
+      strictEqual((await admin.findLicense(nameOf('key')))?.updatedAt, 2000)
+      strictEqual(await admin.changeLicense(nameOf('key'), { status: 'valid' }, 3000), true)
+      strictEqual((await admin.findLicense(nameOf('key')))?.updatedAt, 3000)
     },
   },
   {
@@ -243,6 +317,28 @@ export const licenseCases: readonly ContractCase[] = [
     },
   },
   {
+    name: 'a license that changes hands through one instance is lost in all, or its old reseller controls it elsewhere',
+    needs: ['admin', 'second'],
+    async run({ admin, second }) {
+      await admin.insertLicense(makeLicense(nameOf('key')))
+      const update = { licenseKey: nameOf('key'), patch: { status: 'new' }, at: 2000 }
+      strictEqual(await second.updateLicense({ ...update, resellerId: nameOf('reseller') }), 'updated')
+      await admin.changeLicense(nameOf('key'), { resellerId: nameOf('new') }, 3000)
+      strictEqual(await second.updateLicense({ ...update, resellerId: nameOf('reseller') }), 'not_owner')
+      strictEqual(await second.updateLicense({ ...update, resellerId: nameOf('new') }), 'updated')
+    },
+  },
+  {
+    name: 'an update while a license changes hands comes before or is refused, or its old reseller changes it once more',
+    needs: ['admin'],
+    run: ({ admin }) => raceTransfer(admin, admin),
+  },
+  {
+    name: 'an update elsewhere while a license changes hands comes before or is refused, or its old reseller changes it',
+    needs: ['admin', 'second'],
+    run: ({ admin, second }) => raceTransfer(admin, second),
+  },
+  {
     name: 'concurrent changes and updates of different fields all take effect, or a confirmed one is lost',
     needs: ['admin'],
     async run({ admin }) {
@@ -277,25 +373,29 @@ export const licenseCases: readonly ContractCase[] = [
     },
   },
   {
+    name: 'a license deleted while it is changed stays deleted, or one that was sold twice comes back',
+    needs: ['admin'],
+    run: ({ admin }) => raceDeletion(admin, admin),
+  },
+  {
     name: 'an update of a license being deleted is made or finds none, or its owner is told that another one owns it',
     needs: ['admin', 'second'],
-    async run({ admin, second }) {
-      await race(20, (index) => admin.insertLicense(makeLicense(nameOf(`key-${index}`))))
-      const outcomes = await race<unknown>(60, (index) => {
-        const licenseKey = nameOf(`key-${index % 20}`)
-        if (index >= 20 && index < 40) return admin.deleteLicense(licenseKey)
-        const update = { licenseKey, resellerId: nameOf('reseller'), patch: { status: 'new' }, at: 2000 }
-        return second.updateLicense(update)
-      })
-      strictEqual(countOf(outcomes, 'not_owner'), 0)
-      strictEqual(countOf(outcomes, true), 20)
+    run: ({ admin, second }) => raceDeletion(admin, second),
+  },
+  {
+    name: 'twenty callers delete one license: one is told so, or it is refunded twice',
+    needs: ['admin'],
+    async run({ admin }) {
+      await admin.insertLicense(makeLicense(nameOf('key')))
+      const told = await race(20, () => admin.deleteLicense(nameOf('key')))
+      strictEqual(countOf(told, true), 1)
     },
   },
   {
     name: 'deleting a license keeps the answer stored for its idempotency key, or a retry generates a new license',
     needs: ['admin'],
     async run({ admin }) {
-      const key = { resellerId: 'r', keyHash: hashOf(1), requestHash: hashOf(2), expiresAt: 9000 }
+      const key = keyOf('r')
       await admin.insertLicense(makeLicense(nameOf('key')), key)
       await admin.deleteLicense(nameOf('key'))
       const again = await admin.insertLicense(makeLicense(nameOf('new')), key)

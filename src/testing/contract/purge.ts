@@ -1,4 +1,6 @@
 import { deepStrictEqual, strictEqual } from 'node:assert/strict'
+import type { License } from '../../domain/license.ts'
+import type { NewIdempotencyKey } from '../../ports/storage.ts'
 import type { BoundAdmin, BoundStorage } from './bound.ts'
 import {
   hashOf,
@@ -33,6 +35,34 @@ async function racePurge(purger: BoundAdmin, spender: BoundStorage): Promise<voi
   })
 }
 
+/** Returns a license, and an idempotency key with this number that comes with it. */
+function licenseOf(
+  number: number,
+  { createdAt, expiresAt }: { readonly createdAt: number; readonly expiresAt: number },
+): [License, NewIdempotencyKey] {
+  const key = {
+    resellerId: nameOf('reseller'),
+    keyHash: hashOf(number),
+    requestHash: hashOf(number),
+    expiresAt,
+  }
+  return [makeLicense(nameOf(`key-${number}-${createdAt}`), { createdAt }), key]
+}
+
+/** Renews expired idempotency keys while they are purged. All must be there afterwards. */
+async function raceRenewal(purger: BoundAdmin, renewer: BoundStorage): Promise<void> {
+  await race(40, (index) => purger.insertLicense(...licenseOf(index, { createdAt: 1, expiresAt: 10 })))
+  await race<unknown>(41, (index) => {
+    if (index === 20) return purger.purgeExpired(10)
+    const number = index > 20 ? index - 1 : index
+    return renewer.insertLicense(...licenseOf(number, { createdAt: 20, expiresAt: 9000 }))
+  })
+  const again = await race(40, (index) =>
+    purger.insertLicense(...licenseOf(index, { createdAt: 30, expiresAt: 9000 })),
+  )
+  strictEqual(again.filter((result) => typeof result === 'string').length, 0, 'all are answered')
+}
+
 export const purgeCases: readonly ContractCase[] = [
   {
     name: 'a purge deletes what has expired, to the millisecond, or expired rows accumulate',
@@ -45,13 +75,7 @@ export const purgeCases: readonly ContractCase[] = [
           hashOf(expiresAt),
           makeCredential(`${expiresAt}`, { expiresAt }),
         )
-        const key = {
-          resellerId: nameOf('reseller'),
-          keyHash: hashOf(expiresAt),
-          requestHash: hashOf(2),
-          expiresAt,
-        }
-        await admin.insertLicense(makeLicense(nameOf(`key-${expiresAt}`), { createdAt: 1 }), key)
+        await admin.insertLicense(...licenseOf(expiresAt, { createdAt: 1, expiresAt }))
       })
       deepStrictEqual(await admin.purgeExpired(1000), { codes: 2, tokens: 2, idempotency: 2 })
       deepStrictEqual(await admin.purgeExpired(1000), nothing)
@@ -105,11 +129,27 @@ export const purgeCases: readonly ContractCase[] = [
     run: ({ admin, second }) => racePurge(admin, second),
   },
   {
+    name: 'a purge keeps an idempotency key that is renewed at that moment, or a retry makes a second license',
+    needs: ['admin'],
+    run: ({ admin }) => raceRenewal(admin, admin),
+  },
+  {
+    name: 'a purge keeps an idempotency key that another instance renews at that moment, or a retry makes a second license',
+    needs: ['admin', 'second'],
+    run: ({ admin, second }) => raceRenewal(admin, second),
+  },
+  {
     name: 'a purge deletes thousands of rows completely, or a busy service never gets rid of them',
     needs: ['admin'],
     async run({ admin }) {
-      await race(1100, (index) => admin.insertAuthorizationCode(hashOf(index), makeCode({ expiresAt: 1 })))
-      deepStrictEqual(await admin.purgeExpired(1), { codes: 1100, tokens: 0, idempotency: 0 })
+      await race(3300, (index) => {
+        const number = Math.floor(index / 3)
+        if (index % 3 === 0) return admin.insertAuthorizationCode(hashOf(number), makeCode({ expiresAt: 1 }))
+        if (index % 3 === 1) return admin.insertLicense(...licenseOf(number, { createdAt: 0, expiresAt: 1 }))
+        const token = makeCredential(nameOf(`${number}`), { expiresAt: 1 })
+        return admin.insertCredential('access_token', hashOf(number), token)
+      })
+      deepStrictEqual(await admin.purgeExpired(1), { codes: 1100, tokens: 1100, idempotency: 1100 })
     },
   },
   {
