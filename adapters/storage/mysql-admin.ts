@@ -28,10 +28,8 @@ export function adminMethods({ write }: Access): AdminMethods {
       const uris = redirectUris === undefined ? null : JSON.stringify(redirectUris)
       return write(call, async (db) => (await db.count(sql.updateClient, name, uris, clientId)) > 0)
     },
-    rotateClientSecret: (clientId, newHash, call) => {
-      const hash = Uint8Array.from(newHash)
-      return write(call, async (db) => (await db.count(sql.rotateSecret, hash, clientId)) > 0)
-    },
+    rotateClientSecret: (clientId, newHash, call) =>
+      write(call, async (db) => (await db.count(sql.rotateSecret, newHash, clientId)) > 0),
     revokeClient: (clientId, at, call) =>
       write(call, async (db) => {
         const revoked = (await db.count(sql.revokeClient, at, clientId)) > 0
@@ -42,8 +40,7 @@ export function adminMethods({ write }: Access): AdminMethods {
       }),
     insertAuthorizationCode: (hash, code, call) => {
       const { clientId, subject, redirectUri, scope, codeChallenge, expiresAt, redeemedAt } = code
-      const key = Uint8Array.from(hash)
-      const values = [key, clientId, subject, redirectUri, scope, codeChallenge, expiresAt, redeemedAt]
+      const values = [hash, clientId, subject, redirectUri, scope, codeChallenge, expiresAt, redeemedAt]
       return write(call, (db) =>
         db.transact(async (queries) => {
           const [client] = await queries.rows<{ revoked_at: number | null }>(sql.lockClient, clientId)
@@ -59,8 +56,7 @@ export function adminMethods({ write }: Access): AdminMethods {
       ),
     insertCredential: (kind, hash, credential, call) => {
       const { id, ownerId, subject, scope, createdAt, expiresAt, revokedAt, name = null } = credential
-      const key = Uint8Array.from(hash)
-      const values = [kind, key, id, ownerId, subject, scope, createdAt, expiresAt, revokedAt, name]
+      const values = [kind, hash, id, ownerId, subject, scope, createdAt, expiresAt, revokedAt, name]
       return write(call, async (db) => {
         if (!(await hasOwner(db, kind, ownerId))) return 'no_owner'
         await db.count(sql.insertCredential, ...values)

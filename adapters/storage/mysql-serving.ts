@@ -18,10 +18,8 @@ export function servingMethods({ read, write }: Access): Required<UtilityStorage
     ping: (call) => read(call, async (db) => void (await db.rows(sql.ping))),
     findClient: (clientId, call) => read(call, (db) => db.row(toClient, sql.findClient, clientId)),
     findAuthorizationCode: (hash, call) => read(call, (db) => db.row(toCode, sql.findCode, hash)),
-    redeemAuthorizationCode: (codeHash, at, token, call) => {
-      const [hash, copy] = [Uint8Array.from(codeHash), { ...token, hash: Uint8Array.from(token.hash) }]
-      return write(call, (db) => db.transact((queries) => redeem(queries, hash, at, copy)))
-    },
+    redeemAuthorizationCode: (codeHash, at, token, call) =>
+      write(call, (db) => db.transact((queries) => redeem(queries, codeHash, at, token))),
     revokeAccessTokensOfCode: (codeHash, at, call) =>
       write(call, async (db) => {
         const [code] = await db.rows<{ token_hash: Uint8Array }>(sql.findTokenOfCode, codeHash)
@@ -29,21 +27,12 @@ export function servingMethods({ read, write }: Access): Required<UtilityStorage
       }),
     findCredential: (kind, hash, call) =>
       read(call, (db) => db.row(toCredential, sql.findCredential, hash, kind)),
-    insertLicense: (license, idempotency, call) => {
-      const copy = { ...license }
-      if (idempotency === undefined) return write(call, (db) => insert(db, copy))
-      const { keyHash, requestHash } = idempotency
-      const key = {
-        ...idempotency,
-        keyHash: Uint8Array.from(keyHash),
-        requestHash: Uint8Array.from(requestHash),
-      }
-      return write(call, (db) => db.transact((queries) => insertOnce(queries, copy, key)))
-    },
-    updateLicense: (update, call) => {
-      const copy = { ...update, patch: { ...update.patch } }
-      return write(call, (db) => updateLicense(db, copy))
-    },
+    insertLicense: (license, idempotency, call) =>
+      write(call, (db) => {
+        if (idempotency === undefined) return insert(db, license)
+        return db.transact((queries) => insertOnce(queries, license, idempotency))
+      }),
+    updateLicense: (update, call) => write(call, (db) => updateLicense(db, update)),
     findLicense: (licenseKey, call) => read(call, (db) => db.row(toLicense, sql.findLicense, licenseKey)),
   }
 }

@@ -74,7 +74,7 @@ export class Undone<Answer> extends Error {
   }
 }
 
-/** Converts a value for a prepared statement. Octets are copied to a buffer, because the caller may reuse its own. */
+/** Converts a value for a prepared statement. The driver takes octets only as a buffer. */
 function toParameter(value: Value): MysqlValue {
   return value instanceof Uint8Array ? Buffer.from(value) : value
 }

@@ -25,7 +25,8 @@ import type { StorageListing } from './storage-listing.ts'
  *   most ten per client. Nothing longer is ever passed in.
  * - A member of a patch or change that is there but undefined counts as absent: TypeScript lets callers pass it unless
  *   `exactOptionalPropertyTypes` is on.
- * - Returned values are copies: changing one never changes the store.
+ * - Returned values are copies: changing one never changes the store. Arguments do not change until the method has
+ *   answered; a store that keeps one longer copies it.
  * - Once a method has answered, its effect survives a crash of the process (and of the machine, if the store claims to
  *   be durable).
  * - A method that cannot do its work throws or rejects with a {@link StorageError}. It has then changed nothing, or
