@@ -12,14 +12,13 @@ interface FakePool {
   readonly released: string[]
 }
 
-/** A server with the schema; `answer` is asked for every statement that names the table of clients. */
-function poolOf(answer: (attempt: number) => unknown): FakePool {
+/** A server with the schema; `answer` is asked for every statement that names the table. */
+function poolOf(answer: (attempt: number) => unknown, table = 'utility_api_clients'): FakePool {
   const fake = { sent: 0, released: [] as string[] }
   const connection = {
     query: async () => [{}, undefined] as const,
     execute: async ({ sql }: { readonly sql: string }) => {
-      if (!sql.includes('utility_api_clients'))
-        return [[{ version: 1, step: 99, charset: 'utf8mb4' }], undefined] as const
+      if (!sql.includes(table)) return [[{ version: 1, step: 99, charset: 'utf8mb4' }], undefined] as const
       fake.sent += 1
       return [answer(fake.sent), undefined] as const
     },
@@ -98,4 +97,21 @@ test.each<[Error, StorageErrorKind]>([
   expect(await outcomeOf(fake)).toMatchObject({ kind, retryable: false })
   expect(fake.sent).toBe(1)
   expect(fake.released.at(-1)).toBe('destroyed')
+})
+
+test('a call that has begun is finished, although nobody waits for it any more', async () => {
+  let left = 1000
+  const fake = poolOf(() => {
+    left = 0
+    return { affectedRows: 1 }
+  })
+  const storage = mysqlStorage(fake.pool)
+  expect(await storage.revokeClient('a', 5, { timeLeftMs: () => left })).toBe(true)
+})
+
+test('an update that finds its license only when it looks for the reason is made', async () => {
+  const answers = [{ affectedRows: 0 }, [{ reseller_id: 'r' }], { affectedRows: 1 }]
+  const fake = poolOf((attempt) => answers[attempt - 1], 'utility_api_licenses')
+  const update = { licenseKey: 'a', resellerId: 'r', patch: { status: 'new' }, at: 5 }
+  expect(await mysqlStorage(fake.pool).updateLicense(update, call)).toBe('updated')
 })

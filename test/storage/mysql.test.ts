@@ -179,6 +179,8 @@ describe.skipIf(reason)('MySQL', () => {
     await console.query("SELECT 1 FROM utility_api_licenses WHERE license_key = 'locked' FOR UPDATE")
     const change = { status: 'invalid' }
     const changes = [1, 2, 3].map((at) => storage.changeLicense('locked', change, at, call))
+    // The read comes to the pool after all writes that may.
+    await new Promise((resolve) => setImmediate(resolve))
     expect(await storage.findLicense('locked', { timeLeftMs: () => 1000 })).toEqual(license('locked'))
     await console.query('ROLLBACK')
     expect(await Promise.all(changes)).toEqual([true, true, true])

@@ -9,6 +9,7 @@ import {
 import { expect, test } from 'vitest'
 import { call } from './support/call.ts'
 import { errorOf } from './support/error-of.ts'
+import { license } from './support/license.ts'
 
 // What the store makes of a driver's errors, on a pool that answers what a test wants it to.
 
@@ -22,12 +23,12 @@ interface FakePool {
   readonly closed: boolean[]
 }
 
-/** A server with the schema; `answer` is asked for every statement that names the table of clients. */
-function poolOf(answer: (attempt: number) => PostgresResult): FakePool {
+/** A server with the schema; `answer` is asked for every statement that names the table. */
+function poolOf(answer: (attempt: number) => PostgresResult, table = 'utility_api_clients'): FakePool {
   const fake = { sent: 0, closed: [] as boolean[], events: new EventEmitter() }
   const query = async (statement: PostgresStatement | string): Promise<PostgresResult> => {
     const text = typeof statement === 'string' ? statement : statement.text
-    if (!text.includes('utility_api_clients')) return { rows: [{ version: 1, step: 99 }], rowCount: 1 }
+    if (!text.includes(table)) return { rows: [{ version: 1, step: 99 }], rowCount: 1 }
     fake.sent += 1
     return answer(fake.sent)
   }
@@ -169,4 +170,23 @@ test('a connection gets one listener, however often it is used', async () => {
   await outcomeOf(fake)
   await outcomeOf(fake)
   expect(['error', 'notice'].map((event) => fake.events.listenerCount(event))).toEqual([1, 1])
+})
+
+/** Answers as a server on which only the third statement changes a row. */
+function changingAtThird(table: string, ...rows: unknown[]): PostgresPool {
+  const answers = [{ rows: [], rowCount: 0 }, { rows, rowCount: rows.length }, done]
+  return poolOf((attempt) => answers[attempt - 1] ?? done, table).pool
+}
+
+test('an update that finds its license only when it looks for the reason is made', async () => {
+  const storage = postgresStorage(changingAtThird('utility_api_licenses', { reseller_id: 'r' }))
+  const update = { licenseKey: 'a', resellerId: 'r', patch: { status: 'new' }, at: 5 }
+  expect(await storage.updateLicense(update, call)).toBe('updated')
+})
+
+test('an idempotency key that a purge deletes before its answer is read is free again', async () => {
+  const storage = postgresStorage(changingAtThird('utility_api_idempotency_keys'))
+  const hash = new Uint8Array(32)
+  const key = { resellerId: 'r', keyHash: hash, requestHash: hash, expiresAt: 9 }
+  expect(await storage.insertLicense(license('a'), key, call)).toBe('inserted')
 })

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { inspect } from 'node:util'
 import { postgresStorage } from 'utility-api/storage/postgres'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { Pool, type PoolConfig } from 'pg'
 import { storageContract, type StorageFixture } from '../../src/testing/storage-contract.ts'
 import {
@@ -217,6 +217,32 @@ describe('PostgreSQL trouble', () => {
     })
     expect(await storage.purgeExpired(1, call)).toEqual({ tokens: 0, codes: 0, idempotency: 0 })
     expect(await storage.listing?.countLicenses({ resellerId: 'raw' }, call)).toBe(0)
+  })
+
+  test('a purge leaves the rows that another program has locked, and waits for none of them', async () => {
+    const own = pool()
+    const storage = postgresStorage(own)
+    await storage.migrate()
+    const hash = (byte: number): Buffer => Buffer.alloc(32, byte)
+    const rest = { ownerId: 'r', subject: null, scope: '', createdAt: 1, expiresAt: 5, revokedAt: null }
+    for (const byte of [1, 2]) {
+      const key = { resellerId: 'purged', keyHash: hash(byte), requestHash: hash(0), expiresAt: 5 }
+      // oxlint-disable-next-line no-await-in-loop -- two
+      await storage.insertLicense(license(`purged-${byte}`), key, call)
+      // oxlint-disable-next-line no-await-in-loop -- two
+      await storage.insertCredential('access_token', hash(byte), { id: `purged-${byte}`, ...rest }, call)
+    }
+    const console = await own.connect()
+    onTestFinished(() => console.release())
+    await console.query('BEGIN')
+    await console.query('SELECT 1 FROM utility_api_idempotency_keys WHERE key_hash = $1 FOR UPDATE', [
+      hash(1),
+    ])
+    await console.query('SELECT 1 FROM utility_api_credentials WHERE hash = $1 FOR UPDATE', [hash(1)])
+    const counts = { codes: 0, tokens: 1, idempotency: 1 }
+    expect(await storage.purgeExpired(5, { timeLeftMs: () => 2000 })).toEqual(counts)
+    await console.query('ROLLBACK')
+    expect(await storage.purgeExpired(5, call)).toEqual(counts)
   })
 
   test('a transaction left open by the host is refused with a clear error, and no write is lost in it', async () => {

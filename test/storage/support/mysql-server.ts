@@ -48,6 +48,7 @@ export async function startMysql(): Promise<MysqlServer> {
     '--sql-mode=',
     '--transaction-isolation=REPEATABLE-READ',
     '--character-set-server=latin1',
+    '--innodb-default-row-format=compact',
   ]
   execFileSync(
     'mariadb-install-db',
