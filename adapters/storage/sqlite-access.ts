@@ -1,5 +1,6 @@
 import { nextTick } from 'node:process'
 import { StorageError, type StorageCall } from 'utility-api/storage'
+import { closedError } from './closing.ts'
 import {
   createSqliteQueries,
   requireNoTransaction,
@@ -30,10 +31,14 @@ export interface SqliteAccess<Connection = SqliteQueries> {
 
 /** What a storage needs of its connection. */
 export interface SqliteConnection extends SqliteAccess {
+  /** The same access for methods of one transaction, closed by `close`. */
+  readonly whileOpen: SqliteAccess
   /** The same access, whether or not the tables exist. */
   readonly bare: SqliteAccess<SqliteDatabase>
   /** Ends the transaction of the reads so far, so that settings can be changed. */
   endRead(): void
+  /** Accepts no more work through `whileOpen`. Resolves when all that was accepted is settled. */
+  close(): Promise<void>
 }
 
 /** Runs work on a connection whatever tables it has. */
@@ -54,6 +59,8 @@ export function createSqliteConnection(
   queues.set(database, queue)
   const queries = createSqliteQueries(database)
   let schemaChecked = false
+  let unsettled = 0
+  let closed: PromiseWithResolvers<void> | undefined
 
   /** Returns the connection, once its tables are known to match the statements. */
   function ready(): SqliteQueries {
@@ -62,9 +69,32 @@ export function createSqliteConnection(
     return queries
   }
 
+  function awaited<Result>(result: Promise<Result>): Promise<Result> {
+    unsettled += 1
+    result.then(settle, settle)
+    return result
+  }
+
+  function settle(): void {
+    unsettled -= 1
+    if (unsettled === 0) closed?.resolve()
+  }
+
+  const write: SqliteAccess['write'] = (call, work) => queue.write(call, () => work(ready()))
+  const read: SqliteAccess['read'] = (call, work) => queue.read(call, () => work(ready()))
+
   return {
-    write: (call, work) => queue.write(call, () => work(ready())),
-    read: (call, work) => queue.read(call, () => work(ready())),
+    write,
+    read,
+    whileOpen: {
+      write: (call, work) =>
+        closed === undefined ? awaited(write(call, work)) : Promise.reject(closedError()),
+      read(call, work) {
+        if (closed !== undefined) throw closedError()
+        const result = read(call, work)
+        return result instanceof Promise ? awaited(result) : result
+      },
+    },
     bare: {
       write: (call, work) => queue.write(call, () => work(database)),
       read: (call, work) =>
@@ -75,6 +105,11 @@ export function createSqliteConnection(
         }),
     },
     endRead: queue.endRead,
+    async close() {
+      closed ??= Promise.withResolvers()
+      if (unsettled === 0) closed.resolve()
+      await closed.promise
+    },
   }
 }
 

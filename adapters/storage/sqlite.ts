@@ -78,15 +78,18 @@ export function sqliteStorage(database: SqliteDatabase, options: SqliteStorageOp
   const connection = createSqliteConnection(database, requireSchema)
   connection.endRead()
   setUpSession(database, durabilityOf(options))
+  // Only these have calls of several transactions, which run to their end even after the storage was closed.
   const gate = createGate()
   return {
     ...gate.guard({
       migrate: () => migrate(connection.bare, callWithin(migrationTimeoutMs)),
       ...adminMethods(connection),
-      ...servingMethods(connection),
     }),
     listing: gate.guard(listingOf(connection)),
-    close: gate.close,
+    ...servingMethods(connection.whileOpen),
+    close: async () => {
+      await Promise.all([gate.close(), connection.close()])
+    },
   }
 }
 
