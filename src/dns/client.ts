@@ -62,8 +62,7 @@ export function createDnsClient(options: DnsClientOptions = {}): DnsClient {
 
   function upstreamOf({ ip, port = 53 }: DnsQuestion['server']): Upstream {
     const atAddress = upstreams.get(ip) ?? []
-    const known = atAddress.find(({ server }) => server.port === port)
-    if (known !== undefined) return known
+    for (const upstream of atAddress) if (upstream.server.port === port) return upstream
     const server = checkedServer(ip, port)
     const upstream = { server, pool: new UdpPool(server) }
     upstreams.set(ip, [...atAddress, upstream])

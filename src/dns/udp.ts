@@ -83,6 +83,8 @@ export class UdpSocket {
   readonly #ids = new Uint16Array(maxUses)
   readonly #listeners: (ReplyListener | undefined)[] = []
   #waiting = 0
+  /** How many prepared queries have not been sent yet. */
+  #unsent = 0
   #retired = false
   #connected = false
   #closed = false
@@ -117,17 +119,22 @@ export class UdpSocket {
     this.#ids[use] = id
     this.#listeners.push(listener)
     this.#waiting += 1
+    this.#unsent += 1
     if (this.#listeners.length === maxUses) this.#retired = true
     return { socket: this, message, use }
   }
 
   /** Sends a prepared query, if its listener still waits for the reply. */
   send(query: Prepared): void {
+    if (!this.#connected && !this.#closed) {
+      this.#socket.once('connect', () => this.send(query))
+      return
+    }
+    this.#unsent -= 1
     const listener = this.#listeners[query.use]
     if (listener === undefined) return
     if (this.#closed) listener.fail()
-    else if (this.#connected) this.#socket.send(query.message, this.#onSent)
-    else this.#socket.once('connect', () => this.send(query))
+    else this.#socket.send(query.message, this.#unsent === 0 ? this.#onSent : undefined)
   }
 
   /** Stops waiting for a listener's reply. */
@@ -169,7 +176,10 @@ export class UdpSocket {
     return this.#listeners[this.#useOf(message.readUInt16BE(0))]
   }
 
-  /** Handles ICMP errors, which go to the next send or receive. Without a callback, a send would hide them. */
+  /**
+   * Handles ICMP errors, which go to the next send or receive. A send without a callback hides them, but a callback takes
+   * time, so only the last of several sends has one: what a closed port refused is refused again, and seen then.
+   */
   readonly #onSent = (error: Error | null): void => {
     if (error !== null) this.#fail()
   }

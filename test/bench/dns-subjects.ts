@@ -2,7 +2,7 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { Resolver } from 'node:dns'
 import { createRequire } from 'node:module'
-import { createDnsClient } from 'utility-api/dns'
+import { createDnsClient, type DnsAnswer } from 'utility-api/dns'
 
 export interface Target {
   readonly ips: readonly string[]
@@ -18,11 +18,8 @@ export const subjects: Readonly<Record<string, (target: Target) => Ask>> = {
   'utility-api': ({ ips, port }) => {
     const client = createDnsClient()
     const servers = ips.map((ip) => ({ ip, port }))
-    return async (name, index) => {
-      const server = servers[index] ?? { ip: '' }
-      const { records } = await client.query({ name, type: 'A', server })
-      return records[0]?.type === 'A' ? records[0].ip : undefined
-    }
+    return (name, index) =>
+      client.query({ name, type: 'A', server: servers[index] ?? { ip: '' } }).then(addressOf)
   },
 
   'node:dns (c-ares)': ({ ips, port }) => {
@@ -65,6 +62,10 @@ export const subjects: Readonly<Record<string, (target: Target) => Ask>> = {
         if (asked.push(() => ask(name, index, resolve)) === 1) setImmediate(sendAll)
       })
   },
+}
+
+function addressOf({ records: [first] }: DnsAnswer): string | undefined {
+  return first?.type === 'A' ? first.ip : undefined
 }
 
 /**

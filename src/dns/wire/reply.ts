@@ -157,7 +157,9 @@ export function readSections(
 }
 
 function leastTtl(records: readonly DnsRecord[]): number {
-  return records.reduce((least, { ttl }) => Math.min(least, ttl), maxTtl)
+  let least = maxTtl
+  for (const { ttl } of records) least = Math.min(least, ttl)
+  return least
 }
 
 /** Returns the smaller of an SOA record's TTL and its MINIMUM, the end of its data (RFC 2308 section 5). */
@@ -169,7 +171,6 @@ function negativeTtlOf({ message, ttl, start, end }: RecordCursor): number | und
 class RecordCursor implements RawRecord {
   readonly message: Buffer
   readonly budget: ReadingBudget
-  readonly names: NameReader
   /** The owner's name, once it is needed. */
   host = ''
   ownerStart = 0
@@ -178,13 +179,18 @@ class RecordCursor implements RawRecord {
   ttl = 0
   start = 0
   end: number
+  #names: NameReader | undefined
 
   /** Starts before the record at `offset`. */
   constructor(message: Buffer, offset: number, budget: ReadingBudget) {
     this.message = message
     this.budget = budget
-    this.names = new NameReader(message, budget)
     this.end = offset
+  }
+
+  /** Created on first use: the names of most answers are all pointers to the question. */
+  get names(): NameReader {
+    return (this.#names ??= new NameReader(this.message, this.budget))
   }
 
   /** Moves to the next record. Throws {@link formatError}. */
@@ -249,10 +255,10 @@ class AnswerSection {
     if (!this.#aliases.has(alias.host)) this.#aliases.set(alias.host, alias)
   }
 
-  #ownerOf({ message, ownerStart, names }: RecordCursor): string {
+  #ownerOf(raw: RecordCursor): string {
     // Nearly every owner is a pointer to the question.
-    if (message.readUInt16BE(ownerStart) === questionPointer) return this.#query.name
-    return names.read(ownerStart).toLowerCase()
+    if (raw.message.readUInt16BE(raw.ownerStart) === questionPointer) return this.#query.name
+    return raw.names.read(raw.ownerStart).toLowerCase()
   }
 
   /** Follows the aliases from the question, and returns the records at their end. */
@@ -273,11 +279,9 @@ class AnswerSection {
 }
 
 function recordsOf(host: string, records: readonly DnsRecord[]): readonly DnsRecord[] {
-  // Nearly always all of them, and a filtered copy makes room for 17.
-  const owned = records.every((record) => record.host === host)
-    ? records
-    : records.filter((record) => record.host === host)
-  return owned.length > 1 ? withoutDuplicates(owned) : owned
+  // Most answers are one record, and a filtered copy makes room for 17.
+  if (records.length === 1 && records[0]?.host === host) return records
+  return withoutDuplicates(records.filter((record) => record.host === host))
 }
 
 /** Removes duplicates, whatever their TTL: a record set holds no record twice (RFC 2181 section 5). */
