@@ -7,7 +7,7 @@ export function isMissingPassword({ message }: StorageError): boolean {
 
 /** Adds the database's name to its error, which says "attempt to write a readonly database" but not which one. */
 export function naming(name: string, error: StorageError): Error {
-  const message = error.message.replace(/^(?:SQLite|MySQL|MariaDB): /, '')
+  const message = error.message.replace(/^(?:SQLite|MariaDB): /, '')
   return isMissingTables(error) ? error : new Error(`${name}: ${message}`, { cause: error })
 }
 

@@ -52,7 +52,7 @@ export function toStorageError(error: unknown): StorageError {
   const { code } = error as DriverError
   const retryable = lostRace(error) || code === 'ECONNREFUSED' || serverErrno(error as DriverError) === 1040
   const cause = withoutRow(error as Error & DriverError)
-  return new StorageError(kindOf(error), `MySQL: ${String(cause.message)}`, { cause, retryable })
+  return new StorageError(kindOf(error), `MariaDB: ${String(cause.message)}`, { cause, retryable })
 }
 
 /** Removes what a server's error quotes: errors are logged, and keys and customers' names do not belong in a log. */

@@ -10,7 +10,7 @@ export function requireTime(call: StorageCall): number {
 
 /** Returns the refusal of work that was not begun. */
 export function nobodyWaits(): StorageError {
-  return new StorageError('unavailable', 'MySQL: nobody waits for this call any more.', { retryable: true })
+  return new StorageError('unavailable', 'MariaDB: nobody waits for this call any more.', { retryable: true })
 }
 
 /** Returns the result of work, or throws if it takes longer than the call waits. The work itself may continue. */

@@ -37,7 +37,7 @@ export interface SqliteConnection extends SqliteAccess {
   readonly bare: SqliteAccess<SqliteDatabase>
   /** Ends the transaction of the reads so far, so that settings can be changed. */
   endRead(): void
-  /** Accepts no more work through `whileOpen`. Resolves when all that was accepted is settled. */
+  /** Accepts no more work through `whileOpen`. Resolves when all work accepted so far is settled. */
   close(): Promise<void>
 }
 
@@ -46,6 +46,8 @@ interface Queue {
   write<Result>(call: StorageCall, work: () => Result): Promise<Result>
   read<Result>(call: StorageCall, work: () => Result): Result | Promise<Result>
   endRead(): void
+  /** Resolves as soon as nothing is queued or waits to be tried again. */
+  idle(): Promise<void>
 }
 
 /** Two storages on one connection share its queue, or each would take the other's transactions for the host's. */
@@ -59,25 +61,13 @@ export function createSqliteConnection(
   queues.set(database, queue)
   const queries = createSqliteQueries(database)
   let schemaChecked = false
-  let unsettled = 0
-  let closed: PromiseWithResolvers<void> | undefined
+  let closed = false
 
   /** Returns the connection, once its tables are known to match the statements. */
   function ready(): SqliteQueries {
     if (!schemaChecked) requireSchema(database)
     schemaChecked = true
     return queries
-  }
-
-  function awaited<Result>(result: Promise<Result>): Promise<Result> {
-    unsettled += 1
-    result.then(settle, settle)
-    return result
-  }
-
-  function settle(): void {
-    unsettled -= 1
-    if (unsettled === 0) closed?.resolve()
   }
 
   const write: SqliteAccess['write'] = (call, work) => queue.write(call, () => work(ready()))
@@ -87,12 +77,10 @@ export function createSqliteConnection(
     write,
     read,
     whileOpen: {
-      write: (call, work) =>
-        closed === undefined ? awaited(write(call, work)) : Promise.reject(closedError()),
+      write: (call, work) => (closed ? Promise.reject(closedError()) : write(call, work)),
       read(call, work) {
-        if (closed !== undefined) throw closedError()
-        const result = read(call, work)
-        return result instanceof Promise ? awaited(result) : result
+        if (closed) throw closedError()
+        return read(call, work)
       },
     },
     bare: {
@@ -105,10 +93,9 @@ export function createSqliteConnection(
         }),
     },
     endRead: queue.endRead,
-    async close() {
-      closed ??= Promise.withResolvers()
-      if (unsettled === 0) closed.resolve()
-      await closed.promise
+    close() {
+      closed = true
+      return queue.idle()
     },
   }
 }
@@ -126,6 +113,8 @@ function createQueue(database: SqliteDatabase): Queue {
   let scheduled = false
   let hasTurned = true
   let reading = false
+  let waitingReads = 0
+  let idle: PromiseWithResolvers<void> | undefined
 
   function schedule(): void {
     if (scheduled || jobs.length === 0) return
@@ -152,6 +141,7 @@ function createQueue(database: SqliteDatabase): Queue {
     const batch = stillAwaited(jobs.splice(0, maxBatch))
     const undone = commit(database, batch)
     scheduled = false
+    if (undone.length === 0 && jobs.length === 0) return endIfIdle()
     if (undone.length === 0) return schedule()
     jobs = [...undone, ...jobs]
     scheduled = true
@@ -186,13 +176,38 @@ function createQueue(database: SqliteDatabase): Queue {
   }
 
   function read<Result>(call: StorageCall, work: () => Result): Result | Promise<Result> {
-    return readOrRetry(call, () => {
+    const result = readOrRetry(call, () => {
       beginRead()
       return work()
     })
+    if (result instanceof Promise) {
+      waitingReads += 1
+      result.then(endWaitingRead, endWaitingRead)
+    }
+    return result
   }
 
-  return { write, read, endRead }
+  function endWaitingRead(): void {
+    waitingReads -= 1
+    endIfIdle()
+  }
+
+  function endIfIdle(): void {
+    if (idle === undefined || jobs.length > 0 || waitingReads > 0) return
+    idle.resolve()
+    idle = undefined
+  }
+
+  return {
+    write,
+    read,
+    endRead,
+    idle() {
+      const { promise } = (idle ??= Promise.withResolvers())
+      endIfIdle()
+      return promise
+    },
+  }
 }
 
 function randomPauseMs(): number {

@@ -68,7 +68,7 @@ test.each(kinds)(
     expect(error).toMatchObject({
       kind,
       retryable: errno === 1040,
-      message: "MySQL: ER_TROUBLE: Duplicate entry '…'",
+      message: "MariaDB: ER_TROUBLE: Duplicate entry '…'",
     })
     expect(fake.sent).toBe(1)
     expect(fake.released.at(-1)).toBe(takesNoWrites.has(errno) ? 'destroyed' : 'released')
