@@ -1,8 +1,7 @@
 // One file of the scale benchmark in a process of its own: `node scale-subject.ts fill|serve <path> <size>`.
-import { hash } from 'node:crypto'
 import { getHeapSpaceStatistics } from 'node:v8'
 import Database from 'better-sqlite3'
-import { createUtilityApi, randomKeys } from 'utility-api'
+import { randomKeys } from 'utility-api'
 import type { License } from 'utility-api/storage'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
 
@@ -11,13 +10,11 @@ const size = Number(sizeText)
 /** Every reseller has 200 licenses, whatever the size, so that pages are equally full. */
 const resellers = size / 200
 const concurrency = 32
-const call = { timeLeftMs: () => 20_000 }
 
 const database = new Database(path)
 database.pragma(`mmap_size = ${process.env['MMAP_SIZE'] ?? 0}`)
 const storage = sqliteStorage(database)
 const keys = randomKeys()
-const api = createUtilityApi({ storage, keyGenerator: keys })
 
 /** One license of so many, by number; its key follows from it, so that any can be found without keeping all keys. */
 function licenseOf(number: number, licenseKey = keyOf(number)): License {
@@ -37,25 +34,6 @@ function resellerOf(number: number): string {
 function keyOf(number: number): string {
   const scattered = (BigInt(number) * 0x9e3779b97f4a7c15n) & 0xffffffffffffffffn
   return `LIC-${scattered.toString(36).padStart(13, '0')}-${number.toString(36).padStart(13, '0')}`.toUpperCase()
-}
-
-/** Every reseller has a token, so that requests, too, come from all of them. */
-function tokenOf(resellerId: string): string {
-  return `token-of-${resellerId}`
-}
-
-async function fillTokens(): Promise<void> {
-  for (let number = 0; number < resellers; number += 1) {
-    const ownerId = resellerOf(number)
-    const times = { createdAt: 0, expiresAt: null, revokedAt: null }
-    await storage.insertReseller({ resellerId: ownerId, createdAt: 0 }, call)
-    await storage.insertCredential(
-      'reseller_token',
-      hash('sha256', tokenOf(ownerId), 'buffer'),
-      { id: `of-${ownerId}`, ownerId, subject: null, scope: '', ...times },
-      call,
-    )
-  }
 }
 
 async function fill(): Promise<void> {
@@ -79,28 +57,14 @@ async function fill(): Promise<void> {
     database.exec('COMMIT')
     process.stderr.write(`\rfilling ${size}: ${Math.round((100 * end) / size)} %  `)
   }
-  await fillTokens()
   process.stderr.write('\n')
   database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   database.close()
 }
 
+const call = { timeLeftMs: () => 20_000 }
 const any = (below: number): number => Math.floor(Math.random() * below)
 let now = 0
-
-/** Sends a request of a reseller. An answer other than 200 would be measured as if it were fast. */
-async function request(resellerId: string, method: string, where: string, customer: string): Promise<void> {
-  const headers = {
-    Authorization: `Bearer ${tokenOf(resellerId)}`,
-    'X-Registered-To': customer,
-    'X-Domain-Or-IP': 'shop.example',
-    'X-Status': 'valid',
-  }
-  const { status } = await api.fetch(
-    new Request(`http://localhost/v2/reseller/${where}`, { method, headers }),
-  )
-  if (status !== 200) throw new Error(`${method} ${where} was answered with ${status}.`)
-}
 
 const operations: Record<string, () => unknown> = {
   find: () => storage.findLicense(keyOf(any(size)), call),
@@ -115,12 +79,6 @@ const operations: Record<string, () => unknown> = {
     )
   },
   generate: () => storage.insertLicense(licenseOf(any(size), keys.licenseKey('LIC-')), undefined, call),
-  'update, as a request'() {
-    const number = any(size)
-    return request(resellerOf(number), 'PUT', `${keyOf(number)}/update`, `Customer ${(now += 1)}`)
-  },
-  'generate, as a request': () =>
-    request(resellerOf(any(size)), 'POST', 'licenses/generate', `Customer ${(now += 1)}`),
   'list 50': () => storage.listing?.licenses({ after: String(any(size / 2)), limit: 50 }, call),
   "list a reseller's 50": () =>
     storage.listing?.licenses(
