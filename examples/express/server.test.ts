@@ -15,15 +15,16 @@ test('it serves the operations under /api, beside pages of its own', async () =>
     },
   })
   expect(made.status).toBe(200)
-  const refused = await fetch(`${example.url}/api/v4/oauth2/token`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: '{"grant_type":"authorization_code"}',
-  })
-  expect(await refused.json()).toStrictEqual({
-    error: 'invalid_request',
-    error_description: 'client_id is missing.',
-  })
+  for (const [body, problem] of [
+    ['{"grant_type":"authorization_code"}', 'client_id is missing.'],
+    ['{', 'The body is not valid JSON.'],
+  ] as const) {
+    const headers = { 'Content-Type': 'application/json' }
+    // oxlint-disable-next-line no-await-in-loop
+    const refused = await fetch(`${example.url}/api/v4/oauth2/token`, { method: 'POST', headers, body })
+    // oxlint-disable-next-line no-await-in-loop
+    expect(await refused.json()).toStrictEqual({ error: 'invalid_request', error_description: problem })
+  }
   expect(await (await fetch(`${example.url}/api/health`)).json()).toStrictEqual({ storage: 'ok' })
   const other = await fetch(`${example.url}/api/other`)
   expect(await other.text()).toMatch(/page of our own/)

@@ -14,12 +14,13 @@ const api = createUtilityApi({ storage })
 
 const app = express()
 // Behind one proxy of your own, call `app.set('trust proxy', 1)`: the mount follows the application's setting.
+// Mounted before the body parser, which would answer malformed bodies of the operations in its own way.
+app.use('/api', toExpressHandler(api, { fallthrough: true }))
 app.use(express.json())
 app.get('/api/health', async (_request, response) => {
   const health = await api.health()
   response.status(health.storage === 'ok' ? 200 : 503).json(health)
 })
-app.use('/api', toExpressHandler(api, { fallthrough: true }))
 app.use((_request, response) => void response.status(404).send('A page of our own: nothing here.\n'))
 
 const server = app.listen(Number(process.env['PORT'] ?? 3000), '127.0.0.1')

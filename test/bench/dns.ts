@@ -1,4 +1,4 @@
-// DNS clients side by side: `npx tsup && node test/bench/dns.ts`. ROUNDS and ROUND_MS change how long.
+// DNS clients side by side: `npx tsup && node test/bench/dns.ts`. ROUNDS, ROUND_MS and WARM_UP_MS change how long.
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -10,6 +10,11 @@ import { printTable, type TableRow } from './table.ts'
 
 const rounds = Number(process.env['ROUNDS'] ?? 5)
 const durationMs = Number(process.env['ROUND_MS'] ?? 1000)
+/**
+ * V8 enlarges its young generation as objects survive in it, and until then stops a program more often. A client that
+ * keeps few alive needs seconds of full load for that; a server has them.
+ */
+const warmUpMs = Number(process.env['WARM_UP_MS'] ?? 8000)
 const ips = Array.from({ length: 12 }, (_, index) => `127.0.0.${index + 11}`)
 const [ours, cares, ceiling] = ['utility-api', 'node:dns (c-ares)', 'ceiling (node:dgram)']
 
@@ -64,8 +69,7 @@ async function measure(target: Target, order: Pick<RoundOrder, 'work' | 'concurr
     const turn = (index + 1) % children.size
     const inTurn = [...children]
     for (const [name, child] of [...inTurn.slice(turn), ...inTurn.slice(0, turn)]) {
-      const result = await round(child, { ...order, durationMs })
-      // The first round warms up.
+      const result = await round(child, { ...order, durationMs: index < 0 ? warmUpMs : durationMs })
       if (index >= 0) results.set(name, [...(results.get(name) ?? []), result])
     }
   }
@@ -137,7 +141,7 @@ function verdict(all: Map<string, Results>, { workload, figure, to, atLeast, atM
 
 const server = await startServer()
 console.log(
-  `DNS clients against ${server.name}, Node ${process.version}, ${rounds} rounds of ${durationMs} ms. A ceiling is as many sockets of node:dgram as ours, with nothing checked, decoded or timed; one sends each query immediately, the other all of a turn of the event loop together, as utility-api does.\n`,
+  `DNS clients against ${server.name}, Node ${process.version}, ${rounds} rounds of ${durationMs} ms after ${warmUpMs} ms of warming up. A ceiling is as many sockets of node:dgram as ours, with nothing checked, decoded or timed; one sends each query immediately, the other all of a turn of the event loop together, as utility-api does.\n`,
 )
 const all = new Map<string, Results>()
 for (const [title, work, concurrency] of workloads) {
