@@ -80,7 +80,8 @@ export function utilityApi(parts: UtilityApiParts): UtilityApi {
     find: (url: string) => Found,
   ): Promise<Response> => {
     if (!isRequest(request)) return Promise.reject(new UtilityApiError('invalid_argument', notARequest))
-    return dispatch(new WebRequest(request), context ?? {}, find(request.url)).then(toResponse)
+    const view = new WebRequest(request)
+    return dispatch(view, context ?? {}, find(view.url)).then(toResponse)
   }
   const handlerOf = (id: OperationId): Handler => {
     const target = endpoints.find((each) => each.id === id)
