@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { connect } from 'node:net'
-import { text } from 'node:stream/consumers'
+import { text as textOf } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { startExample, type RunningExample } from '../../test/package/start-example.ts'
 
@@ -147,7 +147,7 @@ test.each(['//[', 'http://:bad/'])('the target %s ends neither the client nor th
     const socket = connect(Number(port), hostname)
     socket.end(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
     // oxlint-disable-next-line no-await-in-loop
-    expect(await text(socket)).toMatch(/^HTTP\/1\.1 [34]\d\d /)
+    expect(await textOf(socket)).toMatch(/^HTTP\/1\.1 [34]\d\d /)
   }
   expect((await fetch(`${example.url}/me`)).status).toBe(401)
 })
