@@ -274,6 +274,11 @@ export const listingCases: readonly ContractCase[] = [
       await inTurn([licenses, clients, resellers, credentials('api_key')], async (listed) => {
         const first = await listed.list(listing)({ limit: 1 })
         deepStrictEqual([first.names.length, typeof first.next], [1, 'string'], listed.what)
+        strictEqual(
+          first.names[0]?.length,
+          listed === licenses ? 128 : 255,
+          `${listed.what} are listed whole`,
+        )
         ok((first.next ?? '').length <= 1024, listed.what)
         const second = await listed.list(listing)({ limit: 1, after: first.next ?? '' })
         deepStrictEqual([second.names.length, typeof second.next], [1, 'string'], listed.what)
