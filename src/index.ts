@@ -20,7 +20,12 @@ import { exchangeToken } from './operations/exchange-token.ts'
 import { generateLicense } from './operations/generate-license.ts'
 import { lookUpGameServer } from './operations/look-up-game-server.ts'
 import { updateLicense } from './operations/update-license.ts'
-import { timedBlockgameClient, timedDnsClient } from './ports/timed-clients.ts'
+import {
+  timedBlockgameClient,
+  timedDnsClient,
+  type TimedBlockgameClient,
+  type TimedDnsClient,
+} from './ports/timed-clients.ts'
 import { timedStorage, type TimedStorage } from './ports/timed-storage.ts'
 import { apiKeyScheme } from './security/api-key.ts'
 import { bearerScheme } from './security/bearer.ts'
@@ -137,12 +142,12 @@ function dnsCheck(
   { clock }: Settings,
   storage: TimedStorage,
 ): NetworkPart {
-  const client = dns.client === undefined ? createDnsClient() : timedDnsClient(dns.client)
+  const client: TimedDnsClient = dns.client === undefined ? createDnsClient() : timedDnsClient(dns.client)
   const scheme = bearerScheme({ storage, clock }, 'access_token', 'An access token.')
   return {
     endpoint: bind(service, checkDns({ ...dns, client, clock, logger: service.logger }), scheme),
     timeoutMs: dns.timeoutMs,
-    close: () => (dns.client === undefined ? client.close() : undefined),
+    close: () => client.close?.(),
   }
 }
 
@@ -152,7 +157,7 @@ function gameServerLookup(
   { clock }: Settings,
   storage: TimedStorage,
 ): NetworkPart {
-  const client =
+  const client: TimedBlockgameClient =
     blockgame.client === undefined
       ? createBlockgameClient(blockgame.clientOptions)
       : timedBlockgameClient(blockgame.client)
@@ -163,7 +168,7 @@ function gameServerLookup(
       apiKeyScheme({ storage, clock }),
     ),
     timeoutMs: blockgame.timeoutMs,
-    close: () => (blockgame.client === undefined ? client.close() : undefined),
+    close: () => client.close?.(),
   }
 }
 

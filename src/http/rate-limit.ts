@@ -1,5 +1,6 @@
 import { refused, type Refusal } from '../domain/errors.ts'
 import { formatIpAddress, parseIpAddress } from '../domain/ip-address.ts'
+import { inTime } from '../ports/in-time.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { RateLimitDecision, RateLimiter } from '../ports/rate-limiter.ts'
 
@@ -27,17 +28,13 @@ export function rateLimitWith(limiter: RateLimiter, logger: Logger): RateLimit {
 }
 
 async function decide(limiter: RateLimiter, key: string): Promise<RateLimitDecision> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`No decision within ${timeoutMs} ms.`)), timeoutMs)
-  })
-  try {
-    const decision = await Promise.race([limiter.consume(key), late])
-    if (isDecision(decision)) return decision
-    throw new TypeError('The rate limiter did not return { allowed, retryAfterSeconds }.')
-  } finally {
-    clearTimeout(timer)
-  }
+  const decision = await inTime(
+    timeoutMs,
+    () => limiter.consume(key),
+    () => new Error(`No decision within ${timeoutMs} ms.`),
+  )
+  if (isDecision(decision)) return decision
+  throw new TypeError('The rate limiter did not return { allowed, retryAfterSeconds }.')
 }
 
 function isDecision(value: Partial<RateLimitDecision> | null | undefined): value is RateLimitDecision {

@@ -15,9 +15,10 @@ import { parseHostName } from '../domain/host-name.ts'
 import { parseIpAddress, reverseName } from '../domain/ip-address.ts'
 import type { ResolverLocation } from '../domain/resolver-location.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'
+import type { DnsQuestion } from '../ports/dns-client.ts'
 import { channels, trace } from '../ports/diagnostics.ts'
 import type { Logger } from '../ports/logger.ts'
+import type { TimedDnsClient } from '../ports/timed-clients.ts'
 import { dnsRecordSchema } from './dns-record-schema.ts'
 import { requiredText } from './input-schemas.ts'
 import type { Operation } from './operation.ts'
@@ -29,7 +30,7 @@ import { createSingleFlight, type Flight } from './single-flight.ts'
 const failureLifetimeMs = 5000
 
 export interface CheckDnsParts {
-  readonly client: DnsClient
+  readonly client: TimedDnsClient
   readonly clock: Clock
   readonly logger: Logger
   readonly locations: readonly ResolverLocation[]

@@ -8,10 +8,10 @@ import {
   serverCheckFailed,
   type ServerStatus,
 } from '../domain/server-status.ts'
-import type { BlockgameClient } from '../ports/blockgame-client.ts'
 import type { Clock } from '../ports/clock.ts'
 import { channels, trace } from '../ports/diagnostics.ts'
 import type { Logger } from '../ports/logger.ts'
+import type { TimedBlockgameClient } from '../ports/timed-clients.ts'
 import { requiredText } from './input-schemas.ts'
 import type { Operation } from './operation.ts'
 import { createResultCache } from './result-cache.ts'
@@ -19,7 +19,7 @@ import { createSemaphore, NoTurnError } from './semaphore.ts'
 import { createSingleFlight, type Flight } from './single-flight.ts'
 
 export interface LookUpGameServerParts {
-  readonly client: BlockgameClient
+  readonly client: TimedBlockgameClient
   readonly clock: Clock
   readonly logger: Logger
   readonly timeoutMs: number

@@ -1,63 +1,60 @@
-import { ServerCheckError } from '../domain/server-status.ts'
-import type { BlockgameClient } from './blockgame-client.ts'
-import type { DnsClient } from './dns-client.ts'
+import type { DnsAnswer } from '../domain/dns-answer.ts'
+import { ServerCheckError, type ServerStatus } from '../domain/server-status.ts'
+import type { BlockgameClient, BlockgameTarget } from './blockgame-client.ts'
+import type { DnsClient, DnsQuestion } from './dns-client.ts'
+import { inTime } from './in-time.ts'
+
+/** What ends a call of a network client. An operation always sets both. */
+interface Terms {
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+}
+
+/** A DNS client as its operation calls it: every query ends in its time. */
+export interface TimedDnsClient {
+  query(question: DnsQuestion & Terms): Promise<DnsAnswer>
+  /** Absent if the host is responsible for closing it. */
+  close?(): Promise<void>
+}
+
+/** A block-game client as its operation calls it: every lookup ends in its time. */
+export interface TimedBlockgameClient {
+  status(target: BlockgameTarget & Terms): Promise<ServerStatus>
+  /** Absent if the host is responsible for closing it. */
+  close?(): Promise<void>
+}
 
 const notSettled = 'The client did not settle within its timeoutMs.'
+const lateQuery = (): Error => new DOMException(notSettled, 'TimeoutError')
+const lateLookup = (): Error => new ServerCheckError('timeout', { cause: new Error(notSettled) })
 
 /**
- * Wraps a host's DNS client so that every query ends in its time. One that did not would hold a place among the open
- * questions, and its caller, until the service closes.
+ * Wraps a host's DNS client. A query that did not end would hold a place among the open questions, and its caller, until
+ * the service closes.
  */
-export function timedDnsClient(client: DnsClient): DnsClient {
-  return {
-    query: (question) =>
-      inTime(
-        question,
-        (own) => client.query(own),
-        () => new DOMException(notSettled, 'TimeoutError'),
-      ),
-    close: () => client.close(),
-  }
+export function timedDnsClient(client: DnsClient): TimedDnsClient {
+  return { query: (question) => ended(question, (own) => client.query(own), lateQuery) }
 }
 
-/** Wraps a host's block-game client so that every lookup ends in its time, for the same reason. */
-export function timedBlockgameClient(client: BlockgameClient): BlockgameClient {
-  return {
-    status: (target) =>
-      inTime(
-        target,
-        (own) => client.status(own),
-        () => new ServerCheckError('timeout', { cause: new Error(notSettled) }),
-      ),
-    close: () => client.close(),
-  }
+/** Wraps a host's block-game client, for the same reason. */
+export function timedBlockgameClient(client: BlockgameClient): TimedBlockgameClient {
+  return { status: (target) => ended(target, (own) => client.status(own), lateLookup) }
 }
 
-/** What ends a call of a network client. */
-interface Terms {
-  readonly timeoutMs?: number
-  readonly signal?: AbortSignal
-}
-
-/** Rejects with `late()` if the work is not done in its time, and aborts the work's own signal then. */
-async function inTime<Call extends Terms, Answer>(
+/** Ends a call at its deadline, and tells the client so by the signal that it gets. */
+function ended<Call extends Terms, Answer>(
   call: Call,
   work: (own: Call) => Promise<Answer>,
   late: () => Error,
 ): Promise<Answer> {
-  const { timeoutMs = 5000, signal } = call
   const deadline = new AbortController()
-  const own = signal === undefined ? deadline.signal : AbortSignal.any([signal, deadline.signal])
-  const result = Promise.withResolvers<Answer>()
-  // Started first, so that a timer of the client's own for the same time ends before ours does.
-  Promise.resolve(work({ ...call, signal: own })).then(result.resolve, result.reject)
-  const timer = setTimeout(() => {
-    result.reject(late())
-    deadline.abort()
-  }, timeoutMs)
-  try {
-    return await result.promise
-  } finally {
-    clearTimeout(timer)
-  }
+  const signal = AbortSignal.any([call.signal, deadline.signal])
+  return inTime(
+    call.timeoutMs,
+    () => work({ ...call, signal }),
+    () => {
+      deadline.abort()
+      return late()
+    },
+  )
 }

@@ -1,0 +1,18 @@
+/**
+ * Settles as the work does, or rejects with `late()` if that takes longer than `timeoutMs`. The work itself may go on.
+ */
+export async function inTime<Value>(
+  timeoutMs: number,
+  work: () => Value | PromiseLike<Value>,
+  late: () => Error,
+): Promise<Value> {
+  const result = Promise.withResolvers<Value>()
+  // Started first, so that a timer of the work's own for the same time ends before this one does.
+  Promise.resolve(work()).then(result.resolve, result.reject)
+  const timer = setTimeout(() => result.reject(late()), timeoutMs)
+  try {
+    return await result.promise
+  } finally {
+    clearTimeout(timer)
+  }
+}
