@@ -46,7 +46,7 @@ const wrong: Record<string, { args: string[]; says: string }> = {
     says: '--database takes the path of a file, without "file:".',
   },
   'a file as a URL': {
-    args: ['purge', '--database', 'file:///tmp/x.sqlite'],
+    args: ['purge', '--database', 'file:///x.sqlite'],
     says: '--database takes the path of a file, without "file:".',
   },
   'another kind of URL': { args: ['purge', '--database', 'redis://x'], says: 'a file' },

@@ -54,7 +54,7 @@ testMistakes([
   ...allLists.flatMap((what): Mistake[] => [
     {
       what: `makes page marks of ${what} that are numbers`,
-      caughtBy: 'a page mark is text of at most 1,024 characters',
+      caughtBy: 'the longest rows are listed whole, with a page mark of at most 1,024 characters',
       change: (_, lists) => ({
         listing: withList(lists, what, (list) => async ({ after, ...page }) => {
           const { next, ...found } = await list(after === undefined ? page : { ...page, after: `${after}` })
@@ -64,7 +64,7 @@ testMistakes([
     },
     {
       what: `makes page marks of whole rows of ${what}`,
-      caughtBy: 'a page mark is text of at most 1,024 characters',
+      caughtBy: 'the longest rows are listed whole, with a page mark of at most 1,024 characters',
       change: (_, lists) => ({
         listing: withList(lists, what, (list) => async ({ after, ...page }) => {
           const place = after === undefined ? {} : { after: after.slice(0, after.indexOf(' ')) }
@@ -75,7 +75,7 @@ testMistakes([
     },
     {
       what: `lists two ${what} where one was asked for`,
-      caughtBy: 'a page mark is text of at most 1,024 characters',
+      caughtBy: 'the longest rows are listed whole, with a page mark of at most 1,024 characters',
       change: (_, lists) => ({
         listing: withList(
           lists,

@@ -267,7 +267,7 @@ export const listingCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a page mark is text of at most 1,024 characters, however long the rows, or the next page is refused',
+    name: 'the longest rows are listed whole, with a page mark of at most 1,024 characters, or the next page is refused',
     needs: ['admin', 'listing'],
     async run({ admin, listing }) {
       await inTurn(['1', '2', '3'], (last) => insertLongest(admin, last))
