@@ -1,9 +1,10 @@
 // One file of the scale benchmark in a process of its own: `node scale-subject.ts fill|serve <path> <size>`.
 import { getHeapSpaceStatistics } from 'node:v8'
 import Database from 'better-sqlite3'
-import { randomKeys } from 'utility-api'
+import { createUtilityApi, randomKeys, type RequestLike } from 'utility-api'
 import type { License } from 'utility-api/storage'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
+import { hashSecret } from '../../src/domain/secret.ts'
 
 const [mode, path = '', sizeText] = process.argv.slice(2)
 const size = Number(sizeText)
@@ -15,6 +16,7 @@ const database = new Database(path)
 database.pragma(`mmap_size = ${process.env['MMAP_SIZE'] ?? 0}`)
 const storage = sqliteStorage(database)
 const keys = randomKeys()
+const api = createUtilityApi({ storage, dns: false, blockgame: false })
 
 /** One license of so many, by number; its key follows from it, so that any can be found without keeping all keys. */
 function licenseOf(number: number, licenseKey = keyOf(number)): License {
@@ -30,6 +32,11 @@ function resellerOf(number: number): string {
   return `reseller-${number % resellers}`
 }
 
+/** The secret of a reseller's token; as long as those that are imported. */
+function tokenOf(resellerId: string): string {
+  return `token-of-at-least-32-characters-for-${resellerId}`
+}
+
 /** Numbers scattered as random keys are: growth in the order of keys would flatter the index. */
 function keyOf(number: number): string {
   const scattered = (BigInt(number) * 0x9e3779b97f4a7c15n) & 0xffffffffffffffffn
@@ -43,6 +50,7 @@ async function fill(): Promise<void> {
   const insert = database.prepare(
     `INSERT INTO utility_api_licenses (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?)`,
   )
+  await addTokens()
   const { count } = database.prepare('SELECT count(*) AS count FROM utility_api_licenses').get() as {
     count: number
   }
@@ -60,6 +68,19 @@ async function fill(): Promise<void> {
   process.stderr.write('\n')
   database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   database.close()
+}
+
+/** A token for every reseller. */
+async function addTokens(): Promise<void> {
+  const ids = Array.from({ length: resellers }, (_, number) => resellerOf(number))
+  await Promise.all(ids.map((resellerId) => storage.insertReseller({ resellerId, createdAt: 0 }, call)))
+  await Promise.all(
+    ids.map((ownerId) => {
+      const row = { id: `token-of-${ownerId}`, ownerId, subject: null, scope: '', createdAt: 0 }
+      const token = { ...row, expiresAt: null, revokedAt: null }
+      return storage.insertCredential('reseller_token', hashSecret(tokenOf(ownerId)), token, call)
+    }),
+  )
 }
 
 const call = { timeLeftMs: () => 20_000 }
@@ -85,6 +106,32 @@ const operations: Record<string, () => unknown> = {
       { resellerId: resellerOf(any(size)), after: String(any(size / 2)), limit: 50 },
       call,
     ),
+  'request: update'() {
+    const number = any(size)
+    const fields = { 'X-Registered-To': `Customer ${(now += 1)}` }
+    return request('PUT', `${keyOf(number)}/update`, resellerOf(number), fields)
+  },
+  'request: generate'() {
+    const fields = {
+      'X-Registered-To': 'Customer',
+      'X-Domain-Or-IP': 'host.example.com',
+      'X-Status': 'valid',
+    }
+    return request('POST', 'licenses/generate', resellerOf(any(size)), fields)
+  },
+}
+
+/** A whole request but for HTTP: what costs the same at every size is little. The fields are headers, as in the contract. */
+async function request(method: string, path: string, resellerId: string, fields: object): Promise<void> {
+  const headers = new Map(Object.entries({ Authorization: `Bearer ${tokenOf(resellerId)}`, ...fields }))
+  const view: RequestLike = {
+    method,
+    url: `/v2/reseller/${path}`,
+    header: (name) => headers.get(name) ?? null,
+    body: () => Promise.resolve(new Uint8Array()),
+  }
+  const { status, body } = await api.dispatch(view)
+  if (status !== 200) throw new Error(`${method} ${path} was answered with ${status}: ${body}`)
 }
 
 /** Operations a second, with 32 callers at once as a server has them. */
