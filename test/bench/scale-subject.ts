@@ -122,16 +122,16 @@ const operations: Record<string, () => unknown> = {
 }
 
 /** A whole request but for HTTP: what costs the same at every size is little. The fields are headers, as in the contract. */
-async function request(method: string, path: string, resellerId: string, fields: object): Promise<void> {
+async function request(method: string, target: string, resellerId: string, fields: object): Promise<void> {
   const headers = new Map(Object.entries({ Authorization: `Bearer ${tokenOf(resellerId)}`, ...fields }))
   const view: RequestLike = {
     method,
-    url: `/v2/reseller/${path}`,
+    url: `/v2/reseller/${target}`,
     header: (name) => headers.get(name) ?? null,
     body: () => Promise.resolve(new Uint8Array()),
   }
   const { status, body } = await api.dispatch(view)
-  if (status !== 200) throw new Error(`${method} ${path} was answered with ${status}: ${body}`)
+  if (status !== 200) throw new Error(`${method} ${target} was answered with ${status}: ${body}`)
 }
 
 /** Operations a second, with 32 callers at once as a server has them. */
