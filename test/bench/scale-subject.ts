@@ -16,7 +16,6 @@ const database = new Database(path)
 database.pragma(`mmap_size = ${process.env['MMAP_SIZE'] ?? 0}`)
 const storage = sqliteStorage(database)
 const keys = randomKeys()
-const api = createUtilityApi({ storage, dns: false, blockgame: false })
 
 /** One license of so many, by number; its key follows from it, so that any can be found without keeping all keys. */
 function licenseOf(number: number, licenseKey = keyOf(number)): License {
@@ -32,7 +31,6 @@ function resellerOf(number: number): string {
   return `reseller-${number % resellers}`
 }
 
-/** The secret of a reseller's token; as long as those that are imported. */
 function tokenOf(resellerId: string): string {
   return `token-of-at-least-32-characters-for-${resellerId}`
 }
@@ -120,6 +118,8 @@ const operations: Record<string, () => unknown> = {
     return request('POST', 'licenses/generate', resellerOf(any(size)), fields)
   },
 }
+
+const api = createUtilityApi({ storage, dns: false, blockgame: false })
 
 /** A whole request but for HTTP: what costs the same at every size is little. The fields are headers, as in the contract. */
 async function request(method: string, target: string, resellerId: string, fields: object): Promise<void> {
