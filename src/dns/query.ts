@@ -92,7 +92,8 @@ export class Query implements ReplyListener, Waiter {
   }
 
   receive(message: Buffer): boolean {
-    const reply = readReply(message, this.#encoded)
+    // Held to what was asked first: after the last try, which has no EDNS, the replies to earlier ones may still come.
+    const reply = readReply(message, this.#parts.encoded)
     if (typeof reply === 'object') this.#take(reply)
     else if (reply === 'truncated') this.#takeTruncated()
     // Another try would not make it smaller.
