@@ -421,26 +421,29 @@ describe.concurrent('a lazy server', () => {
   test.each([
     ['of another network', [0, 1, 24, 24, 192, 0, 3], { status: 'MALFORMED', records: [] }],
     ['that was sent', [0, 1, 24, 16, 192, 0, 2], { status: 'NOERROR', clientSubnetScope: 16 }],
-  ])('answers the first try, with a subnet %s, when the last without EDNS is out', async (_, data, expected) => {
-    let lastTry = (): void => undefined
-    const lastTryCame = new Promise<void>((resolve) => (lastTry = resolve))
-    let tries = 0
-    const { answer, queries } = await ask(
-      {
-        async reply(query) {
-          tries += 1
-          if (withoutOpt(query)) lastTry()
-          if (tries > 1) return null
-          await lastTryCame
-          return query.answer({ options: [{ code: 8, data: Buffer.from(data) }] })
+  ])(
+    'answers the first try, with a subnet %s, when the last without EDNS is out',
+    async (_, data, expected) => {
+      let lastTry = (): void => undefined
+      const lastTryCame = new Promise<void>((resolve) => (lastTry = resolve))
+      let tries = 0
+      const { answer, queries } = await ask(
+        {
+          async reply(query) {
+            tries += 1
+            if (withoutOpt(query)) lastTry()
+            if (tries > 1) return null
+            await lastTryCame
+            return query.answer({ options: [{ code: 8, data: Buffer.from(data) }] })
+          },
         },
-      },
-      1000,
-      '192.0.2.0/24',
-    )
-    expect(answer).toMatchObject(expected)
-    expect(queries.length).toBe(3)
-  })
+        1000,
+        '192.0.2.0/24',
+      )
+      expect(answer).toMatchObject(expected)
+      expect(queries.length).toBe(3)
+    },
+  )
 
   test('answers the first try when the second is out', async () => {
     let tries = 0
