@@ -6,7 +6,7 @@ import type { ReplyListener, ServerAddress } from './reply-listener.ts'
 /** Several at once, so that knowing one port does not reveal the port of the next query. */
 const socketsInService = 4
 /** After this many queries, a socket is replaced by one with another port. */
-const maxUses = 64
+const maxUses = 256
 
 /**
  * The sockets to one resolver. They are opened when needed, and never keep a process alive.
@@ -22,10 +22,15 @@ export class UdpPool {
     this.#server = server
   }
 
-  /** Sends a query with a fresh id at the end of this turn of the event loop. Returns the socket it uses. */
+  /** Sends a query with a fresh id, together with all others of this turn of the event loop. Returns the socket it uses. */
   send(query: Buffer, listener: ReplyListener): UdpSocket {
     const socket = this.#pick()
-    if (outbox.push(socket.prepare(query, listener)) === 1) atEndOfTurn(sendOutbox)
+    // While no reply is awaited, the turn brings nothing more to ask.
+    const alone = queriesUnderWay === 0
+    if (outbox.push(socket.prepare(query, listener)) === 1) {
+      if (alone) afterThisCallback(sendIfConnected)
+      else atEndOfTurn(sendOutbox)
+    }
     return socket
   }
 
@@ -52,7 +57,7 @@ export class UdpPool {
   }
 }
 
-/** A query that goes out at the end of this turn of the event loop. */
+/** A query that goes out with the others of its turn. */
 interface Prepared {
   readonly socket: UdpSocket
   readonly message: Buffer
@@ -62,8 +67,17 @@ interface Prepared {
 
 // Captured now: if a test of the host took its fake timers back before they ran, nothing would be sent any more.
 const atEndOfTurn = setImmediate
+const afterThisCallback = process.nextTick
 /** The queries to send to all resolvers, in order. */
 let outbox: Prepared[] = []
+/** How many queries to all resolvers wait for their replies. */
+let queriesUnderWay = 0
+
+/** A new socket is connected at the end of the turn. Until then it would change the order. */
+function sendIfConnected(): void {
+  if (outbox.every(({ socket }) => socket.connected)) sendOutbox()
+  else atEndOfTurn(sendOutbox)
+}
 
 function sendOutbox(): void {
   const queries = outbox
@@ -110,6 +124,10 @@ export class UdpSocket {
     return this.#retired
   }
 
+  get connected(): boolean {
+    return this.#connected
+  }
+
   /** Gives a query an id that this port has not used yet, and a listener that gets its reply. */
   prepare(query: Buffer, listener: ReplyListener): Prepared {
     const message = Buffer.from(query)
@@ -119,6 +137,7 @@ export class UdpSocket {
     this.#ids[use] = id
     this.#listeners.push(listener)
     this.#waiting += 1
+    queriesUnderWay += 1
     this.#unsent += 1
     if (this.#listeners.length === maxUses) this.#retired = true
     return { socket: this, message, use }
@@ -143,6 +162,7 @@ export class UdpSocket {
     if (use < 0) return
     this.#listeners[use] = undefined
     this.#waiting -= 1
+    queriesUnderWay -= 1
     if (this.#retired) this.retire()
   }
 
@@ -191,6 +211,7 @@ export class UdpSocket {
   #fail(): void {
     const listeners = this.#listeners.slice()
     this.#listeners.fill(undefined)
+    queriesUnderWay -= this.#waiting
     this.#waiting = 0
     this.close()
     for (const listener of listeners) listener?.fail()

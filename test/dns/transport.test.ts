@@ -1,7 +1,7 @@
 import { Socket } from 'node:dgram'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createDnsClient } from '../../src/dns/client.ts'
-import { fakeDnsServer } from '../../src/testing/dns-server.ts'
+import { fakeDnsServer, type FakeDnsQuery } from '../../src/testing/dns-server.ts'
 import { endsBefore } from '../support/ends-before.ts'
 import { patched, rightRecord } from './support/messages.ts'
 
@@ -17,30 +17,30 @@ async function closedPort(): Promise<number> {
 
 describe('ports and ids', () => {
   test('change, however the queries come', async () => {
-    await using server = await fakeDnsServer(zone)
+    const queries: { clientPort: number; id: number }[] = []
+    const reply = (query: FakeDnsQuery): undefined => void queries.push(query)
+    await using server = await fakeDnsServer({ ...zone, reply })
     const client = createDnsClient()
-    for (let left = 800; left > 0; left -= 1) await client.query({ ...question, server })
+    for (let left = 3800; left > 0; left -= 1) await client.query({ ...question, server })
     await Promise.all(Array.from({ length: 200 }, () => client.query({ ...question, server })))
     await client.close()
 
     const uses = new Map<number, number>()
-    for (const { clientPort } of server.queries) uses.set(clientPort, (uses.get(clientPort) ?? 0) + 1)
-    expect(server.queries).toHaveLength(1000)
-    expect(uses.size).toBeGreaterThanOrEqual(1000 / 64)
-    expect(Math.max(...uses.values())).toBeLessThanOrEqual(64)
+    for (const { clientPort } of queries) uses.set(clientPort, (uses.get(clientPort) ?? 0) + 1)
+    expect(queries).toHaveLength(4000)
+    expect(uses.size).toBeGreaterThanOrEqual(4000 / 256)
+    expect(Math.max(...uses.values())).toBeLessThanOrEqual(256)
     // Neighbors are sent from different ports mostly: 4 are in service at any time.
-    const same = server.queries.filter(
-      ({ clientPort }, at) => clientPort === server.queries[at - 1]?.clientPort,
-    )
-    expect(same.length).toBeLessThan(400)
+    const same = queries.filter(({ clientPort }, at) => clientPort === queries[at - 1]?.clientPort)
+    expect(same.length).toBeLessThan(1400)
 
-    const ids = server.queries.map(({ id }) => id)
-    // Of 1000 out of 65,536, about 8 meet another by chance.
-    expect(new Set(ids).size).toBeGreaterThan(950)
+    const ids = queries.map(({ id }) => id)
+    // Of 4000 out of 65,536, about 120 meet another by chance.
+    expect(new Set(ids).size).toBeGreaterThan(3750)
     for (const bit of [1, 2, 4, 8, 0x10, 0x100, 0x1000, 0x4000, 0x8000]) {
       const set = ids.filter((id) => (id & bit) !== 0).length
-      expect(set).toBeGreaterThan(350)
-      expect(set).toBeLessThan(650)
+      expect(set).toBeGreaterThan(1700)
+      expect(set).toBeLessThan(2300)
     }
   })
 
@@ -109,12 +109,43 @@ test('queries of one turn go out together, in their order', async () => {
     return answer
   })
   expect(sent).not.toHaveBeenCalled()
-  await new Promise((resolve) => setImmediate(resolve))
+  await new Promise((resolve) => process.nextTick(() => setImmediate(resolve)))
   expect(sent).toHaveBeenCalledTimes(20)
   for (const { status } of await Promise.all(answers)) expect(status).toBe('NOERROR')
   expect(server.queries.slice(0, 20).map(({ name }) => name)).toEqual(names)
   sent.mockRestore()
   await client.close()
+})
+
+test('a query goes out at once while no reply is awaited, and otherwise at the end of the turn', async () => {
+  await using server = await fakeDnsServer({
+    ...zone,
+    reply: ({ name }) => (name === 'silent.test' ? null : undefined),
+  })
+  const client = createDnsClient()
+  // So that all sockets are connected.
+  await Promise.all(Array.from({ length: 100 }, () => client.query({ ...question, server })))
+  const sent = vi.spyOn(Socket.prototype, 'send')
+  const sentBeforeTurn = async (name: string): Promise<{ sends: number; answer: Promise<unknown> }> => {
+    sent.mockClear()
+    // Before the query's own, so that it sees what was sent without waiting for it.
+    const turn = new Promise<number>((resolve) => setImmediate(() => resolve(sent.mock.calls.length)))
+    const answer = client.query({ ...question, name, server, timeoutMs: 60_000 })
+    return { sends: await turn, answer }
+  }
+  for (let left = 3; left > 0; left -= 1) {
+    const alone = await sentBeforeTurn('example.com')
+    expect(alone.sends).toBe(1)
+    await alone.answer
+  }
+  const silent = await sentBeforeTurn('silent.test')
+  expect(silent.sends).toBe(1)
+  const beside = await sentBeforeTurn('example.com')
+  expect(beside.sends).toBe(0)
+  expect(await beside.answer).toMatchObject({ status: 'NOERROR' })
+  sent.mockRestore()
+  await client.close()
+  expect(await silent.answer).toMatchObject({ status: 'UNREACHABLE' })
 })
 
 test('a query waits for its socket if connecting takes time', async () => {
