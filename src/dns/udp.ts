@@ -25,7 +25,7 @@ export class UdpPool {
   /** Sends a query with a fresh id, together with all others of this turn of the event loop. Returns the socket it uses. */
   send(query: Buffer, listener: ReplyListener): UdpSocket {
     const socket = this.#pick()
-    // While no reply is awaited, the turn brings nothing more to ask.
+    // While no reply is awaited, there are no reads that sending could hold up.
     const alone = queriesUnderWay === 0
     if (outbox.push(socket.prepare(query, listener)) === 1) {
       if (alone) afterThisCallback(sendIfConnected)
@@ -73,7 +73,7 @@ let outbox: Prepared[] = []
 /** How many queries to all resolvers wait for their replies. */
 let queriesUnderWay = 0
 
-/** A new socket is connected at the end of the turn. Until then it would change the order. */
+/** A new socket sends when it is connected, at the end of the turn. If the others sent before, the order would change. */
 function sendIfConnected(): void {
   if (outbox.every(({ socket }) => socket.connected)) sendOutbox()
   else atEndOfTurn(sendOutbox)

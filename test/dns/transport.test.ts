@@ -125,6 +125,9 @@ test('a query goes out at once while no reply is awaited, and otherwise at the e
   const client = createDnsClient()
   // So that all sockets are connected.
   await Promise.all(Array.from({ length: 100 }, () => client.query({ ...question, server })))
+  // What failed is awaited no longer.
+  const closed = { ip: '127.0.0.1', port: await closedPort() }
+  expect(await client.query({ ...question, server: closed })).toMatchObject({ status: 'UNREACHABLE' })
   const sent = vi.spyOn(Socket.prototype, 'send')
   const sentBeforeTurn = async (name: string): Promise<{ sends: number; answer: Promise<unknown> }> => {
     sent.mockClear()
