@@ -10,7 +10,8 @@ export interface Waiter {
 
 /**
  * All waiters, behind one timer. The timer is set for the waiter that is due first. Most waiters are gone by then, so
- * the timer seldom fires, and looking through all of them costs little.
+ * the timer seldom fires, and looking through all of them costs little. While nobody waits, it stays set for those to
+ * come, who are due later, but does not keep the process alive.
  */
 export class WaitingRoom<Each extends Waiter> {
   /**
@@ -25,6 +26,7 @@ export class WaitingRoom<Each extends Waiter> {
     waiter.place = this.#waiters.length
     this.#waiters.push(waiter)
     this.#callBy(waiter.dueAt)
+    if (this.#waiters.length === 1) this.#timer?.ref()
   }
 
   remove(waiter: Each): void {
@@ -33,7 +35,7 @@ export class WaitingRoom<Each extends Waiter> {
       this.#waiters[waiter.place] = last
       last.place = waiter.place
     }
-    if (this.#waiters.length === 0) this.#stopTimer()
+    if (this.#waiters.length === 0) this.#timer?.unref()
   }
 
   /** Returns all waiters, in a list that does not change when they leave. */

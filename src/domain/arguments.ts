@@ -36,7 +36,9 @@ export function unlessObject(message = 'must be an object'): {
 
 /** Throws if an argument has members with other names: JavaScript would ignore a misspelled one. */
 export function demandKnown(argument: object, known: ReadonlySet<string>): void {
-  for (const name in argument) demand(known.has(name), `${name} is not known here.`)
+  for (const name in argument) {
+    if (!known.has(name)) throw new UtilityApiError('invalid_argument', `${name} is not known here.`)
+  }
 }
 
 /** Throws unless a condition on an argument holds. */

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { endsBefore } from '../support/ends-before.ts'
 import { WaitingRoom, type Waiter } from '../../src/dns/waiting-room.ts'
 
@@ -76,12 +76,26 @@ describe('a waiting room', () => {
     expect(room.everyone()).toEqual([])
   })
 
-  test('has one timer while there are members, and none otherwise', () => {
+  test('keeps the process alive by one timer while there are members, and by none otherwise', () => {
     const before = timers()
     const room = new WaitingRoom<Waiter>()
-    const waiters = [300, 100, 200, 50, 400].map((ms) => waiterIn(room, ms * 1000).waiter)
-    expect(timers()).toBe(before + 1)
-    for (const waiter of waiters) room.remove(waiter)
-    expect(timers()).toBe(before)
+    for (let time = 0; time < 3; time += 1) {
+      const waiters = [300, 100, 200, 50, 400].map((ms) => waiterIn(room, ms * 1000).waiter)
+      expect(timers()).toBe(before + 1)
+      for (const waiter of waiters) room.remove(waiter)
+      expect(timers()).toBe(before)
+    }
+  })
+
+  test('sets one timer for members that come and leave one after the other', async () => {
+    const set = vi.spyOn(globalThis, 'setTimeout')
+    const room = new WaitingRoom<Waiter>()
+    for (let time = 0; time < 100; time += 1) room.remove(waiterIn(room, 30 + time).waiter)
+    expect(set).toHaveBeenCalledTimes(1)
+    set.mockRestore()
+    // It fires for nobody in particular, and is set again for those who are there.
+    const { late } = waiterIn(room, 60)
+    expect(await endsBefore(65, late)).toBe(true)
+    expect(await late).toBeGreaterThanOrEqual(0)
   })
 })
