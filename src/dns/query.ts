@@ -2,7 +2,7 @@ import type { DnsAnswer, DnsStatus } from '../domain/dns-answer.ts'
 import { randomId } from './random-id.ts'
 import { sendOverTcp } from './tcp.ts'
 import type { ReplyListener, ServerAddress } from './reply-listener.ts'
-import type { UdpPool, UdpSocket } from './udp.ts'
+import type { UdpPool, UdpQuery } from './udp.ts'
 import type { Waiter, WaitingRoom } from './waiting-room.ts'
 import { rcodes } from './wire/constants.ts'
 import { withoutEdns, type EncodedQuery } from './wire/encoded-query.ts'
@@ -37,7 +37,7 @@ const statusByRcode: Readonly<Record<number, DnsStatus>> = {
 const ednsRefusals: ReadonlySet<number> = new Set([rcodes.FORMERR, rcodes.NOTIMP, rcodes.BADVERS])
 /** The statuses that are about the name, not about the resolver's trouble with it. */
 const definite: ReadonlySet<DnsStatus> = new Set(['NOERROR', 'NODATA', 'NXDOMAIN'])
-const noSockets: readonly UdpSocket[] = []
+const nothingSent: readonly UdpQuery[] = []
 
 /**
  * One question to one resolver, until it is answered or the time is up.
@@ -50,8 +50,8 @@ export class Query implements ReplyListener, Waiter {
   readonly #parts: QueryParts
   readonly #started: number = performance.now()
   #encoded: EncodedQuery
-  /** The sockets of the tries that can still be answered. */
-  #sockets = noSockets
+  /** The tries that can still be answered. */
+  #sent = nothingSent
   #outstanding = 0
   #tries = 0
   #refusals = 0
@@ -74,7 +74,7 @@ export class Query implements ReplyListener, Waiter {
     const { records, cnameChain, ttlSeconds, ede, clientSubnetScope, authenticated } = reply
     this.#over = true
     this.#parts.waitingRoom.remove(this)
-    this.#releaseSockets()
+    this.#releaseSent()
     this.#endTcp?.()
     this.#parts.onEnd({
       status,
@@ -128,10 +128,10 @@ export class Query implements ReplyListener, Waiter {
   #send(): void {
     this.#outstanding += 1
     // Not from the port of the try before, which may be guessed, blocked or broken.
-    this.#sockets.at(-1)?.retire()
-    const socket = this.#parts.pool.send(this.#encoded.message, this)
+    this.#sent.at(-1)?.socket.retire()
+    const query = this.#parts.pool.send(this.#encoded.message, this)
     // Most queries are sent once, and a copy with one more element makes room for 17.
-    this.#sockets = this.#sockets === noSockets ? [socket] : [...this.#sockets, socket]
+    this.#sent = this.#sent === nothingSent ? [query] : [...this.#sent, query]
   }
 
   #take(reply: ParsedReply): void {
@@ -145,7 +145,7 @@ export class Query implements ReplyListener, Waiter {
     this.#plain = true
     this.#encoded = withoutEdns(this.#encoded)
     // The earlier tries would bring the same error again.
-    this.#releaseSockets()
+    this.#releaseSent()
     if (this.#endTcp === undefined) this.#send()
     else this.#sendOverTcp()
   }
@@ -156,7 +156,7 @@ export class Query implements ReplyListener, Waiter {
   }
 
   #sendOverTcp(): void {
-    this.#releaseSockets()
+    this.#releaseSent()
     this.#endTcp?.()
     this.dueAt = this.#started + this.#parts.timeoutMs
     const message = Buffer.from(this.#encoded.message)
@@ -169,9 +169,9 @@ export class Query implements ReplyListener, Waiter {
     return this.#endTcp === undefined ? 'TIMEOUT' : 'TRUNCATED'
   }
 
-  #releaseSockets(): void {
-    for (const socket of this.#sockets) socket.release(this)
-    this.#sockets = noSockets
+  #releaseSent(): void {
+    for (const query of this.#sent) query.socket.release(query)
+    this.#sent = nothingSent
     this.#outstanding = 0
   }
 }

@@ -22,16 +22,16 @@ export class UdpPool {
     this.#server = server
   }
 
-  /** Sends a query with a fresh id, together with all others of this turn of the event loop. Returns the socket it uses. */
-  send(query: Buffer, listener: ReplyListener): UdpSocket {
-    const socket = this.#pick()
+  /** Sends a query with a fresh id, together with all others of this turn of the event loop. */
+  send(message: Buffer, listener: ReplyListener): UdpQuery {
     // While no reply is awaited, there are no reads that sending could hold up.
     const alone = queriesUnderWay === 0
-    if (outbox.push(socket.prepare(query, listener)) === 1) {
+    const query = this.#pick().prepare(message, listener)
+    if (outbox.push(query) === 1) {
       if (alone) afterThisCallback(sendIfConnected)
       else atEndOfTurn(sendOutbox)
     }
-    return socket
+    return query
   }
 
   /** Retires the sockets opened before a time of `performance.now()`. Returns whether any socket is still open. */
@@ -57,8 +57,8 @@ export class UdpPool {
   }
 }
 
-/** A query that goes out with the others of its turn. */
-interface Prepared {
+/** A query that has its id and goes out with the others of its turn. */
+export interface UdpQuery {
   readonly socket: UdpSocket
   readonly message: Buffer
   /** How many queries its socket had before this one. */
@@ -69,7 +69,7 @@ interface Prepared {
 const atEndOfTurn = setImmediate
 const afterThisCallback = process.nextTick
 /** The queries to send to all resolvers, in order. */
-let outbox: Prepared[] = []
+let outbox: UdpQuery[] = []
 /** How many queries to all resolvers wait for their replies. */
 let queriesUnderWay = 0
 
@@ -86,7 +86,7 @@ function sendOutbox(): void {
 }
 
 /** A connected socket: the kernel drops what other sources send, and reports ICMP errors. */
-export class UdpSocket {
+class UdpSocket {
   readonly openedAt: number = performance.now()
   readonly #socket: Socket
   readonly #onClose: (socket: UdpSocket) => void
@@ -129,8 +129,8 @@ export class UdpSocket {
   }
 
   /** Gives a query an id that this port has not used yet, and a listener that gets its reply. */
-  prepare(query: Buffer, listener: ReplyListener): Prepared {
-    const message = Buffer.from(query)
+  prepare(encoded: Buffer, listener: ReplyListener): UdpQuery {
+    const message = Buffer.from(encoded)
     const use = this.#listeners.length
     const id = this.#freshId()
     message.writeUInt16BE(id, 0)
@@ -144,7 +144,7 @@ export class UdpSocket {
   }
 
   /** Sends a prepared query, if its listener still waits for the reply. */
-  send(query: Prepared): void {
+  send(query: UdpQuery): void {
     if (!this.#connected && !this.#closed) {
       this.#socket.once('connect', () => this.send(query))
       return
@@ -156,10 +156,9 @@ export class UdpSocket {
     else this.#socket.send(query.message, this.#unsent === 0 ? this.#onSent : undefined)
   }
 
-  /** Stops waiting for a listener's reply. */
-  release(listener: ReplyListener): void {
-    const use = this.#listeners.lastIndexOf(listener)
-    if (use < 0) return
+  /** Stops waiting for the reply to a query. */
+  release({ use }: UdpQuery): void {
+    if (this.#listeners[use] === undefined) return
     this.#listeners[use] = undefined
     this.#waiting -= 1
     queriesUnderWay -= 1
