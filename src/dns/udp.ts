@@ -186,7 +186,7 @@ class UdpSocket {
     }
   }
 
-  /** From the latest on: most replies are to one of the last queries. A loop takes less time than `lastIndexOf`. */
+  /** Looks from the latest on, because most replies are to one of the last queries; `indexOf` would be a call into C++. */
   #useOf(id: number): number {
     let use = this.#listeners.length - 1
     while (use >= 0 && this.#ids[use] !== id) use -= 1
