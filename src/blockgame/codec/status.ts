@@ -11,8 +11,11 @@ import { componentText } from './text-component.ts'
  */
 export type StatusReply = Omit<ServerStatus, 'ip' | 'port' | 'latencyMs' | 'srvRecord'>
 
+/** A MiB of nothing but values takes sixty times as long to parse as a MiB of text. */
+const maxValues = 32_768
 const maxSample = 100
 const maxFaviconLength = 65_536
+const [comma, bracket, brace] = [0x2c, 0x5b, 0x7b]
 const pngDataUri = 'data:image/png;base64,'
 const pngSignature = Buffer.from('89504e470d0a1a0a', 'hex')
 // One buffer for all: nothing is kept in it, and a buffer per icon would be the largest garbage of a lookup.
@@ -53,6 +56,7 @@ export function parseStatus(text: string): StatusReply {
 }
 
 function parseJson(text: string): unknown {
+  if (text.length > maxValues && valuesIn(text) > maxValues) throw protocolError('too many values')
   try {
     // The game's own parser also skips a byte order mark.
     return JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text)
@@ -60,6 +64,16 @@ function parseJson(text: string): unknown {
     // The parser's message quotes the text: a server's escape sequences would reach those who read the log.
     throw protocolError('no JSON')
   }
+}
+
+/** Counts what can begin a value, inside texts too: none that a server sends has thousands of commas. */
+function valuesIn(text: string): number {
+  let values = 0
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index)
+    if (code === comma || code === bracket || code === brace) values += 1
+  }
+  return values
 }
 
 // Adding zero turns -0 into 0. A number too large to count in ones, such as 1e300, is not a count.

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { inspect } from 'node:util'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { parseLegacyReply } from '../../../src/blockgame/codec/legacy.ts'
 import { parseStatus, type StatusReply } from '../../../src/blockgame/codec/status.ts'
 import { componentText } from '../../../src/blockgame/codec/text-component.ts'
@@ -163,15 +163,42 @@ test('a polluted prototype changes no result', () => {
 
 describe('hostile descriptions are parsed quickly', () => {
   test.for([
-    ['deep', `${'{"extra":['.repeat(50_000)}"x"${']}'.repeat(50_000)}`],
-    ['deep lists', `${'['.repeat(100_000)}"x"${']'.repeat(100_000)}`],
-    ['wide', JSON.stringify({ text: 'a', extra: Array.from({ length: 100_000 }, () => 'b') })],
+    ['deep', `${'{"extra":['.repeat(16_000)}"x"${']}'.repeat(16_000)}`],
+    ['deep lists', `${'['.repeat(32_000)}"x"${']'.repeat(32_000)}`],
+    ['wide', JSON.stringify({ text: 'a', extra: Array.from({ length: 32_000 }, () => 'b') })],
     ['long', JSON.stringify('x'.repeat(900_000))],
     ['full of codes', JSON.stringify('§'.repeat(900_000))],
   ] as const)('%s', ([, description]) => {
     const status = parseStatus(`{"players":{"online":1,"max":2},"description":${description}}`)
     expect(status.players).toEqual({ online: 1, max: 2 })
     expect(status.description.length).toBeLessThanOrEqual(4096)
+  })
+})
+
+// Parsing a MiB of these takes sixty times as long as a MiB of text.
+describe('a status of more values than 32,768 is refused before it is parsed', () => {
+  const statusOf = (description: string): string => `{"players":{"online":1},"description":${description}}`
+  // Outside the description there are three: the status, the players and the description's own.
+  const list = (length: number): string => JSON.stringify(Array.from({ length }, () => ''))
+
+  test.for([
+    ['deep lists', '['.repeat(400_000)],
+    ['deep objects', '{"a":'.repeat(200_000)],
+    ['many members', `{${Array.from({ length: 80_000 }, (_, index) => `"${index}":1`).join(',')}}`],
+    ['one too many', list(32_766)],
+  ] as const)('%s', ([, description]) => {
+    const parse = vi.spyOn(JSON, 'parse')
+    onTestFinished(() => parse.mockRestore())
+    const tooMany = expect.objectContaining({
+      reason: 'protocol',
+      cause: expect.objectContaining({ message: 'The server sent too many values.' }),
+    })
+    expect(() => parseStatus(statusOf(description))).toThrow(tooMany)
+    expect(parse).not.toHaveBeenCalled()
+  })
+
+  test('one less is not', () => {
+    expect(parseStatus(statusOf(list(32_765))).players.online).toBe(1)
   })
 })
 
