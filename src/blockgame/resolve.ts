@@ -38,10 +38,11 @@ const maxResolvers = 3
 const maxTargets = 4
 // The zone's owner chooses where we connect: to at most eight endpoints for one lookup, four of each family.
 const maxAddresses = 4
-// A resolver that drops SRV questions must not use up the lookup's time, and one that drops AAAA must not delay it.
+// A resolver that drops SRV questions must not use up the lookup's time, and neither one that drops AAAA nor a target
+// without addresses must delay it.
 const srvShare = 1 / 3
 const addressShare = 1 / 2
-const secondFamilyDelayMs = 50
+const laterDelayMs = 50
 
 /**
  * Returns the endpoints of a requested host. Asks for SRV (if it applies), A and AAAA records, all at once.
@@ -69,13 +70,24 @@ async function endpointsOf(
   if (srv.length === 0) return (await direct).map((ip) => ({ ip, port, srvRecord: null }))
   // Shared out, so that the addresses of the first target leave room for the next.
   const share = Math.floor(maxAddresses / srv.length)
-  const endpoints = await Promise.all(
+  return allOrFirst(
     srv.map(async ({ target, port: srvPort }) => {
       const addresses = await resolveAddresses(target, share, query, scope)
       return addresses.map((ip) => ({ ip, port: srvPort, srvRecord: { host: target, port: srvPort } }))
     }),
   )
-  return endpoints.flat()
+}
+
+/** Returns all lists, or those that are there soon after the first in order that is not empty. */
+async function allOrFirst<T>(lists: readonly Promise<T[]>[]): Promise<T[]> {
+  const arrived: T[][] = []
+  const all = lists.map(async (list, index) => (arrived[index] = await list))
+  const first = async (): Promise<unknown> => {
+    for (const list of all) if ((await list).length > 0) return delay(laterDelayMs, null, { ref: false })
+    return null
+  }
+  await Promise.race([Promise.all(all), first()])
+  return arrived.flat()
 }
 
 /** Returns the usable SRV records in the order to try them. If there are none, the host itself is to be used. */
@@ -117,7 +129,7 @@ async function resolveAddresses(
 async function bothOrFirst(first: Promise<string[]>, second: Promise<string[]>): Promise<string[]> {
   const both = Promise.all([first, second]).then((lists) => lists.flat())
   const waitForOther = (list: string[]): Promise<string[]> | string[] =>
-    list.length > 0 ? delay(secondFamilyDelayMs, list, { ref: false }) : both
+    list.length > 0 ? delay(laterDelayMs, list, { ref: false }) : both
   return Promise.race([both, first.then(waitForOther), second.then(waitForOther)])
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { fakeBlockgameServer } from '../../src/testing/blockgame-server.ts'
+import type { DnsClient } from '../../src/ports/dns-client.ts'
 import { startClient, startServer, zoneDns, type Zone } from './support/harness.ts'
 
 const name = 'mc.example.com'
@@ -143,6 +144,37 @@ test.for([
   })
   const status = await startClient({ dns }).status({ host: name })
   expect(status.srvRecord).toEqual({ host: 'next.example.net', port: server.port })
+})
+
+test('a target whose addresses are late delays no better one', async () => {
+  const server = await startServer()
+  const dns = zoneDns({
+    [srv]: [`10 0 ${server.port} best.example.net`, '20 0 25566 next.example.net'],
+    'A best.example.net': ['127.0.0.1'],
+    'A next.example.net': 'silent',
+    'AAAA next.example.net': 'silent',
+  })
+  // Without a deadline that could end the wait, only the answer does.
+  const status = await startClient({ dns }).status({ host: name, timeoutMs: 10_000_000 })
+  expect(status.srvRecord?.host).toBe('best.example.net')
+})
+
+test('a better target whose addresses are late is waited for', async () => {
+  const [best, next] = await Promise.all([startServer(), startServer()])
+  const dns = zoneDns({
+    [srv]: [`10 0 ${best.port} best.example.net`, `20 0 ${next.port} next.example.net`],
+    'A best.example.net': ['127.0.0.1'],
+    'A next.example.net': ['127.0.0.1'],
+  })
+  const late: DnsClient = {
+    ...dns,
+    async query(question) {
+      if (question.name === 'best.example.net') await delay(150)
+      return dns.query(question)
+    },
+  }
+  const status = await startClient({ dns: late }).status({ host: name })
+  expect(status.srvRecord?.host).toBe('best.example.net')
 })
 
 test('a target that does not resolve fails the check', async () => {
