@@ -18,7 +18,7 @@ export interface DnsClientOptions {
   readonly timeoutMs?: number
 }
 
-/** The age at which a socket is replaced, so that no port is known for long and an idle client holds none. */
+/** The age at which a socket is replaced by the next sweep, so that no port is known for long and an idle client holds none. */
 const maxSocketAgeMs = 10_000
 const longestTimeoutMs = 0x7fff_ffff
 
@@ -30,7 +30,7 @@ interface Upstream {
 /**
  * Creates a client that asks resolvers over UDP, and over TCP if an answer does not fit in a datagram.
  *
- * Sockets open when a query needs them, close when they are ten seconds old, and never keep the process alive.
+ * Sockets open when a query needs them, close when they are ten to fifteen seconds old, and never keep the process alive.
  *
  * @example
  * ```ts
@@ -165,6 +165,8 @@ const members: ReadonlySet<string> = new Set<keyof DnsQuestion>([
 function demandQuestion(question: Partial<DnsQuestion> | undefined): void {
   demand(typeof question?.name === 'string', 'name must be a string.')
   demand(typeof question.server?.ip === 'string', 'server.ip must be an IPv4 or IPv6 address.')
+  const { clientSubnet } = question
+  demand(clientSubnet === undefined || typeof clientSubnet === 'string', 'clientSubnet must be a string.')
   demand(isSignal(question.signal), 'signal must be an AbortSignal.')
   demandKnown(question, members)
 }

@@ -27,6 +27,8 @@ export function sendOverTcp(
     for (const frame of frames.add(chunk)) {
       const isOurs = frame.length >= 2 && frame.readUInt16BE(0) === message.readUInt16BE(0)
       if (isOurs && listener.receive(frame)) return
+      // The listener may have ended this connection to ask again over another: what follows is no answer to that.
+      if (socket.destroyed) return
     }
     if (frames.received > maxReceived) socket.destroy()
   })

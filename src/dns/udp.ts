@@ -97,7 +97,9 @@ class UdpSocket {
   readonly #ids = new Uint16Array(maxUses)
   readonly #listeners: (ReplyListener | undefined)[] = []
   #waiting = 0
-  /** How many prepared queries have not been sent yet. */
+  /** How many queries were sent, or dropped because nobody waited any more. */
+  #sent = 0
+  /** How many prepared queries are still to be sent. */
   #unsent = 0
   #retired = false
   #connected = false
@@ -149,9 +151,10 @@ class UdpSocket {
       this.#socket.once('connect', () => this.send(query))
       return
     }
-    this.#unsent -= 1
+    this.#sent = query.use + 1
     const listener = this.#listeners[query.use]
     if (listener === undefined) return
+    this.#unsent -= 1
     if (this.#closed) listener.fail()
     else this.#socket.send(query.message, this.#unsent === 0 ? this.#onSent : undefined)
   }
@@ -162,6 +165,7 @@ class UdpSocket {
     this.#listeners[use] = undefined
     this.#waiting -= 1
     queriesUnderWay -= 1
+    if (use >= this.#sent) this.#unsent -= 1
     if (this.#retired) this.retire()
   }
 

@@ -127,6 +127,10 @@ const answering: Record<string, Behavior> = {
     void connection.write(
       query.udpPayloadSize === null ? right(query) : framed(words(query.id, 0x8181, 0, 0, 0, 0)),
     ),
+  'FORMERR twice, until EDNS is left out': (connection, query) => {
+    const error = framed(words(query.id, 0x8181, 0, 0, 0, 0))
+    connection.write(query.udpPayloadSize === null ? right(query) : Buffer.concat([error, error]))
+  },
 }
 
 const failing: Record<string, Behavior | 'no tcp'> = {

@@ -297,6 +297,30 @@ describe('a server that cannot be reached', () => {
     expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set(['UNREACHABLE']))
   })
 
+  test('is seen even if the last query of a turn was given up before it was sent', async () => {
+    const reply = ({ name }: FakeDnsQuery): null | undefined => (name === 'silent.test' ? null : undefined)
+    await using server = await fakeDnsServer({ ...zone, reply })
+    const client = createDnsClient()
+    // So that all sockets are connected, and sending waits for nothing but the end of the turn.
+    await Promise.all(Array.from({ length: 40 }, () => client.query({ ...question, server })))
+    const sent = vi.spyOn(Socket.prototype, 'send')
+    onTestFinished(() => sent.mockRestore())
+    const silent = { ...question, name: 'silent.test', server }
+    const givenUp = new AbortController()
+    const answers = Array.from({ length: 40 }, () => client.query(silent))
+    for (let left = 40; left > 0; left -= 1)
+      client.query({ ...silent, signal: givenUp.signal }).catch(() => {})
+    givenUp.abort()
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+    // A refusal is reported to a send that has a callback, and lost with one that has none.
+    expect(sent).toHaveBeenCalledTimes(40)
+    const lastOf = new Map(sent.mock.contexts.map((socket, call) => [socket, sent.mock.calls[call]]))
+    expect([...lastOf.values()].every((call) => typeof call?.[1] === 'function')).toBe(true)
+    expect(sent.mock.calls.filter((call) => call[1] !== undefined)).toHaveLength(lastOf.size)
+    await client.close()
+    await Promise.all(answers)
+  })
+
   test('does not spoil the next query when it comes back', async () => {
     const port = await closedPort()
     const client = createDnsClient()
@@ -383,6 +407,8 @@ test.each([
   [{ ...question, server: null }, 'server.ip must be an IPv4 or IPv6 address.'],
   [{ ...question, server: { ip: '127.0.0.1' }, signal: 'x' }, 'signal must be an AbortSignal.'],
   [{ ...question, server: { ip: '127.0.0.1' }, signal: null }, 'signal must be an AbortSignal.'],
+  [{ ...question, server: { ip: '127.0.0.1' }, clientSubnet: null }, 'clientSubnet must be a string.'],
+  [{ ...question, server: { ip: '127.0.0.1' }, clientSubnet: 5 }, 'clientSubnet must be a string.'],
   [{ ...question, server: { ip: '127.0.0.1' }, timeout: 200 }, 'timeout is not known here.'],
 ])('the question %j is refused: %s', async (wrong, message) => {
   const client = createDnsClient()
