@@ -104,7 +104,8 @@ function answerPing(
 
 function later(delayMs: number | undefined, work: () => void): void {
   if (delayMs === undefined || delayMs === 0) work()
-  else setTimeout(work, delayMs)
+  // The socket keeps the process alive as long as there is somebody to answer.
+  else setTimeout(work, delayMs).unref()
 }
 
 function finish(socket: Socket, bytes: Uint8Array): void {

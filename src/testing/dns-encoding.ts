@@ -35,6 +35,12 @@ export function encodeDnsReply(content: ReplyContent): Buffer {
   return Buffer.concat([header, content.question, ...records, ...(opt === undefined ? [] : [encodeOpt(opt)])])
 }
 
+/** Throws a `RangeError` or `TypeError` that says what is wrong with a record that cannot be encoded. */
+export function requireEncodable(record: DnsRecord): void {
+  if (!recordTypes.includes(record.type)) throw new TypeError(`${String(record.type)} is no known type`)
+  encodeRecord(record, Buffer.alloc(0))
+}
+
 function encodeRecord(record: DnsRecord, questionName: Uint8Array): Buffer {
   const owner = encodeName(record.host)
   const isQuestion = Buffer.from(questionName).toString('latin1').toLowerCase() === owner.toString('latin1')
@@ -54,11 +60,16 @@ function encodeOpt({ extendedRcode = 0, options = [] }: OptContent): Buffer {
 }
 
 const pointerData = ({ target }: { readonly target: string }): Buffer => encodeName(target)
-const addressData = ({ ip }: { readonly ip: string }): Buffer => Buffer.from(parseIpAddress(ip) ?? [])
+
+function addressData(ip: string, length: 4 | 16): Buffer {
+  const octets = Buffer.from(parseIpAddress(ip) ?? [])
+  if (octets.length !== length) throw new RangeError(`${ip} is no address of ${length} octets`)
+  return octets
+}
 
 const dataEncoders: { readonly [Type in RecordType]: (record: RecordOf<Type>) => Buffer } = {
-  A: addressData,
-  AAAA: addressData,
+  A: ({ ip }) => addressData(ip, 4),
+  AAAA: ({ ip }) => addressData(ip, 16),
   MX: ({ pri, target }) => Buffer.concat([words(pri), encodeName(target)]),
   NS: pointerData,
   PTR: pointerData,
@@ -74,7 +85,7 @@ const dataEncoders: { readonly [Type in RecordType]: (record: RecordOf<Type>) =>
   CAA: ({ flags, tag, value }) =>
     Buffer.concat([Buffer.of(flags), characterString(Buffer.from(tag)), Buffer.from(value)]),
   DS: ({ key_tag, algorithm, digest_type, digest }) =>
-    Buffer.concat([words(key_tag), Buffer.of(algorithm, digest_type), Buffer.from(digest, 'hex')]),
+    Buffer.concat([words(key_tag), Buffer.of(algorithm, digest_type), hexData(digest)]),
   DNSKEY: ({ flags, protocol, algorithm, public_key }) =>
     Buffer.concat([words(flags), Buffer.of(protocol, algorithm), Buffer.from(public_key, 'base64')]),
 }
@@ -90,9 +101,19 @@ function stringsOf(record: Extract<DnsRecord, { type: 'TXT' }>): Buffer[] {
   return record.entries.map((string) => Buffer.from(string))
 }
 
+function hexData(text: string): Buffer {
+  const octets = Buffer.from(text, 'hex')
+  if (2 * octets.length !== text.length) throw new RangeError(`${text} is not hexadecimal`)
+  return octets
+}
+
 function characterString(octets: Buffer): Buffer {
+  // Its length has one octet.
+  if (octets.length > 255) throw new RangeError('a string has more than 255 octets')
   return Buffer.concat([Buffer.of(octets.length), octets])
 }
+
+const longestLabel = 63
 
 /** Encodes a name for the wire. `\.` is a dot inside a label, `\DDD` any octet. */
 export function encodeName(name: string): Buffer {
@@ -105,6 +126,7 @@ function unescapeLabel(label: string): Buffer {
   const latin1 = label.replace(/\\(?:(\d{3})|(.))/gs, (_all, decimal?: string, character?: string) =>
     decimal === undefined ? (character ?? '') : String.fromCharCode(Number(decimal)),
   )
+  if (latin1.length > longestLabel) throw new RangeError('a label has more than 63 octets')
   return Buffer.from(latin1, 'latin1')
 }
 

@@ -1,12 +1,12 @@
 import { createSocket, type Socket as UdpSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
-import { requireOptions } from '../domain/arguments.ts'
+import { invalidOption, requireOptions } from '../domain/arguments.ts'
 import type { DnsRecord } from '../domain/dns-answer.ts'
 import { FrameReader } from '../dns/tcp.ts'
 import { keepLast } from './keep-last.ts'
 import { readFakeDnsQuery, type FakeDnsQuery, type FakeDnsRcode } from './dns-query.ts'
-import { words } from './dns-encoding.ts'
+import { requireEncodable, words } from './dns-encoding.ts'
 
 export type { FakeDnsAnswer, FakeDnsQuery, FakeDnsRcode } from './dns-query.ts'
 
@@ -74,12 +74,13 @@ export interface FakeDnsServer extends AsyncDisposable {
  * await server.close()
  * ```
  *
- * @throws `UtilityApiError` `invalid_options` if an option is unknown
+ * @throws `UtilityApiError` `invalid_options` if an option is unknown, or a record cannot be encoded
  *
  * @group Testing
  */
 export async function fakeDnsServer(options: FakeDnsServerOptions = {}): Promise<FakeDnsServer> {
   requireOptions(options, ['records', 'rcode', 'delayMs', 'drop', 'truncate', 'ip', 'port', 'reply'])
+  requireRecords(options.records ?? [])
   const queries: FakeDnsQuery[] = []
   let received = 0
   const connections = new Set<Socket>()
@@ -98,7 +99,7 @@ export async function fakeDnsServer(options: FakeDnsServerOptions = {}): Promise
     received += 1
     if (received <= drop) return
     const reply = options.reply === undefined ? undefined : await options.reply(query)
-    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs))
+    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs).unref())
     if (closing !== undefined) return
     for (const each of messagesOf(reply, query)) send(each)
   }
@@ -129,6 +130,17 @@ export async function fakeDnsServer(options: FakeDnsServerOptions = {}): Promise
   }
   const close = (): Promise<void> => (closing ??= stop())
   return { ip, port, queries, close, [Symbol.asyncDispose]: close }
+}
+
+/** Refuses a wrong record now. Later, the failure of a reply would not name it. */
+function requireRecords(records: readonly DnsRecord[]): void {
+  for (const [index, record] of records.entries()) {
+    try {
+      requireEncodable(record)
+    } catch (error) {
+      throw invalidOption(`records[${index}]`, `cannot be encoded: ${(error as Error).message}`)
+    }
+  }
 }
 
 function messagesOf(reply: FakeDnsReply, query: FakeDnsQuery): readonly Uint8Array[] {

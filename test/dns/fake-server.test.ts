@@ -1,5 +1,6 @@
 import { Resolver } from 'node:dns/promises'
 import { expect, test, vi } from 'vitest'
+import { createDnsClient } from '../../src/dns/client.ts'
 import type { DnsRecord } from '../../src/domain/dns-answer.ts'
 import { fakeDnsServer, type FakeDnsServer } from '../../src/testing/dns-server.ts'
 
@@ -90,6 +91,44 @@ test('waits before each answer if told so', async () => {
   const started = performance.now()
   await resolverFor(server).resolve4('a.test')
   expect(performance.now() - started).toBeGreaterThan(190)
+})
+
+test.each([
+  [{ type: 'A', host: 'a.test', ttl: 1, ip: '10.0.0' }, '10.0.0 is no address of 4 octets'],
+  [{ type: 'A', host: 'a.test', ttl: 1, ip: '::1' }, '::1 is no address of 4 octets'],
+  [{ type: 'AAAA', host: 'a.test', ttl: 1, ip: '192.0.2.1' }, '192.0.2.1 is no address of 16 octets'],
+  [{ type: 'TXT', host: 'a.test', ttl: 1, entries: ['x'.repeat(256)] }, 'a string has more than 255 octets'],
+  [
+    { type: 'CNAME', host: 'a.test', ttl: 1, target: `${'x'.repeat(64)}.test` },
+    'a label has more than 63 octets',
+  ],
+  [{ type: 'NS', host: `${'x'.repeat(64)}.test`, ttl: 1, target: 'a.test' }, 'a label has more than'],
+  [
+    { type: 'DS', host: 'a.test', ttl: 1, key_tag: 1, algorithm: 8, digest_type: 2, digest: 'xyz' },
+    'xyz is not hexadecimal',
+  ],
+  [
+    { type: 'MX', host: 'a.test', ttl: 1, pri: 70_000, target: 'b.test' },
+    'The value of "value" is out of range',
+  ],
+  [{ type: 'TXT', host: 'a.test', ttl: 1 }, 'Cannot read properties of undefined'],
+  [{ type: 'LOC', host: 'a.test', ttl: 1 }, 'LOC is no known type'],
+])('refuses the record %j, which no message can carry', async (record, problem) => {
+  const message = expect.stringContaining(`records[1]: cannot be encoded: ${problem}`)
+  const refused = fakeDnsServer({ records: [records[0], record] as never })
+  await expect(refused).rejects.toMatchObject({ code: 'invalid_options', message })
+})
+
+test('a delayed answer keeps no process alive once the server is closed', async () => {
+  const timers = () => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length
+  const server = await fakeDnsServer({ records, delayMs: 60_000 })
+  const before = timers()
+  const client = createDnsClient()
+  void client.query({ name: 'a.test', type: 'A', server })
+  await vi.waitFor(() => expect(server.queries).toHaveLength(1))
+  await client.close()
+  await server.close()
+  expect(timers()).toBeLessThanOrEqual(before)
 })
 
 test('refuses a port that is taken', async () => {
