@@ -103,7 +103,7 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
     { location, semaphore, target }: Resolver,
     question: Question,
     { callers, signal }: Flight,
-  ): Promise<DnsAnswer | null> {
+  ): Promise<Outcome | null> {
     const started = performance.now()
     const send = (): Promise<DnsAnswer> => {
       const left = Math.max(1, Math.floor(timeoutMs - (performance.now() - started)))
@@ -126,6 +126,7 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
   }
 
   async function check(key: string, question: Question, flight: Flight): Promise<DnsCheckResult[]> {
+    const started = performance.now()
     let expiresAt = Number.POSITIVE_INFINITY
     const results = await Promise.all(
       resolvers.map(async (resolver) => {
@@ -133,7 +134,7 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
         // An answer ages from its arrival, while slower resolvers are waited for. If a caller has too much open, that says
         // nothing about the name: others must not get this result.
         expiresAt = Math.min(expiresAt, answer === null ? 0 : clock.now() + lifetimeOf(answer))
-        return resultOf(resolver.location, answer ?? unanswered('TIMEOUT', timeoutMs))
+        return resultOf(resolver.location, answer ?? unanswered('TIMEOUT', performance.now() - started))
       }),
     )
     cache.set(key, results, Math.min(parts.cacheTtlMs, expiresAt - clock.now()))
@@ -238,11 +239,14 @@ function targetOf({ ip, port, clientSubnet }: ResolverLocation): Resolver['targe
   }
 }
 
-function unanswered(status: DnsStatus, latencyMs: number): DnsAnswer {
-  return { status, records: [], cnameChain: [], transport: 'udp', latencyMs }
+/** An answer, or what is told instead if nothing is known of any transport. */
+type Outcome = Omit<DnsAnswer, 'transport'> & Partial<Pick<DnsAnswer, 'transport'>>
+
+function unanswered(status: DnsStatus, latencyMs: number): Outcome {
+  return { status, records: [], cnameChain: [], latencyMs }
 }
 
-function resultOf({ location, ip, provider }: ResolverLocation, answer: DnsAnswer): DnsCheckResult {
+function resultOf({ location, ip, provider }: ResolverLocation, answer: Outcome): DnsCheckResult {
   return {
     location,
     ip,
@@ -252,7 +256,7 @@ function resultOf({ location, ip, provider }: ResolverLocation, answer: DnsAnswe
     status: answer.status,
     latency_ms: Math.round(answer.latencyMs),
     ...(answer.cnameChain.length > 0 && { cname_chain: [...answer.cnameChain] }),
-    transport: answer.transport,
+    ...(answer.transport !== undefined && { transport: answer.transport }),
     ...(answer.ede !== undefined && { ede: [...answer.ede] }),
     ...(answer.clientSubnetScope !== undefined && { client_subnet_scope: answer.clientSubnetScope }),
     ...(answer.authenticated === true && { authenticated: true }),
@@ -260,7 +264,7 @@ function resultOf({ location, ip, provider }: ResolverLocation, answer: DnsAnswe
 }
 
 /** Returns for how many milliseconds an answer may be reused. */
-function lifetimeOf({ records, ttlSeconds }: DnsAnswer): number {
+function lifetimeOf({ records, ttlSeconds }: Outcome): number {
   if (ttlSeconds !== undefined) return ttlSeconds * 1000
   // The host's own client may not set it.
   if (records.length > 0) return Math.min(...records.map(({ ttl }) => ttl)) * 1000

@@ -258,6 +258,9 @@ test('a question that never gets its turn is a TIMEOUT within the deadline', asy
   })
   const [, second] = await Promise.all([run({ domain: 'a.example' }), run({ domain: 'b.example' })])
   expect(second?.map(({ status }) => status)).toStrictEqual(['TIMEOUT', 'NOERROR', 'NOERROR'])
+  // Nothing carried an answer, and only half of the time is waited for a turn.
+  expect(second?.[0]).not.toHaveProperty('transport')
+  expect(second?.[0]?.latency_ms).not.toBe(60)
 })
 
 test('when the caller leaves, the questions are aborted', async () => {
