@@ -1,4 +1,4 @@
-import type { StorageCall } from 'utility-api/storage'
+import { StorageError, type StorageCall } from 'utility-api/storage'
 
 /** The longest that a JavaScript timer can wait. */
 const longestTimeoutMs = 2 ** 31 - 1
@@ -7,6 +7,19 @@ const longestTimeoutMs = 2 ** 31 - 1
 export function callWithin(timeoutMs: number): StorageCall {
   const deadline = performance.now() + timeoutMs
   return { timeLeftMs: () => deadline - performance.now() }
+}
+
+/** Returns the milliseconds that somebody still waits. Throws if nobody does: what was not sent yet is never sent. */
+export function requireTime(call: StorageCall, database: string): number {
+  const timeLeftMs = call.timeLeftMs()
+  if (timeLeftMs > 0) return timeLeftMs
+  throw nobodyWaits(database)
+}
+
+/** Returns the refusal of work that was not begun. */
+export function nobodyWaits(database: string): StorageError {
+  const message = `${database}: nobody waits for this call any more.`
+  return new StorageError('unavailable', message, { retryable: true })
 }
 
 /** Returns the result of work, or undefined if it takes longer than this time. The work itself may continue. */

@@ -1,5 +1,5 @@
-import { StorageError } from 'utility-api/storage'
 import type { ListPage } from 'utility-api/storage'
+import { toSeq } from './list-pages.ts'
 
 /** Rows by key, in order of insertion. */
 export interface Table<Row> {
@@ -39,12 +39,12 @@ export function createTable<Row>(): Table<Row> {
     *entries() {
       for (const [key, { row }] of rows) yield [key, row] as const
     },
-    page({ after = '0', limit }, isWanted = () => true) {
-      if (!/^\d{1,15}$/.test(after)) throw new StorageError('invalid', 'This is no place in the list.')
+    page({ after, limit }, isWanted = () => true) {
+      const seen = toSeq(after)
       const found: Row[] = []
       let last = 0
       for (const { number, row } of rows.values()) {
-        if (number <= Number(after) || !isWanted(row)) continue
+        if (number <= seen || !isWanted(row)) continue
         if (found.length === limit) return { rows: found, next: String(last) }
         found.push(row)
         last = number

@@ -3,7 +3,8 @@
  *
  * @module utility-api/storage/memory
  */
-import { StorageError, type AdminStorage } from 'utility-api/storage'
+import type { AdminStorage } from 'utility-api/storage'
+import { closedError } from './closing.ts'
 import { adminMethods } from './memory-admin.ts'
 import { listingOf } from './memory-listing.ts'
 import { servingMethods } from './memory-serving.ts'
@@ -31,7 +32,7 @@ export function memoryStorage(): AdminStorage {
   let closed = false
 
   function open(): Tables {
-    if (closed) throw new StorageError('unavailable', 'The storage is closed.')
+    if (closed) throw closedError()
     return tables
   }
   const access: MemoryAccess = {

@@ -5,6 +5,7 @@ import type { MysqlConnection, MysqlPool } from './mysql-driver.ts'
 import { isMissingTable, toStorageError } from './mysql-errors.ts'
 import { run, sessionSettings, setUp } from './mysql-session.ts'
 import { inTime } from './mysql-time.ts'
+import { noSchema, refuseNewer, requireSteps, type Schema } from './schema-version.ts'
 
 /** What differs between MariaDB and MySQL. */
 export interface Flavor {
@@ -106,11 +107,6 @@ const adoptResellers = `
 /** The oldest step whose library works with the schema after all steps. */
 const oldestStep = 1
 
-interface Schema {
-  readonly version: number
-  readonly step: number
-}
-
 const readSchema = 'SELECT version, step FROM utility_api_schema'
 const readFlavor = 'SELECT version() AS version, @@character_set_client AS charset'
 /** How long the first read of the schema may take before it is tried again. */
@@ -152,7 +148,7 @@ async function runSteps(connection: MysqlConnection, { collation }: Flavor): Pro
     'CREATE TABLE IF NOT EXISTS utility_api_schema (version INT NOT NULL PRIMARY KEY, step INT NOT NULL) ENGINE = InnoDB',
   )
   const schema = await schemaOn(connection)
-  refuseNewer(schema)
+  refuseNewer(schema, steps.length)
   if (schema.step < steps.length) await takeSteps(connection, collation, schema.step)
   await connection.query(adoptResellers)
 }
@@ -180,19 +176,16 @@ export function requireSchema(pool: MysqlPool): Promise<Flavor> {
 async function flavorWithSchema(connection: MysqlConnection): Promise<Flavor> {
   // In a transaction that stays open, a migration would never be seen.
   await setUp(connection, 'SET SESSION autocommit = 1')
-  const schema = await schemaOn(connection)
-  refuseNewer(schema)
-  if (schema.step >= steps.length) return flavorOf(connection)
-  const message = `The database has schema step ${schema.step}, and ${steps.length} is needed: run migrate() first.`
-  throw new StorageError('invalid', message)
+  requireSteps(await schemaOn(connection), steps.length)
+  return flavorOf(connection)
 }
 
 async function schemaOn(connection: MysqlConnection): Promise<Schema> {
   try {
     const [schema] = (await run(connection, readSchema)) as Schema[]
-    return schema ?? { version: 0, step: 0 }
+    return schema ?? noSchema
   } catch (error) {
-    if (isMissingTable(error)) return { version: 0, step: 0 }
+    if (isMissingTable(error)) return noSchema
     throw error
   }
 }
@@ -202,11 +195,5 @@ async function flavorOf(connection: MysqlConnection): Promise<Flavor> {
   const [row] = (await run(connection, readFlavor)) as { version: string; charset: string }[]
   if (row?.charset === 'utf8mb4') return /mariadb/i.test(row.version) ? mariadb : mysql
   const message = `The connections of the pool have the charset ${row?.charset}: leave its option charset out, or set it to utf8mb4.`
-  throw new StorageError('invalid', message)
-}
-
-function refuseNewer({ version }: Schema): void {
-  if (version <= steps.length) return
-  const message = `The database has schema version ${version}; this version of utility-api knows ${steps.length} at most. Update utility-api.`
   throw new StorageError('invalid', message)
 }

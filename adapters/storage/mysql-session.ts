@@ -1,7 +1,7 @@
 import { StorageError, type StorageCall } from 'utility-api/storage'
+import { requireTime } from './call-time.ts'
 import type { MysqlConnection, MysqlStatement, MysqlValue } from './mysql-driver.ts'
 import { lostRace } from './mysql-errors.ts'
-import { requireTime } from './mysql-time.ts'
 
 /** The maximum number of attempts at work that keeps losing to others. */
 const maxAttempts = 12
@@ -117,7 +117,7 @@ export function sessionOn(connection: MysqlConnection, call: StorageCall): Sessi
   let hasBegun = false
   async function again<Result>(attempt: () => Promise<Result>, number = 1): Promise<Result> {
     // The first statement needs a caller that still waits; those after it finish what it began.
-    if (!hasBegun) requireTime(call)
+    if (!hasBegun) requireTime(call, 'MariaDB')
     try {
       const result = await attempt()
       hasBegun = true

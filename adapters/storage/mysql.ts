@@ -13,7 +13,7 @@ import { listingOf } from './mysql-listing.ts'
 import { migrateSchema, requireSchema, type Flavor } from './mysql-schema.ts'
 import { servingMethods } from './mysql-serving.ts'
 import { sessionOn, setUp, type Lend } from './mysql-session.ts'
-import { inTime, nobodyWaits } from './mysql-time.ts'
+import { inTime } from './mysql-time.ts'
 import { createSemaphore } from './semaphore.ts'
 
 export type { MysqlConnection, MysqlPool, MysqlStatement, MysqlValue } from './mysql-driver.ts'
@@ -84,7 +84,7 @@ export function mysqlStorage(pool: MysqlPool): MysqlStorage {
       throw toStorageError(error)
     }
   }
-  const places = createSemaphore(Math.max(1, connectionsOf(pool) - 1), nobodyWaits)
+  const places = createSemaphore(Math.max(1, connectionsOf(pool) - 1), 'MariaDB')
   const write: Lend = async (call, work) => {
     await places.take(call)
     try {

@@ -6,8 +6,7 @@ import { readsOf, writesOf } from './postgres-reads-and-writes.ts'
 import { requireSchema } from './postgres-schema.ts'
 import type { KeyedSelect } from './postgres-sql.ts'
 import type { Run, Sql } from './postgres-statement.ts'
-import { requireTime } from './postgres-time.ts'
-import { within } from './call-time.ts'
+import { requireTime, within } from './call-time.ts'
 
 /** How the store's methods access the database: one statement at a time, as long as its call has time left. */
 export interface PostgresAccess {
@@ -46,7 +45,7 @@ export function createPostgresAccess(pool: PostgresPool): PostgresAccess {
 
   async function inTime<Result>(call: StorageCall, work: () => Promise<Result>): Promise<Result> {
     try {
-      const result = await within(requireTime(call), requireReady().then(work))
+      const result = await within(requireTime(call, 'PostgreSQL'), requireReady().then(work))
       if (result === undefined) throw new Error('There was no answer in the time that the call had.')
       return result
     } catch (error) {

@@ -1,7 +1,6 @@
 import type { StorageCall } from 'utility-api/storage'
 import type { PostgresPool, PostgresResult } from './postgres-driver.ts'
 import { run, type Run } from './postgres-statement.ts'
-import { nobodyWaits } from './postgres-time.ts'
 import { createSemaphore } from './semaphore.ts'
 import { within } from './call-time.ts'
 
@@ -31,7 +30,7 @@ export function readsOf(pool: PostgresPool): Run {
  * that is dead, or whose server has been replaced by another one, is closed.
  */
 export function writesOf(pool: PostgresPool): Run {
-  const places = createSemaphore(Math.max(1, pool.options.max - 1), nobodyWaits)
+  const places = createSemaphore(Math.max(1, pool.options.max - 1), 'PostgreSQL')
   let asked: Promise<number> | undefined
   // Asked once for all that wait: after a failover, each question would need one of the few connections.
   function heldBackMs(): Promise<number> {

@@ -4,6 +4,7 @@ import type { PostgresClient, PostgresPool } from './postgres-driver.ts'
 import { lostRace, toStorageError } from './postgres-errors.ts'
 import type { Run } from './postgres-statement.ts'
 import { within } from './call-time.ts'
+import { noSchema, refuseNewer, requireSteps, type Schema } from './schema-version.ts'
 
 /**
  * The steps from an empty database to the current schema. A step that was released never changes, and steps only add:
@@ -105,15 +106,6 @@ const readSchema = `
 /** How long the first read of the schema may take before it is tried again. */
 const schemaTimeoutMs = 2000
 
-/**
- * What the schema says about itself: the oldest library that works with it, by its number of steps, and the steps
- * taken.
- */
-interface Schema {
-  readonly version: number
-  readonly step: number
-}
-
 /** The maximum number of attempts at a migration that deadlocks with running servers. */
 const maxAttempts = 5
 
@@ -151,7 +143,7 @@ export async function migrateSchema(pool: PostgresPool, attempt: number = 1): Pr
 async function runSteps(client: PostgresClient): Promise<void> {
   await client.query('CREATE TABLE IF NOT EXISTS utility_api_schema (version integer NOT NULL)')
   const schema = schemaIn(await client.query(readSchema))
-  refuseNewer(schema)
+  refuseNewer(schema, steps.length)
   if (schema.step === 0) await requireUnicode(client)
   if (schema.step < steps.length) {
     if (schema.step > 0) await client.query(lockTables)
@@ -174,11 +166,7 @@ async function requireUnicode(client: PostgresClient): Promise<void> {
 
 /** Throws unless this version can work with the schema. */
 export async function requireSchema(read: Run): Promise<void> {
-  const schema = await findSchema(read)
-  refuseNewer(schema)
-  if (schema.step >= steps.length) return
-  const message = `The database has schema step ${schema.step}, and ${steps.length} is needed: run migrate() first.`
-  throw new StorageError('invalid', message)
+  requireSteps(await findSchema(read), steps.length)
 }
 
 async function findSchema(read: Run): Promise<Schema> {
@@ -191,17 +179,11 @@ async function findSchema(read: Run): Promise<Schema> {
     return schemaIn(result)
   } catch (error) {
     const missingTable = (error as { code?: unknown }).code === '42P01'
-    if (missingTable) return { version: 0, step: 0 }
+    if (missingTable) return noSchema
     throw error
   }
 }
 
 function schemaIn({ rows }: { readonly rows: unknown[] }): Schema {
   return rows[0] as Schema
-}
-
-function refuseNewer({ version }: Schema): void {
-  if (version <= steps.length) return
-  const message = `The database has schema version ${version}; this version of utility-api knows ${steps.length} at most. Update utility-api.`
-  throw new StorageError('invalid', message)
 }

@@ -3,9 +3,8 @@ import type { StorageCall } from 'utility-api/storage'
 import { withConnection } from './postgres-connection.ts'
 import type { PostgresClient, PostgresPool, PostgresResult } from './postgres-driver.ts'
 import { leavesConnection, lostRace } from './postgres-errors.ts'
-import { requireTime } from './postgres-time.ts'
 import { postgresTypes } from './postgres-types.ts'
-import { within } from './call-time.ts'
+import { requireTime, within } from './call-time.ts'
 
 /** SQL and the values of its `$1`, `$2` … */
 export interface Sql {
@@ -42,7 +41,7 @@ export async function run(
   waitOn: Patience,
   attempt: number = 1,
 ): Promise<PostgresResult> {
-  requireTime(statement.call)
+  requireTime(statement.call, 'PostgreSQL')
   try {
     return await withConnection(pool, (client) => send(client, statement, waitOn), leavesConnection)
   } catch (error) {
@@ -62,7 +61,7 @@ async function send(
   { toSql, call }: Statement,
   waitOn: Patience,
 ): Promise<PostgresResult> {
-  const timeLeftMs = requireTime(call)
+  const timeLeftMs = requireTime(call, 'PostgreSQL')
   const { text, values } = toSql()
   const sentAt = performance.now()
   const answer = client.query({ name: nameOf(text), text, values, types: postgresTypes })

@@ -1,5 +1,5 @@
 import type { StorageCall } from 'utility-api/storage'
-import { within } from './call-time.ts'
+import { nobodyWaits, requireTime, within } from './call-time.ts'
 
 /** A limit on how much runs at the same time. */
 export interface Semaphore {
@@ -9,8 +9,8 @@ export interface Semaphore {
   giveBack(): void
 }
 
-/** Creates a semaphore with this many places. `nobodyWaits` creates the error of a call whose time ran out. */
-export function createSemaphore(count: number, nobodyWaits: () => Error): Semaphore {
+/** Creates a semaphore with this many places. `database` is for the error of a call whose time ran out. */
+export function createSemaphore(count: number, database: string): Semaphore {
   let free = count
   const waiting: Set<() => void> = new Set()
   return {
@@ -19,13 +19,12 @@ export function createSemaphore(count: number, nobodyWaits: () => Error): Semaph
         free -= 1
         return
       }
-      const timeLeftMs = call.timeLeftMs()
-      if (timeLeftMs <= 0) throw nobodyWaits()
+      const timeLeftMs = requireTime(call, database)
       const { promise, resolve } = Promise.withResolvers<void>()
       waiting.add(resolve)
       await within(timeLeftMs, promise)
       // Callers that give up must not pile up while the places stay taken for a long time.
-      if (waiting.delete(resolve)) throw nobodyWaits()
+      if (waiting.delete(resolve)) throw nobodyWaits(database)
     },
     giveBack() {
       const [next] = waiting

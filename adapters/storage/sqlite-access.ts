@@ -1,5 +1,6 @@
 import { nextTick } from 'node:process'
-import { StorageError, type StorageCall } from 'utility-api/storage'
+import type { StorageCall, StorageError } from 'utility-api/storage'
+import { nobodyWaits } from './call-time.ts'
 import { closedError } from './closing.ts'
 import {
   createSqliteQueries,
@@ -262,7 +263,7 @@ function stillAwaited(batch: readonly Job[], reason?: unknown): Job[] {
   return batch.filter((job) => {
     job.reason = reason ?? job.reason
     const awaited = job.call.timeLeftMs() > 0
-    if (!awaited) job.reject(toStorageError(job.reason ?? outOfTime()))
+    if (!awaited) job.reject(toStorageError(job.reason ?? nobodyWaits('SQLite')))
     return awaited
   })
 }
@@ -272,7 +273,7 @@ function readOrRetry<Result>(
   work: () => Result,
   reason?: unknown,
 ): Result | Promise<Result> {
-  if (call.timeLeftMs() <= 0) throw toStorageError(reason ?? outOfTime())
+  if (call.timeLeftMs() <= 0) throw toStorageError(reason ?? nobodyWaits('SQLite'))
   try {
     return work()
   } catch (error) {
@@ -281,8 +282,4 @@ function readOrRetry<Result>(
       readOrRetry(call, work, error),
     )
   }
-}
-
-function outOfTime(): StorageError {
-  return new StorageError('unavailable', 'SQLite: nobody waits for this call any more.', { retryable: true })
 }

@@ -1,4 +1,5 @@
 import { StorageError, type StorageCall } from 'utility-api/storage'
+import { noSchema, refuseNewer, requireSteps, type Schema } from './schema-version.ts'
 import type { SqliteAccess } from './sqlite-access.ts'
 import type { SqliteDatabase } from './sqlite-driver.ts'
 
@@ -112,7 +113,7 @@ export async function migrate(
 function migrateTables(database: SqliteDatabase): void {
   database.exec('CREATE TABLE IF NOT EXISTS utility_api_schema (version INTEGER NOT NULL) STRICT')
   const schema = readSchema(database)
-  refuseNewer(schema)
+  refuseNewer(schema, steps.length)
   if (schema.step < steps.length) {
     for (const step of steps.slice(schema.step)) database.exec(step)
     database.exec('DELETE FROM utility_api_schema')
@@ -123,23 +124,8 @@ function migrateTables(database: SqliteDatabase): void {
 
 /** Throws unless this version can work with the schema. */
 export function requireSchema(database: SqliteDatabase): void {
-  const schema = hasSchemaTable(database) ? readSchema(database) : noSchema
-  refuseNewer(schema)
-  if (schema.step >= steps.length) return
-  const message = `The database has schema step ${schema.step}, and ${steps.length} is needed: run migrate() first.`
-  throw new StorageError('invalid', message)
+  requireSteps(hasSchemaTable(database) ? readSchema(database) : noSchema, steps.length)
 }
-
-/**
- * What the schema says about itself: the oldest library that works with it, by its number of steps, and the steps
- * taken.
- */
-interface Schema {
-  readonly version: number
-  readonly step: number
-}
-
-const noSchema: Schema = { version: 0, step: 0 }
 
 function hasSchemaTable(database: SqliteDatabase): boolean {
   const row = database.prepare("SELECT 1 AS found FROM sqlite_schema WHERE name = 'utility_api_schema'").get()
@@ -154,10 +140,4 @@ function readSchema(database: SqliteDatabase): Schema {
   if (version === undefined)
     throw new StorageError('bug', 'The connection returns rows in another form than objects.')
   return { version: Number(version), step: Number(step ?? version) }
-}
-
-function refuseNewer({ version }: Schema): void {
-  if (version <= steps.length) return
-  const message = `The database has schema version ${version}; this version of utility-api knows ${steps.length} at most. Update utility-api.`
-  throw new StorageError('invalid', message)
 }

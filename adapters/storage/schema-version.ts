@@ -1,0 +1,26 @@
+import { StorageError } from 'utility-api/storage'
+
+/**
+ * What a schema says about itself: the oldest library that works with it, by its number of steps, and the steps taken.
+ */
+export interface Schema {
+  readonly version: number
+  readonly step: number
+}
+
+export const noSchema: Schema = { version: 0, step: 0 }
+
+/** Throws if the schema needs a library that knows more steps than these. */
+export function refuseNewer({ version }: Schema, steps: number): void {
+  if (version <= steps) return
+  const message = `The database has schema version ${version}; this version of utility-api knows ${steps} at most. Update utility-api.`
+  throw new StorageError('invalid', message)
+}
+
+/** Throws unless a library that knows these steps can work with the schema. */
+export function requireSteps(schema: Schema, steps: number): void {
+  refuseNewer(schema, steps)
+  if (schema.step >= steps) return
+  const message = `The database has schema step ${schema.step}, and ${steps} is needed: run migrate() first.`
+  throw new StorageError('invalid', message)
+}
