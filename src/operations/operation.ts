@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { Refusal } from '../domain/errors.ts'
 import type { MaybePromise } from '../ports/maybe-promise.ts'
+import type { StorageCall } from '../ports/storage-call.ts'
 
 /** The identifiers of all operations. */
 export const operationIds = [
@@ -53,9 +54,7 @@ export interface Parameter {
 }
 
 /** What an operation knows about the request in addition to its input and its caller. */
-export interface OperationCall {
-  /** Returns the milliseconds until the caller is told that storage failed. By then, unstarted work must not start. */
-  timeLeftMs(): number
+export interface OperationCall extends StorageCall {
   /** Aborts when the client is gone or the service closes. Only work that waits for networks listens to it. */
   readonly signal: AbortSignal
 }

@@ -8,9 +8,6 @@ import type { BearerParts } from './bearer.ts'
 import { realm, type Presented, type Scheme } from './scheme.ts'
 import { wrongKind } from './wrong-kind.ts'
 
-/** What looking up an API key needs. */
-export type ApiKeyParts = BearerParts
-
 /** Visible ASCII without the comma that joins repeated headers. */
 const grammar = /^[\x21-\x2b\x2d-\x7e]+$/
 
@@ -22,25 +19,23 @@ const invalid: Refusal = { code: 'invalid_api_key', message: 'The API key is inv
 /** The contract treats a key without the permission like an invalid one. */
 const lacking: Refusal = { code: 'invalid_api_key', message: 'The API key lacks the permission.' }
 
-/** Returns what `grantOf` makes of the credential of an API key that is live and has all of the permissions. */
-export function verifyApiKey<Grant>(
-  { storage, clock }: ApiKeyParts,
+/** Returns the credential of an API key that is live. */
+export function verifyApiKey(
+  { storage, clock }: BearerParts,
   apiKey: string | undefined,
-  permission: string | undefined,
   call: StorageCall,
-  grantOf: (credential: Credential) => Grant,
-): MaybePromise<Grant> {
+): MaybePromise<Credential> {
   if (apiKey === undefined) throw refusedKey(missing)
   if (isMistyped(apiKey)) throw refusedKey(invalid, 'The checksum of the key is wrong.')
   return andThen(storage.findCredential('api_key', hashSecret(apiKey), call), (credential) => {
     if (credential === null) throw refusedKey(invalid, wrongKind('api_key', apiKey))
     if (!isLive(credential, clock.now())) throw refusedKey(invalid, 'The key was revoked.')
-    requirePermission(credential, permission)
-    return grantOf(credential)
+    return credential
   })
 }
 
-function requirePermission({ scope }: Credential, permission: string | undefined): void {
+/** Throws unless the credential has all of the permissions. */
+export function requirePermission({ scope }: Credential, permission: string | undefined): void {
   if (permission !== undefined && !permits(scope, permission)) throw refusedKey(lacking)
 }
 
@@ -49,13 +44,12 @@ function requirePermission({ scope }: Credential, permission: string | undefined
  *
  * @see docs/contract.md section 4.5
  */
-export function apiKeyScheme(parts: ApiKeyParts): Scheme<Credential> {
+export function apiKeyScheme(parts: BearerParts): Scheme<Credential> {
   return {
     name: 'api_key',
     parameters: [],
     refusals: (permission) => [missing, invalid, ...(permission === undefined ? [] : [lacking])],
-    authenticate: (presented) =>
-      verifyApiKey(parts, presentedKey(presented), undefined, presented, (credential) => credential),
+    authenticate: (presented) => verifyApiKey(parts, presentedKey(presented), presented),
     callerId: ({ ownerId }) => ownerId,
     requirePermission,
     challenge,

@@ -64,26 +64,24 @@ export function bearerToken(authorization: string | readonly string[] | null | u
   return token
 }
 
-/** Returns what `grantOf` makes of the credential of a bearer token that is live and permits all names of a scope. */
-export function verifyBearer<Grant>(
+/** Returns the credential of a bearer token that is live. */
+export function verifyBearer(
   { storage, clock }: BearerParts,
   kind: BearerKind,
   token: string | undefined,
-  scope: string | undefined,
   call: StorageCall,
-  grantOf: (credential: Credential) => Grant,
-): MaybePromise<Grant> {
+): MaybePromise<Credential> {
   if (token === undefined) throw missingToken()
   if (isMistyped(token)) throw invalidToken('The checksum of the token is wrong.')
   return andThen(storage.findCredential(kind, hashSecret(token), call), (credential) => {
     if (credential === null) throw invalidToken(wrongKind(kind, token))
     if (!isLive(credential, clock.now())) throw invalidToken('The token has expired or was revoked.')
-    requireScope(credential, scope)
-    return grantOf(credential)
+    return credential
   })
 }
 
-function requireScope(credential: Credential, scope: string | undefined): void {
+/** Throws unless the credential permits all names of a scope. */
+export function requireScope(credential: Credential, scope: string | undefined): void {
   if (scope !== undefined && !permits(credential.scope, scope)) throw insufficientScope(scope)
 }
 
@@ -98,14 +96,7 @@ export function bearerScheme(parts: BearerParts, kind: BearerKind, description: 
     parameters: [],
     refusals: (scope) => [missing, invalid, ...(scope === undefined ? [] : [lacking(scope)])],
     authenticate: (presented) =>
-      verifyBearer(
-        parts,
-        kind,
-        bearerToken(presented.header('Authorization')),
-        undefined,
-        presented,
-        (credential) => credential,
-      ),
+      verifyBearer(parts, kind, bearerToken(presented.header('Authorization')), presented),
     callerId: ({ ownerId }) => ownerId,
     requirePermission: requireScope,
     challenge: invalidTokenChallenge,

@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { Refusal, UtilityApiError } from '../domain/errors.ts'
 import type { Parameter } from '../operations/operation.ts'
 import type { MaybePromise } from '../ports/maybe-promise.ts'
+import type { StorageCall } from '../ports/storage-call.ts'
 
 /** How callers of an operation prove who they are, and how this protocol shapes answers. */
 export interface Scheme<Caller> {
@@ -25,13 +26,11 @@ export interface Scheme<Caller> {
 }
 
 /** The parts of a request that a scheme sees. */
-export interface Presented {
+export interface Presented extends StorageCall {
   /** Returns the value of a header, or null if it was not sent. Repeated headers are joined with `, `. */
   header(name: string): string | null
   /** The members of the body, or none if the operation has no body. */
   readonly body: Pick<ReadonlyMap<string, unknown>, 'get'>
-  /** Returns the milliseconds until the caller is told that storage failed. */
-  timeLeftMs(): number
 }
 
 /** A member of a body that a scheme reads. */

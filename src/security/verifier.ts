@@ -7,9 +7,9 @@ import type { Clock } from '../ports/clock.ts'
 import type { KeyGenerator } from '../ports/key-generator.ts'
 import type { MaybePromise } from '../ports/maybe-promise.ts'
 import { callWithin, type StorageCall } from '../ports/storage-call.ts'
-import type { TimedStorage } from '../ports/timed-storage.ts'
-import { verifyApiKey } from './api-key.ts'
-import { verifyBearer } from './bearer.ts'
+import { andThen, type TimedStorage } from '../ports/timed-storage.ts'
+import { requirePermission, verifyApiKey } from './api-key.ts'
+import { requireScope, verifyBearer } from './bearer.ts'
 
 /**
  * What an access token grants.
@@ -107,25 +107,26 @@ export function createVerifier(parts: VerifierParts): Verifier {
   }
   return {
     verifyAccessToken: (token, options) =>
-      ifOpen((call) =>
-        verifyBearer(
-          parts,
-          'access_token',
-          given('token', token),
-          wanted('scope', options),
-          call,
-          accessGrant,
-        ),
-      ),
+      ifOpen((call) => {
+        const scope = wanted('scope', options)
+        return andThen(verifyBearer(parts, 'access_token', given('token', token), call), (credential) => {
+          requireScope(credential, scope)
+          return accessGrant(credential)
+        })
+      }),
     verifyResellerToken: (token, ...others: unknown[]) =>
       ifOpen((call) => {
         demand(others.length === 0, 'A reseller token has no scope: there are no options.')
-        return verifyBearer(parts, 'reseller_token', given('token', token), undefined, call, resellerGrant)
+        return andThen(verifyBearer(parts, 'reseller_token', given('token', token), call), resellerGrant)
       }),
     verifyApiKey: (apiKey, options) =>
-      ifOpen((call) =>
-        verifyApiKey(parts, given('apiKey', apiKey), wanted('permission', options), call, keyGrant),
-      ),
+      ifOpen((call) => {
+        const permission = wanted('permission', options)
+        return andThen(verifyApiKey(parts, given('apiKey', apiKey), call), (credential) => {
+          requirePermission(credential, permission)
+          return keyGrant(credential)
+        })
+      }),
     findLicense: (licenseKey) =>
       ifOpen((call) => {
         demand(typeof licenseKey === 'string', 'licenseKey must be a string.')
