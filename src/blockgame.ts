@@ -8,7 +8,7 @@ import { createClient } from './blockgame/client.ts'
 import type { ConnectionTarget } from './blockgame/address-filter.ts'
 import type { ResolverAddress } from './blockgame/resolve.ts'
 import { createDnsClient } from './dns/client.ts'
-import { invalidOption, requireOptions } from './domain/arguments.ts'
+import { invalidOption, isPort, requireOptions } from './domain/arguments.ts'
 import { isPublicAddress, parseIpAddress } from './domain/ip-address.ts'
 import type { BlockgameClient } from './ports/blockgame-client.ts'
 
@@ -81,7 +81,7 @@ export function createBlockgameClient(options: BlockgameClientOptions = {}): Blo
 
 function isResolver(resolver: ResolverAddress | null | undefined): boolean {
   const { ip, port = 53 } = resolver ?? { ip: '' }
-  return parseIpAddress(ip) !== null && Number.isInteger(port) && port >= 1 && port <= 65_535
+  return parseIpAddress(ip) !== null && isPort(port)
 }
 
 /** Link-local addresses mean nothing without a zone, which Node leaves out of the list. */

@@ -1,8 +1,9 @@
+import { permits } from '../domain/access.ts'
 import { hashSecret } from '../domain/secret.ts'
 import { StorageError } from '../ports/storage.ts'
 import { storageCall, type AdminParts } from './admin-parts.ts'
 import type { Admin } from './admin.ts'
-import { isWithin, judgeRequest, locationOf } from './authorization-request.ts'
+import { judgeRequest, locationOf } from './authorization-request.ts'
 import { demand } from '../domain/arguments.ts'
 import { demandIdentifier, demandInteger, demandScope, isChallenge } from './checks.ts'
 import { findClient, requireLiveClient } from './clients.ts'
@@ -47,7 +48,7 @@ export function authorizationMethods(parts: AdminParts): AuthorizationMethods {
     async grantAuthorization(asked, { subject, scope = asked.scope } = {}) {
       const { clientId, redirectUri, codeChallenge } = asked
       demandScope(scope)
-      demand(isWithin(scope, asked.scope.split(' ')), 'scope: more than was asked for.')
+      demand(permits(asked.scope, scope), 'scope: more than was asked for.')
       const { code } = await issueAuthorizationCode({
         clientId,
         redirectUri,

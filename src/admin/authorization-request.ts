@@ -1,4 +1,4 @@
-import type { Client } from '../domain/access.ts'
+import { permits, type Client } from '../domain/access.ts'
 import { isChallenge, isScope } from './checks.ts'
 import { isRedirectUri, isRegistered } from './redirect-uri.ts'
 
@@ -130,17 +130,12 @@ function challengeProblem(query: URLSearchParams): Problem | null {
 }
 
 function scopeProblem(scope: string, scopes: readonly string[]): Problem | null {
-  if (isScope(scope) && isWithin(scope, scopes)) return null
+  if (isScope(scope) && permits(scopes.join(' '), scope)) return null
   return { error: 'invalid_scope', error_description: 'The scope is unknown or malformed.' }
 }
 
 function invalid(description: string): Problem {
   return { error: 'invalid_request', error_description: description }
-}
-
-/** Tells whether every name of a scope is among the given names. */
-export function isWithin(scope: string, names: readonly string[]): boolean {
-  return scope === '' || scope.split(' ').every((name) => names.includes(name))
 }
 
 /**

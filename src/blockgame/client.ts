@@ -1,4 +1,4 @@
-import { demand, demandKnown, isSignal } from '../domain/arguments.ts'
+import { demand, demandKnown, isPort, isSignal, isTimeout } from '../domain/arguments.ts'
 import { UtilityApiError } from '../domain/errors.ts'
 import { defaultServerPort, parseServerHost } from '../domain/server-address.ts'
 import type { ServerStatus } from '../domain/server-status.ts'
@@ -22,7 +22,6 @@ export interface ClientParts {
 }
 
 const defaultTimeoutMs = 5000
-const longestTimeoutMs = 2 ** 31 - 1
 
 /** Creates a client that uses a DNS client and resolvers. */
 export function createClient({
@@ -80,11 +79,8 @@ function checkTarget(target: Partial<BlockgameTarget> | undefined): RequestedTar
   const { host, port = defaultServerPort, timeoutMs = defaultTimeoutMs, signal } = target ?? {}
   const canonical = typeof host === 'string' ? parseServerHost(host) : null
   demand(canonical !== null, 'host must be a host name or an IP address.')
-  demand(Number.isInteger(port) && port >= 1 && port <= 65_535, 'port must be an integer from 1 to 65535.')
-  demand(
-    typeof timeoutMs === 'number' && timeoutMs > 0 && timeoutMs <= longestTimeoutMs,
-    'timeoutMs must be a positive number below 2^31.',
-  )
+  demand(isPort(port), 'port must be an integer from 1 to 65535.')
+  demand(isTimeout(timeoutMs), 'timeoutMs must be a positive number below 2^31.')
   demand(isSignal(signal), 'signal must be an AbortSignal.')
   demandKnown(target ?? {}, members)
   return { host: canonical, port, timeoutMs }

@@ -1,5 +1,13 @@
 import type { DnsAnswer, RecordType } from '../domain/dns-answer.ts'
-import { demand, demandKnown, invalidOption, isSignal, requireOptions } from '../domain/arguments.ts'
+import {
+  demand,
+  demandKnown,
+  invalidOption,
+  isPort,
+  isSignal,
+  isTimeout,
+  requireOptions,
+} from '../domain/arguments.ts'
 import { parseIpAddress } from '../domain/ip-address.ts'
 import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'
 import { Query } from './query.ts'
@@ -20,7 +28,6 @@ export interface DnsClientOptions {
 
 /** The age at which a socket is replaced by the next sweep, so that no port is known for long and an idle client holds none. */
 const maxSocketAgeMs = 10_000
-const longestTimeoutMs = 0x7fff_ffff
 
 interface Upstream {
   readonly server: ServerAddress
@@ -148,10 +155,6 @@ const closedAnswer: DnsAnswer = {
   latencyMs: 0,
 }
 
-function isTimeout(timeoutMs: number): boolean {
-  return typeof timeoutMs === 'number' && timeoutMs > 0 && timeoutMs <= longestTimeoutMs
-}
-
 const members: ReadonlySet<string> = new Set<keyof DnsQuestion>([
   'name',
   'type',
@@ -173,6 +176,6 @@ function demandQuestion(question: Partial<DnsQuestion> | undefined): void {
 
 function checkedServer(ip: string, port: number): ServerAddress {
   demand(parseIpAddress(ip) !== null, 'server.ip must be an IPv4 or IPv6 address.')
-  demand(Number.isInteger(port) && port >= 1 && port <= 65_535, 'server.port must be a port number.')
+  demand(isPort(port), 'server.port must be a port number.')
   return { ip, port }
 }

@@ -27,6 +27,18 @@ export function isSignal(signal: AbortSignal | undefined): boolean {
   return signal === undefined || typeof (signal as Partial<AbortSignal> | null)?.throwIfAborted === 'function'
 }
 
+const longestTimeoutMs = 2 ** 31 - 1
+
+/** Tells whether a timer can wait this long. */
+export function isTimeout(timeoutMs: unknown): boolean {
+  return typeof timeoutMs === 'number' && timeoutMs > 0 && timeoutMs <= longestTimeoutMs
+}
+
+/** Tells whether something can listen on a port with this number. */
+export function isPort(port: number): boolean {
+  return Number.isInteger(port) && port >= 1 && port <= 65_535
+}
+
 /** The sentence of an object's schema for a value that is not an object. */
 export function unlessObject(message = 'must be an object'): {
   readonly error: (issue: { readonly code?: string }) => string | undefined

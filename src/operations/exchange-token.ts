@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { AuthorizationCode, Client } from '../domain/access.ts'
 import { refused, type Refusal } from '../domain/errors.ts'
-import { hashSecret } from '../domain/secret.ts'
+import { hashSecret, sha256 } from '../domain/secret.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyGenerator } from '../ports/key-generator.ts'
 import type { Logger } from '../ports/logger.ts'
@@ -178,7 +177,7 @@ function checkVerifier(challenge: string | null, verifier: string | undefined): 
     if (verifier !== undefined) throw refused(noChallenge)
     return
   }
-  if (verifier === undefined || createHash('sha256').update(verifier).digest('base64url') !== challenge) {
+  if (verifier === undefined || sha256(verifier).toString('base64url') !== challenge) {
     throw refused(invalidGrant)
   }
 }
