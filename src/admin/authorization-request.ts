@@ -1,5 +1,5 @@
-import { permits, type Client } from '../domain/access.ts'
-import { isChallenge, isScope } from './checks.ts'
+import { isScope, permits, type Client } from '../domain/access.ts'
+import { isChallenge } from './checks.ts'
 import { isRedirectUri, isRegistered } from './redirect-uri.ts'
 
 /**

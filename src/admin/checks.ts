@@ -1,3 +1,4 @@
+import { isScope } from '../domain/access.ts'
 import { demand } from '../domain/arguments.ts'
 import { hasAtMostCodePoints, isPlainText } from '../domain/header-text.ts'
 
@@ -18,15 +19,6 @@ export function demandLabel(name: string | undefined): void {
 
 export function demandScope(scope: string): void {
   demand(isScope(scope), 'scope must be names separated by single spaces, at most 1024 characters.')
-}
-
-/** @see RFC 6749 section 3.3 */
-export function isScope(text: string): boolean {
-  return text.length <= 1024 && (text === '' || text.split(' ').every(isScopeName))
-}
-
-export function isScopeName(text: string): boolean {
-  return /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(text)
 }
 
 /** @see RFC 7636 section 4.2 */

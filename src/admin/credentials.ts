@@ -1,17 +1,15 @@
-import { defaultTokenLifetimeSeconds, type Credential, type CredentialKind } from '../domain/access.ts'
+import {
+  defaultTokenLifetimeSeconds,
+  isScope,
+  isScopeName,
+  type Credential,
+  type CredentialKind,
+} from '../domain/access.ts'
 import { hashSecret } from '../domain/secret.ts'
 import { storageCall, type AdminParts } from './admin-parts.ts'
 import type { Admin } from './admin.ts'
 import { demand } from '../domain/arguments.ts'
-import {
-  demandIdentifier,
-  demandInteger,
-  demandLabel,
-  demandScope,
-  isIdentifier,
-  isScope,
-  isScopeName,
-} from './checks.ts'
+import { demandIdentifier, demandInteger, demandLabel, demandScope, isIdentifier } from './checks.ts'
 import { requireLiveClient } from './clients.ts'
 
 type CredentialMethods = Pick<Admin, 'createAccessToken' | 'createApiKey' | 'revoke' | 'revokeAccess'>

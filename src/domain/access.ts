@@ -131,3 +131,12 @@ export function permits(scope: string, names: string): boolean {
   const granted = scope.split(' ')
   return names === '' || names.split(' ').every((name) => granted.includes(name))
 }
+
+/** @see RFC 6749 section 3.3 */
+export function isScope(text: string): boolean {
+  return text.length <= 1024 && (text === '' || text.split(' ').every(isScopeName))
+}
+
+export function isScopeName(text: string): boolean {
+  return /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(text)
+}

@@ -23,12 +23,18 @@ const notAnObject: Refusal = { code: 'invalid_request', message: 'The body must 
 // The parser's own message would quote the body, and secrets with it.
 const notJson: Refusal = { code: 'invalid_request', message: 'The body is not valid JSON.' }
 const notAForm: Refusal = { code: 'invalid_request', message: 'The body is not valid form data.' }
+const maxFormMembers = 1000
+const tooManyMembers: Refusal = {
+  code: 'invalid_request',
+  message: `The form has more than ${maxFormMembers} members.`,
+}
 
 /** The refusals that apply to every body. */
 export const bodyRefusals: readonly Refusal[] = [
   notJson,
   notAnObject,
   notAForm,
+  tooManyMembers,
   notUtf8,
   otherCharset,
   otherType,
@@ -50,7 +56,8 @@ export function bodyParserFor(request: RequestLike): BodyParser {
 }
 
 function isHarmlessParameter(parameter: string): boolean {
-  const [name = '', value = ''] = parameter.split('=')
+  const [name = '', ...rest] = parameter.split('=')
+  const value = rest.join('=')
   if (name.trim().toLowerCase() !== 'charset') return true
   return /^"?utf-?8"?$/i.test(value.trim())
 }
@@ -129,6 +136,8 @@ function memberNames(validJson: string): string[] {
 }
 
 function parseForm(text: string, known: readonly string[]): BodyMembers {
+  // A body of nothing but short names would take a hundred times as long as others of its size.
+  if (text.split('&', maxFormMembers + 1).length > maxFormMembers) throw refused(tooManyMembers)
   // URLSearchParams would keep a broken escape unchanged.
   if (/%(?![0-9a-f]{2})/i.test(text)) throw refused(notAForm)
   // URLSearchParams drops a leading question mark, which it takes for part of a URL.

@@ -38,7 +38,7 @@ export function errorResponses(
       status,
       {
         description: [...new Set(group.map(({ message }) => message))].join(' '),
-        headers: { ...sharedHeaders, ...headersOf(status) },
+        headers: { ...sharedHeaders, ...headersOf(status, scheme) },
         content: {
           'application/json': ownErrorBodies && !scheme.errorBody ? {} : contentOf(group, scheme),
         },
@@ -47,9 +47,9 @@ export function errorResponses(
   )
 }
 
-function headersOf(status: number): object {
+function headersOf(status: number, { openapi }: Pick<Scheme<unknown>, 'openapi'>): object {
   if (status === 401 || status === 403) {
-    return { 'WWW-Authenticate': { $ref: '#/components/headers/Challenge' } }
+    return { 'WWW-Authenticate': { ...openapi.challenge, schema: { type: 'string' } } }
   }
   if (status === 429 || status === 503) return { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } }
   return status === 405 ? { Allow: { $ref: '#/components/headers/Allow' } } : {}

@@ -235,11 +235,6 @@ const headers = {
     required: true,
     schema: { type: 'string', const: 'nosniff' },
   },
-  Challenge: {
-    description: 'How to authenticate, and what was wrong with the credential (RFC 6750).',
-    schema: { type: 'string' },
-    example: 'Bearer realm="utility-api", error="invalid_token"',
-  },
   RetryAfter: {
     description: 'Seconds after which to try again.',
     required: true,

@@ -56,6 +56,7 @@ export function apiKeyScheme(parts: BearerParts): Scheme<Credential> {
     openapi: {
       scheme: { type: 'apiKey', in: 'header', name: 'Basic', description: 'An API key.' },
       codes: 'A stable code.',
+      challenge: { description: 'How to authenticate.', example: challenge },
     },
   }
 }

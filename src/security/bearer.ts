@@ -20,6 +20,7 @@ export type BearerKind = 'access_token' | 'reseller_token'
 /** RFC 6750 section 2.1: scheme, spaces, token68, nothing after. Repeated headers are joined by a comma and fail here. */
 const grammar = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i
 
+/** RFC 6750 section 3.1: a caller who sent no credential, or one of another scheme, is told nothing about one. */
 const challenge = `Bearer realm="${realm}"`
 const invalidTokenChallenge = `${challenge}, error="invalid_token"`
 
@@ -57,10 +58,13 @@ export function bearerToken(authorization: string | readonly string[] | null | u
   if (typeof values !== 'string' && !Array.isArray(values))
     throw new UtilityApiError('invalid_argument', notAHeader)
   const header = typeof values === 'string' ? values : values.join(', ')
-  // RFC 6750 section 3.1: a caller who sent no credential is told nothing about one.
   if (header === '') throw missingToken()
   const token = grammar.exec(header)?.[1]
-  if (token === undefined) throw invalidToken('The header does not consist of Bearer, a space and a token.')
+  if (token === undefined)
+    throw invalidToken(
+      'The header does not consist of Bearer, a space and a token.',
+      /^bearer /i.test(header) ? invalidTokenChallenge : challenge,
+    )
   return token
 }
 
@@ -103,6 +107,10 @@ export function bearerScheme(parts: BearerParts, kind: BearerKind, description: 
     openapi: {
       scheme: { type: 'http', scheme: 'bearer', description },
       codes: 'A stable code.',
+      challenge: {
+        description: 'How to authenticate, and what was wrong with the token (RFC 6750).',
+        example: invalidTokenChallenge,
+      },
     },
   }
 }
@@ -112,8 +120,8 @@ function missingToken(): UtilityApiError {
 }
 
 /** @param cause - Why, for the log: the sender is told the same in all cases. */
-function invalidToken(cause?: string): UtilityApiError {
-  return refused(invalid, { headers: { 'WWW-Authenticate': invalidTokenChallenge }, cause })
+function invalidToken(cause?: string, header = invalidTokenChallenge): UtilityApiError {
+  return refused(invalid, { headers: { 'WWW-Authenticate': header }, cause })
 }
 
 /** @see RFC 6750 section 3.1 */

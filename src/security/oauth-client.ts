@@ -10,6 +10,8 @@ import { realm, type Presented, type Scheme, type SchemeParameter } from './sche
 /** RFC 7617: base64 with its padding. `Buffer` would decode almost anything. */
 const basicGrammar = /^basic +((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/i
 
+const challenge = `Basic realm="${realm}"`
+
 const failed: Refusal = { code: 'invalid_client', message: 'Client authentication failed.' }
 const malformedHeader: Refusal = {
   code: 'invalid_client',
@@ -79,7 +81,13 @@ export function oauthClientScheme(storage: Pick<TimedStorage, 'findClient'>): Sc
     challenge: null,
     errorBody: (error) => ({ error: oauthCode(error), error_description: error.message }),
     // A second way in `security` would not go with a body that requires both members.
-    openapi: { codes: 'A code of RFC 6749.' },
+    openapi: {
+      codes: 'A code of RFC 6749.',
+      challenge: {
+        description: 'Only if the request has an Authorization header (RFC 6749 section 5.2).',
+        example: challenge,
+      },
+    },
   }
 }
 
@@ -133,7 +141,7 @@ function formDecode(text: string): string {
  */
 function refusedClient(refusal: Refusal, presented: Presented): UtilityApiError {
   if ((presented.header('Authorization') ?? '') === '') return refused(refusal)
-  return refused(refusal, { headers: { 'WWW-Authenticate': `Basic realm="${realm}"` } })
+  return refused(refusal, { headers: { 'WWW-Authenticate': challenge } })
 }
 
 /** Those of our codes that RFC 6749 section 5.2 has as well. */

@@ -45,6 +45,8 @@ export interface SchemeDocument {
   readonly scheme?: object
   /** What the codes of its error bodies are. */
   readonly codes: string
+  /** When a refused request gets a `WWW-Authenticate` header, and one as it may be. */
+  readonly challenge: { readonly description: string; readonly example: string }
 }
 
 export const realm = 'utility-api'

@@ -1,4 +1,4 @@
-import type { Credential } from '../domain/access.ts'
+import { isScope, type Credential } from '../domain/access.ts'
 import { demand, isOptions } from '../domain/arguments.ts'
 import { refused, shuttingDown } from '../domain/errors.ts'
 import type { License } from '../domain/license.ts'
@@ -143,7 +143,7 @@ function given(name: string, credential: string | null | undefined): string | un
   return credential ?? undefined
 }
 
-/** Returns the names that are required. A misspelled option would otherwise let everybody in. */
+/** Returns the names that are required. A misspelled option, or one without a value, would let everybody in. */
 function wanted<Name extends string>(
   name: Name,
   options: { readonly [Key in Name]?: string } = {},
@@ -151,8 +151,10 @@ function wanted<Name extends string>(
   demand(isOptions(options), 'options must be an object.')
   const stranger = Object.keys(options).find((each) => each !== name)
   demand(stranger === undefined, `${stranger} is not an option: use ${name}.`)
-  const names = options[name]
-  demand(names === undefined || typeof names === 'string', `${name} must be a string.`)
+  if (!(name in options)) return undefined
+  const names: unknown = options[name]
+  demand(typeof names === 'string', `${name} must be a string.`)
+  demand(isScope(names), `${name} must be names separated by single spaces.`)
   return names
 }
 

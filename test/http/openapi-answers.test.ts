@@ -15,10 +15,12 @@ interface MediaType {
   readonly examples?: Record<string, { value: unknown }>
 }
 interface Header {
-  readonly $ref: string
+  readonly required?: boolean
+  readonly schema: AnySchema
+  readonly example?: string
 }
 interface Response {
-  readonly headers: Record<string, Header>
+  readonly headers: Record<string, Header | { readonly $ref: string }>
   readonly content: Record<string, MediaType>
 }
 interface Parameter {
@@ -33,7 +35,7 @@ interface Operation {
 }
 interface Described {
   readonly paths: Record<string, Record<string, Operation>>
-  readonly components: { readonly headers: Record<string, { required?: boolean; schema: AnySchema }> }
+  readonly components: { readonly headers: Record<string, Header> }
 }
 
 const ajv = new Ajv2020({ strict: true, allErrors: true })
@@ -163,6 +165,14 @@ const cases: Case[] = [
   ],
   [400, lookup, () => get(lookup, { Basic: world.apiKey })],
   [400, lookup, () => get(lookup, { Basic: world.apiKey, 'X-Address': '10.0.0.1' })],
+  [
+    401,
+    token,
+    async () => {
+      const request = await exchange({ client_id: '', client_secret: '' })
+      return { ...request, headers: { ...request.headers, Authorization: 'Basic eDp5' } }
+    },
+  ],
   [401, lookup, () => get(lookup, { Basic: 'wrong' })],
   [
     500,
@@ -195,11 +205,13 @@ function checkAnswer(path: string, { status, headers, json }: TestAnswer): void 
   expect(schema).toBeDefined()
   expect(problems(schema ?? {}, json)).toEqual([])
   expect(headers['content-type']).toBe('application/json')
-  for (const [name, { $ref }] of Object.entries(response?.headers ?? {})) {
-    const header = described.components.headers[$ref.split('/').at(-1) ?? '']
+  for (const [name, entry] of Object.entries(response?.headers ?? {})) {
+    const header = '$ref' in entry ? described.components.headers[entry.$ref.split('/').at(-1) ?? ''] : entry
     const value = headers[name.toLowerCase()]
     if (header?.required === true) expect(value, name).toBeDefined()
     if (value !== undefined) expect(problems(header?.schema ?? {}, value)).toEqual([])
+    if (name === 'WWW-Authenticate' && value !== undefined)
+      expect(value.split(' ')[0], 'its scheme').toBe(header?.example?.split(' ')[0])
   }
   for (const name of ['www-authenticate', 'retry-after', 'allow', 'cache-control']) {
     if (headers[name] === undefined) continue

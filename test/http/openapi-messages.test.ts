@@ -173,6 +173,7 @@ async function exchangeAmiss(world: World): Promise<void> {
     [json, '{'],
     [json, '[]'],
     [form, 'a=%'],
+    [form, 'a&'.repeat(1000)],
     [json, Uint8Array.of(0xff)],
     [{ 'Content-Type': 'application/json; charset=latin1' }, '{}'],
     [{ 'Content-Type': 'text/plain' }, '{}'],

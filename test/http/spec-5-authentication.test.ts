@@ -36,12 +36,17 @@ function bearerRows(
   right: (world: World) => string,
   wrong: (world: World) => string,
 ): Row[] {
-  const refuse = (name: string, headers: (world: World) => Record<string, string | string[]>): Row => ({
+  const challenge = 'Bearer realm="utility-api"'
+  const refuse = (
+    name: string,
+    headers: (world: World) => Record<string, string | string[]>,
+    expected = `${challenge}, error="invalid_token"`,
+  ): Row => ({
     name: `${operation}: ${name}`,
     request: (world) => send(world, headers(world)),
     status: 401,
     body: invalidToken,
-    headers: { 'WWW-Authenticate': 'Bearer realm="utility-api", error="invalid_token"' },
+    headers: { 'WWW-Authenticate': expected },
   })
   return [
     {
@@ -49,13 +54,13 @@ function bearerRows(
       request: (world) => send(world, {}),
       status: 401,
       body: missingToken,
-      headers: { 'WWW-Authenticate': 'Bearer realm="utility-api"' },
+      headers: { 'WWW-Authenticate': challenge },
     },
     refuse('an unknown token', () => ({ Authorization: 'Bearer unknown' })),
     refuse('a credential of another kind', (world) => ({ Authorization: `Bearer ${wrong(world)}` })),
     refuse('an API key as a token', ({ apiKey }) => ({ Authorization: `Bearer ${apiKey}` })),
-    refuse('another scheme', (world) => ({ Authorization: `Basic ${right(world)}` })),
-    refuse('the token alone', (world) => ({ Authorization: right(world) })),
+    refuse('another scheme', (world) => ({ Authorization: `Basic ${right(world)}` }), challenge),
+    refuse('the token alone', (world) => ({ Authorization: right(world) }), challenge),
     refuse('something after the token', (world) => ({ Authorization: `Bearer ${right(world)} x` })),
     refuse('a repeated header', (world) => ({
       Authorization: [`Bearer ${right(world)}`, `Bearer ${right(world)}`],

@@ -76,7 +76,7 @@ const formats: Row[] = [
         async (world) => jsonRequest(await tokenFields(world), { 'Content-Type': type }),
       ),
   ),
-  ...['iso-8859-1', 'utf-16', 'utf-8x', ''].map((charset) =>
+  ...['iso-8859-1', 'utf-16', 'utf-8x', 'utf-8=x', ''].map((charset) =>
     refuses(
       `charset "${charset}"`,
       400,

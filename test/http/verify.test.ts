@@ -100,21 +100,25 @@ describe('bearerToken', () => {
     },
   )
 
-  test.each([
-    'Basic a',
-    'Bearer',
-    'Bearer ',
-    'Bearer a b',
-    'Bearer a, Bearer b',
-    ['Bearer a', 'Bearer b'],
-    ' Bearer a',
-  ])('%j is malformed', async (header) => {
-    expect(await seen(() => bearerToken(header))).toEqual({
-      code: 'invalid_token',
-      status: 401,
-      challenge: invalid,
-    })
-  })
+  test.each(['Bearer ', 'Bearer a b', 'Bearer a, Bearer b', ['Bearer a', 'Bearer b']])(
+    '%j is malformed',
+    async (header) => {
+      expect(await seen(() => bearerToken(header))).toEqual({
+        code: 'invalid_token',
+        status: 401,
+        challenge: invalid,
+      })
+    },
+  )
+
+  test.each(['Basic a', 'Bearer', 'Bearera', ' Bearer a', 'a'])(
+    '%j is of another scheme: its challenge tells of no error',
+    async (header) => {
+      const refused = await refusal(async () => bearerToken(header))
+      expect(refused.headers['WWW-Authenticate']).toBe(bare)
+      expect(refused).toMatchObject({ code: 'invalid_token', message: expect.stringContaining('invalid') })
+    },
+  )
 })
 
 describe('verifyAccessToken', () => {
@@ -270,8 +274,26 @@ test('a misspelled option is refused: ignored, it would let everybody in', async
     ['invalid_argument', 'permissions is not an option: use permission.'],
     ['invalid_argument', 'permission must be a string.'],
   ])
-  expect(await api.verifyAccessToken(accessToken, { scope: undefined } as object)).toHaveProperty('tokenId')
 })
+
+test.for([undefined, null, ' ', 'a ', ' a', 'a  b', 'a\nb', 'a"b'])(
+  'an option whose value %j names nothing, or cannot be a name, is refused',
+  async (names) => {
+    const { api, admin, reads } = createWorld()
+    const { accessToken } = await admin.createAccessToken({ scope: 'a b' })
+    const { apiKey } = await admin.createApiKey({ permissions: ['a', 'b'] })
+    const problem = typeof names === 'string' ? 'names separated by single spaces' : 'a string'
+    const calls = [
+      () => api.verifyAccessToken(accessToken, { scope: names } as object),
+      () => api.verifyApiKey(apiKey, { permission: names } as object),
+    ]
+    expect(await saidBy(calls)).toEqual([
+      ['invalid_argument', `scope must be ${problem}.`],
+      ['invalid_argument', `permission must be ${problem}.`],
+    ])
+    expect(reads.findCredential).toBe(0)
+  },
+)
 
 test.for([[], ['orders'], 5, '', null, new Map([['scope', 'orders']])])(
   'options that are %j are refused: taken for none, they would let everybody in',
