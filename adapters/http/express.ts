@@ -96,19 +96,21 @@ class ParsedRequest extends NodeRequest {
     this.#request = request
   }
 
-  override async body(maxBytes: number): Promise<Uint8Array> {
+  override async body(maxBytes: number): Promise<Uint8Array | null> {
     // A parser that does not handle the content type leaves `body` set and the stream unread.
     if (!this.#request.readableEnded) return super.body(maxBytes)
     const { rawBody, body } = this.#request
     // Hosts keep other things under that name too.
     if (rawBody instanceof Uint8Array) return rawBody
+    // Whatever has read it was no parser.
+    if (body === undefined) return super.body(maxBytes)
     return encode(body, this.header('Content-Type') ?? '')
   }
 }
 
 /** Converts a parsed body back to bytes, so that the same rules apply to it as to one that was not parsed. */
 function encode(body: unknown, contentType: string): Uint8Array {
-  if (body === undefined || body instanceof Uint8Array) return body ?? new Uint8Array()
+  if (body instanceof Uint8Array) return body
   if (typeof body === 'string') return Buffer.from(body)
   const isForm = contentType.toLowerCase().includes('urlencoded')
   return Buffer.from(isForm ? encodeForm(body as object) : JSON.stringify(body))

@@ -60,11 +60,11 @@ export class NodeRequest implements RequestLike {
     return value
   }
 
-  body(maxBytes: number): Promise<Uint8Array> {
+  body(maxBytes: number): Promise<Uint8Array | null> {
     const request = this.#request
     return new Promise((resolve, reject) => {
       // A stream that has already ended or broken does not report it again.
-      if (request.readableEnded) return resolve(new Uint8Array())
+      if (request.readableEnded) return resolve(this.#announcesBody() ? null : new Uint8Array())
       if (request.destroyed) return reject(new Error('The client has gone.'))
       const collected = new CollectedBody(maxBytes)
       const take = (chunk: Buffer | string): void => {

@@ -29,7 +29,7 @@ export const bodyReaderRefusals: readonly Refusal[] = [tooLarge, incomplete, too
 export const closeConnection = { headers: { Connection: 'close' } }
 
 /** Why a body cannot be read although the client has sent it. */
-export class HostFault extends Error {
+class HostFault extends Error {
   override readonly name: string = 'HostFault'
 }
 
@@ -110,5 +110,6 @@ export class BodyReader {
 async function bodyOf(request: RequestLike): Promise<Uint8Array> {
   const bytes: unknown = await request.body(maxBodyBytes)
   if (bytes instanceof Uint8Array) return bytes
+  if (bytes === null) throw new HostFault('The body was read before the request was passed on.')
   throw new HostFault(`The mount's body() gave ${typeof bytes} instead of a Uint8Array.`)
 }

@@ -50,7 +50,7 @@ export class Call implements OperationCall, Presented {
     this.request = request
     this.context = context
     this.params = context.params === undefined ? params : { ...params, ...context.params }
-    this.requestId = givenId !== null && safeRequestId.test(givenId) ? givenId : randomUUID()
+    this.requestId = typeof givenId === 'string' && safeRequestId.test(givenId) ? givenId : randomUUID()
     this.#closing = closing
   }
 

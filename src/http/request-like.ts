@@ -21,10 +21,11 @@ export interface RequestLike {
    *
    * MUST count while reading and MUST stop as soon as there are more than `maxBytes`: it then resolves with what was read
    * so far, which is refused because of its length. MUST copy the pieces into one buffer, because each piece kept on its
-   * own costs hundreds of bytes more than it holds. Rejects if the body does not arrive completely, or arrives in more
-   * than a thousand pieces.
+   * own costs hundreds of bytes more than it holds. Resolves with null if the host has read the body and kept nothing,
+   * which is logged as the host's mistake. Rejects if the body does not arrive completely, or arrives in more than a
+   * thousand pieces.
    */
-  body(maxBytes: number): Promise<Uint8Array>
+  body(maxBytes: number): Promise<Uint8Array | null>
   /**
    * Reads the rest of the body and discards it. Called immediately for an operation that has no body, when a body takes
    * too long to arrive, and for every request that is refused: more than once perhaps, and also after the body has been

@@ -1,4 +1,3 @@
-import { HostFault } from './body-reader.ts'
 import type { Reply, RequestLike } from './request-like.ts'
 
 /** A standard `Request`, in the form that the core reads. */
@@ -18,9 +17,8 @@ export class WebRequest implements RequestLike {
     return this.#request.headers.get(name)
   }
 
-  body(maxBytes: number): Promise<Uint8Array> {
-    if (this.#request.bodyUsed || this.#request.body?.locked === true)
-      return Promise.reject(new HostFault('The body was read before the request was passed on.'))
+  async body(maxBytes: number): Promise<Uint8Array | null> {
+    if (this.#request.bodyUsed || this.#request.body?.locked === true) return null
     return readBytes(this.#request.body, maxBytes, () => this.#isDrained)
   }
 

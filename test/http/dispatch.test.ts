@@ -64,3 +64,12 @@ test.each([undefined, null, {}, { url: '/' }, { header: () => null }, 'GET /'])(
     await expect(dispatch(request as never)).rejects.toMatchObject({ code: 'invalid_argument' })
   },
 )
+
+test.each([undefined, null, 5, {}])(
+  'a request id that is %j, as hosts in JavaScript may have it, is replaced',
+  async (id) => {
+    const request = { method: 'GET', url: '/', header: () => id as null, body: async () => new Uint8Array() }
+    const replies = [await dispatch(request), await dispatch(request, { requestId: id } as object)]
+    for (const { headers } of replies) expect(headers['X-Request-Id']).toMatch(/^[\da-f-]{36}$/)
+  },
+)

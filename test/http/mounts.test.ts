@@ -377,14 +377,29 @@ describe('the Node mount', () => {
     expect(await sendToPort(port, generate)).toMatchObject({ status: 200 })
   })
 
-  test('a body that the host has read is an empty one, not a wait', async () => {
-    const handler = toNodeHandler(api)
-    const port = await listen((request, response) => {
-      request.resume().on('end', () => handler(request, response))
-    })
+  test('a body that the host has read is the mistake of the host, and no wait', async () => {
+    const error = vi.fn()
+    const logger = { debug() {}, info() {}, warn() {}, error }
+    const watched = createUtilityApi({ storage, logger })
+    const handlers = [toNodeHandler(watched), toExpressHandler(watched)] as const
+    const request = { method: 'POST', path: '/v4/oauth2/token', body: '{}' }
     const headers = { 'Content-Type': 'application/json' }
-    const answer = await sendToPort(port, { method: 'POST', path: '/v4/oauth2/token', headers, body: '{}' })
-    expect(answer.json).toMatchObject({ error_description: 'The body is not valid JSON.' })
+    for (const handler of handlers) {
+      const port = await listen((incoming, response) => {
+        incoming.resume().on('end', () => void handler(incoming, response, () => {}))
+      })
+      expect(await sendToPort(port, { ...request, headers })).toMatchObject({ status: 500 })
+      const cause = { name: 'HostFault', message: 'The body was read before the request was passed on.' }
+      expect(error.mock.lastCall?.[1]).toMatchObject({ cause })
+      // Without a body, there was nothing to read.
+      const empty = await sendToPort(port, {
+        ...request,
+        headers: { ...headers, 'Content-Length': '0' },
+        body: '',
+      })
+      expect(empty.json).toMatchObject({ error_description: 'The body is not valid JSON.' })
+    }
+    expect(error).toHaveBeenCalledTimes(2)
   })
 
   test('a body that breaks off is reported, and its place is free again', async () => {
