@@ -15,10 +15,11 @@ import { createInFlightLimit } from './http/in-flight.ts'
 import { bind, type Endpoint, type Service } from './http/pipeline.ts'
 import { rateLimitWith } from './http/rate-limit.ts'
 import { utilityApi, type UtilityApi } from './http/utility-api.ts'
-import { checkDns } from './operations/check-dns.ts'
+import { checkDns, type DnsCheckResult } from './operations/check-dns.ts'
 import { exchangeToken } from './operations/exchange-token.ts'
 import { generateLicense } from './operations/generate-license.ts'
-import { lookUpGameServer } from './operations/look-up-game-server.ts'
+import { lookUpGameServer, type LookUpGameServerOutput } from './operations/look-up-game-server.ts'
+import { createResultCache } from './operations/result-cache.ts'
 import { updateLicense } from './operations/update-license.ts'
 import {
   timedBlockgameClient,
@@ -144,10 +145,14 @@ function dnsCheck(
 ): NetworkPart {
   const client: TimedDnsClient = dns.client === undefined ? createDnsClient() : timedDnsClient(dns.client)
   const scheme = bearerScheme({ storage, clock }, 'access_token', 'An access token.')
+  const cache = createResultCache<DnsCheckResult[]>(clock)
   return {
-    endpoint: bind(service, checkDns({ ...dns, client, clock, logger: service.logger }), scheme),
+    endpoint: bind(service, checkDns({ ...dns, client, clock, cache, logger: service.logger }), scheme),
     timeoutMs: dns.timeoutMs,
-    close: () => client.close?.(),
+    close() {
+      cache.close()
+      return client.close?.()
+    },
   }
 }
 
@@ -161,14 +166,18 @@ function gameServerLookup(
     blockgame.client === undefined
       ? createBlockgameClient(blockgame.clientOptions)
       : timedBlockgameClient(blockgame.client)
+  const cache = createResultCache<LookUpGameServerOutput>(clock)
   return {
     endpoint: bind(
       service,
-      lookUpGameServer({ ...blockgame, client, clock, logger: service.logger }),
+      lookUpGameServer({ ...blockgame, client, cache, logger: service.logger }),
       apiKeyScheme({ storage, clock }),
     ),
     timeoutMs: blockgame.timeoutMs,
-    close: () => client.close?.(),
+    close() {
+      cache.close()
+      return client.close?.()
+    },
   }
 }
 

@@ -49,7 +49,7 @@ export interface UtilityApiOptions {
    * have half of either. Requests beyond that are answered with 503 at once. Default: 1000.
    */
   readonly maxInFlight?: number
-  /** Called as soon as a caller is known, and per address for every failed credential. Default: none. */
+  /** Called as soon as a caller is known, and per address for every 401 of one that is not. Default: none. */
   readonly rateLimiter?: RateLimiter
   /** Where log entries go. Default: false, nowhere. */
   readonly logger?: Logger | false

@@ -30,7 +30,10 @@ export interface RequestEndEvent {
   readonly status: number
   /** The error's code, if the answer is an error. */
   readonly errorCode?: string
-  /** Why a game server lookup failed: `dns`, `blocked`, `refused`, `timeout`, `closed` or `protocol`. */
+  /**
+   * Why a game server lookup failed: `dns`, `blocked`, `refused`, `timeout`, `closed` or `protocol`. Or `aborted`, if the
+   * request was given up because the client left or the service closed.
+   */
   readonly reason?: string
   /** The time from the first look at the request to the finished answer, in milliseconds. */
   readonly durationMs: number
@@ -75,11 +78,12 @@ export function observed(
   })
 }
 
-function whatBecameKnown({ callerId, error }: Call): Partial<RequestEndEvent> {
+function whatBecameKnown({ callerId, error, aborted }: Call): Partial<RequestEndEvent> {
   return {
     ...(callerId !== undefined && { callerId }),
     ...(error !== undefined && { errorCode: error.code }),
     ...(error instanceof ServerCheckError && { reason: error.reason }),
+    ...(error?.code === 'unavailable' && aborted && { reason: 'aborted' }),
   }
 }
 

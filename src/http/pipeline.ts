@@ -105,21 +105,21 @@ async function refuse(
 async function limitFailures(
   { rateLimit, inFlight }: Service,
   error: UtilityApiError,
-  { callerId, context }: Call,
+  { callerId, context, requestId }: Call,
 ): Promise<UtilityApiError> {
   // A known caller has shown the right credentials, whatever was refused after that.
   if (rateLimit === undefined || error.status !== 401 || callerId !== undefined) return error
   const { ip } = context
   // In JavaScript, a host may pass null or a list for what it does not know.
   if (typeof ip !== 'string') return error
-  return countFailure(rateLimit, inFlight, addressKey(ip)).then(() => error, publicError)
+  return countFailure(() => rateLimit(addressKey(ip), requestId), inFlight).then(() => error, publicError)
 }
 
 /** Asks the limiter in a place of its own: it may hang, and strangers' requests would pile up behind it. */
-async function countFailure(rateLimit: RateLimit, inFlight: InFlightLimit, key: string): Promise<void> {
+async function countFailure(count: () => Promise<void>, inFlight: InFlightLimit): Promise<void> {
   inFlight.enter('rateLimiter')
   try {
-    await rateLimit(key)
+    await count()
   } finally {
     inFlight.leave('rateLimiter')
   }
@@ -211,7 +211,7 @@ async function perform<Input, Output, Caller>(
 /** Counts a request of a known caller. Storage does not lose the time that the limiter takes. */
 async function limited(rateLimit: RateLimit, key: string, call: Call): Promise<void> {
   const asked = performance.now()
-  await rateLimit(key)
+  await rateLimit(key, call.requestId)
   call.extendStorageDeadline(performance.now() - asked)
 }
 

@@ -4,8 +4,8 @@ import { inTime } from '../ports/in-time.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { RateLimitDecision, RateLimiter } from '../ports/rate-limiter.ts'
 
-/** Counts one request under a key. Throws `too_many_requests` if that was one too many. */
-export type RateLimit = (key: string) => Promise<void>
+/** Counts a request under a key. Throws `too_many_requests` if that was one too many. */
+export type RateLimit = (key: string, requestId: string) => Promise<void>
 
 export const tooManyRequests: Refusal = { code: 'too_many_requests', message: 'Too many requests.' }
 
@@ -13,9 +13,9 @@ const timeoutMs = 1000
 
 /** Applies a limiter. If it fails or hangs, requests pass, so that it does not take the service down with it. */
 export function rateLimitWith(limiter: RateLimiter, logger: Logger): RateLimit {
-  return async (key) => {
+  return async (key, requestId) => {
     const decision = await decide(limiter, key).catch((cause: unknown): RateLimitDecision => {
-      logger.warn('The rate limiter failed; the request goes on.', { cause })
+      logger.warn('The rate limiter failed; the request goes on.', { requestId, cause })
       return { allowed: true }
     })
     if (decision.allowed) return

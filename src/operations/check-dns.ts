@@ -22,7 +22,7 @@ import type { TimedDnsClient } from '../ports/timed-clients.ts'
 import { dnsRecordSchema } from './dns-record-schema.ts'
 import { requiredText } from './input-schemas.ts'
 import type { Operation } from './operation.ts'
-import { createResultCache } from './result-cache.ts'
+import type { ResultCache } from './result-cache.ts'
 import { createSemaphore, NoTurnError, type Semaphore } from './semaphore.ts'
 import { createSingleFlight, type Flight } from './single-flight.ts'
 
@@ -36,6 +36,7 @@ export interface CheckDnsParts {
   readonly locations: readonly ResolverLocation[]
   readonly timeoutMs: number
   readonly cacheTtlMs: number
+  readonly cache: ResultCache<DnsCheckResult[]>
   readonly maxConcurrentPerResolver: number
   readonly requiredScope?: string | undefined
 }
@@ -88,7 +89,7 @@ const notADomain: Refusal = { code: 'invalid_request', message: 'X-Domain must b
  * @see docs/contract.md section 4.4
  */
 export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsCheckResult[], Credential> {
-  const { client, clock, logger, locations, timeoutMs } = parts
+  const { client, clock, logger, locations, timeoutMs, cache } = parts
   const semaphores = new Map<string, Semaphore>()
   const resolvers = locations.map((location) => {
     const semaphore = semaphores.get(addressOf(location)) ?? createSemaphore(parts.maxConcurrentPerResolver)
@@ -96,7 +97,6 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
     return { location, semaphore, target: targetOf(location) }
   })
   const checks = createSingleFlight<DnsCheckResult[]>(timeoutMs / 2)
-  const cache = createResultCache<DnsCheckResult[]>(clock)
 
   /** The resolver's answer; null when the question never got its turn. */
   async function ask(

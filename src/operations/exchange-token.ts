@@ -5,10 +5,9 @@ import { hashSecret, sha256 } from '../domain/secret.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyGenerator } from '../ports/key-generator.ts'
 import type { Logger } from '../ports/logger.ts'
-import type { StorageCall } from '../ports/storage-call.ts'
 import type { TimedStorage } from '../ports/timed-storage.ts'
 import { refuseWith, requiredText, visibleText } from './input-schemas.ts'
-import type { Operation } from './operation.ts'
+import type { Operation, OperationCall } from './operation.ts'
 
 export interface ExchangeTokenInput {
   grantType: string
@@ -61,10 +60,14 @@ export function exchangeToken(
 ): Operation<ExchangeTokenInput, ExchangeTokenOutput, Client> {
   const { storage, clock, keyGenerator, logger } = parts
 
-  async function refuseReplay(codeHash: Uint8Array, clientId: string, call: StorageCall): Promise<never> {
+  async function refuseReplay(codeHash: Uint8Array, clientId: string, call: OperationCall): Promise<never> {
     const revokedTokens =
       parts.onReplay === 'revoke' ? await storage.revokeAccessTokensOfCode(codeHash, clock.now(), call) : 0
-    logger.warn('An authorization code was used again.', { clientId, revokedTokens })
+    logger.warn('An authorization code was used again.', {
+      requestId: call.requestId,
+      clientId,
+      revokedTokens,
+    })
     throw refused(invalidGrant)
   }
 

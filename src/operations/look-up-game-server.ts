@@ -8,22 +8,21 @@ import {
   serverCheckFailed,
   type ServerStatus,
 } from '../domain/server-status.ts'
-import type { Clock } from '../ports/clock.ts'
 import { channels, trace } from '../ports/diagnostics.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { TimedBlockgameClient } from '../ports/timed-clients.ts'
 import { requiredText } from './input-schemas.ts'
 import type { Operation } from './operation.ts'
-import { createResultCache } from './result-cache.ts'
+import type { ResultCache } from './result-cache.ts'
 import { createSemaphore, NoTurnError } from './semaphore.ts'
 import { createSingleFlight, type Flight } from './single-flight.ts'
 
 export interface LookUpGameServerParts {
   readonly client: TimedBlockgameClient
-  readonly clock: Clock
   readonly logger: Logger
   readonly timeoutMs: number
   readonly cacheTtlMs: number
+  readonly cache: ResultCache<LookUpGameServerOutput>
   readonly maxConcurrent: number
   readonly requiredPermission: string
 }
@@ -56,10 +55,9 @@ const tooMany: Refusal = { code: 'unavailable', message: 'Too many lookups are u
 export function lookUpGameServer(
   parts: LookUpGameServerParts,
 ): Operation<LookUpGameServerInput, LookUpGameServerOutput, Credential> {
-  const { client, clock, logger, timeoutMs } = parts
+  const { client, logger, timeoutMs, cache } = parts
   const semaphore = createSemaphore(parts.maxConcurrent)
   const lookups = createSingleFlight<LookUpGameServerOutput>(timeoutMs / 2)
-  const cache = createResultCache<LookUpGameServerOutput>(clock)
 
   async function lookUp(
     host: string,

@@ -55,6 +55,8 @@ export interface Parameter {
 
 /** What an operation knows about the request in addition to its input and its caller. */
 export interface OperationCall extends StorageCall {
+  /** The id of the request, for the log. */
+  readonly requestId: string
   /** Aborts when the client is gone or the service closes. Only work that waits for networks listens to it. */
   readonly signal: AbortSignal
 }

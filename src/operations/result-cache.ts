@@ -7,6 +7,8 @@ export interface ResultCache<Value> {
   get(key: string): Value | undefined
   /** Keeps a result for `lifetimeMs`, unless it is too large or `lifetimeMs` is 0 or less. */
   set(key: string, value: Value, lifetimeMs: number): void
+  /** Drops all results, and keeps no more. */
+  close(): void
   /** How many results are kept, and how many characters they take. */
   readonly size: { readonly results: number; readonly characters: number }
 }
@@ -45,6 +47,7 @@ export function createResultCache<Value>(clock: Clock): ResultCache<Value> {
   const kept = new Map<string, Kept<Value>>()
   let characters = 0
   let sweeper: NodeJS.Timeout | undefined
+  let closed = false
 
   function remove(key: string): void {
     characters -= kept.get(key)?.size ?? 0
@@ -74,7 +77,7 @@ export function createResultCache<Value>(clock: Clock): ResultCache<Value> {
     },
     set(key, value, lifetimeMs) {
       remove(key)
-      if (lifetimeMs <= 0) return
+      if (closed || lifetimeMs <= 0) return
       const size = key.length + jsonSize(value, maxResultSize)
       if (size > maxResultSize) return
       makeRoom(size)
@@ -83,6 +86,11 @@ export function createResultCache<Value>(clock: Clock): ResultCache<Value> {
       characters += size
       // Without this, a result that is not requested again would stay in an idle process forever.
       sweeper ??= setInterval(sweep, sweepIntervalMs).unref()
+    },
+    close() {
+      closed = true
+      for (const key of kept.keys()) remove(key)
+      clearInterval(sweeper)
     },
     get size() {
       return { results: kept.size, characters }

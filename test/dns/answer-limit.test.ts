@@ -14,6 +14,7 @@ import { recordTypes, type DnsAnswer, type DnsRecord, type RecordType } from '..
 import { systemClock } from '../../src/index.ts'
 import { harmlessLogger } from '../../src/http/events.ts'
 import { checkDns } from '../../src/operations/check-dns.ts'
+import { createResultCache } from '../../src/operations/result-cache.ts'
 import { words } from '../../src/testing/dns-encoding.ts'
 import { readFakeDnsQuery } from '../../src/testing/dns-query.ts'
 import { fakeDnsServer, type FakeDnsQuery } from '../../src/testing/dns-server.ts'
@@ -293,6 +294,7 @@ describe('the answer of any client', () => {
       locations: [{ location: 'Here', ip: '192.0.2.53', provider: 'Us' }],
       timeoutMs: 1000,
       cacheTtlMs: 0,
+      cache: createResultCache(systemClock),
       maxConcurrentPerResolver: 1,
     })
     const results = await check.run({ domain: 'a.test', recordType: 'A' }, callerNamed('me'), callWith())

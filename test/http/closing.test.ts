@@ -4,7 +4,13 @@ import type { Socket } from 'node:dgram'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createAdmin, createUtilityApi, type RateLimiter, type UtilityApi } from 'utility-api'
+import {
+  createAdmin,
+  createUtilityApi,
+  type RateLimiter,
+  type RequestEndEvent,
+  type UtilityApi,
+} from 'utility-api'
 import { toNodeHandler } from 'utility-api/node'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { describe, expect, test, vi } from 'vitest'
@@ -312,3 +318,58 @@ function lookUpName(name: string): TestRequest {
   const { headers, ...request } = lookUp(1)
   return { ...request, headers: { ...headers, 'X-Address': name } }
 }
+
+test('leaves nothing of the answers that were kept for reuse', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  try {
+    const answer = { status: 'NOERROR', cnameChain: [], transport: 'udp', latencyMs: 1 } as const
+    const record = { type: 'A', host: 'a.example', ttl: 86_400, ip: '192.0.2.1' } as const
+    const status = {
+      ip: '192.0.2.1',
+      port: 25_565,
+      players: { online: 1, max: 2 },
+      version: { name: 'x', protocol: 1 },
+      description: '',
+      latencyMs: 1,
+      srvRecord: null,
+    }
+    const close = async (): Promise<void> => {}
+    const { api } = hangingApi({
+      dns: {
+        client: { query: async () => ({ ...answer, records: [record] }), close },
+        cacheTtlMs: 86_400_000,
+      },
+      blockgame: { client: { status: async () => status, close }, cacheTtlMs: 86_400_000 },
+    })
+    expect(await sendToFetch(api, check('a.example'))).toMatchObject({ status: 200 })
+    expect(await sendToFetch(api, lookUp(1))).toMatchObject({ status: 200 })
+    expect(vi.getTimerCount()).toBe(2)
+    await api.close()
+    expect(vi.getTimerCount()).toBe(0)
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+test('a request that is given up is told apart from one that found no room', async () => {
+  const events: (readonly [code: string | undefined, reason: string | undefined])[] = []
+  const onRequestEnd = ({ errorCode, reason }: RequestEndEvent): unknown => events.push([errorCode, reason])
+  const { api, waiting } = hangingApi({ onRequestEnd, maxInFlight: 1 })
+  const leaving = new AbortController()
+  const { method, path, headers } = check('a.example')
+  const request = new Request(`http://localhost${path}`, {
+    method,
+    headers: headers as Record<string, string>,
+    signal: leaving.signal,
+  })
+  const held = api.fetch(request)
+  await vi.waitFor(() => expect(waiting()).toBe(1))
+  expect(await sendToFetch(api, check('b.example'))).toMatchObject(unavailable)
+  leaving.abort()
+  expect((await held).status).toBe(503)
+  expect(events).toEqual([
+    ['unavailable', undefined],
+    ['unavailable', 'aborted'],
+  ])
+  await api.close()
+})

@@ -196,6 +196,7 @@ test('a limiter that hangs is waited for one second, and the log is told', async
     expect(warn).not.toHaveBeenCalled()
     await vi.advanceTimersByTimeAsync(1)
     expect(warn).toHaveBeenCalledExactlyOnceWith('The rate limiter failed; the request goes on.', {
+      requestId: expect.stringMatching(/^[\da-f-]{36}$/),
       cause: new Error('No decision within 1000 ms.'),
     })
     expect(await answer).toMatchObject({ status: 200 })

@@ -39,7 +39,10 @@ test('a code that another request spends in the same moment counts as used again
   expect(response.status).toBe(400)
   expect(await response.json()).toMatchObject({ error: 'invalid_grant' })
   expect(revoked).toHaveLength(1)
-  expect(warned).toEqual([['An authorization code was used again.', { clientId, revokedTokens: 1 }]])
+  const requestId = response.headers.get('X-Request-Id')
+  expect(warned).toEqual([
+    ['An authorization code was used again.', { requestId, clientId, revokedTokens: 1 }],
+  ])
 })
 
 function generate(headers: Record<string, string> = {}): Request {

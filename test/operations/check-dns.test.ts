@@ -4,6 +4,7 @@ import { afterEach, expect, test, vi } from 'vitest'
 import { callerNamed, callWith } from './support/calls.ts'
 import { checkDns, type CheckDnsInput, type CheckDnsParts } from '../../src/operations/check-dns.ts'
 import { harmlessLogger } from '../../src/http/events.ts'
+import { createResultCache } from '../../src/operations/result-cache.ts'
 import type { OperationCall } from '../../src/operations/operation.ts'
 
 afterEach(() => void vi.useRealTimers())
@@ -49,6 +50,7 @@ function check(answer: Answering, parts: Partial<CheckDnsParts> = {}) {
     locations,
     timeoutMs: 1000,
     cacheTtlMs: 0,
+    cache: createResultCache(clock),
     maxConcurrentPerResolver: 10,
     ...parts,
   })

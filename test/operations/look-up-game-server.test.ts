@@ -4,6 +4,7 @@ import { fixedClock } from 'utility-api/testing'
 import { expect, test, vi } from 'vitest'
 import { callerNamed, callWith } from './support/calls.ts'
 import { harmlessLogger } from '../../src/http/events.ts'
+import { createResultCache } from '../../src/operations/result-cache.ts'
 import type { OperationCall } from '../../src/operations/operation.ts'
 import { lookUpGameServer, type LookUpGameServerParts } from '../../src/operations/look-up-game-server.ts'
 
@@ -34,10 +35,10 @@ function lookup(
   }
   const operation = lookUpGameServer({
     client,
-    clock,
     logger: harmlessLogger(false),
     timeoutMs: 1000,
     cacheTtlMs: 0,
+    cache: createResultCache(clock),
     maxConcurrent: 50,
     requiredPermission: 'x',
     ...parts,

@@ -104,3 +104,16 @@ test('kept results keep no process alive', () => {
   cacheOf().set('a', 'one', 1000)
   expect(timers()).toBe(before)
 })
+
+test('a closed cache keeps nothing, neither results nor its timer', () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  const cache = cacheOf()
+  cache.set('a', 'one', 86_400_000)
+  cache.set('b', 'two', 86_400_000)
+  cache.close()
+  expect(cache.size).toStrictEqual({ results: 0, characters: 0 })
+  // A check may end after it.
+  cache.set('a', 'one', 86_400_000)
+  expect(cache.get('a')).toBeUndefined()
+  expect(vi.getTimerCount()).toBe(0)
+})

@@ -8,5 +8,5 @@ export function callerNamed(ownerId: string): Credential {
 
 /** A call that never ends by itself. */
 export function callWith(parts: Partial<OperationCall> = {}): OperationCall {
-  return { timeLeftMs: () => 5000, signal: new AbortController().signal, ...parts }
+  return { requestId: 'some-id', timeLeftMs: () => 5000, signal: new AbortController().signal, ...parts }
 }
