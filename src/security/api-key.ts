@@ -8,7 +8,7 @@ import type { BearerParts } from './bearer.ts'
 import { realm, type Presented, type Scheme } from './scheme.ts'
 import { wrongKind } from './wrong-kind.ts'
 
-/** Visible ASCII without the comma that joins repeated headers. */
+/** Visible ASCII without the comma, which joins repeated headers, with or without a space (RFC 9110 section 5.3). */
 const grammar = /^[\x21-\x2b\x2d-\x7e]+$/
 
 // Not `Basic`, although the header is called that: browsers would ask their user for a password.
