@@ -97,6 +97,13 @@ const adoptResellers = `
   ON CONFLICT (reseller_id) DO UPDATE SET name = excluded.name
   WHERE known.name IS NULL AND excluded.name IS NOT NULL`
 
+/**
+ * Finds the table where it would be created. `CREATE TABLE IF NOT EXISTS` would fail for a role that may not create
+ * tables, even if the table exists and nothing is left to do.
+ */
+const findSchemaTable = `
+  SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'utility_api_schema'`
+
 /** Reads the schema through JSON, because the column named `step` does not exist before step 2. */
 const readSchema = `
   SELECT coalesce(max(version), 0) AS version,
@@ -141,7 +148,8 @@ export async function migrateSchema(pool: PostgresPool, attempt: number = 1): Pr
 }
 
 async function runSteps(client: PostgresClient): Promise<void> {
-  await client.query('CREATE TABLE IF NOT EXISTS utility_api_schema (version integer NOT NULL)')
+  const { rows: found } = await client.query(findSchemaTable)
+  if (found.length === 0) await client.query('CREATE TABLE utility_api_schema (version integer NOT NULL)')
   const schema = schemaIn(await client.query(readSchema))
   refuseNewer(schema, steps.length)
   if (schema.step === 0) await requireUnicode(client)

@@ -46,6 +46,27 @@ test('the error for a database without tables says what to do, and doing it help
   expect(await storage.findClient('a', call)).toBeNull()
 })
 
+test('a role that may not create tables migrates a schema that is current', async () => {
+  const database = await server.createDatabase()
+  await storeOn(database).storage.migrate()
+  const role = 'utility_api_test_serves_only'
+  await execute(server.url, `DROP ROLE IF EXISTS ${role}`)
+  await execute(server.url, `CREATE ROLE ${role} LOGIN PASSWORD 'password'`)
+  onTestFinished(async () => {
+    await execute(database, `DROP OWNED BY ${role}`)
+    await execute(server.url, `DROP ROLE ${role}`)
+  })
+  await execute(
+    database,
+    `REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+     GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${role}`,
+  )
+  const url = Object.assign(new URL(database), { username: role, password: 'password' }).href
+  const { storage } = storeOn(url)
+  await storage.migrate()
+  expect(await storage.insertLicense(license('a'), undefined, call)).toBe('inserted')
+})
+
 test('a new database that cannot hold every name is refused, before a table is made', async () => {
   const name = 'test_latin1'
   await execute(server.url, `DROP DATABASE IF EXISTS ${name}`)
