@@ -108,7 +108,7 @@ function conditions(isShort: boolean, runs: number): string {
   return [
     `${availableParallelism()} processors of ${cpu?.model.trim() ?? 'a kind unknown'}`,
     `${gibibytes} GiB`,
-    `Linux ${release()}`,
+    `Linux ${release().split('-')[0]}`,
     `Node.js ${process.version.slice(1)}`,
     new Date().toISOString().slice(0, 10),
     `${isShort ? 'short rounds' : 'rounds of the default length'}${asSet()}`,
