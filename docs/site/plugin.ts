@@ -30,7 +30,7 @@ export function load(application: Application): void {
   renderer.on(Renderer.EVENT_BEGIN, ({ project }) => openGroup(renderer, project))
   renderer.hooks.on('content.end', neighbors)
   renderer.on(Renderer.EVENT_END_PAGE, (page) => {
-    page.contents = labelTables(inlineDiagrams(page.contents ?? ''))
+    page.contents = labelTables(inlineDiagrams(unlinkFiles(page.contents ?? '')))
   })
   renderer.on(Renderer.EVENT_PREPARE_INDEX, weighDocuments)
 }
@@ -102,6 +102,11 @@ function neighbors(context: DefaultThemeRenderContext): JSX.Element {
 }
 
 const attributes = { class: 'page-neighbors', 'aria-label': 'Pages' }
+
+/** Leaves links to files as text, such as those to the examples: typedoc copies the file alone, and its own links break. */
+function unlinkFiles(html: string): string {
+  return html.replaceAll(/<a href="[^"]*\bmedia\/[^"]*">([^]*?)<\/a>/g, '$1')
+}
 
 /** An image file would not know the theme that was chosen on the page. */
 function inlineDiagrams(html: string): string {
