@@ -8,7 +8,7 @@ import { toNodeHandler } from 'utility-api/node'
 import { postgresStorage } from 'utility-api/storage/postgres'
 
 const connectionString = process.env['DATABASE_URL'] ?? 'postgres://localhost/utility'
-const pool = new pg.Pool({ connectionString, connectionTimeoutMillis: 1500, statement_timeout: 3000 })
+const pool = new pg.Pool({ connectionString, connectionTimeoutMillis: 1500, statement_timeout: 2400 })
 const storage = postgresStorage(pool)
 try {
   // Several servers may do this at once.
