@@ -18,8 +18,8 @@ export interface Service {
   readonly server: Server
   /**
    * Stops the server within this time. Its health turns to 503, and every answer says that the connection closes. After
-   * half of the time, it accepts no more connections. At the end, it cuts the connections that are left. If nobody has
-   * asked for its health, there is no load balancer to wait for.
+   * half of the time, it accepts no more connections, and ends once no request is in progress. At the end, it cuts off
+   * those that are left. If nobody has asked for its health, there is no load balancer to wait for.
    */
   drain(milliseconds: number): Promise<void>
 }
@@ -45,6 +45,7 @@ export function createService(api: UtilityApi, options: ServiceOptions): Service
   const document = options.openapi ? JSON.stringify(api.openapi()) : undefined
   const underWay = new Set<ServerResponse>()
   let draining = false
+  let closing = false
   let watched = false
 
   async function answerHealth(response: ServerResponse): Promise<void> {
@@ -56,7 +57,10 @@ export function createService(api: UtilityApi, options: ServiceOptions): Service
 
   function answer(request: IncomingMessage, response: ServerResponse): void {
     underWay.add(response)
-    response.once('close', () => underWay.delete(response))
+    response.once('close', () => {
+      underWay.delete(response)
+      if (closing) setImmediate(closeIfDone)
+    })
     if (draining) sayGoodbye(response)
     const path = pathBelow(prefix, request.url ?? '/')
     const isRead = request.method === 'GET' || request.method === 'HEAD'
@@ -68,15 +72,27 @@ export function createService(api: UtilityApi, options: ServiceOptions): Service
   const server = createServer(limits, answer)
   server.maxConnections = maxConnections
 
+  /**
+   * Closes what is left of the connections once no request is in progress. The server alone would wait for those without
+   * a whole request, such as one that a browser opened in advance.
+   */
+  function closeIfDone(): void {
+    if (underWay.size === 0) server.closeAllConnections()
+  }
+
   return {
     server,
     async drain(milliseconds) {
       draining = true
       underWay.forEach(sayGoodbye)
-      const end = Date.now() + milliseconds
+      // On a clock that nobody sets: a step of the wall clock would cut requests off or hold the process.
+      const end = performance.now() + milliseconds
       if (watched) await delay(milliseconds / 2)
+      closing = true
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-      const timer = setTimeout(() => server.closeAllConnections(), Math.max(0, end - Date.now()))
+      const timer = setTimeout(() => server.closeAllConnections(), Math.max(0, end - performance.now()))
+      // Only after this turn, in which a request may arrive.
+      setImmediate(closeIfDone)
       await closed
       clearTimeout(timer)
     },

@@ -1,12 +1,13 @@
 import { once } from 'node:events'
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
-import { connect, type AddressInfo } from 'node:net'
+import { connect, type AddressInfo, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
 import { createAdmin, createUtilityApi, type BlockgameLookupOptions } from 'utility-api'
 import { fakeBlockgameServer, fakeDnsServer } from 'utility-api/testing'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { StorageError, type AdminStorage } from 'utility-api/storage'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { requestLog, type LogFormat } from '../../adapters/cli/request-log.ts'
 import { createService, type ServiceOptions } from '../../adapters/cli/http-service.ts'
 
@@ -271,6 +272,32 @@ describe('draining', () => {
     return { ...service, release, token }
   }
 
+  /** Sends a request, which stays in progress until the storage is released. */
+  async function generate({ url, token, server }: Awaited<ReturnType<typeof startHeld>>) {
+    const headers = {
+      Authorization: `Bearer ${token}`,
+      'X-Registered-To': 'A',
+      'X-Domain-Or-IP': 'a.example',
+      'X-Status': 'valid',
+    }
+    const arrived = once(server, 'request')
+    const answer = fetch(`${url}/v2/reseller/licenses/generate`, { method: 'POST', headers })
+    await arrived
+    return { answer }
+  }
+
+  /** Opens a connection and writes less than a request on it. */
+  async function connectTo({ port, server }: Awaited<ReturnType<typeof startService>>, start: string) {
+    const accepted = once(server, 'connection')
+    const socket = connect(port, '127.0.0.1').on('error', () => {})
+    const [accepting] = (await accepted) as [Socket]
+    if (start !== '') {
+      socket.write(start)
+      await vi.waitFor(() => expect(accepting.bytesRead).toBe(start.length))
+    }
+    return { closed: once(socket.resume(), 'close') }
+  }
+
   const agent = new Agent({ keepAlive: true })
 
   function send(port: number, path: string, headers: Record<string, string> = {}): Promise<IncomingMessage> {
@@ -281,20 +308,10 @@ describe('draining', () => {
   }
 
   test('first answers health with 503, keeps serving, announces that connections close, and ends when all is done', async () => {
-    const { port, drain, release, token, server, url } = await startHeld()
+    const service = await startHeld()
+    const { port, drain, release, server, url } = service
     expect((await fetch(`${url}/health`)).status).toBe(200)
-    let arrived = 0
-    server.on('request', () => void (arrived += 1))
-    const waiting = fetch(`${url}/v2/reseller/licenses/generate`, {
-      method: 'POST',
-      headers: {
-        Authorization: `Bearer ${token}`,
-        'X-Registered-To': 'A',
-        'X-Domain-Or-IP': 'a.example',
-        'X-Status': 'valid',
-      },
-    })
-    await vi.waitFor(() => expect(arrived).toBe(1))
+    const { answer } = await generate(service)
     const drained = drain(1000)
 
     const health = await send(port, '/health')
@@ -309,7 +326,7 @@ describe('draining', () => {
 
     await vi.waitFor(() => expect(server.listening).toBe(false))
     release()
-    const done = await waiting
+    const done = await answer
     expect([done.status, done.headers.get('connection')]).toEqual([200, 'close'])
     await drained
   })
@@ -321,15 +338,42 @@ describe('draining', () => {
     await drained
   })
 
+  test.each(['', 'GET / HT', 'POST /elsewhere HTTP/1.1\r\nHost: localhost\r\nX-Long: '])(
+    'ends once no request is in progress, although a connection has only sent %j',
+    async (start) => {
+      const service = await startHeld()
+      const { closed } = await connectTo(service, start)
+      const { answer } = await generate(service)
+      const drained = service.drain(600_000)
+      service.release()
+      expect((await answer).status).toBe(200)
+      await drained
+      await closed
+    },
+  )
+
+  test('is not cut short by a clock that is set forward', async () => {
+    const service = await startHeld()
+    await fetch(`${service.url}/health`)
+    const { answer } = await generate(service)
+    vi.useFakeTimers({ toFake: ['Date'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const drained = service.drain(1000)
+    vi.setSystemTime(Date.now() + 3_600_000)
+    await vi.waitFor(() => expect(service.server.listening).toBe(false))
+    // Long enough for what would cut the request off.
+    await delay(50)
+    service.release()
+    expect((await answer).status).toBe(200)
+    await drained
+  })
+
   test('cuts off what is left when its time is over', async () => {
-    const { port, drain } = await startService()
-    const socket = connect(port, '127.0.0.1').on('error', () => {})
-    await once(socket, 'connect')
-    socket.write('GET /health HTTP/1.1\r\nHost: localhost\r\nX-Long: ')
-    const timer = setInterval(() => socket.write('a'), 20)
-    const closed = new Promise((resolve) => socket.once('close', resolve))
-    await drain(200)
-    await closed
-    clearInterval(timer)
+    const service = await startHeld()
+    const { answer } = await generate(service)
+    const cut = expect(answer).rejects.toThrow()
+    await service.drain(200)
+    await cut
+    service.release()
   })
 })
