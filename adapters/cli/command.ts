@@ -1,11 +1,14 @@
 import { parseArgs } from 'node:util'
-import { defineCommand, type ArgsDef, type CommandDef, type ParsedArgs } from 'citty'
+import { defineCommand, type ArgDef, type ArgsDef, type CommandDef, type ParsedArgs } from 'citty'
 import { suggestion } from './suggest.ts'
 
 /** Thrown if the command line is wrong. The message says what is wrong, and the program exits with code 2. */
 export class UsageError extends Error {
   override readonly name: string = 'UsageError'
 }
+
+/** An option, and whether its value may be empty, which the parser does not ask. */
+type OptionDef = ArgDef & { readonly mayBeEmpty?: boolean }
 
 /** A command: its arguments, its help and what it does. */
 export interface Command<Args extends ArgsDef> {
@@ -41,7 +44,7 @@ export function command<const Args extends ArgsDef>(definition: Command<Args>): 
     args: known,
     run: (context) => {
       refuseLost(known, context.rawArgs)
-      refuseSurplus(known, context.args, rest)
+      if (!rest) refuseSurplus(known, context.args)
       return run(context.args)
     },
   })
@@ -64,21 +67,17 @@ export function helpTextsOf(defined: AnyCommand): HelpTexts {
   return helpTexts.get(defined) ?? { examples: [] }
 }
 
-/** Refuses values that are missing, and words that no argument takes. */
-function refuseSurplus(known: ArgsDef, args: Readonly<Record<string, unknown>>, rest: boolean): void {
-  // The parser turns a missing value into "", and `--no-port` into false.
-  const empty = Object.entries(known).find(
-    ([name, { type }]) => type === 'string' && (args[name] === '' || args[name] === false),
-  )
-  if (empty !== undefined) throw new UsageError(`--${empty[0]} needs a value.`)
+/** Refuses words that no argument takes. */
+function refuseSurplus(known: ArgsDef, args: Readonly<Record<string, unknown>>): void {
   const places = Object.values(known).filter(({ type }) => type === 'positional').length
   const surplus = (args['_'] as string[])[places]
-  if (!rest && surplus !== undefined) throw new UsageError(`"${surplus}" is one word too many.`)
+  if (surplus !== undefined) throw new UsageError(`"${surplus}" is one word too many.`)
 }
 
 /**
- * Refuses unknown options, and what the parser would lose: all values of an option but its last, an option taken for the
- * value of another, an option with the name of a word, and the value of an option that has none.
+ * Refuses unknown options, and what the parser would lose: that a value is missing, all values of an option but its last,
+ * an option taken for the value of another, an option with the name of a word, and the value of an option that has none.
+ * An empty value is refused as missing, because it is often that of a shell's variable that is not set.
  */
 function refuseLost(known: ArgsDef, rawArgs: readonly string[]): void {
   const names = new Map(
@@ -94,13 +93,16 @@ function refuseLost(known: ArgsDef, rawArgs: readonly string[]): void {
     if (token.kind !== 'option') continue
     const name = names.get(token.name) ?? names.get(token.name.replace(/^no-/, ''))
     if (name === undefined) throw unknownOption(token.name, known)
-    if (known[name]?.type !== 'string') {
+    const option: OptionDef | undefined = known[name]
+    if (option?.type !== 'string') {
       if (token.inlineValue === true && !['true', 'false'].includes(token.value))
         throw new UsageError(`--${name} has no value.`)
       continue
     }
     if (given.has(name)) throw new UsageError(`--${name} is given twice.`)
     given.add(name)
+    if (token.value === undefined || (token.value === '' && option.mayBeEmpty !== true))
+      throw new UsageError(`--${name} needs a value.`)
     if (token.inlineValue === false && token.value.startsWith('--'))
       throw new UsageError(`--${name} needs a value; one that begins like an option follows a "=".`)
   }

@@ -1,18 +1,29 @@
 import type { LicenseOptions } from 'utility-api'
 import { given, list } from './option-values.ts'
 
-/** The rules for a service's licenses, for every command that reads or changes them. */
-export const licenseOptions = {
+/** The option of every command that reads the statuses of licenses. */
+export const statusesOption = {
   statuses: {
     type: 'string',
     valueHint: 'A,B,…',
     description: 'The statuses that licenses can have. Default: valid,invalid.',
   },
+} as const
+
+/** The option of every command that reads a license key. */
+export const keyPrefixOption = {
   'key-prefix': {
     type: 'string',
     valueHint: 'TEXT',
+    mayBeEmpty: true,
     description: 'What license keys begin with. Default: LIC-.',
   },
+} as const
+
+/** The rules for a service's licenses, for every command that changes their fields. */
+export const licenseOptions = {
+  ...statusesOption,
+  ...keyPrefixOption,
   wildcards: { type: 'boolean', description: 'Licenses may be for *.example.com.' },
 } as const
 

@@ -1,7 +1,7 @@
 import type { Admin, License } from 'utility-api'
 import { command, group, UsageError, type AnyCommand } from './command.ts'
 import { adminOptions, withAdmin, type Where } from './database.ts'
-import { licenseOptions, licenseRules, type GivenLicenseOptions } from './license-options.ts'
+import { keyPrefixOption, licenseOptions, licenseRules, type GivenLicenseOptions } from './license-options.ts'
 import { given } from './option-values.ts'
 import { printFields, printJson, timeText, withTimeTexts } from './output.ts'
 import { pageOptions, printPage } from './print-page.ts'
@@ -19,7 +19,7 @@ export const license: AnyCommand = group(
   {
     get: command({
       description: 'Show a license.',
-      args: { ...keyArgument, ...licenseOptions, ...adminOptions },
+      args: { ...keyArgument, ...keyPrefixOption, ...adminOptions },
       examples: ['license get LIC-75XVC-XCH31-DRPY0-5VTSW-B1ZKR --database utility.sqlite'],
       run: ({ key, json, ...args }) =>
         withAdminOf(args, async (admin) => {
@@ -73,7 +73,7 @@ export const license: AnyCommand = group(
 
     delete: command({
       description: 'Delete a license for good.',
-      args: { ...keyArgument, ...licenseOptions, ...adminOptions },
+      args: { ...keyArgument, ...keyPrefixOption, ...adminOptions },
       examples: ['license delete LIC-75XVC-XCH31-DRPY0-5VTSW-B1ZKR --database utility.sqlite'],
       run: ({ key, json, ...args }) =>
         withAdminOf(args, async (admin) => {

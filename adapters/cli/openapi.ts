@@ -1,14 +1,14 @@
 import { createUtilityApi } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { command, type AnyCommand } from './command.ts'
-import { licenseOptions, licenseRules } from './license-options.ts'
+import { licenseRules, statusesOption } from './license-options.ts'
 import { printJson } from './output.ts'
 
 export const openapi: AnyCommand = command({
   description: 'Print the OpenAPI 3.1 document.',
   args: {
     prefix: { type: 'string', valueHint: 'PATH', description: 'What all paths begin with, such as /api.' },
-    ...licenseOptions,
+    ...statusesOption,
   },
   examples: ['openapi > openapi.json', 'openapi --prefix /api'],
   run({ prefix = '', ...args }) {

@@ -247,7 +247,7 @@ test('every time in JSON is ISO 8601 in UTC, or null if there is none or it is n
 })
 
 describe('license', () => {
-  async function generate(): Promise<{ key: string; resellerId: string }> {
+  async function generate(of = api): Promise<{ key: string; resellerId: string }> {
     const { resellerId, token } = await admin.createReseller()
     const headers = {
       Authorization: `Bearer ${token}`,
@@ -256,7 +256,7 @@ describe('license', () => {
       'X-Status': 'valid',
     }
     const request = new Request('http://localhost/', { method: 'POST', headers })
-    const made = (await (await api.handlers.generateLicense(request)).json()) as {
+    const made = (await (await of.handlers.generateLicense(request)).json()) as {
       data: { license_key: string }
     }
     return { key: made.data.license_key, resellerId }
@@ -279,6 +279,20 @@ describe('license', () => {
     expect(await json<object>('license', 'get', key)).toEqual(shown)
     expect(await json<object>('license', 'list', '--reseller', resellerId)).toEqual({ licenses: [shown] })
     expect(await failure('license', 'get', 'LIC-NONE')).toBe('There is no license with this key.\n')
+  })
+
+  test('a key without a prefix is found as a person types it, if the prefix is said to be empty', async () => {
+    await using bare = createUtilityApi({
+      storage: sqliteStorage(database),
+      licenses: { keyPrefix: '' },
+      dns: false,
+      blockgame: false,
+    })
+    const { key } = await generate(bare)
+    const typed = key.toLowerCase()
+    expect(await json('license', 'get', typed, '--key-prefix', '')).toMatchObject({ licenseKey: key })
+    expect(await json('license', 'get', typed, '--key-prefix=')).toMatchObject({ licenseKey: key })
+    expect(await failure('license', 'get', typed)).toContain('no license')
   })
 
   test('set changes the named fields', async () => {

@@ -32,6 +32,15 @@ const wrong: Record<string, { args: string[]; says: string }> = {
   'half a command': { args: ['client'], says: 'utility-api client what?' },
   'an unknown option': { args: ['serve', '--prot', '1'], says: 'There is no option --prot here.' },
   'an option without value': { args: ['serve', '--port'], says: '--port needs a value.' },
+  'an option with an empty value': { args: ['serve', '--host', ''], says: '--host needs a value.' },
+  'an option whose value may be empty, without one': {
+    args: ['license', 'get', 'x', '--key-prefix'],
+    says: '--key-prefix needs a value.',
+  },
+  'an option that would change nothing': {
+    args: ['openapi', '--key-prefix', 'A-'],
+    says: 'There is no option --key-prefix here.',
+  },
   'a word too many': { args: ['ping', 'a.example', 'b'], says: '"b" is one word too many.' },
   'a missing word': { args: ['client', 'create'], says: 'REDIRECT_URI' },
   'a missing option': { args: ['code', 'issue'], says: '--client' },
@@ -348,9 +357,10 @@ test.skipIf(process.platform === 'win32' || process.getuid?.() === 0)(
   },
 )
 
-test('openapi prints the document, with its prefix', async () => {
-  const { stdout } = await run(['openapi', '--prefix', '/api'])
+test('openapi prints the document, with its prefix and the statuses of licenses', async () => {
+  const { stdout } = await run(['openapi', '--prefix', '/api', '--statuses', 'valid,suspended'])
   expect(JSON.parse(stdout)).toMatchObject({ openapi: '3.1.0', servers: [{ url: '/api' }] })
+  expect(stdout).toContain('"suspended"')
 })
 
 test('without better-sqlite3 at hand it uses the SQLite of Node', () => {
