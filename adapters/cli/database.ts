@@ -13,7 +13,7 @@ export const databaseOptions = {
     type: 'string',
     valueHint: 'FILE',
     description:
-      'SQLite file, or PostgreSQL or MariaDB URL without password. Default: UTILITY_API_DATABASE. Drivers are searched for next to this package, then in the folder that UTILITY_API_DRIVERS names.',
+      'SQLite file, or PostgreSQL or MariaDB URL without password. Default: UTILITY_API_DATABASE, whose URL may have a password. Drivers are searched for next to this package, then in the folder that UTILITY_API_DRIVERS names.',
   },
   storage: {
     type: 'string',

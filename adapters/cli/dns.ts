@@ -42,7 +42,7 @@ export const dns: AnyCommand = command({
     'dns example.com',
     'dns example.com A AAAA MX --json',
     'dns example.com --watch --interval 30',
-    'dns 192.0.2.1 PTR --server office=192.0.2.53,lab=[2001:db8::53]:5353',
+    'dns 192.0.2.1 PTR --server "office=192.0.2.53,lab=[2001:db8::53]:5353"',
   ],
   async run({ _: [name = '', ...types], server, watch, interval, json }) {
     const intervalMs = integer('interval', interval, 1, 3600) * 1000

@@ -4,10 +4,7 @@ import { databaseOptions, withDatabase } from './database.ts'
 export const migrate: AnyCommand = command({
   description: 'Create the tables, or bring them up to date.',
   args: databaseOptions,
-  examples: [
-    'migrate --database utility.sqlite',
-    'migrate    # with UTILITY_API_DATABASE=postgres://user:password@host/name',
-  ],
+  examples: ['migrate --database utility.sqlite', 'migrate --database postgres://user@host/name'],
   run: (where) =>
     withDatabase({ ...where, create: true }, async (storage) => {
       if (storage.migrate === undefined)

@@ -12,7 +12,7 @@ export const ping: AnyCommand = command({
     host: { type: 'positional', required: true, description: 'HOST, HOST:PORT or [IPv6]:PORT.' },
     ...jsonOption,
   },
-  examples: ['ping play.example.com', 'ping 192.0.2.7:25566 --json', 'ping [2001:db8::7]:25566'],
+  examples: ['ping play.example.com', 'ping 192.0.2.7:25566 --json', 'ping "[2001:db8::7]:25566"'],
   async run({ host, json }) {
     const { status, body } = await lookUp(host)
     if (json === true) printJson(body)

@@ -53,7 +53,7 @@ export const serve: AnyCommand = command({
   },
   examples: [
     'serve --database utility.sqlite',
-    'serve --port 8080 --host 0.0.0.0 --prefix /api    # with UTILITY_API_DATABASE=postgres://…',
+    'serve --port 8080 --host 0.0.0.0 --prefix /api --database postgres://user@host/name',
     'serve --host 0.0.0.0 --trust-proxy 1 --log json --drain 20',
   ],
   async run({ port, host, prefix = '', log, openapi, drain, database, storage: module, ...args }) {

@@ -294,6 +294,14 @@ test('every command has help with examples, in plain text without a terminal', a
   }
 })
 
+test('the examples have nothing that a shell changes, such as an unquoted [, but redirections', async () => {
+  for (const words of commands) {
+    const { stdout } = await run([...words, '--help'])
+    const [, examples = ''] = stdout.split('EXAMPLES')
+    expect(examples.replaceAll(/"[^"$`\\!]*"/g, '')).toMatch(/^[\w\s:/.,=@<>-]+$/)
+  }
+})
+
 test.each([80, 40])('no line of help but examples is wider than %i columns', async (width) => {
   const before = process.stdout.columns
   process.stdout.columns = width
