@@ -3,7 +3,14 @@ import { createAdmin, type Admin, type LicenseOptions } from 'utility-api'
 import { StorageError } from 'utility-api/storage'
 import { UsageError } from './command.ts'
 import { isMissingPassword, isMissingTables, naming } from './database-errors.ts'
-import { openMysql, openPostgres, openSqlite, type OpenDatabase } from './drivers.ts'
+import {
+  commandLimits,
+  openMysql,
+  openPostgres,
+  openSqlite,
+  type OpenDatabase,
+  type TimeLimits,
+} from './drivers.ts'
 import { jsonOption } from './output.ts'
 import { openStorageModule } from './storage-module.ts'
 
@@ -36,12 +43,21 @@ export interface Where {
   readonly storage?: string | undefined
 }
 
-/** Opens what is named on the command line or in the environment. Creates a new file only if `create` is true. */
+/** How to open a database. */
+interface Opening {
+  /** Whether to create a file that does not exist. */
+  readonly create?: boolean
+  /** How long a server may take. */
+  readonly limits?: TimeLimits
+}
+
+/** Opens what is named on the command line or in the environment. */
 async function openDatabase({
   database,
   storage,
   create = false,
-}: Where & { readonly create?: boolean }): Promise<OpenDatabase> {
+  limits = commandLimits,
+}: Where & Opening): Promise<OpenDatabase> {
   if (storage !== undefined) {
     if (database !== undefined) throw new UsageError('Give either --database or --storage.')
     return openStorageModule(storage)
@@ -61,8 +77,8 @@ async function openDatabase({
   if (name.includes('://') && !isReadable(name)) {
     throw new UsageError(`${source} is not a valid URL. In a password, % is written as %25.`)
   }
-  if (isPostgresUrl(name)) return openPostgres(name)
-  if (isMysqlUrl(name)) return openMysql(name)
+  if (isPostgresUrl(name)) return openPostgres(name, limits)
+  if (isMysqlUrl(name)) return openMysql(name, limits)
   if (name.includes('://'))
     throw new UsageError('The database must be a file or a postgres:// or mariadb:// URL.')
   if (!create && !existsSync(name)) {
@@ -73,7 +89,7 @@ async function openDatabase({
 
 /** Opens the database, runs `work` on it, and always closes it. */
 export async function withDatabase<Value>(
-  where: Where & { readonly create?: boolean },
+  where: Where & Opening,
   work: (storage: OpenDatabase['storage']) => Promise<Value>,
 ): Promise<Value> {
   const { storage, name, close } = await openDatabase(where)

@@ -18,6 +18,24 @@ export interface OpenDatabase {
   close(): Promise<void>
 }
 
+/** How long a connection may take to open, and then a statement on it, in milliseconds. */
+export interface TimeLimits {
+  readonly connectMs: number
+  readonly statementMs: number
+}
+
+/**
+ * The limits for requests. Together they are less than a request waits for its storage (`storageTimeoutMs`): a statement
+ * that had to wait for its connection could otherwise still write after its client was told that it failed.
+ */
+export const requestLimits: TimeLimits = { connectMs: 1500, statementMs: 3000 }
+
+/**
+ * The limits for commands. Together they are less than a call of `Admin` waits, which is 30 seconds: counting millions of
+ * licenses takes longer than a request may.
+ */
+export const commandLimits: TimeLimits = { connectMs: 5000, statementMs: 20_000 }
+
 export async function openSqlite(file: string): Promise<OpenDatabase> {
   const database = await connectSqlite(file)
   const storage = sqliteOn(database, file)
@@ -74,7 +92,7 @@ interface PgModule {
   }
 }
 
-export async function openPostgres(connectionString: string): Promise<OpenDatabase> {
+export async function openPostgres(connectionString: string, limits: TimeLimits): Promise<OpenDatabase> {
   const path = resolvePackage('pg')
   if (path === null) {
     throw new Error(
@@ -91,8 +109,8 @@ export async function openPostgres(connectionString: string): Promise<OpenDataba
   }
   const pool = new pg.Pool({
     connectionString,
-    connectionTimeoutMillis: 5000,
-    statement_timeout: 5000,
+    connectionTimeoutMillis: limits.connectMs,
+    statement_timeout: limits.statementMs,
     stream,
   })
   const storage = postgresStorage(pool)
@@ -109,7 +127,8 @@ interface MysqlModule {
   readonly createPool: (options: object) => MysqlPool & { end(): Promise<void> }
 }
 
-export async function openMysql(uri: string): Promise<OpenDatabase> {
+/** The storage itself limits how long a statement waits for a lock. */
+export async function openMysql(uri: string, { connectMs }: TimeLimits): Promise<OpenDatabase> {
   const path = resolvePackage('mysql2/promise')
   if (path === null) {
     throw new Error(
@@ -118,7 +137,7 @@ export async function openMysql(uri: string): Promise<OpenDatabase> {
     )
   }
   const { createPool } = (await import(path)) as MysqlModule
-  const pool = createPool({ uri, connectTimeout: 5000 })
+  const pool = createPool({ uri, connectTimeout: connectMs })
   const storage = mysqlStorage(pool)
   const close = async (): Promise<void> => {
     await storage.close?.()

@@ -1,6 +1,7 @@
 import { createUtilityApi } from 'utility-api'
 import { command, type AnyCommand } from './command.ts'
 import { databaseOptions, withDatabase } from './database.ts'
+import { requestLimits } from './drivers.ts'
 import { createService } from './http-service.ts'
 import { licenseOptions, licenseRules } from './license-options.ts'
 import { listen } from './listen.ts'
@@ -62,7 +63,7 @@ export const serve: AnyCommand = command({
     const drainMs = integer('drain', drain, 0, 3600) * 1000
     const licenses = licenseRules(args)
     const watcher = requestLog(oneOf('log', log, logFormats))
-    await withDatabase({ database, storage: module }, async (storage) => {
+    await withDatabase({ database, storage: module, limits: requestLimits }, async (storage) => {
       await storage.findClient('', { timeLeftMs: () => 5000 })
       await using api = createUtilityApi({ storage, basePath: prefix, licenses, ...watcher.options })
       const service = createService(watcher.watch(api), { prefix, trustProxy, openapi })

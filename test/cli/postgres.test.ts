@@ -1,7 +1,16 @@
 import { once } from 'node:events'
+import { Client } from 'pg'
+import { memoryStorage } from 'utility-api/storage/memory'
 import { expect, test } from 'vitest'
+import { requestLimits } from '../../adapters/cli/drivers.ts'
+import { settingsOf } from '../../src/settings.ts'
 import { execute, startPostgres } from '../storage/support/postgres-server.ts'
 import { firstLine, run, start } from './support/cli.ts'
+
+test('a request waits for its storage longer than its connection and then its statement may take', () => {
+  const { storageTimeoutMs } = settingsOf({ storage: memoryStorage() })
+  expect(requestLimits.connectMs + requestLimits.statementMs).toBeLessThan(storageTimeoutMs)
+})
 
 test('the command works on PostgreSQL, its URL taken from the environment', async () => {
   const postgres = await startPostgres()
@@ -22,6 +31,25 @@ test('the command works on PostgreSQL, its URL taken from the environment', asyn
   }
   const answer = await fetch(`${url}/v2/reseller/licenses/generate`, { method: 'POST', headers })
   expect(answer.status).toBe(200)
+
+  let log = ''
+  child.stderr?.on('data', (chunk) => (log += String(chunk)))
+  const blocker = new Client({ connectionString: env.UTILITY_API_DATABASE })
+  await blocker.connect()
+  await blocker.query('BEGIN; LOCK TABLE utility_api_licenses')
+  const counted = run(['license', 'count', '--json'], env)
+  const refused = await fetch(`${url}/v2/reseller/licenses/generate`, { method: 'POST', headers })
+  expect(refused.status).toBe(500)
+  // The statement ended before its client was told: it cannot write once the lock is gone.
+  await expect.poll(() => log).toContain('due to statement timeout')
+  // A command may take longer than a request.
+  const longWaits = `SELECT FROM pg_stat_activity WHERE query LIKE 'SELECT count%utility_api_licenses%'
+    AND wait_event_type = 'Lock' AND clock_timestamp() - query_start > interval '3.5 s'`
+  await expect.poll(async () => (await blocker.query(longWaits)).rowCount, { timeout: 20_000 }).toBe(1)
+  await blocker.query('ROLLBACK')
+  await blocker.end()
+  expect(JSON.parse((await counted).stdout)).toEqual({ licenses: 1 })
+
   child.kill('SIGTERM')
   expect(await once(child, 'close')).toEqual([0, null])
   expect((await run(['license', 'list'], env)).stdout).toContain('shop.example')
