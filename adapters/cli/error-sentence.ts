@@ -20,15 +20,24 @@ const flags: Readonly<Record<string, string>> = {
   subject: '--subject',
 }
 
+/**
+ * Returns what an error says about the id of a client or a reseller that is unknown or taken, or null for any other
+ * error. The library reports it like a wrong argument.
+ */
+export function sentenceOnId({ message }: UtilityApiError): string | null {
+  return /^(?:client|reseller)Id: (.*)$/s.exec(message)?.[1] ?? null
+}
+
 /** Returns what the command prints for an error. */
 export function sentenceOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error instanceof UtilityApiError) {
-    const { message } = error
-    // If an id is unknown or taken, the sentence alone says enough.
-    const sentence = /^(?:client|reseller)Id: (.*)$/s.exec(message)?.[1]
-    if (sentence !== undefined) return sentence.replace(/^t/, 'T')
-    return message.replace(/^(\w+(?:\.[a-z]+)*)(?:\.\d+)*/i, (path, name: string) => flags[name] ?? path)
+    const sentence = sentenceOnId(error)
+    if (sentence !== null) return sentence.replace(/^t/, 'T')
+    return error.message.replace(
+      /^(\w+(?:\.[a-z]+)*)(?:\.\d+)*/i,
+      (path, name: string) => flags[name] ?? path,
+    )
   }
   return error.message
 }

@@ -7,7 +7,7 @@ import { client } from './client.ts'
 import { code } from './code.ts'
 import { dev } from './dev.ts'
 import { dns } from './dns.ts'
-import { sentenceOf } from './error-sentence.ts'
+import { sentenceOf, sentenceOnId } from './error-sentence.ts'
 import { helpText } from './help.ts'
 import { license } from './license.ts'
 import { migrate } from './migrate.ts'
@@ -122,7 +122,7 @@ function isUsageError(error: unknown): boolean {
   if (error instanceof UtilityApiError) {
     const isArgument = error.code === 'invalid_argument' || error.code === 'invalid_options'
     // Whether a client or a reseller exists is not a question of the command line.
-    return isArgument && !/^\w+Id: (?:there is no |".*" is taken)/s.test(error.message)
+    return isArgument && sentenceOnId(error) === null
   }
   // The parser's own class is not exported.
   return error instanceof UsageError || (error as Error).name === 'CLIError'
