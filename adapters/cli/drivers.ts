@@ -28,7 +28,7 @@ export interface TimeLimits {
  * The limits for requests. Together they are less than a request waits for its storage (`storageTimeoutMs`): a statement
  * that had to wait for its connection could otherwise still write after its client was told that it failed.
  */
-export const requestLimits: TimeLimits = { connectMs: 1500, statementMs: 3000 }
+export const requestLimits: TimeLimits = { connectMs: 1500, statementMs: 2400 }
 
 /**
  * The limits for commands. Together they are less than a call of `Admin` waits, which is 30 seconds: counting millions of

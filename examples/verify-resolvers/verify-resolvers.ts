@@ -1,5 +1,5 @@
 // Asks resolvers three questions from your location. npm start asks the default ones; npm start -- 192.0.2.53
-// [2001:db8::53]:5353 asks those that you name.
+// "[2001:db8::53]:5353" asks those that you name.
 import { createDnsClient, defaultResolverLocations, type ResolverLocation } from 'utility-api/dns'
 import { verify } from './verify.ts'
 
