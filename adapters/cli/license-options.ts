@@ -20,12 +20,16 @@ export const keyPrefixOption = {
   },
 } as const
 
-/** The rules for a service's licenses, for every command that changes their fields. */
-export const licenseOptions = {
-  ...statusesOption,
-  ...keyPrefixOption,
+const wildcardsOption = {
   wildcards: { type: 'boolean', description: 'Licenses may be for *.example.com.' },
 } as const
+
+/** The rules for a service's licenses, for every command that changes their fields. */
+export const licenseOptions: typeof statusesOption & typeof keyPrefixOption & typeof wildcardsOption = {
+  ...statusesOption,
+  ...keyPrefixOption,
+  ...wildcardsOption,
+}
 
 /** The rules as given on the command line. */
 export interface GivenLicenseOptions {
