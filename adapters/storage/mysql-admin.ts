@@ -35,7 +35,7 @@ export function adminMethods({ write }: Access): AdminMethods {
         const revoked = (await db.count(sql.revokeClient, at, clientId)) > 0
         // Runs afterwards to see the codes that were being issued, and also if the client was revoked before, to finish
         // that revocation.
-        await db.count(sql.endCodesOfClient, clientId)
+        await inPortions(db, sql.endCodesOfClient, clientId)
         return revoked
       }),
     insertAuthorizationCode: (hash, code, call) => {
@@ -81,9 +81,9 @@ export function adminMethods({ write }: Access): AdminMethods {
       write(call, async (db) => (await db.count(sql.deleteLicense, licenseKey)) > 0),
     purgeExpired: (at, call) =>
       write(call, async (db) => ({
-        tokens: await purge(db, sql.purgeTokens, at),
+        tokens: await inPortions(db, sql.purgeTokens, at),
         codes: await purgeCodes(db, at),
-        idempotency: await purge(db, sql.purgeAnswers, at),
+        idempotency: await inPortions(db, sql.purgeAnswers, at),
       })),
   }
 }
@@ -99,16 +99,40 @@ async function hasOwner(db: Session, kind: CredentialKind, ownerId: string): Pro
  */
 async function revokeAccess(db: Session, which: AccessReference, at: number): Promise<RevokeCounts> {
   if ('clientId' in which) {
-    const codes = await db.count(sql.endCodesOfClient, which.clientId)
-    return { codes, tokens: await db.count(sql.revokeTokensOfClient, at, which.clientId) }
+    const codes = await inPortions(db, sql.endCodesOfClient, which.clientId)
+    return { codes, tokens: await revokeTokens(db, sql.tokensOfClient, which.clientId, at) }
   }
-  const codes = await db.count(sql.endCodesOfSubject, which.subject)
-  return { codes, tokens: await db.count(sql.revokeTokensOfSubject, at, which.subject) }
+  const codes = await inPortions(db, sql.endCodesOfSubject, which.subject)
+  return { codes, tokens: await revokeTokens(db, sql.tokensOfSubject, which.subject, at) }
 }
 
-async function purge(db: Session, text: string, at: number): Promise<number> {
-  const deleted = await db.count(text, at)
-  return deleted < sql.purgeChunk ? deleted : deleted + (await purge(db, text, at))
+/** Runs a statement that deletes a portion of rows until none are left. Returns how many it deleted. */
+async function inPortions(db: Session, text: string, value: string | number): Promise<number> {
+  const deleted = await db.count(text, value)
+  return deleted === sql.portion ? deleted + (await inPortions(db, text, value)) : deleted
+}
+
+/**
+ * Revokes tokens portion by portion, in the order of their ids: a statement that looked for the next ones that are not
+ * revoked would read all those before them again.
+ */
+async function revokeTokens(
+  db: Session,
+  { readIds, revoke }: sql.TokenStatements,
+  owner: string,
+  at: number,
+): Promise<number> {
+  let total = 0
+  let after: string | undefined = ''
+  while (after !== undefined) {
+    // oxlint-disable-next-line no-await-in-loop -- portion after portion, so that others write in between
+    const rows: { id: string }[] = await db.rows(readIds, owner, after)
+    const last = rows.at(-1)
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    if (last !== undefined) total += await db.count(revoke, at, owner, after, last.id)
+    after = rows.length < sql.portion ? undefined : last?.id
+  }
+  return total
 }
 
 interface PurgeableCodeRow {
@@ -126,15 +150,15 @@ async function purgeCodes(db: Session, at: number): Promise<number> {
   let after: Uint8Array | undefined = new Uint8Array()
   while (after !== undefined) {
     // oxlint-disable-next-line no-await-in-loop -- portion after portion, so that others write in between
-    const portion: PurgeableCodeRow[] = await db.rows(sql.readCodes, at, after)
-    const dead = portion.filter((code) => Number(code.dead) === 1)
+    const codes: PurgeableCodeRow[] = await db.rows(sql.readCodes, at, after)
+    const dead = codes.filter((code) => Number(code.dead) === 1)
     const spent = dead.filter((code) => Number(code.spent) === 1)
     const unspent = dead.filter((code) => Number(code.spent) === 0)
     // oxlint-disable-next-line no-await-in-loop -- as above
     total += await deleteCodes(db, sql.purgeSpentCodes, spent)
     // oxlint-disable-next-line no-await-in-loop -- as above
     total += await deleteCodes(db, sql.purgeUnspentCodes, unspent)
-    after = portion.length < sql.codeChunk ? undefined : portion.at(-1)?.hash
+    after = codes.length < sql.codePortion ? undefined : codes.at(-1)?.hash
   }
   return total
 }
@@ -143,6 +167,6 @@ async function deleteCodes(db: Session, text: string, codes: readonly PurgeableC
   const [first] = codes
   if (first === undefined) return 0
   // As many hashes as the statement has placeholders: one that is named twice is deleted once.
-  const hashes = Array.from({ length: sql.codeChunk }, (_, index) => (codes[index] ?? first).hash)
+  const hashes = Array.from({ length: sql.codePortion }, (_, index) => (codes[index] ?? first).hash)
   return db.count(text, ...hashes)
 }

@@ -112,29 +112,48 @@ export const revokeCredentialByHash: string =
 export const revokeCredentialById: string =
   'UPDATE utility_api_credentials SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL'
 
-/** Waits for redemptions in progress: those that win have stored their tokens by the end of this statement. */
-export const endCodesOfClient: string =
-  'DELETE FROM utility_api_codes WHERE client_id = ? AND redeemed_at IS NULL'
+/** How many rows one statement purges or revokes. A longer statement would hold up everybody else's writes. */
+export const portion: number = 1000
 
-export const endCodesOfSubject: string =
-  'DELETE FROM utility_api_codes WHERE subject = ? AND redeemed_at IS NULL'
+/**
+ * Ends a portion of the codes. Waits for redemptions in progress: those that win have stored their tokens by the end of
+ * this statement, and their codes do not count as part of the portion.
+ */
+const endCodesOf = (column: 'client_id' | 'subject'): string =>
+  `DELETE FROM utility_api_codes WHERE ${column} = ? AND redeemed_at IS NULL LIMIT ${portion}`
 
-export const revokeTokensOfClient: string = `
-  UPDATE utility_api_credentials SET revoked_at = ?
-  WHERE owner_id = ? AND kind = 'access_token' AND revoked_at IS NULL`
+export const endCodesOfClient: string = endCodesOf('client_id')
+export const endCodesOfSubject: string = endCodesOf('subject')
 
-export const revokeTokensOfSubject: string = `
-  UPDATE utility_api_credentials SET revoked_at = ?
-  WHERE subject = ? AND kind = 'access_token' AND revoked_at IS NULL`
+/** What revokes the tokens of a client or a subject. */
+export interface TokenStatements {
+  /** Reads the next ids, whether or not the tokens are revoked. */
+  readonly readIds: string
+  /** Revokes the tokens between two ids. */
+  readonly revoke: string
+}
 
-/** How many rows one statement purges. A long statement would hold up everybody else's writes. */
-export const purgeChunk: number = 1000
+/**
+ * Goes through the tokens in the order of their index, which ends in the id. It is named like its first column. Without
+ * the hint, the planner reads each portion from the start of the index, or the tokens of all others too.
+ */
+const tokensOf = (column: 'owner_id' | 'subject'): TokenStatements => ({
+  readIds: `
+    SELECT id FROM utility_api_credentials FORCE INDEX (${column}) WHERE ${column} = ? AND id > ?
+    ORDER BY id LIMIT ${portion}`,
+  revoke: `
+    UPDATE utility_api_credentials FORCE INDEX (${column}) SET revoked_at = ?
+    WHERE ${column} = ? AND id > ? AND id <= ? AND kind = 'access_token' AND revoked_at IS NULL`,
+})
+
+export const tokensOfClient: TokenStatements = tokensOf('owner_id')
+export const tokensOfSubject: TokenStatements = tokensOf('subject')
 
 /** How many codes one statement reads or purges. They are named one by one. */
-export const codeChunk: number = 250
+export const codePortion: number = 250
 
 export const purgeTokens: string = `
-  DELETE FROM utility_api_credentials WHERE kind = 'access_token' AND expires_at <= ? LIMIT ${purgeChunk}`
+  DELETE FROM utility_api_credentials WHERE kind = 'access_token' AND expires_at <= ? LIMIT ${portion}`
 
 /**
  * Reads the next codes, and which of them are dead, in one snapshot. A DELETE that looked for the tokens itself would see
@@ -144,13 +163,13 @@ export const readCodes: string = `
   SELECT code.hash, code.redeemed_at IS NOT NULL AS spent, code.expires_at <= ? AND NOT EXISTS (
     SELECT 1 FROM utility_api_credentials AS token
     WHERE token.hash = code.token_hash AND token.kind = 'access_token') AS dead
-  FROM utility_api_codes AS code WHERE code.hash > ? ORDER BY code.hash LIMIT ${codeChunk}`
+  FROM utility_api_codes AS code WHERE code.hash > ? ORDER BY code.hash LIMIT ${codePortion}`
 
 export const purgeSpentCodes: string = `
-  DELETE FROM utility_api_codes WHERE hash IN (${Array.from({ length: codeChunk }, () => '?').join(', ')})`
+  DELETE FROM utility_api_codes WHERE hash IN (${Array.from({ length: codePortion }, () => '?').join(', ')})`
 
 /** Waits for codes that are being spent, and then keeps them. */
 export const purgeUnspentCodes: string = `${purgeSpentCodes} AND redeemed_at IS NULL`
 
 export const purgeAnswers: string = `
-  DELETE FROM utility_api_idempotency_keys WHERE expires_at <= ? LIMIT ${purgeChunk}`
+  DELETE FROM utility_api_idempotency_keys WHERE expires_at <= ? LIMIT ${portion}`

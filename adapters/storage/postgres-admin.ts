@@ -10,8 +10,11 @@ import type { PostgresAccess } from './postgres-access.ts'
 import * as sql from './postgres-sql.ts'
 import { joinHashes } from './rows.ts'
 
-/** How many rows one statement purges. A long statement would hold up everybody else's writes. */
-const purgeChunk = 1000
+/**
+ * How many rows one statement purges or revokes. A longer statement would hold up everybody else's writes, and one
+ * without a limit would never finish within the `statement_timeout` of the pool.
+ */
+const portion = 1000
 
 type AdminMethods = Omit<AdminStorage, keyof UtilityStorage | 'listing' | 'close'>
 
@@ -34,7 +37,7 @@ export function adminMethods(db: PostgresAccess): AdminMethods {
       const revoked = (await db.count(call, sql.revokeClient, clientId, at)) > 0
       // Runs afterwards to see the codes that were being issued, and also if the client was revoked before, to finish
       // that revocation.
-      await db.count(call, sql.endCodesOfClient, clientId)
+      await inPortions(db, call, sql.endCodesOfClient, clientId)
       return revoked
     },
     insertAuthorizationCode: async (hash, code, call) => {
@@ -62,9 +65,9 @@ export function adminMethods(db: PostgresAccess): AdminMethods {
     },
     deleteLicense: async (licenseKey, call) => (await db.count(call, sql.deleteLicense, licenseKey)) > 0,
     purgeExpired: async (at, call) => ({
-      tokens: await purge(db, sql.purgeTokens, at, call),
+      tokens: await inPortions(db, call, sql.purgeTokens, at),
       codes: await purgeCodes(db, at, call),
-      idempotency: await purge(db, sql.purgeAnswers, at, call),
+      idempotency: await inPortions(db, call, sql.purgeAnswers, at),
     }),
   }
 }
@@ -80,21 +83,27 @@ async function revokeAccess(
   call: StorageCall,
 ): Promise<RevokeCounts> {
   if ('clientId' in which) {
-    const codes = await db.count(call, sql.endCodesOfClient, which.clientId)
-    return { codes, tokens: await db.count(call, sql.revokeTokensOfClient, which.clientId, at) }
+    const codes = await inPortions(db, call, sql.endCodesOfClient, which.clientId)
+    return { codes, tokens: await inPortions(db, call, sql.revokeTokensOfClient, which.clientId, at) }
   }
-  const codes = await db.count(call, sql.endCodesOfSubject, which.subject)
-  return { codes, tokens: await db.count(call, sql.revokeTokensOfSubject, which.subject, at) }
+  const codes = await inPortions(db, call, sql.endCodesOfSubject, which.subject)
+  return { codes, tokens: await inPortions(db, call, sql.revokeTokensOfSubject, which.subject, at) }
 }
 
-async function purge(db: PostgresAccess, text: string, at: number, call: StorageCall): Promise<number> {
+/** Runs a statement whose last value is the size of a portion until no rows are left. Returns how many it changed. */
+async function inPortions(
+  db: PostgresAccess,
+  call: StorageCall,
+  text: string,
+  ...values: (string | number)[]
+): Promise<number> {
   let total = 0
-  let deleted: number
+  let changed: number
   do {
-    // oxlint-disable-next-line no-await-in-loop -- chunk after chunk, so that others write in between
-    deleted = await db.count(call, text, at, purgeChunk)
-    total += deleted
-  } while (deleted === purgeChunk)
+    // oxlint-disable-next-line no-await-in-loop -- portion after portion, so that others write in between
+    changed = await db.count(call, text, ...values, portion)
+    total += changed
+  } while (changed === portion)
   return total
 }
 
@@ -113,13 +122,13 @@ async function purgeCodes(db: PostgresAccess, at: number, call: StorageCall): Pr
   let after: Uint8Array | undefined = new Uint8Array()
   while (after !== undefined) {
     // oxlint-disable-next-line no-await-in-loop -- portion after portion, so that others write in between
-    const portion: PurgeableCodeRow[] = await db.rows(call, sql.readCodes, after, purgeChunk, at)
-    const dead = portion.filter((code) => code.dead)
+    const codes: PurgeableCodeRow[] = await db.rows(call, sql.readCodes, after, portion, at)
+    const dead = codes.filter((code) => code.dead)
     const spent = dead.filter((code) => code.spent)
     if (dead.length > 0)
       // oxlint-disable-next-line no-await-in-loop -- as above
       total += await db.count(call, sql.purgeCodes, dead.map(toHash), spent.map(toHash))
-    after = portion.length < purgeChunk ? undefined : portion.at(-1)?.hash
+    after = codes.length < portion ? undefined : codes.at(-1)?.hash
   }
   return total
 }

@@ -130,20 +130,25 @@ export const revokeCredentialByHash: string =
 export const revokeCredentialById: string =
   'UPDATE utility_api_credentials SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL'
 
-/** Waits for redemptions in progress: those that win have stored their tokens by the end of this statement. */
-export const endCodesOfClient: string =
-  'DELETE FROM utility_api_codes WHERE client_id = $1 AND redeemed_at IS NULL'
+/**
+ * Ends a portion of the codes. Waits for redemptions in progress: those that win have stored their tokens by the end of
+ * this statement, and their codes do not count as part of the portion.
+ */
+const endCodesOf = (column: 'client_id' | 'subject'): string => `
+  DELETE FROM utility_api_codes WHERE hash = ANY (ARRAY (
+    SELECT hash FROM utility_api_codes WHERE ${column} = $1 AND redeemed_at IS NULL LIMIT $2 FOR UPDATE))`
 
-export const endCodesOfSubject: string =
-  'DELETE FROM utility_api_codes WHERE subject = $1 AND redeemed_at IS NULL'
+export const endCodesOfClient: string = endCodesOf('client_id')
+export const endCodesOfSubject: string = endCodesOf('subject')
 
-export const revokeTokensOfClient: string = `
-  UPDATE utility_api_credentials SET revoked_at = $2
-  WHERE owner_id = $1 AND kind = 'access_token' AND revoked_at IS NULL`
+/** Revokes a portion of the tokens. */
+const revokeTokensOf = (column: 'owner_id' | 'subject'): string => `
+  UPDATE utility_api_credentials SET revoked_at = $2 WHERE id = ANY (ARRAY (
+    SELECT id FROM utility_api_credentials
+    WHERE ${column} = $1 AND kind = 'access_token' AND revoked_at IS NULL LIMIT $3 FOR UPDATE))`
 
-export const revokeTokensOfSubject: string = `
-  UPDATE utility_api_credentials SET revoked_at = $2
-  WHERE subject = $1 AND kind = 'access_token' AND revoked_at IS NULL`
+export const revokeTokensOfClient: string = revokeTokensOf('owner_id')
+export const revokeTokensOfSubject: string = revokeTokensOf('subject')
 
 export const purgeTokens: string = `
   DELETE FROM utility_api_credentials WHERE id IN (

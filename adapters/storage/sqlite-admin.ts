@@ -14,8 +14,14 @@ import type { SqliteAccess } from './sqlite-access.ts'
 import type { SqliteQueries, SqliteValue } from './sqlite-driver.ts'
 import * as sql from './sqlite-sql.ts'
 
-/** How many rows one transaction purges. A long transaction would hold up everybody else's writes. */
-const purgeChunk = 500
+/**
+ * How many rows one transaction purges or revokes. A longer one would hold up the event loop and everybody else's
+ * writes.
+ */
+const portion = 500
+
+/** A statement and its first values. The last two say which portion. */
+type Bound = readonly [text: string, ...values: SqliteValue[]]
 
 type AdminMethods = Omit<AdminStorage, keyof UtilityStorage | 'listing' | 'close'>
 
@@ -25,24 +31,46 @@ export function adminMethods({ write }: SqliteAccess): AdminMethods {
     let total = 0
     let deleted: number
     do {
-      // oxlint-disable-next-line no-await-in-loop -- chunk after chunk, so that others write in between
-      deleted = await write(call, (db) => db.run(statement, at, purgeChunk))
+      // oxlint-disable-next-line no-await-in-loop -- portion after portion, so that others write in between
+      deleted = await write(call, (db) => db.run(statement, at, portion))
       total += deleted
-    } while (deleted === purgeChunk)
+    } while (deleted === portion)
     return total
   }
 
-  async function purgeCodes(at: number, call: StorageCall): Promise<number> {
+  /**
+   * Goes through rows in their order, as many at a time as one transaction may change, and runs a statement on each
+   * portion: nearly all can be rows that stay as they are. Returns how many rows it changed.
+   */
+  async function inPortions(call: StorageCall, findEnd: Bound, statement: Bound): Promise<number> {
     let total = 0
     let after = 0
     while (after < Infinity) {
       const start = after
       // oxlint-disable-next-line no-await-in-loop -- portion after portion, so that others write in between
-      const { deleted, end } = await write(call, (db) => purgePortionOfCodes(db, start, at))
-      total += deleted
+      const { changed, end } = await write(call, (db) => {
+        const last = db.get<{ rowid: number }>(...findEnd, start, portion - 1)
+        const rows = db.run(...statement, start, last?.rowid ?? Number.MAX_SAFE_INTEGER)
+        return { changed: rows, end: last?.rowid ?? Infinity }
+      })
+      total += changed
       after = end
     }
     return total
+  }
+
+  /**
+   * Ends the codes, then revokes the tokens, in this order: a redemption between two portions has stored a token that
+   * the tokens' turn finds, or finds its code gone.
+   */
+  async function revokeAccess(which: AccessReference, at: number, call: StorageCall): Promise<RevokeCounts> {
+    const access = 'clientId' in which ? sql.accessOfClient : sql.accessOfSubject
+    const owner = 'clientId' in which ? which.clientId : which.subject
+    const { findEndOfCodes, endCodes, revokeBoughtTokens, findEndOfTokens, revokeOtherTokens } = access
+    const codes = await inPortions(call, [findEndOfCodes, owner], [endCodes, owner])
+    const bought = await inPortions(call, [findEndOfCodes, owner], [revokeBoughtTokens, at, owner])
+    const others = await inPortions(call, [findEndOfTokens, owner], [revokeOtherTokens, at, owner])
+    return { codes, tokens: bought + others }
   }
 
   return {
@@ -56,12 +84,14 @@ export function adminMethods({ write }: SqliteAccess): AdminMethods {
       return write(call, (db) => db.run(sql.updateClient, name, uris, clientId) > 0)
     },
     rotateClientSecret: (clientId, newHash, call) => write(call, (db) => rotateSecret(db, clientId, newHash)),
-    revokeClient: (clientId, at, call) =>
-      write(call, (db) => {
-        const revoked = db.run(sql.revokeClient, at, clientId) > 0
-        db.run(sql.endCodesOfClient, clientId)
-        return revoked
-      }),
+    revokeClient: async (clientId, at, call) => {
+      const revoked = await write(call, (db) => db.run(sql.revokeClient, at, clientId) > 0)
+      // Runs afterwards, when no code can be issued anymore, and also if the client was revoked before, to finish that
+      // revocation.
+      const { findEndOfCodes, endCodes } = sql.accessOfClient
+      await inPortions(call, [findEndOfCodes, clientId], [endCodes, clientId])
+      return revoked
+    },
     insertAuthorizationCode: async (hash, code, call) => {
       const { clientId, subject, redirectUri, scope, codeChallenge, expiresAt, redeemedAt } = code
       const values = [hash, clientId, subject, redirectUri, scope, codeChallenge, expiresAt, redeemedAt]
@@ -79,26 +109,16 @@ export function adminMethods({ write }: SqliteAccess): AdminMethods {
           ? db.run(sql.revokeCredentialById, at, which.id) > 0
           : db.run(sql.revokeCredentialByHash, at, which.hash) > 0,
       ),
-    revokeAccess: (which, at, call) => write(call, (db) => revokeAccess(db, which, at)),
+    revokeAccess,
     changeLicense: (licenseKey, change, at, call) =>
       write(call, (db) => db.run(sql.changeLicense, ...changedColumns(change), at, licenseKey) > 0),
     deleteLicense: (licenseKey, call) => write(call, (db) => db.run(sql.deleteLicense, licenseKey) > 0),
     purgeExpired: async (at, call) => ({
       tokens: await purge(sql.purgeTokens, at, call),
-      codes: await purgeCodes(at, call),
+      codes: await inPortions(call, [sql.findEndOfCodes], [sql.purgeCodes, at]),
       idempotency: await purge(sql.purgeAnswers, at, call),
     }),
   }
-}
-
-/**
- * Reads the next codes, as many as one transaction may purge, and deletes the dead ones: nearly all can be spent codes
- * whose tokens are still valid. Returns where the portion ends: Infinity if it was the last.
- */
-function purgePortionOfCodes(db: SqliteQueries, after: number, at: number): { deleted: number; end: number } {
-  const last = db.get<{ rowid: number }>(sql.findEndOfPortion, after, purgeChunk - 1)
-  const deleted = db.run(sql.purgeCodes, after, last?.rowid ?? Number.MAX_SAFE_INTEGER, at)
-  return { deleted, end: last?.rowid ?? Infinity }
 }
 
 function rotateSecret(db: SqliteQueries, clientId: string, newHash: Uint8Array): boolean {
@@ -119,17 +139,6 @@ function insertCredential(
   const values = [kind, hash, id, ownerId, subject, scope, createdAt, expiresAt, revokedAt, name]
   refuseConflict(db.run(sql.insertCredential, ...values))
   return 'inserted'
-}
-
-function revokeAccess(db: SqliteQueries, which: AccessReference, at: number): RevokeCounts {
-  if ('clientId' in which) {
-    const codes = db.run(sql.endCodesOfClient, which.clientId)
-    const bought = db.run(sql.revokeBoughtTokensOfClient, at, which.clientId)
-    return { codes, tokens: bought + db.run(sql.revokeOtherTokensOfClient, at, which.clientId) }
-  }
-  const codes = db.run(sql.endCodesOfSubject, which.subject)
-  const bought = db.run(sql.revokeBoughtTokensOfSubject, at, which.subject)
-  return { codes, tokens: bought + db.run(sql.revokeOtherTokensOfSubject, at, which.subject) }
 }
 
 /** Returns the columns of a change. A column that was not sent is null and keeps its value. */

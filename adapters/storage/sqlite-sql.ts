@@ -93,36 +93,45 @@ export const revokeCredentialByHash: string =
 export const revokeCredentialById: string =
   'UPDATE utility_api_credentials SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL'
 
-export const endCodesOfClient: string =
-  'DELETE FROM utility_api_codes WHERE client_id = ? AND redeemed_at IS NULL'
+/** What ends the access of a client or a subject. Each statement works on one portion of rows, in their order. */
+export interface AccessStatements {
+  /** Finds where a portion of so many codes, and one more, ends. */
+  readonly findEndOfCodes: string
+  readonly endCodes: string
+  /** Revokes the tokens that these codes have bought. */
+  readonly revokeBoughtTokens: string
+  /** Finds where a portion of so many other tokens, and one more, ends. */
+  readonly findEndOfTokens: string
+  readonly revokeOtherTokens: string
+}
 
-export const endCodesOfSubject: string =
-  'DELETE FROM utility_api_codes WHERE subject = ? AND redeemed_at IS NULL'
+const accessOf = (ofCode: string, ofToken: string): AccessStatements => ({
+  findEndOfCodes: `
+    SELECT rowid FROM utility_api_codes WHERE ${ofCode} = ? AND rowid > ? ORDER BY rowid LIMIT 1 OFFSET ?`,
+  endCodes: `
+    DELETE FROM utility_api_codes WHERE ${ofCode} = ? AND rowid > ? AND rowid <= ? AND redeemed_at IS NULL`,
+  revokeBoughtTokens: `
+    UPDATE utility_api_credentials SET revoked_at = ?
+    WHERE hash IN (SELECT token_hash FROM utility_api_codes WHERE ${ofCode} = ? AND rowid > ? AND rowid <= ?)
+      AND kind = 'access_token' AND revoked_at IS NULL`,
+  findEndOfTokens: `
+    SELECT rowid FROM utility_api_credentials WHERE ${ofToken} = ? AND bought IS NULL AND rowid > ?
+    ORDER BY rowid LIMIT 1 OFFSET ?`,
+  revokeOtherTokens: `
+    UPDATE utility_api_credentials SET revoked_at = ?
+    WHERE ${ofToken} = ? AND bought IS NULL AND rowid > ? AND rowid <= ?
+      AND kind = 'access_token' AND revoked_at IS NULL`,
+})
 
-export const revokeBoughtTokensOfClient: string = `
-  UPDATE utility_api_credentials SET revoked_at = ?
-  WHERE hash IN (SELECT token_hash FROM utility_api_codes WHERE client_id = ?)
-    AND kind = 'access_token' AND revoked_at IS NULL`
-
-export const revokeOtherTokensOfClient: string = `
-  UPDATE utility_api_credentials SET revoked_at = ?
-  WHERE owner_id = ? AND bought IS NULL AND kind = 'access_token' AND revoked_at IS NULL`
-
-export const revokeBoughtTokensOfSubject: string = `
-  UPDATE utility_api_credentials SET revoked_at = ?
-  WHERE hash IN (SELECT token_hash FROM utility_api_codes WHERE subject = ?)
-    AND kind = 'access_token' AND revoked_at IS NULL`
-
-export const revokeOtherTokensOfSubject: string = `
-  UPDATE utility_api_credentials SET revoked_at = ?
-  WHERE subject = ? AND bought IS NULL AND kind = 'access_token' AND revoked_at IS NULL`
+export const accessOfClient: AccessStatements = accessOf('client_id', 'owner_id')
+export const accessOfSubject: AccessStatements = accessOf('subject', 'subject')
 
 export const purgeTokens: string = `
   DELETE FROM utility_api_credentials WHERE rowid IN (
     SELECT rowid FROM utility_api_credentials WHERE kind = 'access_token' AND expires_at <= ? LIMIT ?)`
 
 /** Finds where a portion of so many codes, and one more, ends. */
-export const findEndOfPortion: string =
+export const findEndOfCodes: string =
   'SELECT rowid FROM utility_api_codes WHERE rowid > ? ORDER BY rowid LIMIT 1 OFFSET ?'
 
 /**
@@ -130,7 +139,7 @@ export const findEndOfPortion: string =
  * revoke the token.
  */
 export const purgeCodes: string = `
-  DELETE FROM utility_api_codes WHERE rowid > ? AND rowid <= ? AND expires_at <= ? AND NOT EXISTS (
+  DELETE FROM utility_api_codes WHERE expires_at <= ? AND rowid > ? AND rowid <= ? AND NOT EXISTS (
     SELECT 1 FROM utility_api_credentials WHERE hash = token_hash AND kind = 'access_token')`
 
 export const purgeAnswers: string = `

@@ -1,6 +1,6 @@
-import { mysqlStorage } from 'utility-api/storage/mysql'
+import { mysqlStorage, type MysqlConnection, type MysqlPool } from 'utility-api/storage/mysql'
 import { randomBytes } from 'node:crypto'
-import type { Pool, RowDataPacket, TypeCastField } from 'mysql2/promise'
+import type { Pool, ResultSetHeader, RowDataPacket, TypeCastField } from 'mysql2/promise'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { storageContract, type StorageFixture } from '../../src/testing/storage-contract.ts'
 import { emptyTables, makePool, startMysql, whyNoMysql, type MysqlServer } from './support/mysql-server.ts'
@@ -258,6 +258,83 @@ describe.skipIf(reason)('MySQL', () => {
     expect((await errorOf(() => storage.findClient('nobody', call))).message).toContain('run migrate() first')
     await mysqlStorage(other).migrate()
     expect(await storage.findClient('nobody', call)).toBeNull()
+  })
+
+  /** The same pool, but its writes are counted, and the one after so many of a kind finds the connection lost. */
+  function watching(own: Pool): { pool: MysqlPool; changed: number[]; left: Map<string, number> } {
+    const changed: number[] = []
+    const left = new Map<string, number>()
+    async function getConnection(): Promise<MysqlConnection> {
+      const connection = await own.getConnection()
+      return {
+        query: (text) => connection.query(text),
+        async execute(statement) {
+          const [kind = ''] = statement.sql.trim().split(' ')
+          const more = left.get(kind) ?? Infinity
+          if (more === 0) throw new Error('Connection lost')
+          left.set(kind, more - 1)
+          const result = await connection.execute(statement)
+          if (kind !== 'SELECT') changed.push((result[0] as ResultSetHeader).affectedRows)
+          return result
+        },
+        release: () => connection.release(),
+        destroy: () => connection.destroy(),
+      }
+    }
+    return { pool: { getConnection }, changed, left }
+  }
+
+  test('access is revoked 1,000 rows at a time, and a repeat finishes what a lost connection has ended', async () => {
+    const own = pool()
+    const watched = watching(own)
+    const storage = mysqlStorage(watched.pool)
+    await mysqlStorage(own).migrate()
+    await emptyTables(own)
+    const numbers = Array.from({ length: 2500 }, (_, index) => index)
+    await own.query(
+      'INSERT INTO utility_api_codes (hash, client_id, subject, redirect_uri, scope, expires_at, redeemed_at) VALUES ?',
+      [numbers.map((n) => [randomBytes(32), 'many', 'ada', '', '', 99, n % 5 === 0 ? 5 : null])],
+    )
+    await own.query(
+      'INSERT INTO utility_api_credentials (kind, id, hash, owner_id, subject, scope, created_at, expires_at) VALUES ?',
+      [
+        numbers.map((n) => {
+          const subject = n % 2 === 0 ? 'ada' : null
+          return ['access_token', `many-${n}`, randomBytes(32), 'many', subject, '', 5, 99]
+        }),
+      ],
+    )
+    watched.left.set('UPDATE', 1)
+    const error = await errorOf(() => storage.revokeAccess({ clientId: 'many' }, 10, call))
+    expect(error.kind).toBe('unavailable')
+    expect(watched.changed).toEqual([1000, 1000, 0, 1000])
+    watched.left.clear()
+    expect(await storage.revokeAccess({ clientId: 'many' }, 20, call)).toEqual({ codes: 0, tokens: 1500 })
+    expect(await storage.revokeAccess({ clientId: 'many' }, 30, call)).toEqual({ codes: 0, tokens: 0 })
+    expect(watched.changed.slice(4)).toEqual([0, 0, 1000, 500, 0, 0, 0, 0])
+    const byTime =
+      'SELECT revoked_at AS at, count(*) AS count FROM utility_api_credentials GROUP BY revoked_at ORDER BY 1'
+    expect((await own.query(byTime))[0]).toEqual([
+      { at: 10, count: 1000 },
+      { at: 20, count: 1500 },
+    ])
+    await own.query('UPDATE utility_api_credentials SET revoked_at = NULL')
+    expect(await storage.revokeAccess({ subject: 'ada' }, 40, call)).toEqual({ codes: 0, tokens: 1250 })
+  })
+
+  test('a client with many codes is revoked first, and its codes are ended 1,000 at a time', async () => {
+    const own = pool()
+    const watched = watching(own)
+    const storage = mysqlStorage(own)
+    await storage.migrate()
+    const client = { secretHashes: [], redirectUris: [], createdAt: 1, revokedAt: null }
+    await storage.insertClient({ ...client, clientId: 'issuing' }, call)
+    await own.query(
+      'INSERT INTO utility_api_codes (hash, client_id, redirect_uri, scope, expires_at) VALUES ?',
+      [Array.from({ length: 1100 }, () => [randomBytes(32), 'issuing', '', '', 99])],
+    )
+    expect(await mysqlStorage(watched.pool).revokeClient('issuing', 10, call)).toBe(true)
+    expect(watched.changed).toEqual([1, 1000, 100])
   })
 
   // One connection is enough for everything, or two requests could wait for each other for ever.

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { inspect } from 'node:util'
-import { postgresStorage } from 'utility-api/storage/postgres'
+import { postgresStorage, type PostgresClient, type PostgresPool } from 'utility-api/storage/postgres'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { Pool, type PoolConfig } from 'pg'
 import { storageContract, type StorageFixture } from '../../src/testing/storage-contract.ts'
@@ -85,6 +85,36 @@ if (allSetups)
     await emptyTables(own)
     return { storage, disconnect: () => own.end(), close: () => (own.ended ? undefined : own.end()) }
   })
+
+interface Watched {
+  readonly pool: PostgresPool
+  /** How many rows each write changed. */
+  readonly changed: number[]
+  /** Which write of a kind finds the connection lost. */
+  failAt?: { readonly kind: 'DELETE' | 'UPDATE'; readonly count: number }
+}
+
+/** The same pool, but its writes are counted and can fail. */
+function watching(own: Pool): Watched {
+  const watched: Watched = { pool: { options: own.options, connect }, changed: [] }
+  let sent = 0
+  async function connect(): Promise<PostgresClient> {
+    const client: PostgresClient = await own.connect()
+    return Object.assign(Object.create(client) as PostgresClient, {
+      query: async (statement: Parameters<PostgresClient['query']>[0]) => {
+        const text = typeof statement === 'string' ? statement : statement.text
+        const [kind] = text.trim().split(' ')
+        if (kind === watched.failAt?.kind) sent += 1
+        if (sent === watched.failAt?.count) throw new Error('Connection terminated unexpectedly')
+        const result = await client.query(statement)
+        if (kind === 'DELETE' || kind === 'UPDATE') watched.changed.push(result.rowCount ?? 0)
+        return result
+      },
+      release: (destroy?: boolean) => client.release(destroy),
+    })
+  }
+  return watched
+}
 
 describe('PostgreSQL trouble', () => {
   test('a killed idle connection affects no caller, and the process lives', async () => {
@@ -217,6 +247,50 @@ describe('PostgreSQL trouble', () => {
     })
     expect(await storage.purgeExpired(1, call)).toEqual({ tokens: 0, codes: 0, idempotency: 0 })
     expect(await storage.listing?.countLicenses({ resellerId: 'raw' }, call)).toBe(0)
+  })
+
+  test('access is revoked 1,000 rows at a time, and a repeat finishes what a lost connection has ended', async () => {
+    const own = pool()
+    const [plain, watched] = [postgresStorage(own), watching(own)]
+    await plain.migrate()
+    await emptyTables(own)
+    await own.query(`
+      INSERT INTO utility_api_codes (hash, client_id, subject, redirect_uri, scope, expires_at, redeemed_at)
+      SELECT sha256(n::text::bytea), 'many', 'ada', '', '', 99, CASE WHEN n % 5 = 0 THEN 5 END
+      FROM generate_series(1, 2500) AS n`)
+    await own.query(`
+      INSERT INTO utility_api_credentials (kind, id, hash, owner_id, subject, scope, created_at, expires_at)
+      SELECT 'access_token', 'many-' || n, sha256(n::text::bytea), 'many',
+        CASE WHEN n % 2 = 0 THEN 'ada' END, '', 5, 99 FROM generate_series(1, 2500) AS n`)
+    const storage = postgresStorage(watched.pool)
+    watched.failAt = { kind: 'UPDATE', count: 2 }
+    const error = await errorOf(() => storage.revokeAccess({ clientId: 'many' }, 10, call))
+    expect(error.kind).toBe('unavailable')
+    expect(watched.changed).toEqual([1000, 1000, 0, 1000])
+    delete watched.failAt
+    expect(await storage.revokeAccess({ clientId: 'many' }, 20, call)).toEqual({ codes: 0, tokens: 1500 })
+    expect(await storage.revokeAccess({ clientId: 'many' }, 30, call)).toEqual({ codes: 0, tokens: 0 })
+    expect(watched.changed.slice(4)).toEqual([0, 1000, 500, 0, 0])
+    const byTime = 'SELECT revoked_at AS at, count(*) FROM utility_api_credentials GROUP BY 1 ORDER BY 1'
+    expect((await own.query(byTime)).rows).toEqual([
+      { at: '10', count: '1000' },
+      { at: '20', count: '1500' },
+    ])
+    await own.query('UPDATE utility_api_credentials SET revoked_at = NULL')
+    expect(await storage.revokeAccess({ subject: 'ada' }, 40, call)).toEqual({ codes: 0, tokens: 1250 })
+  })
+
+  test('a client with many codes is revoked first, and its codes are ended 1,000 at a time', async () => {
+    const own = pool()
+    const [plain, watched] = [postgresStorage(own), watching(own)]
+    await plain.migrate()
+    const client = { secretHashes: [], redirectUris: [], createdAt: 1, revokedAt: null }
+    await plain.insertClient({ ...client, clientId: 'issuing' }, call)
+    await own.query(`
+      INSERT INTO utility_api_codes (hash, client_id, redirect_uri, scope, expires_at)
+      SELECT sha256(('issuing-' || n)::bytea), 'issuing', '', '', 99 FROM generate_series(1, 1100) AS n`)
+    expect(await postgresStorage(watched.pool).revokeClient('issuing', 10, call)).toBe(true)
+    expect(watched.changed).toEqual([1, 1000, 100])
   })
 
   test('a purge leaves the rows that another program has locked, and waits for none of them', async () => {

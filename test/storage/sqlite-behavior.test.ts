@@ -23,6 +23,28 @@ testContract('SQLite in memory', async () => {
   return { storage, close() {} }
 })
 
+type Run = ReturnType<SqliteDatabase['prepare']>['run']
+
+/** A connection on which each run of statements of this kind is passed to `around`. */
+function watching(
+  database: SqliteDatabase,
+  kind: RegExp,
+  around: (values: unknown[], run: () => ReturnType<Run>) => ReturnType<Run>,
+): SqliteDatabase {
+  return {
+    exec: (sql) => database.exec(sql),
+    prepare(sql) {
+      const statement = database.prepare(sql)
+      if (!kind.test(sql)) return statement
+      return {
+        get: (...values) => statement.get(...values),
+        all: (...values) => statement.all(...values),
+        run: (...values) => around(values, () => statement.run(...values)),
+      }
+    },
+  }
+}
+
 test('a lock that is never released ends in unavailable, for every write that waited', async () => {
   const { open } = fileOf(drivers[0][1])
   const storage = sqliteStorage(open())
@@ -103,21 +125,10 @@ describe.each(drivers)('%s', (_, openPath) => {
       INSERT INTO utility_api_credentials (kind, bought, id, hash, owner_id, scope, created_at, expires_at)
       SELECT 'access_token', 1, rowid, token_hash, 'shop', '', 5, 99 FROM utility_api_codes WHERE rowid <> 1100`)
     const portions: unknown[] = []
-    const watched: SqliteDatabase = {
-      exec: (sql) => database.exec(sql),
-      prepare(sql) {
-        const statement = database.prepare(sql) as ReturnType<SqliteDatabase['prepare']>
-        if (!/DELETE FROM utility_api_codes/.test(sql)) return statement
-        return {
-          get: (...values) => statement.get(...values),
-          all: (...values) => statement.all(...values),
-          run(...values) {
-            portions.push(values.slice(0, 2))
-            return statement.run(...values)
-          },
-        }
-      },
-    }
+    const watched = watching(database, /DELETE FROM utility_api_codes/, (values, run) => {
+      portions.push(values.slice(1))
+      return run()
+    })
     expect(await sqliteStorage(watched).purgeExpired(50, call)).toEqual({
       codes: 1,
       tokens: 0,
@@ -129,6 +140,82 @@ describe.each(drivers)('%s', (_, openPath) => {
       [1000, 1500],
       [1500, Number.MAX_SAFE_INTEGER],
     ])
+  })
+
+  test('access is revoked 500 rows at a time, and a repeat finishes what a full disk has ended', async () => {
+    const database = openFile().open()
+    const storage = sqliteStorage(database)
+    await storage.migrate()
+    // By its number, a code is unspent, or has bought a token. Of the other tokens, each second has another subject.
+    database.exec(`
+      WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 2400)
+      INSERT INTO utility_api_codes (hash, client_id, subject, redirect_uri, scope, expires_at, redeemed_at, token_hash)
+      SELECT CAST(printf('%032d', n) AS BLOB), 'shop', 'ada', '', '', 99,
+        CASE WHEN n % 2 = 0 THEN 5 END, CASE WHEN n % 2 = 0 THEN CAST(printf('%032d', n) AS BLOB) END FROM number;
+      INSERT INTO utility_api_credentials (kind, bought, id, hash, owner_id, subject, scope, created_at, expires_at)
+      SELECT 'access_token', 1, 'bought-' || rowid, token_hash, 'shop', 'ada', '', 5, 99 FROM utility_api_codes
+      WHERE redeemed_at IS NOT NULL;
+      WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 1300)
+      INSERT INTO utility_api_credentials (kind, id, hash, owner_id, subject, scope, created_at, expires_at)
+      SELECT 'access_token', 'other-' || n, CAST(printf('x%031d', n) AS BLOB), 'shop',
+        CASE WHEN n % 2 = 0 THEN 'ada' ELSE 'bob' END, '', 5, 99 FROM number`)
+    const changed: number[] = []
+    let left = 6
+    const watched = watching(database, /^\s*(?:DELETE|UPDATE)/, (_values, run) => {
+      if (left === 0) throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' })
+      left -= 1
+      const result = run()
+      changed.push(Number(result.changes))
+      return result
+    })
+    const revoking = sqliteStorage(watched)
+    const error = await errorOf(() => revoking.revokeAccess({ clientId: 'shop' }, 10, call))
+    expect(error.kind).toBe('unavailable')
+    left = Infinity
+    expect(await revoking.revokeAccess({ clientId: 'shop' }, 20, call)).toEqual({ codes: 0, tokens: 2000 })
+    expect(await revoking.revokeAccess({ clientId: 'shop' }, 30, call)).toEqual({ codes: 0, tokens: 0 })
+    expect(Math.max(...changed)).toBeLessThanOrEqual(500)
+    expect(changed.reduce((sum, each) => sum + each)).toBe(1200 + 1200 + 1300)
+    const byTime = 'SELECT revoked_at AS at, count(*) AS count FROM utility_api_credentials GROUP BY 1'
+    expect(
+      database
+        .prepare(byTime)
+        .all()
+        .map((row) => ({ ...(row as object) })),
+    ).toEqual([
+      { at: 10, count: 500 },
+      { at: 20, count: 2000 },
+    ])
+    database.exec('UPDATE utility_api_credentials SET revoked_at = NULL')
+    expect(await revoking.revokeAccess({ subject: 'ada' }, 40, call)).toEqual({ codes: 0, tokens: 1850 })
+  })
+
+  test('a client with many codes is revoked first, and its codes are ended 500 at a time', async () => {
+    const database = openFile().open()
+    const storage = sqliteStorage(database)
+    await storage.migrate()
+    const client = { secretHashes: [], redirectUris: [], createdAt: 1, revokedAt: null }
+    await storage.insertClient({ ...client, clientId: 'shop' }, call)
+    database.exec(`
+      WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 1200)
+      INSERT INTO utility_api_codes (hash, client_id, redirect_uri, scope, expires_at)
+      SELECT CAST(printf('%032d', n) AS BLOB), CASE WHEN n <= 1100 THEN 'shop' ELSE 'other' END, '', '', 99 FROM number`)
+    const changed: number[] = []
+    const watched = watching(database, /^\s*(?:DELETE|UPDATE)/, (_values, run) => {
+      const result = run()
+      changed.push(Number(result.changes))
+      return result
+    })
+    expect(await sqliteStorage(watched).revokeClient('shop', 10, call)).toBe(true)
+    expect(changed).toEqual([1, 500, 500, 100])
+    expect(await sqliteStorage(watched).revokeClient('shop', 20, call)).toBe(false)
+    const left = 'SELECT client_id AS id, count(*) AS count FROM utility_api_codes GROUP BY 1'
+    expect(
+      database
+        .prepare(left)
+        .all()
+        .map((row) => ({ ...(row as object) })),
+    ).toEqual([{ id: 'other', count: 100 }])
   })
 
   test('closing waits for writes, and not for a lock that another process holds', async () => {
