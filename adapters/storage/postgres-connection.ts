@@ -64,15 +64,23 @@ export async function withConnection<Result>(
   }
 }
 
-/** Throws if the host has left a transaction open: what we write would be part of it, and undone with it. */
-function requireNoTransaction(client: PostgresClient): void {
+/**
+ * Throws if the host has left a transaction open: what we write would be part of it, and undone with it. A driver that
+ * does not tell is refused, because writes would be lost without an error.
+ */
+function requireNoTransaction(client: Partial<PostgresClient>): void {
+  if (client.getTransactionStatus === undefined) {
+    const message =
+      "The driver does not tell whether a transaction is open (a client's getTransactionStatus()): use pg 8.21 or newer."
+    throw new StorageError('invalid', message)
+  }
   if (!hasTransaction(client)) return
   const message = 'A transaction of the host program is open on a connection that the pool has lent.'
   throw new StorageError('bug', message)
 }
 
-function hasTransaction(client: PostgresClient): boolean {
-  return (client.getTransactionStatus?.() ?? 'I') !== 'I'
+function hasTransaction(client: Partial<PostgresClient>): boolean {
+  return client.getTransactionStatus?.() !== 'I'
 }
 
 function ignore(): void {}

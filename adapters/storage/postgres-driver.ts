@@ -24,8 +24,8 @@ export interface PostgresPool {
 export interface PostgresClient {
   /** Runs one statement with its values, or SQL text with several statements. */
   query(statement: PostgresStatement | string): Promise<PostgresResult>
-  /** Returns `I` if no transaction is open. */
-  getTransactionStatus?(): string | null
+  /** Returns `I` if no transaction is open. `pg` has this method since version 8.21. */
+  getTransactionStatus(): string | null
   /** Gives the connection back; `true` closes it. */
   release(destroy?: boolean): void
   /** Listens for errors of the connection. */

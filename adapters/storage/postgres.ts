@@ -39,7 +39,7 @@ export interface PostgresStorage extends AdminStorage {
 }
 
 /**
- * Creates a store from a `pg` Pool, or from anything that has the part of it that is used.
+ * Creates a store from a `pg` Pool, or from anything that has the part of it that is used. Requires `pg` 8.21 or newer.
  *
  * Every race is decided by one statement, at every isolation level. Statements that lose a race (SQLSTATE 40001 and
  * 40P01) are repeated. If a backend is killed or the server restarts, the calls in progress fail with `unavailable`;

@@ -35,6 +35,7 @@ function poolOf(answer: (attempt: number) => PostgresResult, table = 'utility_ap
   const client = {
     query,
     on: fake.events.on.bind(fake.events),
+    getTransactionStatus: () => 'I',
     release: (destroy = false) => fake.closed.push(destroy),
   }
   return Object.assign(fake, { pool: { options: { max: 4 }, connect: async () => client } })
@@ -129,6 +130,21 @@ test.each<[Error, StorageErrorKind]>([
 })
 
 const notConfirmed = { routine: 'SyncRepWaitForLSN' }
+
+test('a driver that does not tell whether a transaction is open is refused, by a migration too, and loses no write', async () => {
+  const fake = poolOf(() => done)
+  const client = await fake.pool.connect()
+  delete (client as Partial<typeof client>).getTransactionStatus
+  const storage = postgresStorage(fake.pool)
+  for (const work of [() => storage.migrate(), () => storage.revokeClient('a', 5, call)])
+    // oxlint-disable-next-line no-await-in-loop -- two
+    expect(await errorOf(work)).toMatchObject({
+      kind: 'invalid',
+      message: expect.stringContaining('use pg 8.21 or newer') as string,
+    })
+  expect(fake.sent).toBe(0)
+  expect(fake.closed).toHaveLength(2)
+})
 
 test('a commit that no standby confirmed is unavailable, also the one after it where it goes on', async () => {
   const fake = poolOf((attempt) => {
