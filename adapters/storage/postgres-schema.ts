@@ -192,6 +192,8 @@ async function findSchema(read: Run): Promise<Schema> {
   }
 }
 
+/** The host's parsers may return integers as text or as `bigint`, which are equal to no number. */
 function schemaIn({ rows }: { readonly rows: unknown[] }): Schema {
-  return rows[0] as Schema
+  const [{ version, step }] = rows as [Record<keyof Schema, number | bigint | string>]
+  return { version: Number(version), step: Number(step) }
 }

@@ -1,4 +1,4 @@
-import { Client, Pool } from 'pg'
+import { Client, Pool, types, type CustomTypesConfig } from 'pg'
 import { postgresStorage, type PostgresStorage } from 'utility-api/storage/postgres'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { call } from './support/call.ts'
@@ -67,18 +67,32 @@ test('a role that may not create tables migrates a schema that is current', asyn
   expect(await storage.insertLicense(license('a'), undefined, call)).toBe('inserted')
 })
 
-test('a new database that cannot hold every name is refused, before a table is made', async () => {
-  const name = 'test_latin1'
-  await execute(server.url, `DROP DATABASE IF EXISTS ${name}`)
-  await execute(server.url, `CREATE DATABASE ${name} ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'`)
-  const database = Object.assign(new URL(server.url), { pathname: `/${name}` }).href
-  const error = await errorOf(() => storeOn(database).storage.migrate())
-  const message = 'The encoding of the database is LATIN1: it must be UTF8.'
-  expect([error.kind, error.message]).toEqual(['invalid', message])
-  expect(await execute(database, "SELECT to_regclass('utility_api_schema') AS made")).toEqual([
-    { made: null },
-  ])
+const integersAs = (convert: (text: string) => unknown): CustomTypesConfig => ({
+  getTypeParser: (oid, format) => (oid === 23 ? convert : types.getTypeParser(oid, format)),
 })
+
+test.each<[string, CustomTypesConfig | undefined]>([
+  ['numbers', undefined],
+  ['text', integersAs(String)],
+  ['bigint', integersAs(BigInt)],
+])(
+  'a new database that cannot hold every name is refused, before a table is made, where integers are %s',
+  async (_, parsers) => {
+    const name = 'test_latin1'
+    await execute(server.url, `DROP DATABASE IF EXISTS ${name}`)
+    await execute(server.url, `CREATE DATABASE ${name} ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'`)
+    const database = Object.assign(new URL(server.url), { pathname: `/${name}` }).href
+    const pool = new Pool({ connectionString: database, ...(parsers && { types: parsers }) })
+    pools.push(pool)
+    const error = await errorOf(() => postgresStorage(pool).migrate())
+    await pool.end()
+    const message = 'The encoding of the database is LATIN1: it must be UTF8.'
+    expect([error.kind, error.message]).toEqual(['invalid', message])
+    expect(await execute(database, "SELECT to_regclass('utility_api_schema') AS made")).toEqual([
+      { made: null },
+    ])
+  },
+)
 
 test('a schema newer than this version is refused, before anything is read or written', async () => {
   const newer = await server.createDatabase()
