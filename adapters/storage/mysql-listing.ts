@@ -17,6 +17,9 @@ import type { LicenseRow, ListedClientRow, ListedCredentialRow, ResellerRow } fr
 /**
  * Selects the rows after a place. Written this way, the first part is a range of the index, which a comparison of pairs
  * would not be.
+ *
+ * A column before it in the index is compared with two inequalities, and comes first in the order: for an equality, the
+ * planner reads each page of a long list from the start of the list.
  */
 const afterPlace = (id: string): string => `created_at >= ? AND (created_at > ? OR ${id} > ?)`
 
@@ -37,11 +40,16 @@ const listResellers = (limit: number): string => `
 
 const listCredentials = (limit: number, ofOwner: boolean): string => `
   SELECT kind, id, owner_id, subject, scope, created_at, expires_at, revoked_at, name FROM utility_api_credentials
-  WHERE ${afterPlace('id')} AND kind = ? ${ofOwner ? 'AND owner_id = ?' : ''} ORDER BY created_at, id LIMIT ${rowsFor(limit)}`
+  WHERE kind >= ? AND kind <= ? AND ${afterPlace('id')} ${ofOwner ? 'AND owner_id = ?' : ''}
+  ORDER BY kind, created_at, id LIMIT ${rowsFor(limit)}`
 
-const listLicenses = (limit: number, ofReseller: boolean): string => `
-  SELECT seq, ${licenseColumns} FROM utility_api_licenses
-  WHERE seq > ? ${ofReseller ? 'AND reseller_id = ?' : ''} ORDER BY seq LIMIT ${rowsFor(limit)}`
+const licenses = `SELECT seq, ${licenseColumns} FROM utility_api_licenses`
+
+const listLicenses = (limit: number): string =>
+  `${licenses} WHERE seq > ? ORDER BY seq LIMIT ${rowsFor(limit)}`
+
+const listLicensesOfReseller = (limit: number): string =>
+  `${licenses} WHERE reseller_id >= ? AND reseller_id <= ? AND seq > ? ORDER BY reseller_id, seq LIMIT ${rowsFor(limit)}`
 
 const countLicenses = 'SELECT count(*) AS count FROM utility_api_licenses'
 const countLicensesOfReseller = `${countLicenses} WHERE reseller_id = ?`
@@ -85,15 +93,18 @@ async function credentialPage(
   { kind, ownerId, after, limit }: CredentialPage,
 ): Promise<CredentialList> {
   const { createdAt, id } = toPlace(after)
-  const values = [createdAt, createdAt, id, kind, ...(ownerId === undefined ? [] : [ownerId])]
+  const values = [kind, kind, createdAt, createdAt, id, ...(ownerId === undefined ? [] : [ownerId])]
   const rows = await db.rows<ListedCredentialRow>(listCredentials(limit, ownerId !== undefined), ...values)
   const { page, ...next } = cutPage(rows, limit, (row) => placeMark(row.created_at, row.id))
   return { credentials: page.map(toListedCredential), ...next }
 }
 
 async function licensePage(db: Queries, { resellerId, after, limit }: LicensePage): Promise<LicenseList> {
-  const values = [toSeq(after), ...(resellerId === undefined ? [] : [resellerId])]
-  const rows = await db.rows<NumberedLicense>(listLicenses(limit, resellerId !== undefined), ...values)
-  const { page, ...next } = cutPage(rows, limit, ({ seq }) => String(seq))
+  const seq = toSeq(after)
+  const rows =
+    resellerId === undefined
+      ? await db.rows<NumberedLicense>(listLicenses(limit), seq)
+      : await db.rows<NumberedLicense>(listLicensesOfReseller(limit), resellerId, resellerId, seq)
+  const { page, ...next } = cutPage(rows, limit, (row) => String(row.seq))
   return { licenses: page.map(toLicense), ...next }
 }

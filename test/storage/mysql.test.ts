@@ -1,4 +1,9 @@
-import { mysqlStorage, type MysqlConnection, type MysqlPool } from 'utility-api/storage/mysql'
+import {
+  mysqlStorage,
+  type MysqlConnection,
+  type MysqlPool,
+  type MysqlStatement,
+} from 'utility-api/storage/mysql'
 import { randomBytes } from 'node:crypto'
 import type { Pool, ResultSetHeader, RowDataPacket, TypeCastField } from 'mysql2/promise'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -320,6 +325,66 @@ describe.skipIf(reason)('MySQL', () => {
     ])
     await own.query('UPDATE utility_api_credentials SET revoked_at = NULL')
     expect(await storage.revokeAccess({ subject: 'ada' }, 40, call)).toEqual({ codes: 0, tokens: 1250 })
+  })
+
+  test('a page of a long list and a portion of a revocation are read from where they begin in their index', async () => {
+    const own = pool({ uri: await server.createDatabase(), connectionLimit: 1 })
+    const storage = mysqlStorage(own)
+    await storage.migrate()
+    const numbers = Array.from({ length: 3000 }, (_, index) => 10_000 + index)
+    await own.query(
+      'INSERT INTO utility_api_licenses (license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at) VALUES ?',
+      [numbers.map((n) => [`LIC-${n}`, '', '', '', n % 10 === 0 ? 'other' : 'big', n, n])],
+    )
+    await own.query(
+      'INSERT INTO utility_api_credentials (kind, id, hash, owner_id, scope, created_at, expires_at) VALUES ?',
+      [
+        numbers.map((n) => [
+          'access_token',
+          `token-${n}`,
+          randomBytes(32),
+          n % 10 === 0 ? 'other' : 'big',
+          '',
+          n,
+          99,
+        ]),
+      ],
+    )
+    await own.query('ANALYZE TABLE utility_api_licenses, utility_api_credentials')
+    const sent: MysqlStatement[] = []
+    const watched = mysqlStorage({
+      async getConnection() {
+        const connection = await own.getConnection()
+        const execute: MysqlConnection['execute'] = (statement) => {
+          sent.push(statement)
+          return connection.execute(statement)
+        }
+        return Object.assign(Object.create(connection) as MysqlConnection, { execute })
+      },
+    })
+    const { listing } = watched
+    await watched.findLicense('nobody', call)
+    sent.length = 0
+    await listing?.licenses({ resellerId: 'big', after: '1000', limit: 50 }, call)
+    await listing?.credentials({ kind: 'access_token', after: '11000:x', limit: 50 }, call)
+    await listing?.credentials({ kind: 'access_token', ownerId: 'big', after: '11000:x', limit: 50 }, call)
+    await watched.revokeAccess({ clientId: 'big' }, 5, call)
+    const plans = await Promise.all(
+      sent.map(async ({ sql, values }) => {
+        const [[plan]] = await own.execute<RowDataPacket[]>(`EXPLAIN ${sql}`, values)
+        return `${plan?.['type']} ${plan?.['key']} ${plan?.['Extra']}`
+      }),
+    )
+    const [licenses, tokens, tokensOfOwner, codes, ...portions] = plans
+    expect([licenses, tokens, tokensOfOwner]).toEqual([
+      expect.stringMatching(/^range reseller_id (?!.*filesort)/),
+      expect.stringMatching(/^range kind (?!.*filesort)/),
+      expect.stringMatching(/^range kind (?!.*filesort)/),
+    ])
+    expect(codes).toMatch(/client_id/)
+    expect(portions).toEqual(
+      Array.from({ length: 6 }, () => expect.stringMatching(/^range owner_id (?!.*filesort)/)),
+    )
   })
 
   test('a client with many codes is revoked first, and its codes are ended 1,000 at a time', async () => {
