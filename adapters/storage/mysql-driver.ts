@@ -6,7 +6,7 @@
 export interface MysqlPool {
   /** Lends a connection. */
   getConnection(): Promise<MysqlConnection>
-  /** Where `mysql2` keeps the number of connections: writes use all but one. Without a number, they may use all. */
+  /** Where `mysql2` keeps the number of connections: writes use all but one. Without a number, or with 0, they use all. */
   readonly pool?: { readonly config?: { readonly connectionLimit?: number | undefined } }
 }
 

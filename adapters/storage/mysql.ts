@@ -3,11 +3,11 @@
  *
  * @module utility-api/storage/mysql
  */
-import { StorageError, type AdminStorage } from 'utility-api/storage'
+import { StorageError, type AdminStorage, type StorageCall } from 'utility-api/storage'
 import { createGate } from './closing.ts'
 import { adminMethods } from './mysql-admin.ts'
 import { withConnection } from './mysql-connection.ts'
-import type { MysqlPool } from './mysql-driver.ts'
+import type { MysqlConnection, MysqlPool } from './mysql-driver.ts'
 import { toStorageError } from './mysql-errors.ts'
 import { listingOf } from './mysql-listing.ts'
 import { migrateSchema, requireSchema, type Flavor } from './mysql-schema.ts'
@@ -71,11 +71,25 @@ export function mysqlStorage(pool: MysqlPool): MysqlStorage {
     })
     return ready
   }
+  // The pool keeps everybody who asks for a connection in its queue until there is one. While a database hangs, callers
+  // that gave up long ago would pile up there. So no more ask than there are connections, and the others wait here.
+  const seats = createSemaphore(connectionsOf(pool), 'MariaDB')
+  async function onConnection<Result>(
+    call: StorageCall,
+    work: (connection: MysqlConnection) => Promise<Result>,
+  ): Promise<Result> {
+    await seats.take(call)
+    try {
+      return await withConnection(pool, call, work)
+    } finally {
+      seats.giveBack()
+    }
+  }
   const read: Lend = async (call, work) => {
     try {
       return await inTime(call, async () => {
         const { settings } = await requireReady()
-        return withConnection(pool, call, async (connection) => {
+        return onConnection(call, async (connection) => {
           await setUp(connection, settings)
           return work(sessionOn(connection, call))
         })
@@ -107,7 +121,8 @@ export function mysqlStorage(pool: MysqlPool): MysqlStorage {
 }
 
 function connectionsOf({ pool }: MysqlPool): number {
-  return pool?.config?.connectionLimit ?? Number.POSITIVE_INFINITY
+  // For `mysql2`, 0 is no limit.
+  return pool?.config?.connectionLimit || Number.POSITIVE_INFINITY
 }
 
 function requirePool(pool: (Partial<MysqlPool> & { readonly promise?: unknown }) | undefined): void {

@@ -109,6 +109,61 @@ test('a call that has begun is finished, although nobody waits for it any more',
   expect(await storage.revokeClient('a', 5, { timeLeftMs: () => left })).toBe(true)
 })
 
+/** A pool of so many connections, and what it has answered and not. */
+function slowPoolOf(connectionLimit: number): { pool: MysqlPool; asked: (() => void)[] } {
+  const fake = poolOf(() => ({ affectedRows: 1 }))
+  const asked: (() => void)[] = []
+  const pool: MysqlPool = {
+    pool: { config: { connectionLimit } },
+    async getConnection() {
+      await new Promise<void>((resolve) => asked.push(resolve))
+      return fake.pool.getConnection()
+    },
+  }
+  return { pool, asked }
+}
+
+/** Answers whoever asks the pool, until the work is done. */
+async function answering<Result>(asked: (() => void)[], work: Promise<Result>): Promise<Result> {
+  const timer = setInterval(() => asked.splice(0).forEach((answer) => answer()), 1)
+  try {
+    return await work
+  } finally {
+    clearInterval(timer)
+  }
+}
+
+test('callers that give up while the pool does not answer are no more in its queue than it has connections', async () => {
+  const { pool, asked } = slowPoolOf(3)
+  const storage = mysqlStorage(pool)
+  await answering(asked, Promise.resolve(storage.ping?.(call)))
+  const until = performance.now() + 20
+  const late = { timeLeftMs: () => until - performance.now() }
+  const calls = Array.from({ length: 40 }, (_, index) =>
+    index % 2 === 0 ? storage.ping?.(late) : storage.revokeClient('a', 5, late),
+  )
+  const outcomes = await Promise.allSettled(calls)
+  expect(outcomes.map(({ status }) => status)).toEqual(calls.map(() => 'rejected'))
+  expect(asked).toHaveLength(3)
+  // Those that gave up give the connections back, and nobody's place is lost.
+  const later = Array.from({ length: 5 }, () => storage.revokeClient('a', 5, call))
+  expect(await answering(asked, Promise.all(later))).toEqual([true, true, true, true, true])
+})
+
+test.each([
+  [0, 5],
+  [1, 1],
+  [3, 2],
+])('of %i connections, where 0 is no limit, five writes ask for %i', async (connectionLimit, writes) => {
+  const { pool, asked } = slowPoolOf(connectionLimit)
+  const storage = mysqlStorage(pool)
+  await answering(asked, Promise.resolve(storage.ping?.(call)))
+  const revoked = Array.from({ length: 5 }, () => storage.revokeClient('a', 5, call))
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(asked).toHaveLength(writes)
+  expect(await answering(asked, Promise.all(revoked))).toEqual([true, true, true, true, true])
+})
+
 test('an update that finds its license only when it looks for the reason is made', async () => {
   const answers = [{ affectedRows: 0 }, [{ reseller_id: 'r' }], { affectedRows: 1 }]
   const fake = poolOf((attempt) => answers[attempt - 1], 'utility_api_licenses')
