@@ -16,7 +16,7 @@ export interface MysqlPool {
  * @group Storage
  */
 export interface MysqlConnection {
-  /** Runs one statement without values. `serverStatus` of its result tells whether a transaction is open. */
+  /** Runs one statement without values. */
   query(text: string): Promise<readonly [result: unknown, fields: unknown]>
   /** Prepares a statement, once for each connection, and runs it. */
   execute(statement: MysqlStatement): Promise<readonly [result: unknown, fields: unknown]>

@@ -41,6 +41,11 @@ export function isMissingTable(error: unknown): boolean {
   return serverErrno(error as DriverError) === 1146
 }
 
+/** Tells whether the statement was refused because a transaction is open. */
+export function isInTransaction(error: unknown): boolean {
+  return serverErrno(error as DriverError) === 1568
+}
+
 /** Tells whether everything was undone, or will be by a rollback, because it lost against another transaction. */
 export function lostRace(error: unknown): boolean {
   return [1020, 1205, 1213].includes(serverErrno(error as DriverError) ?? 0)

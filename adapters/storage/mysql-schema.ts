@@ -3,7 +3,7 @@ import { callWithin } from './call-time.ts'
 import { withConnection } from './mysql-connection.ts'
 import type { MysqlConnection, MysqlPool } from './mysql-driver.ts'
 import { isMissingTable, toStorageError } from './mysql-errors.ts'
-import { run, sessionSettings, setUp } from './mysql-session.ts'
+import { requireNoTransaction, run, sessionSettings, setUp } from './mysql-session.ts'
 import { inTime } from './mysql-time.ts'
 import { noSchema, refuseNewer, requireSteps, type Schema } from './schema-version.ts'
 
@@ -174,8 +174,9 @@ export function requireSchema(pool: MysqlPool): Promise<Flavor> {
 }
 
 async function flavorWithSchema(connection: MysqlConnection): Promise<Flavor> {
+  await setUp(connection, requireNoTransaction)
   // In a transaction that stays open, a migration would never be seen.
-  await setUp(connection, 'SET SESSION autocommit = 1')
+  await connection.query('SET SESSION autocommit = 1')
   requireSteps(await schemaOn(connection), steps.length)
   return flavorOf(connection)
 }

@@ -1,7 +1,7 @@
 import { StorageError, type StorageCall } from 'utility-api/storage'
 import { requireTime } from './call-time.ts'
 import type { MysqlConnection, MysqlStatement, MysqlValue } from './mysql-driver.ts'
-import { lostRace } from './mysql-errors.ts'
+import { isInTransaction, lostRace } from './mysql-errors.ts'
 
 /** The maximum number of attempts at work that keeps losing to others. */
 const maxAttempts = 12
@@ -31,23 +31,39 @@ export interface Session extends Queries {
  * Returns the first statement on a lent connection. Text that is too long is refused, not cut. Each statement sees what
  * was committed before it and commits on its own. The wait for a lock is shorter than the default of 50 seconds, which
  * is longer than anyone waits.
+ *
+ * The first assignment, to the next transaction alone, is an error while a transaction is open, and then none is made:
+ * `autocommit = 1` would commit what the host has left half done.
  */
 export function sessionSettings(isolation: string): string {
-  return `SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', SESSION ${isolation} = 'READ-COMMITTED', SESSION autocommit = 1, SESSION innodb_lock_wait_timeout = 3`
+  return `SET ${[
+    `@@${isolation} = 'READ-COMMITTED'`,
+    `SESSION ${isolation} = 'READ-COMMITTED'`,
+    'SESSION autocommit = 1',
+    "SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
+    'SESSION innodb_lock_wait_timeout = 3',
+    "SESSION character_set_client = 'utf8mb4'",
+    "SESSION character_set_results = 'utf8mb4'",
+    // The charset of this collation is the third that counts. The host's own collation stays.
+    "SESSION collation_connection = IF(@@character_set_connection = 'utf8mb4', @@collation_connection, 'utf8mb4_general_ci')",
+  ].join(', ')}`
 }
 
-/** The bit of a server's status that says that a transaction is open. */
-const inTransaction = 1
+/** Sets nothing that lasts, and is an error while a transaction is open, on MariaDB and MySQL alike. */
+export const requireNoTransaction: string = 'SET TRANSACTION ISOLATION LEVEL READ COMMITTED'
 
 /**
  * Sends the first statement on a lent connection. Throws if the host has left a transaction open: what we write would be
  * part of it, and undone with it.
  */
 export async function setUp(connection: MysqlConnection, settings: string): Promise<void> {
-  const [{ serverStatus = 0 }] = (await connection.query(settings)) as [{ serverStatus?: number }, unknown]
-  if ((serverStatus & inTransaction) === 0) return
-  const message = 'A transaction of the host program is open on a connection that the pool has lent.'
-  throw new StorageError('bug', message)
+  try {
+    await connection.query(settings)
+  } catch (error) {
+    if (!isInTransaction(error)) throw error
+    const message = 'A transaction of the host program is open on a connection that the pool has lent.'
+    throw new StorageError('bug', message)
+  }
 }
 
 /** Lends a call a connection, while the call has time left. */

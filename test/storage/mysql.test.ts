@@ -81,9 +81,14 @@ describe.skipIf(reason)('MySQL', () => {
     expect(await mysqlStorage(owner).findLicense('kept', call)).toEqual(license('kept'))
   })
 
-  test.each(['a migration', 'the first call', 'a later call'])(
-    'a transaction left open by the host is refused with a clear error by %s, and no write is lost in it',
-    async (when) => {
+  test.each(
+    ['a migration', 'the first call', 'a later call'].flatMap((when) => [
+      [when, 'START TRANSACTION'],
+      [when, 'SET SESSION autocommit = 0'],
+    ]),
+  )(
+    'by %s, a transaction left open by the host (%s) is refused with a clear error, neither committed nor written in',
+    async (when, begin) => {
       const uri = await server.createDatabase()
       const own = pool({ uri, connectionLimit: 1 })
       const [storage, other] = [mysqlStorage(own), mysqlStorage(pool({ uri }))]
@@ -92,7 +97,9 @@ describe.skipIf(reason)('MySQL', () => {
         await storage.findLicense('nobody', call)
       }
       const host = await own.getConnection()
-      await host.query('START TRANSACTION WITH CONSISTENT SNAPSHOT')
+      await host.query('CREATE TABLE orders (id INT)')
+      await host.query(begin)
+      await host.query('INSERT INTO orders VALUES (1)')
       host.release()
       await other.migrate()
       const insert = async (): Promise<unknown> => storage.insertLicense(license(when), undefined, call)
@@ -100,6 +107,7 @@ describe.skipIf(reason)('MySQL', () => {
       expect([error.kind, error.message]).toEqual(['bug', expect.stringContaining('transaction of the host')])
       expect(await insert()).toBe('inserted')
       expect(await other.findLicense(when, call)).toEqual(license(when))
+      expect((await own.query('SELECT id FROM orders'))[0]).toEqual([])
     },
   )
 
@@ -248,6 +256,27 @@ describe.skipIf(reason)('MySQL', () => {
       }
     },
   )
+
+  test("text stays what it is after the host has changed a connection's charset, and the host keeps its collation", async () => {
+    const own = pool({ connectionLimit: 1, charset: 'UTF8MB4_UNICODE_CI' })
+    const [storage, other] = [mysqlStorage(own), mysqlStorage(pool())]
+    await storage.migrate()
+    const collation = async (): Promise<unknown> =>
+      (await own.query<RowDataPacket[]>('SELECT @@collation_connection AS name'))[0][0]?.['name']
+    await storage.findLicense('nobody', call)
+    expect(await collation()).toBe('utf8mb4_unicode_ci')
+    for (const charset of ['latin1', 'binary', 'utf8mb3']) {
+      const named = { ...license(`named-${charset}`), registeredTo: 'Żółć é 😀' }
+      // oxlint-disable-next-line no-await-in-loop -- on one connection
+      await own.query(`SET NAMES ${charset}`)
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      expect(await storage.insertLicense(named, undefined, call)).toBe('inserted')
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      expect(await other.findLicense(named.licenseKey, call)).toEqual(named)
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      expect(await storage.findLicense(named.licenseKey, call)).toEqual(named)
+    }
+  })
 
   test('a migration is seen by a connection that was in a transaction before', async () => {
     const database = await server.createDatabase()
