@@ -99,6 +99,22 @@ test.each<[Error, StorageErrorKind]>([
   expect(fake.released.at(-1)).toBe('destroyed')
 })
 
+test('a connection whose transaction cannot be rolled back is closed: later writes would be part of it', async () => {
+  const fake = poolOf(() => {
+    throw errorOf(1062)
+  }, 'utility_api_codes')
+  const connection = await fake.pool.getConnection()
+  connection.query = async (text) => {
+    if (text === 'ROLLBACK') throw new Error('Connection lost')
+    return [{}, undefined]
+  }
+  const hash = new Uint8Array(32)
+  const token = { id: 't', hash, ownerId: 'a', subject: null, scope: '', createdAt: 1, expiresAt: 2 }
+  const redeemed = mysqlStorage(fake.pool).redeemAuthorizationCode(hash, 5, token, call)
+  await expect(redeemed).rejects.toMatchObject({ kind: 'conflict' })
+  expect(fake.released).toContain('destroyed')
+})
+
 test('a call that has begun is finished, although nobody waits for it any more', async () => {
   let left = 1000
   const fake = poolOf(() => {

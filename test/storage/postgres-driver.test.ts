@@ -129,6 +129,16 @@ test.each<[Error, StorageErrorKind]>([
   expect(fake.sent).toBe(1)
 })
 
+test("what quotes rows is removed from the server's error, and nothing else", async () => {
+  const quoting = { detail: 'LIC-1', where: 'LIC-1', internalQuery: 'LIC-1' }
+  const fake = poolOf(() => {
+    throw Object.assign(errorWith('23514'), quoting, { constraint: 'a', table: 'b' })
+  })
+  const { cause } = (await outcomeOf(fake)) as StorageError
+  expect(cause).toEqual(Object.assign(errorWith('23514'), { constraint: 'a', table: 'b' }))
+  expect(Object.keys(quoting).filter((field) => field in (cause as Error))).toEqual([])
+})
+
 const notConfirmed = { routine: 'SyncRepWaitForLSN' }
 
 test('a driver that does not tell whether a transaction is open is refused, by a migration too, and loses no write', async () => {

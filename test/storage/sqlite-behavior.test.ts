@@ -246,6 +246,19 @@ describe.each(drivers)('%s', (_, openPath) => {
     expect(done).toEqual(['read', 'closed'])
   })
 
+  test('closing does not wait for a read that ran out of time at a locked file', async () => {
+    const { open } = openFile()
+    const other = open()
+    await sqliteStorage(other).migrate()
+    other.exec('PRAGMA journal_mode = DELETE')
+    const storage = sqliteStorage(open())
+    other.exec('BEGIN EXCLUSIVE')
+    const error = await errorOf(() => storage.findLicense('a', callOfLooks(5)))
+    expect(error).toMatchObject({ kind: 'unavailable', message: 'SQLite: database is locked' })
+    await storage.close?.()
+    other.exec('COMMIT')
+  })
+
   test('following a list to its end lets the event loop turn after every page', async () => {
     const storage = sqliteStorage(openFile().open())
     await storage.migrate()

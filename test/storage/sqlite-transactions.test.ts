@@ -177,6 +177,25 @@ describe.each(drivers)('%s', (_, openPath) => {
     expect(await written).toBe('inserted')
   })
 
+  test('a commit that finds the database busy is made again, with everything in it', async () => {
+    const database = noting(openFile().open())
+    const storage = sqliteStorage(database)
+    await storage.migrate()
+    database.executed.length = 0
+    const { exec } = database
+    let isBusy = true
+    database.exec = (sql) => {
+      if (sql !== 'COMMIT' || !isBusy) return exec.call(database, sql)
+      isBusy = false
+      database.executed.push('busy')
+      throw Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' })
+    }
+    const inserted = ['a', 'b'].map((key) => storage.insertLicense(license(key), undefined, call))
+    expect(await Promise.all(inserted)).toEqual(['inserted', 'inserted'])
+    expect(database.executed).toEqual(['BEGIN IMMEDIATE', 'busy', 'ROLLBACK', 'BEGIN IMMEDIATE', 'COMMIT'])
+    expect(await storage.listing?.countLicenses({}, call)).toBe(2)
+  })
+
   test('a transaction left open by the host is reported, and left to the host to end', async () => {
     const database = openFile().open()
     const storage = sqliteStorage(database)
