@@ -144,9 +144,6 @@ export async function migrateSchema(pool: MysqlPool): Promise<void> {
 }
 
 async function runSteps(connection: MysqlConnection, { collation }: Flavor): Promise<void> {
-  await connection.query(
-    'CREATE TABLE IF NOT EXISTS utility_api_schema (version INT NOT NULL PRIMARY KEY, step INT NOT NULL) ENGINE = InnoDB',
-  )
   const schema = await schemaOn(connection)
   refuseNewer(schema, steps.length)
   if (schema.step < steps.length) await takeSteps(connection, collation, schema.step)
@@ -154,6 +151,10 @@ async function runSteps(connection: MysqlConnection, { collation }: Flavor): Pro
 }
 
 async function takeSteps(connection: MysqlConnection, collation: string, taken: number): Promise<void> {
+  // Only here: a role that may not create tables can migrate a schema that is current.
+  await connection.query(
+    'CREATE TABLE IF NOT EXISTS utility_api_schema (version INT NOT NULL PRIMARY KEY, step INT NOT NULL) ENGINE = InnoDB',
+  )
   const options = `ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE ${collation}`
   for (const statement of steps.slice(taken).flat())
     // oxlint-disable-next-line no-await-in-loop -- one after the other
