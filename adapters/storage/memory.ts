@@ -15,7 +15,7 @@ import { createTables, requireRoom, type MemoryAccess, type Tables } from './mem
  * for.
  *
  * Each method is atomic, because it runs in one turn of the event loop. The store holds a million rows of all kinds
- * together and then refuses new ones with a {@link StorageError} of kind `unavailable`. Nothing is evicted;
+ * together and then refuses new ones with a `StorageError` of kind `unavailable`. Nothing is evicted;
  * `purgeExpired` makes room.
  *
  * @example
