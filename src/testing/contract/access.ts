@@ -1,9 +1,11 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
+import type { AuthorizationCode } from '../../domain/access.ts'
 import type { AccessReference } from '../../ports/storage.ts'
 import type { BoundAdmin, BoundStorage } from './bound.ts'
 import {
   countOf,
   hashOf,
+  inTurn,
   makeClient,
   makeCode,
   makeCredential,
@@ -47,28 +49,37 @@ async function raceRevocation(
 }
 
 /** Issues a code, which is refused as a conflict once its client is revoked. */
-async function issue(storage: BoundAdmin, number: number): Promise<void> {
+async function issue(storage: BoundAdmin, hash: Uint8Array, code: AuthorizationCode): Promise<void> {
   try {
-    await storage.insertAuthorizationCode(codeOf(number), makeCode())
+    await storage.insertAuthorizationCode(hash, code)
   } catch (error) {
     await rejectsAs('conflict', () => Promise.reject(error), 'late code')
   }
 }
 
-/** Issues and spends codes while their client is revoked. */
+/**
+ * Issues and spends codes while their client is revoked. Where one lock orders the calls, a method that does not wait for
+ * it is finished before those in the middle have their turn, so a second round starts with the revocation.
+ */
 async function raceShutOut(revoker: BoundAdmin, others: readonly BoundAdmin[]): Promise<void> {
-  await revoker.insertClient(makeClient())
-  await race(20, (index) => revoker.insertAuthorizationCode(codeOf(index), makeCode()))
-  await race(41, async (index) => {
-    if (index === 20) return revoker.revokeClient(nameOf('client'), 9)
-    const other = others[index % others.length] as BoundAdmin
-    if (index % 2 === 1) return issue(other, 100 + index)
-    return other.redeemAuthorizationCode(codeOf(index >> 1), 5, makeToken(index))
+  await inTurn([20, 0], async (revokeAt) => {
+    const clientId = nameOf(`client-${revokeAt}`)
+    // Each round has its own codes and tokens.
+    const numberOf = (index: number): number => 500 * (revokeAt === 0 ? 1 : 0) + index
+    const hashOfCode = (index: number): Uint8Array => codeOf(numberOf(index))
+    await revoker.insertClient(makeClient({ clientId }))
+    await race(20, (index) => revoker.insertAuthorizationCode(hashOfCode(index), makeCode({ clientId })))
+    await race(41, async (index) => {
+      if (index === revokeAt) return revoker.revokeClient(clientId, 9)
+      const other = others[index % others.length] as BoundAdmin
+      if (index % 2 === 1) return issue(other, hashOfCode(100 + index), makeCode({ clientId }))
+      return other.redeemAuthorizationCode(hashOfCode(index >> 1), 5, makeToken(numberOf(index)))
+    })
+    const late = await race(141, (index) =>
+      revoker.redeemAuthorizationCode(hashOfCode(index), 10, makeToken(numberOf(100 + index))),
+    )
+    strictEqual(countOf(late, true), 0, 'no code of a revoked client can be redeemed')
   })
-  const late = await race(141, (index) =>
-    revoker.redeemAuthorizationCode(codeOf(index), 10, makeToken(100 + index)),
-  )
-  strictEqual(countOf(late, true), 0, 'no code of a revoked client can be redeemed')
 }
 
 /** Revokes five hundred and one codes and as many tokens. */
