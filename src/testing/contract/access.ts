@@ -1,9 +1,10 @@
-import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
+import { ok, strictEqual } from 'node:assert/strict'
 import type { AuthorizationCode } from '../../domain/access.ts'
 import type { AccessReference } from '../../ports/storage.ts'
 import type { BoundAdmin, BoundStorage } from './bound.ts'
 import {
   countOf,
+  equalValues,
   hashOf,
   inTurn,
   makeClient,
@@ -39,7 +40,7 @@ async function raceRevocation(
   })
   const tokens = await race(30, (index) => revoker.findCredential('access_token', hashOf(index)))
   const live = tokens.filter((token) => token?.revokedAt === null)
-  deepStrictEqual(live, [], 'no token is left')
+  equalValues(live, [], 'no token is left')
   strictEqual(countOf(won, true), counts.tokens, 'every issued token is counted')
   strictEqual(30 - counts.tokens, counts.codes, 'every other code is counted')
   const late = await race(30, (index) =>
@@ -93,8 +94,8 @@ async function revokeMany(admin: BoundAdmin, which: AccessReference): Promise<vo
       makeCredential(nameOf(`${index}`), { ownerId, subject }),
     )
   })
-  deepStrictEqual(await admin.revokeAccess(which, 9), { tokens: 501, codes: 501 })
-  deepStrictEqual(await admin.revokeAccess(which, 10), { tokens: 0, codes: 0 })
+  equalValues(await admin.revokeAccess(which, 9), { tokens: 501, codes: 501 })
+  equalValues(await admin.revokeAccess(which, 10), { tokens: 0, codes: 0 })
 }
 
 export const accessCases: readonly ContractCase[] = [
@@ -106,7 +107,7 @@ export const accessCases: readonly ContractCase[] = [
       strictEqual((await storage.findAuthorizationCode(codeOf(1)))?.subject, 'Ada')
       await storage.redeemAuthorizationCode(codeOf(1), 5, makeToken(1, { subject: 'Ada', createdAt: 7 }))
       const { hash: _, ...token } = makeToken(1, { subject: 'Ada', createdAt: 7 })
-      deepStrictEqual(await storage.findCredential('access_token', hashOf(1)), { ...token, revokedAt: null })
+      equalValues(await storage.findCredential('access_token', hashOf(1)), { ...token, revokedAt: null })
     },
   },
   {
@@ -137,11 +138,11 @@ export const accessCases: readonly ContractCase[] = [
       )
       await admin.insertClient(makeClient({ clientId: nameOf('0'), revokedAt: 7 }))
       const revoked = await race(2, (index) => admin.revokeClient(nameOf(`${index}`), 9))
-      deepStrictEqual(revoked, [false, false])
+      equalValues(revoked, [false, false])
       const late = await race(2, (index) =>
         admin.redeemAuthorizationCode(codeOf(index), 10, makeToken(index)),
       )
-      deepStrictEqual(late, [false, false])
+      equalValues(late, [false, false])
     },
   },
   {
@@ -204,13 +205,13 @@ export const accessCases: readonly ContractCase[] = [
       await admin.insertReseller(makeReseller({ resellerId: nameOf('client') }))
       const own = makeCredential(nameOf('own'), { ownerId: nameOf('client') })
       await admin.insertCredential('reseller_token', hashOf(9), own)
-      deepStrictEqual(await admin.revokeAccess({ clientId: nameOf('client') }, 9), { tokens: 1, codes: 2 })
-      deepStrictEqual(await admin.revokeAccess({ clientId: nameOf('client') }, 10), { tokens: 0, codes: 0 })
+      equalValues(await admin.revokeAccess({ clientId: nameOf('client') }, 9), { tokens: 1, codes: 2 })
+      equalValues(await admin.revokeAccess({ clientId: nameOf('client') }, 10), { tokens: 0, codes: 0 })
       const times = await race(
         5,
         async (index) => (await admin.findCredential('access_token', hashOf(index)))?.revokedAt,
       )
-      deepStrictEqual(times, [9, 6, undefined, undefined, null])
+      equalValues(times, [9, 6, undefined, undefined, null])
       strictEqual((await admin.findCredential('reseller_token', hashOf(9)))?.revokedAt, null)
       strictEqual(await admin.redeemAuthorizationCode(codeOf(2), 10, makeToken(2)), false)
       strictEqual(await admin.redeemAuthorizationCode(codeOf(5), 10, makeToken(5)), true)
@@ -233,17 +234,17 @@ export const accessCases: readonly ContractCase[] = [
       )
       const direct = makeCredential(nameOf('direct'), { subject: nameOf('Ada') })
       await admin.insertCredential('access_token', hashOf(9), direct)
-      deepStrictEqual(await admin.revokeAccess({ subject: nameOf('Ada') }, 9), { tokens: 2, codes: 1 })
+      equalValues(await admin.revokeAccess({ subject: nameOf('Ada') }, 9), { tokens: 2, codes: 1 })
       const times = await race(
         3,
         async (index) => (await admin.findCredential('access_token', hashOf(index)))?.revokedAt,
       )
-      deepStrictEqual(times, [9, null, null])
+      equalValues(times, [9, null, null])
       strictEqual((await admin.findCredential('access_token', hashOf(9)))?.revokedAt, 9)
       const late = await race(3, (index) =>
         admin.redeemAuthorizationCode(codeOf(3 + index), 10, makeToken(3 + index)),
       )
-      deepStrictEqual(late, [false, true, true])
+      equalValues(late, [false, true, true])
     },
   },
   {
@@ -268,8 +269,8 @@ export const accessCases: readonly ContractCase[] = [
         const token = makeCredential(nameOf(`token-${index}`), { ownerId: nameOf(`${index}`), ...own })
         return admin.insertCredential('access_token', hashOf(index), token)
       })
-      deepStrictEqual(await admin.revokeAccess({ clientId: nameOf('0') }, 9), { tokens: 1, codes: 1 })
-      deepStrictEqual(await admin.revokeAccess({ subject: nameOf('Ada') }, 9), { tokens: 1, codes: 1 })
+      equalValues(await admin.revokeAccess({ clientId: nameOf('0') }, 9), { tokens: 1, codes: 1 })
+      equalValues(await admin.revokeAccess({ subject: nameOf('Ada') }, 9), { tokens: 1, codes: 1 })
     },
   },
   {

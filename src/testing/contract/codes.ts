@@ -1,6 +1,15 @@
-import { deepStrictEqual, rejects, strictEqual } from 'node:assert/strict'
+import { rejects, strictEqual } from 'node:assert/strict'
 import type { BoundStorage } from './bound.ts'
-import { countOf, hashOf, makeCode, makeToken, nameOf, race, type ContractCase } from './context.ts'
+import {
+  countOf,
+  equalValues,
+  hashOf,
+  makeCode,
+  makeToken,
+  nameOf,
+  race,
+  type ContractCase,
+} from './context.ts'
 
 const code = hashOf(100)
 
@@ -10,7 +19,7 @@ async function raceForOneCode(stores: readonly BoundStorage[]): Promise<void> {
   const won = await race(50, (index) => storeOf(index).redeemAuthorizationCode(code, 5, makeToken(index)))
   strictEqual(countOf(won, true), 1, 'exactly one caller redeems the code')
   const found = await race(50, (index) => storeOf(index).findCredential('access_token', hashOf(index)))
-  deepStrictEqual(
+  equalValues(
     found.map((token) => token !== null),
     won,
     'only the token of that caller exists',
@@ -27,7 +36,7 @@ export const codeCases: readonly ContractCase[] = [
         makeCode({ codeChallenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', scope: '' }),
       ]
       await race(2, (index) => seed.insertAuthorizationCode(hashOf(index), codes[index] ?? makeCode()))
-      deepStrictEqual(await race(2, (index) => storage.findAuthorizationCode(hashOf(index))), codes)
+      equalValues(await race(2, (index) => storage.findAuthorizationCode(hashOf(index))), codes)
     },
   },
   {
@@ -45,7 +54,7 @@ export const codeCases: readonly ContractCase[] = [
       await seed.insertAuthorizationCode(code, makeCode())
       strictEqual(await storage.redeemAuthorizationCode(code, 5, makeToken(1)), true)
       const { hash: _, ...token } = makeToken(1)
-      deepStrictEqual(await storage.findCredential('access_token', hashOf(1)), { ...token, revokedAt: null })
+      equalValues(await storage.findCredential('access_token', hashOf(1)), { ...token, revokedAt: null })
     },
   },
   {
@@ -55,7 +64,7 @@ export const codeCases: readonly ContractCase[] = [
       await seed.insertAuthorizationCode(code, makeCode())
       await storage.redeemAuthorizationCode(code, 5, makeToken(1))
       strictEqual(await storage.redeemAuthorizationCode(code, 6, makeToken(2)), false)
-      deepStrictEqual(await storage.findAuthorizationCode(code), makeCode({ redeemedAt: 5 }))
+      equalValues(await storage.findAuthorizationCode(code), makeCode({ redeemedAt: 5 }))
       strictEqual(await storage.findCredential('access_token', hashOf(2)), null)
     },
   },
@@ -85,7 +94,7 @@ export const codeCases: readonly ContractCase[] = [
       )
       strictEqual(countOf(won, true), 50)
       const found = await race(50, (index) => storage.findCredential('access_token', hashOf(index)))
-      deepStrictEqual(
+      equalValues(
         found.map((token) => token?.id),
         won.map((_, index) => nameOf(`token-${index}`)),
       )
@@ -119,7 +128,7 @@ export const codeCases: readonly ContractCase[] = [
           return 'failed'
         }
       })
-      deepStrictEqual([countOf<unknown>(outcomes, true), countOf<unknown>(outcomes, 'failed')], [19, 1])
+      equalValues([countOf<unknown>(outcomes, true), countOf<unknown>(outcomes, 'failed')], [19, 1])
     },
   },
   {
@@ -127,7 +136,7 @@ export const codeCases: readonly ContractCase[] = [
     needs: ['seed'],
     async run({ storage, seed }) {
       await seed.insertAuthorizationCode(code, makeCode({ expiresAt: 1 }))
-      deepStrictEqual(await storage.findAuthorizationCode(code), makeCode({ expiresAt: 1 }))
+      equalValues(await storage.findAuthorizationCode(code), makeCode({ expiresAt: 1 }))
       strictEqual(await storage.redeemAuthorizationCode(code, 2, makeToken(1, { expiresAt: 1 })), true)
       strictEqual((await storage.findCredential('access_token', hashOf(1)))?.expiresAt, 1)
     },
@@ -142,7 +151,7 @@ export const codeCases: readonly ContractCase[] = [
       strictEqual(await storage.revokeAccessTokensOfCode(hashOf(100), 8), 0)
       strictEqual(await storage.revokeAccessTokensOfCode(hashOf(999), 8), 0)
       const tokens = await race(2, (index) => storage.findCredential('access_token', hashOf(index)))
-      deepStrictEqual(
+      equalValues(
         tokens.map((token) => token?.revokedAt),
         [7, null],
       )

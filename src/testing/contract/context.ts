@@ -1,4 +1,4 @@
-import { rejects } from 'node:assert/strict'
+import { deepStrictEqual, rejects } from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomBytes } from 'node:crypto'
 import type { AuthorizationCode, Client, Credential, NewAccessToken, Reseller } from '../../domain/access.ts'
@@ -168,6 +168,19 @@ export async function inTurn<Item>(
 
 export function countOf<Value>(values: readonly Value[], wanted: Value): number {
   return values.filter((value) => value === wanted).length
+}
+
+/** Expects the same members with the same values. Rows of `node:sqlite` have no prototype, and bytes may be a `Buffer`. */
+export function equalValues(actual: unknown, expected: unknown, message?: string): void {
+  deepStrictEqual(plain(actual), plain(expected), message)
+}
+
+/** Returns plain objects with plain bytes for any others. */
+function plain(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (value instanceof Uint8Array) return Uint8Array.from(value)
+  if (Array.isArray(value)) return value.map(plain)
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, plain(member)]))
 }
 
 /** Expects a `StorageError` of this kind, thrown or rejected. */

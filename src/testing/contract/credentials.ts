@@ -1,8 +1,9 @@
-import { deepStrictEqual, strictEqual } from 'node:assert/strict'
+import { strictEqual } from 'node:assert/strict'
 import type { CredentialKind } from '../../domain/access.ts'
 import type { MaybePromise } from '../../ports/maybe-promise.ts'
 import {
   countOf,
+  equalValues,
   hashOf,
   inTurn,
   makeClient,
@@ -41,7 +42,7 @@ export const credentialCases: readonly ContractCase[] = [
       await race(3, (index) =>
         seed.insertCredential('api_key', hashOf(index), credentials[index] ?? makeCredential(nameOf(''))),
       )
-      deepStrictEqual(await race(3, (index) => storage.findCredential('api_key', hashOf(index))), credentials)
+      equalValues(await race(3, (index) => storage.findCredential('api_key', hashOf(index))), credentials)
     },
   },
   {
@@ -50,7 +51,7 @@ export const credentialCases: readonly ContractCase[] = [
     async run({ storage, seed }) {
       await seed.insertReseller(makeReseller())
       await seed.insertCredential('api_key', hashOf(1), makeCredential(nameOf('key')))
-      deepStrictEqual(
+      equalValues(
         await race(
           3,
           async (index) => (await storage.findCredential(kinds[index] ?? 'api_key', hashOf(1)))?.id,
@@ -78,7 +79,7 @@ export const credentialCases: readonly ContractCase[] = [
         32,
         async (index) => (await storage.findCredential('api_key', others[index] ?? base))?.id,
       )
-      deepStrictEqual(
+      equalValues(
         ids,
         others.map((_, index) => nameOf(`${index}`)),
       )
@@ -92,10 +93,7 @@ export const credentialCases: readonly ContractCase[] = [
       await seed.insertClient(makeClient())
       strictEqual((await storage.findCredential('api_key', hashOf(1)))?.id, nameOf('key'))
       const client = await storage.findClient(nameOf('client'))
-      deepStrictEqual(
-        client?.secretHashes.map((each) => Uint8Array.from(each)),
-        [hashOf(1)],
-      )
+      equalValues(client?.secretHashes, [hashOf(1)])
     },
   },
   {
@@ -109,7 +107,7 @@ export const credentialCases: readonly ContractCase[] = [
         admin.insertCredential('access_token', hashOf(2), makeCredential(nameOf('one')))
       await rejectsAs('conflict', sameHash, 'taken hash')
       await rejectsAs('conflict', sameId, 'taken id')
-      deepStrictEqual(await admin.findCredential('api_key', hashOf(1)), makeCredential(nameOf('one')))
+      equalValues(await admin.findCredential('api_key', hashOf(1)), makeCredential(nameOf('one')))
       strictEqual(await admin.findCredential('access_token', hashOf(2)), null)
     },
   },
@@ -169,7 +167,7 @@ export const credentialCases: readonly ContractCase[] = [
       await admin.insertAuthorizationCode(hashOf(1), code)
       const again = (): unknown => admin.insertAuthorizationCode(hashOf(1), { ...code, redeemedAt: null })
       await rejectsAs('conflict', again, 'taken code')
-      deepStrictEqual(await admin.findAuthorizationCode(hashOf(1)), code)
+      equalValues(await admin.findAuthorizationCode(hashOf(1)), code)
     },
   },
   {
@@ -219,7 +217,7 @@ export const credentialCases: readonly ContractCase[] = [
       strictEqual(await admin.revokeCredential({ id: nameOf('nobody') }, 9), false)
       strictEqual(await admin.revokeCredential({ hash: hashOf(77) }, 9), false)
       const found = await race(3, (index) => admin.findCredential(kinds[index] ?? 'api_key', hashOf(index)))
-      deepStrictEqual(
+      equalValues(
         found.map((each) => each?.revokedAt),
         [5, 6, null],
       )

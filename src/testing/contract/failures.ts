@@ -1,9 +1,10 @@
-import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
+import { ok, strictEqual } from 'node:assert/strict'
 import type { CredentialKind } from '../../domain/access.ts'
 import type { MaybePromise } from '../../ports/maybe-promise.ts'
 import { callWithin, type StorageCall } from '../../ports/storage-call.ts'
 import { bindAdmin, bindStorage, type BoundAdmin, type BoundListing, type BoundStorage } from './bound.ts'
 import {
+  equalValues,
   hashOf,
   inTurn,
   makeClient,
@@ -229,7 +230,7 @@ export const failureCases: readonly ContractCase[] = [
       // Waits behind everything still in a queue, so that late writes are done by now.
       await race(20, (index) => storage.insertLicense(makeLicense(nameOf(`later-${index}`))))
       const found = await race(20, (index) => storage.findLicense(nameOf(`key-${index}`)))
-      deepStrictEqual(
+      equalValues(
         found.map((license) => license !== null),
         done,
       )
@@ -280,7 +281,7 @@ export const failureCases: readonly ContractCase[] = [
       // As above: waits behind everything still in a queue.
       await race(20, (index) => admin.insertLicense(makeLicense(nameOf(`later-${index}`))))
       const found = await race(writes.length, async (index) => writes[index]?.isDone())
-      deepStrictEqual(found, done)
+      equalValues(found, done)
     },
   },
   {

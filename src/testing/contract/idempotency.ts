@@ -1,8 +1,8 @@
-import { deepStrictEqual, strictEqual } from 'node:assert/strict'
+import { strictEqual } from 'node:assert/strict'
 import type { License } from '../../domain/license.ts'
-import type { InsertLicenseResult, NewIdempotencyKey } from '../../ports/storage.ts'
+import type { NewIdempotencyKey } from '../../ports/storage.ts'
 import type { BoundStorage } from './bound.ts'
-import { countOf, hashOf, makeLicense, nameOf, race, type ContractCase } from './context.ts'
+import { countOf, equalValues, hashOf, makeLicense, nameOf, race, type ContractCase } from './context.ts'
 
 function idempotencyKey(fields: Partial<NewIdempotencyKey> = {}): NewIdempotencyKey {
   return {
@@ -12,11 +12,6 @@ function idempotencyKey(fields: Partial<NewIdempotencyKey> = {}): NewIdempotency
     expiresAt: 5000,
     ...fields,
   }
-}
-
-/** Returns a replay with plain bytes, and any other outcome unchanged. */
-function plain(result: InsertLicenseResult): unknown {
-  return typeof result === 'string' ? result : { ...result, requestHash: Uint8Array.from(result.requestHash) }
 }
 
 async function raceForOneAnswer(stores: readonly BoundStorage[], createdAt = 1000): Promise<void> {
@@ -29,8 +24,8 @@ async function raceForOneAnswer(stores: readonly BoundStorage[], createdAt = 100
   strictEqual(countOf<unknown>(outcomes, 'inserted'), 1, 'exactly one caller inserts')
   const winner = outcomes.indexOf('inserted')
   const replay = { replay: licenseOf(winner), requestHash: hashOf(winner) }
-  deepStrictEqual(
-    outcomes.map(plain),
+  equalValues(
+    outcomes,
     outcomes.map((_, index) => (index === winner ? 'inserted' : replay)),
   )
 }
@@ -45,7 +40,7 @@ export const idempotencyCases: readonly ContractCase[] = [
         makeLicense(nameOf('second')),
         idempotencyKey({ requestHash: hashOf(3) }),
       )
-      deepStrictEqual(plain(again), { replay: makeLicense(nameOf('first')), requestHash: hashOf(2) })
+      equalValues(again, { replay: makeLicense(nameOf('first')), requestHash: hashOf(2) })
       strictEqual(await seed.findLicense(nameOf('second')), null)
     },
   },
@@ -61,7 +56,7 @@ export const idempotencyCases: readonly ContractCase[] = [
       }
       strictEqual(await storage.updateLicense(update), 'updated')
       const again = await storage.insertLicense(makeLicense(nameOf('second')), idempotencyKey())
-      deepStrictEqual(plain(again), { replay: makeLicense(nameOf('first')), requestHash: hashOf(2) })
+      equalValues(again, { replay: makeLicense(nameOf('first')), requestHash: hashOf(2) })
     },
   },
   {
@@ -84,7 +79,7 @@ export const idempotencyCases: readonly ContractCase[] = [
     async run({ storage }) {
       await storage.insertLicense(makeLicense(nameOf('first')), idempotencyKey())
       const late = makeLicense(nameOf('late'), { createdAt: 4999 })
-      deepStrictEqual(plain(await storage.insertLicense(late, idempotencyKey())), {
+      equalValues(await storage.insertLicense(late, idempotencyKey()), {
         replay: makeLicense(nameOf('first')),
         requestHash: hashOf(2),
       })
@@ -92,7 +87,7 @@ export const idempotencyCases: readonly ContractCase[] = [
       const second = makeLicense(nameOf('second'), { createdAt: 5000 })
       strictEqual(await storage.insertLicense(second, renewed), 'inserted')
       const third = await storage.insertLicense(makeLicense(nameOf('third'), { createdAt: 6000 }), renewed)
-      deepStrictEqual(plain(third), { replay: second, requestHash: hashOf(3) })
+      equalValues(third, { replay: second, requestHash: hashOf(3) })
     },
   },
   {
@@ -120,7 +115,7 @@ export const idempotencyCases: readonly ContractCase[] = [
     async run({ storage }) {
       await storage.insertLicense(makeLicense(nameOf('first')), idempotencyKey())
       const again = await storage.insertLicense(makeLicense(nameOf('first')), idempotencyKey())
-      deepStrictEqual(plain(again), { replay: makeLicense(nameOf('first')), requestHash: hashOf(2) })
+      equalValues(again, { replay: makeLicense(nameOf('first')), requestHash: hashOf(2) })
     },
   },
   {

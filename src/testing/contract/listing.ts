@@ -1,8 +1,9 @@
-import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
+import { ok, strictEqual } from 'node:assert/strict'
 import { hashSecret } from '../../domain/secret.ts'
 import type { MaybePromise } from '../../ports/maybe-promise.ts'
 import type { BoundAdmin, BoundListing } from './bound.ts'
 import {
+  equalValues,
   hashOf,
   inTurn,
   makeClient,
@@ -144,7 +145,7 @@ const orderCases = allListed.map((listed): ContractCase => ({
     const seen = await allNames(list, { limit: 3 }, async (pageNumber) => {
       if (pageNumber <= 5) await insertAll(listed, admin, namesOf(2, `${pageNumber}`), 100 * pageNumber)
     })
-    deepStrictEqual(wanted(seen), names)
+    equalValues(wanted(seen), names)
     strictEqual(new Set(seen).size, seen.length, 'no row is listed twice')
   },
 }))
@@ -157,7 +158,7 @@ const oneTimeCases = allListed.map((listed): ContractCase => ({
     const names = namesOf(25)
     await inTurn(names, (name) => listed.insert(admin, name, 1000))
     const seen = await allNames(listed.list(listing), { limit: 4 })
-    deepStrictEqual(seen.filter((name) => names.includes(name)).toSorted(), names.toSorted())
+    equalValues(seen.filter((name) => names.includes(name)).toSorted(), names.toSorted())
     strictEqual(new Set(seen).size, seen.length, 'no row is listed twice')
   },
 }))
@@ -170,14 +171,14 @@ export const listingCases: readonly ContractCase[] = [
     needs: ['admin', 'listing'],
     async run({ admin, listing }) {
       await inTurn(namesOf(25), (name) => admin.insertLicense(makeLicense(name)))
-      deepStrictEqual(await allNames(licenses.list(listing), { limit: 4 }), namesOf(25))
+      equalValues(await allNames(licenses.list(listing), { limit: 4 }), namesOf(25))
     },
   },
   {
     name: 'the last page has no next mark, full or not, or a listing never ends',
     needs: ['admin', 'listing'],
     async run({ admin, listing }) {
-      deepStrictEqual(await listing.licenses({ limit: 5 }), { licenses: [] })
+      equalValues(await listing.licenses({ limit: 5 }), { licenses: [] })
       await inTurn(allListed, async (listed) => {
         const list = listed.list(listing)
         const before = (await list({ limit: 100 })).names.length
@@ -202,7 +203,7 @@ export const listingCases: readonly ContractCase[] = [
         race(10, () => admin.deleteLicense(doomed.pop() ?? '')),
       )
       const kept = names.filter((_, index) => index % 3 !== 0)
-      deepStrictEqual(seen.filter((name) => kept.includes(name)).toSorted(), kept.toSorted())
+      equalValues(seen.filter((name) => kept.includes(name)).toSorted(), kept.toSorted())
       strictEqual(new Set(seen).size, seen.length, 'no row is listed twice')
     },
   },
@@ -221,7 +222,7 @@ export const listingCases: readonly ContractCase[] = [
         race(1, () => admin.purgeExpired(20 * pageNumber)),
       )
       const kept = names.filter((_, index) => index % 3 !== 0)
-      deepStrictEqual(seen.filter((name) => kept.includes(name)).toSorted(), kept.toSorted())
+      equalValues(seen.filter((name) => kept.includes(name)).toSorted(), kept.toSorted())
       strictEqual(new Set(seen).size, seen.length, 'no row is listed twice')
     },
   },
@@ -237,10 +238,10 @@ export const listingCases: readonly ContractCase[] = [
       })
       const deleteFour = (page: number): Promise<unknown> =>
         inTurn(names.slice(4 * page - 4, 4 * page), (name) => admin.deleteLicense(name))
-      deepStrictEqual(await allNames(licenses.list(listing), { limit: 4 }, deleteFour), names)
+      equalValues(await allNames(licenses.list(listing), { limit: 4 }, deleteFour), names)
       const purgeFour = async (page: number): Promise<unknown> => admin.purgeExpired(4 * page - 1)
       const seen = await allNames(credentials('access_token').list(listing), { limit: 4 }, purgeFour)
-      deepStrictEqual(seen, names)
+      equalValues(seen, names)
     },
   },
   {
@@ -262,7 +263,7 @@ export const listingCases: readonly ContractCase[] = [
       ]
       await inTurn(changes, async ([listed, change]) => {
         const seen = await allNames(listed.list(listing), { limit: 5 }, () => race(1, change))
-        deepStrictEqual(seen, names)
+        equalValues(seen, names)
       })
     },
   },
@@ -273,7 +274,7 @@ export const listingCases: readonly ContractCase[] = [
       await inTurn(['1', '2', '3'], (last) => insertLongest(admin, last))
       await inTurn([licenses, clients, resellers, credentials('api_key')], async (listed) => {
         const first = await listed.list(listing)({ limit: 1 })
-        deepStrictEqual([first.names.length, typeof first.next], [1, 'string'], listed.what)
+        equalValues([first.names.length, typeof first.next], [1, 'string'], listed.what)
         strictEqual(
           first.names[0]?.length,
           listed === licenses ? 128 : 255,
@@ -281,7 +282,7 @@ export const listingCases: readonly ContractCase[] = [
         )
         ok((first.next ?? '').length <= 1024, listed.what)
         const second = await listed.list(listing)({ limit: 1, after: first.next ?? '' })
-        deepStrictEqual([second.names.length, typeof second.next], [1, 'string'], listed.what)
+        equalValues([second.names.length, typeof second.next], [1, 'string'], listed.what)
       })
     },
   },
@@ -293,7 +294,7 @@ export const listingCases: readonly ContractCase[] = [
       await inTurn(names.entries(), ([index, name]) =>
         (index % 3 === 0 ? admin : second).insertLicense(makeLicense(name)),
       )
-      deepStrictEqual(await allNames(licenses.list(listing), { limit: 5 }), names)
+      equalValues(await allNames(licenses.list(listing), { limit: 5 }), names)
       strictEqual(await listing.countLicenses({}), 12)
     },
   },
@@ -308,7 +309,7 @@ export const listingCases: readonly ContractCase[] = [
         const { licenses: rows } = await listing.licenses({ ...of, limit: 5 })
         return [rows.length, await listing.countLicenses(of)]
       })
-      deepStrictEqual(found, [
+      equalValues(found, [
         [0, 0],
         [1, 1],
       ])
@@ -323,7 +324,7 @@ export const listingCases: readonly ContractCase[] = [
       await admin.insertCredential('api_key', hashOf(1), ended)
       await admin.insertCredential('reseller_token', hashOf(1), makeCredential(nameOf('token')))
       const list = credentials('api_key', 'reseller').list(listing)
-      deepStrictEqual(await allNames(list, { limit: 5 }), [nameOf('ended')])
+      equalValues(await allNames(list, { limit: 5 }), [nameOf('ended')])
     },
   },
   {
@@ -342,10 +343,10 @@ export const listingCases: readonly ContractCase[] = [
         const { licenses: rows, ...next } = await listing.licenses({ ...page, resellerId: nameOf('a') })
         return { names: rows.map(({ licenseKey }) => licenseKey), ...next }
       }
-      deepStrictEqual(await allNames(ofFirst, { limit: 3 }), wanted)
+      equalValues(await allNames(ofFirst, { limit: 3 }), wanted)
       const keys = await allNames(credentials('api_key', 'a').list(listing), { limit: 3 })
-      deepStrictEqual(keys.toSorted(), wanted.toSorted())
-      deepStrictEqual(await listing.licenses({ resellerId: nameOf('nobody'), limit: 3 }), { licenses: [] })
+      equalValues(keys.toSorted(), wanted.toSorted())
+      equalValues(await listing.licenses({ resellerId: nameOf('nobody'), limit: 3 }), { licenses: [] })
     },
   },
   {
@@ -361,7 +362,7 @@ export const listingCases: readonly ContractCase[] = [
       strictEqual(await listing.countLicenses(large), 1001)
       strictEqual(await countAll(listOf(all)), 1002)
       strictEqual(await countAll(listOf(large)), 1001)
-      deepStrictEqual(await allNames(listOf(other), { limit: 5 }), [nameOf('last')])
+      equalValues(await allNames(listOf(other), { limit: 5 }), [nameOf('last')])
     },
   },
   {
@@ -375,7 +376,7 @@ export const listingCases: readonly ContractCase[] = [
       })
       const other = credentials('access_token', 'other')
       await other.insert(admin, nameOf('last'), 501)
-      deepStrictEqual(await allNames(other.list(listing), { limit: 5 }), [nameOf('last')])
+      equalValues(await allNames(other.list(listing), { limit: 5 }), [nameOf('last')])
       strictEqual(await countAll(credentials('access_token').list(listing)), 502)
     },
   },
@@ -393,7 +394,7 @@ export const listingCases: readonly ContractCase[] = [
           listing.countLicenses(of),
         ),
       )
-      deepStrictEqual(counts, [8, 3, 0])
+      equalValues(counts, [8, 3, 0])
     },
   },
   {
@@ -420,10 +421,10 @@ export const listingCases: readonly ContractCase[] = [
       )
       const { secretHashes: _, ...listedClient } = client
       const [found] = (await listing.clients({ limit: 5 })).clients
-      deepStrictEqual({ ...found, secretHashes: undefined }, { ...listedClient, secretHashes: undefined })
-      deepStrictEqual((await listing.resellers({ limit: 5 })).resellers, [reseller])
+      equalValues({ ...found, secretHashes: undefined }, { ...listedClient, secretHashes: undefined })
+      equalValues((await listing.resellers({ limit: 5 })).resellers, [reseller])
       await inTurn(kinds, async (kind) =>
-        deepStrictEqual((await listing.credentials({ kind, limit: 5 })).credentials, [
+        equalValues((await listing.credentials({ kind, limit: 5 })).credentials, [
           { ...makeCredential(nameOf(kind), fields), kind },
         ]),
       )
@@ -433,7 +434,7 @@ export const listingCases: readonly ContractCase[] = [
         updatedAt: 8_000_000_000_000_004,
       })
       await admin.insertLicense(license)
-      deepStrictEqual((await listing.licenses({ limit: 5 })).licenses, [license])
+      equalValues((await listing.licenses({ limit: 5 })).licenses, [license])
     },
   },
   {

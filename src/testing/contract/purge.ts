@@ -1,8 +1,9 @@
-import { deepStrictEqual, strictEqual } from 'node:assert/strict'
+import { strictEqual } from 'node:assert/strict'
 import type { License } from '../../domain/license.ts'
 import type { NewIdempotencyKey } from '../../ports/storage.ts'
 import type { BoundAdmin, BoundStorage } from './bound.ts'
 import {
+  equalValues,
   hashOf,
   inTurn,
   makeClient,
@@ -28,7 +29,7 @@ async function racePurge(purger: BoundAdmin, spender: BoundStorage): Promise<voi
       return spender.redeemAuthorizationCode(codeOf(index), 9, makeToken(40 * purgeAt + index))
     })
     const revoked = await race(40, (index) => purger.revokeAccessTokensOfCode(codeOf(index), 11))
-    deepStrictEqual(
+    equalValues(
       revoked,
       won.map((each) => (each === true ? 1 : 0)),
     )
@@ -77,11 +78,11 @@ export const purgeCases: readonly ContractCase[] = [
         )
         await admin.insertLicense(...licenseOf(expiresAt, { createdAt: 1, expiresAt }))
       })
-      deepStrictEqual(await admin.purgeExpired(1000), { codes: 2, tokens: 2, idempotency: 2 })
-      deepStrictEqual(await admin.purgeExpired(1000), nothing)
+      equalValues(await admin.purgeExpired(1000), { codes: 2, tokens: 2, idempotency: 2 })
+      equalValues(await admin.purgeExpired(1000), nothing)
       strictEqual(await admin.findAuthorizationCode(hashOf(1000)), null)
       strictEqual(await admin.findCredential('access_token', hashOf(1000)), null)
-      deepStrictEqual(await admin.findAuthorizationCode(hashOf(1001)), makeCode({ expiresAt: 1001 }))
+      equalValues(await admin.findAuthorizationCode(hashOf(1001)), makeCode({ expiresAt: 1001 }))
       strictEqual((await admin.findCredential('access_token', hashOf(1001)))?.id, '1001')
     },
   },
@@ -99,12 +100,12 @@ export const purgeCases: readonly ContractCase[] = [
       )
       await admin.insertCredential('access_token', hashOf(1), makeCredential(nameOf('c')))
       await admin.insertLicense(makeLicense(nameOf('key')))
-      deepStrictEqual(await admin.purgeExpired(Number.MAX_SAFE_INTEGER), nothing)
+      equalValues(await admin.purgeExpired(Number.MAX_SAFE_INTEGER), nothing)
       strictEqual((await admin.findClient(nameOf('client')))?.clientId, nameOf('client'))
       strictEqual((await admin.findCredential('reseller_token', hashOf(1)))?.id, nameOf('a'))
       strictEqual((await admin.findCredential('api_key', hashOf(1)))?.id, nameOf('b'))
       strictEqual((await admin.findCredential('access_token', hashOf(1)))?.id, nameOf('c'))
-      deepStrictEqual(await admin.findLicense(nameOf('key')), makeLicense(nameOf('key')))
+      equalValues(await admin.findLicense(nameOf('key')), makeLicense(nameOf('key')))
     },
   },
   {
@@ -113,9 +114,9 @@ export const purgeCases: readonly ContractCase[] = [
     async run({ admin }) {
       await admin.insertAuthorizationCode(hashOf(1), makeCode({ expiresAt: 100 }))
       await admin.redeemAuthorizationCode(hashOf(1), 5, makeToken(1, { expiresAt: 200 }))
-      deepStrictEqual(await admin.purgeExpired(150), nothing)
+      equalValues(await admin.purgeExpired(150), nothing)
       strictEqual(await admin.revokeAccessTokensOfCode(hashOf(1), 160), 1)
-      deepStrictEqual(await admin.purgeExpired(200), { codes: 1, tokens: 1, idempotency: 0 })
+      equalValues(await admin.purgeExpired(200), { codes: 1, tokens: 1, idempotency: 0 })
     },
   },
   {
@@ -149,7 +150,7 @@ export const purgeCases: readonly ContractCase[] = [
         const token = makeCredential(nameOf(`${number}`), { expiresAt: 1 })
         return admin.insertCredential('access_token', hashOf(number), token)
       })
-      deepStrictEqual(await admin.purgeExpired(1), { codes: 1100, tokens: 1100, idempotency: 1100 })
+      equalValues(await admin.purgeExpired(1), { codes: 1100, tokens: 1100, idempotency: 1100 })
     },
   },
   {
@@ -166,8 +167,8 @@ export const purgeCases: readonly ContractCase[] = [
           ? admin.insertAuthorizationCode(hashOf(index), makeCode({ expiresAt: 10 }))
           : spend(index, index % 8 === 4 ? 50 : 200),
       )
-      deepStrictEqual(await admin.purgeExpired(100), { codes: 375, tokens: 187, idempotency: 0 })
-      deepStrictEqual(await admin.purgeExpired(100), nothing)
+      equalValues(await admin.purgeExpired(100), { codes: 375, tokens: 187, idempotency: 0 })
+      equalValues(await admin.purgeExpired(100), nothing)
       strictEqual(await admin.revokeAccessTokensOfCode(hashOf(1499), 110), 1)
     },
   },
