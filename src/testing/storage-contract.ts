@@ -1,4 +1,4 @@
-import { requireOptions } from '../domain/arguments.ts'
+import { invalidOption, requireOptions } from '../domain/arguments.ts'
 import type { MaybePromise } from '../ports/maybe-promise.ts'
 import type { AdminStorage, UtilityStorage } from '../ports/storage.ts'
 import { accessCases } from './contract/access.ts'
@@ -55,9 +55,9 @@ export interface StorageFixture {
  * @group Testing
  */
 export interface StorageContractOptions {
-  /** Runs one history per number. The same number gives the same history. Default: `[1]`. */
+  /** Runs one history per integer, at least one. The same integer gives the same history. Default: `[1]`. */
   readonly seeds?: readonly number[]
-  /** The number of calls in a history. Default: 500. */
+  /** The number of calls in a history, at least 1. Default: 500. */
   readonly calls?: number
 }
 
@@ -97,7 +97,7 @@ export interface StorageContractCase {
  * }
  * ```
  *
- * @throws `UtilityApiError` `invalid_options` if an option is unknown
+ * @throws `UtilityApiError` `invalid_options` if an option is invalid or unknown
  *
  * @group Testing
  */
@@ -107,6 +107,10 @@ export function storageContract(
 ): StorageContractCase[] {
   requireOptions(options, ['seeds', 'calls'])
   const { seeds = [1], calls = 500 } = options
+  // Histories of no calls would pass for every store.
+  if (!Array.isArray(seeds) || seeds.length === 0 || !seeds.every(Number.isSafeInteger))
+    throw invalidOption('seeds', 'must be a list of at least one integer')
+  if (!Number.isSafeInteger(calls) || calls < 1) throw invalidOption('calls', 'must be a positive integer')
   return contract.map((each) => ({ name: each.name, run: () => runCase(each, make, { seeds, calls }) }))
 }
 

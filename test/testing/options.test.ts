@@ -13,6 +13,26 @@ const misspelled = {
   ],
 } as const
 
+const seeds = 'seeds: must be a list of at least one integer.'
+const calls = 'calls: must be a positive integer.'
+
+test.each([
+  [{ seeds: [] }, seeds],
+  [{ seeds: 1 }, seeds],
+  [{ seeds: [1, 1.5] }, seeds],
+  [{ seeds: null }, seeds],
+  [{ calls: 0 }, calls],
+  [{ calls: -5 }, calls],
+  [{ calls: NaN }, calls],
+  [{ calls: 2.5 }, calls],
+  [{ calls: '500' }, calls],
+])('storageContract refuses %j, with which no history would test anything', (options, message) => {
+  const make = () => ({ storage: memoryStorage(), close() {} })
+  expect(() => storageContract(make, options as object)).toThrow(
+    expect.objectContaining({ code: 'invalid_options', message }),
+  )
+})
+
 test.each(Object.entries(misspelled))('%s refuses a misspelled option', async (_, [call, message]) => {
   await expect(call()).rejects.toMatchObject({ code: 'invalid_options', message })
 })
