@@ -261,6 +261,20 @@ const mistakes: readonly Mistake[] = [
     }),
   },
   {
+    what: 'keeps the id of a credential that it refuses',
+    caughtBy: 'inserting a hash or id that exists is a conflict and leaves its row',
+    change(good) {
+      const ids = new Set<string>()
+      return {
+        insertCredential(kind, hash, credential) {
+          if (ids.has(credential.id)) throw new StorageError('conflict', 'taken')
+          ids.add(credential.id)
+          return good.insertCredential(kind, hash, credential)
+        },
+      }
+    },
+  },
+  {
     what: 'upserts clients',
     caughtBy: 'twenty callers insert one client: one succeeds',
     change: (good) => ({
@@ -730,12 +744,19 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'upserts resellers',
-    caughtBy: 'inserting a reseller id that exists is a conflict',
+    caughtBy: 'inserting a reseller id that exists is taken',
     change: (good) => ({
       async insertReseller(reseller) {
         await good.insertReseller(reseller)
         return 'inserted' as const
       },
+    }),
+  },
+  {
+    what: 'loses an empty label of a reseller',
+    caughtBy: 'lists have complete rows of their own kind only',
+    change: (good) => ({
+      insertReseller: ({ name, ...reseller }) => good.insertReseller(name ? { ...reseller, name } : reseller),
     }),
   },
   {

@@ -109,6 +109,9 @@ export const credentialCases: readonly ContractCase[] = [
       await rejectsAs('conflict', sameId, 'taken id')
       equalValues(await admin.findCredential('api_key', hashOf(1)), makeCredential(nameOf('one')))
       strictEqual(await admin.findCredential('access_token', hashOf(2)), null)
+      // What was refused takes neither its id nor its hash.
+      const later = await admin.insertCredential('access_token', hashOf(2), makeCredential(nameOf('two')))
+      strictEqual(later, 'inserted')
     },
   },
   {
@@ -248,7 +251,7 @@ export const credentialCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'inserting a reseller id that exists is a conflict, or a second reseller takes over licenses',
+    name: 'inserting a reseller id that exists is taken, or a second reseller takes over licenses',
     needs: ['admin'],
     async run({ admin }) {
       const outcomes = await race(20, (index) => admin.insertReseller(makeReseller({ createdAt: index })))

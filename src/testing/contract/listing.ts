@@ -407,6 +407,12 @@ export const listingCases: readonly ContractCase[] = [
       await admin.insertClient(client)
       const reseller = makeReseller({ name, createdAt: 8_000_000_000_000_002 })
       await admin.insertReseller(reseller)
+      const unlabeled = makeReseller({
+        resellerId: nameOf('other'),
+        name: '',
+        createdAt: reseller.createdAt + 1,
+      })
+      await admin.insertReseller(unlabeled)
       const fields = {
         scope: 'a b',
         subject: 'Ada',
@@ -422,7 +428,7 @@ export const listingCases: readonly ContractCase[] = [
       const { secretHashes: _, ...listedClient } = client
       const [found] = (await listing.clients({ limit: 5 })).clients
       equalValues({ ...found, secretHashes: undefined }, { ...listedClient, secretHashes: undefined })
-      equalValues((await listing.resellers({ limit: 5 })).resellers, [reseller])
+      equalValues((await listing.resellers({ limit: 5 })).resellers, [reseller, unlabeled])
       await inTurn(kinds, async (kind) =>
         equalValues((await listing.credentials({ kind, limit: 5 })).credentials, [
           { ...makeCredential(nameOf(kind), fields), kind },
