@@ -1,5 +1,5 @@
 import { permits } from '../domain/access.ts'
-import { hashSecret } from '../domain/secret.ts'
+import { hashSecret, newSecret } from '../domain/secret.ts'
 import { StorageError } from '../ports/storage.ts'
 import { storageCall, type AdminParts } from './admin-parts.ts'
 import type { Admin } from './admin.ts'
@@ -28,7 +28,7 @@ export function authorizationMethods(parts: AdminParts): AuthorizationMethods {
     demand(fits, 'codeChallenge must be 43 base64url characters.')
     demandInteger('lifetimeSeconds', lifetimeSeconds, 600)
     const now = clock.now()
-    const secret = keyGenerator.secret('authorization_code', now)
+    const secret = newSecret(keyGenerator, 'authorization_code', now)
     const expiresAt = now + lifetimeSeconds * 1000
     const granted = { clientId, subject: subject ?? null, redirectUri, scope, codeChallenge }
     const row = { ...granted, expiresAt, redeemedAt: null }

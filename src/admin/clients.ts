@@ -1,5 +1,5 @@
 import type { Client } from '../domain/access.ts'
-import { sha256 } from '../domain/secret.ts'
+import { newSecret, sha256 } from '../domain/secret.ts'
 import { storageCall, type AdminParts } from './admin-parts.ts'
 import type { Admin } from './admin.ts'
 import { demand } from '../domain/arguments.ts'
@@ -14,7 +14,7 @@ export function clientMethods({ storage, clock, keyGenerator }: AdminParts): Cli
       demandIdentifier('clientId', clientId)
       demandLabel(name)
       demandRedirectUris(redirectUris)
-      const secret = clientSecret ?? keyGenerator.secret('client_secret', clock.now())
+      const secret = clientSecret ?? newSecret(keyGenerator, 'client_secret', clock.now())
       demandSecret(secret)
       const times = { createdAt: clock.now(), revokedAt: null }
       const label = name === undefined ? {} : { name }
@@ -29,7 +29,7 @@ export function clientMethods({ storage, clock, keyGenerator }: AdminParts): Cli
       return isIdentifier(clientId) && storage.updateClient(clientId, patch, storageCall())
     },
     async rotateClientSecret(clientId) {
-      const clientSecret = keyGenerator.secret('client_secret', clock.now())
+      const clientSecret = newSecret(keyGenerator, 'client_secret', clock.now())
       const rotated =
         isIdentifier(clientId) &&
         (await storage.rotateClientSecret(clientId, sha256(clientSecret), storageCall()))

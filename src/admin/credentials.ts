@@ -5,7 +5,7 @@ import {
   type Credential,
   type CredentialKind,
 } from '../domain/access.ts'
-import { hashSecret } from '../domain/secret.ts'
+import { hashSecret, newSecret } from '../domain/secret.ts'
 import { storageCall, type AdminParts } from './admin-parts.ts'
 import type { Admin } from './admin.ts'
 import { demand } from '../domain/arguments.ts'
@@ -79,7 +79,7 @@ export async function insertCredential(
 ): Promise<{ id: string; secret: string }> {
   const now = clock.now()
   const id = keyGenerator.id(now)
-  const secret = keyGenerator.secret(kind, now)
+  const secret = newSecret(keyGenerator, kind, now)
   const times = { createdAt: now, revokedAt: null }
   const row = { ownerId: id, subject: null, ...credential, ...times, id }
   const result = await storage.insertCredential(kind, hashSecret(secret), row, storageCall())

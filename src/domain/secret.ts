@@ -39,6 +39,20 @@ export function timeSymbols(at: number): string {
   return toBase62(toTime48(at), timeLength)
 }
 
+/** The characters of a bearer token, all of which are allowed in every other place where a secret is sent. */
+const secretForm = /^[A-Za-z0-9\-._~+/]+$/
+
+/** Returns a new secret. One that no caller could send must not be sold. */
+export function newSecret(
+  keyGenerator: { secret(kind: SecretKind, at: number): string },
+  kind: SecretKind,
+  at: number,
+): string {
+  const secret = keyGenerator.secret(kind, at)
+  if (typeof secret === 'string' && secretForm.test(secret)) return secret
+  throw new Error('The key generator made a secret that does not consist of letters, digits and -._~+/ only.')
+}
+
 /** Returns a secret's text with its checksum appended. */
 export function withChecksum(text: string): string {
   return text + toBase62(crc32(text), checksumLength)

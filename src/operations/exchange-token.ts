@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { AuthorizationCode, Client } from '../domain/access.ts'
 import { refused, type Refusal } from '../domain/errors.ts'
-import { hashSecret, sha256 } from '../domain/secret.ts'
+import { hashSecret, newSecret, sha256 } from '../domain/secret.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyGenerator } from '../ports/key-generator.ts'
 import type { Logger } from '../ports/logger.ts'
@@ -139,7 +139,7 @@ export function exchangeToken(
       const now = clock.now()
       // A clock that returns no number makes every code expired, not every code valid.
       if (!(now < code.expiresAt)) throw refused(invalidGrant)
-      const accessToken = keyGenerator.secret('access_token', now)
+      const accessToken = newSecret(keyGenerator, 'access_token', now)
       const token = {
         id: keyGenerator.id(now),
         hash: hashSecret(accessToken),

@@ -349,6 +349,37 @@ test('a key that a generator of the host makes longer than any is not looked for
   expect(findLicense).not.toHaveBeenCalled()
 })
 
+test('a secret that a generator of the host makes of characters no header can carry is not stored', async () => {
+  const insertCredential = vi.fn(storage.insertCredential)
+  const insertAuthorizationCode = vi.fn(storage.insertAuthorizationCode)
+  const keyGenerator = { ...randomKeys(), secret: () => 'x'.repeat(32) + ',' }
+  const own = createAdmin({
+    storage: { ...storage, insertCredential, insertAuthorizationCode },
+    keyGenerator,
+  })
+  const { clientId } = await admin.createClient({ redirectUris: [redirectUri] })
+  const before = await storage.findClient(clientId, call)
+  const calls = [
+    () => own.createApiKey(),
+    () => own.createReseller(),
+    () => own.createAccessToken({ scope: '' }),
+    () => own.createClient({ clientId: 'own', redirectUris: [redirectUri] }),
+    () => own.rotateClientSecret(clientId),
+    () => own.issueAuthorizationCode({ clientId, redirectUri, scope: '' }),
+  ]
+  const outcomes = await Promise.allSettled(calls.map((create) => create()))
+  const reason = expect.objectContaining({
+    message: 'The key generator made a secret that does not consist of letters, digits and -._~+/ only.',
+  }) as Error
+  expect(outcomes).toEqual(calls.map(() => ({ status: 'rejected', reason })))
+  expect(insertCredential).not.toHaveBeenCalled()
+  expect(insertAuthorizationCode).not.toHaveBeenCalled()
+  expect([await storage.findClient('own', call), await storage.findClient(clientId, call)]).toEqual([
+    null,
+    before,
+  ])
+})
+
 test('licenses are changed, counted and deleted by any spelling of their key', async () => {
   const { licenseKey } = await storeLicense()
   expect(

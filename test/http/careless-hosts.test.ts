@@ -272,6 +272,18 @@ test.each(['x'.repeat(129), 'LIC\n1', 'LIC\u202e1', 'LIC-00000-00000-00000-00000
   },
 )
 
+test.each(['a,b', 'a b', 'a=', 'é', '', 5])(
+  'a generated access token that no header could carry is not sold, and its code stays unspent: %j',
+  async (secret) => {
+    const request = await exchange()
+    const keyGenerator = { ...randomKeys(), secret: () => secret as string }
+    const { status, error, causes } = await answer(request.clone(), { keyGenerator })
+    expect({ status, error }).toEqual({ status: 500, error: 'server_error' })
+    expect(causes.join('')).toContain('The key generator made a secret')
+    expect((await answer(request)).status).toBe(200)
+  },
+)
+
 test.each(['invalid_argument', 'invalid_options'] as const)(
   'an error %s of a client of the host is told to the log, not to strangers',
   async (code) => {
