@@ -169,3 +169,13 @@ test.each([
     code: 'invalid_argument',
   })
 })
+
+test('a page mark of 1,024 characters reaches storage, a longer one does not', async () => {
+  const asked: unknown[] = []
+  const clients = async ({ after }: { after?: string }) => (asked.push(after?.length), { clients: [] })
+  const listing = { ...(storage.listing as NonNullable<typeof storage.listing>), clients }
+  const watched = createAdmin({ storage: { ...storage, listing } })
+  await watched.listClients({ after: 'x'.repeat(1024) })
+  await expect(watched.listClients({ after: 'x'.repeat(1025) })).rejects.toThrow('after is no place')
+  expect(asked).toEqual([1024])
+})

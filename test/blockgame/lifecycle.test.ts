@@ -195,6 +195,19 @@ describe('close', () => {
     await ended
   })
 
+  test('ends no lookup that has ended already, because none is kept', async () => {
+    const server = await startServer()
+    const client = startClient()
+    const lookUp = () => client.status({ host: server.ip, port: server.port })
+    await Promise.all(Array.from({ length: 10 }, lookUp))
+    // Each lookup that ends stops its timer.
+    const stop = vi.spyOn(globalThis, 'clearTimeout')
+    onTestFinished(() => stop.mockRestore())
+    const closing = client.close()
+    expect(stop).not.toHaveBeenCalled()
+    await closing
+  })
+
   test('closes the DNS client', async () => {
     const close = vi.fn(async () => {})
     await startClient({ dns: { ...zoneDns({}), close } }).close()

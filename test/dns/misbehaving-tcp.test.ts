@@ -1,9 +1,10 @@
 import { createSocket } from 'node:dgram'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createDnsClient } from '../../src/dns/client.ts'
-import { FrameReader } from '../../src/dns/tcp.ts'
+import { FrameReader, sendOverTcp } from '../../src/dns/tcp.ts'
 import { words } from '../../src/testing/dns-encoding.ts'
 import type { FakeDnsQuery } from '../../src/testing/dns-server.ts'
 import { readFakeDnsQuery } from '../../src/testing/dns-query.ts'
@@ -206,4 +207,27 @@ describe.concurrent('a server asked over TCP', () => {
     const { answer } = await ask((connection, query) => void connection.write(right(query)), 5000, cut)
     expect(answer).toMatchObject({ status: 'NOERROR', records: [rightRecord] })
   })
+})
+
+test('a connection that breaks as it is ended ends nothing else', async () => {
+  await using server = await listen(() => {}, partial)
+  const connected = new Promise<Socket>((resolve) => {
+    const onSocket = (message: unknown): void => {
+      unsubscribe('net.client.socket', onSocket)
+      resolve((message as { socket: Socket }).socket)
+    }
+    subscribe('net.client.socket', onSocket)
+  })
+  const uncaught = vi.fn()
+  process.on('uncaughtExceptionMonitor', uncaught)
+  onTestFinished(() => void process.off('uncaughtExceptionMonitor', uncaught))
+  const fail = vi.fn()
+  const end = sendOverTcp(server.server, Buffer.alloc(12), { receive: () => false, fail })
+  const socket = await connected
+  socket.destroy(new Error('reset'))
+  end()
+  await closed(socket)
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(uncaught).not.toHaveBeenCalled()
+  expect(fail).not.toHaveBeenCalled()
 })

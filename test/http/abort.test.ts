@@ -1,6 +1,7 @@
 /** Who leaves stops what only they waited for; nothing else stops it. */
+import { getEventListeners } from 'node:events'
 import { connect } from 'node:http2'
-import { createUtilityApi, createAdmin } from 'utility-api'
+import { createUtilityApi, createAdmin, UtilityApiError } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { afterEach, expect, test, vi } from 'vitest'
 import { describeEachServer, type Server } from './support/each-server.ts'
@@ -74,6 +75,26 @@ test('api.fetch listens to the signal of its request, or of its context', async 
     expect((await answer).status).toBe(503)
     await expectOpenLookups(world, 0)
   }
+})
+
+test('a signal that outlives its requests keeps no listener of theirs', async () => {
+  const storage = memoryStorage()
+  const { apiKey } = await createAdmin({ storage }).createApiKey()
+  const status = async ({ signal }: { signal?: AbortSignal }): Promise<never> => {
+    listening.push(signal !== undefined)
+    throw new UtilityApiError('unavailable', 'No server.')
+  }
+  const listening: boolean[] = []
+  const api = createUtilityApi({ storage, blockgame: { client: { status, close: async () => {} } } })
+  const { signal } = new AbortController()
+  await Promise.all(
+    Array.from({ length: 100 }, (_, index) => {
+      const headers = { Basic: apiKey, 'X-Address': `192.0.2.${index}` }
+      return api.fetch(new Request(`http://localhost${lookupPath}`, { headers }), { signal })
+    }),
+  )
+  expect(listening).toEqual(Array.from({ length: 100 }, () => true))
+  expect(getEventListeners(signal, 'abort')).toEqual([])
 })
 
 test('HTTP/2: a stream that is canceled ends its lookup', async () => {

@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { createInFlightLimit, type KnownCaller } from '../../src/http/in-flight.ts'
 
 const tooMany = expect.objectContaining({ code: 'unavailable', retryAfterSeconds: 1 })
@@ -53,4 +53,15 @@ test('closing waits for the last request under way, not for the first that ends'
   expect(closed).not.toHaveBeenCalled()
   limit.end()
   await closing
+})
+
+test.each([0, 1])('closing with %i requests under way leaves no timer behind', async (underWay) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const limit = createInFlightLimit(5)
+  for (let count = 0; count < underWay; count += 1) limit.begin()
+  const closing = limit.close(60_000)
+  for (let count = 0; count < underWay; count += 1) limit.end()
+  await closing
+  expect(vi.getTimerCount()).toBe(0)
 })

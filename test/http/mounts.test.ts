@@ -459,6 +459,28 @@ describe('the Node mount', () => {
     client.close()
   })
 
+  test('HTTP/2: a body in too many pieces is answered, and its stream closed before the rest is sent', async () => {
+    const { port, close } = await listenHttp2(toNodeHandler(api))
+    const session = connect(`http://127.0.0.1:${port}`)
+    const headers = { ':method': 'POST', ':path': '/v4/oauth2/token', 'Content-Type': 'application/json' }
+    const stream = session.request(headers)
+    const closed = once(stream, 'close')
+    const [[response]] = await Promise.all([
+      once(stream, 'response'),
+      (async () => {
+        // Each is sent before the next, and so is a piece of its own.
+        // oxlint-disable-next-line no-await-in-loop
+        for (let sent = 0; sent < 1001; sent += 1) await new Promise((resolve) => stream.write(' ', resolve))
+      })(),
+    ])
+    expect(response).toMatchObject({ ':status': 400 })
+    // The client has not ended its body: only the server can have closed the stream.
+    stream.resume()
+    await closed
+    session.destroy()
+    await close()
+  })
+
   describe('drops a body that no operation reads before storage has answered', () => {
     let read: PromiseWithResolvers<void>
     const slow = {

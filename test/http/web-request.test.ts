@@ -65,3 +65,37 @@ test('path parameters of the host add to those of the path', async () => {
   expect(await update('/elsewhere', { license_key: 'ABC' })).toEqual(unknown)
   expect(await update('/elsewhere', {})).toMatchObject({ error: 'invalid_request' })
 })
+
+const token = 'http://localhost/v4/oauth2/token'
+const json = { 'Content-Type': 'application/json' }
+
+test.each<[string, (request: Request) => Promise<unknown>]>([
+  ['as text', (request) => request.text()],
+  [
+    'with a reader that it has released',
+    async ({ body }) => {
+      const reader = body?.getReader()
+      await reader?.read()
+      reader?.releaseLock()
+    },
+  ],
+])('a body that the host has read %s is the fault of the host', async (_, read) => {
+  const request = new Request(token, { method: 'POST', headers: json, body: '{}' })
+  await read(request)
+  expect((await api.fetch(request)).status).toBe(500)
+})
+
+test.each([
+  [1000, 401],
+  [1001, 400],
+])('a body in %i pieces is answered %i', async (pieces, status) => {
+  const fields = JSON.stringify({ client_id: 'nobody', client_secret: 'x' }).padEnd(pieces)
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      for (const octet of fields) controller.enqueue(Buffer.from(octet))
+      controller.close()
+    },
+  })
+  const init = { method: 'POST', headers: json, body, duplex: 'half' } as RequestInit
+  expect((await api.fetch(new Request(token, init))).status).toBe(status)
+})
