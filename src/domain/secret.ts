@@ -39,8 +39,8 @@ export function timeSymbols(at: number): string {
   return toBase62(toTime48(at), timeLength)
 }
 
-/** The characters of a bearer token, all of which are allowed in every other place where a secret is sent. */
-const secretForm = /^[A-Za-z0-9\-._~+/]+$/
+/** The form of a bearer token, whose characters are allowed in every other place where a secret is sent. */
+const secretForm = /^[A-Za-z0-9\-._~+/]+=*$/
 
 /** Returns a new secret. One that no caller could send must not be sold. */
 export function newSecret(
@@ -50,7 +50,9 @@ export function newSecret(
 ): string {
   const secret = keyGenerator.secret(kind, at)
   if (typeof secret === 'string' && secretForm.test(secret)) return secret
-  throw new Error('The key generator made a secret that does not consist of letters, digits and -._~+/ only.')
+  throw new Error(
+    'The key generator made a secret that is no bearer token: letters, digits, -._~+/, and = at the end.',
+  )
 }
 
 /** Returns a secret's text with its checksum appended. */

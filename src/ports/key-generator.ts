@@ -22,8 +22,8 @@ export interface KeyGenerator {
    */
   parseLicenseKey(text: string, prefix: string): string | null
   /**
-   * Returns a new secret of at least 128 random bits. MUST consist of letters, digits and `-._~+/` only, which every
-   * header and body can carry (RFC 6750 section 2.1); any other is refused and not stored.
+   * Returns a new secret of at least 128 random bits. MUST consist of letters, digits and `-._~+/`, perhaps with `=`
+   * at its end, which every header and body can carry (RFC 6750 section 2.1); any other is refused and not stored.
    *
    * `at` is the injected clock's time in milliseconds since the epoch, for generators whose secrets begin with it.
    */

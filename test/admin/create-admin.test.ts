@@ -369,7 +369,8 @@ test('a secret that a generator of the host makes of characters no header can ca
   ]
   const outcomes = await Promise.allSettled(calls.map((create) => create()))
   const reason = expect.objectContaining({
-    message: 'The key generator made a secret that does not consist of letters, digits and -._~+/ only.',
+    message:
+      'The key generator made a secret that is no bearer token: letters, digits, -._~+/, and = at the end.',
   }) as Error
   expect(outcomes).toEqual(calls.map(() => ({ status: 'rejected', reason })))
   expect(insertCredential).not.toHaveBeenCalled()
