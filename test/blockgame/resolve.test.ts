@@ -212,9 +212,10 @@ test.for(['A', 'AAAA'])('a resolver that drops %s questions delays nobody', asyn
     [`AAAA ${name}`]: ['::1'],
     [`${dropped} ${name}`]: 'silent',
   } as const
-  const startedAt = performance.now()
-  await startClient({ dns: zoneDns(zone) }).status({ host: name, port: server.port, timeoutMs: 10_000 })
-  expect(performance.now() - startedAt).toBeLessThan(2000)
+  // Without a deadline that could end the wait, only the answer does.
+  const target = { host: name, port: server.port, timeoutMs: 10_000_000 }
+  const { ip } = await startClient({ dns: zoneDns(zone) }).status(target)
+  expect(ip).toBe(server.ip)
 })
 
 test('many addresses of the first target leave room for the next', async () => {

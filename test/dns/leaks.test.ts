@@ -51,9 +51,9 @@ const title = `${checks} checks with a third of the resolvers dead leave nothing
 
 test.runIf(onLinux)(title, { timeout: 600_000 }, async () => {
   const [socketsBefore, timersBefore] = [openSockets(), timers()]
-  const good = await fakeDnsServer({ records: [rightRecord] })
-  const truncating = await fakeDnsServer({ records: [rightRecord], truncate: true })
-  const silent = await fakeDnsServer({ drop: Number.POSITIVE_INFINITY })
+  await using good = await fakeDnsServer({ records: [rightRecord] })
+  await using truncating = await fakeDnsServer({ records: [rightRecord], truncate: true })
+  await using silent = await fakeDnsServer({ drop: Number.POSITIVE_INFINITY })
   const closed = await fakeDnsServer()
   await closed.close()
   const servers = [
@@ -62,14 +62,19 @@ test.runIf(onLinux)(title, { timeout: 600_000 }, async () => {
     ...Array.from({ length: 2 }, () => silent),
     ...Array.from({ length: 2 }, () => closed),
   ]
+  let unreachable = 0
   const client = createDnsClient()
+  onTestFinished(() => client.close())
 
   async function check(): Promise<void> {
     const answers = await Promise.all(
       servers.map((server) => client.query({ name: 'example.com', type: 'A', server, timeoutMs: 300 })),
     )
     const statuses = answers.map((answer) => answer.status)
-    expect(statuses.slice(8)).toEqual(['TIMEOUT', 'TIMEOUT', 'UNREACHABLE', 'UNREACHABLE'])
+    expect(statuses.slice(8, 10)).toEqual(['TIMEOUT', 'TIMEOUT'])
+    // A kernel reports only so many refusals in a second, and a busy machine reads them late.
+    for (const status of statuses.slice(10)) expect(status).toMatch(/^(?:UNREACHABLE|TIMEOUT)$/)
+    unreachable += statuses.filter((status) => status === 'UNREACHABLE').length
   }
 
   async function run(rounds: number): Promise<void> {
@@ -86,8 +91,9 @@ test.runIf(onLinux)(title, { timeout: 600_000 }, async () => {
   const grown = heapUsed() - before
   await client.close()
   await Promise.all([good.close(), truncating.close(), silent.close()])
-  await new Promise((resolve) => setTimeout(resolve, 50))
-  expect(openSockets()).toBe(socketsBefore)
+  expect(unreachable).toBeGreaterThan(0)
+  // Before other tests count theirs.
+  await vi.waitFor(() => expect(openSockets()).toBe(socketsBefore), 5000)
   expect(timers()).toBeLessThanOrEqual(timersBefore)
   expect(grown / mebibyte).toBeLessThan(8)
   if (process.env['DNS_CHECKS'] !== undefined)

@@ -319,7 +319,8 @@ export const cases: readonly Case[] = [
     name: `stream: ${name}`,
     server,
     expected,
-    timeoutMs: 600,
+    // What ends by itself may take its time on a busy machine.
+    ...(expected === 'timeout' && { timeoutMs: 600 }),
   })),
   ...eras.map(([name, server, expected]) => ({ name: `era: ${name}`, server, expected, timeoutMs: 2000 })),
   ...slow,
