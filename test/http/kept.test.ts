@@ -10,7 +10,7 @@ const sources = new URL('../support/sources.ts', import.meta.url).href
 // asynchronous function left behind.
 const youngGeneration = ['--min-semi-space-size=64', '--max-semi-space-size=64']
 
-test('a request is forgotten once it is answered', () => {
+test('a request is forgotten once it is answered', { timeout: 60_000 }, () => {
   const options = ['--expose-gc', ...youngGeneration, '--import', sources]
   const output = execFileSync('node', [...options, program], { encoding: 'utf8' })
   const kept = Object.entries(JSON.parse(output) as Record<string, number>)
