@@ -127,8 +127,10 @@ function casesOf({ makes: [make, makeCut] }: Cell): StorageContractCase[] {
 async function placesOf(): Promise<(fault: Fault, place: string) => boolean> {
   const places = new Set<string>()
   function watch(asked: Asked): void {
-    for (const { kind, changes } of faults)
-      if (changes?.(asked) !== false) places.add(`${kind}: ${asked.place}`)
+    for (const { kind, changes } of faults) {
+      const place = `${kind}: ${asked.place}`
+      if (!places.has(place) && changes?.(asked) !== false) places.add(place)
+    }
   }
   function watched(server: OwnServer): AdminStorage {
     return ownStorage(server, (place, args): Transact => async (state, call, work) => {
