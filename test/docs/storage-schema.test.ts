@@ -42,6 +42,13 @@ test('SQLite has the tables of the page', async () => {
   database.close()
 })
 
+test('the backup of MariaDB names every table of the page', () => {
+  const page = readFileSync(join(root, 'docs/storage-schema.md'), 'utf8')
+  const [command = ''] = /mariadb-dump [^]*?> copy\.sql/.exec(page) ?? []
+  const names = command.match(/utility_api_\w+/g) ?? []
+  expect(names.toSorted()).toEqual(Object.keys(documented('MariaDB')).toSorted())
+})
+
 test('a backup of SQLite is restored as the page says; beside the two files, newer rows come back', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'utility-api-restore-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
