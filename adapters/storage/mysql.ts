@@ -38,9 +38,10 @@ export interface MysqlStorage extends AdminStorage {
  * 10.6 or newer.
  *
  * Every call borrows one connection and sets on it what the store needs: a strict `sql_mode`, READ COMMITTED,
- * `autocommit`, text in utf8mb4 and at most 3 seconds of waiting for a lock. Writes use all connections but one, so that reads go on while
- * writes wait. Work that loses a race (1213, 1205, 1020) is undone and repeated. If connections are lost, the calls in
- * progress fail with `unavailable`; later calls reconnect on their own. The caller is responsible for ending the pool.
+ * `autocommit`, text in utf8mb4 and at most 3 seconds of waiting for a lock. Writes use all connections but one, so that
+ * reads go on while writes wait. Work that loses a race (1213, 1205, 1020) is undone and repeated. If connections are
+ * lost, the calls in progress fail with `unavailable`; later calls reconnect on their own. The caller is responsible for
+ * ending the pool.
  *
  * A statement is sent only while its call has time left, however long it waited for a connection. If it does not answer
  * in that time, its connection is closed; the server may still finish it. A pool with another `charset` than

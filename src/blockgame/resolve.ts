@@ -78,7 +78,7 @@ async function endpointsOf(
   )
 }
 
-/** Returns all lists, or those that are there soon after the first in order that is not empty. */
+/** Returns all lists, or those that have arrived soon after the first in order that is not empty. */
 async function allOrFirst<T>(lists: readonly Promise<T[]>[]): Promise<T[]> {
   const arrived: T[][] = []
   const all = lists.map(async (list, index) => (arrived[index] = await list))

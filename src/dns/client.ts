@@ -26,7 +26,7 @@ export interface DnsClientOptions {
   readonly timeoutMs?: number
 }
 
-/** The age at which a socket is replaced by the next sweep, so that no port is known for long and an idle client holds none. */
+/** The age at which the next sweep retires a socket, so that no port is known for long and an idle client holds none. */
 const maxSocketAgeMs = 10_000
 
 interface Upstream {
