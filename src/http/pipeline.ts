@@ -66,7 +66,14 @@ async function respond(service: Service, endpoint: Endpoint | null, call: Call):
 
 // Captured now, so that a test of the host that fakes timers later does not hold requests back.
 const afterReading = setImmediate
+/**
+ * How many requests wait for one another. Thousands, as from senders that do not wait for answers, would outlive V8's
+ * short garbage collections while they wait: each would be copied, and kept until a full collection.
+ */
+const mostTogether = 128
 let reading: Promise<void> | undefined
+let waiting = 0
+let endReading = (): void => {}
 
 /**
  * Resolves when the server has read everything that arrived in this turn of the event loop. The requests are then
@@ -74,12 +81,19 @@ let reading: Promise<void> | undefined
  */
 function allRead(): Promise<void> {
   reading ??= new Promise((resolve) => {
-    afterReading(() => {
-      reading = undefined
-      resolve()
-    })
+    endReading = resolve
+    afterReading(answerTogether)
   })
-  return reading
+  const own = reading
+  waiting += 1
+  if (waiting === mostTogether) answerTogether()
+  return own
+}
+
+function answerTogether(): void {
+  endReading()
+  reading = undefined
+  waiting = 0
 }
 
 function requireEndpoint(endpoint: Endpoint | null, method: string): Endpoint {

@@ -77,6 +77,21 @@ test('all are read before the first is worked on, and all are worked on before t
   expect(seen).toEqual([...two, 'read', 'worked on', 'answered 200', ...two])
 })
 
+test('of many requests, 128 are held back at once: more would outlive short garbage collections', async () => {
+  let held = 0
+  const most: number[] = []
+  const api = serviceThat(() => most.push(held))
+  async function send(): Promise<void> {
+    held += 1
+    const { status } = await generate(api)
+    held -= 1
+    expect(status).toBe(200)
+  }
+  await inOneTurn(300, send)
+  expect(most).toHaveLength(300)
+  expect(Math.max(...most)).toBe(128)
+})
+
 test('a body is read before the turn is over: unread bodies are kept piece by piece', async () => {
   const api = serviceThat(() => undefined)
   let isAsked = false
