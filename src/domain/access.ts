@@ -132,11 +132,15 @@ export function permits(scope: string, names: string): boolean {
   return names === '' || names.split(' ').every((name) => granted.includes(name))
 }
 
+const scopeName = '[\\x21\\x23-\\x5b\\x5d-\\x7e]+'
+const onlyScopeName = new RegExp(`^${scopeName}$`)
+const onlyScope = new RegExp(`^(?:${scopeName}(?: ${scopeName})*)?$`)
+
 /** @see RFC 6749 section 3.3 */
 export function isScope(text: string): boolean {
-  return text.length <= 1024 && (text === '' || text.split(' ').every(isScopeName))
+  return text.length <= 1024 && onlyScope.test(text)
 }
 
 export function isScopeName(text: string): boolean {
-  return /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(text)
+  return onlyScopeName.test(text)
 }

@@ -1,6 +1,6 @@
 import { isScope, type Credential } from '../domain/access.ts'
 import { demand, isOptions } from '../domain/arguments.ts'
-import { refused, shuttingDown } from '../domain/errors.ts'
+import { refused, shuttingDown, UtilityApiError } from '../domain/errors.ts'
 import type { License } from '../domain/license.ts'
 import { storedLicenseKey } from '../domain/license-key.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -149,12 +149,13 @@ function wanted<Name extends string>(
   options: { readonly [Key in Name]?: string } = {},
 ): string | undefined {
   demand(isOptions(options), 'options must be an object.')
-  const stranger = Object.keys(options).find((each) => each !== name)
-  demand(stranger === undefined, `${stranger} is not an option: use ${name}.`)
+  for (const each in options) {
+    if (each !== name) throw new UtilityApiError('invalid_argument', `${each} is not an option: use ${name}.`)
+  }
   if (!(name in options)) return undefined
   const names: unknown = options[name]
-  demand(typeof names === 'string', `${name} must be a string.`)
-  demand(isScope(names), `${name} must be names separated by single spaces.`)
+  const areNames = typeof names === 'string' && isScope(names)
+  demand(areNames, `${name} must be a string of names separated by single spaces.`)
   return names
 }
 

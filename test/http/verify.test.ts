@@ -270,9 +270,9 @@ test('a misspelled option is refused: ignored, it would let everybody in', async
   ]
   expect(await saidBy(calls)).toEqual([
     ['invalid_argument', 'scopes is not an option: use scope.'],
-    ['invalid_argument', 'scope must be a string.'],
+    ['invalid_argument', 'scope must be a string of names separated by single spaces.'],
     ['invalid_argument', 'permissions is not an option: use permission.'],
-    ['invalid_argument', 'permission must be a string.'],
+    ['invalid_argument', 'permission must be a string of names separated by single spaces.'],
   ])
 })
 
@@ -282,14 +282,14 @@ test.for([undefined, null, ' ', 'a ', ' a', 'a  b', 'a\nb', 'a"b'])(
     const { api, admin, reads } = createWorld()
     const { accessToken } = await admin.createAccessToken({ scope: 'a b' })
     const { apiKey } = await admin.createApiKey({ permissions: ['a', 'b'] })
-    const problem = typeof names === 'string' ? 'names separated by single spaces' : 'a string'
+    const problem = 'must be a string of names separated by single spaces.'
     const calls = [
       () => api.verifyAccessToken(accessToken, { scope: names } as object),
       () => api.verifyApiKey(apiKey, { permission: names } as object),
     ]
     expect(await saidBy(calls)).toEqual([
-      ['invalid_argument', `scope must be ${problem}.`],
-      ['invalid_argument', `permission must be ${problem}.`],
+      ['invalid_argument', `scope ${problem}`],
+      ['invalid_argument', `permission ${problem}`],
     ])
     expect(reads.findCredential).toBe(0)
   },
