@@ -68,9 +68,9 @@ async function respond(service: Service, endpoint: Endpoint | null, call: Call):
 const afterReading = setImmediate
 /**
  * How many requests wait for one another. Thousands, as from senders that do not wait for answers, would outlive V8's
- * short garbage collections while they wait: each would be copied, and kept until a full collection.
+ * short garbage collections while they wait, and all ask for places at the same moment, where most would be refused.
  */
-const mostTogether = 128
+const mostTogether = 256
 let reading: Promise<void> | undefined
 let waiting = 0
 let endReading = (): void => {}
