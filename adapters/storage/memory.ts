@@ -4,11 +4,11 @@
  * @module utility-api/storage/memory
  */
 import type { AdminStorage } from 'utility-api/storage'
-import { closedError } from './closing.ts'
-import { adminMethods } from './memory-admin.ts'
-import { listingOf } from './memory-listing.ts'
-import { servingMethods } from './memory-serving.ts'
-import { createTables, requireRoom, type MemoryAccess, type Tables } from './memory-data.ts'
+import { closedError } from './shared/closing.ts'
+import { adminMethods } from './memory/admin.ts'
+import { listingOf } from './memory/listing.ts'
+import { servingMethods } from './memory/serving.ts'
+import { createTables, requireRoom, type MemoryAccess, type Tables } from './memory/data.ts'
 
 /**
  * Creates a store that exists only as long as the process: for tests and trials, never for licenses that somebody paid

@@ -4,19 +4,19 @@
  * @module utility-api/storage/mysql
  */
 import { StorageError, type AdminStorage, type StorageCall } from 'utility-api/storage'
-import { createGate } from './closing.ts'
-import { adminMethods } from './mysql-admin.ts'
-import { withConnection } from './mysql-connection.ts'
-import type { MysqlConnection, MysqlPool } from './mysql-driver.ts'
-import { toStorageError } from './mysql-errors.ts'
-import { listingOf } from './mysql-listing.ts'
-import { migrateSchema, requireSchema, type Flavor } from './mysql-schema.ts'
-import { servingMethods } from './mysql-serving.ts'
-import { sessionOn, setUp, type Lend } from './mysql-session.ts'
-import { inTime } from './mysql-time.ts'
-import { createSemaphore } from './semaphore.ts'
+import { createGate } from './shared/closing.ts'
+import { adminMethods } from './mysql/admin.ts'
+import { withConnection } from './mysql/connection.ts'
+import type { MysqlConnection, MysqlPool } from './mysql/driver.ts'
+import { toStorageError } from './mysql/errors.ts'
+import { listingOf } from './mysql/listing.ts'
+import { migrateSchema, requireSchema, type Flavor } from './mysql/schema.ts'
+import { servingMethods } from './mysql/serving.ts'
+import { sessionOn, setUp, type Lend } from './mysql/session.ts'
+import { inTime } from './mysql/time.ts'
+import { createSemaphore } from './shared/semaphore.ts'
 
-export type { MysqlConnection, MysqlPool, MysqlStatement, MysqlValue } from './mysql-driver.ts'
+export type { MysqlConnection, MysqlPool, MysqlStatement, MysqlValue } from './mysql/driver.ts'
 
 /**
  * A store in a MariaDB database.

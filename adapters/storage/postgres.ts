@@ -4,14 +4,14 @@
  * @module utility-api/storage/postgres
  */
 import { StorageError, type AdminStorage } from 'utility-api/storage'
-import { createGate } from './closing.ts'
-import { createPostgresAccess } from './postgres-access.ts'
-import { adminMethods } from './postgres-admin.ts'
-import { guardConnections } from './postgres-connection.ts'
-import type { PostgresPool } from './postgres-driver.ts'
-import { listingOf } from './postgres-listing.ts'
-import { migrateSchema } from './postgres-schema.ts'
-import { servingMethods } from './postgres-serving.ts'
+import { createGate } from './shared/closing.ts'
+import { createPostgresAccess } from './postgres/access.ts'
+import { adminMethods } from './postgres/admin.ts'
+import { guardConnections } from './postgres/connection.ts'
+import type { PostgresPool } from './postgres/driver.ts'
+import { listingOf } from './postgres/listing.ts'
+import { migrateSchema } from './postgres/schema.ts'
+import { servingMethods } from './postgres/serving.ts'
 
 export type {
   PostgresClient,
@@ -20,7 +20,7 @@ export type {
   PostgresResult,
   PostgresStatement,
   PostgresTypes,
-} from './postgres-driver.ts'
+} from './postgres/driver.ts'
 
 /**
  * A store in a PostgreSQL database.

@@ -4,17 +4,17 @@
  * @module utility-api/storage/sqlite
  */
 import { StorageError, type AdminStorage } from 'utility-api/storage'
-import { callWithin } from './call-time.ts'
-import { createGate } from './closing.ts'
-import { createSqliteConnection } from './sqlite-access.ts'
-import { adminMethods } from './sqlite-admin.ts'
-import type { SqliteDatabase } from './sqlite-driver.ts'
-import { listingOf } from './sqlite-listing.ts'
-import { migrate, requireSchema } from './sqlite-schema.ts'
-import { servingMethods } from './sqlite-serving.ts'
-import { setUpSession } from './sqlite-session.ts'
+import { callWithin } from './shared/call-time.ts'
+import { createGate } from './shared/closing.ts'
+import { createSqliteConnection } from './sqlite/access.ts'
+import { adminMethods } from './sqlite/admin.ts'
+import type { SqliteDatabase } from './sqlite/driver.ts'
+import { listingOf } from './sqlite/listing.ts'
+import { migrate, requireSchema } from './sqlite/schema.ts'
+import { servingMethods } from './sqlite/serving.ts'
+import { setUpSession } from './sqlite/session.ts'
 
-export type { SqliteDatabase, SqliteStatement, SqliteValue } from './sqlite-driver.ts'
+export type { SqliteDatabase, SqliteStatement, SqliteValue } from './sqlite/driver.ts'
 
 /** How long a migration waits for a database that others keep busy. */
 const migrationTimeoutMs = 30_000

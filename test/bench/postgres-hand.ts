@@ -1,7 +1,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server } from 'node:http'
 import type { Pool, QueryResult } from 'pg'
-import * as sql from '../../adapters/storage/postgres-sql.ts'
+import * as sql from '../../adapters/storage/postgres/sql.ts'
 import { hashSecret } from '../../src/domain/secret.ts'
 
 interface ClientRow {

@@ -5,7 +5,7 @@ import Database from 'better-sqlite3'
 import { createUtilityApi, randomKeys } from 'utility-api'
 import { toNodeHandler } from 'utility-api/node'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
-import * as sql from '../../adapters/storage/sqlite-sql.ts'
+import * as sql from '../../adapters/storage/sqlite/sql.ts'
 import { hashSecret } from '../../src/domain/secret.ts'
 import { clientCount, clientIdOf, readExchanges, redirectUri, secretOf } from './tokens-load.ts'
 

@@ -84,7 +84,7 @@ test.each([
   ['PostgreSQL', 'postgres'],
   ['MariaDB', 'mysql'],
 ])('%s has the tables of the page', (database, file) => {
-  const tables = createdBy(readFileSync(join(root, `adapters/storage/${file}-schema.ts`), 'utf8'))
+  const tables = createdBy(readFileSync(join(root, `adapters/storage/${file}/schema.ts`), 'utf8'))
   expect(Object.keys(tables)).toHaveLength(7)
   expect(documented(database)).toEqual(tables)
 })

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { createGate } from '../../adapters/storage/closing.ts'
+import { createGate } from '../../adapters/storage/shared/closing.ts'
 
 test('closing waits for the calls inside, whether they succeed or fail', async () => {
   const gate = createGate()

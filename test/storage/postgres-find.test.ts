@@ -1,6 +1,6 @@
 import { StorageError, type StorageCall } from 'utility-api/storage'
 import { expect, test } from 'vitest'
-import { findTogether, type Find } from '../../adapters/storage/postgres-find.ts'
+import { findTogether, type Find } from '../../adapters/storage/postgres/find.ts'
 import { call } from './support/call.ts'
 import { errorOf } from './support/error-of.ts'
 

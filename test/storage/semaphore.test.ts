@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createSemaphore } from '../../adapters/storage/semaphore.ts'
+import { createSemaphore } from '../../adapters/storage/shared/semaphore.ts'
 import { call } from './support/call.ts'
 import { errorOf } from './support/error-of.ts'
 

@@ -6,9 +6,9 @@ import type {
   StorageCall,
   UtilityStorage,
 } from 'utility-api/storage'
-import type { PostgresAccess } from './postgres-access.ts'
-import * as sql from './postgres-sql.ts'
-import { joinHashes } from './rows.ts'
+import type { PostgresAccess } from './access.ts'
+import * as sql from './sql.ts'
+import { joinHashes } from '../shared/rows.ts'
 
 /**
  * How many rows one statement purges or revokes. A longer statement would hold up everybody else's writes, and one

@@ -7,11 +7,11 @@ import type {
   UpdateLicenseResult,
   UtilityStorage,
 } from 'utility-api/storage'
-import { toClient, toCode, toCredential, toLicense, toReplay } from './rows.ts'
-import type { AnswerRow } from './rows.ts'
-import type { SqliteAccess } from './sqlite-access.ts'
-import type { SqliteQueries } from './sqlite-driver.ts'
-import * as sql from './sqlite-sql.ts'
+import { toClient, toCode, toCredential, toLicense, toReplay } from '../shared/rows.ts'
+import type { AnswerRow } from '../shared/rows.ts'
+import type { SqliteAccess } from './access.ts'
+import type { SqliteQueries } from './driver.ts'
+import * as sql from './sql.ts'
 
 /** Returns the methods that requests need. */
 export function servingMethods({ read, write }: SqliteAccess): Required<UtilityStorage> {

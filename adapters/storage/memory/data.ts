@@ -8,7 +8,7 @@ import type {
   LicenseChange,
   Reseller,
 } from 'utility-api/storage'
-import { createTable, type Table } from './memory-table.ts'
+import { createTable, type Table } from './table.ts'
 
 /**
  * The maximum number of rows of all kinds together. More are refused, so that a forgotten trial cannot use up the

@@ -10,12 +10,12 @@ import type {
   UpdateLicenseResult,
   UtilityStorage,
 } from 'utility-api/storage'
-import type { PostgresAccess } from './postgres-access.ts'
-import { violatedConstraint } from './postgres-errors.ts'
-import type { Find } from './postgres-find.ts'
-import * as sql from './postgres-sql.ts'
-import { toClient, toCode, toCredential, toLicense, toReplay } from './rows.ts'
-import type { ClientRow, CodeRow, CredentialRow, LicenseRow } from './rows.ts'
+import type { PostgresAccess } from './access.ts'
+import { violatedConstraint } from './errors.ts'
+import type { Find } from './find.ts'
+import * as sql from './sql.ts'
+import { toClient, toCode, toCredential, toLicense, toReplay } from '../shared/rows.ts'
+import type { ClientRow, CodeRow, CredentialRow, LicenseRow } from '../shared/rows.ts'
 
 /** Returns the methods that requests need. */
 export function servingMethods(db: PostgresAccess): Required<UtilityStorage> {

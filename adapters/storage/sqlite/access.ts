@@ -1,14 +1,14 @@
 import { nextTick } from 'node:process'
 import type { StorageCall, StorageError } from 'utility-api/storage'
-import { nobodyWaits } from './call-time.ts'
-import { closedError } from './closing.ts'
+import { nobodyWaits } from '../shared/call-time.ts'
+import { closedError } from '../shared/closing.ts'
 import {
   createSqliteQueries,
   requireNoTransaction,
   type SqliteDatabase,
   type SqliteQueries,
-} from './sqlite-driver.ts'
-import { isBusy, toStorageError } from './sqlite-errors.ts'
+} from './driver.ts'
+import { isBusy, toStorageError } from './errors.ts'
 
 /** Limits how long one transaction can hold the event loop and the lock. */
 const maxBatch = 500

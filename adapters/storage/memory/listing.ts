@@ -1,5 +1,5 @@
 import type { Client, ListedClient, StorageListing } from 'utility-api/storage'
-import { copyClient, type MemoryAccess } from './memory-data.ts'
+import { copyClient, type MemoryAccess } from './data.ts'
 
 function toListed(row: Client): ListedClient {
   const { secretHashes: _, ...client } = copyClient(row)

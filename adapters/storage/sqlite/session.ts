@@ -1,5 +1,5 @@
-import { requireNoTransaction, type SqliteDatabase } from './sqlite-driver.ts'
-import { toStorageError } from './sqlite-errors.ts'
+import { requireNoTransaction, type SqliteDatabase } from './driver.ts'
+import { toStorageError } from './errors.ts'
 
 /** Applies the settings that the storage needs. The connection belongs to the storage alone. */
 export function setUpSession(database: SqliteDatabase, durability: 'full' | 'normal'): void {

@@ -7,10 +7,10 @@ import type {
   UpdateLicenseResult,
   UtilityStorage,
 } from 'utility-api/storage'
-import { isDuplicate } from './mysql-errors.ts'
-import { Undone, type Access, type Queries, type Session } from './mysql-session.ts'
-import * as sql from './mysql-sql.ts'
-import { toClient, toCode, toCredential, toLicense, toReplay, type LicenseRow } from './rows.ts'
+import { isDuplicate } from './errors.ts'
+import { Undone, type Access, type Queries, type Session } from './session.ts'
+import * as sql from './sql.ts'
+import { toClient, toCode, toCredential, toLicense, toReplay, type LicenseRow } from '../shared/rows.ts'
 
 /** Returns the methods that requests need. */
 export function servingMethods({ read, write }: Access): Required<UtilityStorage> {

@@ -1,11 +1,11 @@
 import { StorageError, type StorageCall } from 'utility-api/storage'
-import { callWithin } from './call-time.ts'
-import { withConnection } from './mysql-connection.ts'
-import type { MysqlConnection, MysqlPool } from './mysql-driver.ts'
-import { isMissingTable, toStorageError } from './mysql-errors.ts'
-import { requireNoTransaction, run, sessionSettings, setUp } from './mysql-session.ts'
-import { inTime } from './mysql-time.ts'
-import { noSchema, refuseNewer, requireSteps, type Schema } from './schema-version.ts'
+import { callWithin } from '../shared/call-time.ts'
+import { withConnection } from './connection.ts'
+import type { MysqlConnection, MysqlPool } from './driver.ts'
+import { isMissingTable, toStorageError } from './errors.ts'
+import { requireNoTransaction, run, sessionSettings, setUp } from './session.ts'
+import { inTime } from './time.ts'
+import { noSchema, refuseNewer, requireSteps, type Schema } from '../shared/schema-version.ts'
 
 /** What differs between MariaDB and MySQL. */
 export interface Flavor {

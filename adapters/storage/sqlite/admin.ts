@@ -9,10 +9,10 @@ import type {
   StorageCall,
   UtilityStorage,
 } from 'utility-api/storage'
-import { joinHashes, toClient } from './rows.ts'
-import type { SqliteAccess } from './sqlite-access.ts'
-import type { SqliteQueries, SqliteValue } from './sqlite-driver.ts'
-import * as sql from './sqlite-sql.ts'
+import { joinHashes, toClient } from '../shared/rows.ts'
+import type { SqliteAccess } from './access.ts'
+import type { SqliteQueries, SqliteValue } from './driver.ts'
+import * as sql from './sql.ts'
 
 /**
  * How many rows one transaction purges or revokes. A longer one would hold up the event loop and everybody else's

@@ -1,12 +1,12 @@
 import type { StorageCall } from 'utility-api/storage'
-import type { PostgresPool, PostgresResult } from './postgres-driver.ts'
-import { toStorageError } from './postgres-errors.ts'
-import { findTogether, type Find } from './postgres-find.ts'
-import { readsOf, writesOf } from './postgres-reads-and-writes.ts'
-import { requireSchema } from './postgres-schema.ts'
-import type { KeyedSelect } from './postgres-sql.ts'
-import type { Run, Sql } from './postgres-statement.ts'
-import { requireTime, within } from './call-time.ts'
+import type { PostgresPool, PostgresResult } from './driver.ts'
+import { toStorageError } from './errors.ts'
+import { findTogether, type Find } from './find.ts'
+import { readsOf, writesOf } from './reads-and-writes.ts'
+import { requireSchema } from './schema.ts'
+import type { KeyedSelect } from './sql.ts'
+import type { Run, Sql } from './statement.ts'
+import { requireTime, within } from '../shared/call-time.ts'
 
 /** How the store's methods access the database: one statement at a time, as long as its call has time left. */
 export interface PostgresAccess {

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 import type { StorageCall } from 'utility-api/storage'
-import { withConnection } from './postgres-connection.ts'
-import type { PostgresClient, PostgresPool, PostgresResult } from './postgres-driver.ts'
-import { leavesConnection, lostRace } from './postgres-errors.ts'
-import { postgresTypes } from './postgres-types.ts'
-import { requireTime, within } from './call-time.ts'
+import { withConnection } from './connection.ts'
+import type { PostgresClient, PostgresPool, PostgresResult } from './driver.ts'
+import { leavesConnection, lostRace } from './errors.ts'
+import { postgresTypes } from './types.ts'
+import { requireTime, within } from '../shared/call-time.ts'
 
 /** SQL and the values of its `$1`, `$2` … */
 export interface Sql {

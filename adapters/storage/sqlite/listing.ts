@@ -10,12 +10,12 @@ import type {
   StorageCall,
   StorageListing,
 } from 'utility-api/storage'
-import { cutPage, placeMark, toPlace, toSeq } from './list-pages.ts'
-import { toLicense, toListedClient, toListedCredential, toReseller } from './rows.ts'
-import type { LicenseRow, ListedClientRow, ListedCredentialRow, ResellerRow } from './rows.ts'
-import type { SqliteAccess } from './sqlite-access.ts'
-import type { SqliteQueries } from './sqlite-driver.ts'
-import { licenseColumns } from './sqlite-sql.ts'
+import { cutPage, placeMark, toPlace, toSeq } from '../shared/list-pages.ts'
+import { toLicense, toListedClient, toListedCredential, toReseller } from '../shared/rows.ts'
+import type { LicenseRow, ListedClientRow, ListedCredentialRow, ResellerRow } from '../shared/rows.ts'
+import type { SqliteAccess } from './access.ts'
+import type { SqliteQueries } from './driver.ts'
+import { licenseColumns } from './sql.ts'
 
 const listClients = `
   SELECT client_id, redirect_uris, created_at, revoked_at, name FROM utility_api_clients

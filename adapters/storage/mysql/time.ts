@@ -1,5 +1,5 @@
 import type { StorageCall } from 'utility-api/storage'
-import { requireTime, within } from './call-time.ts'
+import { requireTime, within } from '../shared/call-time.ts'
 
 /** Returns the result of work, or throws if it takes longer than the call waits. The work itself may continue. */
 export async function inTime<Result>(call: StorageCall, work: () => Promise<Result>): Promise<Result> {

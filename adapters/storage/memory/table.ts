@@ -1,5 +1,5 @@
 import type { ListPage } from 'utility-api/storage'
-import { toSeq } from './list-pages.ts'
+import { toSeq } from '../shared/list-pages.ts'
 
 /** Rows by key, in order of insertion. */
 export interface Table<Row> {

@@ -1,8 +1,8 @@
 import type { StorageCall } from 'utility-api/storage'
-import type { PostgresPool, PostgresResult } from './postgres-driver.ts'
-import { run, type Run } from './postgres-statement.ts'
-import { createSemaphore } from './semaphore.ts'
-import { within } from './call-time.ts'
+import type { PostgresPool, PostgresResult } from './driver.ts'
+import { run, type Run } from './statement.ts'
+import { createSemaphore } from '../shared/semaphore.ts'
+import { within } from '../shared/call-time.ts'
 
 /** How often to ask whether commits are still held back, and how long the answer may take. */
 const askAgainMs = 1000

@@ -6,10 +6,10 @@ import type {
   RevokeCounts,
   UtilityStorage,
 } from 'utility-api/storage'
-import { isInserted } from './mysql-serving.ts'
-import type { Access, Session } from './mysql-session.ts'
-import * as sql from './mysql-sql.ts'
-import { joinHashes } from './rows.ts'
+import { isInserted } from './serving.ts'
+import type { Access, Session } from './session.ts'
+import * as sql from './sql.ts'
+import { joinHashes } from '../shared/rows.ts'
 
 type AdminMethods = Omit<AdminStorage, keyof UtilityStorage | 'listing' | 'close'>
 

@@ -1,5 +1,5 @@
 import { StorageError } from 'utility-api/storage'
-import type { PostgresClient, PostgresPool } from './postgres-driver.ts'
+import type { PostgresClient, PostgresPool } from './driver.ts'
 
 /** The routine in which a server waits for its standbys to confirm a commit. */
 const commitWait = 'SyncRepWaitForLSN'

@@ -1,7 +1,7 @@
 import type { StorageCall } from 'utility-api/storage'
-import type { MysqlConnection, MysqlPool } from './mysql-driver.ts'
-import { leavesConnection } from './mysql-errors.ts'
-import { inTime } from './mysql-time.ts'
+import type { MysqlConnection, MysqlPool } from './driver.ts'
+import { leavesConnection } from './errors.ts'
+import { inTime } from './time.ts'
 
 /**
  * Lends a connection to `work`, for as long as the call waits. After an error that the server did not send, or without

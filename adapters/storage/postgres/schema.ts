@@ -1,10 +1,10 @@
 import { StorageError } from 'utility-api/storage'
-import { withConnection } from './postgres-connection.ts'
-import type { PostgresClient, PostgresPool } from './postgres-driver.ts'
-import { lostRace, toStorageError } from './postgres-errors.ts'
-import type { Run } from './postgres-statement.ts'
-import { within } from './call-time.ts'
-import { noSchema, refuseNewer, requireSteps, type Schema } from './schema-version.ts'
+import { withConnection } from './connection.ts'
+import type { PostgresClient, PostgresPool } from './driver.ts'
+import { lostRace, toStorageError } from './errors.ts'
+import type { Run } from './statement.ts'
+import { within } from '../shared/call-time.ts'
+import { noSchema, refuseNewer, requireSteps, type Schema } from '../shared/schema-version.ts'
 
 /**
  * The steps from an empty database to the current schema. A step that was released never changes, and steps only add:

@@ -1,4 +1,4 @@
-import type { PostgresTypes } from './postgres-driver.ts'
+import type { PostgresTypes } from './driver.ts'
 
 /** Parsers for the types of our columns, by their object identifiers. All others stay text, integers of 64 bits too. */
 const parsers: Readonly<Record<number, (text: string) => unknown>> = {

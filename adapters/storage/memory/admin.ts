@@ -16,7 +16,7 @@ import {
   toKey,
   type MemoryAccess,
   type Tables,
-} from './memory-data.ts'
+} from './data.ts'
 
 type AdminMethods = Omit<AdminStorage, keyof UtilityStorage | 'listing' | 'close'>
 

@@ -1,5 +1,5 @@
 import type { StorageCall } from 'utility-api/storage'
-import type { PostgresResult } from './postgres-driver.ts'
+import type { PostgresResult } from './driver.ts'
 
 /** The maximum number of calls that wait for one statement. */
 const maxCalls = 100

@@ -16,7 +16,7 @@ import {
   toKey,
   type MemoryAccess,
   type Tables,
-} from './memory-data.ts'
+} from './data.ts'
 
 /** Returns the methods that requests need. None of them ever waits, so none checks the time of its call. */
 export function servingMethods({ open, openForInsert }: MemoryAccess): Required<UtilityStorage> {

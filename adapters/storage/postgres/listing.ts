@@ -9,11 +9,11 @@ import type {
   StorageCall,
   StorageListing,
 } from 'utility-api/storage'
-import { cutPage, placeMark, toPlace, toSeq } from './list-pages.ts'
-import type { PostgresAccess } from './postgres-access.ts'
-import { licenseColumns } from './postgres-sql.ts'
-import { toLicense, toListedClient, toListedCredential, toReseller } from './rows.ts'
-import type { LicenseRow, ListedClientRow, ListedCredentialRow, ResellerRow } from './rows.ts'
+import { cutPage, placeMark, toPlace, toSeq } from '../shared/list-pages.ts'
+import type { PostgresAccess } from './access.ts'
+import { licenseColumns } from './sql.ts'
+import { toLicense, toListedClient, toListedCredential, toReseller } from '../shared/rows.ts'
+import type { LicenseRow, ListedClientRow, ListedCredentialRow, ResellerRow } from '../shared/rows.ts'
 
 const listClients = `
   SELECT client_id, redirect_uris, created_at, revoked_at, name FROM utility_api_clients

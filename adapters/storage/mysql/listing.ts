@@ -8,11 +8,11 @@ import type {
   ResellerList,
   StorageListing,
 } from 'utility-api/storage'
-import type { Access, Queries } from './mysql-session.ts'
-import { licenseColumns } from './mysql-sql.ts'
-import { cutPage, placeMark, toPlace, toSeq } from './list-pages.ts'
-import { toLicense, toListedClient, toListedCredential, toReseller } from './rows.ts'
-import type { LicenseRow, ListedClientRow, ListedCredentialRow, ResellerRow } from './rows.ts'
+import type { Access, Queries } from './session.ts'
+import { licenseColumns } from './sql.ts'
+import { cutPage, placeMark, toPlace, toSeq } from '../shared/list-pages.ts'
+import { toLicense, toListedClient, toListedCredential, toReseller } from '../shared/rows.ts'
+import type { LicenseRow, ListedClientRow, ListedCredentialRow, ResellerRow } from '../shared/rows.ts'
 
 /**
  * Selects the rows after a place. Written this way, the first part is a range of the index, which a comparison of pairs

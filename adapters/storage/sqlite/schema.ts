@@ -1,7 +1,7 @@
 import { StorageError, type StorageCall } from 'utility-api/storage'
-import { noSchema, refuseNewer, requireSteps, type Schema } from './schema-version.ts'
-import type { SqliteAccess } from './sqlite-access.ts'
-import type { SqliteDatabase } from './sqlite-driver.ts'
+import { noSchema, refuseNewer, requireSteps, type Schema } from '../shared/schema-version.ts'
+import type { SqliteAccess } from './access.ts'
+import type { SqliteDatabase } from './driver.ts'
 
 /**
  * The steps from an empty database to the current schema. A step that was released never changes, and steps only add:

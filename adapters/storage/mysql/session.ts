@@ -1,7 +1,7 @@
 import { StorageError, type StorageCall } from 'utility-api/storage'
-import { requireTime } from './call-time.ts'
-import type { MysqlConnection, MysqlStatement, MysqlValue } from './mysql-driver.ts'
-import { isInTransaction, lostRace } from './mysql-errors.ts'
+import { requireTime } from '../shared/call-time.ts'
+import type { MysqlConnection, MysqlStatement, MysqlValue } from './driver.ts'
+import { isInTransaction, lostRace } from './errors.ts'
 
 /** The maximum number of attempts at work that keeps losing to others. */
 const maxAttempts = 12
