@@ -1,0 +1,192 @@
+import type { DnsCheckGroup, DnsCheckSummary, DnsRecord, DnsStatus, ResolverLocation } from 'utility-api'
+import { columns, styled } from '../terminal/output.ts'
+import { addressOf } from './server-option.ts'
+import { cut, printable, tableLines, widthOf, wrap } from '../terminal/terminal-text.ts'
+
+/** The part of a resolver's answer that a table shows. */
+export interface Seen {
+  readonly status: DnsStatus
+  readonly records: readonly DnsRecord[]
+  readonly latencyMs: number
+}
+
+/** The answers to one question, and how they compare once all have arrived. */
+export interface Section {
+  readonly type: string
+  readonly seen: (Seen | undefined)[]
+  summary?: DnsCheckSummary
+}
+
+/**
+ * Formats a section as lines no wider than the terminal. A wrapped line would break the redrawing of the lines above.
+ */
+export function sectionLines(section: Section, locations: readonly ResolverLocation[]): string[] {
+  const { summary, seen } = section
+  const width = columns()
+  const whole = tableOf(section, locations)
+  const colored = whole
+    .map((line) => cut(line, width))
+    .map((line, at) => styled(at === 0 ? 'bold' : colorOf(seen[at - 1], locations[at - 1], summary), line))
+  if (summary === undefined) return colored
+  const wasCut = whole.some((line) => widthOf(line) > width)
+  return [...colored, '', ...verdictLines(section.type, summary, wasCut)]
+}
+
+interface Column {
+  readonly heading: string
+  readonly cells: readonly string[]
+}
+
+/** The minimum width left for answers: an IPv4 address. */
+const minAnswerWidth = 16
+
+function tableOf({ seen }: Section, locations: readonly ResolverLocation[]): string[] {
+  const answer = { heading: 'ANSWER', cells: seen.map((each) => (each === undefined ? '…' : textOf(each))) }
+  const shown = [...fitting(columnsOf(locations, seen), columns()), answer]
+  const rows = locations.map((_, at) => shown.map(({ cells }) => cells[at] ?? ''))
+  return tableLines(
+    shown.map(({ heading }) => heading),
+    rows,
+  )
+}
+
+/** Returns all columns except the answer's, without those that only repeat another one. */
+function columnsOf(locations: readonly ResolverLocation[], seen: Section['seen']): Column[] {
+  const identities: Column[] = [
+    { heading: 'LOCATION', cells: locations.map(({ location }) => printable(location)) },
+    { heading: 'PROVIDER', cells: locations.map(({ provider }) => printable(provider)) },
+    { heading: 'RESOLVER', cells: locations.map(addressOf) },
+  ]
+  const distinct = identities.filter(
+    (column) =>
+      !identities.some((other) => isPreferred(other, column) && sameCells(column.cells, other.cells)),
+  )
+  return [
+    ...distinct,
+    {
+      heading: 'TIME',
+      cells: seen.map((each) => (each === undefined ? '' : `${Math.round(each.latencyMs)} ms`)),
+    },
+    { heading: 'TTL', cells: seen.map((each) => ttlText(each?.records)) },
+  ]
+}
+
+/** Which of two equal columns to keep: an address goes under RESOLVER, a label under LOCATION. */
+const preference: readonly string[] = ['RESOLVER', 'LOCATION', 'PROVIDER']
+
+function isPreferred(column: Column, over: Column): boolean {
+  return preference.indexOf(column.heading) < preference.indexOf(over.heading)
+}
+
+function sameCells(some: readonly string[], others: readonly string[]): boolean {
+  return some.every((cell, at) => cell === others[at])
+}
+
+/** The columns to drop on a narrow terminal, in this order. One column that says who answers stays. */
+const expendable = ['RESOLVER', 'LOCATION', 'TIME', 'TTL']
+
+function fitting(all: readonly Column[], width: number): Column[] {
+  let shown = [...all]
+  for (const heading of expendable) {
+    if (widthTogether(shown) + minAnswerWidth <= width) break
+    if (shown[0]?.heading !== heading || shown[1]?.heading !== 'TIME')
+      shown = shown.filter((column) => column.heading !== heading)
+  }
+  return shown
+}
+
+function widthTogether(shown: readonly Column[]): number {
+  const widths = shown.map(({ heading, cells }) => Math.max(...[heading, ...cells].map(widthOf)) + 2)
+  return widths.reduce((sum, each) => sum + each, 0)
+}
+
+function ttlText(records: readonly DnsRecord[] = []): string {
+  return records.length === 0 ? '' : `${Math.max(...records.map(({ ttl }) => ttl))} s`
+}
+
+function colorOf(
+  answer: Seen | undefined,
+  location: ResolverLocation | undefined,
+  summary: DnsCheckSummary | undefined,
+): 'dim' | 'green' | 'yellow' | 'red' {
+  if (answer === undefined) return 'dim'
+  const differs = summary?.differing.some(
+    (each) => each.location === location?.location && each.ip === location.ip,
+  )
+  if (answer.status === 'NOERROR') return differs === true ? 'yellow' : 'green'
+  return answer.status === 'NODATA' || answer.status === 'NXDOMAIN' ? 'yellow' : 'red'
+}
+
+function textOf({ status, records }: Seen): string {
+  return records.length === 0 ? status : recordTexts(records).join(', ')
+}
+
+function recordTexts(records: readonly DnsRecord[]): string[] {
+  return records.map(recordText).toSorted()
+}
+
+/** Returns a record's data without its type, name and TTL. */
+function recordText(record: DnsRecord): string {
+  if (record.type === 'TXT') return printable(JSON.stringify(record.txt))
+  if (record.type === 'A' || record.type === 'AAAA') return record.ip
+  const { type: _type, host: _host, ttl: _ttl, ...fields } = record
+  return printable(Object.values(fields).join(' '))
+}
+
+/** @param inFull - Whether to show the records even if all agree. */
+function verdictLines(type: string, summary: DnsCheckSummary, inFull: boolean): string[] {
+  const { groups, verdict, unanswered, longestTtlSeconds: ttl } = summary
+  const width = columns()
+  const disagree = verdict === 'differ' || verdict === 'not_everywhere'
+  const details = disagree || inFull ? groups.flatMap((group) => groupLines(group, width)) : []
+  const silent = unanswered.map(({ provider, status }) => `${printable(provider)} (${status})`).join(', ')
+  return [
+    ...wrap(verdictText(type, summary), width).map((line) => styled(verdictColor(summary), line)),
+    ...details,
+    ...(disagree && ttl !== null ? wrap(`The longest TTL left is ${ttl} s.`, width) : []),
+    ...(silent === '' || verdict === 'unanswered' ? [] : wrap(`No answer: ${silent}.`, width, '  ')),
+  ]
+}
+
+function groupLines({ records, results }: DnsCheckGroup, width: number): string[] {
+  const what = records.length === 0 ? 'no record' : recordTexts(records).join(', ')
+  const who = results.map(({ provider }) => printable(provider)).join(', ')
+  return [
+    ...wrap(`  ${results.length} ${haveOrHas(results.length)} ${what}`, width, '    '),
+    ...wrap(`    ${who}`, width, '    '),
+  ]
+}
+
+function verdictColor({ verdict, unanswered, groups }: DnsCheckSummary): 'green' | 'yellow' | 'red' {
+  if (verdict === 'unanswered') return 'red'
+  const isGood = verdict === 'agree' && unanswered.length === 0 && groups[0]?.records.length !== 0
+  return isGood ? 'green' : 'yellow'
+}
+
+/** Returns a sentence that says how the answers compare. */
+function verdictText(type: string, { verdict, groups, unanswered }: DnsCheckSummary): string {
+  const answered = groups.reduce((sum, { results }) => sum + results.length, 0)
+  const all = answered + unanswered.length
+  const [first] = groups
+  if (first === undefined)
+    return all === 1 ? 'The resolver did not answer.' : `None of ${all} resolvers answered.`
+  if (verdict === 'agree') return agreementText(type, first, all)
+  if (verdict === 'differ') return `They differ: ${groups.length} answers from ${answered} resolvers.`
+  const none = groups.find(({ records }) => records.length === 0)?.results.length ?? 0
+  return `Not everywhere yet: ${answered - none} of ${answered} resolvers ${haveOrHas(answered - none)} the ${type} record, ${none} ${haveOrHas(none)} none.`
+}
+
+function agreementText(type: string, { records, results, rotates }: DnsCheckGroup, all: number): string {
+  const answered = results.length
+  const nothing = records.length === 0
+  const claim = nothing ? ` that there is no ${type} record` : ''
+  const rotation = rotates ? `: parts of one rotating set of ${records.length}` : ''
+  if (all === 1) return nothing ? `There is no ${type} record.` : 'The resolver answered.'
+  if (answered === all) return `${all === 2 ? 'Both' : `All ${all}`} resolvers agree${claim}${rotation}.`
+  if (answered > 1) return `${answered} of ${all} resolvers answered, and agree${claim}${rotation}.`
+  return `1 of ${all} resolvers answered${nothing ? `: there is no ${type} record` : ''}.`
+}
+
+function haveOrHas(count: number): string {
+  return count === 1 ? 'has' : 'have'
+}

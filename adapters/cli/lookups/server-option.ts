@@ -1,0 +1,29 @@
+import { isIP } from 'node:net'
+import type { ResolverLocation } from 'utility-api'
+import { UsageError } from '../terminal/command.ts'
+import { list } from '../terminal/option-values.ts'
+
+/** Returns the resolvers that `--server` names. */
+export function locationsOf(servers: string): ResolverLocation[] {
+  return list(servers).map(locationOf)
+}
+
+function locationOf(text: string): ResolverLocation {
+  const [, label, address = ''] = /^(?:([^=]*)=)?(.*)$/s.exec(text) ?? []
+  const [, bracketed, plain, port = '53'] = /^(?:\[(.*)\]|([^:]*))(?::(\d{1,5}))?$/.exec(address) ?? []
+  const ip = bracketed ?? plain ?? address
+  // A zone (fe80::1%eth0) only means something on this machine and is not part of an address.
+  if (isIP(ip) === 0 || ip.includes('%') || Number(port) < 1 || Number(port) > 65_535 || label === '') {
+    throw new UsageError(
+      `--server: "${text}" is not a resolver: IP, IPv4:PORT or [IPv6]:PORT, each optionally after LABEL=.`,
+    )
+  }
+  const name = label ?? addressOf({ ip, port: Number(port) })
+  return { location: name, ip, provider: name, port: Number(port) }
+}
+
+/** Formats an address the way `--server` takes it. */
+export function addressOf({ ip, port = 53 }: Pick<ResolverLocation, 'ip' | 'port'>): string {
+  if (port === 53) return ip
+  return ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`
+}

@@ -1,0 +1,52 @@
+import { command, group, type AnyCommand } from '../terminal/command.ts'
+import { adminOptions, nameOption, withAdmin } from '../database/database.ts'
+import { given, list } from '../terminal/option-values.ts'
+import { printSecrets, timeText } from '../terminal/output.ts'
+import { pageOptions, printPage } from './print-page.ts'
+
+export const apiKey: AnyCommand = group(
+  'API keys for the game server lookup: list, create.',
+  {
+    list: command({
+      description: 'List API keys without their secrets, oldest first.',
+      args: { ...pageOptions, ...adminOptions },
+      examples: ['api-key list --database utility.sqlite', 'api-key list --limit 10 --json'],
+      run: (args) =>
+        withAdmin(args, (admin) =>
+          printPage('credentials', args, (page) => admin.listCredentials({ kind: 'api_key', ...page }), {
+            heading: ['API KEY', 'NAME', 'PERMISSIONS', 'CREATED', 'REVOKED'],
+            cells: ({ id, name = '', scope, createdAt, revokedAt }) => [
+              id,
+              name,
+              scope,
+              timeText(createdAt),
+              timeText(revokedAt),
+            ],
+          }),
+        ),
+    }),
+
+    create: command({
+      description: 'Create an API key for the game server lookup and print it.',
+      args: {
+        permissions: {
+          type: 'string',
+          default: 'blockgame:lookup',
+          valueHint: 'A,B',
+          description: 'What it permits.',
+        },
+        ...nameOption,
+        ...adminOptions,
+      },
+      examples: ['api-key create --name "Status page" --database utility.sqlite'],
+      run: ({ name, permissions, database, storage, json }) =>
+        withAdmin({ database, storage }, async (admin) =>
+          printSecrets(
+            await admin.createApiKey({ permissions: list(permissions), ...given({ name }) }),
+            json,
+          ),
+        ),
+    }),
+  },
+  ['api-key list', 'api-key create --name "Status page"'],
+)

@@ -1,0 +1,74 @@
+import { command, group, type AnyCommand } from '../terminal/command.ts'
+import { adminOptions, withAdmin } from '../database/database.ts'
+import { given, integer } from '../terminal/option-values.ts'
+import { printSecrets } from '../terminal/output.ts'
+
+/** The options for what a code or token grants, and on whose behalf. */
+export const grantOptions = {
+  scope: {
+    type: 'string',
+    valueHint: 'NAMES',
+    description: 'Scope names separated by spaces. Default: none.',
+  },
+  subject: {
+    type: 'string',
+    valueHint: 'WHO',
+    description: 'The user it is issued on behalf of. Default: none.',
+  },
+} as const
+
+export const code: AnyCommand = group(
+  'Authorization codes: issue.',
+  {
+    issue: command({
+      description: 'Issue an authorization code by hand, to try the token endpoint.',
+      args: {
+        client: { type: 'string', required: true, valueHint: 'ID', description: 'The client it is for.' },
+        'redirect-uri': {
+          type: 'string',
+          required: true,
+          valueHint: 'URI',
+          description: "One of the client's redirection URIs.",
+        },
+        ...grantOptions,
+        challenge: {
+          type: 'string',
+          valueHint: 'CHALLENGE',
+          description: 'PKCE challenge (S256). Default: none.',
+        },
+        lifetime: {
+          type: 'string',
+          default: '60',
+          valueHint: 'SECONDS',
+          description: 'How long it is valid; at most 600.',
+        },
+        ...adminOptions,
+      },
+      examples: [
+        'code issue --client ID --redirect-uri https://shop.example/callback --subject user-42 --lifetime 600',
+      ],
+      run: ({
+        client: clientId,
+        scope = '',
+        subject,
+        challenge,
+        lifetime,
+        database,
+        storage,
+        json,
+        ...args
+      }) =>
+        withAdmin({ database, storage }, async (admin) => {
+          const issued = await admin.issueAuthorizationCode({
+            clientId,
+            redirectUri: args['redirect-uri'],
+            scope,
+            lifetimeSeconds: integer('lifetime', lifetime, 1, 600),
+            ...given({ subject, codeChallenge: challenge }),
+          })
+          printSecrets({ ...issued }, json)
+        }),
+    }),
+  },
+  ['code issue --client ID --redirect-uri https://shop.example/callback'],
+)

@@ -1,0 +1,11 @@
+import { command, type AnyCommand } from '../terminal/command.ts'
+import { adminOptions, withAdmin } from '../database/database.ts'
+import { printFields } from '../terminal/output.ts'
+
+export const purge: AnyCommand = command({
+  description: 'Delete expired codes, tokens and idempotency keys. Run it daily.',
+  args: adminOptions,
+  examples: ['purge --database utility.sqlite'],
+  run: ({ database, storage, json }) =>
+    withAdmin({ database, storage }, async (admin) => printFields({ ...(await admin.purgeExpired()) }, json)),
+})

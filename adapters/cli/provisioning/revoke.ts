@@ -1,0 +1,71 @@
+import { text } from 'node:stream/consumers'
+import { createAdmin } from 'utility-api'
+import { command, UsageError, type AnyCommand } from '../terminal/command.ts'
+import { noClient } from './client.ts'
+import { adminOptions, withAdmin, withDatabase } from '../database/database.ts'
+import { printFields } from '../terminal/output.ts'
+
+export const revoke: AnyCommand = command({
+  description: 'Revoke a client, a token or an API key.',
+  args: {
+    id: {
+      type: 'positional',
+      required: true,
+      description: 'The id printed with the secret; "-" reads the secret itself from standard input.',
+    },
+    ...adminOptions,
+  },
+  examples: [
+    'revoke 787f76b4-edee-4f61-9dd6-159a1df4cd62 --database utility.sqlite',
+    'revoke - --database utility.sqlite < leaked-secret.txt',
+  ],
+  run: ({ id, database, storage, json }) =>
+    withAdmin({ database, storage }, async (admin) => {
+      // A secret passed as an argument would leak again, into the shell's history.
+      const revoked =
+        id === '-'
+          ? await admin.revoke({ secret: (await text(process.stdin)).trim() })
+          : (await admin.revoke({ id })) || (await admin.revokeClient(id))
+      if (!revoked) throw new Error('There is nothing to revoke: it was revoked before, or never existed.')
+      printFields({ revoked: id === '-' ? 'the secret' : id }, json)
+    }),
+})
+
+export const revokeAccess: AnyCommand = command({
+  description: 'End everything that a client or a user was granted: access tokens and unspent codes.',
+  args: {
+    client: { type: 'string', valueHint: 'ID', description: 'Everything granted to this client.' },
+    subject: {
+      type: 'string',
+      valueHint: 'WHO',
+      description: 'Everything granted by this user.',
+    },
+    ...adminOptions,
+  },
+  examples: [
+    'revoke-access --subject user-42 --database utility.sqlite',
+    'revoke-access --client ID --database utility.sqlite',
+  ],
+  run: ({ client: clientId, subject, database, storage, json }) => {
+    const which = referenceOf(clientId, subject)
+    return withDatabase({ database, storage }, async (opened) => {
+      const revoked = await createAdmin({ storage: opened }).revokeAccess(which)
+      const isNothing = revoked.codes + revoked.tokens === 0
+      // A mistyped id must not look as if a leak had been stopped.
+      if (clientId !== undefined && isNothing && (await opened.findClient(clientId, call)) === null)
+        throw noClient(clientId)
+      printFields({ ...revoked }, json)
+    })
+  },
+})
+
+const call = { timeLeftMs: () => 5000 }
+
+function referenceOf(
+  clientId: string | undefined,
+  subject: string | undefined,
+): { clientId: string } | { subject: string } {
+  if (clientId !== undefined && subject === undefined) return { clientId }
+  if (clientId === undefined && subject !== undefined) return { subject }
+  throw new UsageError('Give either --client or --subject.')
+}

@@ -1,0 +1,79 @@
+import { command, group, type AnyCommand } from '../terminal/command.ts'
+import { adminOptions, withAdmin } from '../database/database.ts'
+import { grantOptions } from './code.ts'
+import { given, integer, oneOf } from '../terminal/option-values.ts'
+import { printSecrets, timeText } from '../terminal/output.ts'
+import { pageOptions, printPage } from './print-page.ts'
+
+const kinds = { access: 'access_token', reseller: 'reseller_token' } as const
+
+export const token: AnyCommand = group(
+  'Access tokens: list, create.',
+  {
+    list: command({
+      description: 'List tokens without their secrets, oldest first, revoked and expired ones included.',
+      args: {
+        kind: {
+          type: 'string',
+          default: 'access',
+          valueHint: 'access|reseller',
+          description: 'Access tokens, or the tokens of resellers.',
+        },
+        owner: { type: 'string', valueHint: 'ID', description: "Only this client's or reseller's." },
+        ...pageOptions,
+        ...adminOptions,
+      },
+      examples: [
+        'token list --owner CLIENT_ID --database utility.sqlite',
+        'token list --kind reseller --limit 10 --json',
+      ],
+      run: ({ kind, owner: ownerId, ...args }) =>
+        withAdmin(args, (admin) => {
+          const wanted = { kind: kinds[oneOf('kind', kind, ['access', 'reseller'])], ...given({ ownerId }) }
+          return printPage('credentials', args, (page) => admin.listCredentials({ ...wanted, ...page }), {
+            heading: ['TOKEN', 'OWNER', 'SUBJECT', 'CREATED', 'EXPIRES', 'REVOKED', 'SCOPE'],
+            cells: ({ id, ownerId: owner, subject, createdAt, expiresAt, revokedAt, scope }) => [
+              id,
+              // A token that was created without a client is its own owner.
+              owner === id ? '' : owner,
+              subject ?? '',
+              timeText(createdAt),
+              timeText(expiresAt),
+              timeText(revokedAt),
+              scope,
+            ],
+          })
+        }),
+    }),
+
+    create: command({
+      description: 'Create an access token without a code exchange and print it.',
+      args: {
+        client: {
+          type: 'string',
+          valueHint: 'ID',
+          description: 'The client it is issued to. Default: none.',
+        },
+        ...grantOptions,
+        lifetime: {
+          type: 'string',
+          default: '3600',
+          valueHint: 'SECONDS',
+          description: 'How long it is valid; at most a year.',
+        },
+        ...adminOptions,
+      },
+      examples: [
+        'token create --lifetime 86400 --database utility.sqlite',
+        'token create --scope orders:read --client ID --subject user-42 --database utility.sqlite',
+      ],
+      run: ({ client: clientId, subject, scope = '', lifetime, database, storage, json }) =>
+        withAdmin({ database, storage }, async (admin) => {
+          const lifetimeSeconds = integer('lifetime', lifetime, 1, 31_536_000)
+          const wanted = { scope, lifetimeSeconds, ...given({ clientId, subject }) }
+          printSecrets(await admin.createAccessToken(wanted), json)
+        }),
+    }),
+  },
+  ['token list', 'token create --scope orders:read --subject user-42'],
+)

@@ -1,0 +1,79 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Logger, RequestEndEvent, UtilityApi, UtilityApiOptions } from 'utility-api'
+import { printLog, printLogJson, printLogLine } from '../terminal/output.ts'
+
+/** How requests are logged: a line for people, a line of JSON, or not at all. */
+export const logFormats = ['line', 'json', 'none'] as const
+export type LogFormat = (typeof logFormats)[number]
+
+/** The request log of a server: the options it needs, and how it learns where a request comes from. */
+export interface RequestLog {
+  /** The options to create the service with. */
+  readonly options: Pick<UtilityApiOptions, 'logger' | 'onRequestEnd'>
+  /** Returns the service, with the address of its clients known to the log. */
+  watch(api: UtilityApi): UtilityApi
+  /** Says something about the server itself. */
+  say(message: string): void
+}
+
+/**
+ * Creates a request log. Standard output says where the server listens; everything after that is a log and goes to
+ * standard error.
+ */
+export function requestLog(format: LogFormat): RequestLog {
+  const logger = format === 'json' ? jsonLogger : lineLogger
+  const say = format === 'json' ? sayJson : printLogLine
+  if (format === 'none') return { options: { logger }, watch: (api) => api, say }
+  const clients = new AsyncLocalStorage<{ readonly address: string | undefined }>()
+  const print = format === 'json' ? printJsonOf : printLineOf
+  return {
+    options: {
+      logger,
+      onRequestEnd: (event) => print(event, clients.getStore()?.address),
+    },
+    watch: (api) => ({
+      ...api,
+      dispatch: (request, context) =>
+        clients.run({ address: context?.ip }, () => api.dispatch(request, context)),
+    }),
+    say,
+  }
+}
+
+const lineLogger: Logger = {
+  debug: () => {},
+  // A game server that does not answer is reported in the line of its request.
+  info: () => {},
+  warn: (message, fields) => printLog('warn', message, fields),
+  error: (message, fields) => printLog('error', message, fields),
+}
+
+const jsonLogger: Logger = {
+  debug: () => {},
+  info: () => {},
+  warn: (message, fields) => printLogJson({ time: now(), level: 'warn', message, ...fields }),
+  error: (message, fields) => printLogJson({ time: now(), level: 'error', message, ...fields }),
+}
+
+/** `2026-11-22T08:30:00.000Z 192.0.2.7 GET lookUpGameServer 500 server_check_failed timeout 5001 ms caller=… request=…` */
+function printLineOf(event: RequestEndEvent, address = '-'): void {
+  const { method, operation = '-', status, errorCode, reason, durationMs, callerId, requestId } = event
+  const outcome = [status, errorCode, reason].filter((each) => each !== undefined)
+  const who = callerId === undefined ? [] : [`caller=${callerId}`]
+  const ids = [...who, `request=${requestId}`]
+  const took = `${Math.round(durationMs)} ms`
+  printLogLine([now(), address, method, operation, ...outcome, took, ...ids].join(' '))
+}
+
+function printJsonOf({ durationMs, ...event }: RequestEndEvent, address: string | undefined): void {
+  const rounded = Math.round(durationMs * 1000) / 1000
+  printLogJson({ time: now(), level: 'info', message: 'request', address, ...event, durationMs: rounded })
+}
+
+function sayJson(message: string): void {
+  printLogJson({ time: now(), level: 'info', message })
+}
+
+function now(): string {
+  return new Date().toISOString()
+}

@@ -1,0 +1,87 @@
+import { createUtilityApi } from 'utility-api'
+import { command, type AnyCommand } from '../terminal/command.ts'
+import { databaseOptions, withDatabase } from '../database/database.ts'
+import { requestLimits } from '../database/drivers.ts'
+import { createService } from './http-service.ts'
+import { licenseOptions, licenseRules } from '../terminal/license-options.ts'
+import { listen } from './listen.ts'
+import { integer, oneOf } from '../terminal/option-values.ts'
+import { logFormats, requestLog } from './request-log.ts'
+import { watchForStop } from '../terminal/stop-signal.ts'
+
+export const serve: AnyCommand = command({
+  description: 'Serve the five operations over HTTP until Ctrl-C or SIGTERM.',
+  args: {
+    port: {
+      type: 'string',
+      default: '3000',
+      valueHint: 'PORT',
+      description: 'TCP port; 0 picks a free one.',
+    },
+    host: {
+      type: 'string',
+      default: '127.0.0.1',
+      valueHint: 'ADDRESS',
+      description: 'Address to listen on.',
+    },
+    prefix: { type: 'string', valueHint: 'PATH', description: 'What all paths begin with, such as /api.' },
+    'trust-proxy': {
+      type: 'string',
+      default: '0',
+      valueHint: 'N',
+      description: 'How many proxies of your own are in front of it, whose X-Forwarded-For is trusted.',
+    },
+    log: {
+      type: 'string',
+      default: 'line',
+      valueHint: logFormats.join('|'),
+      description: 'One line for each request, for people or as JSON; errors are always logged.',
+    },
+    openapi: {
+      type: 'boolean',
+      default: true,
+      description: 'Serve /openapi.json.',
+      negativeDescription: 'Do not serve /openapi.json.',
+    },
+    drain: {
+      type: 'string',
+      default: '10',
+      valueHint: 'SECONDS',
+      description: 'How long requests in progress may take after SIGTERM; /health answers 503 meanwhile.',
+    },
+    ...licenseOptions,
+    ...databaseOptions,
+  },
+  examples: [
+    'serve --database utility.sqlite',
+    'serve --port 8080 --host 0.0.0.0 --prefix /api --database postgres://user@host/name',
+    'serve --host 0.0.0.0 --trust-proxy 1 --log json --drain 20',
+  ],
+  async run({ port, host, prefix = '', log, openapi, drain, database, storage: module, ...args }) {
+    const wanted = integer('port', port, 0, 65_535)
+    const trustProxy = integer('trust-proxy', args['trust-proxy'], 0, 100)
+    const drainMs = integer('drain', drain, 0, 3600) * 1000
+    const licenses = licenseRules(args)
+    const watcher = requestLog(oneOf('log', log, logFormats))
+    await withDatabase({ database, storage: module, limits: requestLimits }, async (storage) => {
+      await storage.findClient('', { timeLeftMs: () => 5000 })
+      await using api = createUtilityApi({ storage, basePath: prefix, licenses, ...watcher.options })
+      const service = createService(watcher.watch(api), { prefix, trustProxy, openapi })
+      using stop = watchForStop()
+      const baseUrl = await listen(service.server, wanted, host)
+      console.log(`Listening on ${baseUrl}${prefix}`)
+      await stop.stopped
+      watcher.say(`Stopping within ${drain} s.`)
+      endBy(drainMs + lastWritesMs)
+      await service.drain(drainMs)
+    })
+  },
+})
+
+/** How long writes that nobody waits for anymore may still take. */
+const lastWritesMs = 7000
+
+/** Exits after this time: a database that hangs must not keep the process alive. */
+function endBy(milliseconds: number): void {
+  setTimeout(() => process.exit(1), milliseconds).unref()
+}

@@ -1,0 +1,306 @@
+import { existsSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import type { DnsRecord } from 'utility-api'
+import { fakeDnsServer, type FakeDnsServer, type FakeDnsServerOptions } from 'utility-api/testing'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { createChecker } from '../../../adapters/cli/lookups/dns-check.ts'
+import { addressOf, locationsOf } from '../../../adapters/cli/lookups/server-option.ts'
+import { widthOf } from '../../../adapters/cli/terminal/terminal-text.ts'
+import { outcomeOf, start } from '../support/cli.ts'
+import { runHere } from '../support/cli-here.ts'
+import { runOnTerminal } from '../support/on-terminal.ts'
+
+// oxlint-disable-next-line no-control-regex
+const steering = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/
+const hostileText = 'a\u001b[2J\u007f\u0085\u009b31m\u061c\u200e\u202e\u2066red'
+const moved = { type: 'A', host: 'shop.example', ttl: 300, ip: '203.0.113.20' } as const
+const old = { ...moved, ttl: 41, ip: '198.51.100.7' } as const
+
+function text(txt: string): DnsRecord {
+  return { type: 'TXT', host: 'shop.example', ttl: 60, txt, entries: [txt] }
+}
+
+const open: FakeDnsServer[] = []
+async function resolver(options: FakeDnsServerOptions): Promise<string> {
+  const server = await fakeDnsServer(options)
+  open.push(server)
+  return `${server.ip}:${server.port}`
+}
+let right: string
+let stale: string
+let without: string
+let dead: string
+
+beforeAll(async () => {
+  right = await resolver({ records: [moved, text(hostileText)] })
+  stale = await resolver({ records: [old, text('v=spf1 -all')], delayMs: 20 })
+  without = await resolver({ records: [] })
+  const closed = await fakeDnsServer()
+  await closed.close()
+  dead = `${closed.ip}:${closed.port}`
+})
+afterAll(() => Promise.all(open.map((server) => server.close())))
+
+function ask(servers: readonly string[], ...args: string[]) {
+  return runHere(['dns', 'shop.example', ...args, '--server', servers.join()])
+}
+
+describe('how answers compare', () => {
+  type Case = [code: number, verdict: string, servers: () => string[]]
+  const cases: Record<string, Case> = {
+    'all agree': [0, 'Both resolvers agree.', () => [right, right]],
+    'one answers': [0, 'The resolver answered.', () => [right]],
+    'those who answer agree': [
+      0,
+      '2 of 3 resolvers answered, and agree.\nNo answer: gone (UNREACHABLE).',
+      () => [right, `gone=${dead}`, right],
+    ],
+    'they differ': [
+      3,
+      'They differ: 2 answers from 3 resolvers.\n  2 have 203.0.113.20\n    a, c\n  1 has 198.51.100.7\n    b\nThe longest TTL left is 300 s.',
+      () => [`a=${right}`, `b=${stale}`, `c=${right}`],
+    ],
+    'not everywhere yet': [
+      4,
+      'Not everywhere yet: 1 of 3 resolvers has the A record, 2 have none.\n  2 have no record\n    b, c\n  1 has 203.0.113.20\n    a\nThe longest TTL left is 300 s.',
+      () => [`a=${right}`, `b=${without}`, `c=${without}`],
+    ],
+    'all say that there is none': [
+      5,
+      'Both resolvers agree that there is no A record.',
+      () => [without, without],
+    ],
+    'one says that there is none': [5, 'There is no A record.', () => [without]],
+    'nobody answers': [1, 'None of 2 resolvers answered.', () => [dead, dead]],
+    'the one does not answer': [1, 'The resolver did not answer.', () => [dead]],
+  }
+  test.each(Object.entries(cases))('%s', async (_, [code, verdict, servers]) => {
+    const outcome = await ask(servers())
+    expect(outcome).toMatchObject({ code, stderr: '' })
+    expect(outcome.stdout.endsWith(`\n\n${verdict}\n`), outcome.stdout).toBe(true)
+  })
+
+  test('parts of one rotating set of addresses agree', async () => {
+    const pool = ['203.0.113.1', '203.0.113.2', '203.0.113.3', '203.0.113.4']
+    let turn = 0
+    const rotating = await resolver({
+      reply: (query) =>
+        query.answer({ records: [0, 1].map((at) => ({ ...moved, ip: pool[(turn++ % 2) + at] ?? '' })) }),
+      records: [moved],
+    })
+    const { code, stdout } = await ask([`a=${rotating}`, `b=${rotating}`])
+    expect({ code, verdict: stdout.split('\n\n')[1] }).toEqual({
+      code: 0,
+      verdict: expect.stringMatching(/^Both resolvers agree/),
+    })
+  })
+
+  test('of several types the worst one counts, but one without a record is none of them', async () => {
+    const both = await ask([right, right], 'A', 'MX', 'a')
+    expect(both.code).toBe(0)
+    expect(both.stdout).toMatch(/^A records\n[^]*\n\nMX records\n[^]*no MX record\.\n$/)
+    expect((await ask([right, stale], 'MX', 'A')).code).toBe(3)
+    expect((await ask([right, without], 'MX', 'A')).code).toBe(4)
+    expect((await ask([without], 'MX', 'A')).code).toBe(5)
+    expect((await ask([dead], 'MX', 'A')).code).toBe(1)
+  })
+})
+
+describe('the table', () => {
+  test('has the address, time, TTL and answer of each', async () => {
+    const { stdout } = await ask([right, stale])
+    expect(stdout).toMatch(/^RESOLVER +TIME +TTL +ANSWER\n/)
+    expect(stdout).toMatch(new RegExp(`^${right} +\\d+ ms +300 s +203\\.0\\.113\\.20$`, 'm'))
+    expect(stdout).toMatch(new RegExp(`^${stale} +\\d+ ms +41 s +198\\.51\\.100\\.7$`, 'm'))
+    expect(stdout).not.toContain('\u001b')
+  })
+
+  test('has labels where there are any', async () => {
+    const { stdout } = await ask([`office=${right}`, stale])
+    expect(stdout).toMatch(/^LOCATION +RESOLVER +TIME +TTL +ANSWER\n/)
+    expect(stdout).toMatch(new RegExp(`^office +${right} `, 'm'))
+  })
+
+  test('lets no record control the terminal, and shows what would', async () => {
+    const { stdout } = await ask([right], 'TXT')
+    expect(stdout).toContain(String.raw`"a\u001b[2J\u007f\u0085\u009b31m\u061c\u200e\u202e\u2066red"`)
+    expect(stdout).not.toMatch(steering)
+  })
+})
+
+describe('as JSON', () => {
+  test('one type is what the operation answers', async () => {
+    const { code, stdout } = await runHere([
+      'dns',
+      'SHOP.example.',
+      'a',
+      '--server',
+      `${right},${stale}`,
+      '--json',
+    ])
+    expect(code).toBe(3)
+    expect(JSON.parse(stdout)).toMatchObject([
+      {
+        resolved: true,
+        status: 'NOERROR',
+        dns_results: [{ type: 'A', host: 'shop.example', ip: '203.0.113.20' }],
+      },
+      { resolved: true, dns_results: [{ ip: '198.51.100.7' }] },
+    ])
+  })
+
+  test('several types have their names as keys', async () => {
+    const { stdout } = await ask([right], 'A', 'TXT', '--json')
+    expect(JSON.parse(stdout)).toMatchObject({
+      A: [{ dns_results: [{ ip: '203.0.113.20' }] }],
+      TXT: [{ dns_results: [{ txt: hostileText }] }],
+    })
+    expect(stdout).not.toMatch(steering)
+  })
+})
+
+describe('--watch', () => {
+  /** A resolver that learns of the move with the question after the first so many. */
+  function learning(after: number): Promise<string> {
+    let asked = 0
+    const next = (): DnsRecord => ((asked += 1) > after ? moved : old)
+    return resolver({ records: [moved], reply: (query) => query.answer({ records: [next()] }) })
+  }
+
+  test('asks until all agree, and shows each round', async () => {
+    const { code, stdout } = await ask([right, await learning(1)], '--watch', '--interval', '1')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(
+      /^RESOLVER[^]*They differ[^]*\n\nAt \d\d:\d\d:\d\d UTC; again in 1 s\. Ctrl-C ends it\.\n\nRESOLVER[^]*Both resolvers agree\.\n$/,
+    )
+  })
+
+  test('prints JSON at the end only', async () => {
+    const { code, stdout } = await ask([right, await learning(1)], '--watch', '--interval', '1', '--json')
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject([
+      { dns_results: [{ ip: '203.0.113.20' }] },
+      { dns_results: [{ ip: '203.0.113.20' }] },
+    ])
+  })
+
+  test('goes on for days', async () => {
+    const listener = { onQuestion: () => {}, onAnswer: () => {} }
+    await using checker = await createChecker(locationsOf(right), listener)
+    const statuses = async (): Promise<unknown> => {
+      const results = await checker.check('shop.example', 'A', new AbortController().signal)
+      return results.map(({ status }) => status)
+    }
+    expect(await statuses()).toEqual(['NOERROR'])
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 30 * 86_400_000 })
+    onTestFinished(() => void vi.useRealTimers())
+    expect(await statuses()).toEqual(['NOERROR'])
+  })
+
+  test.each(['SIGINT', 'SIGTERM'] as const)('ends at %s with code 130, and says nothing', async (signal) => {
+    const child = start(['dns', 'shop.example', '--watch', '--server', `${right},${stale}`])
+    const outcome = outcomeOf(child)
+    let seen = ''
+    for await (const chunk of child.stdout ?? []) {
+      seen += String(chunk)
+      if (seen.includes('Ctrl-C ends it.')) break
+    }
+    child.kill(signal)
+    expect(await outcome).toMatchObject({ code: 130, stderr: '' })
+  })
+
+  test('ends while a resolver is silent', async () => {
+    const silent = await resolver({ reply: () => null })
+    const server = open.at(-1) as FakeDnsServer
+    const child = start(['dns', 'shop.example', '--server', silent])
+    const outcome = outcomeOf(child)
+    while (server.queries.length === 0) await new Promise((resolve) => setTimeout(resolve, 10))
+    child.kill('SIGINT')
+    expect(await outcome).toEqual({ code: 130, stdout: '', stderr: '' })
+  })
+})
+
+describe('on a terminal', () => {
+  test.each([120, 80, 60, 40])('of %i columns no line is wider, and nothing is lost', async (columns) => {
+    const key = `v=DKIM1; k=rsa; p=${'x'.repeat(110)}`
+    const wide = await resolver({ records: [moved, text(`${'山'.repeat(30)} 👨‍👩‍👧 ${key}`)] })
+    const servers = `Amsterdam=${wide},東京=${stale},${dead}`
+    const { lines } = await runOnTerminal(['dns', 'shop.example', 'A', 'TXT', '--server', servers], columns)
+    expect(lines.filter((line) => widthOf(line) > columns)).toEqual([])
+    const last = lines.slice(lines.lastIndexOf('A records'))
+    const words = last.join('').replaceAll(/\s+/g, '')
+    for (const whole of [key, '山'.repeat(30), '203.0.113.20', '198.51.100.7', 'Amsterdam', '東京', dead])
+      expect(words).toContain(whole.replaceAll(/\s+/g, ''))
+  })
+
+  test('values cut in the table are shown in full below it, also if all agree', async () => {
+    const key = `v=DKIM1; k=rsa; p=${'x'.repeat(110)}`
+    const signed = await resolver({ records: [text(key)] })
+    const { lines } = await runOnTerminal(['dns', 'shop.example', 'TXT', '--server', signed], 80)
+    expect(lines.join('')).toContain('The resolver answered.')
+    expect(lines.join('').replaceAll(' ', '')).toContain(key.replaceAll(' ', ''))
+    const short = await runOnTerminal(['dns', 'shop.example', '--server', right], 80)
+    expect(short.lines.at(-1)).toBe('The resolver answered.')
+  })
+
+  test('an invalid name is refused before anything is drawn', async () => {
+    const { code, stdout, stderr } = await runOnTerminal(['dns', 'a b', '--server', right], 80)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain('NAME must be a domain name.')
+    expect((await runOnTerminal(['dns', 'a\nb', '--server', right], 80)).stderr).toContain('NAME must be')
+  })
+
+  test.each([
+    [['shop.example', 'A', 'FOO'], 'TYPE must be one of A, '],
+    [['192.0.2.1', 'PTR', 'A'], 'NAME must be a domain name.'],
+  ])(
+    'of several types, one that is invalid is refused before a question is sent: %s',
+    async (words, says) => {
+      const unasked = await resolver({ records: [moved] })
+      const server = open.at(-1) as FakeDnsServer
+      const { code, stdout, stderr } = await runOnTerminal(['dns', ...words, '--server', unasked], 80)
+      expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining(says) })
+      expect(server.queries).toEqual([])
+    },
+  )
+
+  test.skipIf(!existsSync('/usr/bin/script'))('the table fills as answers come', async () => {
+    const line = [
+      process.execPath,
+      '--import ./test/support/sources.ts adapters/cli/main.ts dns shop.example',
+      `--server ${right},${stale}`,
+    ].join(' ')
+    const child = spawn('script', ['-qec', `stty cols 100 rows 40; ${line}`, '/dev/null'], {
+      env: { PATH: process.env['PATH'] ?? '', TERM: 'xterm' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const { stdout } = await outcomeOf(child)
+    expect(stdout).toContain('…')
+    expect(stdout).toContain('\u001b[3A\u001b[0J')
+    expect(stdout).toContain('\u001b[32m')
+    const last = stdout.slice(stdout.lastIndexOf('RESOLVER'))
+    expect(last).toContain('203.0.113.20')
+    expect(last).toContain('198.51.100.7')
+  })
+})
+
+test('--server takes labels, ports and IPv6', () => {
+  const found = locationsOf('192.0.2.1, lab=192.0.2.2:5353,2001:db8::1,[2001:db8::2]:54,b=[2001:db8::3]')
+  expect(found.map(({ location, ...address }) => [location, addressOf(address)])).toEqual([
+    ['192.0.2.1', '192.0.2.1'],
+    ['lab', '192.0.2.2:5353'],
+    ['2001:db8::1', '2001:db8::1'],
+    ['[2001:db8::2]:54', '[2001:db8::2]:54'],
+    ['b', '2001:db8::3'],
+  ])
+  for (const wrong of [
+    '300.1.1.1',
+    '192.0.2.1:0',
+    '192.0.2.1:99999',
+    'fe80::1%eth0',
+    '=192.0.2.1',
+    'a=',
+    'example.com',
+  ])
+    expect(() => locationsOf(wrong), wrong).toThrow('is not a resolver')
+})

@@ -1,0 +1,379 @@
+import { once } from 'node:events'
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
+import { connect, type AddressInfo, type Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createAdmin, createUtilityApi, type BlockgameLookupOptions } from 'utility-api'
+import { fakeBlockgameServer, fakeDnsServer } from 'utility-api/testing'
+import { memoryStorage } from 'utility-api/storage/memory'
+import { StorageError, type AdminStorage } from 'utility-api/storage'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { requestLog, type LogFormat } from '../../../adapters/cli/serving/request-log.ts'
+import { createService, type ServiceOptions } from '../../../adapters/cli/serving/http-service.ts'
+
+// What `serve` is made of, in this process; rolling.long.test.ts has the processes.
+
+const logged: string[] = []
+const stops: (() => Promise<void>)[] = []
+beforeEach(() => {
+  vi.spyOn(console, 'error').mockImplementation((line) => void logged.push(String(line)))
+})
+afterEach(async () => {
+  for (const stop of stops.splice(0).toReversed()) await stop()
+  vi.restoreAllMocks()
+  logged.length = 0
+})
+
+interface Started extends Partial<ServiceOptions> {
+  readonly log?: LogFormat
+  readonly storage?: AdminStorage
+  readonly blockgame?: BlockgameLookupOptions
+}
+
+async function startService({
+  log = 'line',
+  storage = memoryStorage(),
+  blockgame,
+  ...options
+}: Started = {}) {
+  const { prefix = '', trustProxy = 0, openapi = true } = options
+  const watcher = requestLog(log)
+  const api = createUtilityApi({
+    storage,
+    basePath: prefix,
+    dns: false,
+    ...(blockgame !== undefined && { blockgame }),
+    ...watcher.options,
+  })
+  const service = createService(watcher.watch(api), { prefix, trustProxy, openapi })
+  await once(service.server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = service.server.address() as AddressInfo
+  stops.push(async () => {
+    service.server.closeAllConnections()
+    service.server.close()
+    await api.close()
+  })
+  return { ...service, api, storage, port, url: `http://127.0.0.1:${port}` }
+}
+
+describe('the log', () => {
+  test('has one line for each request, with its caller and outcome', async () => {
+    const { url, storage } = await startService()
+    const { resellerId, token } = await createAdmin({ storage }).createReseller()
+    const headers = {
+      Authorization: `Bearer ${token}`,
+      'X-Registered-To': 'Ada',
+      'X-Domain-Or-IP': 'shop.example',
+      'X-Status': 'valid',
+      'X-Request-Id': 'mine-1',
+    }
+    await fetch(`${url}/v2/reseller/licenses/generate`, { method: 'POST', headers })
+    await fetch(`${url}/v2/reseller/licenses/generate`, {
+      method: 'POST',
+      headers: { 'X-Request-Id': 'mine-2' },
+    })
+    await fetch(`${url}/elsewhere`, { headers: { 'X-Request-Id': 'mine-3' } })
+    const time = String.raw`20\S+Z 127\.0\.0\.1`
+    expect(logged).toEqual([
+      expect.stringMatching(
+        new RegExp(`^${time} POST generateLicense 200 \\d+ ms caller=${resellerId} request=mine-1$`),
+      ),
+      expect.stringMatching(
+        new RegExp(`^${time} POST generateLicense 401 invalid_token \\d+ ms request=mine-2$`),
+      ),
+      expect.stringMatching(new RegExp(`^${time} GET - 404 not_found \\d+ ms request=mine-3$`)),
+    ])
+    expect(logged.join()).not.toMatch(/uapi_|Ada|shop\.example/)
+  })
+
+  test('is JSON on request, including the causes of failures', async () => {
+    const cause = new StorageError('unavailable', 'The disk is gone.')
+    const storage = { ...memoryStorage(), findCredential: () => Promise.reject(cause) }
+    const { url } = await startService({ log: 'json', storage })
+    await fetch(`${url}/v2/reseller/licenses/generate`, {
+      method: 'POST',
+      headers: { Authorization: 'Bearer a' },
+    })
+    const entries = logged.map((line) => JSON.parse(line) as object)
+    expect(entries).toEqual([
+      expect.objectContaining({ level: 'error', cause: expect.objectContaining({ message: cause.message }) }),
+      {
+        time: expect.stringMatching(/^20\S+Z$/),
+        level: 'info',
+        message: 'request',
+        address: '127.0.0.1',
+        method: 'POST',
+        operation: 'generateLicense',
+        status: 500,
+        errorCode: 'database_error',
+        requestId: expect.any(String),
+        durationMs: expect.any(Number),
+      },
+    ])
+  })
+
+  test('has no requests if switched off, but still has failures', async () => {
+    const storage = { ...memoryStorage(), findCredential: () => Promise.reject(new Error('down')) }
+    const { url } = await startService({ log: 'none', storage })
+    await fetch(`${url}/elsewhere`)
+    expect(logged).toEqual([])
+    await fetch(`${url}/v2/reseller/licenses/generate`, {
+      method: 'POST',
+      headers: { Authorization: 'Bearer a' },
+    })
+    expect(logged).toEqual([expect.stringContaining('down')])
+  })
+
+  test.for([
+    [0, '127.0.0.1'],
+    [1, '203.0.113.9'],
+    [2, '198.51.100.7'],
+  ] as const)('behind %i proxies names the client %s', async ([trustProxy, address]) => {
+    const { url } = await startService({ trustProxy })
+    await fetch(`${url}/elsewhere`, {
+      headers: { 'X-Forwarded-For': '192.0.2.1, 198.51.100.7, 203.0.113.9' },
+    })
+    expect(logged[0]?.split(' ')[1]).toBe(address)
+  })
+})
+
+describe('why a lookup failed', () => {
+  const loopback = { allowAddress: ({ ip }: { ip: string }) => ip === '127.0.0.1', timeoutMs: 150 }
+
+  async function lookUp(address: string, port: number, blockgame: BlockgameLookupOptions): Promise<void> {
+    const { url, storage } = await startService({ blockgame })
+    const { apiKey } = await createAdmin({ storage }).createApiKey()
+    const headers = { Basic: apiKey, 'X-Address': address, 'X-Port': String(port) }
+    const answer = await fetch(`${url}/v4/games/blockgame/lookup`, { headers })
+    expect([answer.status, await answer.json()]).toEqual([
+      500,
+      { error: 'server_check_failed', message: 'The server check failed.' },
+    ])
+  }
+
+  const reasonLogged = (): string | undefined =>
+    /^\S+ \S+ GET lookUpGameServer 500 server_check_failed (\w+) \d+ ms caller=\S+ request=\S+$/.exec(
+      logged[0] ?? '',
+    )?.[1]
+
+  test('timeout', async () => {
+    const silent = await fakeBlockgameServer({ script: () => {} })
+    stops.push(() => silent.close())
+    await lookUp('127.0.0.1', silent.port, loopback)
+    expect(reasonLogged()).toBe('timeout')
+  })
+
+  test('refused', async () => {
+    const gone = await fakeBlockgameServer()
+    await gone.close()
+    await lookUp('127.0.0.1', gone.port, loopback)
+    expect(reasonLogged()).toBe('refused')
+  })
+
+  test('protocol', async () => {
+    const strange = await fakeBlockgameServer({
+      script: ({ socket }) => void socket.write(Buffer.alloc(16, 0xff)),
+    })
+    stops.push(() => strange.close())
+    await lookUp('127.0.0.1', strange.port, loopback)
+    expect(reasonLogged()).toBe('protocol')
+  })
+
+  test('dns and blocked: a name that does not exist, and one that leads to an internal address', async () => {
+    const dns = await fakeDnsServer({
+      records: [{ type: 'A', host: 'inside.example', ttl: 60, ip: '127.0.0.1' }],
+    })
+    stops.push(() => dns.close())
+    const resolvers = [{ ip: dns.ip, port: dns.port }]
+    await lookUp('nowhere.example', 25_566, { resolvers, timeoutMs: 1000 })
+    expect(reasonLogged()).toBe('dns')
+    logged.length = 0
+    await lookUp('inside.example', 25_566, { resolvers, timeoutMs: 1000 })
+    expect(reasonLogged()).toBe('blocked')
+  })
+})
+
+describe('/health and /openapi.json', () => {
+  test("health is the storage's, at the root and below the prefix, and is not logged", async () => {
+    let failing = false
+    const storage = {
+      ...memoryStorage(),
+      ping: () => (failing ? Promise.reject(new Error('down')) : undefined),
+    }
+    const { url } = await startService({ storage, prefix: '/api' })
+    for (const path of ['/health', '/api/health?from=balancer']) {
+      const answer = await fetch(url + path)
+      expect([answer.status, await answer.json()]).toEqual([200, { storage: 'ok' }])
+    }
+    const absolute = { host: '127.0.0.1', port: new URL(url).port, path: 'http://service.example/health' }
+    const answered = await new Promise<IncomingMessage>((resolve) => httpRequest(absolute, resolve).end())
+    expect(answered.resume().statusCode).toBe(200)
+    expect(logged).toEqual([])
+    failing = true
+    const answer = await fetch(`${url}/health`)
+    expect([answer.status, await answer.json()]).toEqual([503, { storage: 'failed' }])
+  })
+
+  test('however many ask for health at once, storage is asked once', async () => {
+    let asked = 0
+    let release = (): void => {}
+    const released = new Promise<void>((resolve) => (release = resolve))
+    const ping = (): Promise<void> => {
+      asked += 1
+      return released
+    }
+    const { url, server } = await startService({ storage: { ...memoryStorage(), ping } })
+    let arrived = 0
+    server.on('request', () => void (arrived += 1))
+    const answers = Array.from({ length: 20 }, () => fetch(`${url}/health`))
+    await vi.waitFor(() => expect(arrived).toBe(20))
+    release()
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(Array(20).fill(200))
+    expect(asked).toBe(1)
+  })
+
+  test('the document is served, with its prefix, unless it is switched off', async () => {
+    const on = await startService({ prefix: '/api' })
+    const answer = await fetch(`${on.url}/openapi.json`)
+    expect(answer.headers.get('content-type')).toBe('application/json')
+    expect(await answer.json()).toEqual(JSON.parse(JSON.stringify(on.api.openapi())))
+    expect(await (await fetch(`${on.url}/openapi.json`, { method: 'HEAD' })).text()).toBe('')
+    expect((await fetch(`${on.url}/openapi.json`, { method: 'POST' })).status).toBe(404)
+    const off = await startService({ openapi: false })
+    expect((await fetch(`${off.url}/openapi.json`)).status).toBe(404)
+  })
+})
+
+test('slow connections and the number of connections are bounded', async () => {
+  const { server } = await startService()
+  expect(server).toMatchObject({
+    headersTimeout: 10_000,
+    requestTimeout: 30_000,
+    keepAliveTimeout: 65_000,
+    maxConnections: 10_000,
+  })
+})
+
+describe('draining', () => {
+  /** A service whose storage answers when it is told to. */
+  async function startHeld() {
+    const memory = memoryStorage()
+    let release = (): void => {}
+    const released = new Promise<void>((resolve) => (release = resolve))
+    const storage: AdminStorage = {
+      ...memory,
+      async findCredential(...args) {
+        await released
+        return memory.findCredential(...args)
+      },
+    }
+    const service = await startService({ storage })
+    const { token } = await createAdmin({ storage: memory }).createReseller()
+    return { ...service, release, token }
+  }
+
+  /** Sends a request, which stays in progress until the storage is released. */
+  async function generate({ url, token, server }: Awaited<ReturnType<typeof startHeld>>) {
+    const headers = {
+      Authorization: `Bearer ${token}`,
+      'X-Registered-To': 'A',
+      'X-Domain-Or-IP': 'a.example',
+      'X-Status': 'valid',
+    }
+    const arrived = once(server, 'request')
+    const answer = fetch(`${url}/v2/reseller/licenses/generate`, { method: 'POST', headers })
+    await arrived
+    return { answer }
+  }
+
+  /** Opens a connection and writes less than a request on it. */
+  async function connectTo({ port, server }: Awaited<ReturnType<typeof startService>>, start: string) {
+    const accepted = once(server, 'connection')
+    const socket = connect(port, '127.0.0.1').on('error', () => {})
+    const [accepting] = (await accepted) as [Socket]
+    if (start !== '') {
+      socket.write(start)
+      await vi.waitFor(() => expect(accepting.bytesRead).toBe(start.length))
+    }
+    return { closed: once(socket.resume(), 'close') }
+  }
+
+  const agent = new Agent({ keepAlive: true })
+
+  function send(port: number, path: string, headers: Record<string, string> = {}): Promise<IncomingMessage> {
+    return new Promise((resolve, reject) => {
+      const sent = httpRequest({ port, path, headers, agent, host: '127.0.0.1', method: 'GET' }, resolve)
+      sent.on('error', reject).end()
+    })
+  }
+
+  test('first answers health with 503, keeps serving, announces that connections close, and ends when all is done', async () => {
+    const service = await startHeld()
+    const { port, drain, release, server, url } = service
+    expect((await fetch(`${url}/health`)).status).toBe(200)
+    const { answer } = await generate(service)
+    const drained = drain(1000)
+
+    const health = await send(port, '/health')
+    expect([health.statusCode, health.headers.connection, await text(health)]).toEqual([
+      503,
+      'close',
+      '{"draining":true}',
+    ])
+    const served = await send(port, '/elsewhere')
+    expect([served.statusCode, served.headers.connection]).toEqual([404, 'close'])
+    served.resume()
+
+    await vi.waitFor(() => expect(server.listening).toBe(false))
+    release()
+    const done = await answer
+    expect([done.status, done.headers.get('connection')]).toEqual([200, 'close'])
+    await drained
+  })
+
+  test('does not wait for a balancer if nobody has asked for health', async () => {
+    const { drain, server } = await startService()
+    const drained = drain(600_000)
+    expect(server.listening).toBe(false)
+    await drained
+  })
+
+  test.each(['', 'GET / HT', 'POST /elsewhere HTTP/1.1\r\nHost: localhost\r\nX-Long: '])(
+    'ends once no request is in progress, although a connection has only sent %j',
+    async (start) => {
+      const service = await startHeld()
+      const { closed } = await connectTo(service, start)
+      const { answer } = await generate(service)
+      const drained = service.drain(600_000)
+      service.release()
+      expect((await answer).status).toBe(200)
+      await drained
+      await closed
+    },
+  )
+
+  test('is not cut short by a clock that is set forward', async () => {
+    const service = await startHeld()
+    await fetch(`${service.url}/health`)
+    const { answer } = await generate(service)
+    vi.useFakeTimers({ toFake: ['Date'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const drained = service.drain(1000)
+    vi.setSystemTime(Date.now() + 3_600_000)
+    await vi.waitFor(() => expect(service.server.listening).toBe(false))
+    // Long enough for what would cut the request off.
+    await delay(50)
+    service.release()
+    expect((await answer).status).toBe(200)
+    await drained
+  })
+
+  test('cuts off what is left when its time is over', async () => {
+    const service = await startHeld()
+    const { answer } = await generate(service)
+    const cut = expect(answer).rejects.toThrow()
+    await service.drain(200)
+    await cut
+    service.release()
+  })
+})
