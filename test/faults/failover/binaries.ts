@@ -14,7 +14,7 @@ export async function findBinaries(): Promise<Binaries | null> {
   try {
     const user = process.getuid?.() === 0 ? { uid: idOf('-u'), gid: idOf('-g') } : undefined
     const programs = debian() ?? (await embedded())
-    execFileSync(programs.postgres, ['--version'], { stdio: 'ignore' })
+    execFileSync(programs.postgres, ['--version'], { stdio: 'ignore', cwd: '/', ...user })
     return { ...programs, user }
   } catch {
     return null

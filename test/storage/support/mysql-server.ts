@@ -1,12 +1,12 @@
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
-import { chownSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { createConnection, createPool, type Pool } from 'mysql2/promise'
 import { freePort } from '../../support/free-port.ts'
+import { runServer, type RunningServer } from '../../support/run-server.ts'
+import { makeFolderFor, serverUser } from '../../support/server-user.ts'
 
 /** A real MariaDB or MySQL server: our own, or the one that `TEST_MYSQL_URL` names. */
 export interface MysqlServer {
@@ -28,10 +28,12 @@ export function whyNoMysql(): string | null {
 export async function startMysql(): Promise<MysqlServer> {
   const given = process.env['TEST_MYSQL_URL']
   if (given !== undefined) return { createDatabase: () => createDatabase(given), stop: async () => {} }
-  const directory = mkdtempSync(join(tmpdir(), 'utility-api-mariadb-'))
+  // MariaDB does not run as root; Debian has a user for it.
+  const user = serverUser('mysql')
+  const directory = makeFolderFor(user, 'utility-api-mariadb-')
+  const remove = (): void => rmSync(directory, { recursive: true, force: true })
+  process.once('exit', remove)
   const port = await freePort()
-  const user = unprivilegedUser()
-  if (user !== null) chownSync(directory, user.uid, user.gid)
   const options = [
     '--no-defaults',
     `--datadir=${join(directory, 'data')}`,
@@ -50,59 +52,24 @@ export async function startMysql(): Promise<MysqlServer> {
     '--character-set-server=latin1',
     '--innodb-default-row-format=compact',
   ]
-  execFileSync(
-    'mariadb-install-db',
-    [
-      ...options.slice(0, 2),
-      '--auth-root-authentication-method=normal',
-      '--skip-test-db',
-      '--skip-name-resolve',
-    ],
-    { stdio: 'ignore', ...user },
-  )
-  let server = await start(options, user, port)
-  async function end(signal: NodeJS.Signals): Promise<void> {
-    const ended = once(server, 'exit')
-    server.kill(signal)
-    await ended
-  }
+  const initial = ['--auth-root-authentication-method=normal', '--skip-test-db', '--skip-name-resolve']
+  await promisify(execFile)('mariadb-install-db', [...options.slice(0, 2), ...initial], {
+    cwd: directory,
+    ...user,
+  })
+  const start = (): Promise<RunningServer> => runServer(program, options, /ready for connections/, user)
+  let server = await start()
   return {
     createDatabase: () => createDatabase(`mysql://root@127.0.0.1:${port}/mysql`),
     crash: async () => {
-      await end('SIGKILL')
-      server = await start(options, user, port)
+      await server.end('SIGKILL')
+      server = await start()
     },
     stop: async () => {
-      await end('SIGTERM')
-      rmSync(directory, { recursive: true, force: true })
+      await server.end('SIGTERM')
+      process.off('exit', remove)
+      remove()
     },
-  }
-}
-
-/** MariaDB does not run as root; Debian has a user for it. */
-function unprivilegedUser(): { uid: number; gid: number } | null {
-  if (process.getuid?.() !== 0) return null
-  const idOf = (option: string): number => Number(execFileSync('id', [option, 'mysql'], { encoding: 'utf8' }))
-  return { uid: idOf('-u'), gid: idOf('-g') }
-}
-
-async function start(
-  options: readonly string[],
-  user: { uid: number; gid: number } | null,
-  port: number,
-): Promise<ChildProcess> {
-  const server = spawn(program, options, { stdio: 'ignore', ...user })
-  await answers(`mysql://root@127.0.0.1:${port}/mysql`, server)
-  return server
-}
-
-async function answers(url: string, server: ChildProcess, attempts = 600): Promise<void> {
-  try {
-    await execute(url, 'SELECT 1')
-  } catch (error) {
-    if (attempts === 0 || server.exitCode !== null) throw error
-    await sleep(50)
-    await answers(url, server, attempts - 1)
   }
 }
 

@@ -1,0 +1,48 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { User } from './server-user.ts'
+
+/** A server in a process of its own. */
+export interface RunningServer {
+  /** Sends a signal, and waits for the end. */
+  end(signal: NodeJS.Signals): Promise<void>
+}
+
+/**
+ * Starts a program and waits until it says that it is ready.
+ *
+ * One that cannot be started or ends before that fails at once, with what it said last: nothing here waits for a server that
+ * will not come.
+ */
+export async function runServer(
+  program: string,
+  args: readonly string[],
+  ready: RegExp,
+  user: User | undefined,
+): Promise<RunningServer> {
+  // Not in this folder, which the user may not be able to enter.
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], cwd: '/', ...user })
+  const killed = (): void => void child.kill('SIGKILL')
+  process.once('exit', killed)
+  const ended = once(child, 'close').finally(() => process.off('exit', killed))
+  await new Promise<void>((resolve, reject) => {
+    let said = ''
+    const listen = (chunk: Buffer): void => {
+      said = (said + String(chunk)).slice(-10_000)
+      if (ready.test(said)) resolve()
+    }
+    child.stdout.on('data', listen)
+    child.stderr.on('data', listen)
+    ended.then(
+      ([code, signal]) =>
+        reject(new Error(`${program} ended (${code ?? signal}) before it was ready:\n${said}`)),
+      (cause: unknown) => reject(new Error(`${program} does not start.`, { cause })),
+    )
+  })
+  return {
+    async end(signal) {
+      child.kill(signal)
+      await ended
+    },
+  }
+}
