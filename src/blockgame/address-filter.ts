@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 import { refused, type UtilityApiError } from '../domain/errors.ts'
 import { isPublicAddress } from '../domain/ip-address.ts'
-import { addressNotAllowed, ServerCheckError } from '../domain/server-status.ts'
-import type { Endpoint } from './resolve.ts'
+import { addressNotAllowed } from '../domain/server-status.ts'
+import type { Endpoint } from './candidates.ts'
 
 /**
  * The endpoint that a lookup is about to connect to.
@@ -39,11 +39,7 @@ export interface AddressFilter {
    * @throws `UtilityApiError` `address_not_allowed` if the target cannot lead to a permitted endpoint.
    */
   requested(target: RequestedTarget): Endpoint[] | null
-  /**
-   * Returns the permitted endpoints among the resolved ones.
-   *
-   * @throws `ServerCheckError` `blocked` if none is permitted.
-   */
+  /** Returns the permitted endpoints among the resolved ones. */
   resolved(target: RequestedTarget, endpoints: readonly Endpoint[]): Endpoint[]
 }
 
@@ -65,11 +61,7 @@ export function createAddressFilter(rule: AddressRule = defaultRule): AddressFil
       if (endpoints.length === 0) throw notAllowed()
       return endpoints
     },
-    resolved(target, endpoints) {
-      const open = permitted(target, endpoints)
-      if (open.length === 0) throw new ServerCheckError('blocked')
-      return open
-    },
+    resolved: permitted,
   }
 }
 

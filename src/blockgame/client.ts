@@ -1,13 +1,14 @@
 import { demand, demandKnown, isPort, isSignal, isTimeout } from '../domain/arguments.ts'
 import { UtilityApiError } from '../domain/errors.ts'
 import { defaultServerPort, parseServerHost } from '../domain/server-address.ts'
-import type { ServerStatus } from '../domain/server-status.ts'
+import { ServerCheckError } from '../domain/server-status.ts'
 import type { BlockgameClient, BlockgameTarget } from '../ports/blockgame-client.ts'
 import type { DnsClient } from '../ports/dns-client.ts'
+import { Candidates } from './candidates.ts'
 import { DeadlineScope } from './deadline-scope.ts'
 import { fetchStatus } from './fetch-status.ts'
 import { createAddressFilter, type AddressRule, type RequestedTarget } from './address-filter.ts'
-import { queryResolvers, resolveEndpoints, type Endpoint, type ResolverAddress } from './resolve.ts'
+import { queryResolvers, resolveEndpoints, type ResolverAddress } from './resolve.ts'
 
 /** What {@link createClient} needs. */
 export interface ClientParts {
@@ -35,15 +36,19 @@ export function createClient({
   const scopes: DeadlineScope[] = []
   let closed = false
 
-  const lookUp = async (
-    target: RequestedTarget,
-    known: Endpoint[] | null,
-    scope: DeadlineScope,
-  ): Promise<ServerStatus> => {
-    const resolve = (): Promise<Endpoint[]> =>
-      resolveEndpoints(target, queryResolvers(dns, resolvers, scope), scope)
-    const endpoints = known ?? filter.resolved(target, await resolve())
-    return fetchStatus(scope, endpoints, target, protocolVersion)
+  /** Finds the candidates of a target while they are being tried. */
+  const resolve = (target: RequestedTarget, scope: DeadlineScope): Candidates => {
+    const candidates = new Candidates()
+    let blocked = false
+    resolveEndpoints(target, queryResolvers(dns, resolvers, scope), scope, (rank, endpoints) => {
+      const permitted = filter.resolved(target, endpoints)
+      blocked ||= permitted.length < endpoints.length
+      candidates.add(rank, permitted)
+    }).then(
+      () => candidates.end(new ServerCheckError(blocked ? 'blocked' : 'dns')),
+      (error: Error) => scope.abort(error),
+    )
+    return candidates
   }
 
   return {
@@ -58,7 +63,11 @@ export function createClient({
       signal?.addEventListener('abort', abort)
       scopes.push(scope)
       try {
-        return await scope.run(() => lookUp(requested, known, scope))
+        return await scope.run(() => {
+          const candidates =
+            known === null ? resolve(requested, scope) : Candidates.of(known, new ServerCheckError('refused'))
+          return fetchStatus({ scope, candidates, target: requested, protocolVersion })
+        })
       } finally {
         scopes.splice(scopes.indexOf(scope), 1)
         signal?.removeEventListener('abort', abort)

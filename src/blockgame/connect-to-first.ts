@@ -1,7 +1,7 @@
 import { ServerCheckError, type ServerCheckFailure } from '../domain/server-status.ts'
+import type { Candidates, Endpoint } from './candidates.ts'
 import type { Connection } from './connection.ts'
 import type { DeadlineScope } from './deadline-scope.ts'
-import type { Endpoint } from './resolve.ts'
 
 /** An open connection, and where it leads. */
 export interface Connected {
@@ -18,32 +18,40 @@ export interface Connected {
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc8305#section-5 | RFC 8305 section 5}
  */
-const attemptDelayMs = 250
+export const attemptDelayMs = 250
 
-/** Connects to the first endpoint that answers. Tries them in order, the next one if earlier ones fail or are slow. */
-export function connectToFirst(scope: DeadlineScope, endpoints: readonly Endpoint[]): Promise<Connected> {
-  const waiting = [...endpoints]
-  const trying = new Set<Connection>()
-  let timer: NodeJS.Timeout | undefined
+/**
+ * Connects to the first candidate that answers. Tries them in order, the next one if earlier ones fail or are slow, and
+ * those that come meanwhile. Those that were slower are candidates again.
+ *
+ * @param kept - How many of the scope's connections are kept for what comes after.
+ */
+export function connectToFirst(scope: DeadlineScope, candidates: Candidates, kept = 0): Promise<Connected> {
+  const trying = new Map<Connection, Endpoint>()
   let failure: Error | undefined
+  // Set while the latest attempt has its time alone.
+  let endDelay: (() => void) | undefined
   return new Promise((resolve, reject) => {
     const tryNext = (): void => {
-      clearTimeout(timer)
-      const endpoint = scope.over ? undefined : waiting.shift()
-      if (endpoint) attempt(endpoint)
-      else if (trying.size === 0) reject(failure ?? new ServerCheckError('refused'))
-      if (waiting.length > 0 && !scope.over) timer = setTimeout(tryNext, attemptDelayMs)
+      if (scope.over) return
+      endDelay?.()
+      endDelay = undefined
+      const mayOpen = scope.connectionsLeft > kept
+      const endpoint = mayOpen ? candidates.take() : undefined
+      if (endpoint !== undefined) attempt(endpoint)
+      else if (trying.size === 0 && (candidates.failure !== undefined || !mayOpen))
+        finish(() => reject(failure ?? candidates.failure ?? new ServerCheckError('refused')))
     }
     const attempt = (endpoint: Endpoint): void => {
       const startedAt = performance.now()
       const connection = scope.open(endpoint)
-      trying.add(connection)
+      trying.set(connection, endpoint)
+      endDelay = scope.after(attemptDelayMs, tryNext)
       connection.tell({
         opened() {
-          clearTimeout(timer)
+          const connectMs = performance.now() - startedAt
           trying.delete(connection)
-          for (const slower of trying) slower.close()
-          resolve({ connection, endpoint, connectMs: performance.now() - startedAt })
+          finish(() => resolve({ connection, endpoint, connectMs }))
         },
         closed(error) {
           failure ??= connectionFailure(error, 'refused')
@@ -51,6 +59,16 @@ export function connectToFirst(scope: DeadlineScope, endpoints: readonly Endpoin
           tryNext()
         },
       })
+    }
+    const finish = (settle: () => void): void => {
+      endDelay?.()
+      candidates.onChange = () => {}
+      for (const slower of trying.keys()) slower.close()
+      candidates.putBack([...trying.values()])
+      settle()
+    }
+    candidates.onChange = () => {
+      if (endDelay === undefined) tryNext()
     }
     tryNext()
   })

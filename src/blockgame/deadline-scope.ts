@@ -1,12 +1,18 @@
 import { ServerCheckError } from '../domain/server-status.ts'
 import { Connection } from './connection.ts'
 
-/** The scope of a lookup until its deadline. Every connection opened in it ends with it. */
+/** Strangers choose where a lookup connects, and how often. */
+const maxConnections = 8
+const lastShare = 0.1
+
+/** The scope of a lookup until its deadline. Every connection and timer of it ends with it. */
 export class DeadlineScope {
   /** Whether it has ended, so that nothing more may be opened. */
   over = false
   readonly #endsAt: number
+  readonly #lastMs: number
   readonly #timer: NodeJS.Timeout
+  readonly #timers: NodeJS.Timeout[] = []
   readonly #connections: Connection[] = []
   #reject: (reason: Error) => void = ignore
   #controller: AbortController | undefined
@@ -14,6 +20,7 @@ export class DeadlineScope {
   /** Starts now and ends after this many milliseconds. */
   constructor(timeoutMs: number) {
     this.#endsAt = performance.now() + timeoutMs
+    this.#lastMs = timeoutMs * lastShare
     this.#timer = setTimeout(() => this.abort(new ServerCheckError('timeout')), timeoutMs)
   }
 
@@ -40,6 +47,29 @@ export class DeadlineScope {
     return Math.max(0, this.#endsAt - performance.now())
   }
 
+  /** Returns the milliseconds until the deadline is near: its last tenth, in which any answer is better than none. */
+  untilNearMs(): number {
+    return Math.max(0, this.timeLeftMs() - this.#lastMs)
+  }
+
+  /** Does something after this many milliseconds, unless the scope has ended by then. Returns what cancels it. */
+  after(delayMs: number, work: () => void): () => void {
+    if (this.over) return ignore
+    const timer = setTimeout(work, delayMs)
+    this.#timers.push(timer)
+    return () => clearTimeout(timer)
+  }
+
+  /** Resolves after this many milliseconds; never if the scope has ended by then. */
+  pause(delayMs: number): Promise<void> {
+    return new Promise((resolve) => void this.after(delayMs, resolve))
+  }
+
+  /** How many more connections may be opened. */
+  get connectionsLeft(): number {
+    return maxConnections - this.#connections.length
+  }
+
   /** Aborts when the scope ends. Created on demand, because the lookup of an address never needs it. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController()
@@ -56,6 +86,7 @@ export class DeadlineScope {
   #end(): void {
     this.over = true
     clearTimeout(this.#timer)
+    for (const timer of this.#timers) clearTimeout(timer)
     this.#controller?.abort(ended)
     for (const connection of this.#connections) connection.cut()
   }

@@ -1,52 +1,125 @@
 import type { ServerStatus } from '../domain/server-status.ts'
-import { encodeStatusRequest } from './codec/requests.ts'
-import { connectToFirst } from './connect-to-first.ts'
-import type { DeadlineScope } from './deadline-scope.ts'
 import type { RequestedTarget } from './address-filter.ts'
+import { Candidates, type Endpoint } from './candidates.ts'
+import { encodeStatusRequest } from './codec/requests.ts'
+import { connectToFirst, type Connected } from './connect-to-first.ts'
+import type { DeadlineScope } from './deadline-scope.ts'
 import { sendLegacyPing } from './legacy-ping.ts'
-import { OldServerError, requestStatus, type ServerReply } from './modern-ping.ts'
-import type { Endpoint } from './resolve.ts'
+import {
+  KickedError,
+  requestStatus,
+  UnansweredError,
+  type RequestHooks,
+  type ServerReply,
+} from './modern-ping.ts'
 
 const silenceShare = 0.4
 const longestPongMs = 1000
 // Ends before the deadline, which would discard the status along with the pong.
 const pongShare = 0.9
+// Once a server has hung up: another modern try, and the legacy ping.
+const keptConnections = 2
 
-/** Connects to one of these endpoints and fetches its status, with the current protocol or an older one. */
-export async function fetchStatus(
-  scope: DeadlineScope,
-  endpoints: readonly Endpoint[],
-  target: RequestedTarget,
-  protocolVersion: number,
-): Promise<ServerStatus> {
-  const { connection, endpoint } = await connectToFirst(scope, endpoints)
+/** A lookup once its target is known. */
+export interface StatusLookup {
+  readonly scope: DeadlineScope
+  readonly candidates: Candidates
+  readonly target: RequestedTarget
+  readonly protocolVersion: number
+}
+
+/** An endpoint that ended its connection without a byte. */
+interface Unanswered {
+  readonly endpoint: Endpoint
+  readonly error: UnansweredError
+}
+
+/**
+ * Fetches the status of one candidate, with the current protocol or an older one.
+ *
+ * If a server ends the connection without a byte, the next candidate is asked. If there is none, the first that hung up
+ * is asked once more, because it may have been starting, and after that with a legacy ping.
+ */
+export async function fetchStatus(lookup: StatusLookup, before?: Unanswered): Promise<ServerStatus> {
+  let connected: Connected
+  try {
+    connected = await connectToFirst(lookup.scope, lookup.candidates, before && keptConnections)
+  } catch (error) {
+    if (before === undefined) throw error
+    return askAgain(lookup, before)
+  }
+  try {
+    return await ask(lookup, connected)
+  } catch (error) {
+    if (!(error instanceof UnansweredError)) throw error
+    const hungUpBefore = before?.error.reason === 'closed'
+    return fetchStatus(lookup, hungUpBefore ? before : { endpoint: connected.endpoint, error })
+  }
+}
+
+async function askAgain(lookup: StatusLookup, { endpoint, error }: Unanswered): Promise<ServerStatus> {
+  const { scope, target } = lookup
+  if (error.reason !== 'closed') throw error
+  try {
+    return await ask(lookup, await connectToFirst(scope, Candidates.of([endpoint], error)))
+  } catch (failure) {
+    if (!(failure instanceof UnansweredError)) throw failure
+  }
+  const reply = await sendLegacyPing(scope, endpoint, target).catch(() => {
+    throw error
+  })
+  return statusOf(endpoint, reply)
+}
+
+/** Asks the server at the other end, and with a legacy ping as well if it stays silent or answers like an old one. */
+async function ask(lookup: StatusLookup, { connection, endpoint }: Connected): Promise<ServerStatus> {
+  const { scope, target, protocolVersion } = lookup
   const request = encodeStatusRequest({ ...target, protocolVersion })
-  const { status, latencyMs } = await modernOrLegacy(
-    (onSilence) =>
+  const reply = await modernOrLegacy(
+    scope,
+    (hooks) =>
       requestStatus(connection, request, {
         silenceMs: scope.timeLeftMs() * silenceShare,
-        onSilence,
         pongMs: () => Math.min(longestPongMs, scope.timeLeftMs() * pongShare),
+        ...hooks,
       }),
     () => sendLegacyPing(scope, endpoint, target),
   )
-  return { ip: endpoint.ip, port: endpoint.port, latencyMs, srvRecord: endpoint.srvRecord, ...status }
+  return statusOf(endpoint, reply)
 }
 
-/** Returns the modern reply, or that of a legacy ping if the server stays silent or fails like an old one. */
+function statusOf({ ip, port, srvRecord }: Endpoint, { status, latencyMs }: ServerReply): ServerStatus {
+  return { ip, port, latencyMs, srvRecord, ...status }
+}
+
+/**
+ * Returns the modern reply, or that of a legacy ping if the modern connection has ended like that of an old server, or
+ * if the deadline is near: a server that is only slow would show an old version.
+ */
 function modernOrLegacy(
-  modern: (onSilence: () => void) => Promise<ServerReply>,
+  scope: DeadlineScope,
+  modern: (hooks: RequestHooks) => Promise<ServerReply>,
   legacy: () => Promise<ServerReply>,
 ): Promise<ServerReply> {
   return new Promise((resolve, reject) => {
     let old: Promise<ServerReply> | undefined
-    const tryLegacy = (onFailure: () => void): void => {
-      old ??= legacy()
-      old.then(resolve, onFailure)
+    let isModern = false
+    const resolveWhenNear = (reply: ServerReply): void => {
+      scope.after(scope.untilNearMs(), () => {
+        if (!isModern) resolve(reply)
+      })
     }
-    modern(() => tryLegacy(() => {})).then(resolve, (error: Error) => {
-      if (old || error instanceof OldServerError) tryLegacy(() => reject(error))
-      else reject(error)
+    const onSilence = (): void => {
+      old = legacy()
+      old.then(resolveWhenNear, () => {})
+    }
+    const onStatus = (): void => {
+      isModern = true
+    }
+    modern({ onSilence, onStatus }).then(resolve, (error: Error) => {
+      if (error instanceof KickedError) old ??= legacy()
+      if (old === undefined) reject(error)
+      else old.then(resolve, () => reject(error))
     })
   })
 }

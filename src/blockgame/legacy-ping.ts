@@ -1,3 +1,5 @@
+import { ServerCheckError } from '../domain/server-status.ts'
+import { Candidates, type Endpoint } from './candidates.ts'
 import {
   encodeLegacyPingHost,
   legacyPing,
@@ -9,7 +11,6 @@ import { connectionFailure, connectToFirst } from './connect-to-first.ts'
 import type { DeadlineScope } from './deadline-scope.ts'
 import type { RequestedTarget } from './address-filter.ts'
 import type { ServerReply } from './modern-ping.ts'
-import type { Endpoint } from './resolve.ts'
 
 // Betas and 1.4 answer two bytes immediately, and betas fail on more. 1.6 waits for the rest, for 1.5 s at most.
 const restDelayMs = 250
@@ -20,7 +21,8 @@ export async function sendLegacyPing(
   endpoint: Endpoint,
   target: RequestedTarget,
 ): Promise<ServerReply> {
-  const { connection, connectMs } = await connectToFirst(scope, [endpoint])
+  const only = Candidates.of([endpoint], new ServerCheckError('refused'))
+  const { connection, connectMs } = await connectToFirst(scope, only)
   return new Promise((resolve, reject) => {
     const received = Buffer.allocUnsafe(longestLegacyReply)
     let size = 0

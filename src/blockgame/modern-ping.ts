@@ -13,15 +13,24 @@ export interface ServerReply {
   readonly latencyMs: number
 }
 
-/** Thrown if a status request fails as with a server older than 1.7, so that a legacy ping is worth a try. */
-export class OldServerError extends ServerCheckError {}
+/** Thrown if the server answers with a kick, as servers older than 1.7 do: a legacy ping is worth a try. */
+export class KickedError extends ServerCheckError {}
 
-/** How long a status request waits. */
-export interface RequestOptions {
-  /** Milliseconds the server may stay silent before `onSilence` is called. */
-  readonly silenceMs: number
+/** Thrown if the connection ends without a byte: another server, or another protocol, is worth a try. */
+export class UnansweredError extends ServerCheckError {}
+
+/** What a status request tells while it is under way. */
+export interface RequestHooks {
   /** Called once if the server stays silent. The request continues. */
   readonly onSilence: () => void
+  /** Called once when the status has arrived. Only a pong is missing. */
+  readonly onStatus: () => void
+}
+
+/** How long a status request waits, and what it tells. */
+export interface RequestOptions extends RequestHooks {
+  /** Milliseconds the server may stay silent before `onSilence` is called. */
+  readonly silenceMs: number
   /** Milliseconds to wait for a pong once the status has arrived. */
   readonly pongMs: () => number
 }
@@ -34,7 +43,7 @@ export interface RequestOptions {
 export function requestStatus(
   connection: Connection,
   request: Uint8Array,
-  { silenceMs, onSilence, pongMs }: RequestOptions,
+  { silenceMs, pongMs, onSilence, onStatus }: RequestOptions,
 ): Promise<ServerReply> {
   return new Promise((resolve, reject) => {
     const reader = new PacketReader()
@@ -57,6 +66,7 @@ export function requestStatus(
       connection.write(encodePing(0n), sent)
       reply = { status: parseStatus(text), latencyMs }
       timer = setTimeout(finish, pongMs())
+      onStatus()
     }
     const takePackets = (packets: readonly Packet[], receivedAt: number): void => {
       // A pong in the same bytes as the status came before the ping, so it measures nothing.
@@ -69,7 +79,7 @@ export function requestStatus(
           return finish()
         }
       }
-      if (reader.kicked) throw new OldServerError('protocol', { cause: reader.failure?.cause })
+      if (reader.kicked) throw new KickedError('protocol', { cause: reader.failure?.cause })
       if (reader.failure) throw reader.failure
     }
     connection.tell({
@@ -85,7 +95,7 @@ export function requestStatus(
       },
       closed(cause) {
         const failure = connectionFailure(cause, 'closed')
-        finish(heard || failure.reason !== 'closed' ? failure : new OldServerError('closed', { cause }))
+        finish(heard ? failure : new UnansweredError(failure.reason, { cause }))
       },
     })
     connection.write(request, sent)

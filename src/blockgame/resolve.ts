@@ -1,10 +1,11 @@
 import { isIP } from 'node:net'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { DnsRecord, RecordType } from '../domain/dns-answer.ts'
 import { canonicalIpAddress } from '../domain/ip-address.ts'
 import { defaultServerPort, parseServerHost } from '../domain/server-address.ts'
 import { ServerCheckError } from '../domain/server-status.ts'
 import type { DnsClient } from '../ports/dns-client.ts'
+import type { Endpoint } from './candidates.ts'
+import { attemptDelayMs } from './connect-to-first.ts'
 import type { DeadlineScope } from './deadline-scope.ts'
 import { orderSrvRecords, type SrvRecord } from './srv-order.ts'
 
@@ -20,16 +21,6 @@ export interface ResolverAddress {
   readonly port?: number
 }
 
-/** An address and port to connect to, and the SRV record that led there. */
-export interface Endpoint {
-  /** Canonical text of the address. */
-  readonly ip: string
-  /** TCP port. */
-  readonly port: number
-  /** The SRV record that was followed; null if there is none. */
-  readonly srvRecord: { readonly host: string; readonly port: number } | null
-}
-
 type Records<Type extends RecordType> = readonly Extract<DnsRecord, { type: Type }>[]
 type Query = <Type extends RecordType>(name: string, type: Type, budgetMs: number) => Promise<Records<Type>>
 
@@ -38,56 +29,57 @@ const maxResolvers = 3
 const maxTargets = 4
 // The zone's owner chooses where we connect: to at most eight endpoints for one lookup, four of each family.
 const maxAddresses = 4
-// A resolver that drops SRV questions must not use up the lookup's time, and neither one that drops AAAA nor a target
-// without addresses must delay it.
+// A resolver that drops questions must leave time to connect to what others answer.
 const srvShare = 1 / 3
 const addressShare = 1 / 2
-const laterDelayMs = 50
+/**
+ * How long the addresses of IPv6 wait for those of IPv4, which the game prefers.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc8305#section-3 | RFC 8305 section 3}, "Resolution Delay"
+ */
+const resolutionDelayMs = 50
+
+/** Takes endpoints as they become known. The rank is that of their SRV target, 0 being the best. */
+export type TakeEndpoints = (rank: number, endpoints: readonly Endpoint[]) => void
 
 /**
- * Returns the endpoints of a requested host. Asks for SRV (if it applies), A and AAAA records, all at once.
+ * Finds the endpoints of a requested host. Asks for SRV (if it applies), A and AAAA records, all at once, and resolves
+ * when all answers have come that are waited for.
  *
- * @throws `ServerCheckError` `dns` if the host has no endpoint.
+ * @throws `ServerCheckError` `dns` if the host says that it has no such service.
  */
 export async function resolveEndpoints(
-  target: { host: string; port: number },
-  query: Query,
-  scope: DeadlineScope,
-): Promise<Endpoint[]> {
-  const endpoints = await endpointsOf(target, query, scope)
-  if (endpoints.length === 0) throw new ServerCheckError('dns')
-  return endpoints
-}
-
-async function endpointsOf(
   { host, port }: { host: string; port: number },
   query: Query,
   scope: DeadlineScope,
-): Promise<Endpoint[]> {
-  const direct = resolveAddresses(host, maxAddresses, query, scope)
-  direct.catch(() => {})
-  const srv = port === defaultServerPort ? await resolveSrv(host, query, scope) : []
-  if (srv.length === 0) return (await direct).map((ip) => ({ ip, port, srvRecord: null }))
-  // Shared out, so that the addresses of the first target leave room for the next.
-  const share = Math.floor(maxAddresses / srv.length)
-  return allOrFirst(
-    srv.map(async ({ target, port: srvPort }) => {
-      const addresses = await resolveAddresses(target, share, query, scope)
-      return addresses.map((ip) => ({ ip, port: srvPort, srvRecord: { host: target, port: srvPort } }))
-    }),
-  )
-}
-
-/** Returns all lists, or those that have arrived soon after the first in order that is not empty. */
-async function allOrFirst<T>(lists: readonly Promise<T[]>[]): Promise<T[]> {
-  const arrived: T[][] = []
-  const all = lists.map(async (list, index) => (arrived[index] = await list))
-  const first = async (): Promise<unknown> => {
-    for (const list of all) if ((await list).length > 0) return delay(laterDelayMs, null, { ref: false })
-    return null
+  take: TakeEndpoints,
+): Promise<void> {
+  const direct = addressesOf(host, maxAddresses, query, scope)
+  const targets = port === defaultServerPort ? await resolveSrv(host, query, scope) : []
+  if (targets.length === 0) {
+    return takeFamilies(direct, scope, (ip) => ({ ip, port, srvRecord: null }), take.bind(undefined, 0))
   }
-  await Promise.race([Promise.all(all), first()])
-  return arrived.flat()
+  // Shared out, so that the addresses of the first target leave room for the next.
+  const share = Math.floor(maxAddresses / targets.length)
+  const takeTarget = async (
+    record: SrvRecord,
+    rank: number,
+    better: Promise<void> | undefined,
+  ): Promise<void> => {
+    const srvRecord = { host: record.target, port: record.port }
+    const families = addressesOf(record.target, share, query, scope)
+    // Waiting for a better target's addresses is like trying it: the next one has its turn after the same delay.
+    if (better !== undefined) await Promise.race([better, scope.pause(rank * attemptDelayMs)])
+    return takeFamilies(
+      families,
+      scope,
+      (ip) => ({ ip, port: record.port, srvRecord }),
+      take.bind(undefined, rank),
+    )
+  }
+  const taken: Promise<void>[] = []
+  for (const [rank, record] of targets.entries()) taken.push(takeTarget(record, rank, taken[rank - 1]))
+  await Promise.all(taken)
 }
 
 /** Returns the usable SRV records in the order to try them. If there are none, the host itself is to be used. */
@@ -106,31 +98,39 @@ async function resolveSrv(host: string, query: Query, scope: DeadlineScope): Pro
   return orderSrvRecords(usable, maxTargets)
 }
 
-/**
- * Returns a name's addresses, so many of each family, IPv4 first like the game's own client. If the host is an address,
- * returns that.
- */
-async function resolveAddresses(
-  host: string,
-  ofEachFamily: number,
-  query: Query,
-  scope: DeadlineScope,
-): Promise<string[]> {
-  if (isIP(host)) return [host]
+/** The addresses of a name, by family. */
+interface Families {
+  readonly ipv4: Promise<string[]>
+  readonly ipv6: Promise<string[]>
+}
+
+/** Asks for a name's addresses, so many of each family. If the host is an address, that is all. */
+function addressesOf(host: string, ofEachFamily: number, query: Query, scope: DeadlineScope): Families {
+  if (isIP(host)) return { ipv4: Promise.resolve([host]), ipv6: Promise.resolve([]) }
   const budgetMs = scope.timeLeftMs() * addressShare
-  const addressesOf = async (type: 'A' | 'AAAA'): Promise<string[]> =>
+  const ask = async (type: 'A' | 'AAAA'): Promise<string[]> =>
     (await query(host, type, budgetMs))
       .slice(0, ofEachFamily)
       .flatMap(({ ip }) => canonicalIpAddress(ip) ?? [])
-  return bothOrFirst(addressesOf('A'), addressesOf('AAAA'))
+  const families = { ipv4: ask('A'), ipv6: ask('AAAA') }
+  // Nobody may be waiting for them yet.
+  for (const family of Object.values(families)) family.catch(() => {})
+  return families
 }
 
-/** Returns both lists, or the first that is not empty if the other is late. */
-async function bothOrFirst(first: Promise<string[]>, second: Promise<string[]>): Promise<string[]> {
-  const both = Promise.all([first, second]).then((lists) => lists.flat())
-  const waitForOther = (list: string[]): Promise<string[]> | string[] =>
-    list.length > 0 ? delay(laterDelayMs, list, { ref: false }) : both
-  return Promise.race([both, first.then(waitForOther), second.then(waitForOther)])
+/** Takes the endpoints of each family when its addresses come, and those of IPv6 first only if IPv4 is late. */
+async function takeFamilies(
+  { ipv4, ipv6 }: Families,
+  scope: DeadlineScope,
+  endpoint: (ip: string) => Endpoint,
+  take: (endpoints: Endpoint[]) => void,
+): Promise<void> {
+  const first = ipv4.then((ips) => take(ips.map(endpoint)))
+  const second = ipv6.then(async (ips) => {
+    if (ips.length > 0) await Promise.race([first, scope.pause(resolutionDelayMs)])
+    take(ips.map(endpoint))
+  })
+  await Promise.all([first, second])
 }
 
 /** Returns a query that asks one resolver after the other until one answers. Gives no records if none does. */

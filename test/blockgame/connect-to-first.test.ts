@@ -1,10 +1,15 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { Candidates, type Endpoint } from '../../src/blockgame/candidates.ts'
 import { connectToFirst } from '../../src/blockgame/connect-to-first.ts'
 import type { Connection, Listener } from '../../src/blockgame/connection.ts'
 import { DeadlineScope } from '../../src/blockgame/deadline-scope.ts'
+import { ServerCheckError } from '../../src/domain/server-status.ts'
 import { noneOpen, startClient, startServer } from './support/harness.ts'
 
 const blackHole = { ip: '127.0.0.3', port: 25565, srvRecord: null }
+
+const candidates = (endpoints: readonly Endpoint[]): Candidates =>
+  Candidates.of(endpoints, new ServerCheckError('refused'))
 
 /** A scope in which connections to the black hole never come about, as where a firewall drops packets. */
 function scopeWithBlackHole() {
@@ -32,7 +37,7 @@ describe('of addresses that are tried side by side', () => {
     const server = await startServer()
     const { scope, stuck } = scopeWithBlackHole()
     const there = { ip: server.ip, port: server.port, srvRecord: null }
-    const work = scope.run(() => connectToFirst(scope, [blackHole, blackHole, there]))
+    const work = scope.run(() => connectToFirst(scope, candidates([blackHole, blackHole, there])))
     vi.advanceTimersByTime(249)
     expect(stuck).toHaveLength(1)
     vi.advanceTimersByTime(1)
@@ -48,7 +53,7 @@ describe('of addresses that are tried side by side', () => {
   test('an earlier one may still answer when the last one has failed', async () => {
     const { scope, stuck } = scopeWithBlackHole()
     const first = { ...blackHole }
-    const work = scope.run(() => connectToFirst(scope, [first, blackHole]))
+    const work = scope.run(() => connectToFirst(scope, candidates([first, blackHole])))
     vi.advanceTimersByTime(250)
     stuck[1]?.listener?.closed()
     stuck[0]?.listener?.opened?.()
@@ -57,7 +62,7 @@ describe('of addresses that are tried side by side', () => {
 
   test('the failure of the first is reported when all have failed', async () => {
     const { scope, stuck } = scopeWithBlackHole()
-    const work = scope.run(() => connectToFirst(scope, [blackHole, blackHole]))
+    const work = scope.run(() => connectToFirst(scope, candidates([blackHole, blackHole])))
     vi.advanceTimersByTime(250)
     stuck[0]?.listener?.closed(Object.assign(new Error('reset'), { code: 'ECONNRESET' }))
     stuck[1]?.listener?.closed()
@@ -66,7 +71,7 @@ describe('of addresses that are tried side by side', () => {
 
   test('no more are tried once one has answered', async () => {
     const { scope, stuck } = scopeWithBlackHole()
-    const work = connectToFirst(scope, [blackHole, blackHole, blackHole])
+    const work = connectToFirst(scope, candidates([blackHole, blackHole, blackHole]))
     vi.advanceTimersByTime(250)
     stuck[0]?.listener?.opened?.()
     await work
@@ -79,7 +84,7 @@ test('once the lookup has ended, no further address is tried', async () => {
   const server = await startServer()
   const { scope } = scopeWithBlackHole()
   const there = { ip: server.ip, port: server.port, srvRecord: null }
-  const work = scope.run(() => connectToFirst(scope, [blackHole, there]))
+  const work = scope.run(() => connectToFirst(scope, candidates([blackHole, there])))
   scope.abort(new Error('over'))
   await expect(work).rejects.toThrow('over')
   await new Promise((resolve) => setTimeout(resolve, 350))

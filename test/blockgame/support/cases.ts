@@ -300,11 +300,24 @@ const slow: readonly Case[] = [
     expected: plain,
     timeoutMs: 1500,
   },
+  {
+    name: 'the same, though the legacy ping was answered at once',
+    server: { script: slowModernFastLegacy },
+    expected: plain,
+    timeoutMs: 1500,
+  },
 ]
 
 function slowModern({ socket }: FakeBlockgameConnection): void {
   socket.once('data', (chunk) => {
     if (chunk[0] !== 0xfe) setTimeout(() => socket.end(status), 900)
+  })
+}
+
+function slowModernFastLegacy(connection: FakeBlockgameConnection): void {
+  slowModern(connection)
+  connection.socket.once('data', (chunk) => {
+    if (chunk[0] === 0xfe) connection.socket.end(kick)
   })
 }
 

@@ -1,0 +1,77 @@
+/** An address and port to connect to, and the SRV record that led there. */
+export interface Endpoint {
+  /** Canonical text of the address. */
+  readonly ip: string
+  /** TCP port. */
+  readonly port: number
+  /** The SRV record that was followed; null if there is none. */
+  readonly srvRecord: { readonly host: string; readonly port: number } | null
+}
+
+interface Rank {
+  readonly ipv4: Endpoint[]
+  readonly ipv6: Endpoint[]
+  /** Whether the next one is of IPv6. */
+  ipv6Next: boolean
+}
+
+/**
+ * The endpoints of a lookup that have not been tried, best first. More may come while others are tried.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc8305#section-3 | RFC 8305 section 3}
+ */
+export class Candidates {
+  /** What it means that nothing was there to try, once nothing more comes. */
+  failure: Error | undefined
+  /** Called when there is another endpoint, or when nothing more comes. */
+  onChange: () => void = ignore
+  readonly #ranks: (Rank | undefined)[] = []
+  readonly #slow: Endpoint[] = []
+
+  /** Returns candidates that are all known. */
+  static of(endpoints: readonly Endpoint[], failure: Error): Candidates {
+    const candidates = new Candidates()
+    candidates.add(0, endpoints)
+    candidates.failure = failure
+    return candidates
+  }
+
+  /** Adds endpoints of the SRV target with this rank, 0 being the best. */
+  add(rank: number, endpoints: readonly Endpoint[]): void {
+    const { ipv4, ipv6 } = (this.#ranks[rank] ??= { ipv4: [], ipv6: [], ipv6Next: false })
+    for (const endpoint of endpoints) (endpoint.ip.includes(':') ? ipv6 : ipv4).push(endpoint)
+    if (endpoints.length > 0) this.onChange()
+  }
+
+  /** Takes back endpoints that were too slow to have failed. They come first again. */
+  putBack(endpoints: readonly Endpoint[]): void {
+    this.#slow.push(...endpoints)
+  }
+
+  /** Says that nothing more comes, and what it means if there was nothing. */
+  end(failure: Error): void {
+    this.failure = failure
+    this.onChange()
+  }
+
+  /**
+   * Removes and returns the next endpoint: of the best target that has one, IPv4 first as in the game, then from both
+   * families in turn, so that one that does not work holds up no lookup.
+   *
+   * @see {@link https://www.rfc-editor.org/rfc/rfc8305#section-4 | RFC 8305 section 4}
+   */
+  take(): Endpoint | undefined {
+    const again = this.#slow.shift()
+    if (again !== undefined) return again
+    // A better target may not have been added yet.
+    const rank = this.#ranks.find((each) => each !== undefined && each.ipv4.length + each.ipv6.length > 0)
+    if (rank === undefined) return undefined
+    const endpoint = rank.ipv6Next
+      ? (rank.ipv6.shift() ?? rank.ipv4.shift())
+      : (rank.ipv4.shift() ?? rank.ipv6.shift())
+    rank.ipv6Next = endpoint !== undefined && !endpoint.ip.includes(':')
+    return endpoint
+  }
+}
+
+function ignore(): void {}

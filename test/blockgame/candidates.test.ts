@@ -1,0 +1,59 @@
+import { expect, test, vi } from 'vitest'
+import { Candidates, type Endpoint } from '../../src/blockgame/candidates.ts'
+
+const endpoints = (...ips: readonly string[]): Endpoint[] =>
+  ips.map((ip) => ({ ip, port: 25565, srvRecord: null }))
+const failure = new Error('none')
+
+function all(candidates: Candidates): (string | undefined)[] {
+  const taken = candidates.take()
+  return taken === undefined ? [] : [taken.ip, ...all(candidates)]
+}
+
+test('both families have their turn, IPv4 first', () => {
+  const given = endpoints('2001:db8::1', '2001:db8::2', '2001:db8::3', '192.0.2.1', '192.0.2.2')
+  expect(all(Candidates.of(given, failure))).toEqual([
+    '192.0.2.1',
+    '2001:db8::1',
+    '192.0.2.2',
+    '2001:db8::2',
+    '2001:db8::3',
+  ])
+})
+
+test('one that comes late has the turn of its family', () => {
+  const candidates = new Candidates()
+  candidates.add(0, endpoints('2001:db8::1', '2001:db8::2'))
+  expect(candidates.take()?.ip).toBe('2001:db8::1')
+  candidates.add(0, endpoints('192.0.2.1', '192.0.2.2'))
+  expect(all(candidates)).toEqual(['192.0.2.1', '2001:db8::2', '192.0.2.2'])
+})
+
+test('all of a better target come before those of a worse one, even if they come later', () => {
+  const candidates = new Candidates()
+  candidates.add(2, endpoints('192.0.2.3'))
+  candidates.add(1, endpoints('192.0.2.2', '2001:db8::2'))
+  candidates.add(0, [])
+  expect(candidates.take()?.ip).toBe('192.0.2.2')
+  candidates.add(0, endpoints('2001:db8::1'))
+  expect(all(candidates)).toEqual(['2001:db8::1', '2001:db8::2', '192.0.2.3'])
+})
+
+test('those that were given back come first', () => {
+  const candidates = Candidates.of(endpoints('192.0.2.1', '192.0.2.2'), failure)
+  candidates.putBack(endpoints('192.0.2.3', '192.0.2.4'))
+  expect(all(candidates)).toEqual(['192.0.2.3', '192.0.2.4', '192.0.2.1', '192.0.2.2'])
+})
+
+test('it tells of endpoints and of the end, and not of nothing', () => {
+  const candidates = new Candidates()
+  candidates.onChange = vi.fn()
+  candidates.add(0, [])
+  expect(candidates.onChange).not.toHaveBeenCalled()
+  candidates.add(0, endpoints('192.0.2.1'))
+  expect(candidates.onChange).toHaveBeenCalledTimes(1)
+  expect(candidates.failure).toBeUndefined()
+  candidates.end(failure)
+  expect(candidates.onChange).toHaveBeenCalledTimes(2)
+  expect(candidates.failure).toBe(failure)
+})
