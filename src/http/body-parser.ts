@@ -51,15 +51,34 @@ export function bodyParserFor(request: RequestLike): BodyParser {
   const [type = '', ...parameters] = (request.header('Content-Type') ?? '').split(';')
   const parse = parsers.get(type.trim().toLowerCase())
   if (parse === undefined) throw refused(otherType)
-  if (!parameters.every(isHarmlessParameter)) throw refused(otherCharset)
-  return (bytes, known) => parse(decode(bytes), known)
+  const charsets = parameters.flatMap(charsetOf).filter((charset) => !isUtf8(charset))
+  if (!charsets.every(extendsAscii)) throw refused(otherCharset)
+  return (bytes, known) => {
+    const text = decode(bytes)
+    if (charsets.length > 0 && !isAscii(text)) throw refused(otherCharset)
+    return parse(text, known)
+  }
 }
 
-function isHarmlessParameter(parameter: string): boolean {
+/** Returns the value of a parameter that is a charset. Others are ignored. */
+function charsetOf(parameter: string): string[] {
   const [name = '', ...rest] = parameter.split('=')
-  const value = rest.join('=')
-  if (name.trim().toLowerCase() !== 'charset') return true
-  return /^"?utf-?8"?$/i.test(value.trim())
+  const value = rest.join('=').trim()
+  return name.trim().toLowerCase() === 'charset' ? [value.replace(/^"(.*)"$/, '$1')] : []
+}
+
+function isUtf8(charset: string): boolean {
+  return /^utf-?8$/i.test(charset)
+}
+
+/** Tells whether a charset has the octets of ASCII for its characters. Some libraries name one whatever they send. */
+function extendsAscii(charset: string): boolean {
+  return /^(?:us-ascii|iso-8859-\d{1,2}|windows-125\d)$/i.test(charset)
+}
+
+/** Tells whether a body means the same in all of these charsets, in the octets that a form has escaped too. */
+function isAscii(text: string): boolean {
+  return !/\P{ASCII}|%[89A-Fa-f][\dA-Fa-f]/u.test(text)
 }
 
 const parsers: ReadonlyMap<string, (text: string, known: readonly string[]) => BodyMembers> = new Map([

@@ -11,9 +11,16 @@ export function requiredText(): z.ZodString {
   return z.string({ error: missingOr('must be a string') }).min(1, 'is missing')
 }
 
-/** Returns the schema of a required string of visible ASCII and spaces: VSCHAR of RFC 6749, appendix A. */
+/** Visible ASCII and spaces: VSCHAR of RFC 6749, appendix A. */
+const onlyVisible = /^[\x20-\x7e]+$/
+
+export function isVisibleText(text: string): boolean {
+  return onlyVisible.test(text)
+}
+
+/** Returns the schema of a required string of visible ASCII and spaces. */
 export function visibleText(): z.ZodString {
-  return requiredText().regex(/^[\x20-\x7e]+$/, 'must consist of visible ASCII characters')
+  return requiredText().regex(onlyVisible, 'must consist of visible ASCII characters')
 }
 
 /** Makes a refinement fail with this refusal instead of `invalid_request` with the field's name. */

@@ -3,7 +3,7 @@ import type { Client } from '../domain/access.ts'
 import { refused, type ErrorCode, type Refusal, type UtilityApiError } from '../domain/errors.ts'
 import { matchesSecret } from '../domain/secret.ts'
 import { inputProblem } from '../operations/input-problem.ts'
-import { visibleText } from '../operations/input-schemas.ts'
+import { isVisibleText, visibleText } from '../operations/input-schemas.ts'
 import type { TimedStorage } from '../ports/timed-storage.ts'
 import { realm, type Presented, type Scheme, type SchemeParameter } from './scheme.ts'
 
@@ -17,9 +17,9 @@ const malformedHeader: Refusal = {
   code: 'invalid_client',
   message: 'The Authorization header is malformed.',
 }
-const twoMethods: Refusal = {
+const twoSecrets: Refusal = {
   code: 'invalid_request',
-  message: 'client_secret must not be sent beside an Authorization header.',
+  message: 'client_secret must be the one of the Authorization header.',
 }
 const twoClients: Refusal = {
   code: 'invalid_request',
@@ -34,6 +34,12 @@ const noSecretHashes: readonly Uint8Array[] = [new Uint8Array(32)]
 interface ClientCredentials {
   clientId: string
   clientSecret: string
+}
+
+/** A client as it presents itself: its secret in each form that its header may stand for. */
+interface PresentedClient {
+  readonly clientId: string
+  readonly secrets: readonly string[]
 }
 
 const parameters: Readonly<Record<keyof ClientCredentials, SchemeParameter>> = {
@@ -67,11 +73,13 @@ export function oauthClientScheme(storage: Pick<TimedStorage, 'findClient'>): Sc
   return {
     name: 'client',
     parameters: Object.values(parameters),
-    refusals: () => [failed, malformedHeader, twoMethods, twoClients],
+    refusals: () => [failed, malformedHeader, twoSecrets, twoClients],
     async authenticate(presented) {
-      const { clientId, clientSecret } = presentedClient(presented)
+      const { clientId, secrets } = presentedClient(presented)
       const client = clientId.length > longestClientId ? null : await storage.findClient(clientId, presented)
-      const matches = matchesSecret(clientSecret, client?.secretHashes ?? noSecretHashes)
+      const hashes = client?.secretHashes ?? noSecretHashes
+      // All of them: how long it takes depends on what was sent, and not on what is right.
+      const matches = secrets.filter((secret) => matchesSecret(secret, hashes)).length > 0
       if (client === null || !matches || client.revokedAt !== null) throw refusedClient(failed, presented)
       return client
     },
@@ -91,8 +99,11 @@ export function oauthClientScheme(storage: Pick<TimedStorage, 'findClient'>): Sc
   }
 }
 
-/** @see RFC 6749 section 2.3: a client must not use more than one authentication method in a request */
-function presentedClient(presented: Presented): ClientCredentials {
+/**
+ * Both places may name the client, if they agree: libraries that are told to send the header go on sending the body's
+ * members. Neither is then a second method of authentication, which RFC 6749 section 2.3 forbids.
+ */
+function presentedClient(presented: Presented): PresentedClient {
   const clientId = presented.body.get('client_id')
   const clientSecret = presented.body.get('client_secret')
   const authorization = presented.header('Authorization') ?? ''
@@ -100,29 +111,35 @@ function presentedClient(presented: Presented): ClientCredentials {
   if (authorization === '') return fromBody({ clientId, clientSecret })
   const client = fromHeader(authorization)
   if (client === null) throw refusedClient(malformedHeader, presented)
-  if (clientSecret !== undefined && clientSecret !== '') throw refused(twoMethods)
   if (clientId !== undefined && clientId !== '' && clientId !== client.clientId) throw refused(twoClients)
-  return client
+  if (clientSecret === undefined || clientSecret === '') return client
+  const same = client.secrets.filter((secret) => secret === clientSecret)
+  if (same.length === 0) throw refused(twoSecrets)
+  return { ...client, secrets: same }
 }
 
-function fromBody(members: Record<keyof ClientCredentials, unknown>): ClientCredentials {
+function fromBody(members: Record<keyof ClientCredentials, unknown>): PresentedClient {
   const result = credentials.safeParse(members)
-  if (result.success) return result.data
+  if (result.success) return { clientId: result.data.clientId, secrets: [result.data.clientSecret] }
   throw inputProblem(Object.entries(parameters), result.error)
 }
 
 /**
- * Reads a Basic credential, both halves of which are form-encoded (RFC 6749 appendix B). Returns null if the header is
- * not one.
+ * Reads a Basic credential. Returns null if the header is not one.
+ *
+ * Both halves are form-encoded (RFC 6749 section 2.3.1). Most libraries send them as they are, so a secret counts as it
+ * was sent too; an identifier does not, as a second one would have to be looked up.
  */
-function fromHeader(authorization: string): ClientCredentials | null {
+function fromHeader(authorization: string): PresentedClient | null {
   const encoded = basicGrammar.exec(authorization)?.[1] ?? ''
   const text = Buffer.from(encoded, 'base64').toString('utf8')
   const colon = text.indexOf(':')
   const clientId = formDecode(text.slice(0, Math.max(0, colon)))
-  const clientSecret = formDecode(text.slice(colon + 1))
+  const sent = text.slice(colon + 1)
+  const decoded = formDecode(sent)
   // What is not allowed in a body is not allowed here either: the storage is promised text without control characters.
-  return credentials.safeParse({ clientId, clientSecret }).data ?? null
+  const secrets = (decoded === sent ? [sent] : [decoded, sent]).filter(isVisibleText)
+  return isVisibleText(clientId) && secrets.length > 0 ? { clientId, secrets } : null
 }
 
 function formDecode(text: string): string {

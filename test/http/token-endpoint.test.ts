@@ -44,6 +44,8 @@ function refuses(name: string, status: number, body: object, request: Row['reque
   return { name, request, status, body, headers: { ...noStore, 'WWW-Authenticate': null } }
 }
 
+const unquoted = (text: string): string => text.replaceAll('"', '')
+
 const formats: Row[] = [
   succeeds('an empty Authorization header', async (world) =>
     jsonRequest(await tokenFields(world), { Authorization: '' }),
@@ -76,14 +78,40 @@ const formats: Row[] = [
         async (world) => jsonRequest(await tokenFields(world), { 'Content-Type': type }),
       ),
   ),
-  ...['iso-8859-1', 'utf-16', 'utf-8x', 'utf-8=x', ''].map((charset) =>
-    refuses(
-      `charset "${charset}"`,
-      400,
-      invalidRequest('The charset of Content-Type must be utf-8.'),
-      async (world) =>
-        jsonRequest(await tokenFields(world), { 'Content-Type': `application/json; charset=${charset}` }),
+  ...['US-ASCII', 'ISO-8859-1', 'iso-8859-15', '"windows-1252"'].flatMap((charset) => [
+    succeeds(`a form, charset "${unquoted(charset)}"`, async (world) =>
+      formRequest(await tokenFields(world), {
+        'Content-Type': `application/x-www-form-urlencoded; charset=${charset}`,
+      }),
     ),
+    succeeds(`JSON, charset "${unquoted(charset)}"`, async (world) =>
+      jsonRequest(await tokenFields(world), { 'Content-Type': `application/json; charset=${charset}` }),
+    ),
+    // What these octets mean depends on the charset.
+    ...Object.entries({ octets: '\u00e9', 'an escape': '%e9', 'an escape in UTF-8': '%C3%A9' }).map(
+      ([what, text]) =>
+        refuses(
+          `${what} beyond ASCII, charset "${unquoted(charset)}"`,
+          400,
+          invalidRequest('The charset of Content-Type must be utf-8.'),
+          async (world) => {
+            const request = formRequest(await tokenFields(world), {
+              'Content-Type': `application/x-www-form-urlencoded; charset=${charset}`,
+            })
+            return { ...request, body: `${String(request.body)}&state=${text}` }
+          },
+        ),
+    ),
+  ]),
+  ...['utf-16', 'utf-8x', 'utf-8=x', '', 'iso-2022-jp', 'iso-8859-', 'windows-1260', 'us-ascii7'].map(
+    (charset) =>
+      refuses(
+        `charset "${charset}"`,
+        400,
+        invalidRequest('The charset of Content-Type must be utf-8.'),
+        async (world) =>
+          jsonRequest(await tokenFields(world), { 'Content-Type': `application/json; charset=${charset}` }),
+      ),
   ),
   refuses(
     'Content-Encoding: gzip',
@@ -213,6 +241,24 @@ const fieldRows: Row[] = [
   },
 ]
 
+const printable = Array.from({ length: 95 }, (_, index) => String.fromCharCode(0x20 + index)).join('')
+
+/** HTTP Basic as RFC 7617 alone has it: both halves as they are. */
+function rawBasic(clientId: string, clientSecret: string): { Authorization: string } {
+  return { Authorization: `Basic ${btoa(`${clientId}:${clientSecret}`)}` }
+}
+
+async function clientWith(
+  world: World,
+  clientSecret: string,
+  id?: string,
+): Promise<{ clientId: string; code: string }> {
+  const own = { clientSecret, redirectUris: [redirectUri], ...(id !== undefined && { clientId: id }) }
+  const { clientId } = await world.admin.createClient(own)
+  const { code } = await world.admin.issueAuthorizationCode({ clientId, redirectUri, scope: '' })
+  return { clientId, code }
+}
+
 const clientRows: Row[] = [
   succeeds('HTTP Basic with a form', async (world) =>
     formRequest(await tokenFields(world, withoutClient), basic(world.clientId, world.clientSecret)),
@@ -233,12 +279,60 @@ const clientRows: Row[] = [
     const { code } = await world.admin.issueAuthorizationCode({ clientId, redirectUri, scope: '' })
     return formRequest(await tokenFields(world, { ...withoutClient, code }), basic(clientId, clientSecret))
   }),
-  refuses(
-    'HTTP Basic beside a client_secret',
-    400,
-    invalidRequest('client_secret must not be sent beside an Authorization header.'),
-    async (world) => formRequest(await tokenFields(world), basic(world.clientId, world.clientSecret)),
+  succeeds('HTTP Basic beside the same client_id and client_secret', async (world) =>
+    formRequest(await tokenFields(world), basic(world.clientId, world.clientSecret)),
   ),
+  refuses(
+    'HTTP Basic beside another client_secret',
+    400,
+    invalidRequest('client_secret must be the one of the Authorization header.'),
+    async (world) =>
+      formRequest(
+        await tokenFields(world, { client_secret: `${world.clientSecret}x` }),
+        basic(world.clientId, world.clientSecret),
+      ),
+  ),
+  // Every printable character, as most libraries send it and as RFC 6749 has it.
+  ...Object.entries({ encoded: basic, 'as it is': rawBasic }).flatMap(([name, header]) =>
+    [printable, '100%25+%41%zz is a secret: 012345678', 'ends in an escape 0123456789012345%'].flatMap(
+      (clientSecret) => [
+        succeeds(`HTTP Basic, the secret ${name}: ${clientSecret}`, async (world) => {
+          const { clientId, code } = await clientWith(world, clientSecret)
+          return formRequest(
+            await tokenFields(world, { ...withoutClient, code }),
+            header(clientId, clientSecret),
+          )
+        }),
+        succeeds(`HTTP Basic beside the same client_secret, ${name}: ${clientSecret}`, async (world) => {
+          const { clientId, code } = await clientWith(world, clientSecret)
+          return formRequest(
+            await tokenFields(world, { code, client_id: clientId, client_secret: clientSecret }),
+            header(clientId, clientSecret),
+          )
+        }),
+      ],
+    ),
+  ),
+  {
+    name: 'HTTP Basic: a secret that is right once decoded twice',
+    request: async (world) => {
+      const { clientId, code } = await clientWith(world, printable)
+      const twice = new URLSearchParams([['', printable]]).toString().slice(1)
+      return formRequest(await tokenFields(world, { ...withoutClient, code }), basic(clientId, twice))
+    },
+    status: 401,
+    body: invalidClient,
+  },
+  {
+    name: 'HTTP Basic: an identifier that is right only as it was sent',
+    request: async (world) => {
+      const clientId = `a%41+${randomBytes(4).toString('hex')}`
+      const { code } = await clientWith(world, printable, clientId)
+      return formRequest(await tokenFields(world, { ...withoutClient, code }), rawBasic(clientId, printable))
+    },
+    status: 401,
+    body: invalidClient,
+  },
   refuses(
     'HTTP Basic beside another client_id',
     400,
@@ -276,7 +370,7 @@ const clientRows: Row[] = [
     headers: { ...noStore, 'WWW-Authenticate': 'Basic realm="utility-api"' },
     check: (_, answer) => expect(answer.json).toMatchObject({ error: 'invalid_client' }),
   })),
-  ...['a%00:b', 'a:%00', '%C3%A4:b', 'a%7F:b', 'a%0A:b'].map((text): Row => ({
+  ...['a%00:b', 'a:\u0000', 'a:\u00e4', '%C3%A4:b', 'a%7F:b', 'a%0A:b'].map((text): Row => ({
     name: `HTTP Basic with what no client has: ${text}`,
     request: async (world) =>
       formRequest(await tokenFields(world, withoutClient), { Authorization: `Basic ${btoa(text)}` }),
