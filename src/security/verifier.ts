@@ -143,7 +143,10 @@ function given(name: string, credential: string | null | undefined): string | un
   return credential ?? undefined
 }
 
-/** Returns the names that are required. A misspelled option, or one without a value, would let everybody in. */
+/**
+ * Returns the names that are required. A misspelled option, or one without a value or with an empty one, would let
+ * everybody in.
+ */
 function wanted<Name extends string>(
   name: Name,
   options: { readonly [Key in Name]?: string } = {},
@@ -154,7 +157,7 @@ function wanted<Name extends string>(
   }
   if (!(name in options)) return undefined
   const names: unknown = options[name]
-  const areNames = typeof names === 'string' && isScope(names)
+  const areNames = typeof names === 'string' && names !== '' && isScope(names)
   demand(areNames, `${name} must be a string of names separated by single spaces.`)
   return names
 }
