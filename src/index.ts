@@ -195,8 +195,8 @@ function gameServerLookup(
  * @group Provisioning
  */
 export function createAdmin(options: AdminOptions): Admin {
-  const { storage, clock, keyGenerator, licenses } = adminSettingsOf(options)
-  return assembleAdmin({ storage, clock, keyGenerator, ...licenses })
+  const { storage, clock, keyGenerator, licenses, oauth } = adminSettingsOf(options)
+  return assembleAdmin({ storage, clock, keyGenerator, ...licenses, issuer: oauth.issuer })
 }
 
 export { UtilityApiError } from './domain/errors.ts'
@@ -212,7 +212,9 @@ export type {
   NewClient,
   NewReseller,
 } from './admin/admin.ts'
+export type { AuthorizationErrorCode } from './admin/authorization-error.ts'
 export type { AuthorizationRequest, AuthorizationRequestOutcome } from './admin/authorization-request.ts'
+export type { AuthorizationServerMetadata, ServerEndpoints } from './admin/server-metadata.ts'
 export type { CredentialKind, Reseller, SecretKind } from './domain/access.ts'
 export type { DnsAnswer, DnsRecord, DnsStatus, ExtendedDnsError, RecordType } from './domain/dns-answer.ts'
 export type { ErrorCode, UtilityApiErrorOptions } from './domain/errors.ts'
@@ -229,6 +231,7 @@ export type { OperationId } from './operations/operation.ts'
 export type { DnsCheckGroup, DnsCheckSummary, DnsCheckVerdict } from './operations/summarize-dns-check.ts'
 export type {
   AdminOptions,
+  AuthorizationPageOptions,
   BlockgameLimits,
   BlockgameLookupOptions,
   DnsCheckOptions,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isIssuer } from './admin/server-metadata.ts'
 import type { BlockgameClientOptions } from './blockgame.ts'
 import { defaultResolverLocations } from './dns/default-locations.ts'
 import { defaultTokenLifetimeSeconds } from './domain/access.ts'
@@ -153,6 +154,23 @@ export interface AdminOptions {
   readonly keyGenerator?: KeyGenerator
   /** The license options of the served operations, so that whatever is valid there is valid here. */
   readonly licenses?: LicenseOptions
+  /** What your authorization page says of itself. */
+  readonly oauth?: AuthorizationPageOptions
+}
+
+/**
+ * Options of `createAdmin` for your authorization page.
+ *
+ * @group Provisioning
+ */
+export interface AuthorizationPageOptions {
+  /**
+   * The URL that names your authorization server: `https` (`http` on loopback), without query and fragment. Every answer
+   * of the page then has it as `iss`, so that clients of several servers cannot be made to mix them up. Default: none.
+   *
+   * @see {@link https://www.rfc-editor.org/rfc/rfc9207 | RFC 9207}
+   */
+  readonly issuer?: string
 }
 
 /** The options with every default filled in. */
@@ -186,8 +204,9 @@ export interface BlockgameLookupSettings extends Required<BlockgameLimits> {
 }
 
 /** The admin's settings. */
-export interface AdminSettings extends Required<AdminOptions> {
+export interface AdminSettings extends Required<Omit<AdminOptions, 'oauth'>> {
   readonly licenses: Required<LicenseOptions>
+  readonly oauth: { readonly issuer?: string | undefined }
 }
 
 /**
@@ -253,6 +272,10 @@ const oauth = z.strictObject({
   accessTokenLifetimeSeconds: wholeNumber(1, 31_536_000).default(defaultTokenLifetimeSeconds),
   onReplay: z.enum(['revoke', 'deny']).default('revoke'),
 })
+
+const issuer = z
+  .string('must be a string')
+  .refine(isIssuer, 'must be an https URL, or http on loopback, without query and fragment')
 
 const licenses = z.strictObject({
   keyPrefix: z
@@ -408,6 +431,7 @@ function adminSettings(): z.ZodType<AdminSettings> {
       clock,
       keyGenerator,
       licenses: licenses.prefault({}),
+      oauth: z.strictObject({ issuer: issuer.optional() }, unlessObject()).default({}),
     },
     unlessObject(),
   )

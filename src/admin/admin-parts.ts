@@ -9,6 +9,8 @@ export interface AdminParts extends LicenseRules {
   readonly storage: AdminStorage
   readonly clock: Clock
   readonly keyGenerator: KeyGenerator
+  /** The authorization server's name, in every answer of the page; undefined for none. */
+  readonly issuer: string | undefined
 }
 
 /** Returns a storage call that waits for half a minute, because nobody else's request waits with it. */

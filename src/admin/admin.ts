@@ -2,7 +2,9 @@ import type { CredentialKind } from '../domain/access.ts'
 import type { License, LicenseChange } from '../domain/license.ts'
 import type { AccessReference, ClientPatch, PurgeCounts, RevokeCounts } from '../ports/storage.ts'
 import type { ClientList, CredentialList, LicenseList, ResellerList } from '../ports/storage-listing.ts'
+import type { AuthorizationErrorCode } from './authorization-error.ts'
 import type { AuthorizationRequest, AuthorizationRequestOutcome } from './authorization-request.ts'
+import type { AuthorizationServerMetadata, ServerEndpoints } from './server-metadata.ts'
 
 /**
  * The provisioning methods: everything that the HTTP operations leave to the owner of the service.
@@ -39,13 +41,18 @@ export interface Admin {
   /**
    * Checks what a client asks a user for, for your own authorization page.
    *
-   * Redirects nobody to an address that the client has not registered, and accepts PKCE only with `S256`. Without
-   * `redirect_uri`, the only registered one is used; the token endpoint still requires it.
+   * Redirects nobody to an address that the client has not registered, and accepts PKCE only with `S256`. A request
+   * without `redirect_uri` is refused, because the token endpoint requires one. On `127.0.0.1` and `[::1]`, a client may
+   * ask for any port, as native programs do.
    *
    * @param query - The query of the request, unchanged.
-   * @param options - `scopes`: the names that clients may ask for.
+   * @param options - `scopes`: the names that clients may ask for. `defaultScope`: what a request without scope asks
+   *   for, names out of `scopes` separated by spaces; default: `''`.
+   *
+   * @throws `UtilityApiError` `invalid_argument` if `defaultScope` has a name that is not in `scopes`
    *
    * @see {@link https://www.rfc-editor.org/rfc/rfc6749#section-4.1.1 | RFC 6749 section 4.1.1},
+   * {@link https://www.rfc-editor.org/rfc/rfc8252#section-7.3 | RFC 8252 section 7.3},
    * {@link https://www.rfc-editor.org/rfc/rfc9700#section-2.1 | RFC 9700 section 2.1}
    *
    * @example
@@ -58,7 +65,7 @@ export interface Admin {
    */
   readAuthorizationRequest(
     query: URLSearchParams,
-    options: { readonly scopes: readonly string[] },
+    options: { readonly scopes: readonly string[]; readonly defaultScope?: string },
   ): Promise<AuthorizationRequestOutcome>
   /**
    * Issues the code that a user has agreed to, and returns where to send them.
@@ -73,8 +80,48 @@ export interface Admin {
     asked: AuthorizationRequest,
     grant?: { readonly subject?: string; readonly scope?: string },
   ): Promise<{ location: string }>
-  /** Returns where to send a user who does not agree. */
-  denyAuthorization(asked: AuthorizationRequest): { location: string }
+  /**
+   * Returns where to send a user who gets no code.
+   *
+   * @param asked - What {@link Admin.readAuthorizationRequest} returned.
+   * @param reason - `error`: what the client is told; default: `'access_denied'`, the user does not agree.
+   *   `description`: a sentence for the client's developers, at most 255 ASCII characters without `"` and `\`.
+   *
+   * @throws `UtilityApiError` `invalid_argument` if the error is unknown or the description cannot be sent
+   *
+   * @example
+   * ```ts
+   * // Nobody is signed in, and the request forbids a page (OpenID Connect's `prompt=none`).
+   * const asked = await admin.readAuthorizationRequest(url.searchParams, { scopes: ['profile'] })
+   * if (asked.kind === 'ask' && url.searchParams.get('prompt') === 'none')
+   *   redirect(admin.denyAuthorization(asked, { error: 'login_required' }).location)
+   * ```
+   *
+   * @see {@link https://www.rfc-editor.org/rfc/rfc6749#section-4.1.2.1 | RFC 6749 section 4.1.2.1}
+   */
+  denyAuthorization(
+    asked: AuthorizationRequest,
+    reason?: { readonly error?: AuthorizationErrorCode; readonly description?: string },
+  ): { location: string }
+  /**
+   * Returns the document from which OAuth clients learn the endpoints, to be served as JSON at
+   * `/.well-known/oauth-authorization-server`. Without the option `oauth.issuer`, the issuer is the origin of
+   * `authorizationEndpoint`.
+   *
+   * @throws `UtilityApiError` `invalid_argument` if an endpoint is no absolute URL, or a scope is malformed
+   *
+   * @example
+   * ```ts
+   * const metadata = admin.authorizationServerMetadata({
+   *   authorizationEndpoint: 'https://api.example/authorize',
+   *   tokenEndpoint: 'https://api.example/v4/oauth2/token',
+   * })
+   * app.get('/.well-known/oauth-authorization-server', (_, response) => response.json(metadata))
+   * ```
+   *
+   * @see {@link https://www.rfc-editor.org/rfc/rfc8414 | RFC 8414}
+   */
+  authorizationServerMetadata(endpoints: ServerEndpoints): AuthorizationServerMetadata
   /**
    * Issues an authorization code once the owner's own authorization page has the user's consent.
    *
@@ -178,8 +225,9 @@ export interface NewClient {
   /** A label for people, of at most 255 characters. */
   readonly name?: string
   /**
-   * The redirection URIs that codes may be issued for, compared byte for byte. At most ten, each `https`, `http` on
-   * loopback or an app scheme with a dot in it, with at most 2,048 characters and no fragment.
+   * The redirection URIs that codes may be issued for, compared byte for byte, except for the port on `127.0.0.1` and
+   * `[::1]`. At most ten, each `https`, `http` on loopback or an app scheme with a dot in it, of at most 2,048 characters
+   * and without user information, fragment, wildcard, quote, backslash or angle bracket.
    */
   readonly redirectUris: readonly string[]
   /** At most 255 visible ASCII characters. Default: a new id. */
@@ -196,7 +244,7 @@ export interface NewClient {
 export interface NewAuthorizationCode {
   /** The client the code is for. */
   readonly clientId: string
-  /** One of the client's registered redirection URIs. */
+  /** One of the client's registered redirection URIs; on `127.0.0.1` and `[::1]` with any port. */
   readonly redirectUri: string
   /** The scope granted: names separated by single spaces, at most 1,024 characters; `''` for none. */
   readonly scope: string

@@ -38,7 +38,10 @@ const argumentsOf: { readonly [Method in keyof Admin]: Readonly<Record<string, z
   updateClient: { clientId: text, patch: members({ ...label, redirectUris: texts.optional() }) },
   rotateClientSecret: { clientId: text },
   revokeClient: { clientId: text },
-  readAuthorizationRequest: { query, options: members({ scopes: texts }) },
+  readAuthorizationRequest: {
+    query,
+    options: members({ scopes: texts, defaultScope: text.optional() }),
+  },
   grantAuthorization: {
     // Complete: without its challenge, the code would need no verifier.
     request: z.looseObject(
@@ -47,7 +50,13 @@ const argumentsOf: { readonly [Method in keyof Admin]: Readonly<Record<string, z
     ),
     grant: members({ subject: text.optional(), scope: text.optional() }).optional(),
   },
-  denyAuthorization: { request: z.looseObject({ redirectUri: text, state: textOrNull }, unlessObject()) },
+  denyAuthorization: {
+    request: z.looseObject({ redirectUri: text, state: textOrNull }, unlessObject()),
+    reason: members({ error: text.optional(), description: text.optional() }).optional(),
+  },
+  authorizationServerMetadata: {
+    endpoints: members({ authorizationEndpoint: text, tokenEndpoint: text, scopes: texts.optional() }),
+  },
   issueAuthorizationCode: {
     code: members({
       clientId: text,
@@ -97,11 +106,14 @@ const argumentsOf: { readonly [Method in keyof Admin]: Readonly<Record<string, z
   purgeExpired: {},
 }
 
+/** The methods that ask no storage and return no promise. */
+const returnAtOnce: ReadonlySet<string> = new Set(['denyAuthorization', 'authorizationServerMetadata'])
+
 /** Returns the same methods, which refuse arguments that are not made of what they should be. */
 export function withCheckedArguments(admin: Admin): Admin {
   const checked = Object.entries(admin).map(([name, method]: [string, (...args: unknown[]) => unknown]) => {
     const schemas = Object.entries(argumentsOf[name as keyof Admin])
-    if (name === 'denyAuthorization') return [name, (...args: unknown[]) => method(...parse(schemas, args))]
+    if (returnAtOnce.has(name)) return [name, (...args: unknown[]) => method(...parse(schemas, args))]
     return [name, async (...args: unknown[]) => method(...parse(schemas, args))]
   })
   return Object.fromEntries(checked) as Admin

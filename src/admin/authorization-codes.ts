@@ -1,21 +1,27 @@
-import { permits } from '../domain/access.ts'
+import { isScope, permits } from '../domain/access.ts'
 import { hashSecret, newSecret } from '../domain/secret.ts'
 import { StorageError } from '../ports/storage.ts'
 import { storageCall, type AdminParts } from './admin-parts.ts'
 import type { Admin } from './admin.ts'
+import { errorParameters } from './authorization-error.ts'
 import { judgeRequest, locationOf } from './authorization-request.ts'
 import { demand } from '../domain/arguments.ts'
-import { demandIdentifier, demandInteger, demandScope, isChallenge } from './checks.ts'
+import { demandIdentifier, demandInteger, demandScope, isChallenge, uniqueNames } from './checks.ts'
 import { findClient, requireLiveClient } from './clients.ts'
 import { isRegistered } from './redirect-uri.ts'
+import { serverMetadata } from './server-metadata.ts'
 
 type AuthorizationMethods = Pick<
   Admin,
-  'readAuthorizationRequest' | 'grantAuthorization' | 'denyAuthorization' | 'issueAuthorizationCode'
+  | 'readAuthorizationRequest'
+  | 'grantAuthorization'
+  | 'denyAuthorization'
+  | 'issueAuthorizationCode'
+  | 'authorizationServerMetadata'
 >
 
 export function authorizationMethods(parts: AdminParts): AuthorizationMethods {
-  const { storage, clock, keyGenerator } = parts
+  const { storage, clock, keyGenerator, issuer } = parts
 
   const issueAuthorizationCode: Admin['issueAuthorizationCode'] = async (code) => {
     const { clientId, redirectUri, scope, subject, codeChallenge = null, lifetimeSeconds = 60 } = code
@@ -30,8 +36,8 @@ export function authorizationMethods(parts: AdminParts): AuthorizationMethods {
     const now = clock.now()
     const secret = newSecret(keyGenerator, 'authorization_code', now)
     const expiresAt = now + lifetimeSeconds * 1000
-    const granted = { clientId, subject: subject ?? null, redirectUri, scope, codeChallenge }
-    const row = { ...granted, expiresAt, redeemedAt: null }
+    const granted = { clientId, subject: subject ?? null, redirectUri, codeChallenge }
+    const row = { ...granted, scope: uniqueNames(scope), expiresAt, redeemedAt: null }
     try {
       await storage.insertAuthorizationCode(hashSecret(secret), row, storageCall())
     } catch (error) {
@@ -43,8 +49,11 @@ export function authorizationMethods(parts: AdminParts): AuthorizationMethods {
   }
 
   return {
-    readAuthorizationRequest: (query, { scopes }) =>
-      judgeRequest(query, scopes, (clientId) => findClient(parts, clientId)),
+    async readAuthorizationRequest(query, { scopes, defaultScope = '' }) {
+      const isAllowed = isScope(defaultScope) && permits(scopes.join(' '), defaultScope)
+      demand(isAllowed, 'defaultScope must consist of names in scopes, separated by single spaces.')
+      return judgeRequest(query, { scopes, defaultScope, issuer }, (clientId) => findClient(parts, clientId))
+    },
     async grantAuthorization(asked, { subject, scope = asked.scope } = {}) {
       const { clientId, redirectUri, codeChallenge } = asked
       demandScope(scope)
@@ -56,9 +65,12 @@ export function authorizationMethods(parts: AdminParts): AuthorizationMethods {
         ...(subject !== undefined && { subject }),
         ...(codeChallenge !== null && { codeChallenge }),
       })
-      return { location: locationOf(asked, { code }) }
+      return { location: locationOf(asked, { code }, parts) }
     },
-    denyAuthorization: (asked) => ({ location: locationOf(asked, { error: 'access_denied' }) }),
+    denyAuthorization: (asked, { error = 'access_denied', description } = {}) => ({
+      location: locationOf(asked, errorParameters(error, description), parts),
+    }),
     issueAuthorizationCode,
+    authorizationServerMetadata: (endpoints) => serverMetadata(endpoints, issuer),
   }
 }

@@ -1,5 +1,5 @@
 import { isScope, permits, type Client } from '../domain/access.ts'
-import { isChallenge } from './checks.ts'
+import { isChallenge, uniqueNames } from './checks.ts'
 import { isRedirectUri, isRegistered } from './redirect-uri.ts'
 
 /**
@@ -46,6 +46,15 @@ export type AuthorizationRequestOutcome =
 /** Where an answer goes, and the client's own text to return. */
 type ReturnAddress = Pick<AuthorizationRequest, 'redirectUri' | 'state'>
 
+/** What the owner allows, and who the owner is. */
+export interface AuthorizationRules {
+  /** The names that clients may ask for. */
+  readonly scopes: readonly string[]
+  /** What a request asks for that names no scope. */
+  readonly defaultScope: string
+  readonly issuer: string | undefined
+}
+
 /**
  * Checks an authorization request. Until the client and the redirection URI are known to belong together, nobody is
  * sent anywhere, because that would be an open redirector.
@@ -54,25 +63,29 @@ type ReturnAddress = Pick<AuthorizationRequest, 'redirectUri' | 'state'>
  */
 export async function judgeRequest(
   query: URLSearchParams,
-  scopes: readonly string[],
+  rules: AuthorizationRules,
   findClient: (clientId: string) => Promise<Client | null>,
 ): Promise<AuthorizationRequestOutcome> {
   const clientId = single(query, 'client_id')
   const client = clientId === undefined ? null : await findClient(clientId)
   if (client === null || client.revokedAt !== null) return refuse('The client is not known.')
-  const redirectUri = redirectUriOf(query, client)
-  if (redirectUri === undefined)
+  // Not the only one registered instead: the token endpoint requires the URI, from the client.
+  if ((query.get('redirect_uri') ?? '') === '') return refuse('The request has no redirect_uri.')
+  const redirectUri = single(query, 'redirect_uri')
+  // A row that the owner wrote directly may hold what is never registered here, such as a script.
+  if (redirectUri === undefined || !isRegistered(redirectUri, client) || !isRedirectUri(redirectUri))
     return refuse('The redirection URI is not one that the client has registered.')
 
   const address = { redirectUri, state: single(query, 'state') ?? null }
-  const problem = problemOf(query, scopes)
-  if (problem !== null) return { kind: 'redirect', location: locationOf(address, { ...problem }) }
+  const scope = single(query, 'scope') ?? rules.defaultScope
+  const problem = problemOf(query, scope, rules.scopes)
+  if (problem !== null) return { kind: 'redirect', location: locationOf(address, { ...problem }, rules) }
   return {
     kind: 'ask',
     clientId: client.clientId,
     ...(client.name !== undefined && { clientName: client.name }),
     ...address,
-    scope: single(query, 'scope') ?? '',
+    scope: uniqueNames(scope),
     codeChallenge: single(query, 'code_challenge') ?? null,
   }
 }
@@ -87,19 +100,14 @@ function single(query: URLSearchParams, name: string): string | undefined {
   return more.length === 0 && value !== '' ? value : undefined
 }
 
-/**
- * Returns the redirection URI, or the registered one if it was omitted and only one is registered (section 3.1.2.3).
- */
-function redirectUriOf(query: URLSearchParams, client: Client): string | undefined {
-  const { redirectUris } = client
-  const values = query.getAll('redirect_uri').filter((value) => value !== '')
-  const asked = values.length === 0 && redirectUris.length === 1 ? redirectUris[0] : values[0]
-  if (asked === undefined || values.length > 1 || !isRegistered(asked, client)) return undefined
-  // A row that the owner wrote directly may hold what is never registered here, such as a script.
-  return isRedirectUri(asked) ? asked : undefined
-}
-
-const checkedParameters = ['response_type', 'scope', 'state', 'code_challenge', 'code_challenge_method']
+const checkedParameters = [
+  'response_type',
+  'response_mode',
+  'scope',
+  'state',
+  'code_challenge',
+  'code_challenge_method',
+]
 
 interface Problem {
   readonly error: 'invalid_request' | 'unsupported_response_type' | 'invalid_scope'
@@ -107,7 +115,7 @@ interface Problem {
 }
 
 /** Returns the first thing wrong with the request that the client may be told, or null if nothing is wrong. */
-function problemOf(query: URLSearchParams, scopes: readonly string[]): Problem | null {
+function problemOf(query: URLSearchParams, scope: string, scopes: readonly string[]): Problem | null {
   const repeated = checkedParameters.find((name) => query.getAll(name).length > 1)
   if (repeated !== undefined) return invalid(`${repeated} was sent more than once.`)
   const responseType = single(query, 'response_type')
@@ -115,7 +123,9 @@ function problemOf(query: URLSearchParams, scopes: readonly string[]): Problem |
   if (responseType !== 'code') {
     return { error: 'unsupported_response_type', error_description: 'response_type must be code.' }
   }
-  return challengeProblem(query) ?? scopeProblem(single(query, 'scope') ?? '', scopes)
+  // A client that waits for a form or a fragment would never see the answer.
+  if ((single(query, 'response_mode') ?? 'query') !== 'query') return invalid('response_mode must be query.')
+  return challengeProblem(query) ?? scopeProblem(scope, scopes)
 }
 
 /** Without a method, the challenge would be `plain`, which is the verifier itself (RFC 7636 section 4.3). */
@@ -139,13 +149,17 @@ function invalid(description: string): Problem {
 }
 
 /**
- * Returns the redirection URI, its own query kept, with the parameters and the unchanged state added (section 4.1.2).
+ * Returns the redirection URI, its own query kept, with the parameters, the unchanged state and the issuer added.
+ *
+ * @see RFC 6749 section 4.1.2, RFC 9207 section 2
  */
 export function locationOf(
   { redirectUri, state }: ReturnAddress,
   parameters: Record<string, string>,
+  { issuer }: Pick<AuthorizationRules, 'issuer'>,
 ): string {
-  const added = new URLSearchParams({ ...parameters, ...(state !== null && { state }) }).toString()
+  const own = { ...(state !== null && { state }), ...(issuer !== undefined && { iss: issuer }) }
+  const added = new URLSearchParams({ ...parameters, ...own }).toString()
   // Not through URL, which would rewrite the address.
   const separator = redirectUri.includes('?') ? (/[?&]$/.test(redirectUri) ? '' : '&') : '?'
   return redirectUri + separator + added

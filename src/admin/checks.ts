@@ -21,6 +21,11 @@ export function demandScope(scope: string): void {
   demand(isScope(scope), 'scope must be names separated by single spaces, at most 1024 characters.')
 }
 
+/** Returns a scope with each name once, however often it was asked for. */
+export function uniqueNames(scope: string): string {
+  return [...new Set(scope.split(' '))].join(' ')
+}
+
 /** @see RFC 7636 section 4.2 */
 export function isChallenge(text: string): boolean {
   return /^[\w-]{43}$/.test(text)
@@ -29,4 +34,12 @@ export function isChallenge(text: string): boolean {
 export function demandInteger(name: string, value: number, max: number): void {
   const fits = Number.isInteger(value) && value >= 1 && value <= max
   demand(fits, `${name} must be an integer from 1 to ${max}.`)
+}
+
+/** Tells whether a text is an absolute URL over TLS, or one on the machine itself. */
+export function isSecureUrl(text: string): boolean {
+  // URL would take `https:a.example` and `https:///a.example` too.
+  if (!/^https?:\/\/[^/\\]/i.test(text) || !URL.canParse(text)) return false
+  const { protocol, hostname } = new URL(text)
+  return protocol === 'https:' || /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)
 }

@@ -1,5 +1,29 @@
 import type { Client } from '../domain/access.ts'
 import { demand } from '../domain/arguments.ts'
+import { isSecureUrl } from './checks.ts'
+
+const userInformation = /(?<=^[^:/?#]+:\/\/)[^/?#]*@/
+
+/**
+ * What may not stand in a redirection URI, by name. Each has led a parser to another host than a person reads, has
+ * broken out of the page that prints it, or promises a comparison that is not made.
+ *
+ * @see RFC 3986 section 2, RFC 6749 section 3.1.2, RFC 9700 section 4.1.3
+ */
+const refusedParts: readonly (readonly [pattern: RegExp, name: string])[] = [
+  [/[^\x21-\x7e]/, 'a space, a control character or one outside ASCII'],
+  [/\\/, 'a backslash'],
+  [/["'`]/, 'a quote'],
+  [/[<>]/, 'an angle bracket'],
+  [/[*{}]/, 'a wildcard'],
+  [/#/, 'a fragment'],
+  [userInformation, 'user information'],
+]
+
+/** Returns the name of the first thing in a URI that may not stand there, or undefined. */
+function refusedPart(uri: string): string | undefined {
+  return refusedParts.find(([pattern]) => pattern.test(uri))?.[1]
+}
 
 /**
  * Tells whether a code may be sent to this URI: over TLS, within the machine, or to an app by its own scheme. A scheme
@@ -8,23 +32,39 @@ import { demand } from '../domain/arguments.ts'
  * @see RFC 6749 section 3.1.2, RFC 8252 sections 7 and 8.4, RFC 9700 section 2.6
  */
 export function isRedirectUri(text: string): boolean {
-  if (!/^[\x21\x22\x24-\x7e]{1,2048}$/.test(text) || !URL.canParse(text)) return false
-  const { protocol, hostname } = new URL(text)
-  if (!/^https?:$/.test(protocol)) return protocol.includes('.')
-  if (!/^https?:\/\/[^/\\]/i.test(text)) return false
-  return protocol === 'https:' || /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)
+  if (text.length > 2048 || refusedPart(text) !== undefined) return false
+  if (/^https?:/i.test(text)) return isSecureUrl(text)
+  return URL.canParse(text) && new URL(text).protocol.includes('.')
 }
 
-/** Tells whether the client may be answered at this URI, compared byte for byte (RFC 9700 section 4.1.3). */
+// A port is left out only in front of a path, a query or the end: what follows `:80@` would be the host.
+const loopbackPort = /^(http:\/\/(?:127\.0\.0\.1|\[::1\])):\d{1,5}(?=[/?]|$)/
+
+/**
+ * Tells whether the client may be answered at this URI: compared byte for byte (RFC 9700 section 4.1.3), except for the
+ * port of a loopback address, which a native program gets anew each time (RFC 8252 section 7.3). `localhost` is a name,
+ * which may lead elsewhere (section 8.3), and has no such exception.
+ */
 export function isRegistered(redirectUri: string, { redirectUris }: Client): boolean {
-  return redirectUris.includes(redirectUri)
+  const asked = withoutPort(redirectUri)
+  return redirectUris.some((each) => withoutPort(each) === asked)
+}
+
+/** Not through URL, which takes different texts for the same address. */
+function withoutPort(uri: string): string {
+  return uri.replace(loopbackPort, '$1')
 }
 
 const maxRedirectUris = 10
 
 export function demandRedirectUris(uris: readonly string[]): void {
   demand(uris.length <= maxRedirectUris, `redirectUris: there must be at most ${maxRedirectUris}.`)
-  const wrong = uris.find((uri) => !isRedirectUri(uri))
-  const rule = 'must be an absolute https URI without fragment, http on loopback, or an app scheme with a dot'
-  demand(wrong === undefined, `redirectUris: "${wrong?.slice(0, 255)}" ${rule}.`)
+  for (const uri of uris) {
+    // User information may be a password.
+    const shown = uri.replace(userInformation, '…@').slice(0, 255)
+    const part = refusedPart(uri)
+    demand(part === undefined, `redirectUris: "${shown}" must not have ${part} in it.`)
+    const rule = 'must be an absolute https URI, http on loopback, or an app scheme with a dot'
+    demand(isRedirectUri(uri), `redirectUris: "${shown}" ${rule}.`)
+  }
 }

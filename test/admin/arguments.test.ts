@@ -21,6 +21,11 @@ const mistakes: [method: keyof typeof admin, args: unknown[], says: string][] = 
   ['revokeClient', [], 'clientId must be a string.'],
   ['readAuthorizationRequest', [{ client_id: 'a' }, { scopes: [] }], 'query must be URLSearchParams.'],
   ['readAuthorizationRequest', [new URLSearchParams()], 'options must be an object.'],
+  [
+    'readAuthorizationRequest',
+    [new URLSearchParams(), { scopes: [], defaultScopes: 'a' }],
+    'defaultScopes is not known here.',
+  ],
   ['grantAuthorization', [asked, { subject: 42 }], 'subject must be a string.'],
   ['grantAuthorization', [{ ...asked, codeChallenge: undefined }], 'codeChallenge must be a string or null.'],
   ['grantAuthorization', [{ ...asked, state: undefined }], 'state must be a string or null.'],
@@ -54,6 +59,18 @@ test('denyAuthorization, which returns at once, throws at once', () => {
     expect.objectContaining({ code: 'invalid_argument', message: 'redirectUri must be a string.' }),
   )
   expect(() => admin.denyAuthorization(code as never)).toThrow('state must be a string or null.')
+  expect(() => admin.denyAuthorization(asked as never, 'login_required' as never)).toThrow(
+    'reason must be an object.',
+  )
+  expect(() => admin.denyAuthorization(asked as never, { code: 'login_required' } as never)).toThrow(
+    'code is not known here.',
+  )
+})
+
+test('authorizationServerMetadata, which returns at once, throws at once', () => {
+  expect(() => admin.authorizationServerMetadata({} as never)).toThrow(
+    expect.objectContaining({ code: 'invalid_argument', message: 'authorizationEndpoint must be a string.' }),
+  )
 })
 
 test('undefined counts as absent', async () => {

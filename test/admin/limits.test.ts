@@ -122,9 +122,9 @@ test.each([
   'http://notlocalhost/',
   'http://a.127.0.0.1.example/',
   'https:/a.example/',
-  'https://a.example/#x',
-  'https://a.example/ x',
-  'https://a.example/\u00e4',
+  'https:///a.example/',
+  'http:a.example',
+  'https://a.example:65536/',
   '/callback',
   '',
 ])('the redirection URI %j is refused', async (redirectUri) => {
@@ -134,7 +134,41 @@ test.each([
 })
 
 test.each([
+  ['https://user:pw@a.example/', 'user information', 'https://…@a.example/'],
+  ['https://user@a.example/', 'user information', 'https://…@a.example/'],
+  ['http://127.0.0.1:80@a.example/', 'user information', 'http://…@a.example/'],
+  ['com.example.app://user@host/', 'user information', 'com.example.app://…@host/'],
+  ['https://a.example\\@b.example/', 'a backslash', 'https://…@b.example/'],
+  ['https://a.example/\\x', 'a backslash'],
+  ['https://a.example/"x', 'a quote'],
+  ["https://a.example/'x", 'a quote'],
+  ['https://a.example/`x', 'a quote'],
+  ['https://a.example/<x', 'an angle bracket'],
+  ['https://a.example/>x', 'an angle bracket'],
+  ['https://*.a.example/cb', 'a wildcard'],
+  ['https://a.example/*', 'a wildcard'],
+  ['https://{tenant}.a.example/', 'a wildcard'],
+  ['https://a.example/#', 'a fragment'],
+  ['https://a.example/#x', 'a fragment'],
+  ['https://a.example/ x', 'a space, a control character or one outside ASCII'],
+  ['https://a.example/\u00e4', 'a space, a control character or one outside ASCII'],
+  ['https://a.example/\n', 'a space, a control character or one outside ASCII'],
+])('the redirection URI %j is refused for %s', async (redirectUri, part, shown = redirectUri) => {
+  for (const refused of [
+    () => admin.createClient({ redirectUris: [redirectUri] }),
+    () => admin.updateClient(clientId, { redirectUris: [uri(30), redirectUri] }),
+  ]) {
+    await expect(refused()).rejects.toMatchObject({
+      code: 'invalid_argument',
+      message: `redirectUris: "${shown}" must not have ${part} in it.`,
+    })
+  }
+})
+
+test.each([
   'https://a.example',
+  'https://a.example/x//y@z?u=v@w',
+  'https://a.example/(a)!$&,;=:@~-._%20',
   'https://a.example:8443/x?y=z',
   'http://localhost:3000/callback',
   'http://127.0.0.1/callback',

@@ -1,0 +1,73 @@
+import { demand } from '../domain/arguments.ts'
+import { demandScope, isSecureUrl } from './checks.ts'
+
+/**
+ * Where an authorization server's endpoints are.
+ *
+ * @group Provisioning
+ */
+export interface ServerEndpoints {
+  /** The URL of your authorization page. */
+  readonly authorizationEndpoint: string
+  /** The URL of the token exchange. */
+  readonly tokenEndpoint: string
+  /** The names that clients may ask for. Default: left out. */
+  readonly scopes?: readonly string[]
+}
+
+/**
+ * What OAuth clients read to find the endpoints and what these understand, ready to be sent as JSON.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc8414#section-2 | RFC 8414 section 2}
+ *
+ * @group Provisioning
+ */
+export interface AuthorizationServerMetadata {
+  readonly issuer: string
+  readonly authorization_endpoint: string
+  readonly token_endpoint: string
+  readonly scopes_supported?: string[]
+  readonly response_types_supported: string[]
+  readonly response_modes_supported: string[]
+  readonly grant_types_supported: string[]
+  readonly token_endpoint_auth_methods_supported: string[]
+  readonly code_challenge_methods_supported: string[]
+  /** True if every answer of the page has `iss` (RFC 9207). */
+  readonly authorization_response_iss_parameter_supported: boolean
+}
+
+/**
+ * Tells whether a URL can name an authorization server.
+ *
+ * @see RFC 8414 section 2, RFC 9207 section 2
+ */
+export function isIssuer(url: string): boolean {
+  return isSecureUrl(url) && /^[\x21-\x7e]+$/.test(url) && !/[?#@]/.test(url)
+}
+
+/** @param issuer - The admin's; without one, it is the origin of the page, which no answer repeats. */
+export function serverMetadata(
+  { authorizationEndpoint, tokenEndpoint, scopes }: ServerEndpoints,
+  issuer: string | undefined,
+): AuthorizationServerMetadata {
+  demandEndpoint('authorizationEndpoint', authorizationEndpoint)
+  demandEndpoint('tokenEndpoint', tokenEndpoint)
+  if (scopes !== undefined) demandScope(scopes.join(' '))
+  return {
+    issuer: issuer ?? new URL(authorizationEndpoint).origin,
+    authorization_endpoint: authorizationEndpoint,
+    token_endpoint: tokenEndpoint,
+    ...(scopes !== undefined && { scopes_supported: [...scopes] }),
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: ['authorization_code'],
+    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+    code_challenge_methods_supported: ['S256'],
+    authorization_response_iss_parameter_supported: issuer !== undefined,
+  }
+}
+
+function demandEndpoint(name: string, url: string): void {
+  const isEndpoint = isSecureUrl(url) && !url.includes('#')
+  demand(isEndpoint, `${name} must be an absolute https URL without fragment, or http on loopback.`)
+}
