@@ -164,7 +164,10 @@ async function exchangeAmiss(world: World): Promise<void> {
   })
   const own = `${world.clientId}:${world.clientSecret}`
   await ask(world, 'exchange', { ...request, headers: { ...json, Authorization: 'Basic ?' } })
-  await ask(world, 'exchange', { ...request, headers: basic(own) })
+  await ask(world, 'exchange', {
+    ...(await good(world, 'exchange', { client_secret: 'other' })),
+    headers: basic(own),
+  })
   await ask(world, 'exchange', {
     ...(await good(world, 'exchange', { client_secret: '', client_id: 'x' })),
     headers: basic(own),
