@@ -19,7 +19,9 @@ import { checkDns, type DnsCheckResult } from './operations/check-dns.ts'
 import { exchangeToken } from './operations/exchange-token.ts'
 import { generateLicense } from './operations/generate-license.ts'
 import { lookUpGameServer, type LookUpGameServerOutput } from './operations/look-up-game-server.ts'
+import { createOctetBudget } from './operations/octet-budget.ts'
 import { createResultCache } from './operations/result-cache.ts'
+import type { SharedAnswer } from './operations/shared-answer.ts'
 import { updateLicense } from './operations/update-license.ts'
 import {
   timedBlockgameClient,
@@ -99,11 +101,12 @@ export function createUtilityApi(options: UtilityApiOptions): UtilityApi {
 }
 
 function serviceOf(settings: Settings): Service {
-  const { storageTimeoutMs, maxInFlight, rateLimiter, onRequestEnd, errorBody } = settings
+  const { storageTimeoutMs, maxInFlight, maxAnswerBytes, rateLimiter, onRequestEnd, errorBody } = settings
   const logger = harmlessLogger(settings.logger)
   return {
     bodies: new BodyReader(),
     inFlight: createInFlightLimit(maxInFlight),
+    budget: createOctetBudget(maxAnswerBytes),
     storageTimeoutMs,
     rateLimit: rateLimiter && rateLimitWith(rateLimiter, logger),
     logger,
@@ -145,9 +148,10 @@ function dnsCheck(
 ): NetworkPart {
   const client: TimedDnsClient = dns.client === undefined ? createDnsClient() : timedDnsClient(dns.client)
   const scheme = bearerScheme({ storage, clock }, 'access_token', 'An access token.')
-  const cache = createResultCache<DnsCheckResult[]>(clock)
+  const cache = createResultCache<SharedAnswer<DnsCheckResult[]>>(clock)
+  const { budget, logger } = service
   return {
-    endpoint: bind(service, checkDns({ ...dns, client, clock, cache, logger: service.logger }), scheme),
+    endpoint: bind(service, checkDns({ ...dns, client, clock, cache, budget, logger }), scheme),
     timeoutMs: dns.timeoutMs,
     close() {
       cache.close()
@@ -166,7 +170,7 @@ function gameServerLookup(
     blockgame.client === undefined
       ? createBlockgameClient(blockgame.clientOptions)
       : timedBlockgameClient(blockgame.client)
-  const cache = createResultCache<LookUpGameServerOutput>(clock)
+  const cache = createResultCache<SharedAnswer<LookUpGameServerOutput>>(clock)
   return {
     endpoint: bind(
       service,

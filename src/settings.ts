@@ -46,10 +46,16 @@ export interface UtilityApiOptions {
    */
   readonly storageTimeoutMs?: number
   /**
-   * How many requests may be in progress that wait for networks, and how many that wait for storage. One caller may
-   * have half of either. Requests beyond that are answered with 503 at once. Default: 1000.
+   * Applies separately to requests that wait for networks, requests that wait for storage, and requests whose callers are
+   * being looked up: so many may be in progress. One caller may have half of each. Requests beyond that are answered with
+   * 503 at once. Default: 1000.
    */
   readonly maxInFlight?: number
+  /**
+   * How many octets of DNS checks and lookups may be in memory, until they are written. One caller may have a quarter of
+   * them. Requests beyond that are answered with 503. A check takes up to 256 KiB for each location. Default: 67108864.
+   */
+  readonly maxAnswerBytes?: number
   /** Called as soon as a caller is known, and per address for every 401 of one that is not. Default: none. */
   readonly rateLimiter?: RateLimiter
   /** Where log entries go. Default: false, nowhere. */
@@ -177,7 +183,14 @@ export interface AuthorizationPageOptions {
 export interface Settings extends Required<
   Pick<
     UtilityApiOptions,
-    'storage' | 'basePath' | 'clock' | 'keyGenerator' | 'storageTimeoutMs' | 'maxInFlight' | 'logger'
+    | 'storage'
+    | 'basePath'
+    | 'clock'
+    | 'keyGenerator'
+    | 'storageTimeoutMs'
+    | 'maxInFlight'
+    | 'maxAnswerBytes'
+    | 'logger'
   >
 > {
   readonly oauth: Required<OAuthOptions>
@@ -410,6 +423,7 @@ function settings(): z.ZodType<Settings> {
       blockgame: switchable(blockgame),
       storageTimeoutMs: milliseconds.default(5000),
       maxInFlight: count.default(1000),
+      maxAnswerBytes: wholeNumber(4_194_304, 68_719_476_736).default(67_108_864),
       rateLimiter: withMethods<RateLimiter>('consume').optional(),
       logger: z
         .union(

@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { UtilityApi } from 'utility-api'
 import { addressIn, forwardedAddress } from './client-address.ts'
 import { requireMountOptions, type MountOptions } from './mount-options.ts'
-import { NodeRequest, writeReply } from './node-message.ts'
+import { connectionOf, NodeRequest, writeReply } from './node-message.ts'
 
 export type { MountOptions } from './mount-options.ts'
 
@@ -67,10 +67,11 @@ export function toExpressHandler(api: UtilityApi, options: ExpressMountOptions =
     const view = new ParsedRequest(request, response)
     const ip = addressOf(request, view, trustProxy)
     api
-      .dispatch(view, { fallthrough, ip })
+      .dispatch(view, { fallthrough, ip, connection: connectionOf(request) })
       .then((reply) => {
-        if (fallthrough && reply.unrouted === true) next()
-        else writeReply(response, reply)
+        if (!fallthrough || reply.unrouted !== true) return writeReply(response, reply)
+        reply.written()
+        next()
       })
       .catch(next)
   }

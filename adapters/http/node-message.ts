@@ -1,17 +1,53 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Reply, RequestLike } from 'utility-api'
 
 const maxPieces = 1000
 const firstCapacity = 1024
 
 /** Writes a reply. Headers with other names that the host has already set are kept. */
-export function writeReply(response: ServerResponse, { status, headers, body }: Reply): void {
+export function writeReply(response: ServerResponse, reply: Reply): void {
+  const { status, headers, body, written, overrun } = reply
   // The client may be gone, or the host may have answered already.
-  if (response.destroyed || response.headersSent) return
+  if (response.destroyed || response.headersSent) return written()
+  whenClosed(response, written)
+  if (overrun === true) return void response.req.socket.destroy()
   if (headers['Connection'] === 'close' && response.req.httpVersionMajor > 1)
-    return writeLast(response, { status, headers, body })
+    return writeLast(response, reply)
   response.writeHead(status, headers)
-  response.end(body)
+  writeBody(response, body)
+}
+
+const pieceBytes = 64 * 1024
+
+/** Writes a body. A long one in pieces, so that a server can see whether its client takes any of them. */
+function writeBody(response: ServerResponse, body: string | Uint8Array, at = 0): void {
+  if (typeof body === 'string' || body.length - at <= pieceBytes)
+    return void response.end(typeof body === 'string' ? body : body.subarray(at))
+  if (response.write(body.subarray(at, at + pieceBytes))) writeBody(response, body, at + pieceBytes)
+  else response.once('drain', () => writeBody(response, body, at + pieceBytes))
+}
+
+/** The connections with responses that wait for earlier ones, and what to call when they close. */
+const waiting = new WeakMap<Socket, Set<() => void>>()
+
+/** Calls back when a response has been written or its connection is gone. */
+export function whenClosed(response: ServerResponse, callback: () => void): void {
+  response.once('close', callback)
+  if (response.socket !== null) return
+  // Node does not close a response that waits for an earlier one of its connection when that goes.
+  const { socket } = response.req
+  const callbacks = waiting.get(socket) ?? onClose(socket)
+  callbacks.add(callback)
+  response.once('close', () => callbacks.delete(callback))
+}
+
+function onClose(socket: Socket): Set<() => void> {
+  const callbacks = new Set<() => void>()
+  waiting.set(socket, callbacks)
+  if (socket.destroyed) queueMicrotask(() => callbacks.forEach((callback) => callback()))
+  else socket.once('close', () => callbacks.forEach((callback) => callback()))
+  return callbacks
 }
 
 /**
@@ -24,6 +60,11 @@ function writeLast(
 ): void {
   response.writeHead(status, headers)
   response.end(body, () => response.stream?.close())
+}
+
+/** Returns the connection of a request; undefined for HTTP/2, where one may carry all users of a proxy. */
+export function connectionOf({ httpVersionMajor, socket }: IncomingMessage): object | undefined {
+  return httpVersionMajor === 1 ? socket : undefined
 }
 
 /** A view of the request that copies nothing until it is needed. */
@@ -166,7 +207,7 @@ function signalOf(response: ServerResponse & { stream?: { destroyed: boolean } }
   // answer.
   if (response.stream?.destroyed ?? response.destroyed) return AbortSignal.abort()
   const controller = new AbortController()
-  response.once('close', () => {
+  whenClosed(response, () => {
     if (!response.writableEnded) controller.abort()
   })
   return controller.signal

@@ -8,7 +8,7 @@ import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { UtilityApi } from 'utility-api'
 import { forwardedAddress } from './client-address.ts'
 import { requireMountOptions, type MountOptions } from './mount-options.ts'
-import { NodeRequest, writeReply } from './node-message.ts'
+import { connectionOf, NodeRequest, writeReply } from './node-message.ts'
 
 export type { MountOptions } from './mount-options.ts'
 
@@ -49,7 +49,7 @@ export function toNodeHandler(api: UtilityApi, options: MountOptions = {}): Node
         ? remoteAddress
         : forwardedAddress(remoteAddress, trustProxy, (name) => view.header(name))
     try {
-      writeReply(response, await api.dispatch(view, { ip }))
+      writeReply(response, await api.dispatch(view, { ip, connection: connectionOf(request) }))
     } catch {
       // Code that a host has attached to its response may throw. That must cost one connection, not the process.
       response.destroy()

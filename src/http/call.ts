@@ -4,6 +4,8 @@ import type { OperationCall } from '../operations/operation.ts'
 import type { Presented } from '../security/scheme.ts'
 import type { BodyMembers } from './body-parser.ts'
 import type { Closing } from './closing.ts'
+import type { KnownCaller } from './in-flight.ts'
+import type { Answered } from './reply.ts'
 import type { RequestContext, RequestLike } from './request-like.ts'
 
 /** Matches the request ids that are accepted: short, and safe to log and to send. */
@@ -20,7 +22,7 @@ function sentId(request: RequestLike): string | null {
 }
 
 /** A request in progress, and what is known about it so far. */
-export class Call implements OperationCall, Presented {
+export class Call implements OperationCall, Presented, Answered {
   readonly request: RequestLike
   readonly context: RequestContext
   /** Path parameters. */
@@ -29,12 +31,15 @@ export class Call implements OperationCall, Presented {
   readonly requestId: string
   /** The members of the body, empty until it has been read. */
   body: BodyMembers = noMembers
-  /** The caller's id, as soon as the caller is known. */
-  callerId: string | undefined
+  /** The caller, once it is known. */
+  caller: KnownCaller | undefined
   /** The error that the request was refused with. */
   error: UtilityApiError | undefined
   /** Whether it counts as under way, so that closing waits for it. */
   isUnderWay = false
+  /** Ends the count of the request on its connection, and that of its answer's octets. */
+  leaveConnection: (() => void) | undefined
+  letGo: (() => void) | undefined
   readonly #closing: Closing
   #endsAt = Number.POSITIVE_INFINITY
   #controller: AbortController | undefined
@@ -56,6 +61,21 @@ export class Call implements OperationCall, Presented {
 
   header(name: string): string | null {
     return this.request.header(name)
+  }
+
+  get callerId(): string | undefined {
+    return this.caller?.id
+  }
+
+  get callerKey(): string {
+    return `${this.caller?.scheme}:${this.caller?.id}`
+  }
+
+  written(): void {
+    this.leaveConnection?.()
+    this.letGo?.()
+    this.leaveConnection = undefined
+    this.letGo = undefined
   }
 
   /** Gives storage this many milliseconds from now, for all calls of this request together. */

@@ -33,11 +33,11 @@ export function publicError(thrown: unknown): UtilityApiError {
 export function errorReply(
   own: OwnErrors,
   style: ErrorStyle | undefined,
-  { requestId }: Call,
+  call: Call,
   error: UtilityApiError,
 ): Reply {
-  const body = style?.errorBody?.(error) ?? ownBody(own, error, requestId)
-  return jsonReply(error.status, body, requestId, headersOf(error, style))
+  const body = style?.errorBody?.(error) ?? ownBody(own, error, call.requestId)
+  return jsonReply(error.status, body, call, headersOf(error, style))
 }
 
 /** Returns the error's headers. If a 401 has no challenge, the scheme's challenge is added. */

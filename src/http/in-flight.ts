@@ -1,7 +1,12 @@
 import { refused, shuttingDown, type Refusal } from '../domain/errors.ts'
+import { closeConnection } from './body-reader.ts'
+import { addressKey } from './rate-limit.ts'
 
-/** What the time of a request depends on: its operation, or a rate limiter that is asked about a refusal. */
-export type WaitsFor = 'storage' | 'network' | 'rateLimiter'
+/**
+ * What the time of a request depends on: the look-up of its caller, its operation, or a rate limiter that is asked about
+ * a refusal.
+ */
+export type WaitsFor = 'credentials' | 'storage' | 'network' | 'rateLimiter'
 
 /** A caller by the id that its scheme gives it. The two are not made into one text, which would cost more than the rest. */
 export interface KnownCaller {
@@ -15,13 +20,28 @@ export interface InFlightLimit {
   begin(): void
   /** Stops counting a request, because it was answered. */
   end(): void
-  /** Takes a place, for a caller or for a sender not known yet. Throws `unavailable` if none is free. */
+  /** Takes a place, for a caller if one is known. Throws `unavailable` if none is free. */
   enter(waitsFor: WaitsFor, caller?: KnownCaller): void
+  /**
+   * Takes a place for the look-up of a caller's credentials. Once half of the places are taken, the others are shared by
+   * address where one is known, so that strangers at one address cannot have them all. Returns the caller to give the
+   * place back for.
+   */
+  enterUnknown(sender: { readonly ip?: string | undefined }): KnownCaller | undefined
+  /**
+   * Counts a request on its HTTP/1 connection. Returns a function that ends this, once the answer is written. Throws
+   * `unavailable` if the connection has too many: a client that sends requests and reads no answers would otherwise fill
+   * the memory, without credentials.
+   */
+  enterConnection(connection: object): () => void
   /** Gives the place back. */
   leave(waitsFor: WaitsFor, caller?: KnownCaller): void
   /** Lets no more requests begin. Resolves when all earlier ones are answered, or after `timeoutMs`. */
   close(timeoutMs: number): Promise<void>
 }
+
+/** How many requests of one HTTP/1 connection may be under way at once. */
+const mostPerConnection = 16
 
 const full: Refusal = { code: 'unavailable', message: 'Too many requests are under way.' }
 const callerFull: Refusal = {
@@ -29,8 +49,14 @@ const callerFull: Refusal = {
   message: 'Too many requests of this caller are under way.',
 }
 
+/** The refusal of a request on a connection that has too many. */
+export const connectionOverrun: Refusal = {
+  code: 'unavailable',
+  message: 'Too many requests of this connection are under way.',
+}
+
 /** The refusals of a service with too many requests under way. */
-export const inFlightRefusals: readonly Refusal[] = [full, callerFull, shuttingDown]
+export const inFlightRefusals: readonly Refusal[] = [full, callerFull, connectionOverrun, shuttingDown]
 
 /** Places of one kind. */
 interface Pool {
@@ -40,19 +66,27 @@ interface Pool {
 }
 
 /**
- * @param maxInFlight - How many requests may be under way that wait for networks, how many that wait for storage, and
- * how many refusals that wait for a rate limiter. They are counted separately, so that hanging lookups, and strangers
- * whom a hanging limiter is asked about, do not affect the others. One caller gets at most half of each.
+ * @param maxInFlight - How many requests may be under way that wait for networks, how many that wait for storage, how many
+ * whose callers are looked up, and how many refusals that wait for a rate limiter. They are counted separately, so that
+ * hanging lookups, and strangers, do not affect the others. One caller gets at most half of each.
  */
 export function createInFlightLimit(maxInFlight: number): InFlightLimit {
   const pools: Readonly<Record<WaitsFor, Pool>> = {
+    credentials: emptyPool(),
     storage: emptyPool(),
     network: emptyPool(),
     rateLimiter: emptyPool(),
   }
+  const byConnection = new WeakMap<object, { requests: number }>()
   const maxPerCaller = Math.max(1, Math.floor(maxInFlight / 2))
   let underWay = 0
   let closed: PromiseWithResolvers<void> | undefined
+
+  function take(pool: Pool, caller: KnownCaller | undefined, most: number): void {
+    if (pool.taken >= maxInFlight) throw unavailable(full)
+    if (caller !== undefined) takeForCaller(pool, caller, most)
+    pool.taken += 1
+  }
 
   return {
     begin() {
@@ -64,10 +98,23 @@ export function createInFlightLimit(maxInFlight: number): InFlightLimit {
       if (underWay === 0) closed?.resolve()
     },
     enter(waitsFor, caller) {
-      const pool = pools[waitsFor]
-      if (pool.taken >= maxInFlight) throw unavailable(full)
-      if (caller !== undefined) takeForCaller(pool, caller, maxPerCaller)
-      pool.taken += 1
+      take(pools[waitsFor], caller, maxPerCaller)
+    },
+    enterUnknown(sender) {
+      const pool = pools.credentials
+      // Hosts may take long to find out an address.
+      const caller = pool.taken < maxPerCaller ? undefined : senderOf(sender.ip)
+      take(pool, caller, Math.max(1, Math.floor(maxPerCaller / 2)))
+      return caller
+    },
+    enterConnection(connection) {
+      const underWayThere = byConnection.get(connection) ?? { requests: 0 }
+      if (underWayThere.requests === 0) byConnection.set(connection, underWayThere)
+      if (underWayThere.requests >= mostPerConnection) throw overrun()
+      underWayThere.requests += 1
+      return () => {
+        underWayThere.requests -= 1
+      }
     },
     leave(waitsFor, caller) {
       const pool = pools[waitsFor]
@@ -82,6 +129,11 @@ export function createInFlightLimit(maxInFlight: number): InFlightLimit {
       clearTimeout(timer)
     },
   }
+}
+
+function senderOf(ip: unknown): KnownCaller | undefined {
+  // In JavaScript, a host may pass null or a list for what it does not know.
+  return typeof ip === 'string' ? { scheme: 'address', id: addressKey(ip) } : undefined
 }
 
 function emptyPool(): Pool {
@@ -108,6 +160,10 @@ function callersOf({ byScheme }: Pool, scheme: string): Map<string, number> {
   const byId = new Map<string, number>()
   byScheme.set(scheme, byId)
   return byId
+}
+
+function overrun(): Error {
+  return refused(connectionOverrun, { ...closeConnection, retryAfterSeconds: 1 })
 }
 
 function unavailable(refusal: Refusal): Error {

@@ -1,7 +1,9 @@
 import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import { decodeHeaderText } from '../domain/header-text.ts'
 import { inputProblem } from '../operations/input-problem.ts'
+import type { OctetBudget } from '../operations/octet-budget.ts'
 import type { Operation, OperationId, Parameter } from '../operations/operation.ts'
+import { SharedAnswer } from '../operations/shared-answer.ts'
 import { channels } from '../ports/diagnostics.ts'
 import type { Scheme } from '../security/scheme.ts'
 import { bodyWithheld, closeConnection, type BodyReader } from './body-reader.ts'
@@ -9,7 +11,7 @@ import { bodyParserFor, type BodyMembers } from './body-parser.ts'
 import type { Call } from './call.ts'
 import { errorReply, publicError, type ErrorStyle, type OwnErrors } from './error-reply.ts'
 import { logError, observed, type Observers } from './events.ts'
-import type { InFlightLimit } from './in-flight.ts'
+import { connectionOverrun, type InFlightLimit } from './in-flight.ts'
 import { describeOperation, type OpenApiOptions, type OperationDescription } from './openapi.ts'
 import { addressKey, type RateLimit } from './rate-limit.ts'
 import { jsonReply, optionsReply, withoutBody } from './reply.ts'
@@ -20,6 +22,8 @@ import { allowedMethods, isAllowed, methodNotAllowed, type Routed } from './rout
 export interface Service extends Observers, OwnErrors {
   readonly bodies: BodyReader
   readonly inFlight: InFlightLimit
+  /** What answers may take until they are written. */
+  readonly budget: OctetBudget
   readonly storageTimeoutMs: number
   readonly rateLimit: RateLimit | undefined
 }
@@ -49,11 +53,14 @@ async function respond(service: Service, endpoint: Endpoint | null, call: Call):
   // Comes first, because a body that nobody reads piles up in the server.
   if (endpoint?.hasBody !== true || method !== endpoint.method) call.request.drain?.()
   try {
+    enterConnection(service.inFlight, call)
     const routed = requireEndpoint(endpoint, method)
-    if (method === 'OPTIONS') return optionsReply(allowedMethods(routed), call.requestId)
+    if (method === 'OPTIONS') return optionsReply(allowedMethods(routed), call)
     if (call.request.bodyWithheld === true) throw refused(bodyWithheld, closeConnection)
-    const reply = jsonReply(200, await routed.answer(call), call.requestId)
-    return method === 'HEAD' ? withoutBody(reply) : reply
+    const value = await routed.answer(call)
+    if (method === 'HEAD') return withoutBody(jsonReply(200, value, call))
+    if (value instanceof SharedAnswer) call.letGo = service.budget.hold(call.callerKey, value)
+    return jsonReply(200, value, call)
   } catch (thrown) {
     call.request.drain?.()
     const reply = await refuse(service, endpoint, call, publicError(thrown))
@@ -62,6 +69,14 @@ async function respond(service: Service, endpoint: Endpoint | null, call: Call):
     // Closing waits for refusals as well, for which a rate limiter may be asked.
     if (call.isUnderWay) service.inFlight.end()
   }
+}
+
+/** Counts the request on its connection, if the mount tells which one that is. */
+function enterConnection(inFlight: InFlightLimit, call: Call): void {
+  const { connection } = call.context
+  // In JavaScript, a host may pass anything.
+  if (typeof connection !== 'object' || connection === null) return
+  call.leaveConnection = inFlight.enterConnection(connection)
 }
 
 // Captured now, so that a test of the host that fakes timers later does not hold requests back.
@@ -112,6 +127,7 @@ async function refuse(
   call.error = error
   logError(service.logger, error, { requestId: call.requestId, operation: endpoint?.id })
   const reply = errorReply(service, endpoint?.errorStyle, call, error)
+  if (thrown.message === connectionOverrun.message) return { ...reply, overrun: true }
   return endpoint === null ? { ...reply, unrouted: true } : reply
 }
 
@@ -174,7 +190,7 @@ function answer<Input, Output, Caller>(
   service: Service,
   binding: Binding<Input, Output, Caller>,
   call: Call,
-): Promise<Output> {
+): Promise<Output | SharedAnswer<Output>> {
   const { members } = binding
   if (members.length === 0) return perform(service, binding, call)
   // Before the request counts as under way: a slow sender would keep a place that others need, and hold up closing.
@@ -189,7 +205,7 @@ async function perform<Input, Output, Caller>(
   binding: Binding<Input, Output, Caller>,
   call: Call,
   parseBody?: () => BodyMembers,
-): Promise<Output> {
+): Promise<Output | SharedAnswer<Output>> {
   const { operation, scheme } = binding
   const { inFlight } = service
   inFlight.begin()
@@ -199,19 +215,18 @@ async function perform<Input, Output, Caller>(
   if (parseBody !== undefined) call.body = parseBody()
   call.startStorageDeadline(service.storageTimeoutMs)
   let caller: Caller
-  // Looking up the caller takes a storage place, whatever the operation itself waits for.
-  inFlight.enter('storage')
+  const sender = inFlight.enterUnknown(call.context)
   try {
     caller = await scheme.authenticate(call)
   } finally {
-    inFlight.leave('storage')
+    inFlight.leave('credentials', sender)
   }
-  call.callerId = scheme.callerId(caller)
-  const known = { scheme: scheme.name, id: call.callerId }
+  const known = { scheme: scheme.name, id: scheme.callerId(caller) }
+  call.caller = known
   // Before the rate limiter is asked: it may hang, and what waits for it must have a bound too.
   inFlight.enter(operation.waitsFor, known)
   try {
-    if (service.rateLimit !== undefined) await limited(service.rateLimit, `${known.scheme}:${known.id}`, call)
+    if (service.rateLimit !== undefined) await limited(service.rateLimit, call.callerKey, call)
     scheme.requirePermission(caller, operation.permission)
     return await operation.run(readInput(binding, call), caller, call)
   } catch (error) {

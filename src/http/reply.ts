@@ -1,42 +1,56 @@
+import { SharedAnswer } from '../operations/shared-answer.ts'
 import type { Reply } from './request-like.ts'
+
+/** What a reply needs to know of its request. */
+export interface Answered {
+  readonly requestId: string
+  /** Ends what the request holds until its answer is written. */
+  written(): void
+}
 
 /** Returns a JSON answer. */
 export function jsonReply(
   status: number,
   value: unknown,
-  requestId: string,
+  answered: Answered,
   headers?: Readonly<Record<string, string>>,
 ): Reply {
-  const body = JSON.stringify(value)
+  const { body, octets } = value instanceof SharedAnswer ? value : rendered(value)
   return {
     status,
     headers: {
       'Content-Type': 'application/json',
-      'Content-Length': String(Buffer.byteLength(body)),
+      'Content-Length': String(octets),
       // A shared cache does not recognize the header Basic as a credential.
       'Cache-Control': 'no-store',
       'X-Content-Type-Options': 'nosniff',
-      'X-Request-Id': requestId,
+      'X-Request-Id': answered.requestId,
       ...headers,
     },
     body,
+    written: () => answered.written(),
   }
 }
 
+function rendered(value: unknown): Pick<SharedAnswer<unknown>, 'body' | 'octets'> {
+  const body = JSON.stringify(value)
+  return { body, octets: Buffer.byteLength(body) }
+}
+
 /** Returns the answer to OPTIONS. */
-export function optionsReply(allow: string, requestId: string): Reply {
+export function optionsReply(allow: string, answered: Answered): Reply {
   const headers = {
     Allow: allow,
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
-    'X-Request-Id': requestId,
+    'X-Request-Id': answered.requestId,
   }
-  return { status: 204, headers, body: '' }
+  return { status: 204, headers, body: '', written: () => answered.written() }
 }
 
 /** Returns an answer that a mount drops, to leave the request to other handlers. */
 export function unroutedReply(): Reply {
-  return { status: 404, headers: {}, body: '', unrouted: true }
+  return { status: 404, headers: {}, body: '', written: () => {}, unrouted: true }
 }
 
 /** Returns the same answer as for GET, without its body. */

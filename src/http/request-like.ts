@@ -51,10 +51,21 @@ export interface Reply {
   readonly status: number
   /** Headers in their usual spelling, including `Content-Length`. */
   readonly headers: Record<string, string>
-  /** The body, or `''` if there is none. A mount sends it as UTF-8. */
-  readonly body: string
+  /** The body, or `''` if there is none. A mount sends text as UTF-8. Octets are shared with other replies: never write to them. */
+  readonly body: string | Uint8Array
+  /**
+   * MUST be called once, when the last octet has left or the connection is gone: until then the answer counts as under
+   * way, and a caller and a connection can have only so much under way. A host that takes a standard `Response` calls it
+   * when it has handed the answer over.
+   */
+  readonly written: () => void
   /** True if no operation has the requested path, so that a mount may leave the request to others. */
   readonly unrouted?: true
+  /**
+   * True if the connection has too many requests under way. A mount ends the connection at once, since answers would
+   * pile up behind those that the client does not read.
+   */
+  readonly overrun?: true
 }
 
 /**
@@ -65,8 +76,13 @@ export interface Reply {
 export interface RequestContext {
   /** Path parameters, if the host does its own routing: `{ license_key: 'LIC-…' }`. */
   readonly params?: Readonly<Record<string, string>>
-  /** The client's address, for rate limits on failed credentials. */
+  /** The client's address, for rate limits on failed credentials and for a sender's share while it is not known yet. */
   readonly ip?: string | undefined
+  /**
+   * Any object that stands for the client's HTTP/1 connection, such as its socket: at most 16 of its requests may be under
+   * way at once. Leave it out for HTTP/2, where one connection may carry all users of a proxy.
+   */
+  readonly connection?: object | undefined
   /** Aborts when the client is gone. Used instead of the request's own signal. */
   readonly signal?: AbortSignal
   /** The request id to use instead of `X-Request-Id`: at most 64 of the characters A-Z a-z 0-9 _ . ~ : + / = -. */

@@ -88,7 +88,38 @@ function dropBody(stream: ReadableStream<Uint8Array>): void {
   } catch {} // A stream of a kind of its own, which its host reads itself.
 }
 
+const pieceBytes = 64 * 1024
+
 /** Converts a reply to a standard `Response`. */
-export function toResponse({ status, headers, body }: Reply): Response {
-  return new Response(body === '' ? null : body, { status, headers })
+export function toResponse({ status, headers, body, written }: Reply): Response {
+  if (typeof body !== 'string' && body.length > pieceBytes)
+    return new Response(inPieces(body, written), { status, headers })
+  written()
+  return new Response(body === '' ? null : (body as BodyInit), { status, headers })
+}
+
+/** Answers that a host has dropped without reading or canceling them, which it tells nobody. */
+const dropped = new FinalizationRegistry((written: () => void) => written())
+
+/**
+ * Hands octets over as the host asks for them. As the body of a `Response` they would be copied at once, for each of the
+ * requests that share them.
+ */
+function inPieces(octets: Uint8Array, written: () => void): ReadableStream<Uint8Array> {
+  let at = 0
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        // A copy, since a host may do with it what it likes.
+        controller.enqueue(octets.slice(at, (at += pieceBytes)))
+        if (at < octets.length) return
+        controller.close()
+        written()
+      },
+      cancel: written,
+    },
+    { highWaterMark: 0 },
+  )
+  dropped.register(stream, written)
+  return stream
 }

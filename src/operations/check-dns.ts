@@ -21,9 +21,11 @@ import type { Logger } from '../ports/logger.ts'
 import type { TimedDnsClient } from '../ports/timed-clients.ts'
 import { dnsRecordSchema } from './dns-record-schema.ts'
 import { requiredText } from './input-schemas.ts'
+import { tooManyOctets, type OctetBudget } from './octet-budget.ts'
 import type { Operation } from './operation.ts'
 import type { ResultCache } from './result-cache.ts'
 import { createSemaphore, NoTurnError, type Semaphore } from './semaphore.ts'
+import { jsonArray, jsonBody, octetsOf, SharedAnswer } from './shared-answer.ts'
 import { createSingleFlight, type Flight } from './single-flight.ts'
 
 /** A resolver that fails may answer a moment later: a failure is never kept longer, however long answers are kept. */
@@ -36,7 +38,8 @@ export interface CheckDnsParts {
   readonly locations: readonly ResolverLocation[]
   readonly timeoutMs: number
   readonly cacheTtlMs: number
-  readonly cache: ResultCache<DnsCheckResult[]>
+  readonly cache: ResultCache<SharedAnswer<DnsCheckResult[]>>
+  readonly budget: OctetBudget
   readonly maxConcurrentPerResolver: number
   readonly requiredScope?: string | undefined
 }
@@ -89,14 +92,14 @@ const notADomain: Refusal = { code: 'invalid_request', message: 'X-Domain must b
  * @see docs/contract.md section 4.4
  */
 export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsCheckResult[], Credential> {
-  const { client, clock, logger, locations, timeoutMs, cache } = parts
+  const { client, clock, logger, locations, timeoutMs, cache, budget } = parts
   const semaphores = new Map<string, Semaphore>()
   const resolvers = locations.map((location) => {
     const semaphore = semaphores.get(addressOf(location)) ?? createSemaphore(parts.maxConcurrentPerResolver)
     semaphores.set(addressOf(location), semaphore)
     return { location, semaphore, target: targetOf(location) }
   })
-  const checks = createSingleFlight<DnsCheckResult[]>(timeoutMs / 2)
+  const checks = createSingleFlight<SharedAnswer<DnsCheckResult[]>>(timeoutMs / 2)
 
   /** The resolver's answer; null when the question never got its turn. */
   async function ask(
@@ -125,20 +128,34 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
     }
   }
 
-  async function check(key: string, question: Question, flight: Flight): Promise<DnsCheckResult[]> {
+  async function check(
+    key: string,
+    question: Question,
+    flight: Flight,
+  ): Promise<SharedAnswer<DnsCheckResult[]>> {
     const started = performance.now()
+    const collected = budget.collect(flight.callers)
     let expiresAt = Number.POSITIVE_INFINITY
-    const results = await Promise.all(
-      resolvers.map(async (resolver) => {
-        const answer = await ask(resolver, question, flight)
-        // An answer ages from its arrival, while slower resolvers are waited for. If a caller has too much open, that says
-        // nothing about the name: others must not get this result.
-        expiresAt = Math.min(expiresAt, answer === null ? 0 : clock.now() + lifetimeOf(answer))
-        return resultOf(resolver.location, answer ?? unanswered('TIMEOUT', performance.now() - started))
-      }),
-    )
-    cache.set(key, results, Math.min(parts.cacheTtlMs, expiresAt - clock.now()))
-    return results
+    try {
+      const elements = await Promise.all(
+        resolvers.map(async (resolver) => {
+          const answer = await ask(resolver, question, flight)
+          // An answer ages from its arrival, while slower resolvers are waited for. If a caller has too much open, that
+          // says nothing about the name: others must not get this result.
+          expiresAt = Math.min(expiresAt, answer === null ? 0 : clock.now() + lifetimeOf(answer))
+          const outcome = answer ?? unanswered('TIMEOUT', performance.now() - started)
+          // As JSON at once: records take several times as much memory, for as long as the slowest resolver takes.
+          const element = jsonBody(JSON.stringify(resultOf(resolver.location, outcome)))
+          collected.add(octetsOf(element))
+          return element
+        }),
+      )
+      const answer = new SharedAnswer<DnsCheckResult[]>(jsonArray(elements))
+      cache.set(key, answer, Math.min(parts.cacheTtlMs, expiresAt - clock.now()))
+      return answer
+    } finally {
+      collected.end()
+    }
   }
 
   return {
@@ -198,14 +215,14 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
         transport: 'udp',
       },
     ],
-    refusals: [notADomain],
+    refusals: [notADomain, tooManyOctets],
 
-    async run({ domain, recordType }, { ownerId }, { signal }) {
+    async run({ domain, recordType }, _, { callerKey, signal }) {
       const name = questionName(domain, recordType)
       if (name === null) throw refused(notADomain)
       const question = { name, type: recordType }
       const key = `${recordType} ${name}`
-      return cache.get(key) ?? checks.join(key, ownerId, signal, (flight) => check(key, question, flight))
+      return cache.get(key) ?? checks.join(key, callerKey, signal, (flight) => check(key, question, flight))
     },
   }
 }

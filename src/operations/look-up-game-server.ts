@@ -15,6 +15,7 @@ import { requiredText } from './input-schemas.ts'
 import type { Operation } from './operation.ts'
 import type { ResultCache } from './result-cache.ts'
 import { createSemaphore, NoTurnError } from './semaphore.ts'
+import { jsonBody, SharedAnswer } from './shared-answer.ts'
 import { createSingleFlight, type Flight } from './single-flight.ts'
 
 export interface LookUpGameServerParts {
@@ -22,7 +23,7 @@ export interface LookUpGameServerParts {
   readonly logger: Logger
   readonly timeoutMs: number
   readonly cacheTtlMs: number
-  readonly cache: ResultCache<LookUpGameServerOutput>
+  readonly cache: ResultCache<SharedAnswer<LookUpGameServerOutput>>
   readonly maxConcurrent: number
   readonly requiredPermission: string
 }
@@ -57,7 +58,7 @@ export function lookUpGameServer(
 ): Operation<LookUpGameServerInput, LookUpGameServerOutput, Credential> {
   const { client, logger, timeoutMs, cache } = parts
   const semaphore = createSemaphore(parts.maxConcurrent)
-  const lookups = createSingleFlight<LookUpGameServerOutput>(timeoutMs / 2)
+  const lookups = createSingleFlight<SharedAnswer<LookUpGameServerOutput>>(timeoutMs / 2)
 
   async function lookUp(
     host: string,
@@ -138,17 +139,19 @@ export function lookUpGameServer(
     },
     refusals: [notAServer, addressNotAllowed, serverCheckFailed, tooMany],
 
-    async run(input, { ownerId }, { signal }) {
+    async run(input, _, { callerKey, signal }) {
       const target = parseServerAddress(input.address, input.port)
       if (target === null) throw refused(notAServer)
       const { host, port } = target
       const key = `${host} ${port}`
-      const work = async (flight: Flight): Promise<LookUpGameServerOutput> => {
-        const output = await lookUp(host, port, flight)
-        cache.set(key, output, parts.cacheTtlMs)
-        return output
+      const work = async (flight: Flight): Promise<SharedAnswer<LookUpGameServerOutput>> => {
+        const answer = new SharedAnswer<LookUpGameServerOutput>(
+          jsonBody(JSON.stringify(await lookUp(host, port, flight))),
+        )
+        cache.set(key, answer, parts.cacheTtlMs)
+        return answer
       }
-      return cache.get(key) ?? lookups.join(key, ownerId, signal, work)
+      return cache.get(key) ?? lookups.join(key, callerKey, signal, work)
     },
   }
 }

@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { Refusal } from '../domain/errors.ts'
 import type { MaybePromise } from '../ports/maybe-promise.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
+import type { SharedAnswer } from './shared-answer.ts'
 
 /** The identifiers of all operations. */
 export const operationIds = [
@@ -41,7 +42,7 @@ export interface Operation<Input, Output, Caller> {
   /** What `run` refuses in addition to what `input` refuses. */
   readonly refusals: readonly Refusal[]
   /** Does the work. Refusals are thrown as `UtilityApiError`. */
-  run(input: Input, caller: Caller, call: OperationCall): MaybePromise<Output>
+  run(input: Input, caller: Caller, call: OperationCall): MaybePromise<Output | SharedAnswer<Output>>
 }
 
 /** Where one field is in a request. */
@@ -57,6 +58,8 @@ export interface Parameter {
 export interface OperationCall extends StorageCall {
   /** The id of the request, for the log. */
   readonly requestId: string
+  /** Whose share of the bounds the work takes. */
+  readonly callerKey: string
   /** Aborts when the client is gone or the service closes. Only work that waits for networks listens to it. */
   readonly signal: AbortSignal
 }

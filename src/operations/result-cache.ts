@@ -1,21 +1,20 @@
 import type { Clock } from '../ports/clock.ts'
-import { jsonSize } from './json-size.ts'
 
 /** Keeps results for reuse, limited in number and size. */
-export interface ResultCache<Value> {
+export interface ResultCache<Value extends { readonly octets: number }> {
   /** Returns the result kept under a key, unless it has expired. */
   get(key: string): Value | undefined
   /** Keeps a result for `lifetimeMs`, unless it is too large or `lifetimeMs` is 0 or less. */
   set(key: string, value: Value, lifetimeMs: number): void
   /** Drops all results, and keeps no more. */
   close(): void
-  /** How many results are kept, and how many characters they take. */
-  readonly size: { readonly results: number; readonly characters: number }
+  /** How many results are kept, and how many octets they take. */
+  readonly size: { readonly results: number; readonly octets: number }
 }
 
 interface Kept<Value> {
   readonly value: Value
-  /** The approximate number of characters of its key and its JSON. */
+  /** The octets of its key and of the result. */
   readonly size: number
   /** When it was stored. It is not fresh before that either, because then the clock was set back. */
   readonly keptAt: number
@@ -23,7 +22,7 @@ interface Kept<Value> {
   readonly expiresAt: number
 }
 
-/** The limits in characters of JSON: for all results together, and for a single one. */
+/** The limits in octets: for all results together, and for a single one. */
 const maxSize = 16 * 1024 * 1024
 const maxResultSize = 64 * 1024
 const maxResults = 1000
@@ -42,22 +41,24 @@ function timeOf(clock: Clock): number {
   }
 }
 
-export function createResultCache<Value>(clock: Clock): ResultCache<Value> {
+export function createResultCache<Value extends { readonly octets: number }>(
+  clock: Clock,
+): ResultCache<Value> {
   /** The results, oldest first. */
   const kept = new Map<string, Kept<Value>>()
-  let characters = 0
+  let octets = 0
   let sweeper: NodeJS.Timeout | undefined
   let closed = false
 
   function remove(key: string): void {
-    characters -= kept.get(key)?.size ?? 0
+    octets -= kept.get(key)?.size ?? 0
     kept.delete(key)
   }
 
   /** Removes the oldest results first, which are also roughly the first to expire. */
   function makeRoom(size: number): void {
     for (const key of kept.keys()) {
-      if (kept.size < maxResults && characters + size <= maxSize) return
+      if (kept.size < maxResults && octets + size <= maxSize) return
       remove(key)
     }
   }
@@ -78,12 +79,12 @@ export function createResultCache<Value>(clock: Clock): ResultCache<Value> {
     set(key, value, lifetimeMs) {
       remove(key)
       if (closed || lifetimeMs <= 0) return
-      const size = key.length + jsonSize(value, maxResultSize)
+      const size = key.length + value.octets
       if (size > maxResultSize) return
       makeRoom(size)
       const keptAt = clock.now()
       kept.set(key, { value, size, keptAt, expiresAt: keptAt + lifetimeMs })
-      characters += size
+      octets += size
       // Without this, a result that is not requested again would stay in an idle process forever.
       sweeper ??= setInterval(sweep, sweepIntervalMs).unref()
     },
@@ -93,7 +94,7 @@ export function createResultCache<Value>(clock: Clock): ResultCache<Value> {
       clearInterval(sweeper)
     },
     get size() {
-      return { results: kept.size, characters }
+      return { results: kept.size, octets }
     },
   }
 }

@@ -21,7 +21,7 @@ import { fakeDnsServer, type FakeDnsQuery } from '../../src/testing/dns-server.t
 import { name, recordOf } from './support/arbitrary-records.ts'
 import { aliasesOfPointers, recordsOfPointers, txtOfOctets } from './support/bombs.ts'
 import { rawRecord, rawReply, rightRecord } from './support/messages.ts'
-import { callerNamed, callWith } from '../operations/support/calls.ts'
+import { ampleBudget, callerNamed, callWith, valueOf } from '../operations/support/calls.ts'
 
 const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
 
@@ -295,9 +295,12 @@ describe('the answer of any client', () => {
       timeoutMs: 1000,
       cacheTtlMs: 0,
       cache: createResultCache(systemClock),
+      budget: ampleBudget(),
       maxConcurrentPerResolver: 1,
     })
-    const results = await check.run({ domain: 'a.test', recordType: 'A' }, callerNamed('me'), callWith())
+    const results = await valueOf(
+      check.run({ domain: 'a.test', recordType: 'A' }, callerNamed('me'), callWith()),
+    )
     expect(results).toMatchObject([{ resolved: false, dns_results: [], status: 'TOO_LARGE' }])
   })
 })

@@ -188,7 +188,7 @@ test.each<[string, () => unknown, (typeof hostFault | typeof broken)?]>([
     body: body as () => Promise<Uint8Array>,
   }
   const { status, body: text } = await createUtilityApi({ storage }).dispatch(request)
-  expect({ status, error: (JSON.parse(text) as { error: unknown }).error }).toEqual(expected)
+  expect({ status, error: (JSON.parse(String(text)) as { error: unknown }).error }).toEqual(expected)
 })
 
 test.each<[string, (request: Request) => unknown]>([

@@ -247,6 +247,51 @@ function silentResolver(until: Promise<void>): WorldOptions {
   return { dns: { locations, client } }
 }
 
+/** Asks once more on a connection whose answers are not written. */
+async function askOnFullConnection(world: World): Promise<void> {
+  const connection = {}
+  for (const name of names) {
+    const { method, path, headers = {} } = await good(world, name)
+    const request = {
+      method,
+      url: path,
+      header: (header: string) => (headers[header] as string | undefined) ?? null,
+      body: async () => new Uint8Array(),
+    }
+    for (let sent = 0; sent < 17; sent += 1) {
+      const { status, body } = await world.api.dispatch(request, { connection })
+      note(name, { status, json: JSON.parse(String(body)) })
+    }
+  }
+}
+
+/** Five locations whose answers are each as large as one may be, which is more than a caller may have under way. */
+const largeAnswers = {
+  dns: {
+    locations: Array.from({ length: 5 }, () => ({ location: 'Here', ip: '127.0.0.1', provider: 'Nobody' })),
+    client: {
+      query: async () =>
+        ({
+          status: 'NOERROR',
+          records: [
+            {
+              type: 'TXT',
+              host: 'example.com',
+              ttl: 1,
+              txt: 'x'.repeat(120_000),
+              entries: ['x'.repeat(120_000)],
+            },
+          ],
+          cnameChain: [],
+          transport: 'tcp',
+          latencyMs: 1,
+        }) as const,
+      close: async () => {},
+    },
+  },
+  maxAnswerBytes: 4_194_304,
+} satisfies WorldOptions
+
 /** A client that keeps its place for longer than others wait for theirs. */
 const slowClient = {
   status: () => new Promise<never>((_, reject) => setTimeout(() => reject(new Error('late')), 500)),
@@ -260,6 +305,7 @@ test('every error in the document is one that the server sends', async () => {
     await askAmiss(world)
     await exchangeAmiss(world)
     await sendBodiesAmiss(world)
+    await askOnFullConnection(world)
   })
   await inWorld(
     { rateLimiter: { consume: async () => ({ allowed: false, retryAfterSeconds: 1 }) } },
@@ -280,6 +326,7 @@ test('every error in the document is one that the server sends', async () => {
   await inWorld({ clock: stopped }, async (world) => {
     for (const name of names) await ask(world, name, good(world, name))
   })
+  await inWorld(largeAnswers, async (world) => ask(world, 'check', good(world, 'check')))
   await askWhileHeld(1)
   await askWhileHeld(2)
   await inWorld({ blockgame: { timeoutMs: 100, maxConcurrent: 1, client: slowClient } }, async (world) => {

@@ -1,7 +1,7 @@
 import type { DnsAnswer, DnsClient, DnsQuestion, DnsRecord, ResolverLocation } from 'utility-api'
 import { fixedClock } from 'utility-api/testing'
 import { afterEach, expect, test, vi } from 'vitest'
-import { callerNamed, callWith } from './support/calls.ts'
+import { ampleBudget, callerNamed, callWith, valueOf } from './support/calls.ts'
 import { checkDns, type CheckDnsInput, type CheckDnsParts } from '../../src/operations/check-dns.ts'
 import { harmlessLogger } from '../../src/http/events.ts'
 import { createResultCache } from '../../src/operations/result-cache.ts'
@@ -51,11 +51,18 @@ function check(answer: Answering, parts: Partial<CheckDnsParts> = {}) {
     timeoutMs: 1000,
     cacheTtlMs: 0,
     cache: createResultCache(clock),
+    budget: ampleBudget(),
     maxConcurrentPerResolver: 10,
     ...parts,
   })
   const run = async (input: Partial<CheckDnsInput> = {}, call: Partial<OperationCall> = {}, caller = 'me') =>
-    operation.run({ domain: 'example.com', recordType: 'A', ...input }, callerNamed(caller), callWith(call))
+    valueOf(
+      operation.run(
+        { domain: 'example.com', recordType: 'A', ...input },
+        callerNamed(caller),
+        callWith({ callerKey: caller, ...call }),
+      ),
+    )
   return { asked, run }
 }
 
@@ -383,7 +390,7 @@ test('who asks for what another caller still waits for does not wait with them',
   const waiting = run({}, {}, 'other')
   expect(asked).toHaveLength(2 * locations.length)
   const [first, second] = await Promise.all([waiting, run()])
-  expect(second).toBe(first)
+  expect(second).toEqual(first)
   expect(asked).toHaveLength(3 * locations.length)
   leaving.abort()
 })

@@ -2,7 +2,7 @@ import { UtilityApiError, type BlockgameClient, type BlockgameTarget, type Serve
 import { ServerCheckError } from 'utility-api/blockgame'
 import { fixedClock } from 'utility-api/testing'
 import { expect, test, vi } from 'vitest'
-import { callerNamed, callWith } from './support/calls.ts'
+import { callerNamed, callWith, valueOf } from './support/calls.ts'
 import { harmlessLogger } from '../../src/http/events.ts'
 import { createResultCache } from '../../src/operations/result-cache.ts'
 import type { OperationCall } from '../../src/operations/operation.ts'
@@ -48,7 +48,8 @@ function lookup(
     port?: string,
     caller = 'me',
     call: Partial<OperationCall> = {},
-  ) => operation.run({ address, port }, callerNamed(caller), callWith(call))
+  ) =>
+    valueOf(operation.run({ address, port }, callerNamed(caller), callWith({ callerKey: caller, ...call })))
   return { asked, run }
 }
 
@@ -180,7 +181,7 @@ test('who asks for what another caller still waits for does not wait with them',
   const waiting = run('play.example', undefined, 'other')
   expect(asked).toHaveLength(2)
   const [first, second] = await Promise.all([waiting, run()])
-  expect(second).toBe(first)
+  expect(second).toEqual(first)
   expect(asked).toHaveLength(3)
   leaving.abort()
 })

@@ -6,6 +6,8 @@ export interface Answer {
   readonly body: unknown
 }
 
+const utf8 = new TextDecoder()
+
 /** Calls one of our own read operations, so that names are validated and JSON looks the same as over HTTP. */
 export async function ask(
   api: UtilityApi,
@@ -14,7 +16,7 @@ export async function ask(
   signal?: AbortSignal,
 ): Promise<Answer> {
   const byName = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
-  const { status, body } = await api.dispatch({
+  const { status, body, written } = await api.dispatch({
     method: 'GET',
     url: path,
     // Headers carry text as octets.
@@ -25,5 +27,6 @@ export async function ask(
     body: async () => new Uint8Array(),
     ...(signal !== undefined && { signal }),
   })
-  return { status, body: JSON.parse(body) as unknown }
+  written()
+  return { status, body: JSON.parse(typeof body === 'string' ? body : utf8.decode(body)) as unknown }
 }

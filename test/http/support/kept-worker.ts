@@ -74,6 +74,7 @@ async function request(
     body: () => after(Buffer.from(body)),
     signal: new AbortController().signal,
   })
+  reply.written()
   if (reply.status !== 200) throw new Error(`${url}: ${reply.body}`)
 }
 
