@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { UtilityApi } from 'utility-api'
 import { toNodeHandler } from 'utility-api/node'
+import { OpenConnections } from './open-connections.ts'
 
 /** The options of a service. */
 export interface ServiceOptions {
@@ -42,8 +43,8 @@ export function createService(api: UtilityApi, options: ServiceOptions): Service
   const { prefix, trustProxy } = options
   const operations = toNodeHandler(api, { trustProxy })
   const health = healthOf(api)
-  const document = options.openapi ? JSON.stringify(api.openapi()) : undefined
-  const underWay = new Set<ServerResponse>()
+  // Octets, which all connections share; of a text, each would get a copy.
+  const document = options.openapi ? Buffer.from(JSON.stringify(api.openapi())) : undefined
   let draining = false
   let closing = false
   let watched = false
@@ -56,11 +57,7 @@ export function createService(api: UtilityApi, options: ServiceOptions): Service
   }
 
   function answer(request: IncomingMessage, response: ServerResponse): void {
-    underWay.add(response)
-    response.once('close', () => {
-      underWay.delete(response)
-      if (closing) setImmediate(closeIfDone)
-    })
+    if (!open.add(response)) return
     if (draining) sayGoodbye(response)
     const path = pathBelow(prefix, request.url ?? '/')
     const isRead = request.method === 'GET' || request.method === 'HEAD'
@@ -71,20 +68,23 @@ export function createService(api: UtilityApi, options: ServiceOptions): Service
 
   const server = createServer(limits, answer)
   server.maxConnections = maxConnections
+  const open = new OpenConnections(server, () => {
+    if (closing) setImmediate(closeIfDone)
+  })
 
   /**
    * Closes what is left of the connections once no request is in progress. The server alone would wait for those without
    * a whole request, such as one that a browser opened in advance.
    */
   function closeIfDone(): void {
-    if (underWay.size === 0) server.closeAllConnections()
+    if (open.isIdle) server.closeAllConnections()
   }
 
   return {
     server,
     async drain(milliseconds) {
       draining = true
-      underWay.forEach(sayGoodbye)
+      open.responses.forEach(sayGoodbye)
       // On a clock that nobody sets: a step of the wall clock would cut requests off or hold the process.
       const end = performance.now() + milliseconds
       if (watched) await delay(milliseconds / 2)
@@ -121,7 +121,7 @@ function pathBelow(prefix: string, url: string): string {
   return path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path
 }
 
-function send(response: ServerResponse, status: number, body: string): void {
+function send(response: ServerResponse, status: number, body: string | Buffer): void {
   response.writeHead(status, {
     'Content-Type': 'application/json',
     'Content-Length': Buffer.byteLength(body),
