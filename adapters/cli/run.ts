@@ -17,6 +17,7 @@ import { purge } from './provisioning/purge.ts'
 import { reseller } from './provisioning/reseller.ts'
 import { revoke, revokeAccess } from './provisioning/revoke.ts'
 import { serve } from './serving/serve.ts'
+import { withoutPasswords } from './terminal/passwords.ts'
 import { suggestion } from './terminal/suggest.ts'
 import { printableLines } from './terminal/terminal-text.ts'
 import { token } from './provisioning/token.ts'
@@ -73,7 +74,7 @@ export async function run(args: readonly string[]): Promise<number> {
     await runCommand(command, { rawArgs: rest })
     return Number(process.exitCode ?? 0)
   } catch (error) {
-    console.error(printableLines(sentenceOf(error)))
+    console.error(printableLines(withoutPasswords(sentenceOf(error))))
     if (!isUsageError(error)) return 1
     console.error(`For help: ${[program, ...path].join(' ')} --help`)
     return 2

@@ -3,16 +3,10 @@ import { createAdmin, type Admin, type LicenseOptions } from 'utility-api'
 import { StorageError } from 'utility-api/storage'
 import { UsageError } from '../terminal/command.ts'
 import { isMissingPassword, isMissingTables, naming } from './database-errors.ts'
-import {
-  commandLimits,
-  openMysql,
-  openPostgres,
-  openSqlite,
-  type OpenDatabase,
-  type TimeLimits,
-} from './drivers.ts'
+import { commandLimits, type OpenDatabase, type TimeLimits } from './drivers.ts'
 import { jsonOption } from '../terminal/output.ts'
-import { openStorageModule } from './storage-module.ts'
+import { locationOf } from './location.ts'
+import type { Redact } from './redact.ts'
 
 /** The options of every command that works on a database. */
 export const databaseOptions = {
@@ -60,48 +54,49 @@ async function openDatabase({
 }: Where & Opening): Promise<OpenDatabase> {
   if (storage !== undefined) {
     if (database !== undefined) throw new UsageError('Give either --database or --storage.')
-    return openStorageModule(storage)
+    return (await import('./storage-module.ts')).openStorageModule(storage)
   }
-  refusePassword(database)
-  const name = database ?? process.env['UTILITY_API_DATABASE']
-  if (name === undefined || name === '') {
+  const text = database ?? process.env['UTILITY_API_DATABASE']
+  if (text === undefined || text === '') {
     throw new UsageError('Which database? Give --database FILE, or set UTILITY_API_DATABASE.')
   }
-  const source = database === undefined ? 'UTILITY_API_DATABASE' : '--database'
-  // To us, both would be names of files.
-  if (name === ':memory:')
-    throw new UsageError(
-      'A database in memory would end with the command. To try everything: utility-api dev',
-    )
-  if (/^file:/i.test(name)) throw new UsageError(`${source} takes the path of a file, without "file:".`)
-  if (name.includes('://') && !isReadable(name)) {
-    throw new UsageError(`${source} is not a valid URL. In a password, % is written as %25.`)
+  const location = locationOf(text, database === undefined ? 'UTILITY_API_DATABASE' : '--database')
+  if (location.kind === 'sqlite') {
+    if (!create && !existsSync(location.file)) throw missingFile(location)
+    const { openSqlite } = await import('./sqlite.ts')
+    return openSqlite(location.file, location.name)
   }
-  if (isPostgresUrl(name)) return openPostgres(name, limits)
-  if (isMysqlUrl(name)) return openMysql(name, limits)
-  if (name.includes('://'))
-    throw new UsageError('The database must be a file or a postgres:// or mariadb:// URL.')
-  if (!create && !existsSync(name)) {
-    throw new Error(`There is no file ${name}. To create it: utility-api migrate --database ${name}`)
-  }
-  return openSqlite(name)
+  if (database !== undefined) refusePassword(location.url)
+  // Each storage is loaded only where it is used.
+  if (location.kind === 'postgres') return (await import('./postgres.ts')).openPostgres(location.url, limits)
+  return (await import('./mysql.ts')).openMysql(location.url, limits)
+}
+
+function missingFile({ file, name }: { file: string; name: string }): Error {
+  const [what, where] =
+    name === file ? [name, ` --database ${name}`] : ['of the name in UTILITY_API_DATABASE', '']
+  return new Error(`There is no file ${what}. To create it: utility-api migrate${where}`)
 }
 
 /** Opens the database, runs `work` on it, and always closes it. */
 export async function withDatabase<Value>(
   where: Where & Opening,
-  work: (storage: OpenDatabase['storage']) => Promise<Value>,
+  work: (storage: OpenDatabase['storage'], redact: Redact) => Promise<Value>,
 ): Promise<Value> {
-  const { storage, name, close } = await openDatabase(where)
+  const { storage, name, close, redact = () => {} } = await openDatabase(where)
   let result: Value
   try {
-    result = await work(storage)
+    result = await work(storage, redact)
   } catch (error) {
     // What went wrong first is what the user needs to know.
     await close().catch(() => undefined)
+    redact(error)
     throw error instanceof StorageError ? explained(error, where, name) : error
   }
-  await close()
+  await close().catch((error: unknown) => {
+    redact(error)
+    throw error
+  })
   return result
 }
 
@@ -113,10 +108,16 @@ function explained(error: StorageError, { database, storage }: Where, name: stri
     return new Error(message, { cause: error })
   }
   if (!isMissingTables(error)) return name === undefined ? error : naming(name, error)
-  const options = Object.entries({ database, storage }).flatMap(([option, value]) =>
-    value === undefined ? [] : [` --${option} ${value}`],
-  )
-  return new Error(`${error.message}\nTo do so: utility-api migrate${options.join('')}`, { cause: error })
+  return new Error(`${error.message}\nTo do so: utility-api migrate${sameOptions({ database, storage })}`, {
+    cause: error,
+  })
+}
+
+/** Returns the options that name the same database, without what a URL may say about its user. */
+function sameOptions({ database, storage }: Where): string {
+  if (storage !== undefined) return ` --storage ${storage}`
+  if (database === undefined) return ''
+  return database.includes('://') ? ', with the same --database' : ` --database ${database}`
 }
 
 /** Does the same for commands that provision. */
@@ -128,33 +129,10 @@ export function withAdmin<Value>(
   return withDatabase(where, (storage) => work(createAdmin({ storage, licenses })))
 }
 
-function isPostgresUrl(text: string): boolean {
-  return /^postgres(?:ql)?:\/\//.test(text)
-}
-
-function isMysqlUrl(text: string): boolean {
-  return /^(?:mysql|mariadb):\/\//.test(text)
-}
-
-/** Tells whether a driver can read a URL. Its own message would not say which URL it is, or would show its password. */
-function isReadable(url: string): boolean {
-  try {
-    // PostgreSQL's URLs may leave the host out, for a socket.
-    const { username, password, pathname } = new URL(url.replace('@/', '@host/'))
-    decodeURIComponent(username + password + pathname)
-    return true
-  } catch {
-    return false
-  }
-}
-
 /** Refuses a password: command lines end up in shell histories and process lists. */
-function refusePassword(given: string | undefined): void {
-  if (given === undefined || !(isPostgresUrl(given) || isMysqlUrl(given))) return
-  const url = URL.canParse(given) ? new URL(given) : null
-  if (url === null) throw new UsageError('--database is not a valid URL.')
-  const { password, searchParams } = url
-  if (password === '' && !searchParams.has('password') && !searchParams.has('passwd')) return
+function refusePassword(url: string): void {
+  const { password, searchParams } = new URL(url.replace('@/', '@host/'))
+  if (password === '' && ![...searchParams.keys()].some((name) => /passw/i.test(name))) return
   throw new UsageError(
     'A password on the command line can be read by others. Set UTILITY_API_DATABASE to the URL instead.',
   )

@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { createAdmin } from 'utility-api'
 import { UsageError } from '../terminal/command.ts'
 import type { OpenDatabase } from './drivers.ts'
+import { isLikeConnection } from './location.ts'
 
 /** Opens the storage that the owner's module creates. */
 export async function openStorageModule(path: string): Promise<OpenDatabase> {
@@ -27,7 +28,8 @@ type Maker = () => unknown
 
 async function defaultExportOf(path: string): Promise<unknown> {
   const file = resolve(path)
-  if (!existsSync(file)) throw new UsageError(`--storage: there is no file ${path}.`)
+  if (!existsSync(file))
+    throw new UsageError(`--storage: there is no file ${isLikeConnection(path) ? 'of this name' : path}.`)
   try {
     return ((await import(pathToFileURL(file).href)) as { default?: unknown }).default
   } catch (error) {

@@ -17,11 +17,20 @@ export interface RequestLog {
 }
 
 /**
- * Creates a request log. Standard output says where the server listens; everything after that is a log and goes to
+ * Creates a request log, in which `redact` is applied to errors. Standard output says where the server listens; everything after that is a log and goes to
  * standard error.
  */
-export function requestLog(format: LogFormat): RequestLog {
-  const logger = format === 'json' ? jsonLogger : lineLogger
+export function requestLog(format: LogFormat, redact: (error: unknown) => void = () => {}): RequestLog {
+  const { warn, error, ...others } = format === 'json' ? jsonLogger : lineLogger
+  const redacted = (fields?: object): object | undefined => {
+    Object.values(fields ?? {}).forEach(redact)
+    return fields
+  }
+  const logger: Logger = {
+    ...others,
+    warn: (message, fields) => warn(message, redacted(fields)),
+    error: (message, fields) => error(message, redacted(fields)),
+  }
   const say = format === 'json' ? sayJson : printLogLine
   if (format === 'none') return { options: { logger }, watch: (api) => api, say }
   const clients = new AsyncLocalStorage<{ readonly address: string | undefined }>()

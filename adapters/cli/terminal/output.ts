@@ -1,4 +1,5 @@
 import { format, styleText } from 'node:util'
+import { withoutPasswords } from './passwords.ts'
 import { cut, padded, printable, printableLines, tableLines, widthOf } from './terminal-text.ts'
 
 /** The option of every command that prints a result. */
@@ -67,7 +68,7 @@ function jsonTime(milliseconds: number): string | number | null {
 /** Prints a log entry on standard error. */
 export function printLog(level: string, message: string, fields?: object): void {
   const text = fields === undefined ? format(level, message) : format(level, message, fields)
-  console.error(printableLines(text))
+  console.error(printableLines(withoutPasswords(text)))
 }
 
 /** Prints one line on standard error, and keeps it on one line. */
@@ -88,9 +89,9 @@ function errorFields({ name, message, stack, cause, ...fields }: Error): object 
   const { code } = fields as { code?: unknown }
   return {
     name,
-    message,
+    message: withoutPasswords(message),
     ...(typeof code === 'string' && { code }),
-    stack,
+    ...(stack !== undefined && { stack: withoutPasswords(stack) }),
     ...(cause !== undefined && { cause }),
   }
 }

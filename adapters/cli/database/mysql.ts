@@ -1,0 +1,73 @@
+import { mysqlStorage, type MysqlPool } from 'utility-api/storage/mysql'
+import { UsageError } from '../terminal/command.ts'
+import { resolvePackage, type OpenDatabase, type TimeLimits } from './drivers.ts'
+import { redactorOf } from './redact.ts'
+
+interface MysqlModule {
+  readonly createPool: (options: object) => MysqlPool & { end(): Promise<void> }
+}
+
+/** The storage itself limits how long a statement waits for a lock. */
+export async function openMysql(uri: string, { connectMs }: TimeLimits): Promise<OpenDatabase> {
+  const path = resolvePackage('mysql2/promise')
+  requireMysqlOptions(uri)
+  if (path === null) {
+    throw new Error(
+      'MariaDB needs a driver. Install it next to utility-api with: npm install mysql2\n' +
+        'Or set UTILITY_API_DRIVERS to the folder of a project that has it.',
+    )
+  }
+  const { createPool } = (await import(path)) as MysqlModule
+  const pool = createdPool(() => createPool({ uri, connectTimeout: connectMs }))
+  const storage = mysqlStorage(pool)
+  const close = async (): Promise<void> => {
+    await storage.close?.()
+    await pool.end()
+  }
+  return { storage, name: 'MariaDB', redact: redactorOf(uri), close }
+}
+
+/** What may follow the "?": the driver prints the names of others. */
+const mysqlOptions: readonly string[] = [
+  'ssl',
+  'charset',
+  'timezone',
+  'connectionLimit',
+  'maxIdle',
+  'idleTimeout',
+  'queueLimit',
+  'enableKeepAlive',
+  'keepAliveInitialDelay',
+  'compress',
+  'flags',
+  'localAddress',
+  'socketPath',
+  'insecureAuth',
+  'enableCleartextPlugin',
+  'passwordSha1',
+  'password2',
+  'password3',
+]
+
+function requireMysqlOptions(uri: string): void {
+  const { searchParams } = new URL(uri)
+  if ([...searchParams.keys()].some((name) => !mysqlOptions.includes(name)))
+    throw new UsageError(`In the URL, only these options can follow the "?": ${mysqlOptions.join(', ')}.`)
+  // The driver would print the value, and go on with another one.
+  if (!/^(?:local|Z|[ +-]\d\d:\d\d)?$/.test(searchParams.get('timezone') ?? ''))
+    throw new UsageError('In the URL, the option timezone must be local, Z or such as +02:00.')
+}
+
+/** The driver's own message would repeat what it cannot use. */
+function createdPool<Pool>(create: () => Pool): Pool {
+  try {
+    return create()
+  } catch (cause) {
+    throw new Error(
+      'The driver cannot use the options that follow the "?" in the URL: ssl, charset or flags.',
+      {
+        cause,
+      },
+    )
+  }
+}
