@@ -51,10 +51,9 @@ export function canonicalIpAddress(text: string): string | null {
 
 function formatIpv6(octets: Uint8Array): string {
   if (startsWith(octets, mappedPrefix)) return `::ffff:${octets.subarray(12).join('.')}`
-  const groups = Array.from(
-    { length: 8 },
-    (_, index) => ((octets[2 * index] ?? 0) << 8) | (octets[2 * index + 1] ?? 0),
-  )
+  // Not `Array.from` with a function: a hostile answer has thousands of addresses.
+  const groups: number[] = []
+  for (let at = 0; at < 16; at += 2) groups.push(((octets[at] ?? 0) << 8) | (octets[at + 1] ?? 0))
   const { start, length } = longestZeroRun(groups)
   const hex = groups.map((group) => group.toString(16))
   if (length < 2) return hex.join(':')

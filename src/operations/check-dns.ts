@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { Credential } from '../domain/access.ts'
-import { limitAnswer } from '../domain/dns-answer-limit.ts'
 import {
   dnsStatuses,
   recordTypes,
@@ -117,7 +116,7 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
         ? trace(channels.dns, { type: question.type, server: location.ip }, send)
         : send()
     try {
-      return limitAnswer(await semaphore.run(query, { callers, signal, maxWaitMs: timeoutMs / 2 }))
+      return await semaphore.run(query, { callers, signal, maxWaitMs: timeoutMs / 2 })
     } catch (error) {
       if (signal.aborted) throw error
       if (error instanceof NoTurnError) return null

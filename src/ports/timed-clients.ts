@@ -1,3 +1,4 @@
+import { limitAnswer } from '../domain/dns-answer-limit.ts'
 import type { DnsAnswer } from '../domain/dns-answer.ts'
 import { ServerCheckError, type ServerStatus } from '../domain/server-status.ts'
 import type { BlockgameClient, BlockgameTarget } from './blockgame-client.ts'
@@ -10,7 +11,7 @@ interface Terms {
   readonly signal: AbortSignal
 }
 
-/** A DNS client as its operation calls it: every query ends in its time. */
+/** A DNS client as its operation calls it: every query ends in its time, and every answer is within the limit. */
 export interface TimedDnsClient {
   query(question: DnsQuestion & Terms): Promise<DnsAnswer>
   /** Absent if the host is responsible for closing it. */
@@ -30,10 +31,12 @@ const lateLookup = (): Error => new ServerCheckError('timeout', { cause: new Err
 
 /**
  * Wraps a host's DNS client. A query that did not end would hold a place among the open questions, and its caller, until
- * the service closes.
+ * the service closes. Our own client measures an answer while it reads it, and needs no wrapper.
  */
 export function timedDnsClient(client: DnsClient): TimedDnsClient {
-  return { query: (question) => ended(question, (own) => client.query(own), lateQuery) }
+  return {
+    query: async (question) => limitAnswer(await ended(question, (own) => client.query(own), lateQuery)),
+  }
 }
 
 /** Wraps a host's block-game client, for the same reason. */

@@ -14,6 +14,7 @@ import { recordTypes, type DnsAnswer, type DnsRecord, type RecordType } from '..
 import { systemClock } from '../../src/index.ts'
 import { harmlessLogger } from '../../src/http/events.ts'
 import { checkDns } from '../../src/operations/check-dns.ts'
+import { timedDnsClient } from '../../src/ports/timed-clients.ts'
 import { createResultCache } from '../../src/operations/result-cache.ts'
 import { words } from '../../src/testing/dns-encoding.ts'
 import { readFakeDnsQuery } from '../../src/testing/dns-query.ts'
@@ -82,24 +83,33 @@ describe('a reply that is too large', () => {
     const { query, asked } = ask('TXT')
     const budget = new ReadingBudget()
     expect(() => readSections(txtOfOctets(asked), query, budget)).toThrow(sizeError)
-    // Its joined text, and the first eight of its 250 strings.
-    expect(budget.textLength).toBe(4 * 250 * 255 + 8 * 4 * 255)
+    // Its joined text, in which JSON doubles each backslash.
+    expect(budget.textBytes).toBe(5 * 250 * 255)
     expect(budget.jsonBytes).toBe(1)
   })
 
-  test('is recognized by the exact length that its text will have', () => {
+  test('is recognized by the exact bytes that its texts will take', () => {
     const { query, asked } = ask('TXT')
-    const budget = new ReadingBudget()
-    const data = Buffer.of(6, 0x1f, 0x20, 0x5c, 0x7e, 0x7f, 0xff)
-    const message = rawReply(asked, { answers: [rawRecord({ type: 16, data })] })
-    const text = '\\031 \\\\~\\127\\255'
-    expect(readSections(message, query, budget).records).toMatchObject([{ txt: text, entries: [text] }])
-    expect(budget.textLength).toBe(2 * text.length)
+    const octets = fc.uint8Array({ maxLength: 255 })
+    const text = fc.string({ unit: 'grapheme', maxLength: 60 }).map((each) => Buffer.from(each))
+    const string = fc.oneof(octets, text).map((each) => Buffer.concat([Buffer.of(each.length), each]))
+    fc.assert(
+      fc.property(fc.array(string, { minLength: 1, maxLength: 20 }), (strings) => {
+        const budget = new ReadingBudget()
+        const message = rawReply(asked, { answers: [rawRecord({ type: 16, data: Buffer.concat(strings) })] })
+        const [record] = readSections(message, query, budget).records
+        const { txt, entries, base64 } = record as Extract<DnsRecord, { type: 'TXT' }>
+        const beside = base64 === undefined ? 0 : jsonBytes(base64) - 1
+        expect(budget.textBytes).toBe(jsonBytes(txt) - 2 + jsonBytes(entries) - 1 + beside)
+        expect(budget.steps).toBe(1 + strings.length)
+      }),
+      { numRuns: 500 },
+    )
   })
 
   test('is one byte over the limit', () => {
     const spent = (bytes: number) =>
-      Object.assign(new ReadingBudget(), { textLength: bytes, jsonBytes: bytes })
+      Object.assign(new ReadingBudget(), { textBytes: bytes, jsonBytes: bytes })
     const most = maxRecordsJsonBytes - recordJsonBytes(rightRecord)
     expect(() => spent(most).spendRecord(rightRecord)).not.toThrow()
     expect(() => spent(most + 1).spendRecord(rightRecord)).toThrow(sizeError)
@@ -129,7 +139,9 @@ describe('a reply that is too large', () => {
     const message = rawReply(asked, { answers: [rawRecord({ type: 16, data })] })
     const budget = new ReadingBudget()
     expect(() => readSections(message, query, budget)).toThrow(sizeError)
-    expect(budget.textLength).toBe(2 * 100 * 255)
+    // Six octets for each, joined and in entries, and two quotes and a comma for each entry.
+    expect(budget.textBytes).toBe(2 * 6 * 100 * 255 + 3 * 100)
+    expect(budget.jsonBytes).toBe(1)
   })
 
   test('of very many addresses is read only up to the one too many', () => {
@@ -149,7 +161,7 @@ describe('a reply that is too large', () => {
     const message = aliasesOfPointers(asked)
     expect(message.length).toBeLessThan(65_536)
     expect(() => readSections(message, query, budget)).toThrow(sizeError)
-    expect(budget.textLength).toBeLessThanOrEqual(maxRecordsJsonBytes + 1020)
+    expect(budget.textBytes).toBeLessThanOrEqual(maxRecordsJsonBytes + 1020)
   })
 
   test('is distinguished from one of the same length that is not', () => {
@@ -192,7 +204,7 @@ describe('a reply of up to 1232 octets', () => {
     // Alike, so only one of them is left: but it could be as many that are not.
     expect(recordJsonBytes(record!) * message.readUInt16BE(6)).toBeLessThan(maxRecordsJsonBytes)
     expect(budget.jsonBytes).toBe(1)
-    expect(budget.textLength).toBeLessThan(maxRecordsJsonBytes)
+    expect(budget.textBytes).toBeLessThan(maxRecordsJsonBytes)
   })
 
   test('is the longest that is not measured', () => {
@@ -256,7 +268,7 @@ describe('extended errors', () => {
   })
 })
 
-describe('the answer of any client', () => {
+describe('the answer of a client of the host', () => {
   const answer: DnsAnswer = {
     status: 'NOERROR',
     records: [rightRecord],
@@ -288,7 +300,7 @@ describe('the answer of any client', () => {
 
   test('is limited in a check', async () => {
     const check = checkDns({
-      client: { query: async () => ({ ...answer, records: many }), close: async () => {} },
+      client: timedDnsClient({ query: async () => ({ ...answer, records: many }), close: async () => {} }),
       clock: systemClock,
       logger: harmlessLogger(false),
       locations: [{ location: 'Here', ip: '192.0.2.53', provider: 'Us' }],

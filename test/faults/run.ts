@@ -14,7 +14,10 @@ interface Part {
 const parts: Readonly<Record<string, Part>> = {
   load: { files: ['test/faults/load.test.ts'], amounts: { LOAD_SECONDS: 900 } },
   storage: { files: ['test/faults/storage'], amounts: { STORM_ROUNDS: 200, FREEZES: 20 } },
-  fuzz: { files: ['test/faults/fuzz.test.ts'], amounts: { FUZZ_INPUTS: 10_000_000 } },
+  fuzz: {
+    files: ['test/faults/fuzz.test.ts', 'test/dns/costly-replies.test.ts'],
+    amounts: { FUZZ_INPUTS: 10_000_000, DNS_ZONES: 100_000 },
+  },
   kill: {
     files: ['test/faults/crash.test.ts', 'test/faults/postgres.long.test.ts'],
     amounts: { KILL_ROUNDS: 100 },

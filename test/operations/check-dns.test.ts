@@ -5,6 +5,7 @@ import { ampleBudget, callerNamed, callWith, valueOf } from './support/calls.ts'
 import { checkDns, type CheckDnsInput, type CheckDnsParts } from '../../src/operations/check-dns.ts'
 import { harmlessLogger } from '../../src/http/events.ts'
 import { createResultCache } from '../../src/operations/result-cache.ts'
+import { timedDnsClient } from '../../src/ports/timed-clients.ts'
 import type { OperationCall } from '../../src/operations/operation.ts'
 
 afterEach(() => void vi.useRealTimers())
@@ -423,7 +424,8 @@ test.each([
 ] as const)('of a client of the host, %d records are %s', async (count, status, given) => {
   // 58 octets of JSON each, and a comma.
   const records = Array.from({ length: count }, () => record)
-  const { run } = check(async () => ({ ...found, records }), { locations: locations.slice(0, 1) })
+  const client = timedDnsClient({ query: async () => ({ ...found, records }), close: async () => {} })
+  const { run } = check(async () => found, { client, locations: locations.slice(0, 1) })
   const [result] = await run()
   expect([result?.status, result?.resolved, result?.dns_results.length]).toStrictEqual([
     status,

@@ -8,30 +8,30 @@ export const formatError: Error = new Error('Malformed DNS message')
 export const sizeError: Error = new Error('Too large DNS message')
 
 /**
- * How many labels and pointers may be read in one message. The longest message has room for 32,767 labels. Without a
- * limit, 64 KB of names that point to each other would keep a process busy for 0.4 s.
+ * How many parts may be read in one message. The longest message has room for 65,000 strings, 32,767 labels, 16,000
+ * options or 5,955 records. Without a limit, 64 KB of names that point to each other would keep a process busy for 0.4 s.
  */
-const maxSteps = 40_000
+export const maxSteps = 70_000
 
 /** What reading one message has cost so far. Names behind pointers can make a message a hundred times as long. */
 export class ReadingBudget {
-  /** Labels and pointers. */
+  /** Labels, pointers, records, strings and options. */
   steps = 0
-  /** Characters of names and texts. */
-  textLength = 0
+  /** Bytes of JSON that names and texts take at least. */
+  textBytes = 0
   /** Bytes of JSON that the records take. */
   jsonBytes = 1
 
-  /** Counts a label or pointer. Throws {@link formatError} after the last one allowed. */
-  spendStep(): void {
-    this.steps += 1
+  /** Counts parts that are read. Throws {@link formatError} after the last one allowed. */
+  spendSteps(count: number): void {
+    this.steps += count
     if (this.steps > maxSteps) throw formatError
   }
 
   /** Counts text before it is created. Throws {@link sizeError} if no answer within the limit has that much. */
-  spendText(length: number): void {
-    this.textLength += length
-    if (this.textLength > maxRecordsJsonBytes) throw sizeError
+  spendText(bytes: number): void {
+    this.textBytes += bytes
+    if (this.textBytes > maxRecordsJsonBytes) throw sizeError
   }
 
   /** Counts a record. Throws {@link sizeError} if it is one too many. */

@@ -1,9 +1,13 @@
 import { formatError, ReadingBudget } from './budget.ts'
 import { headerLength, maxLabelLength, maxNameLength, pointerMark } from './constants.ts'
-import { escapeLabel } from './presentation.ts'
+import { writeLabel } from './presentation.ts'
 
 /** A name has at most 127 labels, so more pointers than that lead only to other pointers. */
 const maxHops = 127
+
+const dot = 0x2e
+/** Room for the labels of one name, each octet as `\DDD`, and for one label too many. */
+const scratch: Buffer = Buffer.allocUnsafe(4 * (maxNameLength + maxLabelLength))
 
 interface Name {
   readonly text: string
@@ -37,17 +41,20 @@ export class NameReader {
   }
 
   #follow(start: number, hops: number): Name {
-    let text = ''
+    let written = 0
     let length = 1
     let at = start
     let octet = this.#step(at)
     while (octet > 0 && octet <= maxLabelLength) {
-      // A label that extends past the end is detected at the next step.
-      text = join(text, escapeLabel(this.#message.toString('latin1', at + 1, at + 1 + octet)))
+      const labelStart = at + 1
+      at = labelStart + octet
       length = checkedLength(length + 1 + octet)
-      at += 1 + octet
+      if (written > 0) scratch[written++] = dot
+      // A label that extends past the end is detected at the next step.
+      written = writeLabel(scratch, written, this.#message, labelStart, at)
       octet = this.#step(at)
     }
+    const text = written === 0 ? '' : scratch.toString('latin1', 0, written)
     if (octet === 0) {
       this.offset = at + 1
       return { text, length }
@@ -68,7 +75,7 @@ export class NameReader {
   }
 
   #step(at: number): number {
-    this.#budget.spendStep()
+    this.#budget.spendSteps(1)
     return this.#octet(at)
   }
 

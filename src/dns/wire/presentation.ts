@@ -1,32 +1,90 @@
-import { isUtf8 } from 'node:buffer'
-import type { ReadingBudget } from './budget.ts'
+const dot = 0x2e
+const backslash = 0x5c
+const quote = 0x22
+const zero = 0x30
 
-const everyUnprintable = /[^ -~]|\\/g
-const everySpecial = /[^!-~]|[.\\]/g
-const special = /[^!-~]|[.\\]/
+/** How octets become text, by octet: 1 as it is, 2 behind a backslash, 4 as `\DDD`. */
+type Spelling = Uint8Array
 
-/** Returns octets as UTF-8. If they are not UTF-8, all but printable ASCII becomes `\DDD`, so that nothing is lost. */
-export function readText(octets: Buffer, budget: ReadingBudget): string {
-  const isText = isUtf8(octets)
-  budget.spendText(isText ? octets.length : escapedLength(octets))
-  return isText ? octets.toString('utf8') : octets.toString('latin1').replace(everyUnprintable, escape)
+function spelling(first: number, behindBackslash: readonly number[]): Spelling {
+  return Uint8Array.from({ length: 256 }, (_, octet) => {
+    if (octet < first || octet > 0x7e) return 4
+    return behindBackslash.includes(octet) ? 2 : 1
+  })
 }
 
-/** Returns a label as text. Dots and backslashes get a backslash, octets that are not visible ASCII become `\DDD`. */
-export function escapeLabel(latin1: string): string {
-  return special.test(latin1) ? latin1.replace(everySpecial, escape) : latin1
-}
+const inLabels = spelling(0x21, [dot, backslash])
+const inTexts = spelling(0x20, [backslash])
 
-function escape(character: string): string {
-  if (character === '.' || character === '\\') return `\\${character}`
-  return `\\${String(character.charCodeAt(0)).padStart(3, '0')}`
-}
+/** What each octet of UTF-8 takes in JSON, as `JSON.stringify` escapes it. */
+const jsonOfText: Uint8Array = Uint8Array.from({ length: 256 }, (_, octet) => {
+  if (octet === quote || octet === backslash) return 2
+  if (octet >= 0x20) return 1
+  return [0x08, 0x09, 0x0a, 0x0c, 0x0d].includes(octet) ? 2 : 6
+})
 
-function escapedLength(octets: Buffer): number {
-  let length = octets.length
-  for (const octet of octets) {
-    if (octet < 0x20 || octet > 0x7e) length += 3
-    else if (octet === 0x5c) length += 1
+/** What each octet of a text that is not UTF-8 takes in JSON: every backslash is doubled there. */
+const jsonOfEscaped: Uint8Array = inTexts.map((width, octet) => {
+  if (octet === quote) return 2
+  return width === 1 ? 1 : width === 2 ? 4 : 5
+})
+
+/**
+ * Writes octets as text in ASCII and returns where it ends. One by one, because a message has room for thousands of
+ * short labels, and any call for each of them would cost more than all of its octets.
+ */
+function write(
+  target: Buffer,
+  offset: number,
+  octets: Uint8Array,
+  start: number,
+  end: number,
+  widths: Spelling,
+): number {
+  let at = offset
+  for (let index = start; index < end; index += 1) {
+    const octet = octets[index] as number
+    const width = widths[octet] as number
+    if (width > 1) target[at++] = backslash
+    if (width === 4) {
+      const hundreds = Math.trunc(octet / 100)
+      const tens = Math.trunc(octet / 10) - hundreds * 10
+      target[at++] = zero + hundreds
+      target[at++] = zero + tens
+      target[at++] = zero + (octet % 10)
+    } else target[at++] = octet
   }
-  return length
+  return at
+}
+
+/**
+ * Writes a label as text and returns where it ends. Dots and backslashes get a backslash, octets that are not visible
+ * ASCII become `\DDD`.
+ */
+export function writeLabel(
+  target: Buffer,
+  offset: number,
+  message: Uint8Array,
+  start: number,
+  end: number,
+): number {
+  return write(target, offset, message, start, end, inLabels)
+}
+
+/** Where the text of a character-string is written: a record can have tens of thousands of them. */
+const scratch: Buffer = Buffer.allocUnsafe(4 * 255)
+
+/** Returns octets as text. All but printable ASCII becomes `\DDD`, and a backslash is doubled, so that nothing is lost. */
+export function escapedText(octets: Uint8Array, start: number, end: number): string {
+  const length = 4 * (end - start)
+  const text = length <= scratch.length ? scratch : Buffer.allocUnsafe(length)
+  return text.toString('latin1', 0, write(text, 0, octets, start, end, inTexts))
+}
+
+/** Returns how many octets a text takes in JSON, without its quotes. */
+export function jsonLength(octets: Uint8Array, start: number, end: number, isText: boolean): number {
+  const each = isText ? jsonOfText : jsonOfEscaped
+  let sum = 0
+  for (let at = start; at < end; at += 1) sum += each[octets[at] as number] as number
+  return sum
 }

@@ -1,9 +1,8 @@
-import { isUtf8 } from 'node:buffer'
 import type { RecordOf, RecordType } from '../../domain/dns-answer.ts'
 import { formatIpAddress } from '../../domain/ip-address.ts'
 import { formatError, type ReadingBudget } from './budget.ts'
 import type { NameReader } from './name.ts'
-import { readText } from './presentation.ts'
+import { readStrings, readText } from './text.ts'
 
 /** A record whose data has not been read yet: its place in the message, and the reader for the names in it. */
 export interface RawRecord {
@@ -60,8 +59,8 @@ const readers: { readonly [Type in RecordType]: (record: RawRecord) => RecordOf<
     }
   },
   TXT(record) {
-    const { host, ttl } = record
-    return { type: 'TXT', host, ttl, ...textFields(characterStrings(record), record.budget) }
+    const { host, ttl, message, start, end, budget } = record
+    return { type: 'TXT', host, ttl, ...readStrings(message, start, end, budget) }
   },
   SRV(record) {
     requireAtLeast(record, 7)
@@ -89,7 +88,7 @@ const readers: { readonly [Type in RecordType]: (record: RawRecord) => RecordOf<
       ttl,
       flags: message.readUInt8(start),
       tag: tag.toLowerCase(),
-      value: readText(message.subarray(valueStart, end), record.budget),
+      value: readText(message, valueStart, end, record.budget),
     }
   },
   DS(record) {
@@ -163,38 +162,11 @@ function lastName({ names, end }: RawRecord, at: number): string {
   return name
 }
 
-/** Returns the strings: at least one, and the last must end with the data (RFC 1035 section 3.3.14). */
-function characterStrings({ message, start, end }: RawRecord): Buffer[] {
-  const strings: Buffer[] = []
-  let at = start
-  do {
-    const next = at + 1 + (message[at] ?? 0)
-    if (next > end) throw formatError
-    strings.push(message.subarray(at + 1, next))
-    at = next
-  } while (at < end)
-  return strings
-}
-
-type TextFields = Pick<RecordOf<'TXT'>, 'txt' | 'entries' | 'base64'>
-
-function textFields(strings: readonly Buffer[], budget: ReadingBudget): TextFields {
-  const fields = {
-    txt: readText(Buffer.concat(strings), budget),
-    entries: strings.map((string) => readText(string, budget)),
-  }
-  // A character may be split between two strings: the text is whole, but its entries are broken.
-  if (strings.every((string) => isUtf8(string))) return fields
-  return { ...fields, base64: strings.map((string) => string.toString('base64')) }
-}
-
 /** Returns the sum of the data in units of two octets, with its carry added once (RFC 4034 appendix B). */
 function keyTagOf(data: Uint8Array): number {
   // Algorithm 1 (RSA/MD5) has its tag inside the key: the two octets before the last.
   if (data[3] === 1 && data.length >= 7) return ((data.at(-3) ?? 0) << 8) | (data.at(-2) ?? 0)
   let sum = 0
-  data.forEach((octet, index) => {
-    sum += index % 2 === 0 ? octet << 8 : octet
-  })
+  for (let at = 0; at < data.length; at += 2) sum += ((data[at] ?? 0) << 8) | (data[at + 1] ?? 0)
   return (sum + (sum >>> 16)) & 0xffff
 }

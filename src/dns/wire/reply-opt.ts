@@ -1,6 +1,6 @@
 import type { ExtendedDnsError } from '../../domain/dns-answer.ts'
 import { isPlainText } from '../../domain/header-text.ts'
-import { formatError } from './budget.ts'
+import { formatError, type ReadingBudget } from './budget.ts'
 import { optionCodes } from './constants.ts'
 import { sentSubnet, type EncodedQuery } from './encoded-query.ts'
 
@@ -21,24 +21,35 @@ const toExtendedRcode = -6
 const maxExtendedErrors = 8
 const maxExtraTextOctets = 255
 
+/** Where the data of an OPT record is, and what reading its message may cost. */
+export interface OptRecord {
+  readonly message: Buffer
+  readonly start: number
+  readonly end: number
+  readonly budget: ReadingBudget
+}
+
 /**
- * Reads an OPT record whose data lies from `start` to `end`. Throws {@link formatError}.
+ * Reads an OPT record. Throws {@link formatError}.
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc6891#section-6.1 | RFC 6891 section 6.1}
  */
-export function readOpt(message: Buffer, start: number, end: number, query: EncodedQuery): Opt {
+export function readOpt({ message, start, end, budget }: OptRecord, query: EncodedQuery): Opt {
   const ede: ExtendedDnsError[] = []
   let clientSubnetScope: number | undefined
   for (let at = start; at < end;) {
+    budget.spendSteps(1)
     if (at + 4 > end) throw formatError
     const code = message.readUInt16BE(at)
     const dataStart = at + 4
     at = dataStart + message.readUInt16BE(at + 2)
     if (at > end) throw formatError
-    const data = message.subarray(dataStart, at)
-    if (code === optionCodes.extendedError && data.length >= 2 && ede.length < maxExtendedErrors)
-      ede.push({ code: data.readUInt16BE(0), text: readExtraText(data.subarray(2)) })
-    if (code === optionCodes.clientSubnet) clientSubnetScope = scopeOf(data, query)
+    if (code === optionCodes.extendedError && at - dataStart >= 2 && ede.length < maxExtendedErrors)
+      ede.push({
+        code: message.readUInt16BE(dataStart),
+        text: readExtraText(message.subarray(dataStart + 2, at)),
+      })
+    if (code === optionCodes.clientSubnet) clientSubnetScope = scopeOf(message.subarray(dataStart, at), query)
   }
   return { extendedRcode: message.readUInt8(start + toExtendedRcode), ede, clientSubnetScope }
 }

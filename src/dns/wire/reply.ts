@@ -143,7 +143,7 @@ export function readSections(
     if (record.type === optType) {
       // At most one is allowed, and the root must own it.
       if (opt !== undefined || message[record.ownerStart] !== 0) throw formatError
-      opt = readOpt(message, record.start, record.end, query)
+      opt = readOpt(record, query)
     }
   }
   const { extendedRcode, ede, clientSubnetScope } = opt ?? withoutOpt
@@ -196,6 +196,7 @@ class RecordCursor implements RawRecord {
   /** Moves to the next record. Throws {@link formatError}. */
   next(): this {
     const { message } = this
+    this.budget.spendSteps(1)
     const at = skipName(message, this.end)
     const start = at + recordFixedLength
     if (start > message.length) throw formatError
@@ -288,8 +289,15 @@ function recordsOf(host: string, records: readonly DnsRecord[]): readonly DnsRec
 function withoutDuplicates(records: readonly DnsRecord[]): DnsRecord[] {
   const unique = new Map<string, DnsRecord>()
   for (const record of records) {
-    const key = JSON.stringify({ ...record, ttl: 0 })
+    const key = contentOf(record)
     if (!unique.has(key)) unique.set(key, record)
   }
   return [...unique.values()]
+}
+
+/** Returns what tells a record from others of its type and owner. Most have one field, and thousands may come. */
+function contentOf(record: DnsRecord): string {
+  if ('ip' in record) return record.ip
+  if (record.type === 'NS' || record.type === 'PTR' || record.type === 'CNAME') return record.target
+  return JSON.stringify({ ...record, ttl: 0 })
 }
