@@ -101,6 +101,17 @@ export class NodeRequest implements RequestLike {
     return value
   }
 
+  isRepeated(name: string): boolean {
+    const { rawHeaders, headers } = this.#request
+    // A list, if a cloud's adapter has put one there.
+    if (rawHeaders.length === 0) return Array.isArray(headers[name.toLowerCase()])
+    let count = 0
+    for (let index = 0; index < rawHeaders.length; index += 2) {
+      if (isSameName(rawHeaders[index] ?? '', name)) count += 1
+    }
+    return count > 1
+  }
+
   body(maxBytes: number): Promise<Uint8Array | null> {
     const request = this.#request
     return new Promise((resolve, reject) => {

@@ -269,8 +269,15 @@ function readInput<Input, Output, Caller>(
 /** Returns the value of a parameter. An empty value counts as missing. */
 function valueOf({ in: place, name }: Parameter, call: Call): unknown {
   if (place === 'path') return call.params[name]
-  const value = place === 'header' ? decodeHeaderText(call.header(name) ?? '') : call.body.get(name)
+  const value = place === 'header' ? headerText(name, call) : call.body.get(name)
   return value === '' ? undefined : value
+}
+
+function headerText(name: string, call: Call): string {
+  // Joined, two names would pass for one with a comma in it.
+  if (call.request.isRepeated?.(name) === true)
+    throw new UtilityApiError('invalid_request', `${name} must be sent once.`)
+  return decodeHeaderText(call.header(name) ?? '')
 }
 
 function abandoned(cause: unknown): UtilityApiError {

@@ -17,6 +17,13 @@ export interface RequestLike {
    */
   header(name: string): string | null
   /**
+   * Tells whether a header was sent more than once: an operation that reads it then refuses the request. Optional, for
+   * hosts that only have the joined value.
+   *
+   * @param name - In upper or lower case.
+   */
+  isRepeated?(name: string): boolean
+  /**
    * Reads the whole body. Called at most once, immediately, and only for an operation that has a body.
    *
    * MUST count while reading and MUST stop as soon as there are more than `maxBytes`: it then resolves with what was read

@@ -121,12 +121,6 @@ const headerBytes: Row[] = [
     check: (_, { json }) => expect(json).toMatchObject({ data: { registered_to: meant } }),
   })),
   {
-    name: 'header text: a repeated header is joined, not half read',
-    request: ({ resellerToken }) => generate(resellerToken, { 'X-Registered-To': ['first', 'second'] }),
-    status: 200,
-    check: (_, { json }) => expect(json).toMatchObject({ data: { registered_to: 'first, second' } }),
-  },
-  {
     name: 'header names in any case',
     request: ({ resellerToken }) => ({
       method: 'POST',
