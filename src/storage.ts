@@ -28,5 +28,5 @@ export type {
   UpdateLicenseResult,
   UtilityStorage,
 } from './ports/storage.ts'
-export type { StorageCall } from './ports/storage-call.ts'
+export { callWithin, type StorageCall } from './ports/storage-call.ts'
 export type * from './ports/storage-listing.ts'

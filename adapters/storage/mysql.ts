@@ -3,18 +3,18 @@
  *
  * @module utility-api/storage/mysql
  */
-import { StorageError, type AdminStorage, type StorageCall } from 'utility-api/storage'
+import { StorageError, type AdminStorage } from 'utility-api/storage'
 import { createGate } from './shared/closing.ts'
 import { adminMethods } from './mysql/admin.ts'
 import { withConnection } from './mysql/connection.ts'
-import type { MysqlConnection, MysqlPool } from './mysql/driver.ts'
+import type { MysqlPool } from './mysql/driver.ts'
 import { toStorageError } from './mysql/errors.ts'
 import { listingOf } from './mysql/listing.ts'
 import { migrateSchema, requireSchema, type Flavor } from './mysql/schema.ts'
 import { servingMethods } from './mysql/serving.ts'
 import { sessionOn, setUp, type Lend } from './mysql/session.ts'
 import { inTime } from './mysql/time.ts'
-import { createSemaphore } from './shared/semaphore.ts'
+import { createConnectionLimit } from './shared/connection-limit.ts'
 
 export type { MysqlConnection, MysqlPool, MysqlStatement, MysqlValue } from './mysql/driver.ts'
 
@@ -74,40 +74,24 @@ export function mysqlStorage(pool: MysqlPool): MysqlStorage {
   }
   // The pool keeps everybody who asks for a connection in its queue until there is one. While a database hangs, callers
   // that gave up long ago would pile up there. So no more ask than there are connections, and the others wait here.
-  const seats = createSemaphore(connectionsOf(pool), 'MariaDB')
-  async function onConnection<Result>(
-    call: StorageCall,
-    work: (connection: MysqlConnection) => Promise<Result>,
-  ): Promise<Result> {
-    await seats.take(call)
-    try {
-      return await withConnection(pool, call, work)
-    } finally {
-      seats.giveBack()
-    }
-  }
+  const limit = createConnectionLimit(connectionsOf(pool), 'MariaDB')
   const read: Lend = async (call, work) => {
     try {
       return await inTime(call, async () => {
         const { settings } = await requireReady()
-        return onConnection(call, async (connection) => {
-          await setUp(connection, settings)
-          return work(sessionOn(connection, call))
-        })
+        return limit.run(call, () =>
+          withConnection(pool, call, async (connection) => {
+            await setUp(connection, settings)
+            return work(sessionOn(connection, call))
+          }),
+        )
       })
     } catch (error) {
       throw toStorageError(error)
     }
   }
-  const places = createSemaphore(Math.max(1, connectionsOf(pool) - 1), 'MariaDB')
-  const write: Lend = async (call, work) => {
-    await places.take(call)
-    try {
-      return await read(call, work)
-    } finally {
-      places.giveBack()
-    }
-  }
+  const writeLimit = createConnectionLimit(Math.max(1, connectionsOf(pool) - 1), 'MariaDB')
+  const write: Lend = (call, work) => writeLimit.run(call, () => read(call, work))
   const access = { read, write }
 
   return {

@@ -3,8 +3,7 @@
  *
  * @module utility-api/storage/sqlite
  */
-import { StorageError, type AdminStorage } from 'utility-api/storage'
-import { callWithin } from './shared/call-time.ts'
+import { callWithin, StorageError, type AdminStorage } from 'utility-api/storage'
 import { createGate } from './shared/closing.ts'
 import { createSqliteConnection } from './sqlite/access.ts'
 import { adminMethods } from './sqlite/admin.ts'

@@ -1,3 +1,4 @@
+import { callWithin } from 'utility-api/storage'
 import { appendFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -37,7 +38,7 @@ test('after a restart all answered writes are there, and a line cut off by a cra
     createdAt: 1,
     updatedAt: 1,
   }
-  const call = { timeLeftMs: () => 5000 }
+  const call = callWithin(Infinity)
   const before = await journalStorage(path)
   await before.insertLicense(license, undefined, call)
   await before.updateLicense(

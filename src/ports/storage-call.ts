@@ -3,7 +3,7 @@
  *
  * @example
  * ```ts
- * const client = await storage.findClient('shop', { timeLeftMs: () => 5000 })
+ * const client = await storage.findClient('shop', callWithin(5000))
  * ```
  *
  * @group Storage
@@ -17,7 +17,18 @@ export interface StorageCall {
   timeLeftMs(): number
 }
 
-/** Creates a call whose caller waits `timeoutMs` from now. */
+/**
+ * Creates a call whose caller waits this many milliseconds from now. `Infinity` is a caller who waits forever.
+ *
+ * @example
+ * ```ts
+ * import { callWithin } from 'utility-api/storage'
+ *
+ * const license = await storage.findLicense('LIC-1', callWithin(5000))
+ * ```
+ *
+ * @group Storage
+ */
 export function callWithin(timeoutMs: number): StorageCall {
   const deadline = performance.now() + timeoutMs
   return { timeLeftMs: () => deadline - performance.now() }

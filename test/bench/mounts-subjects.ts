@@ -10,7 +10,7 @@ import { createUtilityApi, type UtilityApi } from 'utility-api'
 import { toBunHandler } from 'utility-api/bun'
 import { toExpressHandler } from 'utility-api/express'
 import { toNodeHandler } from 'utility-api/node'
-import type { Credential, License } from 'utility-api/storage'
+import { callWithin, type Credential, type License } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
 
 export const token = 'uapi_rt_for_the_benchmark_0123456789_0123456789_0123'
@@ -38,7 +38,7 @@ const license: License = {
 /** Ours, on memory storage, with everything at its default. */
 function ours(): UtilityApi {
   const storage = memoryStorage()
-  const call = { timeLeftMs: () => 5000 }
+  const call = callWithin(Infinity)
   storage.insertReseller({ resellerId: reseller.ownerId, createdAt: 0 }, call)
   storage.insertCredential('reseller_token', hash('sha256', token, 'buffer'), reseller, call)
   storage.insertLicense(license, undefined, call)

@@ -77,7 +77,7 @@ export function byHand(pool: Pool): Server {
     const reseller = await resellerOf(headers)
     const key = url.split('/')[3]
     const { 'x-registered-to': name = null } = headers
-    const { rowCount } = await run('update', sql.updateLicense, key, reseller, name, null, null, Date.now())
+    const { rowCount } = await run('update', sql.updateLicense, key, reseller, Date.now(), name, null, null)
     return rowCount === 1 ? { message: 'License updated.' } : null
   }
   return createServer(async (request, response) => {

@@ -1,3 +1,4 @@
+import { callWithin } from 'utility-api/storage'
 import { createHash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
@@ -20,7 +21,7 @@ async function fill(file: string, exchanges: string): Promise<void> {
   const database = new Database(file)
   const storage = sqliteStorage(database)
   await storage.migrate()
-  const call = { timeLeftMs: () => 20_000 }
+  const call = callWithin(Infinity)
   const row = { redirectUris: [redirectUri], createdAt: 0, revokedAt: null }
   for (const clientId of clientIds) {
     await storage.insertClient({ clientId, secretHashes: [sha256(secretOf(clientId))], ...row }, call)

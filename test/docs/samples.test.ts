@@ -1,3 +1,4 @@
+import { callWithin } from 'utility-api/storage'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -14,7 +15,7 @@ import { pageNotes } from '../../docs/site/operation-notes.ts'
 
 // The samples of the operations' pages do what they say, on a service that has the rows they speak of.
 
-const call = { timeLeftMs: () => 5000 }
+const call = callWithin(Infinity)
 const { openapi } = createUtilityApi({ storage: memoryStorage() })
 const exchange = openapi().paths['/v4/oauth2/token']?.['post'] as {
   requestBody: { content: { 'application/json': { example: Record<string, string> } } }

@@ -1,10 +1,11 @@
 /** Requests that come in one turn of the event loop are answered side by side. */
+import { callWithin } from 'utility-api/storage'
 import { hash } from 'node:crypto'
 import { createUtilityApi, type UtilityApi } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { afterEach, expect, test, vi } from 'vitest'
 
-const call = { timeLeftMs: () => 5000 }
+const call = callWithin(60_000)
 
 afterEach(() => {
   vi.useRealTimers()

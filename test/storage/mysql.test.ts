@@ -1,3 +1,4 @@
+import { callWithin } from 'utility-api/storage'
 import {
   mysqlStorage,
   type MysqlConnection,
@@ -157,7 +158,7 @@ describe.skipIf(reason)('MySQL', () => {
         await storage.findClient('nobody', call)
         freezing.freeze()
       }
-      const error = await errorOf(() => storage.findClient('nobody', { timeLeftMs: () => 100 }))
+      const error = await errorOf(() => storage.findClient('nobody', callWithin(100)))
       expect(error.kind).toBe('unavailable')
       // The first read of the schema has a time of its own, and fails all who wait for it.
       if (when === 'the first call') await errorOf(() => storage.findClient('nobody', call))
@@ -208,7 +209,7 @@ describe.skipIf(reason)('MySQL', () => {
     const changes = [1, 2, 3].map((at) => storage.changeLicense('locked', change, at, call))
     // The read comes to the pool after all writes that may.
     await new Promise((resolve) => setImmediate(resolve))
-    expect(await storage.findLicense('locked', { timeLeftMs: () => 1000 })).toEqual(license('locked'))
+    expect(await storage.findLicense('locked', callWithin(1000))).toEqual(license('locked'))
     await console.query('ROLLBACK')
     expect(await Promise.all(changes)).toEqual([true, true, true])
   })

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events'
-import { StorageError, type StorageCall, type StorageErrorKind } from 'utility-api/storage'
+import { callWithin, StorageError, type StorageCall, type StorageErrorKind } from 'utility-api/storage'
 import {
   postgresStorage,
   type PostgresPool,
@@ -183,7 +183,7 @@ test('a call whose time is over does not affect others that share its statement'
   const storage = postgresStorage(fake.pool)
   await storage.ping?.(call)
   fake.pool.connect = () => connection.promise.then(connect)
-  const short = errorOf(() => storage.findClient('a', { timeLeftMs: () => 1 }))
+  const short = errorOf(() => storage.findClient('a', callWithin(1)))
   const long = storage.findClient('b', call)
   expect((await short).kind).toBe('unavailable')
   connection.resolve()

@@ -1,3 +1,4 @@
+import { callWithin } from 'utility-api/storage'
 import type { Socket } from 'node:net'
 import { inspect } from 'node:util'
 import { postgresStorage, type PostgresClient, type PostgresPool } from 'utility-api/storage/postgres'
@@ -314,7 +315,7 @@ describe('PostgreSQL trouble', () => {
     ])
     await console.query('SELECT 1 FROM utility_api_credentials WHERE hash = $1 FOR UPDATE', [hash(1)])
     const counts = { codes: 0, tokens: 1, idempotency: 1 }
-    expect(await storage.purgeExpired(5, { timeLeftMs: () => 2000 })).toEqual(counts)
+    expect(await storage.purgeExpired(5, callWithin(2000))).toEqual(counts)
     await console.query('ROLLBACK')
     expect(await storage.purgeExpired(5, call)).toEqual(counts)
   })

@@ -1,3 +1,4 @@
+import { callWithin } from 'utility-api/storage'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sqliteStorage, type SqliteDatabase } from 'utility-api/storage/sqlite'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -231,7 +232,7 @@ describe.each(drivers)('%s', (_, openPath) => {
       ['unavailable', true],
     ])
     expect(database.executed).toEqual([])
-    expect((await errorOf(() => storage.findLicense('a', { timeLeftMs: () => 0 }))).kind).toBe('unavailable')
+    expect((await errorOf(() => storage.findLicense('a', callWithin(0)))).kind).toBe('unavailable')
     expect(await storage.findLicense('a', call)).toBeNull()
   })
 })

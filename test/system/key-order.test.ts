@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { createHash, randomUUID } from 'node:crypto'
 import { createAdmin, createUtilityApi, randomKeys, type Admin, type KeyGenerator } from 'utility-api'
-import type { AdminStorage } from 'utility-api/storage'
+import { callWithin, type AdminStorage } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
 import { fixedClock, sequentialKeys } from 'utility-api/testing'
@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { hashSecret, timeOfSecret, withChecksum } from '../../src/domain/secret.ts'
 
-const call = { timeLeftMs: () => 20_000 }
+const call = callWithin(Infinity)
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
 const start = Date.UTC(2026, 0, 1)
 const redirectUri = 'https://client.example/callback'

@@ -93,8 +93,8 @@ export function adminMethods({ open, openForInsert }: MemoryAccess): AdminMethod
 
 function revokeCredential(tables: Tables, which: CredentialReference, at: number): boolean {
   if ('id' in which) {
-    const place = tables.credentialIds.get(which.id)
-    return place !== undefined && revoke(tables, place, at)
+    const key = tables.credentialIds.get(which.id)
+    return key !== undefined && revoke(tables, key, at)
   }
   const key = toKey(which.hash)
   const kinds = Object.keys(tables.credentials) as CredentialKind[]
@@ -118,7 +118,10 @@ function endCodes({ codes }: Tables, which: AccessReference): number {
   )
 }
 
-function purgeExpired({ codes, credentials, credentialIds, answers }: Tables, at: number): PurgeCounts {
+function purgeExpired(
+  { codes, credentials, credentialIds, idempotencyKeys }: Tables,
+  at: number,
+): PurgeCounts {
   const { access_token: accessTokens } = credentials
   const tokens = accessTokens.deleteWhere(
     ({ id, expiresAt }) => (expiresAt ?? Infinity) <= at && credentialIds.delete(id),
@@ -127,6 +130,6 @@ function purgeExpired({ codes, credentials, credentialIds, answers }: Tables, at
     tokens,
     // A spent code stays as long as its token: without the code, a replay could no longer revoke the token.
     codes: codes.deleteWhere(({ code, token }) => code.expiresAt <= at && !accessTokens.has(token)),
-    idempotency: answers.deleteWhere(({ expiresAt }) => expiresAt <= at),
+    idempotency: idempotencyKeys.deleteWhere(({ expiresAt }) => expiresAt <= at),
   }
 }

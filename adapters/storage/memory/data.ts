@@ -22,14 +22,14 @@ export interface StoredCode {
   readonly token: string
 }
 
-export interface StoredAnswer {
+export interface StoredIdempotencyKey {
   readonly license: License
   readonly requestHash: Uint8Array
   readonly expiresAt: number
 }
 
-/** Where a credential is stored. */
-export interface Place {
+/** Which row a credential is. */
+export interface CredentialKey {
   readonly kind: CredentialKind
   readonly key: string
 }
@@ -40,9 +40,9 @@ export interface Tables {
   readonly codes: Table<StoredCode>
   /** Keyed by hash. */
   readonly credentials: Readonly<Record<CredentialKind, Table<Credential>>>
-  readonly credentialIds: Table<Place>
+  readonly credentialIds: Table<CredentialKey>
   readonly licenses: Table<License>
-  readonly answers: Table<StoredAnswer>
+  readonly idempotencyKeys: Table<StoredIdempotencyKey>
 }
 
 /** How the store's methods access the tables. Each of these throws once the store is closed. */
@@ -60,13 +60,14 @@ export function createTables(): Tables {
     credentials: { access_token: createTable(), reseller_token: createTable(), api_key: createTable() },
     credentialIds: createTable(),
     licenses: createTable(),
-    answers: createTable(),
+    idempotencyKeys: createTable(),
   }
 }
 
-export function requireRoom({ clients, resellers, codes, credentialIds, licenses, answers }: Tables): void {
+export function requireRoom(tables: Tables): void {
+  const { clients, resellers, codes, credentialIds, licenses, idempotencyKeys } = tables
   const provisioned = clients.size + resellers.size + codes.size + credentialIds.size
-  if (provisioned + licenses.size + answers.size < maxRows) return
+  if (provisioned + licenses.size + idempotencyKeys.size < maxRows) return
   throw new StorageError('unavailable', `The memory storage is full: it holds ${maxRows} rows.`)
 }
 
@@ -86,25 +87,20 @@ export function toKey(hash: Uint8Array): string {
 
 /** Returns the license with the fields that were sent. */
 export function changed(license: License, change: LicenseChange, at: number): License {
-  const {
-    registeredTo = license.registeredTo,
-    domainOrIp = license.domainOrIp,
-    status = license.status,
-    resellerId = license.resellerId,
-  } = change
-  return { ...license, registeredTo, domainOrIp, status, resellerId, updatedAt: at }
+  const sent = Object.entries(change).filter(([, value]) => value !== undefined)
+  return { ...license, ...(Object.fromEntries(sent) as LicenseChange), updatedAt: at }
 }
 
-export function insertCredential(tables: Tables, place: Place, credential: Credential): void {
-  const credentials = tables.credentials[place.kind]
-  if (credentials.has(place.key) || tables.credentialIds.has(credential.id)) {
+export function insertCredential(tables: Tables, { kind, key }: CredentialKey, credential: Credential): void {
+  const credentials = tables.credentials[kind]
+  if (credentials.has(key) || tables.credentialIds.has(credential.id)) {
     throw new StorageError('conflict', 'The credential exists.')
   }
-  credentials.put(place.key, credential)
-  tables.credentialIds.put(credential.id, place)
+  credentials.put(key, credential)
+  tables.credentialIds.put(credential.id, { kind, key })
 }
 
-export function revoke(tables: Tables, { kind, key }: Place, at: number): boolean {
+export function revoke(tables: Tables, { kind, key }: CredentialKey, at: number): boolean {
   const credential = tables.credentials[kind].get(key)
   if (credential === undefined || credential.revokedAt !== null) return false
   tables.credentials[kind].put(key, { ...credential, revokedAt: at })

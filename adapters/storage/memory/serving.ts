@@ -56,16 +56,17 @@ function insertLicense(
   license: License,
   idempotency: NewIdempotencyKey | undefined,
 ): InsertLicenseResult {
-  const place = idempotency === undefined ? '' : `${toKey(idempotency.keyHash)}${idempotency.resellerId}`
-  const answer = tables.answers.get(place)
-  if (answer !== undefined && answer.expiresAt > license.createdAt) {
-    return { replay: { ...answer.license }, requestHash: Uint8Array.from(answer.requestHash) }
+  const key = idempotency === undefined ? '' : `${toKey(idempotency.keyHash)}${idempotency.resellerId}`
+  const held = tables.idempotencyKeys.get(key)
+  if (held !== undefined && held.expiresAt > license.createdAt) {
+    return { replay: { ...held.license }, requestHash: Uint8Array.from(held.requestHash) }
   }
   if (tables.licenses.has(license.licenseKey)) return 'key_taken'
   tables.licenses.put(license.licenseKey, { ...license })
   if (idempotency !== undefined) {
     const requestHash = Uint8Array.from(idempotency.requestHash)
-    tables.answers.put(place, { license: { ...license }, requestHash, expiresAt: idempotency.expiresAt })
+    const { expiresAt } = idempotency
+    tables.idempotencyKeys.put(key, { license: { ...license }, requestHash, expiresAt })
   }
   return 'inserted'
 }

@@ -9,25 +9,26 @@ import type {
 import { isInserted } from './serving.ts'
 import type { Access, Session } from './session.ts'
 import * as sql from './sql.ts'
-import { joinHashes } from '../shared/rows.ts'
+import { clientPatchValues, clientValues } from '../shared/client-row.ts'
+import { codeValues } from '../shared/code-row.ts'
+import { credentialValues } from '../shared/credential-row.ts'
+import { licenseChangeValues } from '../shared/license-row.ts'
+import { resellerValues } from '../shared/reseller-row.ts'
 
 type AdminMethods = Omit<AdminStorage, keyof UtilityStorage | 'listing' | 'close'>
 
 /** Returns the methods for provisioning. */
 export function adminMethods({ write }: Access): AdminMethods {
   return {
-    insertClient: (client, call) => {
-      const { clientId, secretHashes, redirectUris, createdAt, revokedAt, name = null } = client
-      const hashes = joinHashes(secretHashes)
-      const values = [clientId, hashes, JSON.stringify(redirectUris), createdAt, revokedAt, name]
-      return write(call, async (db) =>
-        (await isInserted(db, sql.insertClient, values)) ? 'inserted' : 'taken',
-      )
-    },
-    updateClient: (clientId, { name = null, redirectUris }, call) => {
-      const uris = redirectUris === undefined ? null : JSON.stringify(redirectUris)
-      return write(call, async (db) => (await db.count(sql.updateClient, name, uris, clientId)) > 0)
-    },
+    insertClient: (client, call) =>
+      write(call, async (db) =>
+        (await isInserted(db, sql.insertClient, clientValues(client))) ? 'inserted' : 'taken',
+      ),
+    updateClient: (clientId, patch, call) =>
+      write(
+        call,
+        async (db) => (await db.count(sql.updateClient, ...clientPatchValues(patch), clientId)) > 0,
+      ),
     rotateClientSecret: (clientId, newHash, call) =>
       write(call, async (db) => (await db.count(sql.rotateSecret, newHash, clientId)) > 0),
     revokeClient: (clientId, at, call) =>
@@ -39,30 +40,25 @@ export function adminMethods({ write }: Access): AdminMethods {
         return revoked
       }),
     insertAuthorizationCode: (hash, code, call) => {
-      const { clientId, subject, redirectUri, scope, codeChallenge, expiresAt, redeemedAt } = code
-      const values = [hash, clientId, subject, redirectUri, scope, codeChallenge, expiresAt, redeemedAt]
       return write(call, (db) =>
         db.transact(async (queries) => {
-          const [client] = await queries.rows<{ revoked_at: number | null }>(sql.lockClient, clientId)
+          const [client] = await queries.rows<{ revoked_at: number | null }>(sql.lockClient, code.clientId)
           if ((client?.revoked_at ?? null) !== null)
             throw new StorageError('conflict', 'The client is revoked.')
-          await queries.count(sql.insertCode, ...values)
+          await queries.count(sql.insertCode, hash, ...codeValues(code))
         }),
       )
     },
-    insertReseller: ({ resellerId, createdAt, name = null }, call) =>
+    insertReseller: (reseller, call) =>
       write(call, async (db) =>
-        (await isInserted(db, sql.insertReseller, [resellerId, createdAt, name])) ? 'inserted' : 'taken',
+        (await isInserted(db, sql.insertReseller, resellerValues(reseller))) ? 'inserted' : 'taken',
       ),
-    insertCredential: (kind, hash, credential, call) => {
-      const { id, ownerId, subject, scope, createdAt, expiresAt, revokedAt, name = null } = credential
-      const values = [kind, hash, id, ownerId, subject, scope, createdAt, expiresAt, revokedAt, name]
-      return write(call, async (db) => {
-        if (!(await hasOwner(db, kind, ownerId))) return 'no_owner'
-        await db.count(sql.insertCredential, ...values)
+    insertCredential: (kind, hash, credential, call) =>
+      write(call, async (db) => {
+        if (!(await hasOwner(db, kind, credential.ownerId))) return 'no_owner'
+        await db.count(sql.insertCredential, kind, hash, ...credentialValues(credential))
         return 'inserted'
-      })
-    },
+      }),
     revokeCredential: (which, at, call) =>
       write(
         call,
@@ -73,8 +69,7 @@ export function adminMethods({ write }: Access): AdminMethods {
       ),
     revokeAccess: (which, at, call) => write(call, (db) => revokeAccess(db, which, at)),
     changeLicense: (licenseKey, change, at, call) => {
-      const { registeredTo = null, domainOrIp = null, status = null, resellerId = null } = change
-      const values = [registeredTo, domainOrIp, status, resellerId, at, licenseKey]
+      const values = [...licenseChangeValues(change), at, licenseKey]
       return write(call, async (db) => (await db.count(sql.changeLicense, ...values)) > 0)
     },
     deleteLicense: (licenseKey, call) =>
@@ -83,7 +78,7 @@ export function adminMethods({ write }: Access): AdminMethods {
       write(call, async (db) => ({
         tokens: await inPortions(db, sql.purgeTokens, at),
         codes: await purgeCodes(db, at),
-        idempotency: await inPortions(db, sql.purgeAnswers, at),
+        idempotency: await inPortions(db, sql.purgeIdempotencyKeys, at),
       })),
   }
 }

@@ -9,19 +9,20 @@ import type {
   StorageListing,
 } from 'utility-api/storage'
 import type { Access, Queries } from './session.ts'
-import { licenseColumns } from './sql.ts'
-import { cutPage, placeMark, toPlace, toSeq } from '../shared/list-pages.ts'
-import { toLicense, toListedClient, toListedCredential, toReseller } from '../shared/rows.ts'
-import type { LicenseRow, ListedClientRow, ListedCredentialRow, ResellerRow } from '../shared/rows.ts'
+import { cutPage, pageMark, toPageMark, toSeq } from '../shared/list-pages.ts'
+import { listedClientColumns, toListedClient, type ListedClientRow } from '../shared/client-row.ts'
+import { credentialColumns, toListedCredential, type ListedCredentialRow } from '../shared/credential-row.ts'
+import { licenseColumns, toLicense, type LicenseRow } from '../shared/license-row.ts'
+import { resellerColumns, toReseller, type ResellerRow } from '../shared/reseller-row.ts'
 
 /**
- * Selects the rows after a place. Written this way, the first part is a range of the index, which a comparison of pairs
+ * Selects the rows after a mark. Written this way, the first part is a range of the index, which a comparison of pairs
  * would not be.
  *
  * A column before it in the index is compared with two inequalities, and comes first in the order: for an equality, the
  * planner reads each page of a long list from the start of the list.
  */
-const afterPlace = (id: string): string => `created_at >= ? AND (created_at > ? OR ${id} > ?)`
+const afterMark = (id: string): string => `created_at >= ? AND (created_at > ? OR ${id} > ?)`
 
 /**
  * Returns how many rows to read for a page, with one more to see whether there is a next page. A bound number is a
@@ -31,16 +32,16 @@ const afterPlace = (id: string): string => `created_at >= ? AND (created_at > ? 
 const rowsFor = (limit: number): number => 2 ** Math.ceil(Math.log2(limit + 1))
 
 const listClients = (limit: number): string => `
-  SELECT client_id, redirect_uris, created_at, revoked_at, name FROM utility_api_clients
-  WHERE ${afterPlace('client_id')} ORDER BY created_at, client_id LIMIT ${rowsFor(limit)}`
+  SELECT ${listedClientColumns} FROM utility_api_clients
+  WHERE ${afterMark('client_id')} ORDER BY created_at, client_id LIMIT ${rowsFor(limit)}`
 
 const listResellers = (limit: number): string => `
-  SELECT reseller_id, created_at, name FROM utility_api_resellers
-  WHERE ${afterPlace('reseller_id')} ORDER BY created_at, reseller_id LIMIT ${rowsFor(limit)}`
+  SELECT ${resellerColumns} FROM utility_api_resellers
+  WHERE ${afterMark('reseller_id')} ORDER BY created_at, reseller_id LIMIT ${rowsFor(limit)}`
 
 const listCredentials = (limit: number, ofOwner: boolean): string => `
-  SELECT kind, id, owner_id, subject, scope, created_at, expires_at, revoked_at, name FROM utility_api_credentials
-  WHERE kind >= ? AND kind <= ? AND ${afterPlace('id')} ${ofOwner ? 'AND owner_id = ?' : ''}
+  SELECT kind, ${credentialColumns} FROM utility_api_credentials
+  WHERE kind >= ? AND kind <= ? AND ${afterMark('id')} ${ofOwner ? 'AND owner_id = ?' : ''}
   ORDER BY kind, created_at, id LIMIT ${rowsFor(limit)}`
 
 const licenses = `SELECT seq, ${licenseColumns} FROM utility_api_licenses`
@@ -75,16 +76,16 @@ export function listingOf({ read }: Access): StorageListing {
 }
 
 async function clientPage(db: Queries, { after, limit }: ListPage): Promise<ClientList> {
-  const { createdAt, id } = toPlace(after)
+  const { createdAt, id } = toPageMark(after)
   const rows = await db.rows<ListedClientRow>(listClients(limit), createdAt, createdAt, id)
-  const { page, ...next } = cutPage(rows, limit, (row) => placeMark(row.created_at, row.client_id))
+  const { page, ...next } = cutPage(rows, limit, (row) => pageMark(row.created_at, row.client_id))
   return { clients: page.map(toListedClient), ...next }
 }
 
 async function resellerPage(db: Queries, { after, limit }: ListPage): Promise<ResellerList> {
-  const { createdAt, id } = toPlace(after)
+  const { createdAt, id } = toPageMark(after)
   const rows = await db.rows<ResellerRow>(listResellers(limit), createdAt, createdAt, id)
-  const { page, ...next } = cutPage(rows, limit, (row) => placeMark(row.created_at, row.reseller_id))
+  const { page, ...next } = cutPage(rows, limit, (row) => pageMark(row.created_at, row.reseller_id))
   return { resellers: page.map(toReseller), ...next }
 }
 
@@ -92,10 +93,10 @@ async function credentialPage(
   db: Queries,
   { kind, ownerId, after, limit }: CredentialPage,
 ): Promise<CredentialList> {
-  const { createdAt, id } = toPlace(after)
+  const { createdAt, id } = toPageMark(after)
   const values = [kind, kind, createdAt, createdAt, id, ...(ownerId === undefined ? [] : [ownerId])]
   const rows = await db.rows<ListedCredentialRow>(listCredentials(limit, ownerId !== undefined), ...values)
-  const { page, ...next } = cutPage(rows, limit, (row) => placeMark(row.created_at, row.id))
+  const { page, ...next } = cutPage(rows, limit, (row) => pageMark(row.created_at, row.id))
   return { credentials: page.map(toListedCredential), ...next }
 }
 

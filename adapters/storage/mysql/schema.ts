@@ -1,5 +1,4 @@
-import { StorageError, type StorageCall } from 'utility-api/storage'
-import { callWithin } from '../shared/call-time.ts'
+import { callWithin, StorageError, type StorageCall } from 'utility-api/storage'
 import { withConnection } from './connection.ts'
 import type { MysqlConnection, MysqlPool } from './driver.ts'
 import { isMissingTable, toStorageError } from './errors.ts'
@@ -113,7 +112,7 @@ const readFlavor = 'SELECT version() AS version, @@character_set_client AS chars
 const schemaTimeoutMs = 2000
 
 /** A migration takes as long as it takes. */
-const patient: StorageCall = { timeLeftMs: () => Infinity }
+const patient: StorageCall = callWithin(Infinity)
 
 // Each database of a server has its own name.
 const lockName = "concat('utility_api_schema:', md5(database()))"

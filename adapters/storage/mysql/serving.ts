@@ -10,7 +10,12 @@ import type {
 import { isDuplicate } from './errors.ts'
 import { Undone, type Access, type Queries, type Session } from './session.ts'
 import * as sql from './sql.ts'
-import { toClient, toCode, toCredential, toLicense, toReplay, type LicenseRow } from '../shared/rows.ts'
+import { toClient } from '../shared/client-row.ts'
+import { toCode } from '../shared/code-row.ts'
+import type { ColumnValue } from '../shared/columns.ts'
+import { boughtTokenValues, toCredential } from '../shared/credential-row.ts'
+import { idempotencyKeyValues, toIdempotencyKey } from '../shared/idempotency-key-row.ts'
+import { licensePatchValues, licenseValues, toLicense, type LicenseRow } from '../shared/license-row.ts'
 
 /** Returns the methods that requests need. */
 export function servingMethods({ read, write }: Access): Required<UtilityStorage> {
@@ -41,24 +46,22 @@ async function redeem(
   db: Queries,
   codeHash: Uint8Array,
   at: number,
-  { id, hash, ownerId, subject, scope, createdAt, expiresAt }: NewAccessToken,
+  token: NewAccessToken,
 ): Promise<boolean> {
-  if ((await db.count(sql.spendCode, at, hash, codeHash)) === 0) return false
-  await db.count(sql.insertToken, id, hash, ownerId, subject, scope, createdAt, expiresAt)
+  if ((await db.count(sql.spendCode, at, token.hash, codeHash)) === 0) return false
+  await db.count(sql.insertToken, ...boughtTokenValues(token))
   return true
 }
 
 async function insert(db: Queries, license: License): Promise<'inserted' | 'key_taken'> {
-  const { licenseKey, registeredTo, domainOrIp, status, resellerId, createdAt, updatedAt } = license
-  const values = [licenseKey, registeredTo, domainOrIp, status, resellerId, createdAt, updatedAt]
-  return (await isInserted(db, sql.insertLicense, values)) ? 'inserted' : 'key_taken'
+  return (await isInserted(db, sql.insertLicense, licenseValues(license))) ? 'inserted' : 'key_taken'
 }
 
 /** Inserts a row and tells whether its key was free. An `INSERT IGNORE` would also ignore all other errors. */
 export async function isInserted(
   db: Queries,
   text: string,
-  values: readonly (string | number | Uint8Array | null)[],
+  values: readonly ColumnValue[],
 ): Promise<boolean> {
   try {
     await db.count(text, ...values)
@@ -73,13 +76,20 @@ export async function isInserted(
 async function insertOnce(
   db: Queries,
   license: License,
-  { resellerId, keyHash, requestHash, expiresAt }: NewIdempotencyKey,
+  idempotency: NewIdempotencyKey,
 ): Promise<InsertLicenseResult> {
-  const answer = JSON.stringify(license)
-  if ((await db.count(sql.claimKey, resellerId, keyHash, requestHash, answer, expiresAt)) > 1) {
-    const held = await db.row(toReplay, sql.findAnswer, resellerId, keyHash, license.createdAt)
+  const values = idempotencyKeyValues(idempotency, license)
+  if ((await db.count(sql.claimKey, ...values)) > 1) {
+    const { resellerId, keyHash } = idempotency
+    const held = await db.row(
+      toIdempotencyKey,
+      sql.findIdempotencyKey,
+      resellerId,
+      keyHash,
+      license.createdAt,
+    )
     if (held !== null) throw new Undone(held)
-    await db.count(sql.takeKeyOver, requestHash, answer, expiresAt, resellerId, keyHash)
+    await db.count(sql.takeKeyOver, ...values)
   }
   const result = await insert(db, license)
   if (result === 'key_taken') throw new Undone(result)
@@ -88,8 +98,7 @@ async function insertOnce(
 
 async function updateLicense(db: Session, update: LicenseUpdate): Promise<UpdateLicenseResult> {
   const { licenseKey, resellerId, at, patch } = update
-  const { registeredTo = null, domainOrIp = null, status = null } = patch
-  const values = [registeredTo, domainOrIp, status, at, licenseKey, resellerId]
+  const values = [...licensePatchValues(patch), at, licenseKey, resellerId]
   if ((await db.count(sql.updateLicense, ...values)) > 0) return 'updated'
   const [found] = await db.rows<LicenseRow>(sql.findLicense, licenseKey)
   if (found === undefined) return 'not_found'

@@ -1,16 +1,17 @@
+import { clientColumns } from '../shared/client-row.ts'
+import { codeColumns } from '../shared/code-row.ts'
+import { placeholders } from '../shared/columns.ts'
+import { boughtTokenColumns, credentialColumns } from '../shared/credential-row.ts'
+import { idempotencyKeyColumns } from '../shared/idempotency-key-row.ts'
+import { licenseColumns } from '../shared/license-row.ts'
+import { resellerColumns } from '../shared/reseller-row.ts'
+
 /**
  * Every statement of the MySQL store except those of its schema and its lists.
  *
  * An update always increments `revision`. Drivers differ in whether they count the rows that were found or those that
  * changed; this makes the two the same.
  */
-
-const clientColumns = 'client_id, secret_hashes, redirect_uris, created_at, revoked_at, name'
-const codeColumns = 'client_id, subject, redirect_uri, scope, code_challenge, expires_at, redeemed_at'
-const credentialColumns = 'id, owner_id, subject, scope, created_at, expires_at, revoked_at, name'
-
-export const licenseColumns: string =
-  'license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at'
 
 export const ping: string = 'SELECT 1'
 
@@ -22,8 +23,8 @@ export const spendCode: string =
   'UPDATE utility_api_codes SET redeemed_at = ?, token_hash = ? WHERE hash = ? AND redeemed_at IS NULL'
 
 export const insertToken: string = `
-  INSERT INTO utility_api_credentials (kind, id, hash, owner_id, subject, scope, created_at, expires_at)
-  VALUES ('access_token', ?, ?, ?, ?, ?, ?, ?)`
+  INSERT INTO utility_api_credentials (kind, ${boughtTokenColumns})
+  VALUES ('access_token', ${placeholders(boughtTokenColumns)})`
 
 /** Finds the token that a code bought. It never changes, so two statements are as good as one. */
 export const findTokenOfCode: string =
@@ -37,23 +38,25 @@ export const findCredential: string = `
   SELECT ${credentialColumns} FROM utility_api_credentials WHERE hash = ? AND kind = ?`
 
 export const insertLicense: string = `
-  INSERT INTO utility_api_licenses (${licenseColumns}) VALUES (?, ?, ?, ?, ?, ?, ?)`
+  INSERT INTO utility_api_licenses (${licenseColumns}) VALUES (${placeholders(licenseColumns)})`
 
 /**
  * Claims the idempotency key, held or not, and makes others wait here for the commit. Counts 1 if the key was free and
  * 2 if it is held.
  */
 export const claimKey: string = `
-  INSERT INTO utility_api_idempotency_keys (reseller_id, key_hash, request_hash, license, expires_at)
-  VALUES (?, ?, ?, ?, ?) ON DUPLICATE KEY UPDATE revision = revision + 1`
+  INSERT INTO utility_api_idempotency_keys (${idempotencyKeyColumns})
+  VALUES (${placeholders(idempotencyKeyColumns)}) ON DUPLICATE KEY UPDATE revision = revision + 1`
 
-export const findAnswer: string = `
+export const findIdempotencyKey: string = `
   SELECT license, request_hash FROM utility_api_idempotency_keys
   WHERE reseller_id = ? AND key_hash = ? AND expires_at > ?`
 
+/** Replaces what is held under the claimed key. */
 export const takeKeyOver: string = `
-  UPDATE utility_api_idempotency_keys SET request_hash = ?, license = ?, expires_at = ?
-  WHERE reseller_id = ? AND key_hash = ?`
+  INSERT INTO utility_api_idempotency_keys (${idempotencyKeyColumns})
+  VALUES (${placeholders(idempotencyKeyColumns)}) ON DUPLICATE KEY UPDATE
+    request_hash = VALUES(request_hash), license = VALUES(license), expires_at = VALUES(expires_at)`
 
 /** Ownership is checked by the statement that writes. A column whose value was not sent keeps its value. */
 export const updateLicense: string = `
@@ -72,7 +75,8 @@ export const changeLicense: string = `
 
 export const deleteLicense: string = 'DELETE FROM utility_api_licenses WHERE license_key = ?'
 
-export const insertClient: string = `INSERT INTO utility_api_clients (${clientColumns}) VALUES (?, ?, ?, ?, ?, ?)`
+export const insertClient: string = `
+  INSERT INTO utility_api_clients (${clientColumns}) VALUES (${placeholders(clientColumns)})`
 
 export const updateClient: string = `
   UPDATE utility_api_clients
@@ -96,15 +100,16 @@ export const lockClient: string =
   'SELECT revoked_at FROM utility_api_clients WHERE client_id = ? LOCK IN SHARE MODE'
 
 export const insertCode: string = `
-  INSERT INTO utility_api_codes (hash, ${codeColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+  INSERT INTO utility_api_codes (hash, ${codeColumns}) VALUES (?, ${placeholders(codeColumns)})`
 
-export const insertReseller: string =
-  'INSERT INTO utility_api_resellers (reseller_id, created_at, name) VALUES (?, ?, ?)'
+export const insertReseller: string = `
+  INSERT INTO utility_api_resellers (${resellerColumns}) VALUES (${placeholders(resellerColumns)})`
 
 export const findReseller: string = 'SELECT reseller_id FROM utility_api_resellers WHERE reseller_id = ?'
 
 export const insertCredential: string = `
-  INSERT INTO utility_api_credentials (kind, hash, ${credentialColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+  INSERT INTO utility_api_credentials (kind, hash, ${credentialColumns})
+  VALUES (?, ?, ${placeholders(credentialColumns)})`
 
 export const revokeCredentialByHash: string =
   'UPDATE utility_api_credentials SET revoked_at = ? WHERE hash = ? AND revoked_at IS NULL'
@@ -171,5 +176,5 @@ export const purgeSpentCodes: string = `
 /** Waits for codes that are being spent, and then keeps them. */
 export const purgeUnspentCodes: string = `${purgeSpentCodes} AND redeemed_at IS NULL`
 
-export const purgeAnswers: string = `
+export const purgeIdempotencyKeys: string = `
   DELETE FROM utility_api_idempotency_keys WHERE expires_at <= ? LIMIT ${portion}`

@@ -8,7 +8,11 @@ import type {
 } from 'utility-api/storage'
 import type { PostgresAccess } from './access.ts'
 import * as sql from './sql.ts'
-import { joinHashes } from '../shared/rows.ts'
+import { clientPatchValues, clientValues } from '../shared/client-row.ts'
+import { codeValues } from '../shared/code-row.ts'
+import { credentialValues } from '../shared/credential-row.ts'
+import { licenseChangeValues } from '../shared/license-row.ts'
+import { resellerValues } from '../shared/reseller-row.ts'
 
 /**
  * How many rows one statement purges or revokes. A longer statement would hold up everybody else's writes, and one
@@ -21,16 +25,10 @@ type AdminMethods = Omit<AdminStorage, keyof UtilityStorage | 'listing' | 'close
 /** Returns the methods for provisioning. */
 export function adminMethods(db: PostgresAccess): AdminMethods {
   return {
-    insertClient: async (client, call) => {
-      const { clientId, secretHashes, redirectUris, createdAt, revokedAt, name = null } = client
-      const hashes = joinHashes(secretHashes)
-      const values = [clientId, hashes, JSON.stringify(redirectUris), createdAt, revokedAt, name]
-      return (await db.count(call, sql.insertClient, ...values)) > 0 ? 'inserted' : 'taken'
-    },
-    updateClient: async (clientId, { name = null, redirectUris }, call) => {
-      const uris = redirectUris === undefined ? null : JSON.stringify(redirectUris)
-      return (await db.count(call, sql.updateClient, clientId, name, uris)) > 0
-    },
+    insertClient: async (client, call) =>
+      (await db.count(call, sql.insertClient, ...clientValues(client))) > 0 ? 'inserted' : 'taken',
+    updateClient: async (clientId, patch, call) =>
+      (await db.count(call, sql.updateClient, clientId, ...clientPatchValues(patch))) > 0,
     rotateClientSecret: async (clientId, newHash, call) =>
       (await db.count(call, sql.rotateSecret, clientId, newHash)) > 0,
     revokeClient: async (clientId, at, call) => {
@@ -41,16 +39,13 @@ export function adminMethods(db: PostgresAccess): AdminMethods {
       return revoked
     },
     insertAuthorizationCode: async (hash, code, call) => {
-      const { clientId, subject, redirectUri, scope, codeChallenge, expiresAt, redeemedAt } = code
-      const values = [hash, clientId, subject, redirectUri, scope, codeChallenge, expiresAt, redeemedAt]
-      if ((await db.count(call, sql.insertCode, ...values)) > 0) return
+      if ((await db.count(call, sql.insertCode, hash, ...codeValues(code))) > 0) return
       throw new StorageError('conflict', 'The client is revoked.')
     },
-    insertReseller: async ({ resellerId, createdAt, name = null }, call) =>
-      (await db.count(call, sql.insertReseller, resellerId, createdAt, name)) > 0 ? 'inserted' : 'taken',
+    insertReseller: async (reseller, call) =>
+      (await db.count(call, sql.insertReseller, ...resellerValues(reseller))) > 0 ? 'inserted' : 'taken',
     insertCredential: async (kind, hash, credential, call) => {
-      const { id, ownerId, subject, scope, createdAt, expiresAt, revokedAt, name = null } = credential
-      const values = [kind, hash, id, ownerId, subject, scope, createdAt, expiresAt, revokedAt, name]
+      const values = [kind, hash, ...credentialValues(credential)]
       return (await db.count(call, sql.insertCredential, ...values)) > 0 ? 'inserted' : 'no_owner'
     },
     revokeCredential: async (which, at, call) =>
@@ -58,16 +53,13 @@ export function adminMethods(db: PostgresAccess): AdminMethods {
         ? await db.count(call, sql.revokeCredentialById, which.id, at)
         : await db.count(call, sql.revokeCredentialByHash, which.hash, at)) > 0,
     revokeAccess: (which, at, call) => revokeAccess(db, which, at, call),
-    changeLicense: async (licenseKey, change, at, call) => {
-      const { registeredTo = null, domainOrIp = null, status = null, resellerId = null } = change
-      const values = [licenseKey, at, registeredTo, domainOrIp, status, resellerId]
-      return (await db.count(call, sql.changeLicense, ...values)) > 0
-    },
+    changeLicense: async (licenseKey, change, at, call) =>
+      (await db.count(call, sql.changeLicense, licenseKey, at, ...licenseChangeValues(change))) > 0,
     deleteLicense: async (licenseKey, call) => (await db.count(call, sql.deleteLicense, licenseKey)) > 0,
     purgeExpired: async (at, call) => ({
       tokens: await inPortions(db, call, sql.purgeTokens, at),
       codes: await purgeCodes(db, at, call),
-      idempotency: await inPortions(db, call, sql.purgeAnswers, at),
+      idempotency: await inPortions(db, call, sql.purgeIdempotencyKeys, at),
     }),
   }
 }

@@ -9,22 +9,23 @@ import type {
   StorageCall,
   StorageListing,
 } from 'utility-api/storage'
-import { cutPage, placeMark, toPlace, toSeq } from '../shared/list-pages.ts'
+import { cutPage, pageMark, toPageMark, toSeq } from '../shared/list-pages.ts'
 import type { PostgresAccess } from './access.ts'
-import { licenseColumns } from './sql.ts'
-import { toLicense, toListedClient, toListedCredential, toReseller } from '../shared/rows.ts'
-import type { LicenseRow, ListedClientRow, ListedCredentialRow, ResellerRow } from '../shared/rows.ts'
+import { listedClientColumns, toListedClient, type ListedClientRow } from '../shared/client-row.ts'
+import { credentialColumns, toListedCredential, type ListedCredentialRow } from '../shared/credential-row.ts'
+import { licenseColumns, toLicense, type LicenseRow } from '../shared/license-row.ts'
+import { resellerColumns, toReseller, type ResellerRow } from '../shared/reseller-row.ts'
 
 const listClients = `
-  SELECT client_id, redirect_uris, created_at, revoked_at, name FROM utility_api_clients
+  SELECT ${listedClientColumns} FROM utility_api_clients
   WHERE (created_at, client_id) > ($1, $2) ORDER BY created_at, client_id LIMIT $3`
 
 const listResellers = `
-  SELECT reseller_id, created_at, name FROM utility_api_resellers
+  SELECT ${resellerColumns} FROM utility_api_resellers
   WHERE (created_at, reseller_id) > ($1, $2) ORDER BY created_at, reseller_id LIMIT $3`
 
 const credentials = `
-  SELECT kind, id, owner_id, subject, scope, created_at, expires_at, revoked_at, name
+  SELECT kind, ${credentialColumns}
   FROM utility_api_credentials WHERE (created_at, id) > ($1, $2)`
 
 const inOrder = 'ORDER BY created_at, id LIMIT $3'
@@ -65,9 +66,9 @@ async function clientPage(
   { after, limit }: ListPage,
   call: StorageCall,
 ): Promise<ClientList> {
-  const { createdAt, id } = toPlace(after)
+  const { createdAt, id } = toPageMark(after)
   const rows = await db.rows<ListedClientRow>(call, listClients, createdAt, id, limit + 1)
-  const { page, ...next } = cutPage(rows, limit, (row) => placeMark(row.created_at, row.client_id))
+  const { page, ...next } = cutPage(rows, limit, (row) => pageMark(row.created_at, row.client_id))
   return { clients: page.map(toListedClient), ...next }
 }
 
@@ -76,9 +77,9 @@ async function resellerPage(
   { after, limit }: ListPage,
   call: StorageCall,
 ): Promise<ResellerList> {
-  const { createdAt, id } = toPlace(after)
+  const { createdAt, id } = toPageMark(after)
   const rows = await db.rows<ResellerRow>(call, listResellers, createdAt, id, limit + 1)
-  const { page, ...next } = cutPage(rows, limit, (row) => placeMark(row.created_at, row.reseller_id))
+  const { page, ...next } = cutPage(rows, limit, (row) => pageMark(row.created_at, row.reseller_id))
   return { resellers: page.map(toReseller), ...next }
 }
 
@@ -87,14 +88,14 @@ async function credentialPage(
   { kind, ownerId, after, limit }: CredentialPage,
   call: StorageCall,
 ): Promise<CredentialList> {
-  const { createdAt, id } = toPlace(after)
+  const { createdAt, id } = toPageMark(after)
   const values = [createdAt, id, limit + 1]
   const rows = await (ownerId === undefined
     ? kind === 'access_token'
       ? db.rows<ListedCredentialRow>(call, listTokens, ...values)
       : db.rows<ListedCredentialRow>(call, listOthers, ...values, kind)
     : db.rows<ListedCredentialRow>(call, listOfOwner, ...values, kind, ownerId))
-  const { page, ...next } = cutPage(rows, limit, (row) => placeMark(row.created_at, row.id))
+  const { page, ...next } = cutPage(rows, limit, (row) => pageMark(row.created_at, row.id))
   return { credentials: page.map(toListedCredential), ...next }
 }
 

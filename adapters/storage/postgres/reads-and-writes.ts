@@ -1,12 +1,11 @@
-import type { StorageCall } from 'utility-api/storage'
+import { callWithin } from 'utility-api/storage'
 import type { PostgresPool, PostgresResult } from './driver.ts'
 import { run, type Run } from './statement.ts'
-import { createSemaphore } from '../shared/semaphore.ts'
+import { createConnectionLimit } from '../shared/connection-limit.ts'
 import { within } from '../shared/call-time.ts'
 
 /** How often to ask whether commits are still held back, and how long the answer may take. */
 const askAgainMs = 1000
-const askAgain: StorageCall = { timeLeftMs: () => askAgainMs }
 
 /**
  * Reads for how many milliseconds the server has held back the longest-waiting commit, or null if there is none. Only
@@ -30,7 +29,7 @@ export function readsOf(pool: PostgresPool): Run {
  * that is dead, or whose server has been replaced by another one, is closed.
  */
 export function writesOf(pool: PostgresPool): Run {
-  const places = createSemaphore(Math.max(1, pool.options.max - 1), 'PostgreSQL')
+  const limit = createConnectionLimit(Math.max(1, pool.options.max - 1), 'PostgreSQL')
   let asked: Promise<number> | undefined
   // Asked once for all that wait: after a failover, each question would need one of the few connections.
   function heldBackMs(): Promise<number> {
@@ -50,19 +49,12 @@ export function writesOf(pool: PostgresPool): Run {
     if ((await heldBackMs()) < waitedMs * 0.9) return undefined
     return (await within(askAgainMs, answer)) ?? waitOn(answer, sentAt)
   }
-  return async (statement) => {
-    await places.take(statement.call)
-    try {
-      return await run(pool, statement, waitOn)
-    } finally {
-      places.giveBack()
-    }
-  }
+  return (statement) => limit.run(statement.call, () => run(pool, statement, waitOn))
 }
 
 async function askHeldBackMs(pool: PostgresPool): Promise<number> {
   const read = readsOf(pool)
-  const answer = read({ toSql: () => ({ text: longestHeldBack, values: [] }), call: askAgain })
+  const answer = read({ toSql: () => ({ text: longestHeldBack, values: [] }), call: callWithin(askAgainMs) })
   const result = await within(askAgainMs, answer).catch(() => undefined)
   const [row] = (result?.rows ?? []) as { ms: number | null }[]
   return row?.ms ?? 0

@@ -1,4 +1,4 @@
-import { StorageError } from 'utility-api/storage'
+import { callWithin, StorageError } from 'utility-api/storage'
 import { withConnection } from './connection.ts'
 import type { PostgresClient, PostgresPool } from './driver.ts'
 import { lostRace, toStorageError } from './errors.ts'
@@ -180,7 +180,7 @@ export async function requireSchema(read: Run): Promise<void> {
 async function findSchema(read: Run): Promise<Schema> {
   try {
     // Not limited to the time of the call that happens to be the first: others wait for the same answer.
-    const call = { timeLeftMs: () => schemaTimeoutMs }
+    const call = callWithin(schemaTimeoutMs)
     const answer = read({ toSql: () => ({ text: readSchema, values: [] }), call })
     const result = await within(schemaTimeoutMs, answer)
     if (result === undefined) throw new Error('The schema could not be read in time.')

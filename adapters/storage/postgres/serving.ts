@@ -14,8 +14,11 @@ import type { PostgresAccess } from './access.ts'
 import { violatedConstraint } from './errors.ts'
 import type { Find } from './find.ts'
 import * as sql from './sql.ts'
-import { toClient, toCode, toCredential, toLicense, toReplay } from '../shared/rows.ts'
-import type { ClientRow, CodeRow, CredentialRow, LicenseRow } from '../shared/rows.ts'
+import { toClient, type ClientRow } from '../shared/client-row.ts'
+import { toCode, type CodeRow } from '../shared/code-row.ts'
+import { boughtTokenValues, toCredential, type CredentialRow } from '../shared/credential-row.ts'
+import { idempotencyKeyValues, toIdempotencyKey } from '../shared/idempotency-key-row.ts'
+import { licensePatchValues, licenseValues, toLicense, type LicenseRow } from '../shared/license-row.ts'
 
 /** Returns the methods that requests need. */
 export function servingMethods(db: PostgresAccess): Required<UtilityStorage> {
@@ -30,11 +33,8 @@ export function servingMethods(db: PostgresAccess): Required<UtilityStorage> {
     ping: async (call) => void (await db.rows(call, sql.ping)),
     findClient: (clientId, call) => findClient(call, clientId),
     findAuthorizationCode: (codeHash, call) => findCode(call, toKey(codeHash)),
-    redeemAuthorizationCode: async (codeHash, at, token, call) => {
-      const { id, hash, ownerId, subject, scope, createdAt, expiresAt } = token
-      const values = [codeHash, at, id, hash, ownerId, subject, scope, createdAt, expiresAt]
-      return (await db.count(call, sql.redeemCode, ...values)) > 0
-    },
+    redeemAuthorizationCode: async (codeHash, at, token, call) =>
+      (await db.count(call, sql.redeemCode, codeHash, at, ...boughtTokenValues(token))) > 0,
     revokeAccessTokensOfCode: (codeHash, at, call) => db.count(call, sql.revokeTokenOfCode, codeHash, at),
     findCredential: (kind, hash, call) => findCredential[kind](call, toKey(hash)),
     insertLicense: (license, idempotency, call) => insertLicense(db, license, idempotency, call),
@@ -62,22 +62,22 @@ async function insertLicense(
   idempotency: NewIdempotencyKey | undefined,
   call: StorageCall,
 ): Promise<InsertLicenseResult> {
-  const { licenseKey, registeredTo, domainOrIp, status, resellerId, createdAt, updatedAt } = license
-  const values = [licenseKey, registeredTo, domainOrIp, status, resellerId, createdAt, updatedAt]
+  const values = licenseValues(license)
   if (idempotency === undefined) {
     return (await db.count(call, sql.insertLicense, ...values)) > 0 ? 'inserted' : 'key_taken'
   }
-  const { resellerId: sender, keyHash, requestHash, expiresAt } = idempotency
-  const claim = [sender, keyHash, requestHash, JSON.stringify(license), expiresAt]
+  const { createdAt } = license
+  const claim = [createdAt, ...idempotencyKeyValues(idempotency, license)]
   try {
-    if ((await db.count(call, sql.insertLicenseOnce, ...values, ...claim)) > 0) return 'inserted'
+    if ((await db.count(call, sql.insertLicenseOnce, ...claim, ...values)) > 0) return 'inserted'
   } catch (error) {
     if (violatedConstraint((error as StorageError).cause) === sql.licenseKeyConstraint) return 'key_taken'
     throw error
   }
-  const answer = await db.row(call, toReplay, sql.findAnswer, sender, keyHash, createdAt)
+  const { resellerId, keyHash } = idempotency
+  const held = await db.row(call, toIdempotencyKey, sql.findIdempotencyKey, resellerId, keyHash, createdAt)
   // A purge may delete the key between the two statements; then it is free again.
-  return answer ?? insertLicense(db, license, idempotency, call)
+  return held ?? insertLicense(db, license, idempotency, call)
 }
 
 /**
@@ -90,8 +90,7 @@ async function updateLicense(
   call: StorageCall,
 ): Promise<UpdateLicenseResult> {
   const { licenseKey, resellerId, at, patch } = update
-  const { registeredTo = null, domainOrIp = null, status = null } = patch
-  const values = [licenseKey, resellerId, registeredTo, domainOrIp, status, at]
+  const values = [licenseKey, resellerId, at, ...licensePatchValues(patch)]
   if ((await db.count(call, sql.updateLicense, ...values)) > 0) return 'updated'
   const [found] = await db.rows<LicenseRow>(call, sql.findLicense, licenseKey)
   if (found === undefined) return 'not_found'

@@ -1,3 +1,10 @@
+import { clientColumns } from '../shared/client-row.ts'
+import { codeColumns } from '../shared/code-row.ts'
+import { boughtTokenColumns, credentialColumns } from '../shared/credential-row.ts'
+import { idempotencyKeyColumns } from '../shared/idempotency-key-row.ts'
+import { licenseColumns } from '../shared/license-row.ts'
+import { resellerColumns } from '../shared/reseller-row.ts'
+
 /**
  * Every statement of the PostgreSQL store except those of its schema and its lists. Each task is one statement, so that
  * each decides its race on its own.
@@ -5,12 +12,19 @@
  * Columns are named: a prepared `SELECT *` fails permanently once another server's migration adds a column.
  */
 
-const clientColumns = 'client_id, secret_hashes, redirect_uris, created_at, revoked_at, name'
-const codeColumns = 'client_id, subject, redirect_uri, scope, code_challenge, expires_at, redeemed_at'
-const credentialColumns = 'id, owner_id, subject, scope, created_at, expires_at, revoked_at, name'
+/**
+ * Returns a parameter for each column, counted from this one, with its type: in a SELECT, the server would take all of
+ * them for text.
+ */
+function typedParameters(columns: string, first = 1): string {
+  const typed = columns.split(', ').map((column, index) => `$${first + index}::${typeOf(column)}`)
+  return typed.join(', ')
+}
 
-export const licenseColumns: string =
-  'license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at'
+function typeOf(column: string): string {
+  if (column.endsWith('_at')) return 'bigint'
+  return /hash/.test(column) ? 'bytea' : 'text'
+}
 
 /** The constraint that a license key violates if it is taken. */
 export const licenseKeyConstraint: string = 'utility_api_licenses_license_key_key'
@@ -37,9 +51,9 @@ export const findCode: KeyedSelect = selectBy(`SELECT hash, ${codeColumns} FROM 
 export const redeemCode: string = `
   WITH spent AS (
     UPDATE utility_api_codes SET redeemed_at = $2, token_hash = $4 WHERE hash = $1 AND redeemed_at IS NULL
-    RETURNING token_hash)
-  INSERT INTO utility_api_credentials (kind, id, hash, owner_id, subject, scope, created_at, expires_at)
-  SELECT 'access_token', $3::text, token_hash, $5::text, $6::text, $7::text, $8::bigint, $9::bigint FROM spent`
+    RETURNING 1)
+  INSERT INTO utility_api_credentials (kind, ${boughtTokenColumns})
+  SELECT 'access_token', ${typedParameters(boughtTokenColumns, 3)} FROM spent`
 
 export const revokeTokenOfCode: string = `
   UPDATE utility_api_credentials SET revoked_at = $2
@@ -50,7 +64,8 @@ export const findCredential: KeyedSelect = selectBy(
 )
 
 export const insertLicense: string = `
-  INSERT INTO utility_api_licenses (${licenseColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`
+  INSERT INTO utility_api_licenses (${licenseColumns}) VALUES (${typedParameters(licenseColumns)})
+  ON CONFLICT DO NOTHING`
 
 /**
  * Claims the idempotency key if nobody holds it at this time, and inserts the license if the claim succeeded. When
@@ -59,24 +74,24 @@ export const insertLicense: string = `
  */
 export const insertLicenseOnce: string = `
   WITH claimed AS (
-    INSERT INTO utility_api_idempotency_keys AS held (reseller_id, key_hash, request_hash, license, expires_at)
-    VALUES ($8, $9, $10, $11, $12)
+    INSERT INTO utility_api_idempotency_keys AS held (${idempotencyKeyColumns})
+    VALUES (${typedParameters(idempotencyKeyColumns, 2)})
     ON CONFLICT (reseller_id, key_hash) DO UPDATE
     SET request_hash = excluded.request_hash, license = excluded.license, expires_at = excluded.expires_at
-    WHERE held.expires_at <= $6::bigint
+    WHERE held.expires_at <= $1::bigint
     RETURNING 1)
   INSERT INTO utility_api_licenses (${licenseColumns})
-  SELECT $1::text, $2::text, $3::text, $4::text, $5::text, $6::bigint, $7::bigint FROM claimed`
+  SELECT ${typedParameters(licenseColumns, 7)} FROM claimed`
 
-export const findAnswer: string = `
+export const findIdempotencyKey: string = `
   SELECT license, request_hash FROM utility_api_idempotency_keys
   WHERE reseller_id = $1 AND key_hash = $2 AND expires_at > $3`
 
 /** Ownership is checked by the statement that writes. A column whose value was not sent keeps its value. */
 export const updateLicense: string = `
   UPDATE utility_api_licenses
-  SET registered_to = coalesce($3, registered_to), domain_or_ip = coalesce($4, domain_or_ip),
-      status = coalesce($5, status), updated_at = $6
+  SET registered_to = coalesce($4, registered_to), domain_or_ip = coalesce($5, domain_or_ip),
+      status = coalesce($6, status), updated_at = $3
   WHERE license_key = $1 AND reseller_id = $2`
 
 export const findLicense: string = `SELECT ${licenseColumns} FROM utility_api_licenses WHERE license_key = $1`
@@ -90,7 +105,8 @@ export const changeLicense: string = `
 export const deleteLicense: string = 'DELETE FROM utility_api_licenses WHERE license_key = $1'
 
 export const insertClient: string = `
-  INSERT INTO utility_api_clients (${clientColumns}) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`
+  INSERT INTO utility_api_clients (${clientColumns}) VALUES (${typedParameters(clientColumns)})
+  ON CONFLICT DO NOTHING`
 
 export const updateClient: string = `
   UPDATE utility_api_clients SET name = coalesce($2, name), redirect_uris = coalesce($3, redirect_uris)
@@ -112,16 +128,17 @@ export const insertCode: string = `
   WITH client AS MATERIALIZED (
     SELECT revoked_at FROM utility_api_clients WHERE client_id = $2 FOR SHARE)
   INSERT INTO utility_api_codes (hash, ${codeColumns})
-  SELECT $1::bytea, $2::text, $3::text, $4::text, $5::text, $6::text, $7::bigint, $8::bigint
+  SELECT ${typedParameters(`hash, ${codeColumns}`)}
   WHERE NOT EXISTS (SELECT 1 FROM client WHERE revoked_at IS NOT NULL)`
 
 export const insertReseller: string = `
-  INSERT INTO utility_api_resellers (reseller_id, created_at, name) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`
+  INSERT INTO utility_api_resellers (${resellerColumns}) VALUES (${typedParameters(resellerColumns)})
+  ON CONFLICT DO NOTHING`
 
 /** Resellers are never deleted, so there is no need to lock one. */
 export const insertCredential: string = `
   INSERT INTO utility_api_credentials (kind, hash, ${credentialColumns})
-  SELECT $1::text, $2::bytea, $3::text, $4::text, $5::text, $6::text, $7::bigint, $8::bigint, $9::bigint, $10::text
+  SELECT ${typedParameters(`kind, hash, ${credentialColumns}`)}
   WHERE $1 <> 'reseller_token' OR EXISTS (SELECT 1 FROM utility_api_resellers WHERE reseller_id = $4)`
 
 export const revokeCredentialByHash: string =
@@ -170,7 +187,7 @@ export const purgeCodes: string = `
     SELECT hash FROM utility_api_codes WHERE hash = ANY ($1) AND (redeemed_at IS NULL OR hash = ANY ($2))
     FOR UPDATE SKIP LOCKED)`
 
-export const purgeAnswers: string = `
+export const purgeIdempotencyKeys: string = `
   DELETE FROM utility_api_idempotency_keys WHERE (reseller_id, key_hash) IN (
     SELECT reseller_id, key_hash FROM utility_api_idempotency_keys WHERE expires_at <= $1
     LIMIT $2 FOR UPDATE SKIP LOCKED)`

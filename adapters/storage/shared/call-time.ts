@@ -3,12 +3,6 @@ import { StorageError, type StorageCall } from 'utility-api/storage'
 /** The longest that a JavaScript timer can wait. */
 const longestTimeoutMs = 2 ** 31 - 1
 
-/** Creates a call whose caller waits `timeoutMs` from now. */
-export function callWithin(timeoutMs: number): StorageCall {
-  const deadline = performance.now() + timeoutMs
-  return { timeLeftMs: () => deadline - performance.now() }
-}
-
 /** Returns the milliseconds that somebody still waits. Throws if nobody does: what was not sent yet is never sent. */
 export function requireTime(call: StorageCall, database: string): number {
   const timeLeftMs = call.timeLeftMs()

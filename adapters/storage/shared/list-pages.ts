@@ -1,5 +1,5 @@
 import { StorageError } from 'utility-api/storage'
-import type { IntegerColumn } from './rows.ts'
+import type { IntegerColumn } from './columns.ts'
 
 /** Cuts rows to a page. More rows were asked for than fit, to see whether there is a next page. */
 export function cutPage<Row>(
@@ -18,28 +18,28 @@ export function cutPage<Row>(
 export function toSeq(after: string | undefined): number {
   if (after === undefined) return 0
   if (/^\d{1,15}$/.test(after)) return Number(after)
-  throw noPlace()
+  throw notAMark()
 }
 
-/** Where a list by time of creation continues. Rows with the same time are ordered by their identifiers. */
-export interface Place {
+/** The last row seen, in a list by time of creation. Rows with the same time are ordered by their identifiers. */
+export interface PageMark {
   readonly createdAt: number
   readonly id: string
 }
 
-const beforeAll: Place = { createdAt: -1, id: '' }
+const beforeAll: PageMark = { createdAt: -1, id: '' }
 
-export function toPlace(after: string | undefined): Place {
+export function toPageMark(after: string | undefined): PageMark {
   if (after === undefined) return beforeAll
   const [, createdAt, id] = /^(\d{1,16}):(.*)$/s.exec(after) ?? []
-  if (createdAt === undefined || id === undefined) throw noPlace()
+  if (createdAt === undefined || id === undefined) throw notAMark()
   return { createdAt: Number(createdAt), id }
 }
 
-export function placeMark(createdAt: IntegerColumn, id: string): string {
+export function pageMark(createdAt: IntegerColumn, id: string): string {
   return `${createdAt}:${id}`
 }
 
-function noPlace(): StorageError {
-  return new StorageError('invalid', 'This is no place in the list.')
+function notAMark(): StorageError {
+  return new StorageError('invalid', 'This is not the end of a page of this list.')
 }

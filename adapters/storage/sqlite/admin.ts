@@ -4,12 +4,15 @@ import type {
   AdminStorage,
   Credential,
   CredentialKind,
-  LicenseChange,
   RevokeCounts,
   StorageCall,
   UtilityStorage,
 } from 'utility-api/storage'
-import { joinHashes, toClient } from '../shared/rows.ts'
+import { clientPatchValues, clientValues, joinHashes, toClient } from '../shared/client-row.ts'
+import { codeValues } from '../shared/code-row.ts'
+import { credentialValues } from '../shared/credential-row.ts'
+import { licenseChangeValues } from '../shared/license-row.ts'
+import { resellerValues } from '../shared/reseller-row.ts'
 import type { SqliteAccess } from './access.ts'
 import type { SqliteQueries, SqliteValue } from './driver.ts'
 import * as sql from './sql.ts'
@@ -74,15 +77,10 @@ export function adminMethods({ write }: SqliteAccess): AdminMethods {
   }
 
   return {
-    insertClient: ({ clientId, secretHashes, redirectUris, createdAt, revokedAt, name = null }, call) => {
-      const hashes = joinHashes(secretHashes)
-      const values = [clientId, hashes, JSON.stringify(redirectUris), createdAt, revokedAt, name]
-      return write(call, (db) => (db.run(sql.insertClient, ...values) > 0 ? 'inserted' : 'taken'))
-    },
-    updateClient: (clientId, { name = null, redirectUris }, call) => {
-      const uris = redirectUris === undefined ? null : JSON.stringify(redirectUris)
-      return write(call, (db) => db.run(sql.updateClient, name, uris, clientId) > 0)
-    },
+    insertClient: (client, call) =>
+      write(call, (db) => (db.run(sql.insertClient, ...clientValues(client)) > 0 ? 'inserted' : 'taken')),
+    updateClient: (clientId, patch, call) =>
+      write(call, (db) => db.run(sql.updateClient, ...clientPatchValues(patch), clientId) > 0),
     rotateClientSecret: (clientId, newHash, call) => write(call, (db) => rotateSecret(db, clientId, newHash)),
     revokeClient: async (clientId, at, call) => {
       const revoked = await write(call, (db) => db.run(sql.revokeClient, at, clientId) > 0)
@@ -93,13 +91,12 @@ export function adminMethods({ write }: SqliteAccess): AdminMethods {
       return revoked
     },
     insertAuthorizationCode: async (hash, code, call) => {
-      const { clientId, subject, redirectUri, scope, codeChallenge, expiresAt, redeemedAt } = code
-      const values = [hash, clientId, subject, redirectUri, scope, codeChallenge, expiresAt, redeemedAt]
-      refuseConflict(await write(call, (db) => db.run(sql.insertCode, ...values, clientId)))
+      const values = [hash, ...codeValues(code), code.clientId]
+      refuseConflict(await write(call, (db) => db.run(sql.insertCode, ...values)))
     },
-    insertReseller: ({ resellerId, createdAt, name = null }, call) =>
+    insertReseller: (reseller, call) =>
       write(call, (db) =>
-        db.run(sql.insertReseller, resellerId, createdAt, name) > 0 ? 'inserted' : 'taken',
+        db.run(sql.insertReseller, ...resellerValues(reseller)) > 0 ? 'inserted' : 'taken',
       ),
     insertCredential: (kind, hash, credential, call) =>
       write(call, (db) => insertCredential(db, kind, hash, credential)),
@@ -111,12 +108,12 @@ export function adminMethods({ write }: SqliteAccess): AdminMethods {
       ),
     revokeAccess,
     changeLicense: (licenseKey, change, at, call) =>
-      write(call, (db) => db.run(sql.changeLicense, ...changedColumns(change), at, licenseKey) > 0),
+      write(call, (db) => db.run(sql.changeLicense, ...licenseChangeValues(change), at, licenseKey) > 0),
     deleteLicense: (licenseKey, call) => write(call, (db) => db.run(sql.deleteLicense, licenseKey) > 0),
     purgeExpired: async (at, call) => ({
       tokens: await purge(sql.purgeTokens, at, call),
       codes: await inPortions(call, [sql.findEndOfCodes], [sql.purgeCodes, at]),
-      idempotency: await purge(sql.purgeAnswers, at, call),
+      idempotency: await purge(sql.purgeIdempotencyKeys, at, call),
     }),
   }
 }
@@ -134,17 +131,9 @@ function insertCredential(
   hash: Uint8Array,
   credential: Credential,
 ): 'inserted' | 'no_owner' {
-  const { id, ownerId, subject, scope, createdAt, expiresAt, revokedAt, name = null } = credential
-  if (kind === 'reseller_token' && db.get(sql.hasReseller, ownerId) === null) return 'no_owner'
-  const values = [kind, hash, id, ownerId, subject, scope, createdAt, expiresAt, revokedAt, name]
-  refuseConflict(db.run(sql.insertCredential, ...values))
+  if (kind === 'reseller_token' && db.get(sql.hasReseller, credential.ownerId) === null) return 'no_owner'
+  refuseConflict(db.run(sql.insertCredential, kind, hash, ...credentialValues(credential)))
   return 'inserted'
-}
-
-/** Returns the columns of a change. A column that was not sent is null and keeps its value. */
-function changedColumns(change: LicenseChange): SqliteValue[] {
-  const { registeredTo = null, domainOrIp = null, status = null, resellerId = null } = change
-  return [registeredTo, domainOrIp, status, resellerId]
 }
 
 function refuseConflict(changes: number): void {

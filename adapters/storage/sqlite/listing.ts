@@ -10,23 +10,24 @@ import type {
   StorageCall,
   StorageListing,
 } from 'utility-api/storage'
-import { cutPage, placeMark, toPlace, toSeq } from '../shared/list-pages.ts'
-import { toLicense, toListedClient, toListedCredential, toReseller } from '../shared/rows.ts'
-import type { LicenseRow, ListedClientRow, ListedCredentialRow, ResellerRow } from '../shared/rows.ts'
+import { cutPage, pageMark, toPageMark, toSeq } from '../shared/list-pages.ts'
+import { listedClientColumns, toListedClient, type ListedClientRow } from '../shared/client-row.ts'
+import { credentialColumns, toListedCredential, type ListedCredentialRow } from '../shared/credential-row.ts'
+import { licenseColumns, toLicense, type LicenseRow } from '../shared/license-row.ts'
+import { resellerColumns, toReseller, type ResellerRow } from '../shared/reseller-row.ts'
 import type { SqliteAccess } from './access.ts'
 import type { SqliteQueries } from './driver.ts'
-import { licenseColumns } from './sql.ts'
 
 const listClients = `
-  SELECT client_id, redirect_uris, created_at, revoked_at, name FROM utility_api_clients
+  SELECT ${listedClientColumns} FROM utility_api_clients
   WHERE (created_at, client_id) > (?, ?) ORDER BY created_at, client_id LIMIT ?`
 
 const listResellers = `
-  SELECT reseller_id, created_at, name FROM utility_api_resellers
+  SELECT ${resellerColumns} FROM utility_api_resellers
   WHERE (created_at, reseller_id) > (?, ?) ORDER BY created_at, reseller_id LIMIT ?`
 
 const credentials = `
-  SELECT rowid AS seq, kind, id, owner_id, subject, scope, created_at, expires_at, revoked_at, name
+  SELECT rowid AS seq, kind, ${credentialColumns}
   FROM utility_api_credentials WHERE rowid > ?`
 
 const listTokens = `${credentials} AND kind = 'access_token' ORDER BY rowid LIMIT ?`
@@ -77,16 +78,16 @@ export function listingOf({ read }: SqliteAccess): StorageListing {
 type ReadPage = <Page>(call: StorageCall, work: (db: SqliteQueries) => Page) => Promise<Page>
 
 function clientPage(db: SqliteQueries, { after, limit }: ListPage): ClientList {
-  const { createdAt, id } = toPlace(after)
+  const { createdAt, id } = toPageMark(after)
   const rows = db.all<ListedClientRow>(listClients, createdAt, id, limit + 1)
-  const { page, ...next } = cutPage(rows, limit, (row) => placeMark(row.created_at, row.client_id))
+  const { page, ...next } = cutPage(rows, limit, (row) => pageMark(row.created_at, row.client_id))
   return { clients: page.map(toListedClient), ...next }
 }
 
 function resellerPage(db: SqliteQueries, { after, limit }: ListPage): ResellerList {
-  const { createdAt, id } = toPlace(after)
+  const { createdAt, id } = toPageMark(after)
   const rows = db.all<ResellerRow>(listResellers, createdAt, id, limit + 1)
-  const { page, ...next } = cutPage(rows, limit, (row) => placeMark(row.created_at, row.reseller_id))
+  const { page, ...next } = cutPage(rows, limit, (row) => pageMark(row.created_at, row.reseller_id))
   return { resellers: page.map(toReseller), ...next }
 }
 
@@ -96,7 +97,7 @@ function credentialList(rows: Numbered<ListedCredentialRow>[], { limit }: Creden
 }
 
 /**
- * Searches all tokens, stretch by stretch. An index by owner would write a page at a random place for each exchange.
+ * Searches all tokens, stretch by stretch. An index by owner would write a random page for each exchange.
  */
 async function tokensOfOwner(
   readPage: ReadPage,

@@ -7,8 +7,11 @@ import type {
   UpdateLicenseResult,
   UtilityStorage,
 } from 'utility-api/storage'
-import { toClient, toCode, toCredential, toLicense, toReplay } from '../shared/rows.ts'
-import type { AnswerRow } from '../shared/rows.ts'
+import { toClient } from '../shared/client-row.ts'
+import { toCode } from '../shared/code-row.ts'
+import { boughtTokenValues, toCredential } from '../shared/credential-row.ts'
+import { idempotencyKeyValues, toIdempotencyKey } from '../shared/idempotency-key-row.ts'
+import { licensePatchValues, licenseValues, toLicense } from '../shared/license-row.ts'
 import type { SqliteAccess } from './access.ts'
 import type { SqliteQueries } from './driver.ts'
 import * as sql from './sql.ts'
@@ -33,9 +36,8 @@ export function servingMethods({ read, write }: SqliteAccess): Required<UtilityS
 }
 
 function redeem(db: SqliteQueries, codeHash: Uint8Array, at: number, token: NewAccessToken): boolean {
-  const { id, hash, ownerId, subject, scope, createdAt, expiresAt } = token
-  if (db.run(sql.spendCode, at, hash, codeHash) === 0) return false
-  db.run(sql.insertToken, id, hash, ownerId, subject, scope, createdAt, expiresAt)
+  if (db.run(sql.spendCode, at, token.hash, codeHash) === 0) return false
+  db.run(sql.insertToken, ...boughtTokenValues(token))
   return true
 }
 
@@ -44,30 +46,19 @@ function insertLicense(
   license: License,
   idempotency: NewIdempotencyKey | undefined,
 ): InsertLicenseResult {
-  const { licenseKey, registeredTo, domainOrIp, status, resellerId, createdAt, updatedAt } = license
   if (idempotency !== undefined) {
-    const { resellerId: sender, keyHash } = idempotency
-    const answer = db.get<AnswerRow>(sql.findAnswer, sender, keyHash, createdAt)
-    if (answer !== null) return toReplay(answer)
+    const { resellerId, keyHash } = idempotency
+    const held = db.find(toIdempotencyKey, sql.findIdempotencyKey, resellerId, keyHash, license.createdAt)
+    if (held !== null) return held
   }
-  const values = [licenseKey, registeredTo, domainOrIp, status, resellerId, createdAt, updatedAt]
-  if (db.run(sql.insertLicense, ...values) === 0) return 'key_taken'
-  if (idempotency !== undefined) putAnswer(db, license, idempotency)
+  if (db.run(sql.insertLicense, ...licenseValues(license)) === 0) return 'key_taken'
+  if (idempotency !== undefined) db.run(sql.putIdempotencyKey, ...idempotencyKeyValues(idempotency, license))
   return 'inserted'
-}
-
-function putAnswer(
-  db: SqliteQueries,
-  license: License,
-  { resellerId, keyHash, requestHash, expiresAt }: NewIdempotencyKey,
-): void {
-  db.run(sql.putAnswer, resellerId, keyHash, requestHash, JSON.stringify(license), expiresAt)
 }
 
 function updateLicense(db: SqliteQueries, update: LicenseUpdate): UpdateLicenseResult {
   const { licenseKey, resellerId, at, patch } = update
-  const { registeredTo = null, domainOrIp = null, status = null } = patch
-  const changes = db.run(sql.updateLicense, registeredTo, domainOrIp, status, at, licenseKey, resellerId)
+  const changes = db.run(sql.updateLicense, ...licensePatchValues(patch), at, licenseKey, resellerId)
   if (changes > 0) return 'updated'
   return db.get(sql.findLicense, licenseKey) === null ? 'not_found' : 'not_owner'
 }

@@ -1,10 +1,12 @@
+import { clientColumns } from '../shared/client-row.ts'
+import { codeColumns } from '../shared/code-row.ts'
+import { placeholders } from '../shared/columns.ts'
+import { boughtTokenColumns, credentialColumns } from '../shared/credential-row.ts'
+import { idempotencyKeyColumns } from '../shared/idempotency-key-row.ts'
+import { licenseColumns } from '../shared/license-row.ts'
+import { resellerColumns } from '../shared/reseller-row.ts'
+
 /** Every statement of the SQLite store except those of its schema and its lists. */
-
-const codeColumns = 'client_id, subject, redirect_uri, scope, code_challenge, expires_at, redeemed_at'
-const credentialColumns = 'id, owner_id, subject, scope, created_at, expires_at, revoked_at, name'
-
-export const licenseColumns: string =
-  'license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at'
 
 /**
  * Reads the hashes in hexadecimal: better-sqlite3 creates a buffer for each BLOB, which takes longer than the rest of
@@ -21,8 +23,8 @@ export const spendCode: string = `
   WHERE hash = ? AND redeemed_at IS NULL`
 
 export const insertToken: string = `
-  INSERT INTO utility_api_credentials (kind, bought, id, hash, owner_id, subject, scope, created_at, expires_at)
-  VALUES ('access_token', 1, ?, ?, ?, ?, ?, ?, ?)`
+  INSERT INTO utility_api_credentials (kind, bought, ${boughtTokenColumns})
+  VALUES ('access_token', 1, ${placeholders(boughtTokenColumns)})`
 
 export const revokeTokenOfCode: string = `
   UPDATE utility_api_credentials SET revoked_at = ?
@@ -31,16 +33,17 @@ export const revokeTokenOfCode: string = `
 export const findCredential: string = `
   SELECT ${credentialColumns} FROM utility_api_credentials WHERE hash = ? AND kind = ?`
 
-export const findAnswer: string = `
+export const findIdempotencyKey: string = `
   SELECT license, request_hash FROM utility_api_idempotency_keys
   WHERE reseller_id = ? AND key_hash = ? AND expires_at > ?`
 
 export const insertLicense: string = `
-  INSERT INTO utility_api_licenses (${licenseColumns}) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
+  INSERT INTO utility_api_licenses (${licenseColumns}) VALUES (${placeholders(licenseColumns)})
+  ON CONFLICT DO NOTHING`
 
-export const putAnswer: string = `
-  INSERT OR REPLACE INTO utility_api_idempotency_keys (reseller_id, key_hash, request_hash, license, expires_at)
-  VALUES (?, ?, ?, ?, ?)`
+export const putIdempotencyKey: string = `
+  INSERT OR REPLACE INTO utility_api_idempotency_keys (${idempotencyKeyColumns})
+  VALUES (${placeholders(idempotencyKeyColumns)})`
 
 /** Ownership is checked by the statement that writes. A column whose value was not sent keeps its value. */
 export const updateLicense: string = `
@@ -60,8 +63,8 @@ export const changeLicense: string = `
 export const deleteLicense: string = 'DELETE FROM utility_api_licenses WHERE license_key = ?'
 
 export const insertClient: string = `
-  INSERT INTO utility_api_clients (client_id, secret_hashes, redirect_uris, created_at, revoked_at, name)
-  VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
+  INSERT INTO utility_api_clients (${clientColumns}) VALUES (${placeholders(clientColumns)})
+  ON CONFLICT DO NOTHING`
 
 export const updateClient: string = `
   UPDATE utility_api_clients SET name = coalesce(?, name), redirect_uris = coalesce(?, redirect_uris)
@@ -74,18 +77,20 @@ export const revokeClient: string =
 
 /** The room is for the 6 octets of `redeemed_at` and the 32 of `token_hash`. */
 export const insertCode: string = `
-  INSERT INTO utility_api_codes (hash, ${codeColumns}, room) SELECT ?, ?, ?, ?, ?, ?, ?, ?, zeroblob(38)
+  INSERT INTO utility_api_codes (hash, ${codeColumns}, room)
+  SELECT ?, ${placeholders(codeColumns)}, zeroblob(38)
   WHERE NOT EXISTS (SELECT 1 FROM utility_api_clients WHERE client_id = ? AND revoked_at IS NOT NULL)
   ON CONFLICT DO NOTHING`
 
 export const insertReseller: string = `
-  INSERT INTO utility_api_resellers (reseller_id, created_at, name) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`
+  INSERT INTO utility_api_resellers (${resellerColumns}) VALUES (${placeholders(resellerColumns)})
+  ON CONFLICT DO NOTHING`
 
 export const hasReseller: string = 'SELECT 1 FROM utility_api_resellers WHERE reseller_id = ?'
 
 export const insertCredential: string = `
   INSERT INTO utility_api_credentials (kind, hash, ${credentialColumns})
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
+  VALUES (?, ?, ${placeholders(credentialColumns)}) ON CONFLICT DO NOTHING`
 
 export const revokeCredentialByHash: string =
   'UPDATE utility_api_credentials SET revoked_at = ? WHERE hash = ? AND revoked_at IS NULL'
@@ -142,6 +147,6 @@ export const purgeCodes: string = `
   DELETE FROM utility_api_codes WHERE expires_at <= ? AND rowid > ? AND rowid <= ? AND NOT EXISTS (
     SELECT 1 FROM utility_api_credentials WHERE hash = token_hash AND kind = 'access_token')`
 
-export const purgeAnswers: string = `
+export const purgeIdempotencyKeys: string = `
   DELETE FROM utility_api_idempotency_keys WHERE rowid IN (
     SELECT rowid FROM utility_api_idempotency_keys WHERE expires_at <= ? LIMIT ?)`

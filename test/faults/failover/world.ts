@@ -1,3 +1,4 @@
+import { callWithin } from 'utility-api/storage'
 import { Pool } from 'pg'
 import { createAdmin } from 'utility-api'
 import { postgresStorage } from 'utility-api/storage/postgres'
@@ -36,7 +37,7 @@ export async function createWorld(url: string, codeCount: number, licenseCount: 
     }),
   )
   const licenseKeys = Array.from({ length: licenseCount }, (_, index) => `FAILOVER-${index}`)
-  const call = { timeLeftMs: () => 20_000 }
+  const call = callWithin(Infinity)
   await Promise.all(
     licenseKeys.map((licenseKey) => {
       const fields = { registeredTo: 'value 0', domainOrIp: 'n0.example.com', status: 'valid' }

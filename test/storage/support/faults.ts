@@ -1,4 +1,10 @@
-import { StorageError, type AdminStorage, type StorageCall, type StorageListing } from 'utility-api/storage'
+import {
+  callWithin,
+  StorageError,
+  type AdminStorage,
+  type StorageCall,
+  type StorageListing,
+} from 'utility-api/storage'
 import { createModel, show } from '../../../src/testing/contract/model.ts'
 import { ConnectionLost, type OwnServer } from './own-server.ts'
 import { requireTime, toStorageError, transact, type Statements, type Transact } from './own-adapter.ts'
@@ -257,7 +263,7 @@ const beside: readonly Fault[] = [
       (name, good) =>
       async (...args) => {
         await aMoment()
-        const answer = await good[name]?.(...args.slice(0, -1), { timeLeftMs: () => 1000 })
+        const answer = await good[name]?.(...args.slice(0, -1), callWithin(1000))
         requireTime(args.at(-1) as StorageCall)
         return answer
       },
@@ -427,7 +433,7 @@ const ofTransactions: readonly Fault[] = [
   {
     kind: 'begins what nobody waits for any more',
     changes: writes,
-    transact: () => (state, _, work) => transact(state, { timeLeftMs: () => 1000 }, work),
+    transact: () => (state, _, work) => transact(state, callWithin(1000), work),
   },
   {
     kind: 'counts changed rows',

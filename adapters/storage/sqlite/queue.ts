@@ -1,0 +1,210 @@
+import { nextTick } from 'node:process'
+import type { StorageCall, StorageError } from 'utility-api/storage'
+import { nobodyWaits } from '../shared/call-time.ts'
+import { requireNoTransaction, type SqliteDatabase } from './driver.ts'
+import { isBusy, toStorageError } from './errors.ts'
+
+/** Limits how long one transaction can hold the event loop and the lock. */
+const maxBatch = 500
+
+interface Job {
+  readonly work: () => unknown
+  readonly resolve: (value: never) => void
+  readonly reject: (error: StorageError) => void
+  readonly call: StorageCall
+  /** Why it is still in the queue, if it has been tried. */
+  reason?: unknown
+}
+
+/** Runs work on a connection whatever tables it has. */
+export interface SqliteQueue {
+  write<Result>(call: StorageCall, work: () => Result): Promise<Result>
+  read<Result>(call: StorageCall, work: () => Result): Result | Promise<Result>
+  endRead(): void
+  /** Resolves as soon as nothing is queued or waits to be tried again. */
+  idle(): Promise<void>
+}
+
+/**
+ * Creates a queue with group commit: writes that arrive together share a transaction, so that they share its wait for
+ * the disk.
+ *
+ * The driver blocks the thread while it waits for a lock, so it hardly waits (`busy_timeout`). A batch that finds the
+ * database busy goes back into the queue, and the event loop continues. A write whose call has run out of time leaves
+ * the queue without being started.
+ */
+export function createSqliteQueue(database: SqliteDatabase): SqliteQueue {
+  let jobs: Job[] = []
+  let scheduled = false
+  let hasTurned = true
+  let reading = false
+  let waitingReads = 0
+  let idle: PromiseWithResolvers<void> | undefined
+
+  function schedule(): void {
+    if (scheduled || jobs.length === 0) return
+    scheduled = true
+    nextTick(gather)
+  }
+
+  /**
+   * Commits now or waits for more. Writes of requests that are answered side by side arrive together, all by the end of
+   * the tick. A single write waits for others in its turn. After an immediate commit, the event loop turns first:
+   * successive writes would block it.
+   */
+  function gather(): void {
+    if (jobs.length === 1 || !hasTurned) return void setImmediate(flush)
+    hasTurned = false
+    setImmediate(() => {
+      hasTurned = true
+    })
+    flush()
+  }
+
+  function flush(): void {
+    endRead()
+    const batch = stillAwaited(jobs.splice(0, maxBatch))
+    const undone = commit(database, batch)
+    scheduled = false
+    if (undone.length === 0 && jobs.length === 0) return endIfIdle()
+    if (undone.length === 0) return schedule()
+    jobs = [...undone, ...jobs]
+    scheduled = true
+    setTimeout(flush, randomPauseMs())
+  }
+
+  function write<Result>(call: StorageCall, work: () => Result): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      jobs.push({ work, resolve, reject, call })
+      schedule()
+    })
+  }
+
+  /**
+   * Begins a transaction that all reads share until the program returns to the event loop, so that they share its
+   * locks. Until then, the program cannot learn of what others commit.
+   */
+  function beginRead(): void {
+    requireNoTransaction(database, reading)
+    if (reading) return
+    database.exec('BEGIN')
+    reading = true
+    nextTick(endRead)
+  }
+
+  function endRead(): void {
+    if (!reading) return
+    reading = false
+    try {
+      database.exec('COMMIT')
+    } catch {} // Closed, or rolled back by a disk error.
+  }
+
+  function read<Result>(call: StorageCall, work: () => Result): Result | Promise<Result> {
+    const result = readOrRetry(call, () => {
+      beginRead()
+      return work()
+    })
+    if (result instanceof Promise) {
+      waitingReads += 1
+      result.then(endWaitingRead, endWaitingRead)
+    }
+    return result
+  }
+
+  function endWaitingRead(): void {
+    waitingReads -= 1
+    endIfIdle()
+  }
+
+  function endIfIdle(): void {
+    if (idle === undefined || jobs.length > 0 || waitingReads > 0) return
+    idle.resolve()
+    idle = undefined
+  }
+
+  return {
+    write,
+    read,
+    endRead,
+    idle() {
+      const { promise } = (idle ??= Promise.withResolvers())
+      endIfIdle()
+      return promise
+    },
+  }
+}
+
+function randomPauseMs(): number {
+  return 1 + Math.random() * 19
+}
+
+/** Commits a batch and settles its jobs. Returns the jobs that found the database busy and still have time. */
+function commit(database: SqliteDatabase, batch: readonly Job[]): readonly Job[] {
+  if (batch.length === 0) return []
+  try {
+    requireNoTransaction(database)
+    database.exec('BEGIN IMMEDIATE')
+  } catch (error) {
+    return isBusy(error) ? stillAwaited(batch, error) : rejectAll(batch, error)
+  }
+  const results: unknown[] = []
+  try {
+    for (const job of batch) results.push(job.work())
+  } catch (error) {
+    rollBack(database)
+    const reason = toStorageError(error)
+    // A full disk or a lost file is not the fault of one statement: the batch fails as a whole.
+    if (reason.kind === 'unavailable') return rejectAll(batch, reason)
+    // One bad statement never makes its neighbors fail: they run again without it.
+    batch[results.length]?.reject(reason)
+    return commit(database, batch.toSpliced(results.length, 1))
+  }
+  try {
+    database.exec('COMMIT')
+  } catch (error) {
+    rollBack(database)
+    return isBusy(error) ? stillAwaited(batch, error) : rejectAll(batch, error)
+  }
+  batch.forEach((job, index) => job.resolve(results[index] as never))
+  return []
+}
+
+/** Rolls back. A full disk has already rolled back, and then ROLLBACK itself fails. */
+function rollBack(database: SqliteDatabase): void {
+  try {
+    database.exec('ROLLBACK')
+  } catch {}
+}
+
+function rejectAll(batch: readonly Job[], error: unknown): [] {
+  for (const job of batch) job.reject(toStorageError(error))
+  return []
+}
+
+/** Rejects the jobs that nobody waits for anymore, and returns the others. */
+function stillAwaited(batch: readonly Job[], reason?: unknown): Job[] {
+  return batch.filter((job) => {
+    job.reason = reason ?? job.reason
+    const awaited = job.call.timeLeftMs() > 0
+    if (!awaited) job.reject(toStorageError(job.reason ?? nobodyWaits('SQLite')))
+    return awaited
+  })
+}
+
+/** Runs work at once. If the database is busy, tries again a little later. */
+export function readOrRetry<Result>(
+  call: StorageCall,
+  work: () => Result,
+  reason?: unknown,
+): Result | Promise<Result> {
+  if (call.timeLeftMs() <= 0) throw toStorageError(reason ?? nobodyWaits('SQLite'))
+  try {
+    return work()
+  } catch (error) {
+    if (!isBusy(error) || call.timeLeftMs() <= 0) throw toStorageError(error)
+    return new Promise((resolve) => setTimeout(resolve, randomPauseMs())).then(() =>
+      readOrRetry(call, work, error),
+    )
+  }
+}
