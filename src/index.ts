@@ -75,13 +75,16 @@ export function createUtilityApi(options: UtilityApiOptions): UtilityApi {
   const storage = timedStorage(settings.storage)
   const service = serviceOf(settings)
   const closing = new Closing()
-  const network = [
-    ...(dns === undefined ? [] : [dnsCheck(service, dns, settings, storage)]),
-    ...(blockgame === undefined ? [] : [gameServerLookup(service, blockgame, settings, storage)]),
-  ]
+  const check = dns && dnsCheck(service, dns, settings, storage)
+  const lookup = blockgame && gameServerLookup(service, blockgame, settings, storage)
+  const network = [check, lookup].filter((each) => each !== undefined)
   return utilityApi({
     service,
-    endpoints: [...storageEndpoints(service, settings, storage), ...network.map(({ endpoint }) => endpoint)],
+    endpoints: {
+      ...storageEndpoints(service, settings, storage),
+      checkDns: check?.endpoint,
+      lookUpGameServer: lookup?.endpoint,
+    },
     verifier: createVerifier({
       storage,
       clock,
@@ -116,20 +119,24 @@ function serviceOf(settings: Settings): Service {
 }
 
 /** Returns the operations that need only storage, each bound to the scheme of its callers. */
-function storageEndpoints(service: Service, settings: Settings, storage: TimedStorage): Endpoint[] {
+function storageEndpoints(
+  service: Service,
+  settings: Settings,
+  storage: TimedStorage,
+): Readonly<Record<'exchangeToken' | 'updateLicense' | 'generateLicense', Endpoint>> {
   const { clock, keyGenerator, oauth, licenses } = settings
   const resellers = bearerScheme({ storage, clock }, 'reseller_token', 'A reseller token.')
   const licenseParts = { storage, clock, keyGenerator, ...licenses }
   const { logger } = service
-  return [
-    bind(
+  return {
+    exchangeToken: bind(
       service,
       exchangeToken({ storage, clock, keyGenerator, logger, ...oauth }),
       oauthClientScheme(storage),
     ),
-    bind(service, updateLicense(licenseParts), resellers),
-    bind(service, generateLicense(licenseParts), resellers),
-  ]
+    updateLicense: bind(service, updateLicense(licenseParts), resellers),
+    generateLicense: bind(service, generateLicense(licenseParts), resellers),
+  }
 }
 
 /** An operation with its own network client. */

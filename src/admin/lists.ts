@@ -1,4 +1,4 @@
-import type { Reseller } from '../domain/access.ts'
+import { credentialKinds, type Reseller } from '../domain/access.ts'
 import type { ListedClient, ListedCredential, ListPage, StorageListing } from '../ports/storage-listing.ts'
 import { storageCall, type AdminParts } from './admin-parts.ts'
 import type { Admin } from './admin.ts'
@@ -6,7 +6,6 @@ import { demand } from '../domain/arguments.ts'
 import { demandIdentifier, demandInteger } from './checks.ts'
 
 const maxPage = 1000
-const kinds: readonly string[] = ['access_token', 'reseller_token', 'api_key']
 
 type ListMethods = Pick<
   Admin,
@@ -30,7 +29,7 @@ export function listMethods({ storage: { listing } }: AdminParts): ListMethods {
       return { resellers: resellers.map(toListedReseller), ...next }
     },
     async listCredentials({ kind, ownerId, ...page }) {
-      demand(kinds.includes(kind), `kind must be one of ${kinds.join(', ')}.`)
+      demand(credentialKinds.includes(kind), `kind must be one of ${credentialKinds.join(', ')}.`)
       demandIdentifier('ownerId', ownerId)
       const wanted = { ...checkedPage(page), kind, ...(ownerId !== undefined && { ownerId }) }
       const { credentials, ...next } = await required().credentials(wanted, storageCall())
@@ -50,7 +49,7 @@ export function listMethods({ storage: { listing } }: AdminParts): ListMethods {
 
 function checkedPage({ after, limit = 50 }: { after?: string | undefined; limit?: number } = {}): ListPage {
   demandInteger('limit', limit, maxPage)
-  demand(after === undefined || after.length <= 1024, 'after is no place in the list.')
+  demand(after === undefined || after.length <= 1024, 'after must be the next of a page of this list.')
   return { limit, ...(after !== undefined && { after }) }
 }
 

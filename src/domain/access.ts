@@ -1,9 +1,12 @@
+/** Every kind of credential. */
+export const credentialKinds = ['access_token', 'reseller_token', 'api_key'] as const
+
 /**
  * The kind of a credential. Each kind opens its own operations and no others.
  *
  * @group Credentials
  */
-export type CredentialKind = 'access_token' | 'reseller_token' | 'api_key'
+export type CredentialKind = (typeof credentialKinds)[number]
 
 /**
  * Every kind of secret this library generates.

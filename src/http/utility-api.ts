@@ -54,7 +54,8 @@ export interface UtilityApi extends Verifier {
 /** Everything that the object needs. */
 export interface UtilityApiParts {
   readonly service: Service
-  readonly endpoints: readonly Endpoint[]
+  /** The endpoint of each operation; undefined for one that is switched off. */
+  readonly endpoints: Readonly<Record<OperationId, Endpoint | undefined>>
   readonly verifier: Verifier
   readonly storage: TimedStorage
   readonly basePath: string
@@ -67,7 +68,8 @@ export interface UtilityApiParts {
 
 /** Creates the object that users hold. */
 export function utilityApi(parts: UtilityApiParts): UtilityApi {
-  const { service, endpoints, storage, basePath } = parts
+  const { service, storage, basePath } = parts
+  const endpoints = Object.values(parts.endpoints).filter((each) => each !== undefined)
   const route = createRouter(endpoints, basePath)
   const dispatch = (request: RequestLike, context: RequestContext, found: Found): Promise<Reply> => {
     if (found === null && context.fallthrough === true) return Promise.resolve(unroutedReply())
@@ -84,7 +86,7 @@ export function utilityApi(parts: UtilityApiParts): UtilityApi {
     return dispatch(view, context ?? {}, find(view.url)).then(toResponse)
   }
   const handlerOf = (id: OperationId): Handler => {
-    const target = endpoints.find((each) => each.id === id)
+    const target = parts.endpoints[id]
     return (request, context = {}) => respond(request, context, (url) => ownRoute(target, route(url)))
   }
   const close = (): Promise<void> => closeAll(parts)

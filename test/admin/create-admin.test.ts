@@ -336,7 +336,7 @@ describe('licenses', () => {
       'limit must be an integer from 1 to 1000.',
     )
     expect(await refusal(admin.listLicenses({ after: 'x'.repeat(1025) }))).toBe(
-      'after is no place in the list.',
+      'after must be the next of a page of this list.',
     )
   })
 })

@@ -63,8 +63,8 @@ function isAnswer(answer: string, take: () => unknown): boolean {
   }
 }
 
-/** A place in the search: which steps of each call are taken, what the last of them said, and the rows so far. */
-interface Place {
+/** A state of the search: which steps of each call are taken, what the last of them said, and the rows so far. */
+interface SearchState {
   readonly taken: readonly number[]
   readonly said: readonly unknown[]
   readonly model: Model
@@ -73,14 +73,14 @@ interface Place {
 /** Returns whether some order of the calls explains all answers and the rows that were read afterwards. */
 function hasOrder(start: Model, answered: readonly Answered[], last: readonly Answered[]): boolean {
   const deadEnds = new Set<string>()
-  function leadsOn(place: Place): boolean {
-    if (place.taken.every((taken, index) => taken === stepsOf(answered[index]).length))
-      return follow(place.model, last) !== null
+  function leadsOn(state: SearchState): boolean {
+    if (state.taken.every((taken, index) => taken === stepsOf(answered[index]).length))
+      return follow(state.model, last) !== null
     // Orders that lead to the same rows with the same steps left count as one.
-    const key = `${show(place.taken)}${show(place.said)}${place.model.text()}`
+    const key = `${show(state.taken)}${show(state.said)}${state.model.text()}`
     if (deadEnds.has(key)) return false
     const found = answered.some((each, index) => {
-      const next = step(place, each, index)
+      const next = step(state, each, index)
       return next !== null && leadsOn(next)
     })
     if (!found) deadEnds.add(key)
@@ -97,7 +97,7 @@ function stepsOf(answered: Answered | undefined): readonly Step[] {
 }
 
 /** Takes the next step of a call. Returns null if there is none left or if the answer was different. */
-function step({ taken, said, model }: Place, answered: Answered, index: number): Place | null {
+function step({ taken, said, model }: SearchState, answered: Answered, index: number): SearchState | null {
   const steps = stepsOf(answered)
   const next = steps[taken[index] ?? 0]
   if (next === undefined) return null

@@ -1,9 +1,14 @@
-import type { AuthorizationCode, Credential, CredentialKind } from '../../domain/access.ts'
+import {
+  credentialKinds,
+  type AuthorizationCode,
+  type Credential,
+  type CredentialKind,
+} from '../../domain/access.ts'
 import type { License } from '../../domain/license.ts'
 import type { MaybePromise } from '../../ports/maybe-promise.ts'
 import { StorageError, type AccessReference, type NewIdempotencyKey } from '../../ports/storage.ts'
 import { show, type Asked, type Listed, type Model } from './model.ts'
-import { kinds, makeBurstPools, makePools, scopes, texts, uris, type Pools } from './pools.ts'
+import { makeBurstPools, makePools, scopes, texts, uris, type Pools } from './pools.ts'
 import type { Random } from './random.ts'
 
 /** A call of a history: its text, what it asks a store or the model, and its steps if it has more than one. */
@@ -229,7 +234,7 @@ const purgeExpired: Maker = (random, { times: at }) => {
 }
 
 const list: Maker = (random) => {
-  const what: Listed = random.pick(['clients', 'resellers', 'licenses', ...kinds])
+  const what: Listed = random.pick(['clients', 'resellers', 'licenses', ...credentialKinds])
   const limit = 1 + random.integer(5)
   return call('list', [what, limit], (store) => store.list(what, limit))
 }

@@ -1,5 +1,5 @@
 import { strictEqual } from 'node:assert/strict'
-import type { CredentialKind } from '../../domain/access.ts'
+import { credentialKinds, type CredentialKind } from '../../domain/access.ts'
 import type { MaybePromise } from '../../ports/maybe-promise.ts'
 import {
   countOf,
@@ -16,8 +16,6 @@ import {
   rejectsAs,
   type ContractCase,
 } from './context.ts'
-
-const kinds: readonly CredentialKind[] = ['access_token', 'reseller_token', 'api_key']
 
 /** Returns `'conflict'` for a call that is refused with one. */
 async function orConflict(call: () => MaybePromise<unknown>): Promise<unknown> {
@@ -54,7 +52,7 @@ export const credentialCases: readonly ContractCase[] = [
       equalValues(
         await race(
           3,
-          async (index) => (await storage.findCredential(kinds[index] ?? 'api_key', hashOf(1)))?.id,
+          async (index) => (await storage.findCredential(credentialKinds[index] ?? 'api_key', hashOf(1)))?.id,
         ),
         [undefined, undefined, nameOf('key')],
       )
@@ -211,7 +209,11 @@ export const credentialCases: readonly ContractCase[] = [
     async run({ admin }) {
       await admin.insertReseller(makeReseller())
       await race(3, (index) =>
-        admin.insertCredential(kinds[index] ?? 'api_key', hashOf(index), makeCredential(nameOf(`${index}`))),
+        admin.insertCredential(
+          credentialKinds[index] ?? 'api_key',
+          hashOf(index),
+          makeCredential(nameOf(`${index}`)),
+        ),
       )
       strictEqual(await admin.revokeCredential({ hash: hashOf(0) }, 5), true)
       strictEqual(await admin.revokeCredential({ id: nameOf('1') }, 6), true)
@@ -219,7 +221,9 @@ export const credentialCases: readonly ContractCase[] = [
       strictEqual(await admin.revokeCredential({ hash: hashOf(1) }, 9), false)
       strictEqual(await admin.revokeCredential({ id: nameOf('nobody') }, 9), false)
       strictEqual(await admin.revokeCredential({ hash: hashOf(77) }, 9), false)
-      const found = await race(3, (index) => admin.findCredential(kinds[index] ?? 'api_key', hashOf(index)))
+      const found = await race(3, (index) =>
+        admin.findCredential(credentialKinds[index] ?? 'api_key', hashOf(index)),
+      )
       equalValues(
         found.map((each) => each?.revokedAt),
         [5, 6, null],
@@ -227,13 +231,15 @@ export const credentialCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a hash stored under two kinds is revoked in both, or half of a leaked secret still works',
+    name: 'a hash stored under two credentialKinds is revoked in both, or half of a leaked secret still works',
     needs: ['admin'],
     async run({ admin }) {
       await admin.insertReseller(makeReseller())
-      await inTurn(kinds, (kind) => admin.insertCredential(kind, hashOf(1), makeCredential(nameOf(kind))))
+      await inTurn(credentialKinds, (kind) =>
+        admin.insertCredential(kind, hashOf(1), makeCredential(nameOf(kind))),
+      )
       strictEqual(await admin.revokeCredential({ hash: hashOf(1) }, 5), true)
-      await inTurn(kinds, async (kind) =>
+      await inTurn(credentialKinds, async (kind) =>
         strictEqual((await admin.findCredential(kind, hashOf(1)))?.revokedAt, 5),
       )
     },

@@ -1,4 +1,5 @@
 import { ok, strictEqual } from 'node:assert/strict'
+import { credentialKinds } from '../../domain/access.ts'
 import { hashSecret } from '../../domain/secret.ts'
 import type { MaybePromise } from '../../ports/maybe-promise.ts'
 import type { BoundAdmin, BoundListing } from './bound.ts'
@@ -421,15 +422,14 @@ export const listingCases: readonly ContractCase[] = [
         revokedAt: 8,
         name,
       }
-      const kinds = ['access_token', 'reseller_token', 'api_key'] as const
-      await inTurn(kinds, (kind) =>
+      await inTurn(credentialKinds, (kind) =>
         admin.insertCredential(kind, hashOf(1), makeCredential(nameOf(kind), fields)),
       )
       const { secretHashes: _, ...listedClient } = client
       const [found] = (await listing.clients({ limit: 5 })).clients
       equalValues({ ...found, secretHashes: undefined }, { ...listedClient, secretHashes: undefined })
       equalValues((await listing.resellers({ limit: 5 })).resellers, [reseller, unlabeled])
-      await inTurn(kinds, async (kind) =>
+      await inTurn(credentialKinds, async (kind) =>
         equalValues((await listing.credentials({ kind, limit: 5 })).credentials, [
           { ...makeCredential(nameOf(kind), fields), kind },
         ]),

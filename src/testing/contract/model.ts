@@ -16,12 +16,12 @@ interface Rows {
   >
   readonly licenses: ReadonlyMap<string, License>
   /** By reseller and hash of the idempotency key. */
-  readonly answers: ReadonlyMap<string, Answer>
+  readonly idempotencyKeys: ReadonlyMap<string, HeldKey>
   /** Hashes and identifiers of deleted rows. The port leaves open what a store does if they come again. */
   readonly gone: ReadonlySet<string>
 }
 
-interface Answer {
+interface HeldKey {
   readonly license: License
   readonly requestHash: Uint8Array
   readonly expiresAt: number
@@ -68,7 +68,7 @@ const empty: Rows = {
   codes: new Map(),
   credentials: new Map(),
   licenses: new Map(),
-  answers: new Map(),
+  idempotencyKeys: new Map(),
   gone: new Set(),
 }
 
@@ -107,29 +107,29 @@ export function createModel(from: Rows = empty): Model {
     codes: new Map(from.codes),
     credentials: new Map(from.credentials),
     licenses: new Map(from.licenses),
-    answers: new Map(from.answers),
+    idempotencyKeys: new Map(from.idempotencyKeys),
     gone: new Set(from.gone),
   }
-  const { clients, resellers, codes, credentials, licenses, answers, gone } = rows
+  const { clients, resellers, codes, credentials, licenses, idempotencyKeys, gone } = rows
 
   function refuseGone(...keys: string[]): void {
     if (keys.some((key) => gone.has(key))) throw new Unspecified()
   }
-  function isTaken(place: string, id: string): boolean {
-    return credentials.has(place) || [...credentials.values()].some(({ credential }) => credential.id === id)
+  function isTaken(rowKey: string, id: string): boolean {
+    return credentials.has(rowKey) || [...credentials.values()].some(({ credential }) => credential.id === id)
   }
   function addCredential(kind: CredentialKind, hash: string, credential: Credential): void {
-    const place = `${kind} ${hash}`
-    refuseGone(place, `id ${credential.id}`)
-    if (isTaken(place, credential.id)) throw new StorageError('conflict', 'taken')
-    credentials.set(place, { kind, credential })
+    const rowKey = `${kind} ${hash}`
+    refuseGone(rowKey, `id ${credential.id}`)
+    if (isTaken(rowKey, credential.id)) throw new StorageError('conflict', 'taken')
+    credentials.set(rowKey, { kind, credential })
   }
-  function revokeWhere(at: number, test: (place: string, credential: Credential) => boolean): number {
+  function revokeWhere(at: number, test: (rowKey: string, credential: Credential) => boolean): number {
     const live = [...credentials].filter(
-      ([place, { credential }]) => credential.revokedAt === null && test(place, credential),
+      ([rowKey, { credential }]) => credential.revokedAt === null && test(rowKey, credential),
     )
-    for (const [place, { kind, credential }] of live)
-      credentials.set(place, { kind, credential: { ...credential, revokedAt: at } })
+    for (const [rowKey, { kind, credential }] of live)
+      credentials.set(rowKey, { kind, credential: { ...credential, revokedAt: at } })
     return live.length
   }
   function changeLicense(licenseKey: string, change: Partial<License>, at: number): boolean {
@@ -157,21 +157,22 @@ export function createModel(from: Rows = empty): Model {
       return true
     },
     revokeAccessTokensOfCode: (codeHash, at) =>
-      revokeWhere(at, (place) => place === codes.get(keyOf(codeHash))?.token),
+      revokeWhere(at, (rowKey) => rowKey === codes.get(keyOf(codeHash))?.token),
     findCredential: (kind, hash) => credentials.get(`${kind} ${keyOf(hash)}`)?.credential ?? null,
     insertLicense: (license, idempotency?: NewIdempotencyKey) => {
-      const place = idempotency && show([idempotency.resellerId, idempotency.keyHash])
-      const held = answers.get(place ?? '')
+      const rowKey = idempotency && show([idempotency.resellerId, idempotency.keyHash])
+      const held = idempotencyKeys.get(rowKey ?? '')
       if (held !== undefined && held.expiresAt > license.createdAt)
         return { replay: held.license, requestHash: held.requestHash }
       if (licenses.has(license.licenseKey)) {
-        if (held !== undefined && place !== undefined) answers.set(place, { ...held, mayBeGone: true })
+        if (held !== undefined && rowKey !== undefined)
+          idempotencyKeys.set(rowKey, { ...held, mayBeGone: true })
         return 'key_taken'
       }
       licenses.set(license.licenseKey, license)
-      if (idempotency !== undefined && place !== undefined) {
+      if (idempotency !== undefined && rowKey !== undefined) {
         const { requestHash, expiresAt } = idempotency
-        answers.set(place, { license, requestHash, expiresAt })
+        idempotencyKeys.set(rowKey, { license, requestHash, expiresAt })
       }
       return 'inserted'
     },
@@ -231,8 +232,8 @@ export function createModel(from: Rows = empty): Model {
       return 'inserted'
     },
     revokeCredential: (which, at) =>
-      revokeWhere(at, (place, { id }) =>
-        'id' in which ? id === which.id : place.endsWith(` ${keyOf(which.hash)}`),
+      revokeWhere(at, (rowKey, { id }) =>
+        'id' in which ? id === which.id : rowKey.endsWith(` ${keyOf(which.hash)}`),
       ) > 0,
     endCodes: (which) => {
       const isTheirs = ({ code }: { code: AuthorizationCode }): boolean =>
@@ -244,7 +245,7 @@ export function createModel(from: Rows = empty): Model {
     revokeTokens: (which, at) =>
       revokeWhere(
         at,
-        (place, { ownerId, subject }) => place.startsWith('access_token ') && isOf(which, ownerId, subject),
+        (rowKey, { ownerId, subject }) => rowKey.startsWith('access_token ') && isOf(which, ownerId, subject),
       ),
     revokeAccess: (which, at) => {
       const ended = model.endCodes(which)
@@ -260,16 +261,16 @@ export function createModel(from: Rows = empty): Model {
         if (isLate(code.expiresAt) && bought && bought.revokedAt !== null && !isLate(bought.expiresAt))
           throw new Unspecified()
       }
-      if ([...answers.values()].some(({ mayBeGone, expiresAt }) => mayBeGone && isLate(expiresAt)))
+      if ([...idempotencyKeys.values()].some(({ mayBeGone, expiresAt }) => mayBeGone && isLate(expiresAt)))
         throw new Unspecified()
       const tokens = removeWhere(
         credentials,
         ({ kind, credential }) => kind === 'access_token' && isLate(credential.expiresAt),
       )
-      for (const [place, { credential }] of tokens) gone.add(place).add(`id ${credential.id}`)
+      for (const [rowKey, { credential }] of tokens) gone.add(rowKey).add(`id ${credential.id}`)
       const ended = removeWhere(codes, ({ code, token }) => isLate(code.expiresAt) && !credentials.has(token))
       for (const [hash] of ended) gone.add(`code ${hash}`)
-      const forgotten = removeWhere(answers, ({ expiresAt }) => isLate(expiresAt))
+      const forgotten = removeWhere(idempotencyKeys, ({ expiresAt }) => isLate(expiresAt))
       return { codes: ended.length, tokens: tokens.length, idempotency: forgotten.length }
     },
     list: (what) => {

@@ -1,4 +1,4 @@
-import type { CredentialKind } from '../../domain/access.ts'
+import { credentialKinds, type CredentialKind } from '../../domain/access.ts'
 import type { Random } from './random.ts'
 
 /** The values that a history uses: few of each, so that calls meet. */
@@ -73,7 +73,6 @@ export const uris: readonly string[] = [
   'https://app.example',
   `https://app.example/${'p'.repeat(2028)}`,
 ]
-export const kinds: readonly CredentialKind[] = ['access_token', 'reseller_token', 'api_key']
 const awkward = [0x00, 0xff, 0x27, 0x5c, 0x0a, 0x1a, 0x80, 0x25]
 
 /** Returns hashes of this seed's own, each of which differs from a common base in its first or last octet. */
@@ -83,8 +82,8 @@ function hashes(random: Random, count: number): Uint8Array[] {
   )
   return Array.from({ length: count }, (_, index) => {
     const hash = Uint8Array.from(base)
-    const place = random.pick([0, 31])
-    hash[place] = (hash[place] ?? 0) + index
+    const position = random.pick([0, 31])
+    hash[position] = (hash[position] ?? 0) + index
     return hash
   })
 }
@@ -102,7 +101,7 @@ export function makePools(random: Random): Pools {
     licenseKeys: random.some(licenseKeys, 7),
     idempotencyKeys: hashes(random, 4),
     times: random.some(times, 6),
-    kinds,
+    kinds: credentialKinds,
   }
 }
 

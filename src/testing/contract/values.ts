@@ -1,4 +1,5 @@
 import { ok, strictEqual } from 'node:assert/strict'
+import { credentialKinds } from '../../domain/access.ts'
 import {
   equalValues,
   hashOf,
@@ -137,23 +138,22 @@ export const valueCases: readonly ContractCase[] = [
     name: 'concurrent finds each get their own row, or a caller acts as another',
     needs: ['seed'],
     async run({ storage, seed }) {
-      const kinds = ['access_token', 'reseller_token', 'api_key'] as const
       const ids = [...identifiers, ...lookalikes.filter(isAscii), 'a,b', 'a', 'b', '{a}', '"a"', 'NULL']
       const rows = ids.map((clientId, index) => ({
         client: makeClient({ clientId, redirectUris: [`app:${clientId}`] }),
         code: makeCode({ clientId }),
         hash: hashOf(index),
-        // Two credentials of different kinds may have the same hash.
-        credentials: kinds.map((kind, place) =>
-          place === index % 3 ? null : makeCredential(nameOf(`${kind}-${index}`), { scope: clientId }),
+        // Two credentials of different credentialKinds may have the same hash.
+        credentials: credentialKinds.map((kind, position) =>
+          position === index % 3 ? null : makeCredential(nameOf(`${kind}-${index}`), { scope: clientId }),
         ),
       }))
       await seed.insertReseller(makeReseller())
       await inTurn(rows, async ({ client, code, hash, credentials }) => {
         await seed.insertClient(client)
         await seed.insertAuthorizationCode(hash, code)
-        await inTurn(kinds.entries(), async ([place, kind]) => {
-          const credential = credentials[place] ?? null
+        await inTurn(credentialKinds.entries(), async ([position, kind]) => {
+          const credential = credentials[position] ?? null
           if (credential !== null) await seed.insertCredential(kind, hash, credential)
         })
       })
@@ -164,7 +164,7 @@ export const valueCases: readonly ContractCase[] = [
             storage.findClient(`${clientId.slice(0, 200)} of nobody`),
             storage.findAuthorizationCode(hash),
             storage.findAuthorizationCode(hashOf(1000 + index)),
-            ...kinds.map((kind) => storage.findCredential(kind, hash)),
+            ...credentialKinds.map((kind) => storage.findCredential(kind, hash)),
           ])
           equalValues([nobody, noCode], [null, null])
           return { client, code, hash, credentials }
