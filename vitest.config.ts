@@ -5,6 +5,7 @@ const long = 'test/**/*.long.test.ts'
 
 /** How often and how long, where a test of `npm test` is repeated at length by `npm run test:long`. */
 const amounts: Readonly<Record<string, number | string>> = {
+  AUTHORIZATION_REQUESTS: 100_000,
   FUZZ_INPUTS: 150_000,
   KILL_ROUNDS: 6,
   LOAD_SECONDS: 20,
@@ -50,6 +51,7 @@ const config: ViteUserConfig = {
           include: [
             long,
             'test/faults/**/*.test.ts',
+            'test/admin/open-redirect.test.ts',
             'test/http/{abuse,bodies,token-races,token-revocations}.test.ts',
             'test/dns/{costly,hostile}-replies.test.ts',
             'test/storage/{fault-matrix,mysql,postgres}.test.ts',
