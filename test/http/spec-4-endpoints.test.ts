@@ -107,6 +107,19 @@ const updateRows: Row[] = [
     },
   },
   {
+    name: '4.2 sets the status that is sent, from each to each',
+    request: async (world) => {
+      const request = await updatePath(world)
+      for (const status of ['valid', 'invalid', 'invalid', 'valid']) {
+        const headers = { ...bearer(world.resellerToken), 'X-Status': status }
+        expect((await world.send({ ...request, headers })).status).toBe(200)
+        expect((await world.admin.listLicenses({ limit: 1000 })).licenses.at(-1)).toMatchObject({ status })
+      }
+      return { ...request, headers: { ...bearer(world.resellerToken), 'X-Status': 'invalid' } }
+    },
+    status: 200,
+  },
+  {
     name: '4.2 demands at least one field',
     request: async (world) => ({ ...(await updatePath(world)), headers: bearer(world.resellerToken) }),
     status: 400,
