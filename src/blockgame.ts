@@ -25,12 +25,18 @@ export { encodePing, encodeStatusRequest } from './blockgame/codec/requests.ts'
 export type { StatusRequest } from './blockgame/codec/requests.ts'
 export type { ResolverAddress } from './blockgame/resolve.ts'
 export { parseStatus } from './blockgame/codec/status.ts'
-export type { StatusReply } from './blockgame/codec/status.ts'
+export type { ParseOptions, StatusReply } from './blockgame/codec/status.ts'
 export { readVarInt, varIntSize, writeVarInt } from './blockgame/codec/varint.ts'
 export { UtilityApiError } from './domain/errors.ts'
 export { ServerCheckError } from './domain/server-status.ts'
-export type { ServerCheckFailure, ServerStatus } from './domain/server-status.ts'
-export type { BlockgameClient, BlockgameTarget } from './ports/blockgame-client.ts'
+export type {
+  ServerCheckFailure,
+  ServerMod,
+  ServerStatus,
+  TextColor,
+  TextSpan,
+} from './domain/server-status.ts'
+export type { BlockgameClient, BlockgameTarget, HandshakeAddress } from './ports/blockgame-client.ts'
 export { isPublicAddress }
 
 /**

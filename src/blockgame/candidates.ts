@@ -1,3 +1,5 @@
+import type { ServerCheckFailure } from '../domain/server-status.ts'
+
 /** An address and port to connect to, and the SRV record that led there. */
 export interface Endpoint {
   /** Canonical text of the address. */
@@ -21,18 +23,18 @@ interface Rank {
  * @see {@link https://www.rfc-editor.org/rfc/rfc8305#section-3 | RFC 8305 section 3}
  */
 export class Candidates {
-  /** What it means that nothing was there to try, once nothing more comes. */
-  failure: Error | undefined
+  /** Why there is nothing to try if nothing came; undefined as long as more may come. */
+  failure: ServerCheckFailure | undefined
   /** Called when there is another endpoint, or when nothing more comes. */
   onChange: () => void = ignore
   readonly #ranks: (Rank | undefined)[] = []
   readonly #slow: Endpoint[] = []
 
   /** Returns candidates that are all known. */
-  static of(endpoints: readonly Endpoint[], failure: Error): Candidates {
+  static of(endpoints: readonly Endpoint[]): Candidates {
     const candidates = new Candidates()
     candidates.add(0, endpoints)
-    candidates.failure = failure
+    candidates.failure = 'refused'
     return candidates
   }
 
@@ -48,8 +50,8 @@ export class Candidates {
     this.#slow.push(...endpoints)
   }
 
-  /** Says that nothing more comes, and what it means if there was nothing. */
-  end(failure: Error): void {
+  /** Says that nothing more comes, and why there is nothing if nothing came. */
+  end(failure: ServerCheckFailure): void {
     this.failure = failure
     this.onChange()
   }

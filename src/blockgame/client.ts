@@ -1,10 +1,8 @@
-import { demand, demandKnown, isPort, isSignal, isTimeout } from '../domain/arguments.ts'
 import { UtilityApiError } from '../domain/errors.ts'
-import { defaultServerPort, parseServerHost } from '../domain/server-address.ts'
-import { ServerCheckError } from '../domain/server-status.ts'
-import type { BlockgameClient, BlockgameTarget } from '../ports/blockgame-client.ts'
+import type { BlockgameClient } from '../ports/blockgame-client.ts'
 import type { DnsClient } from '../ports/dns-client.ts'
 import { Candidates } from './candidates.ts'
+import { checkTarget } from './checked-target.ts'
 import { DeadlineScope } from './deadline-scope.ts'
 import { fetchStatus } from './fetch-status.ts'
 import { createAddressFilter, type AddressRule, type RequestedTarget } from './address-filter.ts'
@@ -21,8 +19,6 @@ export interface ClientParts {
   /** Protocol number to send. */
   readonly protocolVersion: number
 }
-
-const defaultTimeoutMs = 5000
 
 /** Creates a client that uses a DNS client and resolvers. */
 export function createClient({
@@ -45,7 +41,7 @@ export function createClient({
       blocked ||= permitted.length < endpoints.length
       candidates.add(rank, permitted)
     }).then(
-      () => candidates.end(new ServerCheckError(blocked ? 'blocked' : 'dns')),
+      () => candidates.end(blocked ? 'blocked' : 'dns'),
       (error: Error) => scope.abort(error),
     )
     return candidates
@@ -53,7 +49,7 @@ export function createClient({
 
   return {
     async status(target) {
-      const { timeoutMs, ...requested } = checkTarget(target)
+      const { timeoutMs, requested, ...said } = checkTarget(target)
       const { signal } = target
       if (closed) throw closedError()
       signal?.throwIfAborted()
@@ -64,9 +60,8 @@ export function createClient({
       scopes.push(scope)
       try {
         return await scope.run(() => {
-          const candidates =
-            known === null ? resolve(requested, scope) : Candidates.of(known, new ServerCheckError('refused'))
-          return fetchStatus({ scope, candidates, target: requested, protocolVersion })
+          const candidates = known === null ? resolve(requested, scope) : Candidates.of(known)
+          return fetchStatus({ scope, candidates, introduction: { ...said, protocolVersion } })
         })
       } finally {
         scopes.splice(scopes.indexOf(scope), 1)
@@ -79,20 +74,6 @@ export function createClient({
       await dns.close()
     },
   }
-}
-
-const members: ReadonlySet<string> = new Set<keyof BlockgameTarget>(['host', 'port', 'timeoutMs', 'signal'])
-
-/** Returns the target with its defaults, and its host in canonical form. */
-function checkTarget(target: Partial<BlockgameTarget> | undefined): RequestedTarget & { timeoutMs: number } {
-  const { host, port = defaultServerPort, timeoutMs = defaultTimeoutMs, signal } = target ?? {}
-  const canonical = typeof host === 'string' ? parseServerHost(host) : null
-  demand(canonical !== null, 'host must be a host name or an IP address.')
-  demand(isPort(port), 'port must be an integer from 1 to 65535.')
-  demand(isTimeout(timeoutMs), 'timeoutMs must be a positive number below 2^31.')
-  demand(isSignal(signal), 'signal must be an AbortSignal.')
-  demandKnown(target ?? {}, members)
-  return { host: canonical, port, timeoutMs }
 }
 
 function closedError(): UtilityApiError {

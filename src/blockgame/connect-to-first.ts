@@ -40,7 +40,7 @@ export function connectToFirst(scope: DeadlineScope, candidates: Candidates, kep
       const endpoint = mayOpen ? candidates.take() : undefined
       if (endpoint !== undefined) attempt(endpoint)
       else if (trying.size === 0 && (candidates.failure !== undefined || !mayOpen))
-        finish(() => reject(failure ?? candidates.failure ?? new ServerCheckError('refused')))
+        finish(() => reject(failure ?? new ServerCheckError(candidates.failure ?? 'refused')))
     }
     const attempt = (endpoint: Endpoint): void => {
       const startedAt = performance.now()

@@ -10,6 +10,14 @@ export interface Listener {
   closed(error?: Error): void
 }
 
+/** Both ends of a connection. */
+export interface Ends {
+  readonly localIp: string
+  readonly localPort: number
+  readonly remoteIp: string
+  readonly remotePort: number
+}
+
 const nobody: Listener = { closed() {} }
 
 /** A TCP connection that tells one listener at a time. */
@@ -33,6 +41,12 @@ export class Connection {
   /** Makes this the only listener from now on. */
   tell(listener: Listener): void {
     this.#listener = listener
+  }
+
+  /** Both ends of this connection, while it is open. */
+  get ends(): Ends {
+    const { localAddress = '', localPort = 0, remoteAddress = '', remotePort = 0 } = this.#socket
+    return { localIp: localAddress, localPort, remoteIp: remoteAddress, remotePort }
   }
 
   /** Sends these bytes in this turn of the event loop, and then calls `sent`. */

@@ -1,9 +1,9 @@
 import type { ServerStatus } from '../domain/server-status.ts'
-import type { RequestedTarget } from './address-filter.ts'
 import { Candidates, type Endpoint } from './candidates.ts'
 import { encodeStatusRequest } from './codec/requests.ts'
 import { connectToFirst, type Connected } from './connect-to-first.ts'
 import type { DeadlineScope } from './deadline-scope.ts'
+import type { Introduction } from './introduction.ts'
 import { sendLegacyPing } from './legacy-ping.ts'
 import {
   KickedError,
@@ -12,6 +12,7 @@ import {
   type RequestHooks,
   type ServerReply,
 } from './modern-ping.ts'
+import { withProxyHeader } from './proxy-header.ts'
 
 const silenceShare = 0.4
 const longestPongMs = 1000
@@ -24,8 +25,7 @@ const keptConnections = 2
 export interface StatusLookup {
   readonly scope: DeadlineScope
   readonly candidates: Candidates
-  readonly target: RequestedTarget
-  readonly protocolVersion: number
+  readonly introduction: Introduction
 }
 
 /** An endpoint that ended its connection without a byte. */
@@ -58,14 +58,14 @@ export async function fetchStatus(lookup: StatusLookup, before?: Unanswered): Pr
 }
 
 async function askAgain(lookup: StatusLookup, { endpoint, error }: Unanswered): Promise<ServerStatus> {
-  const { scope, target } = lookup
+  const { scope, introduction } = lookup
   if (error.reason !== 'closed') throw error
   try {
-    return await ask(lookup, await connectToFirst(scope, Candidates.of([endpoint], error)))
+    return await ask(lookup, await connectToFirst(scope, Candidates.of([endpoint])))
   } catch (failure) {
     if (!(failure instanceof UnansweredError)) throw failure
   }
-  const reply = await sendLegacyPing(scope, endpoint, target).catch(() => {
+  const reply = await sendLegacyPing(scope, endpoint, introduction).catch(() => {
     throw error
   })
   return statusOf(endpoint, reply)
@@ -73,17 +73,19 @@ async function askAgain(lookup: StatusLookup, { endpoint, error }: Unanswered): 
 
 /** Asks the server at the other end, and with a legacy ping as well if it stays silent or answers like an old one. */
 async function ask(lookup: StatusLookup, { connection, endpoint }: Connected): Promise<ServerStatus> {
-  const { scope, target, protocolVersion } = lookup
-  const request = encodeStatusRequest({ ...target, protocolVersion })
+  const { scope, introduction } = lookup
+  const { proxyProtocol, raw } = introduction
+  const request = withProxyHeader(encodeStatusRequest(introduction), connection, proxyProtocol)
   const reply = await modernOrLegacy(
     scope,
     (hooks) =>
       requestStatus(connection, request, {
         silenceMs: scope.timeLeftMs() * silenceShare,
         pongMs: () => Math.min(longestPongMs, scope.timeLeftMs() * pongShare),
+        raw,
         ...hooks,
       }),
-    () => sendLegacyPing(scope, endpoint, target),
+    () => sendLegacyPing(scope, endpoint, introduction),
   )
   return statusOf(endpoint, reply)
 }

@@ -1,4 +1,3 @@
-import { ServerCheckError } from '../domain/server-status.ts'
 import { Candidates, type Endpoint } from './candidates.ts'
 import {
   encodeLegacyPingHost,
@@ -9,8 +8,9 @@ import {
 } from './codec/legacy.ts'
 import { connectionFailure, connectToFirst } from './connect-to-first.ts'
 import type { DeadlineScope } from './deadline-scope.ts'
-import type { RequestedTarget } from './address-filter.ts'
+import type { Introduction } from './introduction.ts'
 import type { ServerReply } from './modern-ping.ts'
+import { withProxyHeader } from './proxy-header.ts'
 
 // Betas and 1.4 answer two bytes immediately, and betas fail on more. 1.6 waits for the rest, for 1.5 s at most.
 const restDelayMs = 250
@@ -19,10 +19,9 @@ const restDelayMs = 250
 export async function sendLegacyPing(
   scope: DeadlineScope,
   endpoint: Endpoint,
-  target: RequestedTarget,
+  { host, port, proxyProtocol, raw }: Introduction,
 ): Promise<ServerReply> {
-  const only = Candidates.of([endpoint], new ServerCheckError('refused'))
-  const { connection, connectMs } = await connectToFirst(scope, only)
+  const { connection, connectMs } = await connectToFirst(scope, Candidates.of([endpoint]))
   return new Promise((resolve, reject) => {
     const received = Buffer.allocUnsafe(longestLegacyReply)
     let size = 0
@@ -30,7 +29,7 @@ export async function sendLegacyPing(
     let firstSentAt = sentAt
 
     const rest = setTimeout(() => {
-      connection.write(encodeLegacyPingHost(target.host, target.port), () => {
+      connection.write(encodeLegacyPingHost(host, port), () => {
         sentAt = performance.now()
       })
     }, restDelayMs)
@@ -53,7 +52,7 @@ export async function sendLegacyPing(
         try {
           const needed = legacyReplySize(received.subarray(0, size))
           if (needed === null || size < needed) return
-          const status = parseLegacyReply(received.subarray(0, size))
+          const status = parseLegacyReply(received.subarray(0, size), { raw })
           finish(() => resolve({ status, latencyMs: latency(receivedAt) }))
         } catch (error) {
           finish(() => reject(error as Error))
@@ -61,7 +60,7 @@ export async function sendLegacyPing(
       },
       closed: (error) => finish(() => reject(connectionFailure(error, 'closed'))),
     })
-    connection.write(legacyPing, () => {
+    connection.write(withProxyHeader(legacyPing, connection, proxyProtocol), () => {
       firstSentAt = sentAt = performance.now()
     })
   })

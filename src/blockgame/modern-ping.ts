@@ -33,6 +33,8 @@ export interface RequestOptions extends RequestHooks {
   readonly silenceMs: number
   /** Milliseconds to wait for a pong once the status has arrived. */
   readonly pongMs: () => number
+  /** Whether the reply also has the status as it was sent. */
+  readonly raw: boolean
 }
 
 /**
@@ -43,7 +45,7 @@ export interface RequestOptions extends RequestHooks {
 export function requestStatus(
   connection: Connection,
   request: Uint8Array,
-  { silenceMs, pongMs, onSilence, onStatus }: RequestOptions,
+  { silenceMs, pongMs, raw, onSilence, onStatus }: RequestOptions,
 ): Promise<ServerReply> {
   return new Promise((resolve, reject) => {
     const reader = new PacketReader()
@@ -64,7 +66,7 @@ export function requestStatus(
     const takeStatus = (text: string, latencyMs: number): void => {
       // Comes first, so that the ping is on its way while the status is parsed.
       connection.write(encodePing(0n), sent)
-      reply = { status: parseStatus(text), latencyMs }
+      reply = { status: parseStatus(text, { raw }), latencyMs }
       timer = setTimeout(finish, pongMs())
       onStatus()
     }

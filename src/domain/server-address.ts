@@ -1,5 +1,6 @@
+import { domainToASCII } from 'node:url'
 import { parseHostName } from './host-name.ts'
-import { canonicalIpAddress } from './ip-address.ts'
+import { canonicalIpAddress, parseIpAddress } from './ip-address.ts'
 
 /** The port of a block-game server if none is given. */
 export const defaultServerPort = 25565
@@ -16,6 +17,9 @@ export interface ServerAddress {
 
 const bracketed = /^\[([^\]]*)\](?::(.*))?$/s
 const nameAndPort = /^([^:]*):([^:]*)$/
+// IDNA takes these for a dot.
+const labelSeparator = /[.\u3002\uff0e\uff61]/
+const ascii = /^[ -~]*$/
 const decimalPort = /^[1-9]\d{0,4}$/
 
 /**
@@ -27,15 +31,35 @@ const decimalPort = /^[1-9]\d{0,4}$/
 export function parseServerAddress(text: string, port?: string): ServerAddress | null {
   const parts = splitPort(text)
   const typed = [port, parts.port].filter((each) => each !== undefined).map(parsePort)
-  if (parts.host === null || typed.includes(null)) return null
-  return { host: parts.host, port: typed[0] ?? defaultServerPort, portGiven: typed.length > 0 }
+  const host = parts.inBrackets ? parseIpv6(parts.host) : parseServerHost(parts.host)
+  if (host === null || typed.includes(null)) return null
+  return { host, port: typed[0] ?? defaultServerPort, portGiven: typed.length > 0 }
 }
 
-function splitPort(text: string): { host: string | null; port?: string | undefined } {
+/** Returns the host of a valid typed address as {@link spelledHost} has it. */
+export function spelledHostOf(address: string): string {
+  const { host } = splitPort(address)
+  return spelledHost(host, parseServerHost(host) ?? '')
+}
+
+/**
+ * Returns a host as it was spelled, for the handshake: in ASCII, but the letters of its labels in their case. An address
+ * is in canonical text.
+ *
+ * @param canonical - What {@link parseServerHost} makes of it.
+ */
+export function spelledHost(host: string, canonical: string): string {
+  if (host === canonical || parseIpAddress(canonical) !== null) return canonical
+  const labels = host.split(labelSeparator).map((label) => (ascii.test(label) ? label : domainToASCII(label)))
+  const spelled = labels.join('.').replace(/\.$/, '')
+  return spelled.toLowerCase() === canonical ? spelled : canonical
+}
+
+function splitPort(text: string): { host: string; port?: string | undefined; inBrackets: boolean } {
   const inBrackets = bracketed.exec(text)
-  if (inBrackets) return { host: parseIpv6(inBrackets[1] ?? ''), port: inBrackets[2] }
+  if (inBrackets) return { host: inBrackets[1] ?? '', port: inBrackets[2], inBrackets: true }
   const [, name, port] = nameAndPort.exec(text) ?? []
-  return { host: parseServerHost(name ?? text), port }
+  return { host: name ?? text, port, inBrackets: false }
 }
 
 /** Returns the canonical form of a host name (underscores allowed) or a bare address, or null for anything else. */

@@ -10,6 +10,62 @@ export const addressNotAllowed: Refusal = {
 }
 
 /**
+ * A color of text: one of the game's sixteen, or `#` and six hexadecimal digits.
+ *
+ * @group Block game
+ */
+export type TextColor =
+  | 'black'
+  | 'dark_blue'
+  | 'dark_green'
+  | 'dark_aqua'
+  | 'dark_red'
+  | 'dark_purple'
+  | 'gold'
+  | 'gray'
+  | 'dark_gray'
+  | 'blue'
+  | 'green'
+  | 'aqua'
+  | 'red'
+  | 'light_purple'
+  | 'yellow'
+  | 'white'
+  | `#${string}`
+
+/**
+ * A span of a description in one style. What is not there is not set: no color, not bold.
+ *
+ * The text is a stranger's: escape it, or set it as text, in a page.
+ *
+ * @group Block game
+ */
+export interface TextSpan {
+  /** The text, with line feeds but without formatting codes. */
+  readonly text: string
+  /** Its color, if it has one. */
+  readonly color?: TextColor
+  readonly bold?: true
+  readonly italic?: true
+  readonly underlined?: true
+  readonly strikethrough?: true
+  /** Characters that change all the time in the game. */
+  readonly obfuscated?: true
+}
+
+/**
+ * A mod of a server.
+ *
+ * @group Block game
+ */
+export interface ServerMod {
+  /** Its id, of at most 64 code points. */
+  readonly id: string
+  /** Its version as the server sent it, of at most 256 code points; `''` if it sent none. */
+  readonly version: string
+}
+
+/**
  * Where a block-game server is, and what it says about itself. None of its texts contains control or bidirectional
  * characters, except for line feeds in the description.
  *
@@ -32,10 +88,29 @@ export interface ServerStatus {
   readonly srvRecord: { readonly host: string; readonly port: number } | null
   /** The description ("message of the day") without formatting codes, at most 4,096 code points; `''` if none. */
   readonly description: string
+  /**
+   * The description with its colors and styles: at most 1,000 spans, whose texts are together the description. Always
+   * there, except from a client of the host's own.
+   */
+  readonly descriptionSpans?: readonly TextSpan[]
   /** The server's icon as a `data:image/png;base64,` URI, if it sent a small one. */
   readonly favicon?: string
   /** Some of the players online, at most 100, if the server names any. */
   readonly sample?: readonly { readonly name: string; readonly id: string }[]
+  /** The mods that a Forge server names, at most 1,000. */
+  readonly mods?: readonly ServerMod[]
+  /** Whether players need an account that signs their messages, if the server says so. */
+  readonly enforcesSecureChat?: boolean
+  /** Whether the server changes messages before they are sent (1.19 to 1.19.2), if it says so. */
+  readonly previewsChat?: boolean
+  /** Whether the server keeps messages from being reported (a mod), if it says so. */
+  readonly preventsChatReports?: boolean
+  /**
+   * The status as the server sent it, if it was asked for: parsed JSON, or the text of the kick from a server older than
+   * 1.7. Within the bounds of every status, but not cleaned: its texts may contain control characters. Absent if it is
+   * nested more than 512 deep.
+   */
+  readonly raw?: unknown
 }
 
 /**

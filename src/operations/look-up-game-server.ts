@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Credential } from '../domain/access.ts'
 import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
-import { parseServerAddress } from '../domain/server-address.ts'
+import { parseServerAddress, spelledHostOf } from '../domain/server-address.ts'
 import {
   addressNotAllowed,
   ServerCheckError,
@@ -143,10 +143,11 @@ export function lookUpGameServer(
       const target = parseServerAddress(input.address, input.port)
       if (target === null) throw refused(notAServer)
       const { host, port } = target
+      // Without the case of letters, which only the handshake keeps.
       const key = `${host} ${port}`
       const work = async (flight: Flight): Promise<SharedAnswer<LookUpGameServerOutput>> => {
         const answer = new SharedAnswer<LookUpGameServerOutput>(
-          jsonBody(JSON.stringify(await lookUp(host, port, flight))),
+          jsonBody(JSON.stringify(await lookUp(spelledHostOf(input.address), port, flight))),
         )
         cache.set(key, answer, parts.cacheTtlMs)
         return answer

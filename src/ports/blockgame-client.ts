@@ -28,7 +28,10 @@ export interface BlockgameClient {
  * @group Ports
  */
 export interface BlockgameTarget {
-  /** Host name in ASCII, or an IPv4 or IPv6 address without brackets. */
+  /**
+   * Host name in ASCII, or an IPv4 or IPv6 address without brackets. A name's letters may be of either case, in which
+   * they are sent to the server.
+   */
   readonly host: string
   /** TCP port. The SRV record of a host name counts only if the port is 25565. Default: 25565. */
   readonly port?: number
@@ -36,4 +39,30 @@ export interface BlockgameTarget {
   readonly timeoutMs?: number
   /** Ends the lookup early when it aborts. */
   readonly signal?: AbortSignal
+  /** Whether the answer also has the status as the server sent it, as `raw`. Default: false. */
+  readonly raw?: boolean
+  /**
+   * What the handshake says was typed, for a server behind a proxy that routes by name. Where the lookup connects does
+   * not change. Default: `host` and `port`.
+   */
+  readonly handshake?: HandshakeAddress
+  /**
+   * The version of the PROXY protocol that connections begin with, for a server that expects its proxy's: any other
+   * takes it for garbage. It tells the addresses of the connection itself. Default: none.
+   *
+   * @see {@link https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt | The PROXY protocol}
+   */
+  readonly proxyProtocol?: 1 | 2
+}
+
+/**
+ * A host and port for the handshake.
+ *
+ * @group Ports
+ */
+export interface HandshakeAddress {
+  /** Host name in ASCII, or an IP address without brackets. Letters keep their case. */
+  readonly host: string
+  /** Default: the port of the target. */
+  readonly port?: number
 }

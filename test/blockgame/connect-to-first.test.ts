@@ -3,13 +3,11 @@ import { Candidates, type Endpoint } from '../../src/blockgame/candidates.ts'
 import { connectToFirst } from '../../src/blockgame/connect-to-first.ts'
 import type { Connection, Listener } from '../../src/blockgame/connection.ts'
 import { DeadlineScope } from '../../src/blockgame/deadline-scope.ts'
-import { ServerCheckError } from '../../src/domain/server-status.ts'
 import { noneOpen, startClient, startServer } from './support/harness.ts'
 
 const blackHole = { ip: '127.0.0.3', port: 25565, srvRecord: null }
 
-const candidates = (endpoints: readonly Endpoint[]): Candidates =>
-  Candidates.of(endpoints, new ServerCheckError('refused'))
+const candidates = (endpoints: readonly Endpoint[]): Candidates => Candidates.of(endpoints)
 
 /** A scope in which connections to the black hole never come about, as where a firewall drops packets. */
 function scopeWithBlackHole() {

@@ -20,7 +20,11 @@ test('an SRV record is followed, and the handshake carries what was typed', asyn
     port: server.port,
     srvRecord: { host: 'node7.example.net', port: server.port },
   })
-  expect(server.connections[0]?.handshake).toEqual({ protocolVersion: -1, host: name, port: 25565 })
+  expect(server.connections[0]?.handshake).toEqual({
+    protocolVersion: -1,
+    host: 'MC.Example.com',
+    port: 25565,
+  })
 })
 
 test('SRV, A and AAAA are queried at the same time', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseServerAddress } from '../../src/domain/server-address.ts'
+import { parseServerAddress, spelledHostOf } from '../../src/domain/server-address.ts'
 
 describe('addresses that people type', () => {
   test.for([
@@ -31,6 +31,29 @@ describe('addresses that people type', () => {
     })
     expect(parseServerAddress('mc.example.com:99', '1234')?.port).toBe(1234)
     expect(parseServerAddress('2001:db8::1', '1234')?.port).toBe(1234)
+  })
+})
+
+describe('as it was spelled', () => {
+  test.for([
+    ['mc.example.com', 'mc.example.com'],
+    ['MC.Example.COM', 'MC.Example.COM'],
+    ['MC.Example.COM.:25566', 'MC.Example.COM'],
+    ['My_Server.example.com:1', 'My_Server.example.com'],
+    ['Bücher.Example', 'xn--bcher-kva.Example'],
+    ['XN--Bcher-KVA.example', 'XN--Bcher-KVA.example'],
+    ['Mc。Example．COM', 'Mc.Example.COM'],
+    ['ＭＣ.Example', 'mc.Example'],
+    ['\u212aelvin.Example', 'kelvin.Example'],
+    ['STRASSE.straße.Example', 'STRASSE.xn--strae-oqa.Example'],
+    ['1.2.3.4:80', '1.2.3.4'],
+    ['[2001:DB8:0::1]:25565', '2001:db8::1'],
+    ['::FFFF:1.2.3.4', '::ffff:1.2.3.4'],
+    ['LOCALHOST', 'LOCALHOST'],
+  ] as const)('%s', ([typed, spelled]) => {
+    expect(spelledHostOf(typed)).toBe(spelled)
+    // Only the case of ASCII letters differs, so that nothing can hide in it.
+    expect(spelled.toLowerCase()).toBe(parseServerAddress(typed)?.host)
   })
 })
 

@@ -75,6 +75,13 @@ test('equal lookups in flight share one connection; another port is another look
   ])
 })
 
+test('the case of letters is kept for the handshake, and lookups that differ in it alone are shared', async () => {
+  const { asked, run } = lookup(async () => status, { cacheTtlMs: 1000 })
+  await Promise.all([run('Play.Example'), run('PLAY.example')])
+  await run('play.EXAMPLE.:25565')
+  expect(asked.map(({ host }) => host)).toStrictEqual(['Play.Example'])
+})
+
 test('an answer is kept as long as configured', async () => {
   const { asked, run } = lookup(async () => status, { cacheTtlMs: 1000 })
   await run()

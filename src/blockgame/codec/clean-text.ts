@@ -7,7 +7,7 @@ const maxId = 64
 const controls = new RegExp(controlOrBidi.source, 'gu')
 // A section sign swallows the character after it, as the game draws it.
 const codesAndControls = new RegExp(`§[^]?|${controls.source}`, 'gu')
-const codesAndControlsInLines = new RegExp(`§[^]?|(?!\\n)${controls.source}`, 'gu')
+const controlsInLines = new RegExp(`(?!\\n)${controls.source}`, 'gu')
 
 /** A version's name: it keeps its formatting codes, and has at most 256 code points. */
 export function versionText(value: unknown): string {
@@ -24,9 +24,9 @@ export function idText(value: unknown): string {
   return typeof value === 'string' ? fit(value, controls, maxId) : ''
 }
 
-/** A description, without formatting codes but with its line feeds, of at most 4,096 code points. */
-export function descriptionText(text: string): string {
-  return fit(text, codesAndControlsInLines, maxDescription)
+/** A piece of a description: it keeps its line feeds. */
+export function withoutControls(text: string): string {
+  return text.replace(controlsInLines, '')
 }
 
 /** Cut before it is cleaned: a server may send a megabyte. The cut may leave half a surrogate pair, which is unwanted. */

@@ -1,6 +1,7 @@
-import { descriptionText, versionText } from './clean-text.ts'
+import { versionText } from './clean-text.ts'
 import { protocolError } from './protocol-error.ts'
-import type { StatusReply } from './status.ts'
+import type { ParseOptions, StatusReply } from './status.ts'
+import { componentSpans, textOf } from './text-component.ts'
 
 const kick = 0xff
 const headerSize = 3
@@ -69,11 +70,15 @@ export function legacyReplySize(bytes: Uint8Array): number | null {
  *
  * @group Block game
  */
-export function parseLegacyReply(bytes: Uint8Array): StatusReply {
+export function parseLegacyReply(bytes: Uint8Array, { raw = false }: ParseOptions = {}): StatusReply {
   const size = legacyReplySize(bytes)
   if (size === null || size > bytes.length) throw protocolError('half a kick')
   const text = new TextDecoder('utf-16be').decode(bytes.subarray(headerSize, size))
-  if (!text.startsWith('§1\0')) return parseBetaReply(text)
+  const status = text.startsWith('§1\0') ? parseReply(text) : parseBetaReply(text)
+  return raw ? { ...status, raw: text } : status
+}
+
+function parseReply(text: string): StatusReply {
   const [, protocol = '', name = '', description = '', online = '', max = ''] = text.split('\0')
   return reply({ name, protocol: count(protocol) ?? -1, description, online: count(online), max: count(max) })
 }
@@ -101,9 +106,11 @@ interface LegacyFields {
 }
 
 function reply({ name, protocol, description, online, max }: LegacyFields): StatusReply {
+  const descriptionSpans = componentSpans(description)
   return {
     players: { online: online ?? 0, max: max ?? 0 },
     version: { name: versionText(name), protocol },
-    description: descriptionText(description),
+    description: textOf(descriptionSpans),
+    descriptionSpans,
   }
 }

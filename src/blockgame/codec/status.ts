@@ -1,8 +1,10 @@
 import type { ServerStatus } from '../../domain/server-status.ts'
 import { idText, playerText, versionText } from './clean-text.ts'
+import { parseGameJson } from './json-text.ts'
+import { parseMods } from './mods.ts'
 import { own } from './own-property.ts'
 import { protocolError } from './protocol-error.ts'
-import { componentText } from './text-component.ts'
+import { componentSpans, textOf } from './text-component.ts'
 
 /**
  * What a server says about itself: a {@link ServerStatus} without its address and latency.
@@ -11,6 +13,18 @@ import { componentText } from './text-component.ts'
  */
 export type StatusReply = Omit<ServerStatus, 'ip' | 'port' | 'latencyMs' | 'srvRecord'>
 
+/**
+ * What to read of a status.
+ *
+ * @group Block game
+ */
+export interface ParseOptions {
+  /** Whether the reply also has the status as it was sent. Default: false. */
+  readonly raw?: boolean
+}
+
+const flags = ['enforcesSecureChat', 'previewsChat', 'preventsChatReports'] as const
+const maxRawDepth = 512
 /** A MiB of nothing but values takes sixty times as long to parse as a MiB of text. */
 const maxValues = 32_768
 const maxSample = 100
@@ -38,7 +52,7 @@ const decoded = Buffer.allocUnsafe(maxFaviconLength)
  *
  * @group Block game
  */
-export function parseStatus(text: string): StatusReply {
+export function parseStatus(text: string, { raw = false }: ParseOptions = {}): StatusReply {
   const json = parseJson(text)
   const players = own(json, 'players')
   const version = own(json, 'version')
@@ -46,20 +60,41 @@ export function parseStatus(text: string): StatusReply {
   if ((players ?? version ?? description ?? null) === null) throw protocolError('JSON that is no status')
   const favicon = parseFavicon(own(json, 'favicon'))
   const sample = parseSample(own(players, 'sample'))
+  const descriptionSpans = componentSpans(description)
+  const mods = parseMods(json)
   return {
     players: { online: integer(own(players, 'online'), 0), max: integer(own(players, 'max'), 0) },
     version: { name: versionText(own(version, 'name')), protocol: integer(own(version, 'protocol'), -1) },
-    description: componentText(description),
+    description: textOf(descriptionSpans),
+    descriptionSpans,
     ...(favicon === undefined ? {} : { favicon }),
     ...(sample === undefined ? {} : { sample }),
+    ...(mods === undefined ? {} : { mods }),
+    ...flagsOf(json),
+    ...(raw && isShallow(json) ? { raw: json } : {}),
   }
+}
+
+function flagsOf(status: unknown): Partial<Record<(typeof flags)[number], boolean>> {
+  const sent = flags.map((flag) => [flag, own(status, flag)] as const)
+  return Object.fromEntries(sent.filter(([, value]) => typeof value === 'boolean'))
+}
+
+/** Tells whether whatever walks a value by recursion, such as `JSON.stringify`, has stack enough. */
+function isShallow(json: unknown): boolean {
+  let level: unknown[] = [json]
+  for (let depth = 0; depth < maxRawDepth && level.length > 0; depth += 1) {
+    level = level.flatMap((value) =>
+      typeof value === 'object' && value !== null ? Object.values(value) : [],
+    )
+  }
+  return level.length === 0
 }
 
 function parseJson(text: string): unknown {
   if (text.length > maxValues && valuesIn(text) > maxValues) throw protocolError('too many values')
   try {
-    // The game's own parser also skips a byte order mark.
-    return JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text)
+    return parseGameJson(text)
   } catch {
     // The parser's message quotes the text: a server's escape sequences would reach those who read the log.
     throw protocolError('no JSON')

@@ -1,38 +1,69 @@
-import { descriptionText, maxDescription } from './clean-text.ts'
+import type { TextSpan } from '../../domain/server-status.ts'
 import { own } from './own-property.ts'
+import { SpanWriter } from './span-writer.ts'
+import { componentStyle, plainStyle, type TextStyle } from './text-style.ts'
+import { fillTemplate } from './translation.ts'
 
 const maxParts = 1000
-const leafKeys = ['text', 'fallback', 'translate', 'keybind']
+
+/** A part of a component that has yet to be read, and the style around it. */
+interface Part {
+  readonly value: unknown
+  readonly style: TextStyle
+}
 
 /**
- * Returns the cleaned text of a chat component: a string, an object with `text` and `extra`, or a list of these.
+ * Returns the spans of a chat component: a string, an object with `text` and `extra`, or a list of these, whose first
+ * member gives the others their style.
  *
  * Never recursive, so that no depth overflows the stack, and bounded in parts and length.
  */
-export function componentText(component: unknown): string {
-  const pending: unknown[] = [component]
-  let text = ''
-  const longest = 2 * maxDescription
-  for (let parts = 0; pending.length > 0 && parts < maxParts && text.length < longest; parts += 1) {
+export function componentSpans(component: unknown): TextSpan[] {
+  const writer = new SpanWriter()
+  // Read from its end, so what comes first is pushed last.
+  const pending: Part[] = [{ value: component, style: plainStyle }]
+  for (let left = maxParts; left > 0 && !writer.full; left -= 1) {
     const part = pending.pop()
-    if (typeof part === 'object' && part !== null) pushParts(pending, part)
-    else if (part !== null && part !== undefined) text += String(part)
+    if (part === undefined) break
+    const { value, style } = part
+    if (Array.isArray(value)) pushAll(pending, membersOf(value, style, left))
+    else if (typeof value === 'object' && value !== null) pushAll(pending, partsOf(value, style, left))
+    else if (value !== null && value !== undefined) writer.write(String(value), style)
   }
-  return descriptionText(text)
+  return writer.end()
 }
 
-// The stack is read from its end, so what comes first is pushed last.
-function pushParts(pending: unknown[], part: object): void {
-  const list = Array.isArray(part) ? part : own(part, 'extra')
-  if (!Array.isArray(list)) pending.push(list)
-  else for (let index = Math.min(list.length, maxParts) - 1; index >= 0; index -= 1) pending.push(list[index])
-  if (!Array.isArray(part)) pending.push(leafText(part))
+/** Returns the text of spans, without their styles. */
+export function textOf(spans: readonly TextSpan[]): string {
+  return spans.map(({ text }) => text).join('')
 }
 
-function leafText(part: object): unknown {
-  for (const key of leafKeys) {
-    const text = own(part, key)
-    if (typeof text !== 'object' && text !== undefined) return text
-  }
-  return undefined
+function pushAll(pending: Part[], parts: readonly Part[]): void {
+  for (let index = parts.length - 1; index >= 0; index -= 1) pending.push(parts[index] as Part)
+}
+
+function membersOf(list: readonly unknown[], style: TextStyle, most: number): Part[] {
+  const ofOthers = componentStyle(list[0], style)
+  return list.slice(0, most).map((value, index) => ({ value, style: index === 0 ? style : ofOthers }))
+}
+
+/** Returns an object's own text, and then what it contains. */
+function partsOf(component: object, outer: TextStyle, most: number): Part[] {
+  const style = componentStyle(component, outer)
+  const extra = own(component, 'extra')
+  const inner = Array.isArray(extra) ? (extra as unknown[]) : [extra]
+  return [...ownParts(component, most), ...inner.slice(0, most)].map((value) => ({ value, style }))
+}
+
+function ownParts(component: object, most: number): readonly unknown[] {
+  const text = leaf(component, 'text')
+  if (text !== undefined) return [text]
+  const fallback = leaf(component, 'fallback')
+  const template = fallback ?? leaf(component, 'translate') ?? leaf(component, 'keybind')
+  return fillTemplate(String(template ?? ''), own(component, 'with'), most)
+}
+
+function leaf(component: object, key: string): unknown {
+  const value = own(component, key)
+  return typeof value === 'object' ? undefined : value
 }

@@ -6,6 +6,7 @@ import {
   legacyReplySize,
   parseLegacyReply,
 } from '../../../src/blockgame/codec/legacy.ts'
+import { textOf } from '../../../src/blockgame/codec/text-component.ts'
 import { ServerCheckError } from '../../../src/domain/server-status.ts'
 import { encodeKick } from '../../../src/testing/blockgame-server.ts'
 
@@ -33,11 +34,9 @@ describe('replies', () => {
     ['§0§20', '', -1, '', 0, 20],
     ['a §bc§3§20', '', -1, 'a c', 3, 20],
   ] as const)('%j', ([text, name, protocol, description, online, max]) => {
-    expect(parseLegacyReply(encodeKick(text))).toEqual({
-      players: { online, max },
-      version: { name, protocol },
-      description,
-    })
+    const { descriptionSpans = [], ...reply } = parseLegacyReply(encodeKick(text))
+    expect(reply).toEqual({ players: { online, max }, version: { name, protocol }, description })
+    expect(textOf(descriptionSpans)).toBe(description)
   })
 
   test.for([

@@ -3,9 +3,11 @@ import { inspect } from 'node:util'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { parseLegacyReply } from '../../../src/blockgame/codec/legacy.ts'
 import { parseStatus, type StatusReply } from '../../../src/blockgame/codec/status.ts'
-import { componentText } from '../../../src/blockgame/codec/text-component.ts'
+import { componentSpans, textOf } from '../../../src/blockgame/codec/text-component.ts'
 import { ServerCheckError } from '../../../src/domain/server-status.ts'
 import { encodeKick } from '../../../src/testing/blockgame-server.ts'
+
+const componentText = (component: unknown): string => textOf(componentSpans(component))
 
 // Odd but valid statuses are with the loopback cases; here is what needs many values, or a hostile one.
 

@@ -11,7 +11,12 @@ import { texts, type FuzzTarget } from './target.ts'
 const status = {
   version: { name: 'Paper §a1.21.4', protocol: 769 },
   players: { online: 3, max: 20, sample: [{ name: 'someone', id: '0-0' }] },
-  description: { text: 'A', extra: [{ text: '§lserver' }, 'with\nlines'], translate: 'x', with: ['y'] },
+  description: {
+    text: 'A',
+    color: '#ff8800',
+    bold: true,
+    extra: [{ text: '§lserver' }, 'with\nlines', { translate: '%s', with: ['y'] }],
+  },
   favicon: `data:image/png;base64,${Buffer.from('89504e470d0a1a0a00', 'hex').toString('base64')}`,
 }
 const statuses = [status, { ...status, description: 'plain' }, { players: null, version: [] }, [1e300, -0]]
@@ -36,10 +41,13 @@ function assertText(text: string, codePoints: number): void {
 
 function checkStatus(reply: StatusReply | undefined): void {
   if (reply === undefined) return
-  const { players, version, description, sample = [], favicon = '' } = reply
+  const { players, version, description, descriptionSpans = [], sample = [], favicon = '', mods = [] } = reply
   for (const count of [players.online, players.max, version.protocol]) assert(Number.isSafeInteger(count))
   assertText(version.name, 256)
   assertText(description, 4096)
+  assert(descriptionSpans.length <= 1000 && mods.length <= 1000)
+  assert.equal(descriptionSpans.map(({ text }) => text).join(''), description)
+  for (const { color } of descriptionSpans) assert.match(color ?? 'gold', /^(?:#[0-9a-f]{6}|[a-z_]+)$/)
   assert(sample.length <= 100 && favicon.length <= 65_536)
   for (const { name, id } of sample) {
     assertText(name, 256)

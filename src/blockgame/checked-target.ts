@@ -1,0 +1,66 @@
+import { demand, demandKnown, isPort, isSignal, isTimeout } from '../domain/arguments.ts'
+import { defaultServerPort, parseServerHost, spelledHost } from '../domain/server-address.ts'
+import type { BlockgameTarget, HandshakeAddress } from '../ports/blockgame-client.ts'
+import type { RequestedTarget } from './address-filter.ts'
+import type { Introduction } from './introduction.ts'
+
+const defaultTimeoutMs = 5000
+const members: ReadonlySet<string> = new Set<keyof BlockgameTarget>([
+  'host',
+  'port',
+  'timeoutMs',
+  'signal',
+  'raw',
+  'handshake',
+  'proxyProtocol',
+])
+const handshakeMembers: ReadonlySet<string> = new Set<keyof HandshakeAddress>(['host', 'port'])
+
+/** A target with its defaults. */
+export interface CheckedTarget extends Omit<Introduction, 'protocolVersion'> {
+  /** The host in canonical form, and the port. */
+  readonly requested: RequestedTarget
+  readonly timeoutMs: number
+}
+
+/**
+ * Returns the target with its defaults.
+ *
+ * @throws `UtilityApiError` `invalid_argument` if it is invalid; the message names the member.
+ */
+export function checkTarget(target: Partial<BlockgameTarget> | undefined): CheckedTarget {
+  const { host, port = defaultServerPort, timeoutMs = defaultTimeoutMs, signal } = target ?? {}
+  const { raw = false, handshake, proxyProtocol } = target ?? {}
+  const [requestedHost, spelled] = requireHost(host, 'host')
+  demand(isPort(port), 'port must be an integer from 1 to 65535.')
+  demand(isTimeout(timeoutMs), 'timeoutMs must be a positive number below 2^31.')
+  demand(isSignal(signal), 'signal must be an AbortSignal.')
+  demand(typeof raw === 'boolean', 'raw must be true or false.')
+  demand([1, 2, undefined].includes(proxyProtocol), 'proxyProtocol must be 1 or 2.')
+  demandKnown(target ?? {}, members)
+  return {
+    ...(handshake === undefined ? { host: spelled, port } : checkHandshake(handshake, port)),
+    requested: { host: requestedHost, port },
+    timeoutMs,
+    raw,
+    proxyProtocol,
+  }
+}
+
+function checkHandshake(
+  handshake: Partial<HandshakeAddress> | null,
+  defaultPort: number,
+): Required<HandshakeAddress> {
+  const { host, port = defaultPort } = handshake ?? {}
+  const [, spelled] = requireHost(host, 'handshake.host')
+  demand(isPort(port), 'handshake.port must be an integer from 1 to 65535.')
+  demandKnown(handshake ?? {}, handshakeMembers)
+  return { host: spelled, port }
+}
+
+/** Returns a host in canonical form, and as it was spelled. */
+function requireHost(host: string | undefined, member: string): [canonical: string, spelled: string] {
+  const canonical = typeof host === 'string' ? parseServerHost(host) : null
+  demand(canonical !== null, `${member} must be a host name or an IP address.`)
+  return [canonical, spelledHost(host ?? '', canonical)]
+}

@@ -1,0 +1,83 @@
+import type { TextColor, TextSpan } from '../../domain/server-status.ts'
+import { own } from './own-property.ts'
+
+/** How a span of text is drawn. */
+export type TextStyle = Omit<TextSpan, 'text'>
+
+/** The style of text without formatting. */
+export const plainStyle: TextStyle = {}
+
+const decorations = ['bold', 'italic', 'underlined', 'strikethrough', 'obfuscated'] as const
+type Decoration = (typeof decorations)[number]
+
+// In the order of their formatting codes, 0 to f.
+const namedColors = [
+  'black',
+  'dark_blue',
+  'dark_green',
+  'dark_aqua',
+  'dark_red',
+  'dark_purple',
+  'gold',
+  'gray',
+  'dark_gray',
+  'blue',
+  'green',
+  'aqua',
+  'red',
+  'light_purple',
+  'yellow',
+  'white',
+] as const satisfies readonly TextColor[]
+
+const hexColor = /^#[0-9a-f]{1,6}$/i
+const decorationByCode: Readonly<Record<string, Decoration>> = {
+  k: 'obfuscated',
+  l: 'bold',
+  m: 'strikethrough',
+  n: 'underlined',
+  o: 'italic',
+}
+
+/** Returns the style of a component inside text of another style. */
+export function componentStyle(component: unknown, outer: TextStyle): TextStyle {
+  const style: { -readonly [Key in keyof TextStyle]: TextStyle[Key] } = { ...outer }
+  const color = parseColor(own(component, 'color'))
+  if (color === null) delete style.color
+  else if (color !== undefined) style.color = color
+  for (const decoration of decorations) {
+    const value = own(component, decoration)
+    if (value === true) style[decoration] = true
+    else if (value === false) delete style[decoration]
+  }
+  return style
+}
+
+/** Returns a color, null for none, or undefined if this is no color. Hexadecimal ones may be short, as in the game. */
+function parseColor(value: unknown): TextColor | null | undefined {
+  if (typeof value !== 'string') return undefined
+  if (hexColor.test(value)) return `#${value.slice(1).toLowerCase().padStart(6, '0')}`
+  return value === 'reset' ? null : namedColors.find((name) => name === value)
+}
+
+/**
+ * Returns the style after a formatting code: the character that follows a section sign, or `x` and six such pairs, in
+ * which proxies write a hexadecimal color. A color ends all decorations, `r` returns to the style of the component.
+ */
+export function styleAfterCode(code: string, style: TextStyle, ofComponent: TextStyle): TextStyle {
+  const lower = code.toLowerCase()
+  if (lower === 'r') return ofComponent
+  if (lower.startsWith('x§')) return { color: `#${lower.slice(1).replaceAll('§', '')}` }
+  const decoration = decorationByCode[lower]
+  if (decoration !== undefined) return { ...style, [decoration]: true }
+  const color = /^[0-9a-f]$/.test(lower) ? namedColors[Number.parseInt(lower, 16)] : undefined
+  return color === undefined ? style : { color }
+}
+
+/** Tells whether two styles are the same. */
+export function isSameStyle(one: TextStyle, other: TextStyle): boolean {
+  return (
+    one === other ||
+    (one.color === other.color && decorations.every((decoration) => one[decoration] === other[decoration]))
+  )
+}
