@@ -10,7 +10,7 @@ import {
 } from '../domain/arguments.ts'
 import { parseIpAddress } from '../domain/ip-address.ts'
 import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'
-import { Query } from './query.ts'
+import { Query, type Asker } from './query.ts'
 import type { ServerAddress } from './reply-listener.ts'
 import { UdpPool } from './udp.ts'
 import { WaitingRoom } from './waiting-room.ts'
@@ -32,12 +32,20 @@ const maxSocketAgeMs = 10_000
 interface Upstream {
   readonly server: ServerAddress
   readonly pool: UdpPool
+  /** The latest query for each question, while it is under way. */
+  readonly underWay: Map<string, UnderWay>
+}
+
+/** Holds a query. A map's former tables keep its entries until a full garbage collection, so what is over is taken out. */
+interface UnderWay {
+  query: Query | undefined
 }
 
 /**
  * Creates a client that asks resolvers over UDP, and over TCP if an answer does not fit in a datagram.
  *
  * Sockets open when a query needs them, close when they are ten to fifteen seconds old, and never keep the process alive.
+ * Equal questions under way share one query, since with many alike a forged answer would be right for one of them sooner.
  *
  * @example
  * ```ts
@@ -71,7 +79,7 @@ export function createDnsClient(options: DnsClientOptions = {}): DnsClient {
     const atAddress = upstreams.get(ip) ?? []
     for (const upstream of atAddress) if (upstream.server.port === port) return upstream
     const server = checkedServer(ip, port)
-    const upstream = { server, pool: new UdpPool(server) }
+    const upstream = { server, pool: new UdpPool(server), underWay: new Map<string, UnderWay>() }
     upstreams.set(ip, [...atAddress, upstream])
     sweeper ??= setInterval(sweep, maxSocketAgeMs / 2).unref()
     return upstream
@@ -90,31 +98,61 @@ export function createDnsClient(options: DnsClientOptions = {}): DnsClient {
   }
 
   /** A check puts one question to many resolvers in a row: it is encoded once. */
-  function encode({ name, type, clientSubnet }: DnsQuestion): EncodedQuery {
-    if (latest?.name !== name || latest.type !== type || latest.clientSubnet !== clientSubnet)
-      latest = { name, type, clientSubnet, encoded: encodeQuery(name, type, clientSubnet) }
+  function encode(question: DnsQuestion): EncodedQuery {
+    const { name, type, clientSubnet, recursionDesired = true } = question
+    if (
+      latest?.name !== name ||
+      latest.type !== type ||
+      latest.clientSubnet !== clientSubnet ||
+      latest.recursionDesired !== recursionDesired
+    ) {
+      const encoded = encodeQuery(name, type, { clientSubnet, recursionDesired })
+      latest = { name, type, clientSubnet, recursionDesired, encoded }
+    }
     return latest.encoded
   }
 
-  function start(question: DnsQuestion, onEnd: Resolve): Query {
+  /** Returns the query that the asker waits for: one under way for the same question, or a new one. */
+  function askOrJoin(question: DnsQuestion, asker: Asker): Query {
     const encoded = encode(question)
-    const { server, pool } = upstreamOf(question.server)
+    const { server, pool, underWay } = upstreamOf(question.server)
     const timeoutMs = question.timeoutMs ?? defaultTimeoutMs
     demand(isTimeout(timeoutMs), 'timeoutMs must be a positive number of milliseconds.')
-    return new Query({ encoded, server, pool, timeoutMs, waitingRoom, onEnd })
+    const tcpOnly = question.transport === 'tcp'
+    const key = tcpOnly ? `tcp ${encoded.key}` : encoded.key
+    const present = underWay.get(key)?.query
+    if (present?.suits(asker, timeoutMs) === true) {
+      present.join(asker)
+      return present
+    }
+    const entry: UnderWay = { query: undefined }
+    const onEnd = (): void => {
+      entry.query = undefined
+      if (underWay.get(key) === entry) underWay.delete(key)
+    }
+    entry.query = new Query({ encoded, server, pool, timeoutMs, tcpOnly, waitingRoom, onEnd }, asker)
+    underWay.set(key, entry)
+    return entry.query
   }
 
-  function startUntil(signal: AbortSignal, question: DnsQuestion, resolve: Resolve, reject: Reject): void {
+  function ask(question: DnsQuestion, onAnswer: Resolve): void {
+    askOrJoin(question, { askedAt: performance.now(), onAnswer })
+  }
+
+  function askUntil(signal: AbortSignal, question: DnsQuestion, resolve: Resolve, reject: Reject): void {
     signal.throwIfAborted()
-    const abort = (): void => {
-      // Comes first, because a promise settles only once.
-      reject(signal.reason)
-      query.end('UNREACHABLE')
+    const asker: Asker = {
+      askedAt: performance.now(),
+      onAnswer(answer) {
+        signal.removeEventListener('abort', abort)
+        resolve(answer)
+      },
     }
-    const query = start(question, (answer) => {
-      signal.removeEventListener('abort', abort)
-      resolve(answer)
-    })
+    const abort = (): void => {
+      reject(signal.reason)
+      query.leave(asker)
+    }
+    const query = askOrJoin(question, asker)
     signal.addEventListener('abort', abort, { once: true })
   }
 
@@ -124,8 +162,8 @@ export function createDnsClient(options: DnsClientOptions = {}): DnsClient {
         // Anything thrown here rejects the promise.
         demandQuestion(question)
         if (closed) resolve(closedAnswer)
-        else if (question.signal === undefined) start(question, resolve)
-        else startUntil(question.signal, question, resolve, reject)
+        else if (question.signal === undefined) ask(question, resolve)
+        else askUntil(question.signal, question, resolve, reject)
       }),
     async close() {
       closed = true
@@ -141,6 +179,7 @@ interface Encoded {
   readonly name: string
   readonly type: RecordType
   readonly clientSubnet: string | undefined
+  readonly recursionDesired: boolean
   readonly encoded: EncodedQuery
 }
 
@@ -161,6 +200,8 @@ const members: ReadonlySet<string> = new Set<keyof DnsQuestion>([
   'server',
   'timeoutMs',
   'clientSubnet',
+  'recursionDesired',
+  'transport',
   'signal',
 ])
 
@@ -168,8 +209,16 @@ const members: ReadonlySet<string> = new Set<keyof DnsQuestion>([
 function demandQuestion(question: Partial<DnsQuestion> | undefined): void {
   demand(typeof question?.name === 'string', 'name must be a string.')
   demand(typeof question.server?.ip === 'string', 'server.ip must be an IPv4 or IPv6 address.')
-  const { clientSubnet } = question
+  const { clientSubnet, recursionDesired, transport } = question
   demand(clientSubnet === undefined || typeof clientSubnet === 'string', 'clientSubnet must be a string.')
+  demand(
+    recursionDesired === undefined || typeof recursionDesired === 'boolean',
+    'recursionDesired must be true or false.',
+  )
+  demand(
+    transport === undefined || transport === 'udp' || transport === 'tcp',
+    "transport must be 'udp' or 'tcp'.",
+  )
   demand(isSignal(question.signal), 'signal must be an AbortSignal.')
   demandKnown(question, members)
 }

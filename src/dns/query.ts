@@ -1,7 +1,7 @@
 import type { DnsAnswer, DnsStatus } from '../domain/dns-answer.ts'
 import { randomId } from './random-id.ts'
-import { sendOverTcp } from './tcp.ts'
-import type { ReplyListener, ServerAddress } from './reply-listener.ts'
+import { overTcp, sendOverTcp } from './tcp.ts'
+import type { ReplyListener, ServerAddress, Source } from './reply-listener.ts'
 import type { UdpPool, UdpQuery } from './udp.ts'
 import type { Waiter, WaitingRoom } from './waiting-room.ts'
 import { rcodes } from './wire/constants.ts'
@@ -14,10 +14,18 @@ export interface QueryParts {
   readonly server: ServerAddress
   readonly pool: UdpPool
   readonly timeoutMs: number
+  /** Whether to ask over TCP from the start. */
+  readonly tcpOnly: boolean
   /** Keeps the query until it is over. */
   readonly waitingRoom: WaitingRoom<Query>
   /** Called once, when the query is over. */
-  readonly onEnd: (answer: DnsAnswer) => void
+  readonly onEnd: () => void
+}
+
+/** Somebody who waits for the answer. */
+export interface Asker {
+  readonly askedAt: number
+  readonly onAnswer: (answer: DnsAnswer) => void
 }
 
 /** When the tries start and when time is up, as fractions of the time allowed. */
@@ -49,72 +57,93 @@ export class Query implements ReplyListener, Waiter {
   dueAt = 0
   readonly #parts: QueryParts
   readonly #started: number = performance.now()
+  #askers: Asker[]
   #encoded: EncodedQuery
   /** The tries that can still be answered. */
   #sent = nothingSent
   #outstanding = 0
   #tries = 0
   #refusals = 0
+  /** Where a reply came from that is not believed until another port brings one too. */
+  #doubted: Source | undefined
   #sawMalformed = false
+  /** Whether a datagram came that is not the whole answer. */
+  #sawPart = false
   /** Whether the resolver refused EDNS. */
   #plain = false
   #endTcp: (() => void) | undefined
+  #transport: DnsAnswer['transport'] = 'udp'
   #over = false
 
-  constructor(parts: QueryParts) {
+  constructor(parts: QueryParts, asker: Asker) {
     this.#parts = parts
+    this.#askers = [asker]
     this.#encoded = parts.encoded
-    this.#startTry()
+    if (parts.tcpOnly) this.#sendOverTcp()
+    else this.#startTry()
     parts.waitingRoom.add(this)
+  }
+
+  /**
+   * Tells whether somebody who asks now, for so long, can wait for this query: it ends in that time, and at least half of
+   * that time is left.
+   */
+  suits({ askedAt }: Asker, timeoutMs: number): boolean {
+    const left = this.#started + this.#parts.timeoutMs - askedAt
+    return left <= timeoutMs && left * 2 >= timeoutMs
+  }
+
+  /** Adds somebody who asks the same. */
+  join(asker: Asker): void {
+    this.#askers.push(asker)
+  }
+
+  /** Takes an asker's leave. When all have left, the query is over. */
+  leave(asker: Asker): void {
+    this.#askers = this.#askers.filter((each) => each !== asker)
+    if (this.#askers.length === 0) this.end('UNREACHABLE')
   }
 
   /** Ends the query and reports its result. */
   end(status: DnsStatus, reply: ParsedReply = noReply): void {
     if (this.#over) return
-    const { records, cnameChain, ttlSeconds, ede, clientSubnetScope, authenticated } = reply
     this.#over = true
     this.#parts.waitingRoom.remove(this)
     this.#releaseSent()
     this.#endTcp?.()
-    this.#parts.onEnd({
-      status,
-      // A name that does not exist has no records, whatever else the reply contains (RFC 6604).
-      records: status === 'NOERROR' ? records : [],
-      cnameChain,
-      transport: this.#endTcp === undefined ? 'udp' : 'tcp',
-      latencyMs: performance.now() - this.#started,
-      // No zone can say how long a failure lasts (RFC 2308 section 7).
-      ...(ttlSeconds !== undefined && definite.has(status) && { ttlSeconds }),
-      ...(ede.length > 0 && { ede }),
-      ...(clientSubnetScope !== undefined && { clientSubnetScope }),
-      ...(authenticated && { authenticated }),
-    })
+    this.#parts.onEnd()
+    const now = performance.now()
+    for (const { onAnswer, askedAt } of this.#askers)
+      onAnswer(answerOf(status, reply, this.#transport, now - askedAt))
   }
 
-  receive(message: Buffer): boolean {
+  receive(message: Buffer, source: Source): boolean {
     // Held to what was asked first: after the last try, which has no EDNS, the replies to earlier ones may still come.
     const reply = readReply(message, this.#parts.encoded)
-    if (typeof reply === 'object') this.#take(reply)
-    else if (reply === 'truncated') this.#takeTruncated()
+    if (reply === 'unrelated') return this.#over
+    this.#transport = source === overTcp ? 'tcp' : 'udp'
+    if (typeof reply === 'object') this.#take(reply, source)
+    else if (reply === 'truncated') this.#takeTruncated(source)
     // Another try would not make it smaller.
     else if (reply === 'too large') this.end('TOO_LARGE')
-    else if (reply === 'malformed') this.#sawMalformed = true
+    else if (reply === 'cut' && source !== overTcp) this.#takeCut()
+    else this.#takeMalformed(source)
     return this.#over
   }
 
-  fail(): void {
+  fail(source: Source): void {
     if (this.#over) return
-    if (this.#endTcp !== undefined) return this.end(this.#statusSoFar())
+    if (source === overTcp) return this.end(this.#statusSoFar('UNREACHABLE'))
     this.#outstanding -= 1
     this.#refusals += 1
     // ICMP can be forged as well, so one refusal is not believed.
     if (this.#refusals === 1) this.#send()
-    else if (this.#outstanding === 0) this.end('UNREACHABLE')
+    else if (this.#outstanding === 0 && this.#endTcp === undefined) this.end('UNREACHABLE')
   }
 
   onDue(): void {
     if (this.#endTcp === undefined && this.#tries <= lastTry) this.#startTry()
-    else this.end(this.#statusSoFar())
+    else this.end(this.#statusSoFar('TIMEOUT'))
   }
 
   #startTry(): void {
@@ -134,10 +163,32 @@ export class Query implements ReplyListener, Waiter {
     this.#sent = this.#sent === nothingSent ? [query] : [...this.#sent, query]
   }
 
-  #take(reply: ParsedReply): void {
-    if (!this.#plain && ednsRefusals.has(reply.rcode)) return this.#repeatWithoutEdns()
-    const status = statusByRcode[reply.rcode] ?? 'SERVFAIL'
-    this.end(status === 'NOERROR' && reply.records.length === 0 ? 'NODATA' : status, reply)
+  #take(reply: ParsedReply, source: Source): void {
+    const status = statusOf(reply)
+    // It needs no question to match: whoever guesses an id and a port can send it.
+    if (reply.isBare && source !== overTcp) this.#doubt(status, source)
+    else if (!this.#plain && ednsRefusals.has(reply.rcode)) this.#repeatWithoutEdns()
+    else this.end(status, reply)
+  }
+
+  #takeMalformed(source: Source): void {
+    this.#sawMalformed = true
+    if (source !== overTcp) this.#doubt('MALFORMED', source)
+    // Not at once: the right answer may be behind it, in the same segment.
+    else setImmediate(() => this.end('MALFORMED'))
+  }
+
+  /**
+   * Asks again from another port, and ends the query when something like it has come from there too. Without EDNS, which
+   * some servers cannot read, and to which some send what cannot be read.
+   */
+  #doubt(status: DnsStatus, source: Source): void {
+    if (this.#doubted === undefined) {
+      this.#doubted = source
+      this.#plain = true
+      this.#encoded = withoutEdns(this.#encoded)
+      if (this.#endTcp === undefined) this.#send()
+    } else if (this.#doubted !== source) this.end(status)
   }
 
   /** Asks again without EDNS: a server that does not know it reports a format error (RFC 6891 section 7). */
@@ -150,28 +201,62 @@ export class Query implements ReplyListener, Waiter {
     else this.#sendOverTcp()
   }
 
-  #takeTruncated(): void {
+  #takeTruncated(source: Source): void {
+    if (source === overTcp) return this.end('TRUNCATED')
+    this.#releaseSent()
+    this.#takeCut()
+  }
+
+  /** Asks over TCP for what did not fit. A whole answer can still come in another datagram. */
+  #takeCut(): void {
+    this.#sawPart = true
     if (this.#endTcp === undefined) this.#sendOverTcp()
-    else this.end('TRUNCATED')
   }
 
   #sendOverTcp(): void {
-    this.#releaseSent()
     this.#endTcp?.()
+    this.#transport = 'tcp'
     this.dueAt = this.#started + this.#parts.timeoutMs
     const message = Buffer.from(this.#encoded.message)
     message.writeUInt16BE(randomId(), 0)
     this.#endTcp = sendOverTcp(this.#parts.server, message, this)
   }
 
-  #statusSoFar(): DnsStatus {
+  #statusSoFar(otherwise: DnsStatus): DnsStatus {
     if (this.#sawMalformed) return 'MALFORMED'
-    return this.#endTcp === undefined ? 'TIMEOUT' : 'TRUNCATED'
+    return this.#sawPart ? 'TRUNCATED' : otherwise
   }
 
   #releaseSent(): void {
     for (const query of this.#sent) query.socket.release(query)
     this.#sent = nothingSent
     this.#outstanding = 0
+  }
+}
+
+function statusOf({ rcode, records, isReferral }: ParsedReply): DnsStatus {
+  const status = statusByRcode[rcode] ?? 'SERVFAIL'
+  if (status !== 'NOERROR' || records.length > 0) return status
+  return isReferral ? 'REFERRAL' : 'NODATA'
+}
+
+function answerOf(
+  status: DnsStatus,
+  { records, cnameChain, ttlSeconds, ede, clientSubnetScope, authenticated }: ParsedReply,
+  transport: DnsAnswer['transport'],
+  latencyMs: number,
+): DnsAnswer {
+  return {
+    status,
+    // A name that does not exist has no records, whatever else the reply contains (RFC 6604).
+    records: status === 'NOERROR' ? records : [],
+    cnameChain,
+    transport,
+    latencyMs,
+    // No zone can say how long a failure lasts (RFC 2308 section 7).
+    ...(ttlSeconds !== undefined && definite.has(status) && { ttlSeconds }),
+    ...(ede.length > 0 && { ede }),
+    ...(clientSubnetScope !== undefined && { clientSubnetScope }),
+    ...(authenticated && { authenticated }),
   }
 }

@@ -1,5 +1,8 @@
 import { connect } from 'node:net'
-import type { ReplyListener, ServerAddress } from './reply-listener.ts'
+import type { ReplyListener, ServerAddress, Source } from './reply-listener.ts'
+
+/** Where messages over TCP come from. Strangers cannot send there. */
+export const overTcp: Source = 'tcp'
 
 const lengthSize = 2
 /** A server that has sent this much without an answer will not send one. */
@@ -26,14 +29,14 @@ export function sendOverTcp(
   socket.on('data', (chunk) => {
     for (const frame of frames.add(chunk)) {
       const isOurs = frame.length >= 2 && frame.readUInt16BE(0) === message.readUInt16BE(0)
-      if (isOurs && listener.receive(frame)) return
+      if (isOurs && listener.receive(frame, overTcp)) return
       // The listener may have ended this connection to ask again over another: what follows is no answer to that.
       if (socket.destroyed) return
     }
     if (frames.received > maxReceived) socket.destroy()
   })
   socket.on('error', () => {})
-  socket.on('close', () => listener.fail())
+  socket.on('close', () => listener.fail(overTcp))
   // One write, so that length and message travel in one segment.
   socket.write(Buffer.concat([lengthOf(message), message]))
   return end

@@ -155,7 +155,7 @@ class UdpSocket {
     const listener = this.#listeners[query.use]
     if (listener === undefined) return
     this.#unsent -= 1
-    if (this.#closed) listener.fail()
+    if (this.#closed) listener.fail(this)
     else this.#socket.send(query.message, this.#unsent === 0 ? this.#onSent : undefined)
   }
 
@@ -210,7 +210,7 @@ class UdpSocket {
   }
 
   #receive(message: Buffer): void {
-    if (message.length >= 2) this.#listenerTo(message)?.receive(message)
+    if (message.length >= 2) this.#listenerTo(message)?.receive(message, this)
   }
 
   #fail(): void {
@@ -219,6 +219,6 @@ class UdpSocket {
     queriesUnderWay -= this.#waiting
     this.#waiting = 0
     this.close()
-    for (const listener of listeners) listener?.fail()
+    for (const listener of listeners) listener?.fail(this)
   }
 }

@@ -72,7 +72,15 @@ export type DnsRecord = {
         readonly base64?: readonly string[]
       }
       SRV: { readonly pri: number; readonly weight: number; readonly port: number; readonly target: string }
-      CAA: { readonly flags: number; readonly tag: string; readonly value: string }
+      CAA: {
+        readonly flags: number
+        /** In lower case, if it is a tag of letters and digits. */
+        readonly tag: string
+        /** Octets that are not UTF-8 are written as `\DDD`. */
+        readonly value: string
+        /** The value's octets in base64; present only if they are not UTF-8. */
+        readonly base64?: string
+      }
       DS: {
         readonly key_tag: number
         readonly algorithm: number
@@ -105,12 +113,13 @@ export const dnsStatuses = [
   'TRUNCATED',
   'MALFORMED',
   'TOO_LARGE',
+  'REFERRAL',
 ] as const
 
 /**
  * How a DNS question ended. `NODATA` is NOERROR without a record of the requested type. `TIMEOUT`, `UNREACHABLE`,
  * `TRUNCATED` and `MALFORMED` mean that no usable answer came. `TOO_LARGE` means that the answer's records would take
- * more than 256 KiB of JSON.
+ * more than 256 KiB of JSON. `REFERRAL` means that the server only points elsewhere, and says nothing of the name.
  *
  * @group DNS
  */

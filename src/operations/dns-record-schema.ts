@@ -41,7 +41,11 @@ export function dnsRecordSchema(): z.ZodType<DnsRecord> {
     CAA: shape('CAA', {
       flags: z.int().describe('128: critical.'),
       tag: z.string().describe('Property, such as issue.'),
-      value: z.string().describe('Value of the property.'),
+      value: z.string().describe('Value of the property; octets that are not UTF-8 as \\DDD.'),
+      base64: z
+        .string()
+        .exactOptional()
+        .describe("The value's octets in base64, only if they are not UTF-8."),
     }),
     DS: shape('DS', {
       key_tag: keyTag,

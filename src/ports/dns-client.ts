@@ -10,7 +10,8 @@ export interface DnsClient {
    * Asks a question and returns how it ended.
    *
    * MUST resolve whatever the network and the resolver do: a silent, broken or unreachable resolver is a `status`.
-   * MUST settle within `timeoutMs`, free its sockets on every path, and accept any number of calls at once.
+   * MUST settle within `timeoutMs`, free its sockets on every path, and accept any number of calls at once. Answers may be
+   * shared by calls that ask the same.
    *
    * Rejects with the signal's reason if `signal` aborts, and with an error if the question itself is invalid.
    */
@@ -35,6 +36,13 @@ export interface DnsQuestion {
   readonly timeoutMs?: number
   /** EDNS Client Subnet to send, such as `192.0.2.0/24`. Default: none. */
   readonly clientSubnet?: string
+  /**
+   * Whether the server is to ask others for the answer; false asks only for what it knows itself, as one asks the servers
+   * of a zone. Default: true.
+   */
+  readonly recursionDesired?: boolean
+  /** `tcp` asks over TCP at once, `udp` only if the answer does not fit in a datagram. Default: `udp`. */
+  readonly transport?: 'udp' | 'tcp'
   /** Ends the query early when it aborts. */
   readonly signal?: AbortSignal
 }

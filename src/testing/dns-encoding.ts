@@ -82,8 +82,12 @@ const dataEncoders: { readonly [Type in RecordType]: (record: RecordOf<Type>) =>
     ]),
   TXT: (record) => Buffer.concat(stringsOf(record).map(characterString)),
   SRV: ({ pri, weight, port, target }) => Buffer.concat([words(pri, weight, port), encodeName(target)]),
-  CAA: ({ flags, tag, value }) =>
-    Buffer.concat([Buffer.of(flags), characterString(Buffer.from(tag)), Buffer.from(value)]),
+  CAA: ({ flags, tag, value, base64 }) =>
+    Buffer.concat([
+      Buffer.of(flags),
+      characterString(Buffer.from(tag)),
+      base64 === undefined ? Buffer.from(value) : Buffer.from(base64, 'base64'),
+    ]),
   DS: ({ key_tag, algorithm, digest_type, digest }) =>
     Buffer.concat([words(key_tag), Buffer.of(algorithm, digest_type), hexData(digest)]),
   DNSKEY: ({ flags, protocol, algorithm, public_key }) =>

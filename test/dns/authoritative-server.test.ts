@@ -158,8 +158,8 @@ describe.skipIf(missing.length > 0)('NSD with a signed zone', () => {
     [origin, 'SRV', 'NODATA', []],
     ['nonterminal.example.test', 'A', 'NODATA', []],
     ['dangling.example.test', 'A', 'NXDOMAIN', ['nowhere.example.test']],
-    ['outside.example.test', 'A', 'NODATA', ['www.example.net']],
-    ['host.child.example.test', 'A', 'NODATA', []],
+    ['outside.example.test', 'A', 'REFERRAL', ['www.example.net']],
+    ['host.child.example.test', 'A', 'REFERRAL', []],
     ['example.net', 'A', 'REFUSED', []],
     ['.', 'NS', 'REFUSED', []],
   ] as const)('%s %s: %s', async (name, type, status, cnameChain) => {

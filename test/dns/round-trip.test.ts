@@ -88,7 +88,9 @@ describe('records are decoded as they were encoded', () => {
 
 describe('a query', () => {
   test('without EDNS ends after its question and announces no other record', () => {
-    const { message, questionEnd } = withoutEdns(encodeQuery('example.com', 'A', '192.0.2.0/24'))
+    const { message, questionEnd } = withoutEdns(
+      encodeQuery('example.com', 'A', { clientSubnet: '192.0.2.0/24' }),
+    )
     expect(message).toHaveLength(questionEnd)
     const decoded = dnsPacket.decode(message)
     expect(decoded).toMatchObject({ questions: [{ name: 'example.com', type: 'A' }], additionals: [] })
@@ -96,7 +98,7 @@ describe('a query', () => {
   })
 
   test.each(recordTypes)('for %s is what dns-packet reads back', (type) => {
-    const { message, questionEnd } = encodeQuery('_a.Example.com', type, '192.0.2.77/25')
+    const { message, questionEnd } = encodeQuery('_a.Example.com', type, { clientSubnet: '192.0.2.77/25' })
     const decoded = dnsPacket.decode(message)
     expect(decoded).toMatchObject({
       type: 'query',
@@ -130,7 +132,7 @@ describe('a query', () => {
             questions: [{ type, name: asked, class: 'IN' }],
             additionals: [opt as dnsPacket.OptAnswer],
           })
-          const { message } = encodeQuery(asked, type, withSubnet ? '192.0.2.0/24' : undefined)
+          const { message } = encodeQuery(asked, type, withSubnet ? { clientSubnet: '192.0.2.0/24' } : {})
           expect(message.toString('hex')).toBe(whole.toString('hex'))
         },
       ),
@@ -143,7 +145,7 @@ describe('a query', () => {
     ['0.0.0.0/0', '0008000400010000'],
     ['2001:db8:ffff:ffff::1/49', '0008000b0002310020010db8ffff80'],
   ])('for the network %s', (network, option) => {
-    const { message } = encodeQuery('.', 'NS', network)
+    const { message } = encodeQuery('.', 'NS', { clientSubnet: network })
     expect(message.subarray(12 + 5 + 11).toString('hex')).toBe(option)
   })
 
@@ -157,7 +159,7 @@ describe('a query', () => {
     '192.0.2.0/ 8',
     '',
   ])('for the network "%s" is none', (network) => {
-    expect(() => encodeQuery('example.com', 'A', network)).toThrow(
+    expect(() => encodeQuery('example.com', 'A', { clientSubnet: network })).toThrow(
       expect.objectContaining({ code: 'invalid_argument' }),
     )
   })

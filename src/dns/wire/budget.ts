@@ -4,6 +4,9 @@ import type { DnsRecord } from '../../domain/dns-answer.ts'
 /** Thrown for a message that breaks the format. A single object, since a hostile resolver could cause thousands. */
 export const formatError: Error = new Error('Malformed DNS message')
 
+/** Thrown for a message that ends before its last record does. */
+export const cutError: Error = new Error('Incomplete DNS message')
+
 /** Thrown for a message that would take too much memory to read. */
 export const sizeError: Error = new Error('Too large DNS message')
 

@@ -35,6 +35,7 @@ export const inClass = 1
 export const headerFlags = {
   response: 0x8000,
   opcode: 0x7800,
+  authoritative: 0x0400,
   truncated: 0x0200,
   recursionDesired: 0x0100,
   recursionAvailable: 0x0080,

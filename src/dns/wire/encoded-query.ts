@@ -11,8 +11,17 @@ import {
   typeNumbers,
 } from './constants.ts'
 
+/** What is asked beside a name and a type. */
+export interface QueryOptions {
+  readonly clientSubnet?: string | undefined
+  /** Default: true. */
+  readonly recursionDesired?: boolean
+}
+
 /** A question, and its encoding with a zero where each try writes its own id. */
 export interface EncodedQuery {
+  /** Tells it from all other questions. */
+  readonly key: string
   /** The name asked for, lower case, without final dot; `.` for the root. */
   readonly name: string
   /** The record type asked for. */
@@ -33,11 +42,19 @@ const udpPayloadSize = 1232
 const rootQueries = new Map<RecordType, Buffer>()
 
 /** Encodes a question. Throws `invalid_argument` if the name, type or network is invalid. */
-export function encodeQuery(name: string, type: RecordType, clientSubnet?: string): EncodedQuery {
+export function encodeQuery(name: string, type: RecordType, options: QueryOptions = {}): EncodedQuery {
   if (!Object.hasOwn(typeNumbers, type)) throw new UtilityApiError('invalid_argument', 'Unknown record type.')
+  const { clientSubnet = '', recursionDesired = true } = options
   const asked = checkedName(name)
-  const message = withName(asked, rootQuery(type, clientSubnet))
-  return { name: asked, type, message, questionEnd: headerLength + wireLength(asked) + questionTailLength }
+  const message = withName(asked, rootQuery(type, options.clientSubnet))
+  if (!recursionDesired) message.writeUInt16BE(message.readUInt16BE(2) & ~headerFlags.recursionDesired, 2)
+  return {
+    key: `${type} ${recursionDesired ? '' : 'norecurse '}${clientSubnet} ${asked}`,
+    name: asked,
+    type,
+    message,
+    questionEnd: headerLength + wireLength(asked) + questionTailLength,
+  }
 }
 
 function rootQuery(type: RecordType, clientSubnet: string | undefined): Buffer {
@@ -88,7 +105,7 @@ const dot = 0x2e
 
 /** Returns a query for the root with another name in place of the root's. The name must have been checked. */
 function withName(name: string, query: Buffer): Buffer {
-  if (name === '.') return query
+  if (name === '.') return Buffer.from(query)
   const nameEnd = headerLength + wireLength(name)
   const message = Buffer.allocUnsafe(query.length - wireLength('.') + wireLength(name))
   query.copy(message, 0, 0, headerLength)

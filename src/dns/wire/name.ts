@@ -1,4 +1,4 @@
-import { formatError, ReadingBudget } from './budget.ts'
+import { cutError, formatError, ReadingBudget } from './budget.ts'
 import { headerLength, maxLabelLength, maxNameLength, pointerMark } from './constants.ts'
 import { writeLabel } from './presentation.ts'
 
@@ -102,11 +102,11 @@ function checkedLength(length: number): number {
   return length
 }
 
-/** Returns where the name at `offset` ends, without following its pointer. Throws {@link formatError}. */
+/** Returns where the name at `offset` ends, without following its pointer. Throws {@link cutError}, {@link formatError}. */
 export function skipName(message: Uint8Array, offset: number): number {
   for (let at = offset; ;) {
     const octet = message[at]
-    if (octet === undefined) throw formatError
+    if (octet === undefined) throw cutError
     if (octet === 0) return at + 1
     if (octet >= pointerMark) return at + 2
     if (octet > maxLabelLength) throw formatError

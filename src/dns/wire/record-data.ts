@@ -2,7 +2,7 @@ import type { RecordOf, RecordType } from '../../domain/dns-answer.ts'
 import { formatIpAddress } from '../../domain/ip-address.ts'
 import { formatError, type ReadingBudget } from './budget.ts'
 import type { NameReader } from './name.ts'
-import { readStrings, readText } from './text.ts'
+import { isText, readStrings, readText } from './text.ts'
 
 /** A record whose data has not been read yet: its place in the message, and the reader for the names in it. */
 export interface RawRecord {
@@ -17,7 +17,7 @@ export interface RawRecord {
   readonly end: number
 }
 
-/** RFC 8659 section 4.1.1. */
+/** RFC 8659 section 4.1. People put other things there, and one odd record must not hide the rest of its set. */
 const caaTag = /^[a-z0-9]+$/i
 
 /** Every reader throws {@link formatError} unless the data ends where its length says. */
@@ -77,18 +77,18 @@ const readers: { readonly [Type in RecordType]: (record: RawRecord) => RecordOf<
   },
   CAA(record) {
     requireAtLeast(record, 2)
-    const { host, ttl, message, start, end } = record
+    const { host, ttl, message, start, end, budget } = record
     const valueStart = start + 2 + message.readUInt8(start + 1)
     if (valueStart > end) throw formatError
-    const tag = message.toString('latin1', start + 2, valueStart)
-    if (!caaTag.test(tag)) throw formatError
+    const tag = readText(message, start + 2, valueStart, budget)
     return {
       type: 'CAA',
       host,
       ttl,
       flags: message.readUInt8(start),
-      tag: tag.toLowerCase(),
-      value: readText(message, valueStart, end, record.budget),
+      tag: caaTag.test(tag) ? tag.toLowerCase() : tag,
+      value: readText(message, valueStart, end, budget),
+      ...(!isText(message, valueStart, end) && { base64: message.toString('base64', valueStart, end) }),
     }
   },
   DS(record) {

@@ -1,5 +1,5 @@
 import type { DnsRecord, ExtendedDnsError } from '../../domain/dns-answer.ts'
-import { formatError, ReadingBudget, sizeError } from './budget.ts'
+import { cutError, formatError, ReadingBudget, sizeError } from './budget.ts'
 import {
   headerFlags,
   headerLength,
@@ -31,6 +31,10 @@ export interface ParsedReply {
   readonly clientSubnetScope: number | undefined
   /** Whether the resolver says that it validated the whole answer. */
   readonly authenticated: boolean
+  /** Whether it only says who else may know, or where an alias leads: nothing about the name (RFC 1034 section 4.3.2). */
+  readonly isReferral: boolean
+  /** Whether it is a header without a question. */
+  readonly isBare: boolean
 }
 
 /** A reply that says nothing. */
@@ -42,11 +46,14 @@ export const noReply: ParsedReply = {
   ede: [],
   clientSubnetScope: undefined,
   authenticated: false,
+  isReferral: false,
+  isBare: false,
 }
 
 /** The two octets of a pointer to the question's name. */
 const questionPointer = (pointerMark << 8) | headerLength
-const maxChain = 16
+/** The shortest chain after which a resolver is known to stop. */
+const maxChainOfResolvers = 10
 /** Two names of one octet and five numbers. */
 const leastSoaLength = 22
 const maxTtl = 0x7fff_ffff
@@ -57,25 +64,27 @@ const maxTtl = 0x7fff_ffff
 const unmeasuredLength = 1232
 
 /** The result of reading a message as a reply. */
-export type ReplyVerdict = ParsedReply | 'unrelated' | 'malformed' | 'truncated' | 'too large'
+export type ReplyVerdict = ParsedReply | 'unrelated' | 'malformed' | 'truncated' | 'cut' | 'too large'
 
 /**
  * Reads a message as the reply to a query. The message's id has already been compared.
  *
  * `unrelated` is a reply to something else, and `malformed` breaks the format: ignore both, because anybody can send
- * them. `truncated` means that the rest is incomplete and that nothing in it may be used. `too large` means that the
+ * them. `truncated` means that the rest is incomplete and that nothing in it may be used. `cut` is the same of a message
+ * that does not say so: it ends inside a record, or before the last. `too large` means that the
  * reading stopped because the records exceed the limit of an answer.
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc5452#section-9.1 | RFC 5452 section 9.1}
  */
 export function readReply(message: Buffer, query: EncodedQuery): ReplyVerdict {
-  if (!isReplyTo(message, query)) return isBareRefusal(message) ? bareReply(message) : 'unrelated'
+  if (!isReplyTo(message, query)) return isBareError(message) ? bareReply(message) : 'unrelated'
   // Checked before the records, because the last of them may be cut anywhere.
   if ((flagsOf(message) & headerFlags.truncated) !== 0) return 'truncated'
   try {
     return readSections(message, query)
   } catch (error) {
-    return error === sizeError ? 'too large' : 'malformed'
+    if (error === sizeError) return 'too large'
+    return error === cutError ? 'cut' : 'malformed'
   }
 }
 
@@ -113,17 +122,27 @@ function isUpperCase(octet: number): boolean {
   return octet >= 0x41 && octet <= 0x5a
 }
 
-/** Returns whether a message is a refusal without a question, as servers that cannot read EDNS may send. */
-function isBareRefusal(message: Buffer): boolean {
-  if (message.length !== headerLength || !isResponse(message)) return false
-  return rcodeOf(message) === rcodes.FORMERR || rcodeOf(message) === rcodes.NOTIMP
+/** The codes of servers that could not read the question, or would not answer it. */
+const bareErrors: ReadonlySet<number> = new Set([
+  rcodes.FORMERR,
+  rcodes.SERVFAIL,
+  rcodes.NOTIMP,
+  rcodes.REFUSED,
+])
+
+/** Returns whether a message is an error without a question, as simple servers send them. */
+function isBareError(message: Buffer): boolean {
+  return message.length === headerLength && isResponse(message) && bareErrors.has(rcodeOf(message))
 }
 
 function bareReply(message: Buffer): ParsedReply {
-  return { ...noReply, rcode: rcodeOf(message) }
+  return { ...noReply, rcode: rcodeOf(message), isBare: true }
 }
 
-/** Reads all sections of a reply with the right header and question. Throws {@link formatError}, {@link sizeError}. */
+/**
+ * Reads all sections of a reply with the right header and question. Throws {@link formatError}, {@link cutError} or
+ * {@link sizeError}.
+ */
 export function readSections(
   message: Buffer,
   query: EncodedQuery,
@@ -137,14 +156,17 @@ export function readSections(
   for (let index = 0; index < answers; index += 1) answer.add(record.next())
   let opt: Opt | undefined
   let negativeTtl: number | undefined
+  let [hasServers, hasSoa] = [false, false]
   for (let index = 0; index < others; index += 1) {
     record.next()
-    if (index < authorities && record.type === typeNumbers.SOA) negativeTtl = negativeTtlOf(record)
     if (record.type === optType) {
-      // At most one is allowed, and the root must own it.
-      if (opt !== undefined || message[record.ownerStart] !== 0) throw formatError
+      // At most one is allowed, in the last section, and the root must own it (RFC 6891 section 6.1.1).
+      if (opt !== undefined || index < authorities || message[record.ownerStart] !== 0) throw formatError
       opt = readOpt(record, query)
-    }
+    } else if (index < authorities && record.type === typeNumbers.SOA) {
+      hasSoa = true
+      negativeTtl = negativeTtlOf(record)
+    } else if (index < authorities && record.type === typeNumbers.NS) hasServers = true
   }
   const { extendedRcode, ede, clientSubnetScope } = opt ?? withoutOpt
   const rcode = (extendedRcode << 4) | rcodeOf(message)
@@ -152,8 +174,27 @@ export function readSections(
   const positive = rcode === rcodes.NOERROR && records.length > 0
   const ttl = positive ? leastTtl(records) : negativeTtl
   const ttlSeconds = ttl === undefined ? undefined : Math.min(ttl, aliasTtl)
-  const authenticated = (flagsOf(message) & headerFlags.authenticData) !== 0
-  return { rcode, records, cnameChain, ttlSeconds, ede, clientSubnetScope, authenticated }
+  const flags = flagsOf(message)
+  const authenticated = (flags & headerFlags.authenticData) !== 0
+  const isReferral = !hasSoa && pointsElsewhere(flags, hasServers, cnameChain.length)
+  return {
+    rcode,
+    records,
+    cnameChain,
+    ttlSeconds,
+    ede,
+    clientSubnetScope,
+    authenticated,
+    isReferral,
+    isBare: false,
+  }
+}
+
+/** Tells whether a reply without records and without an SOA record leaves the answer to others. */
+function pointsElsewhere(flags: number, hasServers: boolean, aliases: number): boolean {
+  // A resolver that recurses follows aliases, up to a limit of its own.
+  if ((flags & headerFlags.recursionAvailable) !== 0) return aliases >= maxChainOfResolvers
+  return aliases > 0 || (hasServers && (flags & headerFlags.authoritative) === 0)
 }
 
 function leastTtl(records: readonly DnsRecord[]): number {
@@ -199,9 +240,9 @@ class RecordCursor implements RawRecord {
     this.budget.spendSteps(1)
     const at = skipName(message, this.end)
     const start = at + recordFixedLength
-    if (start > message.length) throw formatError
+    if (start > message.length) throw cutError
     const end = start + message.readUInt16BE(at + 8)
-    if (end > message.length) throw formatError
+    if (end > message.length) throw cutError
     const ttl = message.readUInt32BE(at + 4)
     this.ownerStart = this.end
     this.type = message.readUInt16BE(at)
@@ -233,6 +274,7 @@ class AnswerSection {
   }
 
   add(record: RecordCursor): void {
+    if (record.type === optType) throw formatError
     if (record.class !== inClass) return
     if (record.type === this.#wanted) this.#addRecord(record)
     else if (record.type === typeNumbers.CNAME) this.#addAlias(record)
@@ -264,16 +306,20 @@ class AnswerSection {
 
   /** Follows the aliases from the question, and returns the records at their end. */
   resolve(): Pick<ParsedReply, 'records' | 'cnameChain'> & { readonly aliasTtl: number } {
+    if (this.#aliases === undefined)
+      return { records: recordsOf(this.#query.name, this.#records ?? []), cnameChain: [], aliasTtl: maxTtl }
     const cnameChain: string[] = []
     let aliasTtl = maxTtl
     let host = this.#query.name
-    for (let next = this.#aliases?.get(host); next !== undefined; next = this.#aliases?.get(host)) {
+    const passed = new Set([host])
+    for (let next = this.#aliases.get(host); next !== undefined; next = this.#aliases.get(host)) {
       const { target, ttl } = next
-      if (cnameChain.length === maxChain || cnameChain.includes(target))
-        return { records: [], cnameChain, aliasTtl }
+      host = target.toLowerCase()
+      // A circle leads nowhere.
+      if (passed.has(host)) return { records: [], cnameChain, aliasTtl }
+      passed.add(host)
       cnameChain.push(target)
       aliasTtl = Math.min(aliasTtl, ttl)
-      host = target.toLowerCase()
     }
     return { records: recordsOf(host, this.#records ?? []), cnameChain, aliasTtl }
   }

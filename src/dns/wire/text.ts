@@ -3,12 +3,17 @@ import type { RecordOf } from '../../domain/dns-answer.ts'
 import { formatError, type ReadingBudget } from './budget.ts'
 import { escapedText, jsonLength } from './presentation.ts'
 
+/** Tells whether octets are UTF-8. */
+export function isText(message: Buffer, start: number, end: number): boolean {
+  // One octet beyond ASCII is half a character at most, and 64 KB have room for 32,000 such strings.
+  return isAscii(message, start, end) || (end - start > 1 && isUtf8(message.subarray(start, end)))
+}
+
 /** Returns octets as UTF-8. If they are not UTF-8, all but printable ASCII becomes `\DDD`, so that nothing is lost. */
 export function readText(message: Buffer, start: number, end: number, budget: ReadingBudget): string {
-  // One octet beyond ASCII is half a character at most, and 64 KB have room for 32,000 such strings.
-  const isText = isAscii(message, start, end) || (end - start > 1 && isUtf8(message.subarray(start, end)))
-  budget.spendText(jsonLength(message, start, end, isText))
-  return isText ? message.toString('utf8', start, end) : escapedText(message, start, end)
+  const asText = isText(message, start, end)
+  budget.spendText(jsonLength(message, start, end, asText))
+  return asText ? message.toString('utf8', start, end) : escapedText(message, start, end)
 }
 
 function isAscii(message: Buffer, start: number, end: number): boolean {
@@ -23,7 +28,8 @@ type TextFields = Pick<RecordOf<'TXT'>, 'txt' | 'entries' | 'base64'>
 interface Joined {
   readonly octets: Buffer
   readonly count: number
-  readonly isText: boolean
+  /** Whether they are UTF-8 together. */
+  readonly isWhole: boolean
   /** Whether each string is a text of its own: no character is split between two of them. */
   readonly areTexts: boolean
 }
@@ -37,16 +43,16 @@ interface Joined {
 export function readStrings(message: Buffer, start: number, end: number, budget: ReadingBudget): TextFields {
   const joined = join(message, start, end)
   budget.spendSteps(joined.count)
-  const { octets, isText, areTexts } = joined
-  budget.spendText(jsonLength(octets, 0, octets.length, isText))
-  if (!areTexts) return { txt: textOf(octets, isText), ...mixedEntries(message, start, end, budget) }
+  const { octets, isWhole, areTexts } = joined
+  budget.spendText(jsonLength(octets, 0, octets.length, isWhole))
+  if (!areTexts) return { txt: textOf(octets, isWhole), ...mixedEntries(message, start, end, budget) }
   budget.spendText(jsonLength(octets, 0, octets.length, true) + 3 * joined.count)
   const txt = textOf(octets, true)
   return { txt, entries: joined.count === 1 ? [txt] : slices(txt, message, start, end) }
 }
 
-function textOf(octets: Buffer, isText: boolean): string {
-  return isText ? octets.toString('utf8') : escapedText(octets, 0, octets.length)
+function textOf(octets: Buffer, isWhole: boolean): string {
+  return isWhole ? octets.toString('utf8') : escapedText(octets, 0, octets.length)
 }
 
 function join(message: Buffer, start: number, end: number): Joined {
@@ -66,8 +72,8 @@ function join(message: Buffer, start: number, end: number): Joined {
     count += 1
   } while (at < end)
   const used = octets.subarray(0, length)
-  const isText = all < 0x80 || isUtf8(used)
-  return { octets: used, count, isText, areTexts: isText && !isSplit }
+  const isWhole = all < 0x80 || isUtf8(used)
+  return { octets: used, count, isWhole, areTexts: isWhole && !isSplit }
 }
 
 function isContinuation(octet: number): boolean {
