@@ -144,6 +144,11 @@ export interface BlockgameLimits {
   readonly maxConcurrent?: number
   /** The permission an API key must have. Default: `'blockgame:lookup'`. */
   readonly requiredPermission?: string
+  /**
+   * Whether the answer also has the server's `description`, its `favicon` (if it takes at most 32 KiB) and a `sample` of
+   * at most 12 players, each a stranger's text. Default: false.
+   */
+  readonly details?: boolean
 }
 
 /**
@@ -343,6 +348,7 @@ const blockgame = exactObject(
     cacheTtlMs: cacheTtlMs.default(0),
     maxConcurrent: count.default(50),
     requiredPermission: name.default('blockgame:lookup'),
+    details: z.boolean().default(false),
     client: withMethods<BlockgameClient>('status').optional(),
     allowAddress: callback<NonNullable<BlockgameClientOptions['allowAddress']>>().exactOptional(),
     resolvers: z
@@ -360,11 +366,20 @@ const blockgame = exactObject(
     context.addIssue({ code: 'custom', path: [without], message: 'has no effect on a client of your own' })
   })
   .transform(
-    ({ timeoutMs, cacheTtlMs: ttl, maxConcurrent, requiredPermission, client, ...clientOptions }) => ({
+    ({
       timeoutMs,
       cacheTtlMs: ttl,
       maxConcurrent,
       requiredPermission,
+      details,
+      client,
+      ...clientOptions
+    }) => ({
+      timeoutMs,
+      cacheTtlMs: ttl,
+      maxConcurrent,
+      requiredPermission,
+      details,
       client,
       clientOptions,
     }),

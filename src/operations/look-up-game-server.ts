@@ -11,6 +11,7 @@ import {
 import { channels, trace } from '../ports/diagnostics.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { TimedBlockgameClient } from '../ports/timed-clients.ts'
+import { detailSchemas, detailsOf, exampleDetails, type GameServerDetails } from './game-server-details.ts'
 import { requiredText } from './input-schemas.ts'
 import type { Operation } from './operation.ts'
 import type { ResultCache } from './result-cache.ts'
@@ -26,6 +27,8 @@ export interface LookUpGameServerParts {
   readonly cache: ResultCache<SharedAnswer<LookUpGameServerOutput>>
   readonly maxConcurrent: number
   readonly requiredPermission: string
+  /** Whether the answer has the details as well. Default: false. */
+  readonly details?: boolean
 }
 
 export interface LookUpGameServerInput {
@@ -33,7 +36,7 @@ export interface LookUpGameServerInput {
   port?: string | undefined
 }
 
-export interface LookUpGameServerOutput {
+export interface LookUpGameServerOutput extends GameServerDetails {
   ip: string
   port: string
   players: { online: number; max: number }
@@ -48,6 +51,38 @@ const notAServer: Refusal = {
 }
 const tooMany: Refusal = { code: 'unavailable', message: 'Too many lookups are under way.' }
 
+const output = z.object({
+  ip: z.string().describe('IP address connected to.'),
+  port: z.string().describe('Port connected to.'),
+  players: z.object({
+    online: z.int().describe('Players online.'),
+    max: z.int().describe('Maximum number of players.'),
+  }),
+  version: z.object({
+    name: z.string().describe('Version name.'),
+    protocol: z.int().describe('Protocol version number, -1 when unknown.'),
+  }),
+  ping: z
+    .string()
+    .regex(/^\d+ms$/)
+    .describe('Latency in milliseconds, with its unit.'),
+  srvRecord: z
+    .object({
+      host: z.string().optional().describe('Name that the record leads to.'),
+      port: z.int().optional().describe('Port that the record leads to.'),
+    })
+    .describe('The SRV record followed; an empty object without one.'),
+})
+
+const example: LookUpGameServerOutput = {
+  ip: '203.0.113.25',
+  port: '25566',
+  players: { online: 12, max: 100 },
+  version: { name: '1.21.4', protocol: 769 },
+  ping: '23ms',
+  srvRecord: { host: 'mc.example.com', port: 25566 },
+}
+
 /**
  * Asks a block-game server for its status.
  *
@@ -56,7 +91,7 @@ const tooMany: Refusal = { code: 'unavailable', message: 'Too many lookups are u
 export function lookUpGameServer(
   parts: LookUpGameServerParts,
 ): Operation<LookUpGameServerInput, LookUpGameServerOutput, Credential> {
-  const { client, logger, timeoutMs, cache } = parts
+  const { client, logger, timeoutMs, cache, details = false } = parts
   const semaphore = createSemaphore(parts.maxConcurrent)
   const lookups = createSingleFlight<SharedAnswer<LookUpGameServerOutput>>(timeoutMs / 2)
 
@@ -73,7 +108,8 @@ export function lookUpGameServer(
     const observedPing = (): Promise<ServerStatus> =>
       channels.blockgame.hasSubscribers ? trace(channels.blockgame, {}, ping) : ping()
     try {
-      return outputOf(await semaphore.run(observedPing, { callers, signal, maxWaitMs: timeoutMs / 2 }))
+      const status = await semaphore.run(observedPing, { callers, signal, maxWaitMs: timeoutMs / 2 })
+      return details ? { ...outputOf(status), ...detailsOf(status) } : outputOf(status)
     } catch (error) {
       if (error instanceof NoTurnError) throw refused(tooMany, { retryAfterSeconds: 1 })
       if (error instanceof UtilityApiError || signal.aborted) throw error
@@ -106,37 +142,8 @@ export function lookUpGameServer(
       },
     },
     input: z.object({ address: requiredText(), port: requiredText().optional() }),
-    output: z.object({
-      ip: z.string().describe('IP address connected to.'),
-      port: z.string().describe('Port connected to.'),
-      players: z.object({
-        online: z.int().describe('Players online.'),
-        max: z.int().describe('Maximum number of players.'),
-      }),
-      version: z.object({
-        name: z.string().describe('Version name.'),
-        protocol: z.int().describe('Protocol version number, -1 when unknown.'),
-      }),
-      ping: z
-        .string()
-        .regex(/^\d+ms$/)
-        .describe('Latency in milliseconds, with its unit.'),
-      srvRecord: z
-        .object({
-          host: z.string().optional().describe('Name that the record leads to.'),
-          port: z.int().optional().describe('Port that the record leads to.'),
-        })
-        .describe('The SRV record followed; an empty object without one.'),
-    }),
-
-    example: {
-      ip: '203.0.113.25',
-      port: '25566',
-      players: { online: 12, max: 100 },
-      version: { name: '1.21.4', protocol: 769 },
-      ping: '23ms',
-      srvRecord: { host: 'mc.example.com', port: 25566 },
-    },
+    output: details ? output.extend(detailSchemas) : output,
+    example: details ? { ...example, ...exampleDetails } : example,
     refusals: [notAServer, addressNotAllowed, serverCheckFailed, tooMany],
 
     async run(input, _, { callerKey, signal }) {

@@ -1,7 +1,16 @@
-import { UtilityApiError, type BlockgameClient, type BlockgameTarget, type ServerStatus } from 'utility-api'
+import {
+  createAdmin,
+  createUtilityApi,
+  UtilityApiError,
+  type BlockgameClient,
+  type BlockgameTarget,
+  type ServerStatus,
+} from 'utility-api'
 import { ServerCheckError } from 'utility-api/blockgame'
+import { memoryStorage } from 'utility-api/storage/memory'
 import { fixedClock } from 'utility-api/testing'
-import { expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import { z } from 'zod'
 import { callerNamed, callWith, valueOf } from './support/calls.ts'
 import { harmlessLogger } from '../../src/http/events.ts'
 import { createResultCache } from '../../src/operations/result-cache.ts'
@@ -9,7 +18,7 @@ import type { OperationCall } from '../../src/operations/operation.ts'
 import { lookUpGameServer, type LookUpGameServerParts } from '../../src/operations/look-up-game-server.ts'
 
 const clock = fixedClock()
-const status: ServerStatus = {
+const bare: ServerStatus = {
   ip: '192.0.2.1',
   port: 25565,
   players: { online: 1, max: 2 },
@@ -17,6 +26,9 @@ const status: ServerStatus = {
   latencyMs: 12.6,
   srvRecord: { host: 'a.example', port: 1234 },
   description: 'private',
+}
+const status: ServerStatus = {
+  ...bare,
   favicon: 'data:image/png;base64,AAAA',
   sample: [{ name: 'someone', id: '1' }],
 }
@@ -50,7 +62,7 @@ function lookup(
     call: Partial<OperationCall> = {},
   ) =>
     valueOf(operation.run({ address, port }, callerNamed(caller), callWith({ callerKey: caller, ...call })))
-  return { asked, run }
+  return { asked, run, operation }
 }
 
 test('the answer has the six fields of the contract and nothing else', async () => {
@@ -64,6 +76,59 @@ test('the answer has the six fields of the contract and nothing else', async () 
   })
   const { srvRecord } = await lookup(async () => ({ ...status, srvRecord: null })).run()
   expect(srvRecord).toStrictEqual({})
+})
+
+describe('with details', () => {
+  const details = { details: true }
+
+  test('the answer also has description, icon and players', async () => {
+    expect(await lookup(async () => status, details).run()).toStrictEqual({
+      ...(await lookup(async () => status).run()),
+      description: 'private',
+      favicon: 'data:image/png;base64,AAAA',
+      sample: [{ name: 'someone', id: '1' }],
+    })
+  })
+
+  test('what a server does not have is not there', async () => {
+    const answer = await lookup(async () => ({ ...bare, description: '' }), details).run()
+    expect(Object.keys(answer).slice(-2)).toEqual(['srvRecord', 'description'])
+  })
+
+  test('an icon of more than 32 KiB is left out, and players after the twelfth', async () => {
+    const ofLength = async (length: number) => {
+      const sample = Array.from({ length: 20 }, (_, index) => ({ name: `p${index}`, id: '', more: 'x' }))
+      return lookup(async () => ({ ...status, favicon: 'x'.repeat(length), sample }), details).run()
+    }
+    expect((await ofLength(32_768)).favicon).toHaveLength(32_768)
+    const answer = await ofLength(32_769)
+    expect(answer).not.toHaveProperty('favicon')
+    expect(answer.sample).toHaveLength(12)
+    expect(answer.sample?.[11]).toStrictEqual({ name: 'p11', id: '' })
+  })
+
+  test('they are in the schema and the example, and only then', () => {
+    for (const on of [true, false]) {
+      const { output, example } = lookup(async () => status, { details: on }).operation
+      expect(output.parse(example)).toStrictEqual(example)
+      expect('description' in example).toBe(on)
+      expect(JSON.stringify(z.toJSONSchema(output)).includes('favicon')).toBe(on)
+    }
+  })
+})
+
+test('the option for details reaches the answer and the OpenAPI document', async () => {
+  const storage = memoryStorage()
+  const { apiKey } = await createAdmin({ storage }).createApiKey({})
+  const client: BlockgameClient = { status: async () => status, close: async () => {} }
+  for (const details of [true, false]) {
+    const api = createUtilityApi({ storage, blockgame: { client, details } })
+    const headers = { Basic: apiKey, 'X-Address': 'play.example' }
+    const response = await api.fetch(new Request('http://localhost/v4/games/blockgame/lookup', { headers }))
+    expect('description' in ((await response.json()) as object)).toBe(details)
+    expect(JSON.stringify(api.openapi()).includes('PNG data URL')).toBe(details)
+    await api.close()
+  }
 })
 
 test('equal lookups in flight share one connection; another port is another lookup', async () => {
