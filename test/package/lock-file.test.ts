@@ -10,6 +10,8 @@ interface Entry {
   readonly gypfile?: boolean
   readonly link?: boolean
   readonly optional?: boolean
+  readonly hasInstallScript?: boolean
+  readonly dependencies?: Record<string, string>
   readonly optionalDependencies?: Record<string, string>
 }
 
@@ -53,10 +55,25 @@ function isLocked(from: string, name: string): boolean {
 
 test('every install script is allowed or denied', () => {
   const scripts = Object.entries(packages)
-    .filter(([, entry]) => (entry as { hasInstallScript?: boolean }).hasInstallScript === true)
+    .filter(([, entry]) => entry.hasInstallScript === true)
     .map(([path]) => path.split('node_modules/').at(-1) ?? '')
   const { allowScripts } = manifest()
   expect([...new Set(scripts)].filter((name) => allowScripts[name] === undefined)).toEqual([])
+})
+
+test('no install script runs where the package is installed: what it depends on has none', () => {
+  const seen = new Set<string>()
+  function visit(name: string): void {
+    if (seen.has(name)) return
+    seen.add(name)
+    Object.keys(packages[`node_modules/${name}`]?.dependencies ?? {}).forEach(visit)
+  }
+  Object.keys(packages['']?.dependencies ?? {}).forEach(visit)
+  expect(seen.size).toBeGreaterThan(2)
+  const scripted = [...seen].filter(
+    (name) => packages[`node_modules/${name}`]?.hasInstallScript !== undefined,
+  )
+  expect(scripted).toEqual([])
 })
 
 test('the examples ask for the version that is here, as a copy of one must', () => {

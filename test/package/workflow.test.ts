@@ -65,7 +65,7 @@ test('are read whole', () => {
     expect(Object.keys(permissions)).not.toEqual([])
   }
   expect(everyJob.filter(runsDependencies).map(({ name }) => name)).toEqual(
-    expect.arrayContaining(['test', 'bare-install', 'version', 'package']),
+    expect.arrayContaining(['test', 'bare-install', 'version', 'check', 'package']),
   )
 })
 
@@ -96,20 +96,16 @@ test('every action is pinned to a commit, and says which release that is', () =>
   }
 })
 
-test('what is published is the tarball of the job that tested it', () => {
-  const [tested, published] = [release.get('package'), release.get('publish')]
-  const commands = [...(tested?.text ?? '').matchAll(/\bnpm (?:ci|run [\w:]+|test|pack)\b/g)].map(
-    ([command]) => command,
-  )
-  expect(commands).toEqual([
-    'npm ci',
-    'npm run check',
-    'npm test',
-    'npm run test:long',
-    'npm run build',
-    'npm pack',
-  ])
-  const upload = tested?.steps.at(-1)
+/** What a job lets npm do. */
+function npmCommands(job: Job | undefined): string[] {
+  return [...(job?.text ?? '').matchAll(/\bnpm (?:ci|run|test|pack)\b.*$/gm)].map(([command]) => command)
+}
+
+test('what is published is the tarball of the commit that was tested', () => {
+  const [tested, packed, published] = ['check', 'package', 'publish'].map((name) => release.get(name))
+  expect(npmCommands(tested)).toEqual(['npm ci', 'npm run check', 'npm test', 'npm run test:long'])
+  expect(packed?.text).toMatch(/^ {4}needs: check$/m)
+  const upload = packed?.steps.at(-1)
   expect(upload).toMatch(
     /actions\/upload-artifact@[^]*name: package\n +path: utility-api-\S* ?\S* ?\S*\.tgz\n/,
   )
@@ -122,6 +118,18 @@ test('what is published is the tarball of the job that tested it', () => {
   expect(scriptOf(published?.steps.at(-1))).toBe(
     'npm publish "./utility-api-$VERSION.tgz" --ignore-scripts --provenance --access public',
   )
+})
+
+test('no install script runs in a job that makes what is published', () => {
+  expect(npmCommands(release.get('package'))).toEqual([
+    'npm ci --ignore-scripts',
+    'npm run build',
+    'npm pack --ignore-scripts',
+  ])
+  expect(npmCommands(release.get('version'))).toEqual([
+    'npm ci --ignore-scripts',
+    'npm run changeset version',
+  ])
 })
 
 test("the packed package names the workflow's own repository, and no other is published", () => {
@@ -181,6 +189,6 @@ test("a release's notes are its own part of the changelog", () => {
 
 /** The shell script of a step, without its indentation. */
 function scriptOf(step = ''): string {
-  const [, line = '', block = ''] = /^ +run: (.*)\n?([^]*)$/m.exec(step) ?? []
+  const [, line = '', block = ''] = /^ *run: (.*)\n?([^]*)$/m.exec(step) ?? []
   return line === '|' ? block.replaceAll(/^ {10}/gm, '') : line
 }
