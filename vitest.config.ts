@@ -1,6 +1,20 @@
 import { availableParallelism } from 'node:os'
 import { configDefaults, type ViteUserConfig } from 'vitest/config'
 
+/** Tests of what computes: they start no process, no server, and ask no network. */
+const quick = [
+  'test/{admin,domain,operations,system}/**/*.test.ts',
+  'test/testing/{options,rows}.test.ts',
+  'test/blockgame/{codec/*,srv-order}.test.ts',
+  'test/cli/terminal/output.test.ts',
+  'test/dns/{costly-replies,hostile-replies,round-trip,waiting-room}.test.ts',
+  'test/http/{body-reader,careless-hosts,client-secrets,dispatch,in-flight,mount-options,repeated-members}.test.ts',
+  'test/http/{router,side-by-side,small-promises,web-request}.test.ts',
+  'test/package/{lock-file,mounting}.test.ts',
+  'test/settings.test.ts',
+  'test/storage/{broken*,closing,memory,mysql-driver,own-adapter,postgres-driver,postgres-find}.test.ts',
+  'test/storage/{semaphore,sqlite-pages,wrong-drivers}.test.ts',
+]
 const long = 'test/**/*.long.test.ts'
 
 /** How often and how long, where a test of `npm test` is repeated at length by `npm run test:long`. */
@@ -12,6 +26,8 @@ const amounts: Readonly<Record<string, number | string>> = {
   STORM_ROUNDS: 8,
   FREEZES: 2,
   RACE_CODES: 100,
+  ALL_SURFACES: 1,
+  PROPERTY_RUNS: 2000,
   REVOCATION_ROUNDS: 10,
   REVOCATION_STORES: 'memory,SQLite,PostgreSQL,MySQL',
   BODIES: 21,
@@ -35,12 +51,25 @@ const config: ViteUserConfig = {
     hookTimeout: 60_000,
     // One less than there are processors, but three: much of a suite with sockets and databases is waiting.
     maxWorkers: Math.max(3, availableParallelism() - 1),
+    globalSetup: 'test/support/temporary-folder.ts',
+    setupFiles: 'test/support/restore.ts',
     projects: [
       {
         extends: true,
         test: {
+          name: 'quick',
+          include: quick,
+          isolate: false,
+          setupFiles: ['test/support/restore.ts', 'test/support/nothing-outside.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: 'short',
-          include: ['test/**/*.test.ts', 'examples/**/*.test.ts'],
+          include: ['test/**/*.test.ts'],
+          // The files share the processes of the workers, which load everything once.
+          isolate: false,
           exclude: [...configDefaults.exclude, 'test/peers/**', 'test/faults/**', long],
         },
       },
@@ -50,11 +79,13 @@ const config: ViteUserConfig = {
           name: 'long',
           include: [
             long,
+            'examples/**/*.test.ts',
             'test/faults/**/*.test.ts',
             'test/admin/open-redirect.test.ts',
-            'test/http/{abuse,bodies,token-races,token-revocations}.test.ts',
+            'test/http/{abort,connections,token-bodies,token-revocations}.test.ts',
+            'test/http/{contract,idempotency,license-inputs,spec-*,token-endpoint,token-limits}.test.ts',
             'test/dns/{costly,hostile}-replies.test.ts',
-            'test/storage/{fault-matrix,mysql,postgres}.test.ts',
+            'test/storage/{postgres,sqlite,sqlite-behavior}.test.ts',
           ],
           env: Object.fromEntries(texts),
         },

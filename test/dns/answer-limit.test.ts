@@ -23,6 +23,7 @@ import { name, recordOf } from './support/arbitrary-records.ts'
 import { aliasesOfPointers, recordsOfPointers, txtOfOctets } from './support/bombs.ts'
 import { rawRecord, rawReply, rightRecord } from './support/messages.ts'
 import { ampleBudget, callerNamed, callWith, valueOf } from '../operations/support/calls.ts'
+import { codePoint } from '../support/code-point.ts'
 
 const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
 
@@ -33,7 +34,7 @@ function ask(type: RecordType) {
 
 describe('the size of records as JSON', () => {
   const anyText = fc.oneof(
-    fc.string({ unit: 'binary' }),
+    fc.string({ unit: codePoint }),
     fc.string({ unit: fc.nat(0xffff).map((unit) => String.fromCharCode(unit)) }),
   )
   const anyTxt = fc

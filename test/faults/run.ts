@@ -28,7 +28,7 @@ const parts: Readonly<Record<string, Part>> = {
   },
   lists: { files: ['test/storage/lists.long.test.ts'], amounts: { LIST_ROWS: 10_000 } },
   bodies: {
-    files: ['test/http/bodies.test.ts'],
+    files: ['test/http/bodies.long.test.ts'],
     amounts: { BODIES: 200, BODY_CHUNKS: 60_000, BODY_TARGETS: 'each', TRICKLERS: 5000 },
   },
 }

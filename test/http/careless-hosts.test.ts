@@ -143,8 +143,8 @@ test.each<[string, () => PromiseLike<unknown>]>([
 
 test('the time of a rate limiter is not taken from the storage', async () => {
   const consume = (): Promise<{ allowed: true }> =>
-    new Promise((resolve) => setTimeout(resolve, 80, { allowed: true }))
-  const options = { rateLimiter: { consume }, storageTimeoutMs: 60 }
+    new Promise((resolve) => setTimeout(resolve, 400, { allowed: true }))
+  const options = { rateLimiter: { consume }, storageTimeoutMs: 300 }
   expect((await answer(generate(), options)).status).toBe(200)
 })
 

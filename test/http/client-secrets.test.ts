@@ -1,13 +1,9 @@
 /** Comparing a secret takes as long, and as many reads, for a client that exists as for one that does not. */
-import { timingSafeEqual } from 'node:crypto'
+import crypto from 'node:crypto'
 import { createAdmin, createUtilityApi } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
-import { expect, test, vi } from 'vitest'
-
-vi.mock(import('node:crypto'), async (importOriginal) => {
-  const crypto = await importOriginal()
-  return { ...crypto, timingSafeEqual: vi.fn(crypto.timingSafeEqual) }
-})
+import { expect, test } from 'vitest'
+import { spyOnBuiltin } from '../support/spy-on-builtin.ts'
 
 let reads = 0
 const memory = memoryStorage()
@@ -33,13 +29,16 @@ const wrong = imported.clientSecret.replace('!', '?')
 
 /** The sizes of what was compared for a request, and how often a client was looked up. */
 async function costOf(init: RequestInit): Promise<{ status: number; compared: number[][]; reads: number }> {
-  const compare = vi.mocked(timingSafeEqual)
-  compare.mockClear()
+  const compare = spyOnBuiltin(crypto, 'timingSafeEqual')
   reads = 0
   const body = new URLSearchParams(init.body as Record<string, string> | undefined)
   const request = new Request('http://localhost/v4/oauth2/token', { method: 'POST', ...init, body })
   const { status } = await api.fetch(request)
-  return { status, compared: compare.mock.calls.map((pair) => pair.map((each) => each.byteLength)), reads }
+  return {
+    status,
+    compared: compare.mock.calls.map((pair: Uint8Array[]) => pair.map((each) => each.byteLength)),
+    reads,
+  }
 }
 
 test.each([

@@ -194,7 +194,7 @@ function encodeEach(text: string): string {
   return Buffer.from(text).toString('hex').replaceAll(/../g, '%$&')
 }
 
-runRows('Every mount', [...paths, ...methods, ...headerBytes, ...bodies])
+runRows('Every mount', [...paths, ...methods, ...headerBytes, ...bodies], {}, true)
 
 runRows(
   'Every mount with a base path',

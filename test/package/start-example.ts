@@ -2,6 +2,7 @@ import { spawn, spawnSync, type ChildProcessByStdio } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
+import { shared } from '../cli/support/cli.ts'
 
 export interface RunningExample {
   /** Everything printed so far. */
@@ -17,7 +18,7 @@ const root = join(import.meta.dirname, '../..')
 /** Starts an example's program in Node on a free port, on the sources of this package, and waits until it listens. */
 export function startExample(folder: string, env: Record<string, string> = {}): Promise<RunningExample> {
   const args = ['--import', join(root, 'test/support/sources.ts')]
-  return start(folder, process.execPath, args, { PATH: process.env['PATH'] ?? '', ...env })
+  return start(folder, process.execPath, args, { ...shared, ...env })
 }
 
 /** The same in another runtime. */

@@ -13,15 +13,18 @@ import { testContract } from './support/register.ts'
 import { drivers, fileOf } from './support/sqlite-files.ts'
 import { openTwice } from './support/sqlite-fixture.ts'
 
-testContract('SQLite through better-sqlite3 with 64-bit integers', () =>
-  openTwice((path) => new Database(path).defaultSafeIntegers(true)),
-)
+// On every setup of the connections in the long tests.
+if (process.env['ALL_SETUPS'] !== undefined) {
+  testContract('SQLite through better-sqlite3 with 64-bit integers', () =>
+    openTwice((path) => new Database(path).defaultSafeIntegers(true)),
+  )
 
-testContract('SQLite in memory', async () => {
-  const storage = sqliteStorage(new DatabaseSync(':memory:'))
-  await storage.migrate()
-  return { storage, close() {} }
-})
+  testContract('SQLite in memory', async () => {
+    const storage = sqliteStorage(new DatabaseSync(':memory:'))
+    await storage.migrate()
+    return { storage, close() {} }
+  })
+}
 
 type Run = ReturnType<SqliteDatabase['prepare']>['run']
 

@@ -11,10 +11,15 @@ export interface Outcome {
 
 const command = ['--import', './test/support/sources.ts', 'adapters/cli/main.ts']
 
+/** What of our environment the command gets: where programs are, and what Node.js has compiled already. */
+export const shared = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => ['PATH', 'NODE_COMPILE_CACHE'].includes(name)),
+)
+
 /** Starts the command in a process of its own, from the sources, in an environment without surprises. */
 export function start(args: readonly string[], env: Record<string, string> = {}): ChildProcess {
   return spawn(process.execPath, [...command, ...args], {
-    env: { PATH: process.env['PATH'] ?? '', HOME: tmpdir(), ...env },
+    env: { ...shared, HOME: tmpdir(), ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { rawClient, type RawClient } from './raw.ts'
 import { missingRuntime, remotes } from './remote.ts'
-import { surfaces } from './surfaces.ts'
+import { allSurfaces, surfaces } from './surfaces.ts'
 import { createWorld, type World, type WorldOptions } from './world.ts'
 
 /** A mount in a server that listens for HTTP/1, and connections to it. */
@@ -13,7 +13,9 @@ export interface Server {
   connect(): Promise<RawClient>
 }
 
-const listening = Object.keys({ ...surfaces, ...remotes }).filter((name) => !/fetch|http2/.test(name))
+const listening = Object.keys({ ...surfaces, ...(allSurfaces && remotes) }).filter(
+  (name) => !/fetch|http2/.test(name),
+)
 
 /** Declares the same tests for every server; each gets a world of its own. */
 export function describeEachServer(

@@ -25,6 +25,9 @@ export interface Surface {
 
 export type StartSurface = (api: UtilityApi) => Promise<Surface>
 
+/** Whether everything goes through all surfaces and all runtimes, as in `npm run test:long`. */
+export const allSurfaces: boolean = process.env['ALL_SURFACES'] !== undefined
+
 /** The surfaces that run in this process. */
 export const surfaces: Readonly<Record<string, StartSurface>> = {
   'api.fetch': async (api) => ({ send: (request) => sendToFetch(api, request), close: async () => {} }),

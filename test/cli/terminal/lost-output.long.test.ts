@@ -5,12 +5,12 @@ import { existsSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { fakeDnsServer } from 'utility-api/testing'
 import { afterAll, expect, test } from 'vitest'
-import { firstLine, outcomeOf, temporaryFolder } from '../support/cli.ts'
+import { firstLine, outcomeOf, shared, temporaryFolder } from '../support/cli.ts'
 import { runHere } from '../support/cli-here.ts'
 
 const folder = temporaryFolder()
 afterAll(() => folder.remove())
-const env = { PATH: process.env['PATH'] ?? '', UTILITY_API_DATABASE: join(folder.path, 'lost.sqlite') }
+const env = { ...shared, UTILITY_API_DATABASE: join(folder.path, 'lost.sqlite') }
 const full = '/dev/full'
 
 const startWith = (args: readonly string[], stdio: StdioOptions): ReturnType<typeof spawn> =>

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { firstLine, run, start, temporaryFolder } from '../support/cli.ts'
+import { firstLine, run, shared, start, temporaryFolder } from '../support/cli.ts'
 
 const folder = temporaryFolder()
 afterAll(() => folder.remove())
@@ -48,7 +48,7 @@ function migrateIn({ cwd, imports = [], database = 'new.sqlite', env = {} }: Pla
   const { status, stderr } = spawnSync(
     process.execPath,
     [...modules, resolve('adapters/cli/main.ts'), 'migrate', '--database', database],
-    { cwd, encoding: 'utf8', env: { PATH: process.env['PATH'], ...env } },
+    { cwd, encoding: 'utf8', env: { ...shared, ...env } },
   )
   return { status, stderr }
 }

@@ -1,0 +1,28 @@
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+// Node.js keeps there what it has compiled, so that the hundreds of processes of a run start in half the time.
+const compiled = 'compiled'
+
+/** Gives a run a temporary folder of its own. What tests leave in it fails the run and goes with it. */
+export default function setUp(): (() => void) | undefined {
+  if (process.env['UTILITY_API_TESTS'] !== undefined) return undefined
+  const folder = mkdtempSync(join(tmpdir(), 'utility-api-tests-'))
+  // Servers run as other users where we are root: it is for all, as the one above it.
+  chmodSync(folder, 0o1777)
+  const own = {
+    UTILITY_API_TESTS: folder,
+    TMPDIR: folder,
+    TEMP: folder,
+    NODE_COMPILE_CACHE: join(folder, compiled),
+  }
+  Object.assign(process.env, own)
+  return () => {
+    const left = readdirSync(folder).filter((name) => name !== compiled)
+    rmSync(folder, { recursive: true, force: true })
+    if (left.length === 0) return
+    console.error(`Tests left in the temporary folder: ${left.join(', ')}`)
+    process.exitCode = 1
+  }
+}
