@@ -20,7 +20,8 @@ export default function setUp(): (() => void) | undefined {
   Object.assign(process.env, own)
   return () => {
     const left = readdirSync(folder).filter((name) => name !== compiled)
-    rmSync(folder, { recursive: true, force: true })
+    // Processes of the run may still be writing down what they compiled.
+    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
     if (left.length === 0) return
     console.error(`Tests left in the temporary folder: ${left.join(', ')}`)
     process.exitCode = 1
