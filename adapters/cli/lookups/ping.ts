@@ -1,24 +1,65 @@
 import { createAdmin, createUtilityApi, type BlockgameClient, type ServerStatus } from 'utility-api'
-import { createBlockgameClient, ServerCheckError, type ServerCheckFailure } from 'utility-api/blockgame'
+import {
+  createBlockgameClient,
+  ServerCheckError,
+  UtilityApiError,
+  type HandshakeAddress,
+  type ServerCheckFailure,
+} from 'utility-api/blockgame'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { ask } from './ask.ts'
 import { command, UsageError, type AnyCommand } from '../terminal/command.ts'
-import { columns, jsonOption, printJson, styled } from '../terminal/output.ts'
-import { printable, wrap } from '../terminal/terminal-text.ts'
+import { given, integer } from '../terminal/option-values.ts'
+import { jsonOption, printJson } from '../terminal/output.ts'
+import { statusLines } from './status-lines.ts'
 
 export const ping: AnyCommand = command({
   description: 'Ask a block-game server who is playing on it.',
   args: {
     host: { type: 'positional', required: true, description: 'HOST, HOST:PORT or [IPv6]:PORT.' },
+    handshake: {
+      type: 'string',
+      valueHint: 'HOST[:PORT]',
+      description: 'What to say was typed, for a server behind a proxy that routes by name.',
+    },
+    timeout: {
+      type: 'string',
+      default: '5',
+      valueHint: 'SECONDS',
+      description: 'How long to wait for an answer; at most 60.',
+    },
     ...jsonOption,
   },
-  examples: ['ping play.example.com', 'ping 192.0.2.7:25566 --json', 'ping "[2001:db8::7]:25566"'],
-  async run({ host, json }) {
-    const { status, body } = await lookUp(host)
-    if (json === true) printJson(body)
+  examples: [
+    'ping play.example.com',
+    'ping 192.0.2.7:25566 --json',
+    'ping "[2001:db8::7]:25566" --timeout 20',
+    'ping 192.0.2.7 --handshake survival.example.com',
+  ],
+  async run({ host, handshake, timeout, json }) {
+    const seconds = integer('timeout', timeout, 1, 60)
+    const { status, body } = await lookUp(
+      host,
+      seconds,
+      handshake === undefined ? undefined : handshakeOf(handshake),
+    )
+    if (json === true) printJson(inJson(status, body))
     else for (const line of statusLines(host, status)) console.log(line)
   },
 })
+
+/** Returns the operation's answer, and all else that the server says. */
+function inJson(status: ServerStatus, body: unknown): object {
+  const { ip, port, players, version, latencyMs, srvRecord, ...says } = status
+  return { ...(body as object), ...says }
+}
+
+/** Returns the host and port to say in the handshake. The client judges whether they are valid. */
+function handshakeOf(text: string): HandshakeAddress {
+  const [, bracketed, plain, port] = /^(?:\[(.*)\]|([^:]*))(?::(\d{1,5}))?$/s.exec(text) ?? []
+  const host = bracketed ?? plain ?? text
+  return port === undefined ? { host } : { host, port: Number(port) }
+}
 
 interface Found {
   /** Everything that the server says about itself. */
@@ -28,7 +69,7 @@ interface Found {
 }
 
 /** Calls our own game server lookup, so that addresses are validated and `--json` looks the same as over HTTP. */
-async function lookUp(address: string): Promise<Found> {
+async function lookUp(address: string, seconds: number, handshake?: HandshakeAddress): Promise<Found> {
   // Anyone who types the address here can reach their own network anyway. The rule protects servers that take requests
   // from strangers.
   const client = createBlockgameClient({ allowAddress: () => true })
@@ -37,7 +78,7 @@ async function lookUp(address: string): Promise<Found> {
     ...client,
     async status(target) {
       try {
-        const status = await client.status(target)
+        const status = await client.status({ ...target, ...given({ handshake }) })
         outcome = { status }
         return status
       } catch (error) {
@@ -48,54 +89,34 @@ async function lookUp(address: string): Promise<Found> {
   }
   const storage = memoryStorage()
   const { apiKey } = await createAdmin({ storage }).createApiKey({})
-  const api = createUtilityApi({ storage, blockgame: { client: remembering } })
+  const api = createUtilityApi({ storage, blockgame: { client: remembering, timeoutMs: seconds * 1000 } })
   const headers = { Basic: apiKey, 'X-Address': address }
   try {
     const { body } = await ask(api, '/v4/games/blockgame/lookup', headers)
     if (outcome === undefined)
       throw new UsageError(`"${address}" is not an address: HOST, HOST:PORT or [IPv6]:PORT.`)
     if ('status' in outcome) return { status: outcome.status, body }
-    throw failureOf(outcome.error)
+    throw failureOf(outcome.error, seconds)
   } finally {
     await client.close()
     await api.close()
   }
 }
 
-function failureOf(error: unknown): unknown {
-  return error instanceof ServerCheckError ? new Error(failures[error.reason], { cause: error }) : error
+function failureOf(error: unknown, seconds: number): unknown {
+  if (error instanceof ServerCheckError) return new Error(failures[error.reason](seconds), { cause: error })
+  // The operation has judged all else.
+  if (error instanceof UtilityApiError && error.code === 'invalid_argument')
+    return new UsageError('--handshake must be HOST, HOST:PORT or [IPv6]:PORT.')
+  return error
 }
 
-function statusLines(asked: string, status: ServerStatus): string[] {
-  const { ip, port, players, version, latencyMs, srvRecord, description, sample = [] } = status
-  const width = columns()
-  const says = description
-    .split('\n')
-    .map((line) => printable(line.trim()))
-    .filter((line) => line !== '')
-    .flatMap((line) => wrap(`  ${line}`, width, '  '))
-  const names = sample.map(({ name }) => printable(name)).join(', ')
-  const via = srvRecord === null ? '' : `, by the SRV record of ${srvRecord.host}:${srvRecord.port}`
-  const fields = {
-    Players: `${players.online} of ${players.max}${names === '' ? '' : `: ${names}`}`,
-    Version: `${printable(version.name)} (protocol ${version.protocol})`.trimStart(),
-    Ping: `${Math.round(latencyMs)} ms`,
-    Address: `${ip.includes(':') ? `[${ip}]` : ip}:${port}${via}`,
-  }
-  return [
-    ...wrap(`${asked} is up`, width).map((line) => styled('bold', line)),
-    ...says.map((line) => styled('green', line)),
-    ...Object.entries(fields).flatMap(([name, text]) =>
-      wrap(`${name.padEnd(9)}${text}`, width, ' '.repeat(9)),
-    ),
-  ]
-}
-
-const failures: Readonly<Record<ServerCheckFailure, string>> = {
-  dns: 'The name does not resolve. Is it spelled right?',
-  blocked: 'The name leads to an address that is not allowed.',
-  refused: 'Nothing listens there: the server is down, or uses another port.',
-  timeout: 'No answer within 5 seconds: the server is down, or a firewall drops the packets.',
-  closed: 'The server hung up without a status; it may have turned status off.',
-  protocol: 'Something answered, but it is not a block-game server.',
+const failures: Readonly<Record<ServerCheckFailure, (seconds: number) => string>> = {
+  dns: () => 'The name does not resolve. Is it spelled right?',
+  blocked: () => 'The name leads to an address that is not allowed.',
+  refused: () => 'Nothing listens there: the server is down, or uses another port.',
+  timeout: (seconds) =>
+    `No answer within ${seconds === 1 ? 'a second' : `${seconds} seconds`}: the server is down, or a firewall drops the packets.`,
+  closed: () => 'The server hung up without a status; it may have turned status off.',
+  protocol: () => 'Something answered, but it is not a block-game server.',
 }
