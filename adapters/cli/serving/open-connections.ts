@@ -36,7 +36,7 @@ export class OpenConnections {
   }
 
   get isIdle(): boolean {
-    return this.#connections.values().every(({ responses }) => responses.size === 0)
+    return [...this.#connections.values()].every(({ responses }) => responses.size === 0)
   }
 
   /** Counts a response. Returns false if its connection has too many, and ends that. */
