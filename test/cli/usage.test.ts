@@ -28,8 +28,14 @@ const wrong: Record<string, { args: string[]; says: string }> = {
     args: ['client', 'list', '--__proto__=x'],
     says: 'There is no option --__proto__',
   },
-  'a value of an option that has none': { args: ['serve', '--openapi=no'], says: '--openapi has no value.' },
-  'half a command': { args: ['client'], says: 'utility-api client what?' },
+  'a value of an option that has none': {
+    args: ['serve', '--no-openapi=yes'],
+    says: '--no-openapi has no value.',
+  },
+  'half a command': {
+    args: ['client'],
+    says: 'Which client command? list, create, update, rotate, revoke.\n',
+  },
   'an unknown option': { args: ['serve', '--prot', '1'], says: 'There is no option --prot here.' },
   'an option without value': { args: ['serve', '--port'], says: '--port needs a value.' },
   'an option with an empty value': { args: ['serve', '--host', ''], says: '--host needs a value.' },
@@ -42,8 +48,23 @@ const wrong: Record<string, { args: string[]; says: string }> = {
     says: 'There is no option --key-prefix here.',
   },
   'a word too many': { args: ['ping', 'a.example', 'b'], says: '"b" is one word too many.' },
-  'a missing word': { args: ['client', 'create'], says: 'REDIRECT_URI' },
-  'a missing option': { args: ['code', 'issue'], says: '--client' },
+  'a missing word': {
+    args: ['client', 'create'],
+    says: 'REDIRECT_URI is missing. Where codes may be sent; more may follow.\n',
+  },
+  'a missing option': { args: ['code', 'issue'], says: '--client is missing. The client it is for.\n' },
+  'help for an unknown command': {
+    args: ['nonsense', '--help'],
+    says: 'There is no command "utility-api nonsense".\n',
+  },
+  'help for half a command and a word': {
+    args: ['license', 'lst', '-h'],
+    says: 'There is no command "utility-api license lst". Did you mean list?',
+  },
+  'an unknown command after help': {
+    args: ['help', 'license', 'nonsense'],
+    says: 'There is no command "utility-api license nonsense".\n',
+  },
   'a bad port': { args: ['serve', '--port', '70000'], says: '--port must be a number from 0 to 65535.' },
   'no database': { args: ['purge'], says: 'Give --database FILE, or set UTILITY_API_DATABASE.' },
   'a database in memory': {
@@ -114,15 +135,15 @@ const wrong: Record<string, { args: string[]; says: string }> = {
     args: ['revoke-access', '--subject', 'one', '--subject=two', '--database', migrated],
     says: '--subject is given twice.',
   },
-  'an option given twice, spelled differently': {
-    args: ['serve', '--key-prefix', 'A-', '--keyPrefix', 'B-'],
-    says: '--key-prefix is given twice.',
+  'an option spelled as in a program': {
+    args: ['serve', '--keyPrefix', 'B-'],
+    says: 'There is no option --keyPrefix here. Did you mean --key-prefix?',
   },
   'an option in the place of a value': {
     args: ['reseller', 'create', '--name', '--json', '--database', migrated],
     says: '--name needs a value; one that begins like an option follows a "=".',
   },
-  'a value taken away': { args: ['serve', '--no-port'], says: '--port needs a value.' },
+  'a value taken away': { args: ['serve', '--no-port'], says: 'There is no option --no-port here.' },
   'a bad log format': { args: ['serve', '--log', 'xml'], says: '--log must be one of line, json, none.' },
   'a bad number of proxies': {
     args: ['serve', '--trust-proxy', 'yes'],
@@ -281,6 +302,9 @@ const commands = [
   ['openapi'],
   ['dns'],
   ['ping'],
+  ['help'],
+  ['completion'],
+  ['version'],
 ]
 
 test('every command has help with examples, in plain text without a terminal', async () => {
@@ -289,7 +313,7 @@ test('every command has help with examples, in plain text without a terminal', a
     const line = ['utility-api', ...words].join(' ')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(/^EXAMPLES\n\n {2}utility-api /m)
-    expect(stdout).toMatch(new RegExp(`^USAGE ${line} `, 'm'))
+    expect(stdout).toMatch(new RegExp(`^USAGE ${line}(?: |$)`, 'm'))
     expect(stdout).not.toContain('\u001b')
   }
 })
@@ -298,7 +322,7 @@ test('the examples have nothing that a shell changes, such as an unquoted [, but
   for (const words of commands) {
     const { stdout } = await run([...words, '--help'])
     const [, examples = ''] = stdout.split('EXAMPLES')
-    expect(examples.replaceAll(/"[^"$`\\!]*"/g, '')).toMatch(/^[\w\s:/.,=@<>-]+$/)
+    expect(examples.replaceAll(/"[^"$`\\!]*"/g, '')).toMatch(/^[\w\s:/.,=@<>~-]+$/)
   }
 })
 
@@ -313,12 +337,17 @@ test.each([80, 40])('no line of help but examples is wider than %i columns', asy
   process.stdout.columns = before
 })
 
+test('help shows the help of a command, and of all', async () => {
+  expect(await run(['help'])).toEqual(await run(['--help']))
+  expect(await run(['help', 'license', 'list'])).toEqual(await run(['license', 'list', '-h']))
+})
+
 test('the help of a command on a database says where its driver comes from', async () => {
   const { stdout } = await run(['migrate', '--help'])
   expect(stdout.replaceAll(/\s+/g, ' ')).toContain('then in the folder that UTILITY_API_DRIVERS names')
 })
 
-test.for(['--version', '-v'])('%s prints the version', async (flag) => {
+test.for(['version', '--version', '-v'])('%s prints the version', async (flag) => {
   expect(await run([flag])).toEqual({
     code: 0,
     stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { createAdmin, type Admin, type LicenseOptions } from 'utility-api'
+import type { Admin, LicenseOptions } from 'utility-api'
 import { StorageError } from 'utility-api/storage'
 import { UsageError } from '../terminal/command.ts'
 import { isMissingPassword, isMissingTables, naming } from './database-errors.ts'
@@ -126,7 +126,11 @@ export function withAdmin<Value>(
   work: (admin: Admin) => Promise<Value>,
   licenses: LicenseOptions = {},
 ): Promise<Value> {
-  return withDatabase(where, (storage) => work(createAdmin({ storage, licenses })))
+  return withDatabase(where, async (storage) => {
+    // Loaded here: migrate does without it.
+    const { createAdmin } = await import('utility-api')
+    return work(createAdmin({ storage, licenses }))
+  })
 }
 
 /** Refuses a password: command lines end up in shell histories and process lists. */

@@ -12,7 +12,6 @@ import { watchForStop } from '../terminal/stop-signal.ts'
 import { wrap } from '../terminal/terminal-text.ts'
 
 export const dns: AnyCommand = command({
-  description: 'Look up DNS records at several resolvers, and tell whether they agree.',
   args: {
     name: { type: 'positional', required: true, description: 'A domain; for PTR also an IP address.' },
     type: {
@@ -44,7 +43,7 @@ export const dns: AnyCommand = command({
     'dns example.com --watch --interval 30',
     'dns 192.0.2.1 PTR --server "office=192.0.2.53,lab=[2001:db8::53]:5353"',
   ],
-  async run({ _: [name = '', ...types], server, watch, interval, json }) {
+  async run({ server, watch, interval, json }, { words: [name = '', ...types] }) {
     const intervalMs = integer('interval', interval, 1, 3600) * 1000
     const locations = server === undefined ? defaultResolverLocations : locationsOf(server)
     const asked = types.length === 0 ? ['A'] : [...new Set(types.map((type) => type.toUpperCase()))]

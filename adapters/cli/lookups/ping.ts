@@ -14,7 +14,6 @@ import { jsonOption, printJson } from '../terminal/output.ts'
 import { statusLines } from './status-lines.ts'
 
 export const ping: AnyCommand = command({
-  description: 'Ask a block-game server who is playing on it.',
   args: {
     host: { type: 'positional', required: true, description: 'HOST, HOST:PORT or [IPv6]:PORT.' },
     handshake: {

@@ -1,12 +1,11 @@
-import { command, group, type AnyCommand } from '../terminal/command.ts'
+import { command, type AnyCommand } from '../terminal/command.ts'
 import { adminOptions, nameOption, withAdmin } from '../database/database.ts'
 import { given, list } from '../terminal/option-values.ts'
 import { printSecrets, timeText } from '../terminal/output.ts'
 import { pageOptions, printPage } from './print-page.ts'
 
-export const apiKey: AnyCommand = group(
-  'API keys for the game server lookup: list, create.',
-  {
+export const apiKey: AnyCommand = {
+  commands: {
     list: command({
       description: 'List API keys without their secrets, oldest first.',
       args: { ...pageOptions, ...adminOptions },
@@ -48,5 +47,5 @@ export const apiKey: AnyCommand = group(
         ),
     }),
   },
-  ['api-key list', 'api-key create --name "Status page"'],
-)
+  examples: ['api-key list', 'api-key create --name "Status page"'],
+}

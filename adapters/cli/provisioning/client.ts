@@ -1,4 +1,4 @@
-import { command, group, UsageError, type AnyCommand } from '../terminal/command.ts'
+import { command, UsageError, type AnyCommand } from '../terminal/command.ts'
 import { adminOptions, nameOption, withAdmin } from '../database/database.ts'
 import { given } from '../terminal/option-values.ts'
 import { printFields, printSecrets, timeText } from '../terminal/output.ts'
@@ -8,9 +8,8 @@ const idArgument = {
   client_id: { type: 'positional', required: true, description: 'The id of the client.' },
 } as const
 
-export const client: AnyCommand = group(
-  'OAuth clients: list, create, update, rotate, revoke.',
-  {
+export const client: AnyCommand = {
+  commands: {
     list: command({
       description: 'List OAuth clients, oldest first.',
       args: { ...pageOptions, ...adminOptions },
@@ -42,7 +41,7 @@ export const client: AnyCommand = group(
       },
       rest: true,
       examples: ['client create https://shop.example/callback --name Shop --database utility.sqlite'],
-      run: ({ _: redirectUris, name, database, storage, json }) =>
+      run: ({ name, database, storage, json }, { words: redirectUris }) =>
         withAdmin({ database, storage }, async (admin) =>
           printSecrets(await admin.createClient({ redirectUris, ...given({ name }) }), json),
         ),
@@ -65,7 +64,7 @@ export const client: AnyCommand = group(
         'client update ID --name "The shop" --database utility.sqlite',
         'client update ID https://shop.example/callback https://shop.example/app --database utility.sqlite',
       ],
-      run: ({ _: [clientId = '', ...redirectUris], name, database, storage, json }) =>
+      run: ({ name, database, storage, json }, { words: [clientId = '', ...redirectUris] }) =>
         withAdmin({ database, storage }, async (admin) => {
           const patch = { ...given({ name }), ...(redirectUris.length > 0 && { redirectUris }) }
           if (Object.keys(patch).length === 0) throw new UsageError('Give --name or redirection URIs.')
@@ -96,8 +95,8 @@ export const client: AnyCommand = group(
         }),
     }),
   },
-  ['client list', 'client create https://shop.example/callback --name Shop', 'client rotate ID'],
-)
+  examples: ['client list', 'client create https://shop.example/callback --name Shop', 'client rotate ID'],
+}
 
 export function noClient(clientId: string, which = ''): Error {
   return new Error(`There is no ${which}client "${clientId}".`)

@@ -1,4 +1,4 @@
-import { command, group, type AnyCommand } from '../terminal/command.ts'
+import { command, type AnyCommand } from '../terminal/command.ts'
 import { adminOptions, withAdmin } from '../database/database.ts'
 import { given, integer } from '../terminal/option-values.ts'
 import { printSecrets } from '../terminal/output.ts'
@@ -17,9 +17,8 @@ export const grantOptions = {
   },
 } as const
 
-export const code: AnyCommand = group(
-  'Authorization codes: issue.',
-  {
+export const code: AnyCommand = {
+  commands: {
     issue: command({
       description: 'Issue an authorization code by hand, to try the token endpoint.',
       args: {
@@ -70,5 +69,5 @@ export const code: AnyCommand = group(
         }),
     }),
   },
-  ['code issue --client ID --redirect-uri https://shop.example/callback'],
-)
+  examples: ['code issue --client ID --redirect-uri https://shop.example/callback'],
+}

@@ -1,5 +1,5 @@
 import type { Admin, License } from 'utility-api'
-import { command, group, UsageError, type AnyCommand } from '../terminal/command.ts'
+import { command, UsageError, type AnyCommand } from '../terminal/command.ts'
 import { adminOptions, withAdmin, type Where } from '../database/database.ts'
 import {
   keyPrefixOption,
@@ -19,9 +19,8 @@ const resellerOption = {
   reseller: { type: 'string', valueHint: 'ID', description: "Only this reseller's." },
 } as const
 
-export const license: AnyCommand = group(
-  'Licenses: get, set, delete, list, count.',
-  {
+export const license: AnyCommand = {
+  commands: {
     get: command({
       description: 'Show a license.',
       args: { ...keyArgument, ...keyPrefixOption, ...adminOptions },
@@ -110,8 +109,8 @@ export const license: AnyCommand = group(
         ),
     }),
   },
-  ['license list --limit 10', 'license get KEY', 'license set KEY --status invalid'],
-)
+  examples: ['license list --limit 10', 'license get KEY', 'license set KEY --status invalid'],
+}
 
 /** Like `withAdmin`, with the rules of the service's licenses. */
 function withAdminOf<Value>(

@@ -2,7 +2,6 @@ import { command, type AnyCommand } from '../terminal/command.ts'
 import { databaseOptions, withDatabase } from '../database/database.ts'
 
 export const migrate: AnyCommand = command({
-  description: 'Create the tables, or bring them up to date.',
   args: databaseOptions,
   examples: ['migrate --database utility.sqlite', 'migrate --database postgres://user@host/name'],
   run: (where) =>

@@ -3,7 +3,6 @@ import { adminOptions, withAdmin } from '../database/database.ts'
 import { printFields } from '../terminal/output.ts'
 
 export const purge: AnyCommand = command({
-  description: 'Delete expired codes, tokens and idempotency keys. Run it daily.',
   args: adminOptions,
   examples: ['purge --database utility.sqlite'],
   run: ({ database, storage, json }) =>

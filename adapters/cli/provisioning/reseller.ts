@@ -1,12 +1,11 @@
-import { command, group, type AnyCommand } from '../terminal/command.ts'
+import { command, type AnyCommand } from '../terminal/command.ts'
 import { adminOptions, nameOption, withAdmin } from '../database/database.ts'
 import { given } from '../terminal/option-values.ts'
 import { printSecrets, timeText } from '../terminal/output.ts'
 import { pageOptions, printPage } from './print-page.ts'
 
-export const reseller: AnyCommand = group(
-  'Resellers and their tokens: list, create, token.',
-  {
+export const reseller: AnyCommand = {
+  commands: {
     list: command({
       description: 'List resellers, oldest first.',
       args: { ...pageOptions, ...adminOptions },
@@ -43,5 +42,5 @@ export const reseller: AnyCommand = group(
         ),
     }),
   },
-  ['reseller list', 'reseller create --name "Example Hosting"', 'reseller token ID'],
-)
+  examples: ['reseller list', 'reseller create --name "Example Hosting"', 'reseller token ID'],
+}

@@ -6,7 +6,6 @@ import { adminOptions, withAdmin, withDatabase } from '../database/database.ts'
 import { printFields } from '../terminal/output.ts'
 
 export const revoke: AnyCommand = command({
-  description: 'Revoke a client, a token or an API key.',
   args: {
     id: {
       type: 'positional',
@@ -32,7 +31,6 @@ export const revoke: AnyCommand = command({
 })
 
 export const revokeAccess: AnyCommand = command({
-  description: 'End everything that a client or a user was granted: access tokens and unspent codes.',
   args: {
     client: { type: 'string', valueHint: 'ID', description: 'Everything granted to this client.' },
     subject: {

@@ -1,4 +1,4 @@
-import { command, group, type AnyCommand } from '../terminal/command.ts'
+import { command, type AnyCommand } from '../terminal/command.ts'
 import { adminOptions, withAdmin } from '../database/database.ts'
 import { grantOptions } from './code.ts'
 import { given, integer, oneOf } from '../terminal/option-values.ts'
@@ -7,9 +7,8 @@ import { pageOptions, printPage } from './print-page.ts'
 
 const kinds = { access: 'access_token', reseller: 'reseller_token' } as const
 
-export const token: AnyCommand = group(
-  'Access tokens: list, create.',
-  {
+export const token: AnyCommand = {
+  commands: {
     list: command({
       description: 'List tokens without their secrets, oldest first, revoked and expired ones included.',
       args: {
@@ -75,5 +74,5 @@ export const token: AnyCommand = group(
         }),
     }),
   },
-  ['token list', 'token create --scope orders:read --subject user-42'],
-)
+  examples: ['token list', 'token create --scope orders:read --subject user-42'],
+}

@@ -9,8 +9,6 @@ import { watchForStop } from '../terminal/stop-signal.ts'
 import { wrap } from '../terminal/terminal-text.ts'
 
 export const dev: AnyCommand = command({
-  description:
-    'Try everything at once, without a file: the five operations in memory, one of each credential, DNS and game servers on loopback, and curl lines to paste.',
   args: {
     port: {
       type: 'string',

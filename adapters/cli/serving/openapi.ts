@@ -5,7 +5,6 @@ import { licenseRules, statusesOption } from '../terminal/license-options.ts'
 import { printJson } from '../terminal/output.ts'
 
 export const openapi: AnyCommand = command({
-  description: 'Print the OpenAPI 3.1 document.',
   args: {
     prefix: { type: 'string', valueHint: 'PATH', description: 'What all paths begin with, such as /api.' },
     ...statusesOption,

@@ -10,7 +10,6 @@ import { logFormats, requestLog } from './request-log.ts'
 import { watchForStop } from '../terminal/stop-signal.ts'
 
 export const serve: AnyCommand = command({
-  description: 'Serve the five operations over HTTP until Ctrl-C or SIGTERM.',
   args: {
     port: {
       type: 'string',
@@ -37,12 +36,7 @@ export const serve: AnyCommand = command({
       valueHint: logFormats.join('|'),
       description: 'One line for each request, for people or as JSON; errors are always logged.',
     },
-    openapi: {
-      type: 'boolean',
-      default: true,
-      description: 'Serve /openapi.json.',
-      negativeDescription: 'Do not serve /openapi.json.',
-    },
+    'no-openapi': { type: 'boolean', description: 'Do not serve /openapi.json.' },
     drain: {
       type: 'string',
       default: '10',
@@ -57,11 +51,12 @@ export const serve: AnyCommand = command({
     'serve --port 8080 --host 0.0.0.0 --prefix /api --database postgres://user@host/name',
     'serve --host 0.0.0.0 --trust-proxy 1 --log json --drain 20',
   ],
-  async run({ port, host, prefix = '', log, openapi, drain, database, storage: module, ...args }) {
+  async run({ port, host, prefix = '', log, drain, database, storage: module, ...args }) {
     const wanted = integer('port', port, 0, 65_535)
     const trustProxy = integer('trust-proxy', args['trust-proxy'], 0, 100)
     const drainMs = integer('drain', drain, 0, 3600) * 1000
     const licenses = licenseRules(args)
+    const openapi = !args['no-openapi']
     const format = oneOf('log', log, logFormats)
     await withDatabase({ database, storage: module, limits: requestLimits }, async (storage, redact) => {
       const watcher = requestLog(format, redact)

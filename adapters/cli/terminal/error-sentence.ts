@@ -1,4 +1,4 @@
-import { UtilityApiError } from 'utility-api'
+import type { UtilityApiError } from 'utility-api'
 
 // Maps the library's names for options and arguments to flags and words of the command line.
 const flags: Readonly<Record<string, string>> = {
@@ -28,10 +28,15 @@ export function sentenceOnId({ message }: UtilityApiError): string | null {
   return /^(?:client|reseller)Id: (.*)$/s.exec(message)?.[1] ?? null
 }
 
+/** Tells the library's errors by their name: without one, nothing has loaded the library. */
+export function isUtilityApiError(error: unknown): error is UtilityApiError {
+  return error instanceof Error && error.name === 'UtilityApiError'
+}
+
 /** Returns what the command prints for an error. */
 export function sentenceOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  if (error instanceof UtilityApiError) {
+  if (isUtilityApiError(error)) {
     const sentence = sentenceOnId(error)
     if (sentence !== null) return sentence.replace(/^t/, 'T')
     return error.message.replace(

@@ -1,67 +1,59 @@
-import type { ArgDef, ArgsDef } from 'citty'
-import { helpTextsOf, type AnyCommand } from './command.ts'
+import { isRequired, shownName } from './arguments.ts'
+import type { AnyCommand, ArgDef } from './command.ts'
 import { styled } from './output.ts'
 import { wrap } from './terminal-text.ts'
 
 /** Returns what `--help` prints for a command. Only its examples may be wider than the terminal. */
-export function helpText(command: AnyCommand, program: string, path: readonly string[]): string {
+export function helpText(command: AnyCommand, words: readonly string[]): string {
   const width = Math.min(process.stdout.columns || 80, 100)
-  const { description = '' } = command.meta as { description?: string }
-  const args = Object.entries((command.args ?? {}) as ArgsDef)
-  const commands = Object.entries((command.subCommands ?? {}) as Record<string, AnyCommand>)
-  const { examples, notes = [], rest = false } = helpTextsOf(command)
-  const usage = [
-    program,
-    ...path,
-    ...usageWords(args, rest),
-    ...(commands.length > 0 ? ['COMMAND'] : []),
-  ].join(' ')
-  const isArgument = ([, { type }]: [string, ArgDef]): boolean => type === 'positional'
+  const { description = '', args = {}, commands = {}, notes = [], examples } = command
+  const all = Object.entries(args)
   const sections = [
     wrap(description, width).join('\n'),
-    wrap(`${styled('bold', 'USAGE')} ${usage}`, width, '  ').join('\n'),
-    section('ARGUMENTS', args.filter(isArgument).map(argumentRow), width),
-    section('OPTIONS', args.filter((arg) => !isArgument(arg)).flatMap(optionRows), width),
-    section('COMMANDS', commands.map(commandRow), width),
+    wrap(`${styled('bold', 'USAGE')} ${usageOf(command, words)}`, width, '  ').join('\n'),
+    section('ARGUMENTS', all.filter(isWord).map(argumentRow), width),
+    section('OPTIONS', all.filter((arg) => !isWord(arg)).map(argumentRow), width),
+    section(
+      'COMMANDS',
+      Object.entries(commands).map(([name, each]) => [name, each.description ?? '']),
+      width,
+    ),
     ...notes.map((note) => wrap(note, width).join('\n')),
-    [heading('EXAMPLES'), ...examples.map((line) => `  ${program} ${line}`)].join('\n'),
+    [heading('EXAMPLES'), ...examples.map((line) => `  ${words[0]} ${line}`)].join('\n'),
   ]
   return sections.filter((text) => text !== '').join('\n\n')
 }
 
+type Arg = readonly [name: string, def: ArgDef]
 type Row = readonly [term: string, text: string]
 
-/** @param rest - Whether more words of the same kind may follow the last one. */
-function usageWords(args: readonly [string, ArgDef][], rest: boolean): string[] {
-  const options = args.some(([, { type }]) => type !== 'positional') ? ['[OPTIONS]'] : []
-  const words = args.flatMap(([name, arg]) => {
-    if (arg.type !== 'positional') return arg.required === true ? [flag(name, arg)] : []
-    const isOptional = arg.required === false || arg.default !== undefined
-    return isOptional ? [`[${name.toUpperCase()}]`] : [name.toUpperCase()]
-  })
-  return [...options, ...words, ...(rest ? ['…'] : [])]
+function isWord([, { type }]: Arg): boolean {
+  return type === 'positional'
 }
 
-function argumentRow([name, arg]: [string, ArgDef]): Row {
-  return [name.toUpperCase(), explained(arg)]
+function usageOf({ args = {}, commands, rest = false }: AnyCommand, words: readonly string[]): string {
+  const all = Object.entries(args)
+  const options = all.filter((arg) => !isWord(arg))
+  return [
+    ...words,
+    ...(options.length > 0 ? ['[OPTIONS]'] : []),
+    ...options.filter(([, def]) => isRequired(def)).map(termOf),
+    ...all.filter(isWord).map((arg) => (isRequired(arg[1]) ? termOf(arg) : `[${termOf(arg)}]`)),
+    ...(rest ? ['…'] : []),
+    ...(commands === undefined ? [] : ['COMMAND']),
+  ].join(' ')
 }
 
-function optionRows([name, arg]: [string, ArgDef]): Row[] {
-  if (arg.type !== 'boolean' || arg.default !== true) return [[flag(name, arg), explained(arg)]]
-  return [[`--no-${name}`, arg.negativeDescription ?? '']]
+function termOf([name, def]: Arg): string {
+  return def.type === 'string' ? `--${name} ${def.valueHint}` : shownName(name, def)
 }
 
-function commandRow([name, command]: [string, AnyCommand]): Row {
-  return [name, (command.meta as { description?: string }).description ?? '']
-}
-
-function flag(name: string, { type, valueHint }: ArgDef): string {
-  return type === 'boolean' ? `--${name}` : `--${name} ${valueHint ?? 'VALUE'}`
-}
-
-function explained({ description = '', default: standard, required, type }: ArgDef): string {
-  if (standard !== undefined) return `${description} Default: ${String(standard)}.`
-  return required === true && type !== 'positional' ? `${description} Required.` : description
+function argumentRow(arg: Arg): Row {
+  const [, def] = arg
+  if (def.type === 'boolean') return [termOf(arg), def.description]
+  const standard = def.default === undefined ? '' : ` Default: ${def.default}.`
+  const required = def.type === 'string' && isRequired(def) ? ' Required.' : ''
+  return [termOf(arg), def.description + standard + required]
 }
 
 function heading(title: string): string {

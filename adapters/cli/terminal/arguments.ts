@@ -1,0 +1,76 @@
+import { parseArgs } from 'node:util'
+import { UsageError, type AnyCommand, type ArgDef, type ArgDefs, type Values } from './command.ts'
+import { suggestion } from './suggest.ts'
+
+/**
+ * Reads the arguments of a command. Refuses what nobody can have meant: an unknown option, a superfluous
+ * word, an option given twice, an option without its value, and an option in the place of a value.
+ */
+export function readArguments(
+  { args: defs = {}, rest = false }: AnyCommand,
+  args: readonly string[],
+): { values: Values<ArgDefs>; words: readonly string[] } {
+  const given = new Map<string, string | boolean>()
+  const words: string[] = []
+  for (const token of tokensOf(defs, args)) {
+    if (token.kind === 'positional') words.push(token.value)
+    if (token.kind === 'option') given.set(token.name, optionValue(token, defs, given))
+  }
+  const names = Object.keys(defs).filter((name) => defs[name]?.type === 'positional')
+  const surplus = words[names.length]
+  if (surplus !== undefined && !rest) throw new UsageError(`"${surplus}" is one word too many.`)
+  names.forEach((name, at) => words[at] !== undefined && given.set(name, words[at]))
+  const values = Object.entries(defs).map(([name, def]) => [name, given.get(name) ?? defaultOf(name, def)])
+  return { values: Object.fromEntries(values), words }
+}
+
+type Token = ReturnType<typeof tokensOf>[number]
+
+function tokensOf(defs: ArgDefs, args: readonly string[]) {
+  const withValue = Object.entries(defs).filter(([, { type }]) => type === 'string')
+  const options = Object.fromEntries(withValue.map(([name]) => [name, { type: 'string' }] as const))
+  return parseArgs({ args: [...args], options, strict: false, tokens: true }).tokens
+}
+
+function optionValue(
+  { name, value, inlineValue }: Extract<Token, { kind: 'option' }>,
+  defs: ArgDefs,
+  given: ReadonlyMap<string, unknown>,
+): string | boolean {
+  const def = Object.hasOwn(defs, name) ? defs[name] : undefined
+  if (def === undefined || def.type === 'positional') throw unknownOption(name, defs)
+  if (def.type === 'boolean') {
+    if (value !== undefined) throw new UsageError(`--${name} has no value.`)
+    return true
+  }
+  if (given.has(name)) throw new UsageError(`--${name} is given twice.`)
+  if (value === undefined || (value === '' && def.mayBeEmpty !== true))
+    throw new UsageError(`--${name} needs a value.`)
+  if (inlineValue === false && value.startsWith('--'))
+    throw new UsageError(`--${name} needs a value; one that begins like an option follows a "=".`)
+  return value
+}
+
+function unknownOption(name: string, defs: ArgDefs): UsageError {
+  const known = Object.entries(defs).filter(([, { type }]) => type !== 'positional')
+  const flags = known.map(([each]) => `--${each}`)
+  const said = name.length === 1 ? `-${name}` : `--${name}`
+  return new UsageError(`There is no option ${said} here.${suggestion(`--${name}`, flags)}`)
+}
+
+function defaultOf(name: string, def: ArgDef): string | boolean | undefined {
+  if (def.type === 'boolean') return false
+  if (isRequired(def)) throw new UsageError(`${shownName(name, def)} is missing. ${def.description}`)
+  return def.default
+}
+
+/** Tells whether a command cannot be run without this argument. */
+export function isRequired(def: ArgDef): boolean {
+  if (def.type === 'boolean' || def.default !== undefined) return false
+  return def.required ?? def.type === 'positional'
+}
+
+/** Returns an argument as messages and help call it: `--port`, or `KEY`. */
+export function shownName(name: string, { type }: ArgDef): string {
+  return type === 'positional' ? name.toUpperCase() : `--${name}`
+}
