@@ -22,5 +22,8 @@ async function allCommands(path: readonly string[] = []): Promise<string[][]> {
   const [, section] = /^COMMANDS\n\n([^]*?)\n\n/m.exec(stdout) ?? []
   if (section === undefined) return [[...path]]
   const names = [...section.matchAll(/^ {2}(\S+)/gm)].map(([, name = '']) => name)
-  return (await Promise.all(names.map((name) => allCommands([...path, name])))).flat()
+  const commands: string[][] = []
+  // One after another: what they print is caught in one place.
+  for (const name of names) commands.push(...(await allCommands([...path, name])))
+  return commands
 }

@@ -9,6 +9,10 @@ import { runHere } from '../cli/support/cli-here.ts'
 
 // The page of the command: what stands below a line with `$ utility-api` is what the command prints.
 
+const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')) as {
+  version: string
+}
+
 export const page: string = join(import.meta.dirname, '../../docs/guide/command.md')
 
 /** The page with the output of every command line on it, run anew from top to bottom. */
@@ -16,7 +20,11 @@ export async function renderedPage(): Promise<string> {
   const folder = temporaryFolder()
   const network = await startNetwork()
   const env = { UTILITY_API_DATABASE: join(folder.path, 'utility.sqlite') }
-  const disguise = new Disguise([...network.pairs, [env.UTILITY_API_DATABASE, 'utility.sqlite']])
+  const disguise = new Disguise([
+    ...network.pairs,
+    [env.UTILITY_API_DATABASE, 'utility.sqlite'],
+    [version, '1.0.0'],
+  ])
   try {
     const parts = readFileSync(page, 'utf8').split(/^(```text\n[^]*?^```$)/m)
     for (const [at, part] of parts.entries()) {
