@@ -242,10 +242,13 @@ function statusOf({ rcode, records, isReferral }: ParsedReply): DnsStatus {
 
 function answerOf(
   status: DnsStatus,
-  { records, cnameChain, ttlSeconds, ede, clientSubnetScope, authenticated }: ParsedReply,
+  reply: ParsedReply,
   transport: DnsAnswer['transport'],
   latencyMs: number,
 ): DnsAnswer {
+  const { records, cnameChain, ttlSeconds, negativeTtlSeconds, cnameTtlSeconds } = reply
+  const { ede, clientSubnetScope, authenticated } = reply
+  const isDefinite = definite.has(status)
   return {
     status,
     // A name that does not exist has no records, whatever else the reply contains (RFC 6604).
@@ -254,7 +257,9 @@ function answerOf(
     transport,
     latencyMs,
     // No zone can say how long a failure lasts (RFC 2308 section 7).
-    ...(ttlSeconds !== undefined && definite.has(status) && { ttlSeconds }),
+    ...(isDefinite && ttlSeconds !== undefined && { ttlSeconds }),
+    ...(isDefinite && status !== 'NOERROR' && negativeTtlSeconds !== undefined && { negativeTtlSeconds }),
+    ...(isDefinite && cnameTtlSeconds !== undefined && { cnameTtlSeconds }),
     ...(ede.length > 0 && { ede }),
     ...(clientSubnetScope !== undefined && { clientSubnetScope }),
     ...(authenticated && { authenticated }),

@@ -163,6 +163,13 @@ export interface DnsAnswer {
    * @see {@link https://www.rfc-editor.org/rfc/rfc2308#section-5 | RFC 2308 section 5}
    */
   readonly ttlSeconds?: number
+  /**
+   * Seconds for which resolvers may keep that there is no such record or name, as the zone's SOA record says; absent if
+   * there are records, or no SOA record came.
+   */
+  readonly negativeTtlSeconds?: number
+  /** The largest TTL of the aliases passed through, in seconds; absent if there are none. */
+  readonly cnameTtlSeconds?: number
   /** The first eight extended DNS errors, if the resolver sent any. */
   readonly ede?: readonly ExtendedDnsError[]
   /**

@@ -9,8 +9,8 @@ import {
   type ExtendedDnsError,
   type RecordType,
 } from '../domain/dns-answer.ts'
+import { parseDnsName } from '../domain/dns-name.ts'
 import { refused, type Refusal } from '../domain/errors.ts'
-import { parseHostName } from '../domain/host-name.ts'
 import { parseIpAddress, reverseName } from '../domain/ip-address.ts'
 import type { ResolverLocation } from '../domain/resolver-location.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -70,8 +70,12 @@ export interface DnsCheckResult {
   status: DnsStatus
   /** Milliseconds that the resolver took. */
   latency_ms: number
+  /** Seconds for which resolvers may keep that there are no such records, if there are none and the zone says so. */
+  negative_ttl?: number | undefined
   /** The canonical names passed through, if there are any. */
   cname_chain?: string[] | undefined
+  /** The largest TTL of the aliases passed through, in seconds. */
+  cname_ttl?: number | undefined
   /** The transport that carried the answer. */
   transport?: 'udp' | 'tcp' | undefined
   /** Extended DNS errors, if the resolver sent any. */
@@ -239,9 +243,9 @@ interface Question {
 }
 
 function questionName(domain: string, type: RecordType): string | null {
-  if (domain === '.') return type === 'NS' || type === 'SOA' || type === 'DNSKEY' ? '.' : null
-  const octets = type === 'PTR' ? parseIpAddress(domain) : null
-  return octets === null ? parseHostName(domain, { underscores: true }) : reverseName(octets)
+  const octets = parseIpAddress(domain)
+  if (octets === null) return parseDnsName(domain)
+  return type === 'PTR' ? reverseName(octets) : null
 }
 
 function addressOf({ ip, port = 53 }: ResolverLocation): string {
@@ -271,7 +275,9 @@ function resultOf({ location, ip, provider }: ResolverLocation, answer: Outcome)
     resolved: answer.records.length > 0,
     status: answer.status,
     latency_ms: Math.round(answer.latencyMs),
+    ...(answer.negativeTtlSeconds !== undefined && { negative_ttl: answer.negativeTtlSeconds }),
     ...(answer.cnameChain.length > 0 && { cname_chain: [...answer.cnameChain] }),
+    ...(answer.cnameTtlSeconds !== undefined && { cname_ttl: answer.cnameTtlSeconds }),
     ...(answer.transport !== undefined && { transport: answer.transport }),
     ...(answer.ede !== undefined && { ede: [...answer.ede] }),
     ...(answer.clientSubnetScope !== undefined && { client_subnet_scope: answer.clientSubnetScope }),
@@ -296,7 +302,12 @@ function dnsCheckResultSchema(): z.ZodType<DnsCheckResult> {
     resolved: z.boolean().describe('Whether the answer has a record of the requested type.'),
     status: z.enum(dnsStatuses).describe('How the lookup ended.'),
     latency_ms: z.int().describe('Milliseconds the resolver took.'),
+    negative_ttl: z
+      .int()
+      .optional()
+      .describe('Seconds for which resolvers may keep that there are no such records (RFC 2308).'),
     cname_chain: z.array(z.string()).optional().describe('Canonical names passed through.'),
+    cname_ttl: z.int().optional().describe('Largest TTL of the aliases passed through, in seconds.'),
     transport: z.enum(['udp', 'tcp']).optional().describe('What carried the answer.'),
     ede: z
       .array(

@@ -26,7 +26,7 @@ export interface DnsClient {
  * @group Ports
  */
 export interface DnsQuestion {
-  /** Host name in ASCII without a final dot; `.` or `''` for the root. */
+  /** Any domain name, with or without a final dot and as answers show names (`\.`, `\DDD`); `.` or `''` for the root. */
   readonly name: string
   /** The requested record type. */
   readonly type: RecordType

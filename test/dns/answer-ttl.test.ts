@@ -109,3 +109,34 @@ test.each(Object.entries(cases))('an answer holds for %s', async (_, { reply: to
   const answer = await client.query({ name: 'example.com', type: 'A', server })
   expect(answer.ttlSeconds).toBe(ttlSeconds)
 })
+
+/** For how long resolvers may keep the parts of an answer, whatever else holds for less. */
+const partCases: Record<string, { reply: typeof reply; negative?: number; cname?: number }> = {
+  'of a name that does not exist, behind an alias that changes sooner': {
+    reply: cases['the TTL of an alias to a name that does not exist']!.reply,
+    negative: 3600,
+    cname: 2,
+  },
+  'of records behind two aliases': {
+    reply: cases['the smallest TTL of its aliases, if that is smaller']!.reply,
+    cname: 30,
+  },
+  'of a name without such records': {
+    reply: (query) => rawReply(query, { flags: noError, authorities: [soa(4, 3600)] }),
+    negative: 4,
+  },
+  'of records, whatever SOA record stands beside them': {
+    reply: (query) =>
+      rawReply(query, {
+        answers: [rawRecord({ data: Buffer.of(192, 0, 2, 1) })],
+        authorities: [soa(60, 60)],
+      }),
+  },
+  'of a failure': { reply: cases['no time that is known, for a failure']!.reply },
+}
+
+test.each(Object.entries(partCases))('the parts %s', async (_, { reply: toSend, negative, cname }) => {
+  reply = toSend
+  const answer = await client.query({ name: 'example.com', type: 'A', server })
+  expect([answer.negativeTtlSeconds, answer.cnameTtlSeconds]).toEqual([negative, cname])
+})

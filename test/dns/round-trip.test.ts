@@ -173,17 +173,26 @@ describe('a query', () => {
     '.a',
     'a..',
     '..',
-    'bücher.example',
-    // Its letters end in the octets of ASCII ones.
-    'Łńł.example',
-    // The sign for kelvin, whose lower case is an ASCII letter.
-    '\u212a.example',
     'a b.example',
-    'a\\.b.example',
+    'a\\256.example',
     'a\0b',
     'a\n.example',
   ])('for the name "%s" is none', (invalid) => {
     expect(() => encodeQuery(invalid, 'A')).toThrow(expect.objectContaining({ code: 'invalid_argument' }))
+  })
+
+  test.each([
+    ['bücher.example', 'xn--bcher-kva.example'],
+    // Its letters end in the octets of ASCII ones.
+    ['Łńł.example', 'xn--tfaaf.example'],
+    // The sign for kelvin.
+    ['\u212a.example', 'k.example'],
+    ['a\\.B.example', 'a\\.b.example'],
+    ['a\\000.example.', 'a\\000.example'],
+  ])('for the name "%s" asks for %s', (text, asked) => {
+    const query = encodeQuery(text, 'A')
+    expect(query.name).toBe(asked)
+    expect(new NameReader(query.message).read(12)).toBe(asked)
   })
 
   test.each(['ANY', 'AXFR', 'OPT', '__proto__', 'toString', 'a', ''])('for the type "%s" is none', (type) => {

@@ -1,5 +1,6 @@
 import dnsPacket from 'dns-packet'
 import type { RecordType } from '../../domain/dns-answer.ts'
+import { octetsOfLabel, parseDnsName, splitDnsName } from '../../domain/dns-name.ts'
 import { UtilityApiError } from '../../domain/errors.ts'
 import { formatIpAddress, parseNetwork } from '../../domain/ip-address.ts'
 import {
@@ -22,7 +23,7 @@ export interface QueryOptions {
 export interface EncodedQuery {
   /** Tells it from all other questions. */
   readonly key: string
-  /** The name asked for, lower case, without final dot; `.` for the root. */
+  /** The name asked for, in the spelling in which replies are read. */
   readonly name: string
   /** The record type asked for. */
   readonly type: RecordType
@@ -46,14 +47,15 @@ export function encodeQuery(name: string, type: RecordType, options: QueryOption
   if (!Object.hasOwn(typeNumbers, type)) throw new UtilityApiError('invalid_argument', 'Unknown record type.')
   const { clientSubnet = '', recursionDesired = true } = options
   const asked = checkedName(name)
-  const message = withName(asked, rootQuery(type, options.clientSubnet))
+  const wire = encodeName(asked)
+  const message = withName(wire, rootQuery(type, options.clientSubnet))
   if (!recursionDesired) message.writeUInt16BE(message.readUInt16BE(2) & ~headerFlags.recursionDesired, 2)
   return {
     key: `${type} ${recursionDesired ? '' : 'norecurse '}${clientSubnet} ${asked}`,
     name: asked,
     type,
     message,
-    questionEnd: headerLength + wireLength(asked) + questionTailLength,
+    questionEnd: headerLength + wire.length + questionTailLength,
   }
 }
 
@@ -96,30 +98,38 @@ export function sentSubnet({ message, questionEnd }: EncodedQuery): Buffer {
   return message.subarray(questionEnd + beforeOption)
 }
 
-/** Returns how many octets a checked name takes: one more than its text, and one for its end. */
-function wireLength(name: string): number {
-  return name === '.' ? 1 : name.length + 2
-}
-
 const dot = 0x2e
 
-/** Returns a query for the root with another name in place of the root's. The name must have been checked. */
-function withName(name: string, query: Buffer): Buffer {
-  if (name === '.') return Buffer.from(query)
-  const nameEnd = headerLength + wireLength(name)
-  const message = Buffer.allocUnsafe(query.length - wireLength('.') + wireLength(name))
-  query.copy(message, 0, 0, headerLength)
-  message[headerLength] = dot
-  message.write(name, headerLength + 1, 'latin1')
-  message[nameEnd - 1] = 0
-  query.copy(message, nameEnd, headerLength + wireLength('.'))
+/** Encodes a checked name. */
+function encodeName(name: string): Buffer {
+  if (name === '.') return Buffer.of(0)
+  if (name.includes('\\')) return encodeEscapedName(name)
+  const wire = Buffer.allocUnsafe(name.length + 2)
+  wire[0] = dot
+  wire.write(name, 1, 'latin1')
+  wire[name.length + 1] = 0
   // Each dot is replaced by the length of the label after it.
-  let labelEnd = nameEnd - 1
-  for (let at = labelEnd - 1; at >= headerLength; at -= 1) {
-    if (message[at] !== dot) continue
-    message[at] = labelEnd - at - 1
+  let labelEnd = name.length + 1
+  for (let at = labelEnd - 1; at >= 0; at -= 1) {
+    if (wire[at] !== dot) continue
+    wire[at] = labelEnd - at - 1
     labelEnd = at
   }
+  return wire
+}
+
+function encodeEscapedName(name: string): Buffer {
+  const labels = splitDnsName(name).map((label) => Buffer.from(octetsOfLabel(label), 'latin1'))
+  return Buffer.concat([...labels.flatMap((octets) => [Buffer.of(octets.length), octets]), Buffer.of(0)])
+}
+
+/** Returns a query for the root with another name in place of the root's. */
+function withName(wire: Buffer, query: Buffer): Buffer {
+  const nameEnd = headerLength + wire.length
+  const message = Buffer.allocUnsafe(query.length - 1 + wire.length)
+  query.copy(message, 0, 0, headerLength)
+  wire.copy(message, headerLength)
+  query.copy(message, nameEnd, headerLength + 1)
   return message
 }
 
@@ -131,18 +141,18 @@ export function withoutEdns(query: EncodedQuery): EncodedQuery {
 }
 
 /** 255 octets on the wire, less the first length and the final zero. */
-const maxTextLength = 253
-/** Labels of 1 to 63 octets, and no escapes: unchecked text could turn the message into another question. */
-const visibleAsciiName = /^[!-\-/-[\]-~]{1,63}(?:\.[!-\-/-[\]-~]{1,63})*$/
+const maxPlainLength = 253
+/** Labels of 1 to 63 octets without escapes, as nearly all are: unchecked text could turn the message into another question. */
+const plainName = /^[!-\-/-[\]-~]{1,63}(?:\.[!-\-/-[\]-~]{1,63})*$/
 
-/** Returns a name in lower case without its final dot, or `.` for the root. */
-function checkedName(name: string): string {
-  if (name === '.' || name === '') return '.'
-  const text = name.endsWith('.') ? name.slice(0, -1) : name
+/** Returns a name in its one spelling, or `.` for the root. */
+function checkedName(text: string): string {
+  if (text === '') return '.'
   // Checked before conversion to lower case, which turns the kelvin sign into a k.
-  if (text.length > maxTextLength || !visibleAsciiName.test(text))
-    throw new UtilityApiError('invalid_argument', 'The name is no domain name in ASCII.')
-  return text.toLowerCase()
+  if (text.length <= maxPlainLength && plainName.test(text)) return text.toLowerCase()
+  const name = parseDnsName(text)
+  if (name === null) throw new UtilityApiError('invalid_argument', 'The name is no domain name.')
+  return name
 }
 
 function clientSubnetOption(clientSubnet: string): dnsPacket.PacketOpt {

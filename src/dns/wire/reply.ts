@@ -25,6 +25,10 @@ export interface ParsedReply {
   readonly cnameChain: readonly string[]
   /** The smallest TTL of the aliases and the records, or of the aliases and the negative answer if there are none. */
   readonly ttlSeconds: number | undefined
+  /** The TTL that the zone's SOA record gives to an answer without records. */
+  readonly negativeTtlSeconds: number | undefined
+  /** The largest TTL of the aliases. */
+  readonly cnameTtlSeconds: number | undefined
   /** Extended errors, if any. */
   readonly ede: readonly ExtendedDnsError[]
   /** The prefix length the answer is valid for, if the resolver used the client subnet. */
@@ -43,6 +47,8 @@ export const noReply: ParsedReply = {
   records: [],
   cnameChain: [],
   ttlSeconds: undefined,
+  negativeTtlSeconds: undefined,
+  cnameTtlSeconds: undefined,
   ede: [],
   clientSubnetScope: undefined,
   authenticated: false,
@@ -170,7 +176,7 @@ export function readSections(
   }
   const { extendedRcode, ede, clientSubnetScope } = opt ?? withoutOpt
   const rcode = (extendedRcode << 4) | rcodeOf(message)
-  const { records, cnameChain, aliasTtl } = answer.resolve()
+  const { records, cnameChain, aliasTtl, cnameTtlSeconds } = answer.resolve()
   const positive = rcode === rcodes.NOERROR && records.length > 0
   const ttl = positive ? leastTtl(records) : negativeTtl
   const ttlSeconds = ttl === undefined ? undefined : Math.min(ttl, aliasTtl)
@@ -182,6 +188,8 @@ export function readSections(
     records,
     cnameChain,
     ttlSeconds,
+    negativeTtlSeconds: negativeTtl,
+    cnameTtlSeconds,
     ede,
     clientSubnetScope,
     authenticated,
@@ -305,24 +313,38 @@ class AnswerSection {
   }
 
   /** Follows the aliases from the question, and returns the records at their end. */
-  resolve(): Pick<ParsedReply, 'records' | 'cnameChain'> & { readonly aliasTtl: number } {
-    if (this.#aliases === undefined)
-      return { records: recordsOf(this.#query.name, this.#records ?? []), cnameChain: [], aliasTtl: maxTtl }
-    const cnameChain: string[] = []
-    let aliasTtl = maxTtl
+  resolve(): Resolved {
+    const records = this.#records ?? []
     let host = this.#query.name
+    if (this.#aliases === undefined)
+      return {
+        records: recordsOf(host, records),
+        cnameChain: [],
+        aliasTtl: maxTtl,
+        cnameTtlSeconds: undefined,
+      }
+    const cnameChain: string[] = []
+    let [aliasTtl, longestTtl] = [maxTtl, 0]
     const passed = new Set([host])
     for (let next = this.#aliases.get(host); next !== undefined; next = this.#aliases.get(host)) {
       const { target, ttl } = next
       host = target.toLowerCase()
       // A circle leads nowhere.
-      if (passed.has(host)) return { records: [], cnameChain, aliasTtl }
+      const isCircle = passed.has(host)
+      aliasTtl = Math.min(aliasTtl, ttl)
+      longestTtl = Math.max(longestTtl, ttl)
+      if (isCircle) return { records: [], cnameChain, aliasTtl, cnameTtlSeconds: longestTtl }
       passed.add(host)
       cnameChain.push(target)
-      aliasTtl = Math.min(aliasTtl, ttl)
     }
-    return { records: recordsOf(host, this.#records ?? []), cnameChain, aliasTtl }
+    const cnameTtlSeconds = cnameChain.length > 0 ? longestTtl : undefined
+    return { records: recordsOf(host, records), cnameChain, aliasTtl, cnameTtlSeconds }
   }
+}
+
+interface Resolved extends Pick<ParsedReply, 'records' | 'cnameChain' | 'cnameTtlSeconds'> {
+  /** The smallest TTL of the aliases. */
+  readonly aliasTtl: number
 }
 
 function recordsOf(host: string, records: readonly DnsRecord[]): readonly DnsRecord[] {
