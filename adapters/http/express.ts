@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { UtilityApi } from 'utility-api'
 import { addressIn, forwardedAddress } from './client-address.ts'
 import { requireMountOptions, type MountOptions } from './mount-options.ts'
-import { connectionOf, NodeRequest, writeReply } from './node-message.ts'
+import { admit, NodeRequest, writeReply } from './node-message.ts'
 
 export type { MountOptions } from './mount-options.ts'
 
@@ -64,10 +64,11 @@ export function toExpressHandler(api: UtilityApi, options: ExpressMountOptions =
   requireMountOptions(api, options, ['trustProxy', 'fallthrough'])
   const { fallthrough = false, trustProxy } = options
   return (request, response, next) => {
+    if (!admit(request, response)) return
     const view = new ParsedRequest(request, response)
     const ip = addressOf(request, view, trustProxy)
     api
-      .dispatch(view, { fallthrough, ip, connection: connectionOf(request) })
+      .dispatch(view, { fallthrough, ip })
       .then((reply) => {
         if (!fallthrough || reply.unrouted !== true) return writeReply(response, reply)
         reply.written()

@@ -1,21 +1,87 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import { Socket } from 'node:net'
 import type { Reply, RequestLike } from 'utility-api'
 
+/** How many requests of one HTTP/1 connection may be under way at once, unwritten answers included. */
+const mostPerConnection = 16
 const maxPieces = 1000
 const firstCapacity = 1024
 
+/** What to call when each response of a connection is written, or the connection is gone. */
+type UnderWay = Map<ServerResponse, (() => void)[]>
+
+const connections = new WeakMap<Socket, UnderWay>()
+const ended = new WeakSet<Socket>()
+
+/**
+ * Counts a request on its HTTP/1 connection. Ends the connection and returns false if it has too many under way: a client
+ * that sends requests and reads no answers would otherwise fill the memory, without credentials.
+ */
+export function admit({ httpVersionMajor, socket }: IncomingMessage, response: ServerResponse): boolean {
+  // A connection of HTTP/2 may carry all users of a proxy, and adapters for functions in a cloud have none.
+  if (httpVersionMajor !== 1 || !(socket instanceof Socket)) return true
+  if (ended.has(socket)) return false
+  if (socket.destroyed) return true
+  const underWay = connections.get(socket) ?? watch(socket)
+  if (underWay.has(response)) return true
+  if (underWay.size >= mostPerConnection) {
+    end(socket)
+    return false
+  }
+  underWay.set(response, [])
+  response.once('close', () => closed(underWay, response))
+  return true
+}
+
+/** Calls back when a response has been written, or its connection is gone. */
+export function whenClosed(response: ServerResponse, callback: () => void): void {
+  const { req } = response as { req?: IncomingMessage }
+  const callbacks = req?.socket && connections.get(req.socket)?.get(response)
+  if (callbacks === undefined) response.once('close', callback)
+  else callbacks.push(callback)
+}
+
+function watch(socket: Socket): UnderWay {
+  const underWay: UnderWay = new Map()
+  connections.set(socket, underWay)
+  // Node closes only the response that is being written; those that wait for it would never end.
+  socket.once('close', () => {
+    for (const response of underWay.keys()) closed(underWay, response)
+  })
+  return underWay
+}
+
+function closed(underWay: UnderWay, response: ServerResponse): void {
+  const callbacks = underWay.get(response) ?? []
+  underWay.delete(response)
+  for (const callback of callbacks) callback()
+}
+
+/**
+ * Ends a connection. Node still parses all that came with the request, and keeps what it makes of that until the
+ * connection is closed: with a thousand such connections at once, more than a small process has.
+ */
+function end(socket: Socket & { parser?: { onIncoming?: unknown } | null }): void {
+  ended.add(socket)
+  socket.destroy()
+  if (socket.parser) socket.parser.onIncoming = () => 0
+}
+
 /** Writes a reply. Headers with other names that the host has already set are kept. */
 export function writeReply(response: ServerResponse, reply: Reply): void {
-  const { status, headers, body, written, overrun } = reply
+  const { status, headers, body, written } = reply
   // The client may be gone, or the host may have answered already.
-  if (response.destroyed || response.headersSent) return written()
+  if (response.destroyed || response.headersSent || isGone(response)) return written()
   whenClosed(response, written)
-  if (overrun === true) return void response.req.socket.destroy()
   if (headers['Connection'] === 'close' && response.req.httpVersionMajor > 1)
     return writeLast(response, reply)
   response.writeHead(status, headers)
   writeBody(response, body)
+}
+
+/** A response that waits for an earlier one is not destroyed with its connection. */
+function isGone({ req }: { readonly req?: IncomingMessage }): boolean {
+  return req?.socket?.destroyed === true
 }
 
 const pieceBytes = 64 * 1024
@@ -28,28 +94,6 @@ function writeBody(response: ServerResponse, body: string | Uint8Array, at = 0):
   else response.once('drain', () => writeBody(response, body, at + pieceBytes))
 }
 
-/** The connections with responses that wait for earlier ones, and what to call when they close. */
-const waiting = new WeakMap<Socket, Set<() => void>>()
-
-/** Calls back when a response has been written or its connection is gone. */
-export function whenClosed(response: ServerResponse, callback: () => void): void {
-  response.once('close', callback)
-  if (response.socket !== null) return
-  // Node does not close a response that waits for an earlier one of its connection when that goes.
-  const { socket } = response.req
-  const callbacks = waiting.get(socket) ?? onClose(socket)
-  callbacks.add(callback)
-  response.once('close', () => callbacks.delete(callback))
-}
-
-function onClose(socket: Socket): Set<() => void> {
-  const callbacks = new Set<() => void>()
-  waiting.set(socket, callbacks)
-  if (socket.destroyed) queueMicrotask(() => callbacks.forEach((callback) => callback()))
-  else socket.once('close', () => callbacks.forEach((callback) => callback()))
-  return callbacks
-}
-
 /**
  * Writes a reply over HTTP/2, which forbids the header, and closes the stream instead, so that the rest of the body is
  * not sent.
@@ -60,11 +104,6 @@ function writeLast(
 ): void {
   response.writeHead(status, headers)
   response.end(body, () => response.stream?.close())
-}
-
-/** Returns the connection of a request; undefined for HTTP/2, where one may carry all users of a proxy. */
-export function connectionOf({ httpVersionMajor, socket }: IncomingMessage): object | undefined {
-  return httpVersionMajor === 1 ? socket : undefined
 }
 
 /** A view of the request that copies nothing until it is needed. */

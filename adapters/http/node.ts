@@ -8,9 +8,10 @@ import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { UtilityApi } from 'utility-api'
 import { forwardedAddress } from './client-address.ts'
 import { requireMountOptions, type MountOptions } from './mount-options.ts'
-import { connectionOf, NodeRequest, writeReply } from './node-message.ts'
+import { admit, NodeRequest, writeReply } from './node-message.ts'
 
 export type { MountOptions } from './mount-options.ts'
+export { guardConnections } from './guard-connections.ts'
 
 /**
  * A listener for `createServer` of `node:http`, `node:https` and `node:http2`.
@@ -42,6 +43,7 @@ export function toNodeHandler(api: UtilityApi, options: MountOptions = {}): Node
   return async (incoming, outgoing) => {
     // What is used, the messages of HTTP/2 have too.
     const [request, response] = [incoming as IncomingMessage, outgoing as ServerResponse]
+    if (!admit(request, response)) return
     const view = new NodeRequest(request, response)
     const { remoteAddress } = request.socket
     const ip =
@@ -49,7 +51,7 @@ export function toNodeHandler(api: UtilityApi, options: MountOptions = {}): Node
         ? remoteAddress
         : forwardedAddress(remoteAddress, trustProxy, (name) => view.header(name))
     try {
-      writeReply(response, await api.dispatch(view, { ip, connection: connectionOf(request) }))
+      writeReply(response, await api.dispatch(view, { ip }))
     } catch {
       // Code that a host has attached to its response may throw. That must cost one connection, not the process.
       response.destroy()

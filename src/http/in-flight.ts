@@ -49,8 +49,7 @@ const callerFull: Refusal = {
   message: 'Too many requests of this caller are under way.',
 }
 
-/** The refusal of a request on a connection that has too many. */
-export const connectionOverrun: Refusal = {
+const connectionOverrun: Refusal = {
   code: 'unavailable',
   message: 'Too many requests of this connection are under way.',
 }

@@ -11,7 +11,7 @@ import { bodyParserFor, type BodyMembers } from './body-parser.ts'
 import type { Call } from './call.ts'
 import { errorReply, publicError, type ErrorStyle, type OwnErrors } from './error-reply.ts'
 import { logError, observed, type Observers } from './events.ts'
-import { connectionOverrun, type InFlightLimit } from './in-flight.ts'
+import type { InFlightLimit } from './in-flight.ts'
 import { describeOperation, type OpenApiOptions, type OperationDescription } from './openapi.ts'
 import { addressKey, type RateLimit } from './rate-limit.ts'
 import { jsonReply, optionsReply, withoutBody } from './reply.ts'
@@ -127,7 +127,6 @@ async function refuse(
   call.error = error
   logError(service.logger, error, { requestId: call.requestId, operation: endpoint?.id })
   const reply = errorReply(service, endpoint?.errorStyle, call, error)
-  if (thrown.message === connectionOverrun.message) return { ...reply, overrun: true }
   return endpoint === null ? { ...reply, unrouted: true } : reply
 }
 

@@ -68,11 +68,6 @@ export interface Reply {
   readonly written: () => void
   /** True if no operation has the requested path, so that a mount may leave the request to others. */
   readonly unrouted?: true
-  /**
-   * True if the connection has too many requests under way. A mount ends the connection at once, since answers would
-   * pile up behind those that the client does not read.
-   */
-  readonly overrun?: true
 }
 
 /**
@@ -86,8 +81,9 @@ export interface RequestContext {
   /** The client's address, for rate limits on failed credentials and for a sender's share while it is not known yet. */
   readonly ip?: string | undefined
   /**
-   * Any object that stands for the client's HTTP/1 connection, such as its socket: at most 16 of its requests may be under
-   * way at once. Leave it out for HTTP/2, where one connection may carry all users of a proxy.
+   * Any object that stands for the client's HTTP/1 connection: of its requests, at most 16 may be under way at once, and
+   * more are refused. Leave it out for HTTP/2, where one connection may carry all users of a proxy, and where the mount
+   * ends such connections by itself, as the one for Node.js does.
    */
   readonly connection?: object | undefined
   /** Aborts when the client is gone. Used instead of the request's own signal. */

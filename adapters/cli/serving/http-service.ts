@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { UtilityApi } from 'utility-api'
-import { toNodeHandler } from 'utility-api/node'
+import { guardConnections, toNodeHandler } from 'utility-api/node'
 import { OpenConnections } from './open-connections.ts'
 
 /** The options of a service. */
@@ -57,7 +57,8 @@ export function createService(api: UtilityApi, options: ServiceOptions): Service
   }
 
   function answer(request: IncomingMessage, response: ServerResponse): void {
-    if (!open.add(response)) return
+    if (request.socket.destroyed) return
+    open.add(response)
     if (draining) sayGoodbye(response)
     const path = pathBelow(prefix, request.url ?? '/')
     const isRead = request.method === 'GET' || request.method === 'HEAD'
@@ -68,6 +69,7 @@ export function createService(api: UtilityApi, options: ServiceOptions): Service
 
   const server = createServer(limits, answer)
   server.maxConnections = maxConnections
+  guardConnections(server)
   const open = new OpenConnections(server, () => {
     if (closing) setImmediate(closeIfDone)
   })
@@ -77,7 +79,7 @@ export function createService(api: UtilityApi, options: ServiceOptions): Service
    * a whole request, such as one that a browser opened in advance.
    */
   function closeIfDone(): void {
-    if (open.isIdle) server.closeAllConnections()
+    if (open.responses.length === 0) server.closeAllConnections()
   }
 
   return {
