@@ -23,10 +23,15 @@ const notAnObject: Refusal = { code: 'invalid_request', message: 'The body must 
 // The parser's own message would quote the body, and secrets with it.
 const notJson: Refusal = { code: 'invalid_request', message: 'The body is not valid JSON.' }
 const notAForm: Refusal = { code: 'invalid_request', message: 'The body is not valid form data.' }
-const maxFormMembers = 1000
+const maxMembers = 1000
+const maxDepth = 32
+const tooDeep: Refusal = {
+  code: 'invalid_request',
+  message: `The body is nested more than ${maxDepth} levels deep.`,
+}
 const tooManyMembers: Refusal = {
   code: 'invalid_request',
-  message: `The form has more than ${maxFormMembers} members.`,
+  message: `The body has more than ${maxMembers} members.`,
 }
 
 /** The refusals that apply to every body. */
@@ -35,6 +40,7 @@ export const bodyRefusals: readonly Refusal[] = [
   notAnObject,
   notAForm,
   tooManyMembers,
+  tooDeep,
   notUtf8,
   otherCharset,
   otherType,
@@ -95,11 +101,15 @@ function decode(bytes: Uint8Array): string {
 }
 
 function parseJson(text: string, known: readonly string[]): BodyMembers {
+  // Before it is parsed: many short members, and deep nesting, cost ten times as much as a long text.
+  const { all, outermost, deepest } = countMembers(text)
+  if (all > maxMembers) throw refused(tooManyMembers)
+  if (deepest > maxDepth) throw refused(tooDeep)
   const value = parseJsonText(text)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw refused(notAnObject)
   const members = value as Readonly<Record<string, unknown>>
   // If as many were kept as were written, none is repeated. The names are read only if one is.
-  if (countMembers(text) > Object.keys(members).length) {
+  if (outermost > Object.keys(members).length) {
     const names = memberNames(text)
     refuseRepeated(known, (name) => names.filter((each) => each === name).length)
   }
@@ -120,22 +130,31 @@ const colon = 0x3a
 const openings: ReadonlySet<number> = new Set([0x7b, 0x5b])
 const closings: ReadonlySet<number> = new Set([0x7d, 0x5d])
 
-/** Counts the members written in the outermost object, including repeated ones. */
-function countMembers(validJson: string): number {
-  let members = 0
+/**
+ * Counts the members that JSON writes, including repeated ones: in all its objects, and in the outermost. Also tells how
+ * deep it is nested.
+ */
+function countMembers(json: string): { all: number; outermost: number; deepest: number } {
+  let all = 0
+  let outermost = 0
+  let deepest = 0
   let depth = 0
   let inString = false
-  for (let at = 0; at < validJson.length; at += 1) {
-    const character = validJson.charCodeAt(at)
+  for (let at = 0; at < json.length; at += 1) {
+    const character = json.charCodeAt(at)
     if (character === quote) inString = !inString
     // An escaped quote does not end a string.
     else if (character === backslash) at += 1
     else if (inString) continue
-    else if (character === colon && depth === 1) members += 1
-    else if (openings.has(character)) depth += 1
-    else if (closings.has(character)) depth -= 1
+    else if (character === colon) {
+      all += 1
+      if (depth === 1) outermost += 1
+    } else if (openings.has(character)) {
+      depth += 1
+      if (depth > deepest) deepest = depth
+    } else if (closings.has(character)) depth -= 1
   }
-  return members
+  return { all, outermost, deepest }
 }
 
 const jsonToken = /"(?:[^"\\]|\\.)*"|[{}[\]:]/g
@@ -156,7 +175,7 @@ function memberNames(validJson: string): string[] {
 
 function parseForm(text: string, known: readonly string[]): BodyMembers {
   // A body of nothing but short names would take a hundred times as long as others of its size.
-  if (text.split('&', maxFormMembers + 1).length > maxFormMembers) throw refused(tooManyMembers)
+  if (text.split('&', maxMembers + 1).length > maxMembers) throw refused(tooManyMembers)
   // URLSearchParams would keep a broken escape unchanged.
   if (/%(?![0-9a-f]{2})/i.test(text)) throw refused(notAForm)
   // URLSearchParams drops a leading question mark, which it takes for part of a URL.

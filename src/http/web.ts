@@ -111,7 +111,7 @@ function inPieces(octets: Uint8Array, written: () => void): ReadableStream<Uint8
     {
       pull(controller) {
         // A copy, since a host may do with it what it likes.
-        controller.enqueue(octets.slice(at, (at += pieceBytes)))
+        controller.enqueue(new Uint8Array(octets.subarray(at, (at += pieceBytes))))
         if (at < octets.length) return
         controller.close()
         written()

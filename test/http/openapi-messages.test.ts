@@ -177,6 +177,7 @@ async function exchangeAmiss(world: World): Promise<void> {
     [json, '[]'],
     [form, 'a=%'],
     [form, 'a&'.repeat(1000)],
+    [json, '['.repeat(33)],
     [json, Uint8Array.of(0xff)],
     [{ 'Content-Type': 'application/json; charset=latin1' }, '{}'],
     [{ 'Content-Type': 'text/plain' }, '{}'],
