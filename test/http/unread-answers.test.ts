@@ -199,12 +199,12 @@ describe.each<[string, () => Server]>([
 
   test('answers whose client leaves before they are written hold nothing', async () => {
     // More than the buffers between the two hold.
-    await start(60, 1)
+    await start(48, 1)
     const port = await listen(serverOf())
     const client = await rawClient(port)
     client.socket.pause()
     client.write(checkText('a.example').repeat(3))
-    await vi.waitFor(() => expect(ended).toEqual([200, 200, 200]))
+    await vi.waitFor(() => expect(ended).toEqual([200, 200, 200]), 15_000)
     const statusOfAnother = async (): Promise<number> => {
       const { status, written } = await ask('other.example')
       written()
@@ -212,7 +212,7 @@ describe.each<[string, () => Server]>([
     }
     expect(await statusOfAnother()).toBe(503)
     client.close()
-    await vi.waitFor(async () => expect(await statusOfAnother()).toBe(200))
+    await vi.waitFor(async () => expect(await statusOfAnother()).toBe(200), 15_000)
   })
 })
 
