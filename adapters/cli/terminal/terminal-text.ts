@@ -1,22 +1,29 @@
 // Characters that would control the terminal, reverse the line or break it.
-// oxlint-disable-next-line no-control-regex
-const steering = /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
+const steering = String.raw`\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069`
+// Characters that nobody sees, so that two different names would look the same: soft hyphens, spaces and marks without a
+// width, fillers, tags. Not the joiners of Persian and of emoji.
+const invisible = String.raw`\u00ad\u034f\u115f\u1160\u180e\u200b\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}`
+const unprintable = new RegExp(`[${steering}${invisible}]`, 'gu')
 
 /**
- * Makes text that strangers wrote safe to print on one line. Characters that would control the terminal become escapes
- * such as `\u001b`.
+ * Makes text that strangers wrote safe to print on one line. Characters that would control the terminal, or that nobody
+ * would see, become escapes such as `\u001b`.
  */
 export function printable(text: string): string {
-  return text.replaceAll(steering, escape)
+  return text.replaceAll(unprintable, escape)
 }
 
 /** Does the same, but leaves line feeds as they are. */
 export function printableLines(text: string): string {
-  return text.replaceAll(steering, (character) => (character === '\n' ? '\n' : escape(character)))
+  return text.replaceAll(unprintable, (character) => (character === '\n' ? '\n' : escape(character)))
 }
 
+/** Escapes each unit as JSON does, so that escaped JSON means the same. */
 function escape(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return character
+    .split('')
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('')
 }
 
 const wide =

@@ -199,3 +199,20 @@ function breaksOf(text: string, columns: number): { readonly space: number; read
   }
   return { space, end }
 }
+
+test.each([
+  ['ex\u00adample', 'ex\\u00adample'],
+  ['\u200bpaypal', '\\u200bpaypal'],
+  ['\ufeffpaypal', '\\ufeffpaypal'],
+  ['pay\u2060pal\u3164', 'pay\\u2060pal\\u3164'],
+  ['a\u{e0041}\u{e007f}', 'a\\udb40\\udc41\\udb40\\udc7f'],
+])('%j shows what nobody would see', (text, shown) => {
+  expect(printable(text)).toBe(shown)
+  // As an escape of JSON it means the same.
+  expect(JSON.parse(printable(JSON.stringify(text)))).toBe(text)
+})
+
+test('joiners of scripts and emoji stay as they are', () => {
+  for (const text of ['می\u200cخواهم', '👩\u200d💻', '❤\ufe0f', 'e\u0301', 'क\u094dष'])
+    expect(printable(text)).toBe(text)
+})
