@@ -1,19 +1,17 @@
+import { readFileSync } from 'node:fs'
 import { defineConfig, type Options } from 'tsup'
 
-const entry = {
-  index: 'src/index.ts',
-  storage: 'src/storage.ts',
-  dns: 'src/dns.ts',
-  blockgame: 'src/blockgame.ts',
-  testing: 'src/testing.ts',
-  node: 'adapters/http/node.ts',
-  express: 'adapters/http/express.ts',
-  bun: 'adapters/http/bun.ts',
-  'storage/memory': 'adapters/storage/memory.ts',
-  'storage/sqlite': 'adapters/storage/sqlite.ts',
-  'storage/postgres': 'adapters/storage/postgres.ts',
-  'storage/mysql': 'adapters/storage/mysql.ts',
+const { compilerOptions } = JSON.parse(readFileSync('tsconfig.json', 'utf8')) as {
+  compilerOptions: { paths: Record<string, [string]> }
 }
+
+/** The entries of the package, which the paths of tsconfig.json name. */
+const entry = Object.fromEntries(
+  Object.entries(compilerOptions.paths).map(([specifier, [source]]) => [
+    specifier === 'utility-api' ? 'index' : specifier.replace('utility-api/', ''),
+    source,
+  ]),
+)
 
 const config: Options = {
   entry: { ...entry, cli: 'adapters/cli/main.ts' },

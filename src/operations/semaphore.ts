@@ -102,7 +102,7 @@ export function createSemaphore(maxConcurrent: number): Semaphore {
   }
 
   /** Gives the free places to those whose turn it is. */
-  function dispatch(): void {
+  function fillPlaces(): void {
     for (const account of ready) {
       if (running >= maxConcurrent) return
       const [job] = account.waiting
@@ -119,7 +119,7 @@ export function createSemaphore(maxConcurrent: number): Semaphore {
   function join(job: Job, caller: string): void {
     if (job.holder !== undefined) return
     enqueue(job, caller)
-    dispatch()
+    fillPlaces()
   }
 
   function leave(job: Job, caller: string): void {
@@ -134,7 +134,7 @@ export function createSemaphore(maxConcurrent: number): Semaphore {
     if (heir === undefined) return
     take(job, heir)
     giveBack(holder)
-    dispatch()
+    fillPlaces()
   }
 
   function end(job: Job): void {
@@ -144,7 +144,7 @@ export function createSemaphore(maxConcurrent: number): Semaphore {
     }
     running -= 1
     giveBack(job.holder)
-    dispatch()
+    fillPlaces()
   }
 
   async function turnOf(job: Job, { callers, signal, maxWaitMs }: SemaphoreTerms): Promise<void> {
