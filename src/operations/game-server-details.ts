@@ -13,7 +13,9 @@ const maxFaviconLength = 32 * 1024
 const maxSample = 12
 
 /** The members of the answer's schema that hold the details. */
-export const detailSchemas = {
+export const detailSchemas: {
+  [Name in keyof Required<GameServerDetails>]: z.ZodType<GameServerDetails[Name]>
+} = {
   description: z.string().describe('What the server says about itself, as plain text.'),
   favicon: z
     .string()

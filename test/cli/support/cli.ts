@@ -12,7 +12,7 @@ export interface Outcome {
 const command = ['--import', './test/support/sources.ts', 'adapters/cli/main.ts']
 
 /** What of our environment the command gets: where programs are, and what Node.js has compiled already. */
-export const shared = Object.fromEntries(
+export const shared: Readonly<Record<string, string | undefined>> = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => ['PATH', 'NODE_COMPILE_CACHE'].includes(name)),
 )
 
