@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest'
+import type { ServerStatus } from 'utility-api/blockgame'
+import { createWatcher } from './watcher.ts'
+
+const status: ServerStatus = {
+  ip: '192.0.2.1',
+  port: 25565,
+  players: { online: 1, max: 2 },
+  version: { name: 'x', protocol: 1 },
+  latencyMs: 12.6,
+  srvRecord: null,
+  description: 'd',
+  descriptionSpans: [{ text: 'd', color: 'gold' }],
+}
+const { signal } = new AbortController()
+
+test('at most 25 servers are asked at once, and each once', async () => {
+  const asked: string[] = []
+  let underWay = 0
+  let most = 0
+  const client = {
+    async status({ host }: { host: string }) {
+      asked.push(host)
+      most = Math.max(most, (underWay += 1))
+      await new Promise((resolve) => setImmediate(resolve))
+      underWay -= 1
+      return status
+    },
+  }
+  const addresses = Array.from({ length: 60 }, (_, index) => `s${index}.example`)
+  const watcher = createWatcher({ client, addresses })
+  await watcher.refresh(signal)
+  expect(most).toBe(25)
+  expect(asked.toSorted()).toEqual(addresses.toSorted())
+  expect(watcher.list().every(({ state }) => state === 'online')).toBe(true)
+})
+
+test('only the second failure in a row means that a server is offline', async () => {
+  const answers = [true, false, true, false, false]
+  const seen: string[] = []
+  const client = {
+    async status() {
+      seen.push(watcher.list()[0]?.state ?? '')
+      if (answers.shift() !== true) throw new Error('down')
+      return status
+    },
+  }
+  const watcher = createWatcher({ client, addresses: ['a.example:25566'], confirmAfterMs: 1 })
+  await watcher.refresh(signal)
+  expect(watcher.list()).toEqual([
+    {
+      address: 'a.example:25566',
+      state: 'online',
+      players: { online: 1, max: 2 },
+      version: 'x',
+      pingMs: 13,
+      description: [{ text: 'd', color: 'gold' }],
+    },
+  ])
+  await watcher.refresh(signal)
+  await watcher.refresh(signal)
+  expect(seen).toEqual(['unknown', 'online', 'online', 'online', 'online'])
+  expect(watcher.list()).toEqual([{ address: 'a.example:25566', state: 'offline' }])
+})
+
+test('it stops when it is told to', async () => {
+  const stopping = new AbortController()
+  const client = {
+    async status(): Promise<ServerStatus> {
+      throw new Error('down')
+    },
+  }
+  const refreshing = createWatcher({ client, addresses: ['a.example'] }).refresh(stopping.signal)
+  stopping.abort()
+  await expect(refreshing).rejects.toThrow('aborted')
+})
