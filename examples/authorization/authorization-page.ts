@@ -9,6 +9,8 @@ const scopes: Readonly<Record<string, string>> = {
   profile: 'see who you are',
   'dns:check': 'check DNS records on your behalf',
 }
+/** What clients may request. */
+export const scopeNames: readonly string[] = Object.keys(scopes)
 const pendingLifetimeMs = 10 * 60 * 1000
 // Strangers can open this page, too: what waits for an answer must have a bound.
 const maxPending = 1000
@@ -24,7 +26,7 @@ export function createAuthorizationPage(admin: Admin, userOf: (request: Incoming
     const query = queryOf(request.url ?? '')
     if (query.length > maxQueryLength) return sendPage(response, 414, '<p>The address is too long.</p>')
     const asked = await admin.readAuthorizationRequest(new URLSearchParams(query), {
-      scopes: Object.keys(scopes),
+      scopes: scopeNames,
     })
     if (asked.kind === 'refuse') return sendPage(response, 400, `<p>${escapeHtml(asked.reason)}</p>`)
     if (asked.kind === 'redirect') return redirect(response, asked.location)

@@ -1,7 +1,14 @@
+import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import * as oauth from 'oauth4webapi'
+import * as openid from 'openid-client'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { startExample, type RunningExample } from '../../test/package/start-example.ts'
 
 let example: RunningExample
@@ -82,6 +89,96 @@ test('if the user does not agree, the client gets no code', async () => {
   expect(await (await fetch(callback, { headers: { Cookie } })).json()).toStrictEqual({
     refused: 'access_denied',
   })
+})
+
+/** What a person does whom a program has sent to its browser: agrees, and is sent back to the program. */
+async function agreeAt(link: string, choice: 'allow' | 'deny' = 'allow'): Promise<void> {
+  await fetch(locationOf(await answer(await open(link), choice)))
+}
+
+describe('a program with a port of the system', () => {
+  const credentials = (): string[] => /program\.ts (\S+) (\S+) (\S+)/.exec(example.output())?.slice(1) ?? []
+
+  async function run(choice: 'allow' | 'deny'): Promise<string> {
+    const file = join(import.meta.dirname, 'program.ts')
+    const child = spawn(process.execPath, [file, ...credentials()], { stdio: ['ignore', 'pipe', 'inherit'] })
+    let output = ''
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      output += chunk
+    })
+    await vi.waitFor(() => expect(output).toContain('Open'), 10_000)
+    await agreeAt(/Open (\S+)/.exec(output)?.[1] ?? '', choice)
+    await once(child, 'close')
+    return output
+  }
+
+  test('gets a token if the user agrees', async () => {
+    expect(await run('allow')).toContain('The token opens: {"name":"ada"}')
+  })
+
+  test('is told if the user does not', async () => {
+    expect(await run('deny')).toContain('No token: access_denied.')
+  })
+
+  // A program that nobody here wrote, if it is installed (the Debian package git-credential-oauth).
+  const git = spawnSync('git-credential-oauth').error === undefined
+  if (!git) console.warn('Skipped: git-credential-oauth is not installed.')
+  test.skipIf(!git)('may be git-credential-oauth', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'native-'))
+    try {
+      const [issuer = '', clientId = '', clientSecret = ''] = credentials()
+      const opened = join(folder, 'opened')
+      // What it takes for the browser.
+      writeFileSync(join(folder, 'open'), `#!/bin/sh\necho "$1" > ${opened}\n`, { mode: 0o755 })
+      const settings = {
+        oauthClientId: clientId,
+        oauthClientSecret: clientSecret,
+        oauthScopes: 'profile',
+        oauthAuthURL: '/authorize',
+        oauthTokenURL: '/v4/oauth2/token',
+      }
+      const lines = Object.entries(settings).map(([name, value]) => `  ${name} = ${value}\n`)
+      writeFileSync(join(folder, 'config'), `[credential "${issuer}"]\n${lines.join('')}`)
+      const child = spawn('git-credential-oauth', ['get'], {
+        stdio: ['pipe', 'pipe', 'ignore'],
+        env: {
+          HOME: folder,
+          GIT_CONFIG_GLOBAL: join(folder, 'config'),
+          PATH: `${folder}:${process.env['PATH']}`,
+        },
+      })
+      child.stdin.end(`protocol=http\nhost=${new URL(issuer).host}\n\n`)
+      const output = textOf(child.stdout)
+      await vi.waitFor(() => expect(readFileSync(opened, 'utf8')).toContain('\n'), 10_000)
+      const link = readFileSync(opened, 'utf8').trim()
+      expect(link).toMatch(/redirect_uri=http%3A%2F%2F127\.0\.0\.1%3A\d+&/)
+      await agreeAt(link)
+      const [, token = ''] = /^password=(\S+)$/m.exec(await output) ?? []
+      const me = await fetch(`${example.url}/me`, { headers: { Authorization: `Bearer ${token}` } })
+      expect(await me.json()).toStrictEqual({ name: 'ada' })
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+})
+
+test('a client finds the endpoints, and an answer says whose it is', async () => {
+  const issuer = new URL(example.url)
+  const options = { algorithm: 'oauth2', [oauth.allowInsecureRequests]: true } as const
+  const server = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, options))
+  const link = new URL(await startRound())
+  expect(server.authorization_endpoint).toBe(`${link.origin}${link.pathname}`)
+  const callback = new URL(locationOf(await answer(await open(link.href), 'allow')))
+  const client = { client_id: link.searchParams.get('client_id') ?? '' }
+  const state = link.searchParams.get('state') ?? ''
+  expect(oauth.validateAuthResponse(server, client, callback, state).get('code')).toMatch(/^uapi_ac_/)
+  callback.searchParams.delete('iss')
+  expect(() => oauth.validateAuthResponse(server, client, callback, state)).toThrow('iss')
+  const found = await openid.discovery(issuer, 'any', 'secret', undefined, {
+    algorithm: 'oauth2',
+    execute: [openid.allowInsecureRequests],
+  })
+  expect(found.serverMetadata().token_endpoint).toBe(`${example.url}/v4/oauth2/token`)
 })
 
 test('a form sent from another site, without the cookie, is refused', async () => {

@@ -1,6 +1,6 @@
 // A whole authorization code round: the operations, an authorization page of your own, a route of your own that the token
-// opens, and a client that uses them.
-// Try it: npm start, then open the client's address in a browser.
+// opens, and two clients that use them: a web site and a program on the user's machine.
+// Try it: npm start, then open the client's address in a browser, or start the program as it says.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,22 +8,34 @@ import Database from 'better-sqlite3'
 import { bearerToken, createAdmin, createUtilityApi, type UtilityApiError } from 'utility-api'
 import { toNodeHandler } from 'utility-api/node'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
-import { createAuthorizationPage } from './authorization-page.ts'
+import { createAuthorizationPage, scopeNames } from './authorization-page.ts'
 import { createClient } from './client.ts'
 
 const database = new Database(process.env['DATABASE'] ?? ':memory:')
 const storage = sqliteStorage(database)
 await storage.migrate()
-const admin = createAdmin({ storage })
+
+const server = createServer()
+const serverUrl = await listen(server, Number(process.env['PORT'] ?? 3000))
+// Clients know the server by this name. Behind TLS it is your public address.
+const admin = createAdmin({ storage, oauth: { issuer: serverUrl } })
 
 const api = createUtilityApi({ storage, dns: { requiredScope: 'dns:check' } })
 const operations = toNodeHandler(api)
 // Who is signed in is for your own session to say; here it is always the same person.
 const page = createAuthorizationPage(admin, () => 'ada')
-const server = createServer((request, response) => {
+// Clients find both endpoints by this document (RFC 8414).
+const metadata = admin.authorizationServerMetadata({
+  authorizationEndpoint: `${serverUrl}/authorize`,
+  tokenEndpoint: `${serverUrl}/v4/oauth2/token`,
+  scopes: scopeNames,
+})
+server.on('request', (request: IncomingMessage, response: ServerResponse) => {
   const [path] = request.url?.split('?') ?? []
   if (path === '/authorize') page(request, response).catch(() => response.writeHead(500).end())
   else if (path === '/me') void me(request, response)
+  else if (path === '/.well-known/oauth-authorization-server')
+    response.setHeader('Content-Type', 'application/json').end(JSON.stringify(metadata))
   else operations(request, response)
 })
 
@@ -39,7 +51,6 @@ async function me(request: IncomingMessage, response: ServerResponse): Promise<v
   }
 }
 
-const serverUrl = await listen(server, Number(process.env['PORT'] ?? 3000))
 console.log(`Listening on ${serverUrl}`)
 
 const clientServer = createServer()
@@ -47,6 +58,9 @@ const clientUrl = await listen(clientServer, Number(process.env['CLIENT_PORT'] ?
 const redirectUri = `${clientUrl}/callback`
 const credentials = await admin.createClient({ name: 'Example client', redirectUris: [redirectUri] })
 clientServer.on('request', createClient({ serverUrl, redirectUri, ...credentials }))
+// A program gets its port from the system: on 127.0.0.1, any port may be asked for.
+const program = await admin.createClient({ name: 'Example program', redirectUris: ['http://127.0.0.1'] })
+console.log(`Program: node program.ts ${serverUrl} ${program.clientId} ${program.clientSecret}`)
 console.log(`Open ${clientUrl}/ in a browser and agree; the client then shows whose name its token opens.
 Without a token: curl -i ${serverUrl}/me`)
 

@@ -111,7 +111,7 @@ export function exchangeToken(
       code: visibleText(),
       redirectUri: requiredText(),
       codeVerifier: requiredText()
-        .regex(/^[A-Za-z0-9._~-]{43,128}$/, 'must have 43 to 128 unreserved characters')
+        .regex(/^[\x21-\x7e]{43,128}$/, 'must have 43 to 128 visible ASCII characters')
         .optional(),
     }),
     output: z.object({

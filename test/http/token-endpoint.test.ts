@@ -465,17 +465,24 @@ const codeRows: Row[] = [
       await tokenFields(world, { code: await world.issueCode({ codeChallenge }), code_verifier: verifier }),
     ),
   ),
+  // As git-credential-oauth has made them.
+  succeeds('a verifier in base64 with padding', async (world) => {
+    const padded = 'q8+/3Wm0bC+dE/fG5hIjK+lMnOpQrStUvWxYz012345='
+    const challenge = createHash('sha256').update(padded).digest('base64url')
+    const code = await world.issueCode({ codeChallenge: challenge })
+    return formRequest(await tokenFields(world, { code, code_verifier: padded }))
+  }),
   refuses(
     'a verifier that nobody asked for',
     400,
     invalidRequest('code_verifier was sent, but the code was issued without a challenge.'),
     async (world) => jsonRequest(await tokenFields(world, { code_verifier: verifier })),
   ),
-  ...['x'.repeat(42), 'x'.repeat(129), `${'x'.repeat(43)}+`].map((text) =>
+  ...['x'.repeat(42), 'x'.repeat(129), `${'x'.repeat(43)} `, `${'x'.repeat(43)}\u00e4`].map((text) =>
     refuses(
       `a verifier of ${text.length} characters ending in ${text.at(-1)}`,
       400,
-      invalidRequest('code_verifier must have 43 to 128 unreserved characters.'),
+      invalidRequest('code_verifier must have 43 to 128 visible ASCII characters.'),
       async (world) => jsonRequest(await tokenFields(world, { code_verifier: text })),
     ),
   ),

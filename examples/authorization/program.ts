@@ -1,0 +1,61 @@
+// A program on the user's machine, as another company might write it (RFC 8252): it listens on a port of the system's
+// choice, sends the user's browser to the authorization page, and waits for the code there.
+// Started as the server says: node program.ts SERVER_URL CLIENT_ID CLIENT_SECRET
+import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+// The secret is in every copy of the program, so it keeps nobody out. PKCE is what protects the code.
+const [issuer = '', clientId = '', clientSecret = ''] = process.argv.slice(2)
+const found = await fetch(new URL('/.well-known/oauth-authorization-server', issuer))
+const metadata = (await found.json()) as { authorization_endpoint: string; token_endpoint: string }
+
+const listener = createServer().listen(0, '127.0.0.1')
+await once(listener, 'listening')
+const redirectUri = `http://127.0.0.1:${(listener.address() as AddressInfo).port}`
+const state = randomBytes(16).toString('base64url')
+const verifier = randomBytes(32).toString('base64url')
+const page = new URL(metadata.authorization_endpoint)
+page.search = new URLSearchParams({
+  response_type: 'code',
+  client_id: clientId,
+  redirect_uri: redirectUri,
+  scope: 'profile',
+  state,
+  code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+  code_challenge_method: 'S256',
+}).toString()
+console.log(`Open ${page.href}`)
+
+const answer = await callback()
+listener.close()
+const code = answer.get('code')
+// An answer of another server, or to another request, is not to be exchanged here (RFC 9207).
+if (answer.get('iss') !== issuer || answer.get('state') !== state || code === null) {
+  console.log(`No token: ${answer.get('error') ?? 'this is not the answer to our request'}.`)
+} else {
+  const fields = {
+    grant_type: 'authorization_code',
+    code,
+    redirect_uri: redirectUri,
+    code_verifier: verifier,
+  }
+  const body = new URLSearchParams({ ...fields, client_id: clientId, client_secret: clientSecret })
+  const exchanged = await fetch(metadata.token_endpoint, { method: 'POST', body })
+  const { access_token: token = '' } = (await exchanged.json()) as { access_token?: string }
+  const me = await fetch(new URL('/me', issuer), { headers: { Authorization: `Bearer ${token}` } })
+  console.log(`The token opens: ${await me.text()}`)
+}
+
+/** Waits for the browser to come back; other requests, as for an icon, are none of ours. */
+async function callback(): Promise<URLSearchParams> {
+  const { promise, resolve } = Promise.withResolvers<URLSearchParams>()
+  listener.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const [path, query = ''] = request.url?.split('?') ?? []
+    if (path !== '/' || query === '') return void response.writeHead(404).end()
+    response.setHeader('Connection', 'close').end('You can close this window.')
+    resolve(new URLSearchParams(query))
+  })
+  return promise
+}
