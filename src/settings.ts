@@ -3,10 +3,12 @@ import { isIssuer } from './admin/server-metadata.ts'
 import type { BlockgameClientOptions } from './blockgame.ts'
 import { defaultResolverLocations } from './dns/default-locations.ts'
 import { defaultTokenLifetimeSeconds } from './domain/access.ts'
-import { invalidOption, unlessObject, withoutUndefined } from './domain/arguments.ts'
+import { invalidOption, isOptions, unlessObject, withoutUndefined } from './domain/arguments.ts'
 import type { UtilityApiError } from './domain/errors.ts'
 import { parseIpAddress, parseNetwork } from './domain/ip-address.ts'
+import { optionProblem } from './domain/option-problem.ts'
 import type { ResolverLocation } from './domain/resolver-location.ts'
+import { lacks, storageProblem } from './domain/storage-problem.ts'
 import type { RequestEndEvent } from './http/events.ts'
 import type { BlockgameClient } from './ports/blockgame-client.ts'
 import type { Clock } from './ports/clock.ts'
@@ -233,27 +235,35 @@ export interface AdminSettings extends Required<Omit<AdminOptions, 'oauth'>> {
  * @throws `UtilityApiError` `invalid_options` if an option is invalid; the message names it
  */
 export function settingsOf(options: UtilityApiOptions): Settings {
-  return resolved(settings(), options)
+  return resolved(settings(), options, 'createUtilityApi')
 }
 
 /** Does the same for the options of `createAdmin`. */
 export function adminSettingsOf(options: AdminOptions): AdminSettings {
-  return resolved(adminSettings(), options)
+  return resolved(adminSettings(), options, 'createAdmin')
 }
 
-function resolved<Output>(schema: z.ZodType<Output>, options: unknown): Output {
-  const result = schema.safeParse(options)
+function resolved<Output>(schema: z.ZodType<Output>, options: unknown, factory: string): Output {
+  const result = schema.safeParse(options, { error: optionProblem })
   if (result.success) return result.data
+  if (!isOptions(options)) throw invalidOption('options', `must be an object. Write ${factory}({ storage })`)
+  if (missingMethods(options, ['findClient']).length === 0)
+    throw invalidOption('options', `must be an object, not the storage itself. Write ${factory}({ storage })`)
   const [issue] = result.error.issues
   const keys = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : []
   const option = [...(issue?.path ?? []), ...keys].join('.')
-  const problem = keys.length > 0 ? 'is not an option' : issue?.message
-  throw invalidOption(option === '' ? 'options' : option, problem ?? 'is invalid')
+  throw invalidOption(option === '' ? 'options' : option, issue?.message ?? 'is invalid')
 }
 
 function withMethods<Type>(...names: (keyof Type & string)[]): z.ZodType<Type, Type> {
   return z.custom<Type>((value) => missingMethods(value, names).length === 0, {
-    error: ({ input }) => `lacks ${missingMethods(input, names).join(', ')}`,
+    error: ({ input }) => lacks(missingMethods(input, names)),
+  })
+}
+
+function storageWith<Type>(...names: (keyof Type & string)[]): z.ZodType<Type, Type> {
+  return z.custom<Type>((value) => missingMethods(value, names).length === 0, {
+    error: ({ input }) => storageProblem(input, missingMethods(input, names)),
   })
 }
 
@@ -315,10 +325,15 @@ function exactObject<Shape extends z.ZodRawShape>(
   return z.preprocess(withoutUndefined, z.strictObject(shape, unlessObject(message)))
 }
 
+const label = z.string({
+  error: ({ input }) =>
+    input === undefined ? 'is missing: a location is { location, ip, provider }' : undefined,
+})
+
 const location = exactObject({
-  location: z.string().min(1),
+  location: label.min(1),
   ip: ipAddress,
-  provider: z.string().min(1),
+  provider: label.min(1),
   port: port.exactOptional(),
   clientSubnet: clientSubnet.exactOptional(),
 })
@@ -421,7 +436,7 @@ const adminStorageMethods = [
 function settings(): z.ZodType<Settings> {
   return z.strictObject(
     {
-      storage: withMethods<UtilityStorage>(...storageMethods),
+      storage: storageWith<UtilityStorage>(...storageMethods),
       basePath: z
         .string()
         .regex(
@@ -456,7 +471,7 @@ function settings(): z.ZodType<Settings> {
 function adminSettings(): z.ZodType<AdminSettings> {
   return z.strictObject(
     {
-      storage: withMethods<AdminStorage>(...adminStorageMethods),
+      storage: storageWith<AdminStorage>(...adminStorageMethods),
       clock,
       keyGenerator,
       licenses: licenses.prefault({}),

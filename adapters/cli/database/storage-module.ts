@@ -58,10 +58,7 @@ function requireMethods(path: string, storage: OpenDatabase['storage']): void {
   try {
     createAdmin({ storage })
   } catch (error) {
-    const [, list] = /^storage: lacks (.*)\.$/.exec((error as Error).message) ?? []
-    if (list === undefined) throw error
-    const missing = list.split(', ')
-    const more = missing.length > 3 ? ` and ${missing.length - 3} more methods` : ''
-    throw new UsageError(`${made}: it lacks ${missing.slice(0, 3).join(', ')}${more}.`)
+    const [, problem] = /^storage: (.*)$/s.exec((error as Error).message) ?? []
+    throw problem === undefined ? error : new UsageError(`${made}: it ${problem}`)
   }
 }
