@@ -239,7 +239,14 @@ export type { Handler, UtilityApi } from './http/utility-api.ts'
 export type { AccessGrant, Verifier } from './security/verifier.ts'
 export type { DnsCheckResult } from './operations/check-dns.ts'
 export type { OperationId } from './operations/operation.ts'
-export type { DnsCheckGroup, DnsCheckSummary, DnsCheckVerdict } from './operations/summarize-dns-check.ts'
+export type {
+  DnsArrivalSummary,
+  DnsArrivalVerdict,
+  DnsCheckGroup,
+  DnsCheckSummary,
+  DnsCheckVerdict,
+  DnsExpectation,
+} from './operations/summarize-dns-check.ts'
 export type {
   AdminOptions,
   AuthorizationPageOptions,

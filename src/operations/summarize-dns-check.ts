@@ -1,5 +1,6 @@
-import type { DnsRecord } from '../domain/dns-answer.ts'
-import { demand } from '../domain/arguments.ts'
+import { demand, demandKnown } from '../domain/arguments.ts'
+import { recordTypes, type DnsRecord, type RecordType } from '../domain/dns-answer.ts'
+import { contentOfPresentation, contentOfRecord, presentationExamples } from '../domain/dns-record-content.ts'
 import type { DnsCheckResult } from './check-dns.ts'
 
 /**
@@ -26,7 +27,10 @@ export interface DnsCheckGroup {
   readonly rotates: boolean
   /** Their results, in the order of the check. */
   readonly results: readonly DnsCheckResult[]
-  /** Seconds for which the longest-lived record may still be cached; null if there are no records. */
+  /**
+   * Seconds for which the longest-lived part of these answers may still be kept: a record, an alias, or that there is no
+   * record; null if no answer says.
+   */
   readonly longestTtlSeconds: number | null
 }
 
@@ -46,8 +50,55 @@ export interface DnsCheckSummary {
   readonly differing: readonly DnsCheckResult[]
   /** The locations whose answer says nothing about the name: failures, refusals, timeouts. The verdict ignores them. */
   readonly unanswered: readonly DnsCheckResult[]
-  /** Seconds until every cache must have asked again for its records; null if there are no records. */
+  /** Seconds until all that answered must have asked again; null if no answer says. */
   readonly longestTtlSeconds: number | null
+}
+
+/**
+ * How far a change has come.
+ *
+ * - `arrived`: all locations that answered have the expected records.
+ * - `partly`: some do.
+ * - `not_yet`: none does.
+ * - `unanswered`: no location gave an answer that says anything about the name.
+ *
+ * @group DNS
+ */
+export type DnsArrivalVerdict = 'arrived' | 'partly' | 'not_yet' | 'unanswered'
+
+/**
+ * The result of {@link summarizeDnsCheck} where records are expected. Two answers are the same only if all their records
+ * are: parts of a rotating set are not.
+ *
+ * @group DNS
+ */
+export interface DnsArrivalSummary extends Omit<DnsCheckSummary, 'verdict'> {
+  /** How far the expected records have come. */
+  readonly verdict: DnsArrivalVerdict
+  /** The locations that have exactly the expected records. */
+  readonly arrived: readonly DnsCheckResult[]
+  /** The locations that answered otherwise. */
+  readonly differing: readonly DnsCheckResult[]
+  /**
+   * Seconds until those that answered otherwise must have asked again, if the zone has changed; null if there are none, or
+   * if no answer says.
+   */
+  readonly longestTtlSeconds: number | null
+}
+
+/**
+ * What a change is expected to bring.
+ *
+ * @group DNS
+ */
+export interface DnsExpectation {
+  /** The type that the check asked for. */
+  readonly recordType: RecordType
+  /**
+   * All records of the name in presentation form, without owner, TTL and type, such as `10 mail.example.com` for MX; `[]`
+   * for a deletion. Default: none are expected, and answers are compared with each other.
+   */
+  readonly expected?: readonly string[]
 }
 
 /**
@@ -58,9 +109,13 @@ export interface DnsCheckSummary {
  * answers, because a name server that rotates parts of a large set answers that way. One address of several that was
  * exchanged for another looks the same.
  *
- * @param results - The elements of one check, for one record type, as the operation answers them.
+ * Right after a change, all resolvers agree on the old records. With `expected`, the verdict says how far the new ones have
+ * come instead, and the longest time that any other answer may still be kept.
  *
- * @throws `UtilityApiError` `invalid_argument` for anything else, such as the body of an error
+ * @param results - The elements of one check, for one record type, as the operation answers them.
+ * @param expectation - The records to wait for.
+ *
+ * @throws `UtilityApiError` `invalid_argument` for anything else, such as the body of an error or a text that is no record
  *
  * @example
  * ```ts
@@ -73,23 +128,80 @@ export interface DnsCheckSummary {
  * if (verdict !== 'agree') console.log(verdict, differing.map(({ location }) => location))
  * ```
  *
+ * @example
+ * ```ts
+ * import { summarizeDnsCheck, type DnsCheckResult } from 'utility-api'
+ *
+ * declare const results: DnsCheckResult[]
+ * const { verdict, longestTtlSeconds } = summarizeDnsCheck(results, { recordType: 'A', expected: ['192.0.2.80'] })
+ * if (verdict !== 'arrived') console.log(`${verdict}; all have asked again in ${longestTtlSeconds} s`)
+ * ```
+ *
  * @group DNS
  */
-export function summarizeDnsCheck(results: readonly DnsCheckResult[]): DnsCheckSummary {
+export function summarizeDnsCheck(
+  results: readonly DnsCheckResult[],
+  expectation: DnsExpectation & { readonly expected: readonly string[] },
+): DnsArrivalSummary
+export function summarizeDnsCheck(
+  results: readonly DnsCheckResult[],
+  expectation?: DnsExpectation & { readonly expected?: undefined },
+): DnsCheckSummary
+export function summarizeDnsCheck(
+  results: readonly DnsCheckResult[],
+  expectation?: DnsExpectation,
+): DnsCheckSummary | DnsArrivalSummary
+export function summarizeDnsCheck(
+  results: readonly DnsCheckResult[],
+  expectation?: DnsExpectation,
+): DnsCheckSummary | DnsArrivalSummary {
   const areResults = Array.isArray(results) && results.every(isResult)
   demand(areResults, 'results must be what the DNS check answers with 200.')
+  const expected = expectation === undefined ? undefined : expectedContent(expectation)
   const answered = results.filter(saysSomething)
-  const groups = groupsOf(answered)
+  const unanswered = results.filter((result) => !saysSomething(result))
+  const groups = groupsOf(answered, expected === undefined ? sameOrRotated : sameContent)
   const majority = groups.find((group) => group.results.length * 2 > answered.length) ?? null
+  if (expected !== undefined) {
+    const arrived = answered.filter((result) => sameContent(contentOf(result), expected))
+    const differing = answered.filter((result) => !arrived.includes(result))
+    const verdict = arrivalOf(arrived.length, differing.length)
+    const longestTtlSeconds = longest(differing.map(longestTtlOf))
+    return { verdict, groups, majority, arrived, differing, unanswered, longestTtlSeconds }
+  }
   const agreeing = new Set(groups.length > 1 ? majority?.results : answered)
   return {
     verdict: verdictOf(groups),
     groups,
     majority,
     differing: answered.filter((result) => !agreeing.has(result)),
-    unanswered: results.filter((result) => !saysSomething(result)),
-    longestTtlSeconds: longest(groups.flatMap(({ longestTtlSeconds }) => longestTtlSeconds ?? [])),
+    unanswered,
+    longestTtlSeconds: longest(answered.map(longestTtlOf)),
   }
+}
+
+function expectedContent(expectation: DnsExpectation): ReadonlySet<string> | undefined {
+  const { recordType, expected } = expectation
+  demandKnown(expectation, expectationMembers)
+  demand(recordTypes.includes(recordType), `recordType must be one of ${recordTypes.join(', ')}.`)
+  if (expected === undefined) return undefined
+  const areTexts = Array.isArray(expected) && expected.every((text) => typeof text === 'string')
+  demand(areTexts, 'expected must be a list of records in presentation form.')
+  return new Set(expected.map((text) => contentOfExpected(recordType, text)))
+}
+
+const expectationMembers: ReadonlySet<string> = new Set<keyof DnsExpectation>(['recordType', 'expected'])
+
+function contentOfExpected(recordType: RecordType, text: string): string {
+  const content = contentOfPresentation(recordType, text)
+  const example = presentationExamples[recordType]
+  demand(content !== null, `expected: ${JSON.stringify(text)} is no ${recordType} record such as ${example}.`)
+  return content
+}
+
+function arrivalOf(arrived: number, differing: number): DnsArrivalVerdict {
+  if (arrived === 0) return differing === 0 ? 'unanswered' : 'not_yet'
+  return differing === 0 ? 'arrived' : 'partly'
 }
 
 function isResult(value: unknown): boolean {
@@ -111,14 +223,15 @@ function verdictOf(groups: readonly DnsCheckGroup[]): DnsCheckVerdict {
 }
 
 /** Joins each answer with all earlier ones that say the same, so that parts of one set are grouped in any order. */
-function groupsOf(answered: readonly DnsCheckResult[]): DnsCheckGroup[] {
+function groupsOf(answered: readonly DnsCheckResult[], isSame: Comparison): DnsCheckGroup[] {
   const contents = new Map(answered.map((result) => [result, contentOf(result)]))
   let groups: DnsCheckResult[][] = []
   for (const result of answered) {
-    const isSame = (other: DnsCheckResult): boolean => sameAnswer(contents.get(result), contents.get(other))
+    const saysTheSame = (other: DnsCheckResult): boolean =>
+      isSame(contents.get(result) ?? nothing, contents.get(other) ?? nothing)
     const [same, others] = [
-      groups.filter((group) => group.some(isSame)),
-      groups.filter((group) => !group.some(isSame)),
+      groups.filter((group) => group.some(saysTheSame)),
+      groups.filter((group) => !group.some(saysTheSame)),
     ]
     groups = [...others, [...same.flat(), result]]
   }
@@ -131,29 +244,24 @@ function groupsOf(answered: readonly DnsCheckResult[]): DnsCheckGroup[] {
     .map((group) => groupOf(group, contents))
 }
 
-/** Returns the records of an answer by their content, without order and TTL. */
+/** The records of an answer by their content, without order and TTL. */
 type Content = ReadonlyMap<string, DnsRecord>
+type Comparison = (one: Content, other: Content) => boolean
+const nothing: Content = new Map()
 
 function contentOf({ dns_results: records }: DnsCheckResult): Content {
-  return new Map(records.map((record) => [keyOf(record), record]))
+  return new Map(records.map((record) => [contentOfRecord(record), record]))
 }
 
-const names: ReadonlySet<string> = new Set(['target', 'mname', 'rname', 'ip', 'ipv6'])
-
-function keyOf({ host: _host, ttl: _ttl, ...fields }: DnsRecord): string {
-  const entries = Object.entries(fields).map(([name, value]): [string, unknown] => [
-    name,
-    names.has(name) ? String(value).toLowerCase() : value,
-  ])
-  return JSON.stringify(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)))
+function sameContent(one: Content, other: Pick<Content, 'size' | 'has'>): boolean {
+  return one.size === other.size && [...one.keys()].every((key) => other.has(key))
 }
 
-function sameAnswer(one: Content = new Map(), other: Content = new Map()): boolean {
+function sameOrRotated(one: Content, other: Content): boolean {
   if (one.size !== other.size) return false
-  const shared = [...one.keys()].filter((key) => other.has(key)).length
   const [first] = one.values()
   const mayRotate = first?.type === 'A' || first?.type === 'AAAA'
-  return shared === one.size || (mayRotate && shared > 0)
+  return mayRotate ? [...one.keys()].some((key) => other.has(key)) : sameContent(one, other)
 }
 
 function groupOf(
@@ -168,10 +276,20 @@ function groupOf(
     records: [...records.values()],
     rotates: results.some((result) => (contents.get(result)?.size ?? 0) < records.size),
     results,
-    longestTtlSeconds: longest([...records.values()].map(({ ttl }) => ttl)),
+    longestTtlSeconds: longest(results.map(longestTtlOf)),
   }
 }
 
-function longest(ttls: readonly number[]): number | null {
-  return ttls.length === 0 ? null : Math.max(...ttls)
+/** Returns for how long any part of an answer may be kept; null if it does not say. */
+function longestTtlOf({
+  dns_results: records,
+  negative_ttl: negative,
+  cname_ttl: alias,
+}: DnsCheckResult): number | null {
+  return longest([...records.map(({ ttl }) => ttl), negative ?? null, alias ?? null])
+}
+
+function longest(ttls: readonly (number | null)[]): number | null {
+  const known = ttls.filter((ttl) => ttl !== null)
+  return known.length === 0 ? null : Math.max(...known)
 }

@@ -234,6 +234,85 @@ describe('whatever the answers', () => {
   })
 })
 
+describe('where records are expected', () => {
+  const two = [a('192.0.2.1', 300), a('192.0.2.2', 300)]
+  const both = ['192.0.2.1', '192.0.2.2']
+  const arrivalOf = (expected: readonly string[], ...answers: readonly Said[]) =>
+    summarizeDnsCheck(
+      answers.map((answer, place) =>
+        typeof answer === 'string' ? result(place, answer) : result(place, 'NOERROR', answer),
+      ),
+      { recordType: 'A', expected },
+    )
+
+  test.each<[string, string, readonly string[], ...Said[]]>([
+    ['all have them, in any order', 'arrived', both, two, two.toReversed(), 'TIMEOUT'],
+    ['all still have the old one', 'not_yet', ['192.0.2.9'], [a('192.0.2.1')], [a('192.0.2.1')]],
+    ['one has the new one', 'partly', ['192.0.2.9'], [a('192.0.2.1')], [a('192.0.2.9')]],
+    ['one of two was replaced', 'not_yet', both, [a('192.0.2.1'), a('192.0.2.3')]],
+    ['one of two is missing', 'not_yet', both, [a('192.0.2.1')]],
+    ['there is one too many', 'not_yet', ['192.0.2.1'], two],
+    ['the name does not exist yet', 'not_yet', both, 'NXDOMAIN', 'NODATA'],
+    ['it was deleted', 'arrived', [], 'NXDOMAIN', 'NODATA'],
+    ['it was deleted here and not there', 'partly', [], 'NXDOMAIN', two],
+    ['it is to be deleted', 'not_yet', [], two],
+    ['a server only points elsewhere', 'unanswered', [], 'REFERRAL', 'SERVFAIL'],
+    ['nobody was asked', 'unanswered', both],
+  ])('%s: %s', (_, verdict, expected, ...answers) => {
+    expect(arrivalOf(expected, ...answers).verdict).toBe(verdict)
+  })
+
+  test('they are listed by whether they have come, and parts of a set are other answers', () => {
+    const summary = arrivalOf(both, [a('192.0.2.1'), a('192.0.2.3')], two, 'TIMEOUT', two)
+    expect(places(summary.arrived)).toEqual(['1', '3'])
+    expect(places(summary.differing)).toEqual(['0'])
+    expect(places(summary.unanswered)).toEqual(['2'])
+    expect(summary.groups.map(({ results }) => places(results))).toEqual([['1', '3'], ['0']])
+    expect(summary.majority).toBe(summary.groups[0])
+  })
+
+  test('the longest time is that of the others: their records, aliases and what is not there', () => {
+    const results = [
+      result(0, 'NOERROR', two),
+      { ...result(1, 'NOERROR', [a('192.0.2.7', 40)]), cname_ttl: 70 },
+      { ...result(2, 'NXDOMAIN'), negative_ttl: 90 },
+    ]
+    const waiting = (some: readonly DnsCheckResult[], expected: readonly string[]) =>
+      summarizeDnsCheck(some, { recordType: 'A', expected }).longestTtlSeconds
+    expect(waiting(results, both)).toBe(90)
+    expect(waiting(results.slice(0, 2), both)).toBe(70)
+    expect(waiting(results.slice(0, 1), both)).toBeNull()
+    expect(waiting([result(0, 'NODATA')], both)).toBeNull()
+    expect(summarizeDnsCheck(results).longestTtlSeconds).toBe(300)
+    expect(summarizeDnsCheck(results.slice(1)).longestTtlSeconds).toBe(90)
+  })
+
+  test('of any type, in presentation form', () => {
+    const results = [result(0, 'NOERROR', [mx('Mail.example')])]
+    const ask = (expected: string) => summarizeDnsCheck(results, { recordType: 'MX', expected: [expected] })
+    expect(ask('10 mail.EXAMPLE.').verdict).toBe('arrived')
+    expect(ask('20 mail.example').verdict).toBe('not_yet')
+  })
+
+  test('without any, answers are compared with each other', () => {
+    const results = [result(0, 'NOERROR', two), result(1, 'NOERROR', two)]
+    expect(summarizeDnsCheck(results, { recordType: 'A' })).toEqual(summarizeDnsCheck(results))
+  })
+
+  test.each([
+    [{ recordType: 'A', expected: ['x'] }, 'expected: "x" is no A record such as 192.0.2.1.'],
+    [{ recordType: 'A', expected: '192.0.2.1' }, 'expected must be a list of records in presentation form.'],
+    [{ recordType: 'A', expected: [7] }, 'expected must be a list of records in presentation form.'],
+    [{ recordType: 'ANY', expected: [] }, 'recordType must be one of A, AAAA, MX'],
+    [{ expected: [] }, 'recordType must be one of A, AAAA, MX'],
+    [{ recordType: 'A', expect: [] }, 'expect is not known here.'],
+  ])('%j is refused', (expectation, message) => {
+    expect(() => summarizeDnsCheck([], expectation as never)).toThrow(
+      expect.objectContaining({ code: 'invalid_argument', message: expect.stringContaining(message) }),
+    )
+  })
+})
+
 test('the results of the operation can be summarized as they are', () => {
   const api = createUtilityApi({ storage: memoryStorage() })
   const example = (

@@ -1,0 +1,164 @@
+import type { DnsRecord, RecordOf, RecordType } from './dns-answer.ts'
+import { parseDnsName } from './dns-name.ts'
+import { canonicalIpAddress } from './ip-address.ts'
+
+/**
+ * The content of a record, apart from its owner and its TTL, as a text that is equal for equal content: names in one
+ * spelling, texts as octets.
+ */
+type Content = string
+
+/** Returns the content of a record. */
+export function contentOfRecord(record: DnsRecord): Content {
+  switch (record.type) {
+    case 'A':
+    case 'AAAA':
+      return canonicalIpAddress(record.ip) ?? record.ip
+    case 'NS':
+    case 'PTR':
+    case 'CNAME':
+      return nameOf(record.target)
+    case 'MX':
+      return `${record.pri} ${nameOf(record.target)}`
+    case 'SRV':
+      return `${record.pri} ${record.weight} ${record.port} ${nameOf(record.target)}`
+    case 'SOA':
+      return contentOfSoa(record)
+    case 'TXT':
+      return txtOctets(record).toString('latin1')
+    case 'CAA':
+      return `${record.flags} ${record.tag} ${octetsOf(record.value, record.base64).toString('latin1')}`
+    case 'DS':
+      return `${record.key_tag} ${record.algorithm} ${record.digest_type} ${record.digest.toUpperCase()}`
+    default:
+      return `${record.flags} ${record.protocol} ${record.algorithm} ${record.public_key}`
+  }
+}
+
+function contentOfSoa(record: RecordOf<'SOA'>): Content {
+  const { serial, refresh, retry, expire, 'minimum-ttl': minimum } = record
+  return `${nameOf(record.mname)} ${nameOf(record.rname)} ${serial} ${refresh} ${retry} ${expire} ${minimum}`
+}
+
+function nameOf(name: string): string {
+  return parseDnsName(name) ?? name.toLowerCase()
+}
+
+/** How strings are split does not matter: programs read them as one text. */
+function txtOctets({ txt, base64 }: RecordOf<'TXT'>): Buffer {
+  if (base64 === undefined) return Buffer.from(txt)
+  return Buffer.concat(base64.map((string) => Buffer.from(string, 'base64')))
+}
+
+function octetsOf(text: string, base64: string | undefined): Buffer {
+  return base64 === undefined ? Buffer.from(text) : Buffer.from(base64, 'base64')
+}
+
+/** A record of each type in presentation form. */
+export const presentationExamples: Readonly<Record<RecordType, string>> = {
+  A: '192.0.2.1',
+  AAAA: '2001:db8::1',
+  MX: '10 mail.example.com',
+  NS: 'ns1.example.com',
+  PTR: 'host.example.com',
+  CNAME: 'www.example.com',
+  SOA: 'ns1.example.com hostmaster.example.com 1 7200 3600 1209600 300',
+  TXT: '"v=spf1 -all"',
+  SRV: '10 5 5060 sip.example.com',
+  CAA: '0 issue "ca.example.com"',
+  DS: '60485 13 2 D4B7D520E7BB5F0F67674A0CCEB1E3E0614B93C4F9E99B8383F6A1E4469DA50A',
+  DNSKEY: '257 3 13 mdsswUyr3DPW132mOi8V9xESWE8jTo0d',
+}
+
+/**
+ * Returns the content of a record in presentation form, without its owner, TTL, class and type, or null for anything else.
+ *
+ * Names may have a final dot. A text may stand without quotes; with them, it may be several strings, with `\"`, `\\` and
+ * `\DDD`.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc1035#section-5.1 | RFC 1035 section 5.1}
+ */
+export function contentOfPresentation(type: RecordType, text: string): Content | null {
+  const trimmed = text.trim()
+  const words = trimmed.split(/\s+/)
+  switch (type) {
+    case 'A':
+    case 'AAAA':
+      return trimmed.includes(':') === (type === 'AAAA') ? canonicalIpAddress(trimmed) : null
+    case 'TXT':
+      return trimmed.startsWith('"') ? quotedStrings(trimmed) : Buffer.from(text).toString('latin1')
+    case 'CAA':
+      return contentOfCaa(trimmed)
+    case 'DS':
+      return fields([...numbers(words.slice(0, 3), [16, 8, 8]), hexadecimal(words.slice(3).join(''))])
+    case 'DNSKEY':
+      return fields([...numbers(words.slice(0, 3), [16, 8, 8]), canonicalBase64(words.slice(3).join(''))])
+    case 'SOA':
+      return fields([
+        ...words.slice(0, 2).map(parseDnsName),
+        ...numbers(words.slice(2), [32, 32, 32, 32, 32]),
+      ])
+    default:
+      return fields([
+        ...numbers(words.slice(0, -1), numbersBeforeName[type]),
+        parseDnsName(words.at(-1) ?? ''),
+      ])
+  }
+}
+
+/** How many bits each of the numbers before a name has. */
+const numbersBeforeName: Readonly<Record<'MX' | 'NS' | 'PTR' | 'CNAME' | 'SRV', readonly number[]>> = {
+  MX: [16],
+  SRV: [16, 16, 16],
+  NS: [],
+  PTR: [],
+  CNAME: [],
+}
+
+/** Joins fields, unless one of them is none. */
+function fields(parts: readonly (string | number | null)[]): Content | null {
+  return parts.includes(null) ? null : parts.join(' ')
+}
+
+/** Reads as many numbers as there are widths; null among them for what is none, or for words too few or too many. */
+function numbers(words: readonly string[], bits: readonly number[]): readonly (number | null)[] {
+  return words.length === bits.length ? bits.map((width, at) => numberOf(words[at] ?? '', width)) : [null]
+}
+
+function hexadecimal(text: string): string | null {
+  return /^(?:[\dA-F]{2})+$/i.test(text) ? text.toUpperCase() : null
+}
+
+function numberOf(word: string, bits: number): number | null {
+  const number = /^\d{1,10}$/.test(word) ? Number(word) : Number.NaN
+  return number < 2 ** bits ? number : null
+}
+
+function canonicalBase64(text: string): string | null {
+  const canonical = Buffer.from(text, 'base64').toString('base64')
+  return canonical !== '' && canonical.replaceAll('=', '') === text.replaceAll('=', '') ? canonical : null
+}
+
+function contentOfCaa(text: string): Content | null {
+  const [, flags = '', tag = '', value = ''] = /^(\d+)\s+(\S+)\s+(.*)$/s.exec(text) ?? []
+  const number = numberOf(flags, 8)
+  const octets = value.startsWith('"') ? quotedStrings(value) : Buffer.from(value).toString('latin1')
+  if (number === null || octets === null) return null
+  return `${number} ${/^[a-z0-9]+$/i.test(tag) ? tag.toLowerCase() : tag} ${octets}`
+}
+
+const quoted = /"((?:[^"\\]|\\(?:[01]\d\d|2[0-4]\d|25[0-5]|\D))*)"/gsu
+
+/** Returns the octets of strings in quotes, joined, one character each; null for anything else. */
+function quotedStrings(text: string): string | null {
+  if (text.replace(quoted, '').trim() !== '') return null
+  const strings = Array.from(text.matchAll(quoted), ([, inside = '']) => inside)
+  const octets = strings.map((inside) =>
+    Buffer.from(inside)
+      .toString('latin1')
+      .replace(/\\(?:(\d{3})|(.))/gs, (_, decimal: string | undefined, character: string) =>
+        decimal === undefined ? character : String.fromCharCode(Number(decimal)),
+      ),
+  )
+  return octets.join('')
+}
