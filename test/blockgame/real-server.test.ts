@@ -9,6 +9,8 @@ const manifest = new URL('../peers/package.json', import.meta.url)
 const installed = existsSync(new URL('../peers/node_modules/minecraft-protocol', import.meta.url))
 if (!installed) console.log('Skipped: minecraft-protocol is not installed; run `npm ci` in test/peers.')
 
+const icon = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAEA='
+
 interface RealServer extends EventEmitter {
   readonly socketServer: EventEmitter & { address(): { port: number } }
   close(): void
@@ -31,6 +33,7 @@ describe.skipIf(!installed)('against a real server', () => {
       'online-mode': false,
       motd: '§aA real §lserver',
       maxPlayers: 42,
+      favicon: icon,
     }
     const server = library.createServer({ ...defaults, ...options })
     onTestFinished(() => server.close())
@@ -38,7 +41,7 @@ describe.skipIf(!installed)('against a real server', () => {
     return server.socketServer.address().port
   }
 
-  test.for(['1.8.8', '1.12.2', '1.16.5', '1.19.4', 'newest'])('%s', async (wanted) => {
+  test.for(['1.7', '1.8.8', '1.12.2', '1.16.5', '1.19.4', 'newest'])('%s', async (wanted) => {
     const version = wanted === 'newest' ? library.supportedVersions.at(-1)! : wanted
     const port = await startReal({ version })
     const status = await startClient().status({ host: '127.0.0.1', port })
@@ -46,8 +49,14 @@ describe.skipIf(!installed)('against a real server', () => {
       ip: '127.0.0.1',
       port,
       players: { online: 0, max: 42 },
-      version: { name: version },
+      // A line of versions answers with the name of its last.
+      version: { name: version === '1.7' ? '1.7.10' : version },
       description: 'A real server',
+      descriptionSpans: [
+        { text: 'A real ', color: 'green' },
+        { text: 'server', color: 'green', bold: true },
+      ],
+      favicon: icon,
       srvRecord: null,
     })
     expect(status.version.protocol).toBeGreaterThan(0)
