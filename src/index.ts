@@ -15,10 +15,15 @@ import { createInFlightLimit } from './http/in-flight.ts'
 import { bind, type Endpoint, type Service } from './http/pipeline.ts'
 import { rateLimitWith } from './http/rate-limit.ts'
 import { utilityApi, type UtilityApi } from './http/utility-api.ts'
-import { checkDns, type DnsCheckResult } from './operations/check-dns.ts'
+import { checkDns, type CheckDnsInput, type DnsCheckResult } from './operations/check-dns.ts'
 import { exchangeToken } from './operations/exchange-token.ts'
 import { generateLicense } from './operations/generate-license.ts'
-import { lookUpGameServer, type LookUpGameServerOutput } from './operations/look-up-game-server.ts'
+import {
+  lookUpGameServer,
+  type GameServerLookup,
+  type LookUpGameServerInput,
+} from './operations/look-up-game-server.ts'
+import type { Operation } from './operations/operation.ts'
 import { createOctetBudget } from './operations/octet-budget.ts'
 import { createResultCache } from './operations/result-cache.ts'
 import type { SharedAnswer } from './operations/shared-answer.ts'
@@ -85,6 +90,7 @@ export function createUtilityApi(options: UtilityApiOptions): UtilityApi {
       checkDns: check?.endpoint,
       lookUpGameServer: lookup?.endpoint,
     },
+    operations: { checkDns: check?.operation, lookUpGameServer: lookup?.operation },
     verifier: createVerifier({
       storage,
       clock,
@@ -140,7 +146,8 @@ function storageEndpoints(
 }
 
 /** An operation with its own network client. */
-interface NetworkPart {
+interface NetworkPart<Input, Output> {
+  readonly operation: Operation<Input, Output, unknown>
   readonly endpoint: Endpoint
   readonly timeoutMs: number
   /** Closes the client, unless the host provided it and is responsible for closing it. */
@@ -152,13 +159,15 @@ function dnsCheck(
   dns: DnsCheckSettings,
   { clock }: Settings,
   storage: TimedStorage,
-): NetworkPart {
+): NetworkPart<CheckDnsInput, DnsCheckResult[]> {
   const client: TimedDnsClient = dns.client === undefined ? createDnsClient() : timedDnsClient(dns.client)
   const scheme = bearerScheme({ storage, clock }, 'access_token', 'An access token.')
   const cache = createResultCache<SharedAnswer<DnsCheckResult[]>>(clock)
   const { budget, logger } = service
+  const operation = checkDns({ ...dns, client, clock, cache, budget, logger })
   return {
-    endpoint: bind(service, checkDns({ ...dns, client, clock, cache, budget, logger }), scheme),
+    operation,
+    endpoint: bind(service, operation, scheme),
     timeoutMs: dns.timeoutMs,
     close() {
       cache.close()
@@ -172,18 +181,16 @@ function gameServerLookup(
   blockgame: BlockgameLookupSettings,
   { clock }: Settings,
   storage: TimedStorage,
-): NetworkPart {
+): NetworkPart<LookUpGameServerInput, GameServerLookup> {
   const client: TimedBlockgameClient =
     blockgame.client === undefined
       ? createBlockgameClient(blockgame.clientOptions)
       : timedBlockgameClient(blockgame.client)
-  const cache = createResultCache<SharedAnswer<LookUpGameServerOutput>>(clock)
+  const cache = createResultCache<SharedAnswer<GameServerLookup>>(clock)
+  const operation = lookUpGameServer({ ...blockgame, client, cache, logger: service.logger })
   return {
-    endpoint: bind(
-      service,
-      lookUpGameServer({ ...blockgame, client, cache, logger: service.logger }),
-      apiKeyScheme({ storage, clock }),
-    ),
+    operation,
+    endpoint: bind(service, operation, apiKeyScheme({ storage, clock })),
     timeoutMs: blockgame.timeoutMs,
     close() {
       cache.close()
@@ -234,10 +241,12 @@ export type { ResolverLocation } from './domain/resolver-location.ts'
 export type { ServerStatus } from './domain/server-status.ts'
 export type { RequestEndEvent, RequestTraceEvent } from './http/events.ts'
 export type { OpenApiDocument } from './http/openapi.ts'
+export type { OwnCallOptions } from './http/own-call.ts'
 export type { Reply, RequestContext, RequestLike } from './http/request-like.ts'
 export type { Handler, UtilityApi } from './http/utility-api.ts'
 export type { AccessGrant, Verifier } from './security/verifier.ts'
 export type { DnsCheckResult } from './operations/check-dns.ts'
+export type { GameServerLookup } from './operations/look-up-game-server.ts'
 export type { OperationId } from './operations/operation.ts'
 export type {
   DnsArrivalSummary,

@@ -99,7 +99,7 @@ export function harmlessLogger(logger: Logger | false): Logger {
 }
 
 /** Calls one of the host's functions. An `async` one that rejects would otherwise end the process. */
-function harmless(work: () => unknown, onFailure: (cause: unknown) => void): void {
+export function harmless(work: () => unknown, onFailure: (cause: unknown) => void): void {
   try {
     const result = work()
     if (isPromise(result)) Promise.resolve(result).catch(onFailure)

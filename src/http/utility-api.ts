@@ -1,12 +1,18 @@
+import type { RecordType } from '../domain/dns-answer.ts'
 import { UtilityApiError } from '../domain/errors.ts'
-import { operationIds, type OperationId } from '../operations/operation.ts'
+import type { CheckDnsInput, DnsCheckResult } from '../operations/check-dns.ts'
+import type { GameServerLookup, LookUpGameServerInput } from '../operations/look-up-game-server.ts'
+import { operationIds, type Operation, type OperationId } from '../operations/operation.ts'
+import { parsedBody, type JsonBody } from '../operations/shared-answer.ts'
 import type { Logger } from '../ports/logger.ts'
 import { callWithin } from '../ports/storage-call.ts'
 import type { TimedStorage } from '../ports/timed-storage.ts'
 import type { Verifier } from '../security/verifier.ts'
 import { Call } from './call.ts'
 import type { Closing } from './closing.ts'
+import { harmless } from './events.ts'
 import { openApiDocument, type OpenApiDocument } from './openapi.ts'
+import { ownCall, ownCallOptions, type OwnCallOptions } from './own-call.ts'
 import { serve, type Endpoint, type Service } from './pipeline.ts'
 import { unroutedReply } from './reply.ts'
 import type { Reply, RequestContext, RequestLike } from './request-like.ts'
@@ -38,6 +44,44 @@ export interface UtilityApi extends Verifier {
    * Rejects only if it is given something else (`invalid_argument`).
    */
   readonly dispatch: (request: RequestLike, context?: RequestContext) => Promise<Reply>
+  /**
+   * Checks a domain within the program, with the validation, limits, cache and errors of the operation. No token is needed,
+   * and no rate limiter is asked.
+   *
+   * @param question - `domain` as people write it; `recordType` is one of the twelve, in upper or lower case.
+   *
+   * @param options - `onAnswer` is told of each location's element as it comes, with its position. What it throws is logged.
+   *
+   * @throws `UtilityApiError` `invalid_request` (400), `unavailable` (503), `not_found` (404) if the check is switched off;
+   * the signal's reason if that aborts
+   *
+   * @example
+   * ```ts
+   * const results = await api.checkDns({ domain: 'example.com', recordType: 'A' }, { caller: user.id })
+   * ```
+   */
+  readonly checkDns: (
+    question: { readonly domain: string; readonly recordType: RecordType | Lowercase<RecordType> },
+    options?: OwnCallOptions & { readonly onAnswer?: (result: DnsCheckResult, position: number) => void },
+  ) => Promise<DnsCheckResult[]>
+  /**
+   * Looks up a game server within the program, with the validation, limits, cache and errors of the operation. No API key
+   * is needed, and no rate limiter is asked.
+   *
+   * @param server - `address` is a domain or IP address, also with a port; `port` wins. Default port: 25565.
+   *
+   * @throws `UtilityApiError` `invalid_request` and `address_not_allowed` (400), `server_check_failed` (500), `unavailable`
+   * (503), `not_found` (404) if the lookup is switched off; the signal's reason if that aborts
+   *
+   * @example
+   * ```ts
+   * const { players } = await api.lookUpGameServer({ address: 'play.example.com' })
+   * ```
+   */
+  readonly lookUpGameServer: (
+    server: { readonly address: string; readonly port?: number },
+    options?: OwnCallOptions,
+  ) => Promise<GameServerLookup>
   /** Returns the OpenAPI 3.1 document of the enabled operations. */
   readonly openapi: () => OpenApiDocument
   /** Tells whether storage answers. */
@@ -56,6 +100,11 @@ export interface UtilityApiParts {
   readonly service: Service
   /** The endpoint of each operation; undefined for one that is switched off. */
   readonly endpoints: Readonly<Record<OperationId, Endpoint | undefined>>
+  /** The operations that the program may call itself; undefined for one that is switched off. */
+  readonly operations: {
+    readonly checkDns: Operation<CheckDnsInput, DnsCheckResult[], unknown> | undefined
+    readonly lookUpGameServer: Operation<LookUpGameServerInput, GameServerLookup, unknown> | undefined
+  }
   readonly verifier: Verifier
   readonly storage: TimedStorage
   readonly basePath: string
@@ -89,6 +138,7 @@ export function utilityApi(parts: UtilityApiParts): UtilityApi {
     const target = parts.endpoints[id]
     return (request, context = {}) => respond(request, context, (url) => ownRoute(target, route(url)))
   }
+  const own = { inFlight: service.inFlight, closing: parts.closing }
   const close = (): Promise<void> => closeAll(parts)
 
   return {
@@ -102,6 +152,17 @@ export function utilityApi(parts: UtilityApiParts): UtilityApi {
       if (!isView(request)) return Promise.reject(new UtilityApiError('invalid_argument', notAView))
       return dispatch(request, context ?? {}, route(request.url))
     },
+    async checkDns(question, options) {
+      const { onAnswer, ...others } = ownCallOptions(options, 'onAnswer')
+      const onPart = onAnswer && tellOf(onAnswer, service.logger)
+      return ownCall(own, parts.operations.checkDns, question, { ...others, onPart })
+    },
+    async lookUpGameServer(server, options) {
+      const { port, ...others } = server ?? {}
+      // Over HTTP it is text.
+      const input = port === undefined ? others : { ...others, port: String(port) }
+      return ownCall(own, parts.operations.lookUpGameServer, input, ownCallOptions(options))
+    },
     openapi() {
       const options = { basePath, ownErrorBodies: service.errorBody !== undefined }
       return openApiDocument(
@@ -113,6 +174,18 @@ export function utilityApi(parts: UtilityApiParts): UtilityApi {
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+/** Returns what tells a function of the host about each element. That it fails must not fail the check of others. */
+function tellOf(
+  onAnswer: (result: DnsCheckResult, position: number) => void,
+  logger: Logger,
+): (part: JsonBody, position: number) => void {
+  return (part, position) =>
+    harmless(
+      () => onAnswer(parsedBody(part), position),
+      (cause) => logger.error('onAnswer failed.', { cause }),
+    )
 }
 
 type Found = Route<Endpoint> | null

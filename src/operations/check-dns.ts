@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { Credential } from '../domain/access.ts'
 import {
   dnsStatuses,
   recordTypes,
@@ -24,7 +23,7 @@ import { tooManyOctets, type OctetBudget } from './octet-budget.ts'
 import type { Operation } from './operation.ts'
 import type { ResultCache } from './result-cache.ts'
 import { createSemaphore, NoTurnError, type Semaphore } from './semaphore.ts'
-import { jsonArray, jsonBody, octetsOf, SharedAnswer } from './shared-answer.ts'
+import { jsonArray, jsonBody, octetsOf, SharedAnswer, type JsonBody } from './shared-answer.ts'
 import { createSingleFlight, type Flight } from './single-flight.ts'
 
 /** A resolver that fails may answer a moment later: a failure is never kept longer, however long answers are kept. */
@@ -94,7 +93,7 @@ const notADomain: Refusal = { code: 'invalid_request', message: 'X-Domain must b
  *
  * @see docs/contract.md section 4.4
  */
-export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsCheckResult[], Credential> {
+export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsCheckResult[], unknown> {
   const { client, clock, logger, locations, timeoutMs, cache, budget } = parts
   const semaphores = new Map<string, Semaphore>()
   const resolvers = locations.map((location) => {
@@ -102,13 +101,13 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
     semaphores.set(addressOf(location), semaphore)
     return { location, semaphore, target: targetOf(location) }
   })
-  const checks = createSingleFlight<SharedAnswer<DnsCheckResult[]>>(timeoutMs / 2)
+  const checks = createSingleFlight<SharedAnswer<DnsCheckResult[]>, Element>(timeoutMs / 2)
 
   /** The resolver's answer; null when the question never got its turn. */
   async function ask(
     { location, semaphore, target }: Resolver,
     question: Question,
-    { callers, signal }: Flight,
+    { callers, signal }: Flight<Element>,
   ): Promise<Outcome | null> {
     const started = performance.now()
     const send = (): Promise<DnsAnswer> => {
@@ -134,14 +133,14 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
   async function check(
     key: string,
     question: Question,
-    flight: Flight,
+    flight: Flight<Element>,
   ): Promise<SharedAnswer<DnsCheckResult[]>> {
     const started = performance.now()
     const collected = budget.collect(flight.callers)
     let expiresAt = Number.POSITIVE_INFINITY
     try {
       const elements = await Promise.all(
-        resolvers.map(async (resolver) => {
+        resolvers.map(async (resolver, index) => {
           const answer = await ask(resolver, question, flight)
           // An answer ages from its arrival, while slower resolvers are waited for. If a caller has too much open, that
           // says nothing about the name: others must not get this result.
@@ -150,6 +149,7 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
           // As JSON at once: records take several times as much memory, for as long as the slowest resolver takes.
           const element = jsonBody(JSON.stringify(resultOf(resolver.location, outcome)))
           collected.add(octetsOf(element))
+          flight.progress.add([element, index])
           return element
         }),
       )
@@ -220,15 +220,23 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
     ],
     refusals: [notADomain, tooManyOctets],
 
-    async run({ domain, recordType }, _, { callerKey, signal }) {
+    async run({ domain, recordType }, _, { callerKey, signal, onPart }) {
       const name = questionName(domain, recordType)
       if (name === null) throw refused(notADomain)
       const question = { name, type: recordType }
       const key = `${recordType} ${name}`
-      return cache.get(key) ?? checks.join(key, callerKey, signal, (flight) => check(key, question, flight))
+      const tell = onPart && (([json, position]: Element) => onPart(json, position))
+      const kept = cache.get(key)
+      if (kept === undefined)
+        return checks.join(key, callerKey, signal, (flight) => check(key, question, flight), tell)
+      if (tell !== undefined) kept.value().forEach((each, position) => tell([JSON.stringify(each), position]))
+      return kept
     },
   }
 }
+
+/** One location's element of the answer as JSON, with its position. */
+type Element = readonly [json: JsonBody, index: number]
 
 interface Resolver {
   readonly location: ResolverLocation

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { Credential } from '../domain/access.ts'
 import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import { parseServerAddress, spelledHostOf } from '../domain/server-address.ts'
 import {
@@ -24,7 +23,7 @@ export interface LookUpGameServerParts {
   readonly logger: Logger
   readonly timeoutMs: number
   readonly cacheTtlMs: number
-  readonly cache: ResultCache<SharedAnswer<LookUpGameServerOutput>>
+  readonly cache: ResultCache<SharedAnswer<GameServerLookup>>
   readonly maxConcurrent: number
   readonly requiredPermission: string
   /** Whether the answer has the details as well. Default: false. */
@@ -36,12 +35,25 @@ export interface LookUpGameServerInput {
   port?: string | undefined
 }
 
-export interface LookUpGameServerOutput extends GameServerDetails {
+/**
+ * The answer of a game server lookup, with the member names of the JSON.
+ *
+ * @see docs/contract.md section 2.4
+ *
+ * @group Block game
+ */
+export interface GameServerLookup extends GameServerDetails {
+  /** The IP address connected to. */
   ip: string
+  /** The port connected to, as text. */
   port: string
+  /** How many players are online, and how many may be. */
   players: { online: number; max: number }
+  /** The version's name, and its protocol number: -1 if unknown. */
   version: { name: string; protocol: number }
+  /** The latency in milliseconds, with its unit: `23ms`. */
   ping: string
+  /** The SRV record followed; an empty object without one. */
   srvRecord: { host?: string | undefined; port?: number | undefined }
 }
 
@@ -74,7 +86,7 @@ const output = z.object({
     .describe('The SRV record followed; an empty object without one.'),
 })
 
-const example: LookUpGameServerOutput = {
+const example: GameServerLookup = {
   ip: '203.0.113.25',
   port: '25566',
   players: { online: 12, max: 100 },
@@ -90,16 +102,12 @@ const example: LookUpGameServerOutput = {
  */
 export function lookUpGameServer(
   parts: LookUpGameServerParts,
-): Operation<LookUpGameServerInput, LookUpGameServerOutput, Credential> {
+): Operation<LookUpGameServerInput, GameServerLookup, unknown> {
   const { client, logger, timeoutMs, cache, details = false } = parts
   const semaphore = createSemaphore(parts.maxConcurrent)
-  const lookups = createSingleFlight<SharedAnswer<LookUpGameServerOutput>>(timeoutMs / 2)
+  const lookups = createSingleFlight<SharedAnswer<GameServerLookup>>(timeoutMs / 2)
 
-  async function lookUp(
-    host: string,
-    port: number,
-    { callers, signal }: Flight,
-  ): Promise<LookUpGameServerOutput> {
+  async function lookUp(host: string, port: number, { callers, signal }: Flight): Promise<GameServerLookup> {
     const started = performance.now()
     const ping = (): Promise<ServerStatus> => {
       const remainingMs = Math.max(1, Math.floor(timeoutMs - (performance.now() - started)))
@@ -152,8 +160,8 @@ export function lookUpGameServer(
       const { host, port } = target
       // Without the case of letters, which only the handshake keeps.
       const key = `${host} ${port}`
-      const work = async (flight: Flight): Promise<SharedAnswer<LookUpGameServerOutput>> => {
-        const answer = new SharedAnswer<LookUpGameServerOutput>(
+      const work = async (flight: Flight): Promise<SharedAnswer<GameServerLookup>> => {
+        const answer = new SharedAnswer<GameServerLookup>(
           jsonBody(JSON.stringify(await lookUp(spelledHostOf(input.address), port, flight))),
         )
         cache.set(key, answer, parts.cacheTtlMs)
@@ -164,7 +172,7 @@ export function lookUpGameServer(
   }
 }
 
-function outputOf(status: ServerStatus): LookUpGameServerOutput {
+function outputOf(status: ServerStatus): GameServerLookup {
   const { ip, port, players, version, latencyMs, srvRecord } = status
   return {
     ip,

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { Refusal } from '../domain/errors.ts'
 import type { MaybePromise } from '../ports/maybe-promise.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
-import type { SharedAnswer } from './shared-answer.ts'
+import type { JsonBody, SharedAnswer } from './shared-answer.ts'
 
 /** The identifiers of all operations. */
 export const operationIds = [
@@ -62,4 +62,6 @@ export interface OperationCall extends StorageCall {
   readonly callerKey: string
   /** Aborts when the client is gone or the service closes. Only work that waits for networks listens to it. */
   readonly signal: AbortSignal
+  /** Is told of each element of an answer as it comes, with its position. */
+  readonly onPart?: ((part: JsonBody, index: number) => void) | undefined
 }

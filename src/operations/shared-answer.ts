@@ -19,6 +19,13 @@ export function jsonArray(elements: readonly JsonBody[]): JsonBody {
   return Buffer.concat([...parts, Buffer.from(']')])
 }
 
+const utf8 = new TextDecoder()
+
+/** Returns what a body says. */
+export function parsedBody<Value>(body: JsonBody): Value {
+  return JSON.parse(typeof body === 'string' ? body : utf8.decode(body)) as Value
+}
+
 /** Returns how many octets a body takes. */
 export function octetsOf(body: JsonBody): number {
   return typeof body === 'string' ? Buffer.byteLength(body) : body.length
@@ -39,6 +46,6 @@ export class SharedAnswer<Value> {
 
   /** Returns the result, a copy for each call. */
   value(): Value {
-    return JSON.parse(String(this.body instanceof Uint8Array ? Buffer.from(this.body) : this.body)) as Value
+    return parsedBody(this.body)
   }
 }

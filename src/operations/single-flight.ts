@@ -1,50 +1,56 @@
 import { Callers } from './callers.ts'
+import { Progress } from './progress.ts'
 
 /** Lets equal requests share one execution of their work while it is under way. */
-export interface SingleFlight<Value> {
+export interface SingleFlight<Value, Part = never> {
   /**
    * Returns the result of the work named by `key`, from the execution under way or a new one.
    *
-   * A request leaves if its signal aborts. The work itself is aborted when all requests have left.
+   * A request leaves if its signal aborts. The work itself is aborted when all requests have left. `onPart` is told of all
+   * that the work reports, also of what came before the request.
    */
   join(
     key: string,
     caller: string,
     signal: AbortSignal,
-    work: (flight: Flight) => Promise<Value>,
+    work: (flight: Flight<Part>) => Promise<Value>,
+    onPart?: (part: Part) => void,
   ): Promise<Value>
   /** How many executions can be joined. */
   readonly size: number
 }
 
 /** What the work knows about its callers. */
-export interface Flight {
+export interface Flight<Part = never> {
   readonly callers: Callers
   /** Aborts when all have left. */
   readonly signal: AbortSignal
+  /** Where the work reports parts of its result. */
+  readonly progress: Progress<Part>
 }
 
-interface Execution<Value> {
+interface Execution<Value, Part> {
   readonly callers: Callers
   readonly controller: AbortController
   readonly result: Promise<Value>
+  readonly progress: Progress<Part>
   /** A time on the scale of `performance.now()`. */
   readonly joinableUntil: number
 }
 
 /** Holds an execution. Empty once it can no longer be joined. */
-interface Entry<Value> {
-  execution: Execution<Value> | undefined
+interface Entry<Value, Part> {
+  execution: Execution<Value, Part> | undefined
 }
 
 /**
  * @param joinableMs - How long an execution may be joined. Later requests get their own, because an older execution has
  * little of its time left.
  */
-export function createSingleFlight<Value>(joinableMs: number): SingleFlight<Value> {
-  const underWay = new Map<string, Entry<Value>>()
+export function createSingleFlight<Value, Part = never>(joinableMs: number): SingleFlight<Value, Part> {
+  const underWay = new Map<string, Entry<Value, Part>>()
 
-  function forget(key: string, execution: Execution<Value>): void {
+  function forget(key: string, execution: Execution<Value, Part>): void {
     const entry = underWay.get(key)
     if (entry?.execution !== execution) return
     underWay.delete(key)
@@ -52,22 +58,29 @@ export function createSingleFlight<Value>(joinableMs: number): SingleFlight<Valu
     entry.execution = undefined
   }
 
-  function start(key: string, caller: string, work: (flight: Flight) => Promise<Value>): Execution<Value> {
+  function start(
+    key: string,
+    caller: string,
+    work: (flight: Flight<Part>) => Promise<Value>,
+  ): Execution<Value, Part> {
     const callers = new Callers(caller)
     const controller = new AbortController()
     const joinableUntil = performance.now() + joinableMs
-    const result = work({ callers, signal: controller.signal }).finally(() => forget(key, execution))
-    const execution = { callers, controller, result, joinableUntil }
+    const progress = new Progress<Part>()
+    const result = work({ callers, signal: controller.signal, progress }).finally(() =>
+      forget(key, execution),
+    )
+    const execution = { callers, controller, result, progress, joinableUntil }
     underWay.set(key, { execution })
     return execution
   }
 
-  function joinable(key: string): Execution<Value> | undefined {
+  function joinable(key: string): Execution<Value, Part> | undefined {
     const execution = underWay.get(key)?.execution
     return execution !== undefined && performance.now() < execution.joinableUntil ? execution : undefined
   }
 
-  function leave(key: string, caller: string, execution: Execution<Value>): void {
+  function leave(key: string, caller: string, execution: Execution<Value, Part>): void {
     execution.callers.leave(caller)
     if (!execution.callers.isEmpty) return
     // The next request must not join work that is being aborted.
@@ -76,11 +89,12 @@ export function createSingleFlight<Value>(joinableMs: number): SingleFlight<Valu
   }
 
   return {
-    async join(key, caller, signal, work) {
+    async join(key, caller, signal, work, onPart) {
       signal.throwIfAborted()
       const present = joinable(key)
       present?.callers.join(caller)
       const execution = present ?? start(key, caller, work)
+      if (onPart !== undefined) execution.progress.follow(onPart)
       return untilAborted(signal, execution.result, () => leave(key, caller, execution))
     },
     get size() {

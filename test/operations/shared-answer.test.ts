@@ -5,10 +5,8 @@ import { jsonArray, jsonBody, octetsOf, SharedAnswer } from '../../src/operation
 const textOf = (body: string | Uint8Array): string => Buffer.from(body as string).toString()
 
 test('the JSON of an array is that of its elements, whether they are kept as text or as octets', () => {
-  const element = fc.oneof(
-    fc.jsonValue(),
-    fc.string({ unit: 'binary', minLength: 17_000, maxLength: 20_000 }),
-  )
+  const long = fc.string({ unit: 'binary', minLength: 1, maxLength: 2 }).map((text) => text.repeat(17_000))
+  const element = fc.oneof(fc.jsonValue(), long)
   fc.assert(
     fc.property(fc.array(element, { maxLength: 4 }), (elements) => {
       const body = jsonArray(elements.map((each) => jsonBody(JSON.stringify(each))))
@@ -17,7 +15,7 @@ test('the JSON of an array is that of its elements, whether they are kept as tex
       expect(octetsOf(body)).toBe(Buffer.byteLength(json))
       expect(new SharedAnswer(body).value()).toEqual(JSON.parse(json))
     }),
-    { numRuns: 200 },
+    { numRuns: 100 },
   )
 })
 

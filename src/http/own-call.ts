@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto'
+import { demand, demandKnown, isOptions, isSignal } from '../domain/arguments.ts'
+import { refused, type Refusal } from '../domain/errors.ts'
+import { inputProblem } from '../operations/input-problem.ts'
+import type { Operation, OperationCall, Parameter } from '../operations/operation.ts'
+import { SharedAnswer } from '../operations/shared-answer.ts'
+import type { Closing } from './closing.ts'
+import type { InFlightLimit, KnownCaller } from './in-flight.ts'
+
+/**
+ * What a call of an operation within the program may say beside the input.
+ *
+ * @group Operation
+ */
+export interface OwnCallOptions {
+  /** Gives the call up. */
+  readonly signal?: AbortSignal
+  /**
+   * Whose share of the bounds the call takes: any name of your own, such as a user's. It never meets the owner of a token.
+   * Default: the program itself is one caller.
+   */
+  readonly caller?: string
+}
+
+/** What all calls within the program share. */
+export interface OwnCallParts {
+  readonly inFlight: InFlightLimit
+  readonly closing: Closing
+}
+
+const switchedOff: Refusal = { code: 'not_found', message: 'The operation is switched off.' }
+
+/**
+ * Calls an operation within the program: the work, the validation, the limits and the errors are those of a request, but
+ * nobody is authenticated and no rate limiter is asked.
+ */
+export async function ownCall<Input, Output>(
+  { inFlight, closing }: OwnCallParts,
+  operation: Operation<Input, Output, unknown> | undefined,
+  input: { readonly [Field in keyof Input]?: unknown },
+  { signal, caller = '', ...others }: OwnCallOptions & Pick<OperationCall, 'onPart'>,
+): Promise<Output> {
+  if (operation === undefined) throw refused(switchedOff)
+  const fields = readInput(operation, input)
+  const known: KnownCaller = { scheme: 'host', id: caller }
+  inFlight.begin()
+  const controller = new AbortController()
+  const abort = (): void => controller.abort(signal?.reason)
+  signal?.addEventListener('abort', abort)
+  if (signal?.aborted === true) abort()
+  const leave = closing.add(controller)
+  try {
+    inFlight.enter(operation.waitsFor, known)
+    try {
+      const call = {
+        requestId: randomUUID(),
+        callerKey: `host:${caller}`,
+        signal: controller.signal,
+        timeLeftMs: () => Number.POSITIVE_INFINITY,
+        ...others,
+      }
+      const answer = await operation.run(fields, undefined, call)
+      return answer instanceof SharedAnswer ? answer.value() : answer
+    } finally {
+      inFlight.leave(operation.waitsFor, known)
+    }
+  } finally {
+    signal?.removeEventListener('abort', abort)
+    leave()
+    inFlight.end()
+  }
+}
+
+/** Returns the options of a call, of which some operations have more. A misspelled one would be ignored in JavaScript. */
+export function ownCallOptions<Options extends OwnCallOptions>(
+  given: Options = {} as Options,
+  ...callbacks: (keyof Options & string)[]
+): Options {
+  demand(isOptions(given), 'options must be an object.')
+  demandKnown(given, new Set(['signal', 'caller', ...callbacks]))
+  demand(isSignal(given.signal), 'signal must be an AbortSignal.')
+  demand(typeof (given.caller ?? '') === 'string', 'caller must be a string.')
+  for (const name of callbacks)
+    demand(['function', 'undefined'].includes(typeof given[name]), `${name} must be a function.`)
+  return given
+}
+
+function readInput<Input, Output>(
+  { input, parameters }: Operation<Input, Output, unknown>,
+  given: object,
+): Input {
+  demand(isOptions(given), 'The input must be an object.')
+  demandKnown(given, new Set(Object.keys(parameters)))
+  const trimmed = Object.entries(given).map(([field, value]) => [
+    field,
+    typeof value === 'string' ? value.trim() : value,
+  ])
+  const result = input.safeParse(Object.fromEntries(trimmed))
+  if (result.success) return result.data
+  const named = Object.entries<Parameter>(parameters).map(
+    ([field, parameter]) => [field, { ...parameter, name: field }] as const,
+  )
+  throw inputProblem(named, result.error)
+}
