@@ -9,6 +9,7 @@ import {
 } from '../terminal/license-options.ts'
 import { given } from '../terminal/option-values.ts'
 import { printFields, printJson, timeText, withTimeTexts } from '../terminal/output.ts'
+import { withProgress } from '../terminal/progress.ts'
 import { pageOptions, printPage } from './print-page.ts'
 
 const keyArgument = {
@@ -104,9 +105,10 @@ export const license: AnyCommand = {
       args: { ...resellerOption, ...adminOptions },
       examples: ['license count --database utility.sqlite', 'license count --reseller ID --json'],
       run: ({ reseller: resellerId, database, storage, json }) =>
-        withAdmin({ database, storage }, async (admin) =>
-          printFields({ licenses: await admin.countLicenses(given({ resellerId })) }, json),
-        ),
+        withAdmin({ database, storage }, async (admin) => {
+          const count = (): Promise<number> => admin.countLicenses(given({ resellerId }))
+          printFields({ licenses: await withProgress('Counting', count) }, json)
+        }),
     }),
   },
   examples: ['license list --limit 10', 'license get KEY', 'license set KEY --status invalid'],

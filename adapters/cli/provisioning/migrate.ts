@@ -1,5 +1,6 @@
 import { command, type AnyCommand } from '../terminal/command.ts'
 import { databaseOptions, withDatabase } from '../database/database.ts'
+import { withProgress } from '../terminal/progress.ts'
 
 export const migrate: AnyCommand = command({
   args: databaseOptions,
@@ -8,7 +9,7 @@ export const migrate: AnyCommand = command({
     withDatabase({ ...where, create: true }, async (storage) => {
       if (storage.migrate === undefined)
         return console.log('This storage has no migrate(): there is nothing to do.')
-      await storage.migrate()
+      await withProgress('Updating the tables', async () => storage.migrate?.())
       console.log('The database is up to date.')
     }),
 })

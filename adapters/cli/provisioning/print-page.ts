@@ -3,6 +3,7 @@ import { UsageError } from '../terminal/command.ts'
 import { isMissingTables } from '../database/database-errors.ts'
 import { given, integer } from '../terminal/option-values.ts'
 import { printJson, printTable, withTimeTexts } from '../terminal/output.ts'
+import { withProgress } from '../terminal/progress.ts'
 import { printable } from '../terminal/terminal-text.ts'
 
 /** The options of every list command. */
@@ -32,7 +33,7 @@ export async function printPage<Name extends string, Row extends object>(
   { heading, cells }: Columns<Row>,
 ): Promise<void> {
   const page = { limit: integer('limit', limit, 1, 1000), ...given({ after }) }
-  const list = await read(page).catch((error: unknown) => {
+  const list = await withProgress('Reading', () => read(page)).catch((error: unknown) => {
     throw after === undefined || !isBadPlace(error) ? error : badPlace(after)
   })
   if (json === true) return printJson({ ...list, [name]: list[name].map(withTimeTexts) })
