@@ -46,7 +46,8 @@ const texts = Object.entries(amounts).map(([name, amount]) => [name, process.env
 const config: ViteUserConfig = {
   resolve: { tsconfigPaths: true },
   test: {
-    testTimeout: 20_000,
+    // For a busy machine: what hangs is found all the same, and what only waits its turn does not fail.
+    testTimeout: 60_000,
     // Databases and a browser start there, on disks that may be slow or busy.
     hookTimeout: 60_000,
     // One less than there are processors, but three: much of a suite with sockets and databases is waiting.

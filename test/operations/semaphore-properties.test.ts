@@ -38,7 +38,7 @@ function scene(maxConcurrent: number) {
       ended: false,
     }
     jobs.push(job)
-    const terms = { callers: job.callers, signal: job.controller.signal, maxWaitMs: 60_000 }
+    const terms = { callers: job.callers, signal: job.controller.signal, maxWaitMs: 1e9 }
     const end = (): void => void (job.ended = true)
     results.push(semaphore.run(job.task, terms).then(end, end))
   }

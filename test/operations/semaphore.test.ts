@@ -8,7 +8,8 @@ const forever = new AbortController().signal
 const by = (caller: string, terms: Partial<SemaphoreTerms> = {}): SemaphoreTerms => ({
   callers: new Callers(caller),
   signal: forever,
-  maxWaitMs: 60_000,
+  // A task that a test leaves waiting is given up by nobody, since other tests run in this process.
+  maxWaitMs: 1e9,
   ...terms,
 })
 

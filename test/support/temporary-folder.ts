@@ -18,12 +18,26 @@ export default function setUp(): (() => void) | undefined {
     NODE_COMPILE_CACHE: join(folder, compiled),
   }
   Object.assign(process.env, own)
+  const remove = (): void => removeFolder(folder)
+  // Also where the run is interrupted.
+  process.once('exit', remove).once('SIGINT', () => process.exit(130))
   return () => {
     const left = readdirSync(folder).filter((name) => name !== compiled)
-    // Processes of the run may still be writing down what they compiled.
-    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
+    process.off('exit', remove)
+    remove()
     if (left.length === 0) return
     console.error(`Tests left in the temporary folder: ${left.join(', ')}`)
     process.exitCode = 1
+  }
+}
+
+/** Tries for two seconds: processes of the run may still be ending, or writing down what they compiled. */
+function removeFolder(folder: string, attempts = 40): void {
+  try {
+    rmSync(folder, { recursive: true, force: true })
+  } catch (error) {
+    if (attempts === 0) throw error
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50)
+    removeFolder(folder, attempts - 1)
   }
 }

@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { componentSpans, textOf } from '../../../src/blockgame/codec/text-component.ts'
 import { parseStatus } from '../../../src/blockgame/codec/status.ts'
+import { codePoint } from '../../support/code-point.ts'
 
 const gold = { color: 'gold' } as const
 
@@ -142,7 +143,7 @@ describe('translations', () => {
 const code = fc.constantFrom('§', '§6', '§l', '§r', '§x§f§f§0§0§0§0', '%s', '%1$s', '%%')
 const piece = fc.oneof(
   code,
-  fc.string({ unit: 'binary', maxLength: 12 }),
+  fc.string({ unit: codePoint, maxLength: 12 }),
   fc.constantFrom('a', '\n', '\u202e', '🎮'),
 )
 const text = fc.array(piece, { maxLength: 8 }).map((pieces) => pieces.join(''))

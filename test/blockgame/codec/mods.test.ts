@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseStatus } from '../../../src/blockgame/codec/status.ts'
 import { varIntSize, writeVarInt } from '../../../src/blockgame/codec/varint.ts'
+import { codePoint } from '../../support/code-point.ts'
 
 interface PackedMod {
   readonly id: string
@@ -125,7 +126,7 @@ describe('packed mods', () => {
 
   test('that are anything do no harm', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (d) => {
+      fc.property(fc.string({ unit: codePoint, maxLength: 300 }), (d) => {
         const mods = (modsOf({ forgeData: { d } }) ?? []) as object[]
         expect(mods.length).toBeLessThanOrEqual(1000)
       }),
