@@ -38,6 +38,7 @@ import { timedStorage, type TimedStorage } from './ports/timed-storage.ts'
 import { apiKeyScheme } from './security/api-key.ts'
 import { bearerScheme } from './security/bearer.ts'
 import { oauthClientScheme } from './security/oauth-client.ts'
+import { createLicenseSigning } from './security/license-signing.ts'
 import { createVerifier } from './security/verifier.ts'
 import {
   adminSettingsOf,
@@ -83,6 +84,8 @@ export function createUtilityApi(options: UtilityApiOptions): UtilityApi {
   const check = dns && dnsCheck(service, dns, settings, storage)
   const lookup = blockgame && gameServerLookup(service, blockgame, settings, storage)
   const network = [check, lookup].filter((each) => each !== undefined)
+  const { keyPrefix, signing } = licenses
+  const verifier = createVerifier({ storage, clock, keyGenerator, keyPrefix, storageTimeoutMs, closing })
   return utilityApi({
     service,
     endpoints: {
@@ -91,14 +94,8 @@ export function createUtilityApi(options: UtilityApiOptions): UtilityApi {
       lookUpGameServer: lookup?.endpoint,
     },
     operations: { checkDns: check?.operation, lookUpGameServer: lookup?.operation },
-    verifier: createVerifier({
-      storage,
-      clock,
-      keyGenerator,
-      keyPrefix: licenses.keyPrefix,
-      storageTimeoutMs,
-      closing,
-    }),
+    verifier,
+    licenseSigning: createLicenseSigning({ findLicense: verifier.findLicense, clock, signing }),
     storage,
     basePath,
     drainTimeoutMs: Math.max(storageTimeoutMs, ...network.map(({ timeoutMs }) => timeoutMs)) + 1000,
@@ -132,7 +129,8 @@ function storageEndpoints(
 ): Readonly<Record<'exchangeToken' | 'updateLicense' | 'generateLicense', Endpoint>> {
   const { clock, keyGenerator, oauth, licenses } = settings
   const resellers = bearerScheme({ storage, clock }, 'reseller_token', 'A reseller token.')
-  const licenseParts = { storage, clock, keyGenerator, ...licenses }
+  const { keyPrefix, statuses, allowWildcards } = licenses
+  const licenseParts = { storage, clock, keyGenerator, keyPrefix, statuses, allowWildcards }
   const { logger } = service
   return {
     exchangeToken: bind(
@@ -237,6 +235,7 @@ export type { CredentialKind, Reseller, SecretKind } from './domain/access.ts'
 export type { DnsAnswer, DnsRecord, DnsStatus, ExtendedDnsError, RecordType } from './domain/dns-answer.ts'
 export type { ErrorCode, UtilityApiErrorOptions } from './domain/errors.ts'
 export type { License, LicenseChange } from './domain/license.ts'
+export type { LicenseJwk } from './domain/license-jws.ts'
 export type { ResolverLocation } from './domain/resolver-location.ts'
 export type { ServerStatus } from './domain/server-status.ts'
 export type { RequestEndEvent, RequestTraceEvent } from './http/events.ts'
@@ -244,6 +243,7 @@ export type { OpenApiDocument } from './http/openapi.ts'
 export type { OwnCallOptions } from './http/own-call.ts'
 export type { Reply, RequestContext, RequestLike } from './http/request-like.ts'
 export type { Handler, UtilityApi } from './http/utility-api.ts'
+export type { LicenseSigning, SignLicenseOptions } from './security/license-signing.ts'
 export type { AccessGrant, Verifier } from './security/verifier.ts'
 export type { DnsCheckResult } from './operations/check-dns.ts'
 export type { GameServerLookup } from './operations/look-up-game-server.ts'

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import { z } from 'zod'
 import { isIssuer } from './admin/server-metadata.ts'
 import type { BlockgameClientOptions } from './blockgame.ts'
@@ -6,6 +7,7 @@ import { defaultTokenLifetimeSeconds } from './domain/access.ts'
 import { invalidOption, isOptions, unlessObject, withoutUndefined } from './domain/arguments.ts'
 import type { UtilityApiError } from './domain/errors.ts'
 import { parseIpAddress, parseNetwork } from './domain/ip-address.ts'
+import { isStringOrUri, licenseSigner, problemOfSigningKey } from './domain/license-jws.ts'
 import { optionProblem } from './domain/option-problem.ts'
 import type { ResolverLocation } from './domain/resolver-location.ts'
 import { lacks, storageProblem } from './domain/storage-problem.ts'
@@ -17,6 +19,7 @@ import type { KeyGenerator } from './ports/key-generator.ts'
 import type { Logger } from './ports/logger.ts'
 import type { RateLimiter } from './ports/rate-limiter.ts'
 import type { AdminStorage, UtilityStorage } from './ports/storage.ts'
+import type { SigningSettings } from './security/license-signing.ts'
 import { systemClock } from './system/clock.ts'
 import { randomKeys } from './system/random-keys.ts'
 
@@ -96,6 +99,13 @@ export interface LicenseOptions {
   readonly statuses?: readonly string[]
   /** Whether to accept `*.example.com` as a domain. Default: false. */
   readonly allowWildcards?: boolean
+  /** Who signs licenses, as `iss`: your service's URL, or a name without spaces. Needs `signingKey`. Default: none. */
+  readonly issuer?: string
+  /**
+   * A private Ed25519 `KeyObject`, or a list of them while you replace one: the first signs, the public halves of
+   * all are published. Needs `issuer`. Default: none.
+   */
+  readonly signingKey?: KeyObject | readonly KeyObject[]
 }
 
 /**
@@ -201,7 +211,7 @@ export interface Settings extends Required<
   >
 > {
   readonly oauth: Required<OAuthOptions>
-  readonly licenses: Required<LicenseOptions>
+  readonly licenses: LicenseSettings & { readonly signing?: SigningSettings | undefined }
   /** Undefined if the operation is removed. */
   readonly dns?: DnsCheckSettings | undefined
   /** Undefined if the operation is removed. */
@@ -210,6 +220,9 @@ export interface Settings extends Required<
   readonly onRequestEnd?: UtilityApiOptions['onRequestEnd'] | undefined
   readonly errorBody?: UtilityApiOptions['errorBody'] | undefined
 }
+
+/** The rules of licenses. */
+export type LicenseSettings = Required<Omit<LicenseOptions, 'issuer' | 'signingKey'>>
 
 /** The DNS check's settings. */
 export interface DnsCheckSettings extends Required<Omit<DnsCheckOptions, 'requiredScope' | 'client'>> {
@@ -225,7 +238,7 @@ export interface BlockgameLookupSettings extends Required<BlockgameLimits> {
 
 /** The admin's settings. */
 export interface AdminSettings extends Required<Omit<AdminOptions, 'oauth'>> {
-  readonly licenses: Required<LicenseOptions>
+  readonly licenses: LicenseSettings
   readonly oauth: { readonly issuer?: string | undefined }
 }
 
@@ -305,7 +318,24 @@ const issuer = z
   .string('must be a string')
   .refine(isIssuer, 'must be an https URL, or http on loopback, without query and fragment')
 
-const licenses = z.strictObject({
+/** One key or a list of them, as a list. */
+const signingKey = z.unknown().transform((value, context): SigningSettings['keys'] => {
+  const keys: unknown[] = Array.isArray(value) ? value : [value]
+  const refuse = (message: string, path: number[] = []): never => {
+    context.addIssue({ code: 'custom', path, message })
+    return z.NEVER
+  }
+  for (const [index, key] of keys.entries()) {
+    const problem = problemOfSigningKey(key)
+    if (problem !== null) return refuse(problem, keys === value ? [index] : [])
+  }
+  const [first, ...others] = keys as KeyObject[]
+  if (first === undefined) return refuse('must have at least one key')
+  const kids = new Set([first, ...others].map((key) => licenseSigner(key).jwk.kid))
+  return kids.size < keys.length ? refuse('has the same key twice') : [first, ...others]
+})
+
+const licenseOptions = z.strictObject({
   keyPrefix: z
     .string()
     .regex(/^[\w.~-]{0,64}$/, 'must have at most 64 of the characters A-Z a-z 0-9 _ . ~ -')
@@ -315,7 +345,29 @@ const licenses = z.strictObject({
     .min(1)
     .default(['valid', 'invalid']),
   allowWildcards: z.boolean().default(false),
+  issuer: z
+    .custom<string>(isStringOrUri, 'must be 1 to 255 visible ASCII characters, and a URI if it has a colon')
+    .optional(),
+  signingKey: signingKey.optional(),
 })
+
+const licenses = licenseOptions
+  .transform(({ issuer: signer, signingKey: keys, ...rules }, context) => {
+    if (signer !== undefined && keys !== undefined) return { ...rules, signing: { issuer: signer, keys } }
+    if (signer === undefined && keys === undefined) return rules
+    // An owner whose key is missing in the environment must hear of it before the first customer does.
+    const [missing, present] = signer === undefined ? ['issuer', 'signingKey'] : ['signingKey', 'issuer']
+    context.addIssue({ code: 'custom', path: [missing], message: `is needed with ${present}` })
+    return z.NEVER
+  })
+  .prefault({})
+
+/** The admin signs nothing, so it keeps no key. */
+const licenseRules = licenses.transform(({ keyPrefix, statuses, allowWildcards }): LicenseSettings => ({
+  keyPrefix,
+  statuses,
+  allowWildcards,
+}))
 
 /** Returns the schema of an object where undefined means absent, as in types without `exactOptionalPropertyTypes`. */
 function exactObject<Shape extends z.ZodRawShape>(
@@ -448,7 +500,7 @@ function settings(): z.ZodType<Settings> {
       clock,
       keyGenerator,
       oauth: oauth.prefault({}),
-      licenses: licenses.prefault({}),
+      licenses,
       dns: switchable(dns),
       blockgame: switchable(blockgame),
       storageTimeoutMs: milliseconds.default(5000),
@@ -474,7 +526,7 @@ function adminSettings(): z.ZodType<AdminSettings> {
       storage: storageWith<AdminStorage>(...adminStorageMethods),
       clock,
       keyGenerator,
-      licenses: licenses.prefault({}),
+      licenses: licenseRules,
       oauth: z.strictObject({ issuer: issuer.optional() }, unlessObject()).default({}),
     },
     unlessObject(),

@@ -1,3 +1,4 @@
+import { createSecretKey, generateKeyPairSync, webcrypto } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import { Pool } from 'pg'
 import { createAdmin, createUtilityApi, UtilityApiError } from 'utility-api'
@@ -185,6 +186,62 @@ const beginners: Readonly<Record<string, { make: () => unknown; says: string }>>
 test.for(Object.entries(beginners))('%s in the place of a storage is told what to write', ([, each]) => {
   expect(each.make).toThrow(expect.objectContaining({ code: 'invalid_options', message: each.says }))
 })
+
+const issuer = 'https://shop.example'
+const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+const rsa = generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey
+const ed448 = generateKeyPairSync('ed448').privateKey
+const pem = privateKey.export({ type: 'pkcs8', format: 'pem' })
+const notAKey = 'licenses.signingKey: must be a private Ed25519 KeyObject of node:crypto, or a list of them.'
+
+test.each<[string, object, string]>([
+  ['a text', { issuer, signingKey: pem }, notAKey],
+  ['null', { issuer, signingKey: null }, notAKey],
+  ['a pair', { issuer, signingKey: { privateKey, publicKey } }, notAKey],
+  ['a key of Web Crypto', { issuer, signingKey: await webCryptoKey() }, notAKey],
+  [
+    'a public key',
+    { issuer, signingKey: publicKey },
+    'licenses.signingKey: is a public key, and only the private one can sign.',
+  ],
+  [
+    'an RSA key',
+    { issuer, signingKey: rsa },
+    'licenses.signingKey: must be an Ed25519 key, and is of the type rsa.',
+  ],
+  [
+    'another curve',
+    { issuer, signingKey: [privateKey, ed448] },
+    'licenses.signingKey.1: must be an Ed25519 key, and is of the type ed448.',
+  ],
+  [
+    'a shared secret',
+    { issuer, signingKey: createSecretKey('a'.repeat(32), 'utf8') },
+    'licenses.signingKey: must be an Ed25519 key, and is of the type secret.',
+  ],
+  ['no keys', { issuer, signingKey: [] }, 'licenses.signingKey: must have at least one key.'],
+  [
+    'one key twice',
+    { issuer, signingKey: [privateKey, privateKey] },
+    'licenses.signingKey: has the same key twice.',
+  ],
+  ['no issuer', { signingKey: privateKey }, 'licenses.issuer: is needed with signingKey.'],
+  ['no key', { issuer, signingKey: undefined }, 'licenses.signingKey: is needed with issuer.'],
+  ...['', 'our shop', 'shop: example', 7].map((wrong): [string, object, string] => [
+    `the issuer ${JSON.stringify(wrong)}`,
+    { issuer: wrong, signingKey: privateKey },
+    'licenses.issuer: must be 1 to 255 visible ASCII characters, and a URI if it has a colon.',
+  ]),
+])('signing licenses with %s is refused', (_, licenses, message) => {
+  // The whole message: nothing of a key is in it.
+  const refused = expect.objectContaining({ code: 'invalid_options', message })
+  expect(() => createUtilityApi({ storage, licenses: licenses as never })).toThrow(refused)
+  expect(() => createAdmin({ storage, licenses: licenses as never })).toThrow(refused)
+})
+
+async function webCryptoKey(): Promise<unknown> {
+  return webcrypto.subtle.importKey('jwk', privateKey.export({ format: 'jwk' }), 'Ed25519', false, ['sign'])
+}
 
 test('a storage is told which of its methods are missing', () => {
   const { findLicense: _, ...others } = storage

@@ -7,6 +7,7 @@ import { parsedBody, type JsonBody } from '../operations/shared-answer.ts'
 import type { Logger } from '../ports/logger.ts'
 import { callWithin } from '../ports/storage-call.ts'
 import type { TimedStorage } from '../ports/timed-storage.ts'
+import type { LicenseSigning } from '../security/license-signing.ts'
 import type { Verifier } from '../security/verifier.ts'
 import { Call } from './call.ts'
 import type { Closing } from './closing.ts'
@@ -27,11 +28,11 @@ import { toResponse, WebRequest } from './web.ts'
 export type Handler = (request: Request, context?: RequestContext) => Promise<Response>
 
 /**
- * The five operations, ready to be mounted, and the verification of what they issue. No method uses `this`.
+ * The five operations, ready to be mounted, the verification of what they issue, and the signing of licenses. No method uses `this`.
  *
  * @group Operation
  */
-export interface UtilityApi extends Verifier {
+export interface UtilityApi extends Verifier, LicenseSigning {
   /** Answers any request: routes the five operations, and answers everything else with 404 or 405. */
   readonly fetch: Handler
   /**
@@ -106,6 +107,7 @@ export interface UtilityApiParts {
     readonly lookUpGameServer: Operation<LookUpGameServerInput, GameServerLookup, unknown> | undefined
   }
   readonly verifier: Verifier
+  readonly licenseSigning: LicenseSigning
   readonly storage: TimedStorage
   readonly basePath: string
   /** How long `close` waits for requests in progress. */
@@ -143,6 +145,7 @@ export function utilityApi(parts: UtilityApiParts): UtilityApi {
 
   return {
     ...parts.verifier,
+    ...parts.licenseSigning,
     fetch: (request, context = {}) => respond(request, context, route),
     handlers: Object.fromEntries(operationIds.map((id) => [id, handlerOf(id)])) as Record<
       OperationId,
