@@ -14,8 +14,22 @@ export interface Outcome {
   readonly error?: string
 }
 
-/** Returns the version of a library that is installed, or null. */
+/** What a program needs beside the libraries. */
+const tools: Readonly<Record<string, string>> = {
+  go: 'go',
+  haskell: 'ghc',
+  java: 'java',
+  perl: 'perl',
+  php: 'php',
+  ruby: 'ruby',
+  rust: 'cargo',
+  shell: 'jq',
+}
+
+/** Returns the version of a library that is installed with all that it needs, or null. */
 export function versionOf({ program: language, name, package: named = name }: Library): string | null {
+  const tool = tools[language]
+  if (tool !== undefined && spawnSync(tool, ['--version']).error !== undefined) return null
   if (language === 'javascript') {
     const manifest = join(here, 'node_modules', named, 'package.json')
     if (!existsSync(manifest)) return null
