@@ -158,6 +158,7 @@ class Disguise {
       )
       .replaceAll(/\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?=(?:\.\d+)?Z)/g, '2026-11-22T08:30:00')
       .replaceAll(/\.\d{3}Z/g, '.000Z')
+      .replaceAll(/until \d\d:\d\d:\d\d UTC/g, 'until 08:30:41 UTC')
     for (const [real, name] of this.#shownOf)
       shown = shown.replaceAll(inTable(real), name.padEnd(15)).replaceAll(real, name)
     return shown

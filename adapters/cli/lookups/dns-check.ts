@@ -27,9 +27,21 @@ export interface Checker extends AsyncDisposable {
   check(name: string, type: string, signal: AbortSignal): Promise<DnsCheckResult[]>
 }
 
+/** How to ask. */
+export interface CheckTerms {
+  /** The whole check, in seconds. */
+  readonly seconds: number
+  readonly overTcp: boolean
+  /** The addresses of servers that are to answer only what they know themselves. */
+  readonly authorities: ReadonlySet<string>
+}
+
+const usualTerms: CheckTerms = { seconds: 5, overTcp: false, authorities: new Set() }
+
 export async function createChecker(
   locations: readonly ResolverLocation[],
   listener: CheckListener,
+  { seconds, overTcp, authorities }: CheckTerms = usualTerms,
 ): Promise<Checker> {
   const storage = memoryStorage()
   const client = createDnsClient()
@@ -37,13 +49,20 @@ export async function createChecker(
     ...client,
     async query(question) {
       listener.onQuestion()
-      const answer = await client.query(question)
+      const answer = await client.query({
+        ...question,
+        ...(overTcp && { transport: 'tcp' as const }),
+        ...(authorities.has(question.server.ip) && { recursionDesired: false }),
+      })
       for (const [place, location] of locations.entries())
         if (isAt(location, question)) listener.onAnswer(question.type, place, answer)
       return answer
     },
   }
-  const api = createUtilityApi({ storage, dns: { locations, client: reporting, cacheTtlMs: 0 } })
+  const api = createUtilityApi({
+    storage,
+    dns: { locations, client: reporting, cacheTtlMs: 0, timeoutMs: seconds * 1000 },
+  })
   const trial = createUtilityApi({ storage, dns: { locations, client: offline } })
   // A check can be repeated for days: `--watch` must not end with the token.
   const lifetimeSeconds = 31_536_000

@@ -1,10 +1,19 @@
-import type { DnsCheckGroup, DnsCheckSummary, DnsRecord, DnsStatus, ResolverLocation } from 'utility-api'
+import type {
+  DnsArrivalSummary,
+  DnsCheckGroup,
+  DnsCheckSummary,
+  DnsRecord,
+  DnsStatus,
+  ResolverLocation,
+} from 'utility-api'
+import type { Comparison } from './dns-arrival.ts'
+import { notesOn, type Noted } from './dns-notes.ts'
 import { columns, styled } from '../terminal/output.ts'
 import { addressOf } from './server-option.ts'
 import { cut, printable, tableLines, widthOf, wrap } from '../terminal/terminal-text.ts'
 
 /** The part of a resolver's answer that a table shows. */
-export interface Seen {
+export interface Seen extends Noted {
   readonly status: DnsStatus
   readonly records: readonly DnsRecord[]
   readonly latencyMs: number
@@ -14,7 +23,7 @@ export interface Seen {
 export interface Section {
   readonly type: string
   readonly seen: (Seen | undefined)[]
-  summary?: DnsCheckSummary
+  summary?: Comparison
 }
 
 /**
@@ -107,7 +116,7 @@ function ttlText(records: readonly DnsRecord[] = []): string {
 function colorOf(
   answer: Seen | undefined,
   location: ResolverLocation | undefined,
-  summary: DnsCheckSummary | undefined,
+  summary: Comparison | undefined,
 ): 'dim' | 'green' | 'yellow' | 'red' {
   if (answer === undefined) return 'dim'
   const differs = summary?.differing.some(
@@ -117,8 +126,9 @@ function colorOf(
   return answer.status === 'NODATA' || answer.status === 'NXDOMAIN' ? 'yellow' : 'red'
 }
 
-function textOf({ status, records }: Seen): string {
-  return records.length === 0 ? status : recordTexts(records).join(', ')
+function textOf(seen: Seen): string {
+  const { status, records } = seen
+  return (records.length === 0 ? status : recordTexts(records).join(', ')) + notesOn(seen)
 }
 
 function recordTexts(records: readonly DnsRecord[]): string[] {
@@ -127,25 +137,60 @@ function recordTexts(records: readonly DnsRecord[]): string[] {
 
 /** Returns a record's data without its type, name and TTL. */
 function recordText(record: DnsRecord): string {
-  if (record.type === 'TXT') return printable(JSON.stringify(record.txt))
+  // Between strings there is nothing, though it looks like a space.
+  if (record.type === 'TXT') return printable(record.entries.map((each) => JSON.stringify(each)).join(' '))
   if (record.type === 'A' || record.type === 'AAAA') return record.ip
   const { type: _type, host: _host, ttl: _ttl, ...fields } = record
   return printable(Object.values(fields).join(' '))
 }
 
 /** @param inFull - Whether to show the records even if all agree. */
-function verdictLines(type: string, summary: DnsCheckSummary, inFull: boolean): string[] {
-  const { groups, verdict, unanswered, longestTtlSeconds: ttl } = summary
+function verdictLines(type: string, summary: Comparison, inFull: boolean): string[] {
+  const { groups, longestTtlSeconds: ttl } = summary
   const width = columns()
+  if ('arrived' in summary) {
+    const isOpen = summary.differing.length > 0
+    return [
+      ...wrap(arrivalText(summary), width).map((line) => styled(arrivalColors[summary.verdict], line)),
+      ...(isOpen ? groups.flatMap((group) => groupLines(group, width)) : []),
+      ...(isOpen && ttl !== null ? wrap(latestText(ttl), width) : []),
+      ...silentLines(summary, width),
+    ]
+  }
+  const { verdict } = summary
   const disagree = verdict === 'differ' || verdict === 'not_everywhere'
   const details = disagree || inFull ? groups.flatMap((group) => groupLines(group, width)) : []
-  const silent = unanswered.map(({ provider, status }) => `${printable(provider)} (${status})`).join(', ')
   return [
     ...wrap(verdictText(type, summary), width).map((line) => styled(verdictColor(summary), line)),
     ...details,
     ...(disagree && ttl !== null ? wrap(`The longest TTL left is ${ttl} s.`, width) : []),
-    ...(silent === '' || verdict === 'unanswered' ? [] : wrap(`No answer: ${silent}.`, width, '  ')),
+    ...silentLines(summary, width),
   ]
+}
+
+function silentLines({ verdict, unanswered }: Comparison, width: number): string[] {
+  const silent = unanswered.map(({ provider, status }) => `${printable(provider)} (${status})`).join(', ')
+  return silent === '' || verdict === 'unanswered' ? [] : wrap(`No answer: ${silent}.`, width, '  ')
+}
+
+const arrivalColors = { arrived: 'green', partly: 'yellow', not_yet: 'yellow', unanswered: 'red' } as const
+
+function arrivalText({ verdict, arrived, differing, unanswered }: DnsArrivalSummary): string {
+  const answered = arrived.length + differing.length
+  const all = answered + unanswered.length
+  if (verdict === 'unanswered')
+    return all === 1 ? 'The resolver did not answer.' : `None of ${all} resolvers answered.`
+  const what = 'what is expected'
+  if (verdict === 'partly')
+    return `Partly: ${arrived.length} of ${answered} resolvers ${haveOrHas(arrived.length)} ${what}.`
+  if (verdict === 'not_yet') return `Not yet: none of ${answered} resolvers has ${what}.`
+  return `Arrived: ${all === answered ? 'all' : `${answered} of`} ${all} resolvers ${haveOrHas(answered)} ${what}.`
+}
+
+/** Says when the last of the old answers has expired. */
+function latestText(seconds: number): string {
+  const time = new Date(Date.now() + seconds * 1000).toISOString().slice(11, 19)
+  return `The others may keep their answers for ${seconds} s more, at the latest until ${time} UTC, once the zone has changed.`
 }
 
 function groupLines({ records, results }: DnsCheckGroup, width: number): string[] {

@@ -1,66 +1,117 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { defaultResolverLocations, summarizeDnsCheck } from 'utility-api'
-import type { DnsCheckResult, DnsCheckSummary, ResolverLocation } from 'utility-api'
-import { command, type AnyCommand } from '../terminal/command.ts'
-import { createChecker, type Checker, type CheckListener } from './dns-check.ts'
-import { sectionLines, type Section } from './dns-table.ts'
+import { defaultResolverLocations } from 'utility-api'
+import type { DnsAnswer, DnsCheckResult, ResolverLocation } from 'utility-api'
+import { command, UsageError, type AnyCommand } from '../terminal/command.ts'
 import { integer } from '../terminal/option-values.ts'
 import { columns, isOutputLost, jsonOption, printJson, styled } from '../terminal/output.ts'
 import { createScreen } from '../terminal/screen.ts'
-import { locationsOf } from './server-option.ts'
 import { watchForStop } from '../terminal/stop-signal.ts'
-import { wrap } from '../terminal/terminal-text.ts'
+import { printable, wrap } from '../terminal/terminal-text.ts'
+import { createWatch, exitCodeOf, expectedOf, type Comparison } from './dns-arrival.ts'
+import { authoritiesOf, withAuthorities } from './dns-authority.ts'
+import { createChecker, type Checker, type CheckListener } from './dns-check.ts'
+import { questionOf } from './dns-question.ts'
+import { sectionLines, type Section, type Seen } from './dns-table.ts'
+import { locationsOf } from './server-option.ts'
 
 export const dns: AnyCommand = command({
   args: {
-    name: { type: 'positional', required: true, description: 'A domain; for PTR also an IP address.' },
+    name: { type: 'positional', required: true, description: 'Any domain name, or an IP address.' },
     type: {
       type: 'positional',
       default: 'A',
-      description: 'Record type: A, AAAA, MX, TXT, …; more may follow.',
+      description: 'Record type: A, AAAA, MX, TXT, …; more may follow, and @SERVER. Of an address: PTR.',
     },
     server: {
       type: 'string',
+      mayRepeat: true,
       valueHint: '[LABEL=]IP[:PORT],…',
       description: 'Resolvers to ask instead of the public ones.',
     },
-    watch: { type: 'boolean', description: 'Repeat the check until all agree.' },
+    authority: { type: 'boolean', description: "Ask the zone's own name servers as well." },
+    expect: {
+      type: 'string',
+      mayRepeat: true,
+      valueHint: 'RECORD',
+      description: 'A record that is to be there, such as "10 mail.example.com"; all of them, or none.',
+    },
+    watch: {
+      type: 'boolean',
+      description: 'Repeat the check until the expected records have arrived, or all agree on something new.',
+    },
     interval: {
       type: 'string',
       default: '10',
       valueHint: 'SECONDS',
       description: 'How long --watch waits between checks; at most 3600.',
     },
+    timeout: {
+      type: 'string',
+      default: '5',
+      valueHint: 'SECONDS',
+      description: 'How long a check waits for answers; at most 60.',
+    },
+    tcp: { type: 'boolean', description: 'Ask over TCP.' },
+    subnet: {
+      type: 'string',
+      valueHint: 'NETWORK',
+      description: 'Ask on behalf of a network, such as 192.0.2.0/24.',
+    },
     ...jsonOption,
   },
   rest: true,
   notes: [
-    'Exit code: 0 if all answers have the same records, 1 if no resolver answered, 3 if they differ, 4 if some have the record and others do not, 5 if all agree that there is none; with several types, the first of 1, 3, 4, 0 and 5 that applies to one of them.',
+    'Exit code: 0 if all answers have the same records, 1 if no resolver answered, 3 if they differ, 4 if some have the record and others do not, 5 if all agree that there is none; with several types, the first of 1, 3, 4, 0 and 5 that applies to one of them. With --expect: 0 if the records have arrived everywhere, 1 if no resolver answered, 3 if nowhere, 4 if at some.',
   ],
   examples: [
     'dns example.com',
     'dns example.com A AAAA MX --json',
-    'dns example.com --watch --interval 30',
-    'dns 192.0.2.1 PTR --server "office=192.0.2.53,lab=[2001:db8::53]:5353"',
+    'dns example.com --expect 192.0.2.80 --watch --authority',
+    'dns example.com MX --expect "10 mx1.example.com" --expect "20 mx2.example.com"',
+    'dns old.example.com --expect none',
+    'dns 192.0.2.1 --server "office=192.0.2.53,lab=[2001:db8::53]:5353"',
   ],
-  async run({ server, watch, interval, json }, { words: [name = '', ...types] }) {
+  async run(values, { words }) {
+    const { interval, json } = values
+    const question = questionOf(words)
+    const { name, types } = question
     const intervalMs = integer('interval', interval, 1, 3600) * 1000
-    const locations = server === undefined ? defaultResolverLocations : locationsOf(server)
-    const asked = types.length === 0 ? ['A'] : [...new Set(types.map((type) => type.toUpperCase()))]
-    const view = json === true ? null : createView(asked, locations)
-    using stop = watchForStop()
-    await using checker = await createChecker(locations, view ?? silent)
+    const seconds = integer('timeout', values.timeout, 1, 60)
+    const expected = expectedOf(values.expect)
+    if (expected !== undefined && types.length > 1)
+      throw new UsageError('--expect goes with one record type, not with several.')
+    const servers = [...values.server, ...question.servers]
+    const resolvers = inNetwork(
+      values.subnet,
+      servers.length === 0 ? defaultResolverLocations : locationsOf(...servers),
+    )
+    const watches = types.map((type) => createWatch(type, expected))
+    // What is expected is judged before anything is asked.
+    for (const watch of watches) watch.compare([])
+    const trial = await createChecker(resolvers, silent)
     // A type that is refused while another is looked up would leave half a table behind.
-    await checker.requireValid(name, asked)
+    await trial.requireValid(name, types)
+    await trial[Symbol.asyncDispose]()
+    using stop = watchForStop()
+    const authorities = values.authority ? await authoritiesOf(name, types, resolvers, stop.signal) : []
+    const locations = withAuthorities(resolvers, authorities)
+    const view = json === true ? null : createView(types, locations)
+    const terms = { seconds, overTcp: values.tcp, authorities: new Set(authorities.map(({ ip }) => ip)) }
+    await using checker = await createChecker(locations, view ?? silent, terms)
     for (;;) {
-      const results = await checkAll(checker, name, asked, stop.signal)
+      const results = await checkAll(checker, name, types, stop.signal)
       if (results === null) return interrupted()
-      const summaries = results.map((each) => summarizeDnsCheck(each))
-      const isOver = watch !== true || summaries.every(({ verdict }) => verdict === 'agree')
-      view?.conclude(results, summaries, isOver ? [] : againLines(interval))
+      const comparisons = results.map((each, at) => watchAt(watches, at).compare(each))
+      const areOver = results.map((each, at) =>
+        watchAt(watches, at).isOver(each, comparisons[at] as Comparison),
+      )
+      const isOver = !values.watch || areOver.every(Boolean)
+      const isBlocked = view !== null && !values.tcp && results.every(allTimedOut)
+      const footer = isBlocked ? await blockedLines(name, types, resolvers, terms, stop.signal) : []
+      view?.conclude(results, comparisons, isOver ? footer : [...footer, ...againLines(interval)])
       if (isOver) {
-        if (json === true) printJson(inShape(asked, results))
-        process.exitCode = exitCodeOf(summaries)
+        if (json === true) printJson(inShape(types, results))
+        process.exitCode = exitCodeOf(comparisons)
         return
       }
       if (isOutputLost() || !(await waited(intervalMs, stop.signal))) return interrupted()
@@ -68,12 +119,43 @@ export const dns: AnyCommand = command({
   },
 })
 
+function watchAt<Each>(all: readonly Each[], at: number): Each {
+  return all[at] as Each
+}
+
+function inNetwork(
+  subnet: string | undefined,
+  locations: readonly ResolverLocation[],
+): readonly ResolverLocation[] {
+  return subnet === undefined ? locations : locations.map((each) => ({ ...each, clientSubnet: subnet }))
+}
+
+function allTimedOut(results: readonly DnsCheckResult[]): boolean {
+  return results.every(({ status }) => status === 'TIMEOUT')
+}
+
+/** Says what silence may mean, and asks the first resolver over TCP to tell. */
+async function blockedLines(
+  name: string,
+  types: readonly string[],
+  resolvers: readonly ResolverLocation[],
+  terms: { readonly seconds: number; readonly authorities: ReadonlySet<string> },
+  signal: AbortSignal,
+): Promise<string[]> {
+  await using checker = await createChecker(resolvers.slice(0, 1), silent, { ...terms, overTcp: true })
+  const [results = []] = (await checkAll(checker, name, types.slice(0, 1), signal)) ?? []
+  const [first] = results
+  const isReached = first !== undefined && first.status !== 'TIMEOUT' && first.status !== 'UNREACHABLE'
+  const outcome = isReached ? `${printable(first.provider)} answers; try --tcp` : 'there is no answer either'
+  return wrap(`A firewall may block UDP port 53 here. Over TCP, ${outcome}.`, columns())
+}
+
 /** Shows the checks to a person. */
 interface View extends CheckListener {
   /** Shows all answers and how they compare. */
   conclude(
     results: readonly DnsCheckResult[][],
-    summaries: readonly DnsCheckSummary[],
+    summaries: readonly Comparison[],
     footer: readonly string[],
   ): void
 }
@@ -91,19 +173,30 @@ function createView(types: readonly string[], locations: readonly ResolverLocati
     onQuestion: () => screen.draw(lines()),
     onAnswer(type, place, answer) {
       const section = sections.find((each) => each.type === type)
-      if (section !== undefined) section.seen[place] = answer
+      if (section !== undefined) section.seen[place] = seenIn(answer)
       screen.draw(lines())
     },
     conclude(results, summaries, footer) {
       for (const [at, section] of sections.entries()) {
         Object.assign(section, { summary: summaries[at] })
-        for (const [place, { status, dns_results: records, latency_ms: latencyMs }] of (
-          results[at] ?? []
-        ).entries())
-          section.seen[place] = { status, records, latencyMs }
+        for (const [place, result] of (results[at] ?? []).entries())
+          section.seen[place] = { ...result, records: result.dns_results, latencyMs: result.latency_ms }
       }
       screen.finish([...lines(), ...footer])
     },
+  }
+}
+
+function seenIn(answer: DnsAnswer): Seen {
+  const { status, records, latencyMs, cnameChain, transport, authenticated, ede } = answer
+  return {
+    status,
+    records,
+    latencyMs,
+    cname_chain: [...cnameChain],
+    transport,
+    authenticated,
+    ede: ede === undefined ? undefined : [...ede],
   }
 }
 
@@ -152,18 +245,4 @@ const interruptedCode = 130
 
 function interrupted(): void {
   process.exitCode = interruptedCode
-}
-
-const exitCodes = { unanswered: 1, differ: 3, not_everywhere: 4, agree: 0 } as const
-const noRecordCode = 5
-/** Which exit code wins if there are several types. */
-const precedence: readonly number[] = [1, 3, 4, 0, noRecordCode]
-
-function exitCodeOf(summaries: readonly DnsCheckSummary[]): number {
-  const codes = new Set<number>(
-    summaries.map(({ verdict, groups: [first] }) =>
-      verdict === 'agree' && first?.records.length === 0 ? noRecordCode : exitCodes[verdict],
-    ),
-  )
-  return precedence.find((code) => codes.has(code)) ?? 0
 }

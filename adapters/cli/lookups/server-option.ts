@@ -3,9 +3,9 @@ import type { ResolverLocation } from 'utility-api'
 import { UsageError } from '../terminal/command.ts'
 import { list } from '../terminal/option-values.ts'
 
-/** Returns the resolvers that `--server` names. */
-export function locationsOf(servers: string): ResolverLocation[] {
-  return list(servers).map(locationOf)
+/** Returns the resolvers that `--server` names, each time it is given. */
+export function locationsOf(...servers: readonly string[]): ResolverLocation[] {
+  return servers.flatMap(list).map(locationOf)
 }
 
 function locationOf(text: string): ResolverLocation {

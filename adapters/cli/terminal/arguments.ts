@@ -10,7 +10,7 @@ export function readArguments(
   { args: defs = {}, rest = false }: AnyCommand,
   args: readonly string[],
 ): { values: Values<ArgDefs>; words: readonly string[] } {
-  const given = new Map<string, string | boolean>()
+  const given = new Map<string, string | boolean | readonly string[]>()
   const words: string[] = []
   for (const token of tokensOf(defs, args)) {
     if (token.kind === 'positional') words.push(token.value)
@@ -36,19 +36,19 @@ function optionValue(
   { name, value, inlineValue }: Extract<Token, { kind: 'option' }>,
   defs: ArgDefs,
   given: ReadonlyMap<string, unknown>,
-): string | boolean {
+): string | boolean | readonly string[] {
   const def = Object.hasOwn(defs, name) ? defs[name] : undefined
   if (def === undefined || def.type === 'positional') throw unknownOption(name, defs)
   if (def.type === 'boolean') {
     if (value !== undefined) throw new UsageError(`--${name} has no value.`)
     return true
   }
-  if (given.has(name)) throw new UsageError(`--${name} is given twice.`)
+  if (given.has(name) && def.mayRepeat !== true) throw new UsageError(`--${name} is given twice.`)
   if (value === undefined || (value === '' && def.mayBeEmpty !== true))
     throw new UsageError(`--${name} needs a value.`)
   if (inlineValue === false && value.startsWith('--'))
     throw new UsageError(`--${name} needs a value; one that begins like an option follows a "=".`)
-  return value
+  return def.mayRepeat === true ? [...((given.get(name) ?? []) as readonly string[]), value] : value
 }
 
 function unknownOption(name: string, defs: ArgDefs): UsageError {
@@ -58,8 +58,9 @@ function unknownOption(name: string, defs: ArgDefs): UsageError {
   return new UsageError(`There is no option ${said} here.${suggestion(`--${name}`, flags)}`)
 }
 
-function defaultOf(name: string, def: ArgDef): string | boolean | undefined {
+function defaultOf(name: string, def: ArgDef): string | boolean | readonly string[] | undefined {
   if (def.type === 'boolean') return false
+  if (def.type === 'string' && def.mayRepeat === true) return []
   if (isRequired(def)) throw new UsageError(`${shownName(name, def)} is missing. ${def.description}`)
   return def.default
 }

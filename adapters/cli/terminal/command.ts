@@ -19,6 +19,8 @@ export interface ValueDef {
   readonly valueHint: string
   readonly required?: boolean
   readonly default?: string
+  /** Whether it may be given several times: its value is the list of all. */
+  readonly mayRepeat?: true
   /** Whether its value may be empty. An empty value is often that of a shell's variable that is not set. */
   readonly mayBeEmpty?: boolean
 }
@@ -37,9 +39,11 @@ export type Values<Defs extends ArgDefs> = { readonly [Name in keyof Defs]: Valu
 
 type ValueOf<Def extends ArgDef> = Def extends FlagDef
   ? boolean
-  : Def extends { default: string } | { required: true } | (WordDef & { required?: true })
-    ? string
-    : string | undefined
+  : Def extends { mayRepeat: true }
+    ? readonly string[]
+    : Def extends { default: string } | { required: true } | (WordDef & { required?: true })
+      ? string
+      : string | undefined
 
 /** A command: its arguments, its help and what it does. */
 export interface Command<Defs extends ArgDefs> {

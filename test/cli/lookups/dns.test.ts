@@ -4,6 +4,7 @@ import type { DnsRecord } from 'utility-api'
 import { fakeDnsServer, type FakeDnsServer, type FakeDnsServerOptions } from 'utility-api/testing'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createChecker } from '../../../adapters/cli/lookups/dns-check.ts'
+import { questionOf } from '../../../adapters/cli/lookups/dns-question.ts'
 import { addressOf, locationsOf } from '../../../adapters/cli/lookups/server-option.ts'
 import { widthOf } from '../../../adapters/cli/terminal/terminal-text.ts'
 import { outcomeOf, start } from '../support/cli.ts'
@@ -175,6 +176,21 @@ describe('--watch', () => {
     )
   })
 
+  test('goes on while all agree on what there was at first', async () => {
+    const { code, stdout } = await ask([await learning(2), await learning(2)], '--watch', '--interval', '1')
+    expect(code).toBe(0)
+    expect(stdout.match(/again in 1 s/g)).toHaveLength(2)
+    expect(stdout).toMatch(/203\.0\.113\.20\n\nBoth resolvers agree\.\n$/)
+  })
+
+  test('waits for what is expected', async () => {
+    const args = ['--watch', '--interval', '1', '--expect', '203.0.113.20']
+    const { code, stdout } = await ask([right, await learning(1)], ...args)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/Partly[^]*again in 1 s[^]*Arrived: all 2 resolvers/)
+    expect((await ask([right], ...args)).stdout).not.toContain('again in')
+  })
+
   test('prints JSON at the end only', async () => {
     const { code, stdout } = await ask([right, await learning(1)], '--watch', '--interval', '1', '--json')
     expect(code).toBe(0)
@@ -217,6 +233,147 @@ describe('--watch', () => {
     while (server.queries.length === 0) await new Promise((resolve) => setTimeout(resolve, 10))
     child.kill('SIGINT')
     expect(await outcome).toEqual({ code: 130, stdout: '', stderr: '' })
+  })
+})
+
+describe('--expect', () => {
+  type Case = [code: number, verdict: RegExp, expected: string[], servers: () => string[]]
+  const cases: Record<string, Case> = {
+    'has arrived': [
+      0,
+      /Arrived: all 2 resolvers have what is expected\.$/,
+      ['203.0.113.20'],
+      () => [right, right],
+    ],
+    'has arrived at those who answer': [
+      0,
+      /Arrived: 1 of 2 resolvers has what is expected\.\nNo answer: gone \(UNREACHABLE\)\.$/,
+      ['203.0.113.20'],
+      () => [right, `gone=${dead}`],
+    ],
+    'has arrived at some': [
+      4,
+      /Partly: 1 of 2 resolvers has what is expected\.\n[^]*The others may keep their answers for 41 s more, at the latest until \d\d:\d\d:\d\d UTC, once the zone has changed\.$/,
+      ['203.0.113.20'],
+      () => [right, stale],
+    ],
+    'has arrived nowhere, though all agree': [
+      3,
+      /Not yet: none of 2 resolvers has what is expected\.\n[^]* 300 s more/,
+      ['203.0.113.99'],
+      () => [right, right],
+    ],
+    'is one of two': [3, /Not yet/, ['203.0.113.20', '203.0.113.21'], () => [right]],
+    'is a deletion that has arrived': [0, /Arrived/, ['none'], () => [without, without]],
+    'is a deletion that has not': [3, /Not yet/, ['none'], () => [right]],
+    'cannot be told': [1, /None of 2 resolvers answered\.$/, ['none'], () => [dead, dead]],
+  }
+  test.each(Object.entries(cases))('%s', async (_, [code, verdict, expected, servers]) => {
+    const outcome = await ask(servers(), ...expected.flatMap((each) => ['--expect', each]))
+    expect(outcome).toMatchObject({ code, stderr: '' })
+    expect(outcome.stdout.trimEnd()).toMatch(verdict)
+  })
+
+  test('takes a record of any type', async () => {
+    expect((await ask([stale], 'TXT', '--expect', '"v=spf1" " -all"')).code).toBe(0)
+    expect((await ask([stale], 'TXT', '--expect', 'v=spf1 ~all')).code).toBe(3)
+  })
+
+  test.each([
+    [['--expect', 'x'], 'expected: "x" is no A record such as 192.0.2.1.'],
+    [['MX', 'A', '--expect', 'none'], '--expect goes with one record type'],
+  ])('%j is refused before anything is asked', async (args, says) => {
+    const { code, stdout, stderr } = await ask([right], ...args)
+    expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining(says) })
+  })
+})
+
+describe('the words', () => {
+  test.each([
+    [['shop.example'], 'shop.example', ['A'], []],
+    [['shop.example', 'mx', 'A', 'MX'], 'shop.example', ['MX', 'A'], []],
+    [['MX', 'shop.example'], 'shop.example', ['MX'], []],
+    [['mx', 'shop.example', 'txt'], 'shop.example', ['MX', 'TXT'], []],
+    [['mx'], 'mx', ['A'], []],
+    [['a', 'mx'], 'a', ['MX'], []],
+    [['@192.0.2.53', 'shop.example', '@[::1]:5353'], 'shop.example', ['A'], ['192.0.2.53', '[::1]:5353']],
+    [['192.0.2.1'], '192.0.2.1', ['PTR'], []],
+    [['2001:db8::1', 'PTR'], '2001:db8::1', ['PTR'], []],
+    [['shop.example', 'FOO'], 'shop.example', ['FOO'], []],
+  ])('%j ask for %s %j of %j', (words, name, types, servers) => {
+    expect(questionOf(words)).toEqual({ name, types, servers })
+  })
+
+  test('name servers as --server does, each time it is given', async () => {
+    const { stdout } = await runHere([
+      'dns',
+      'A',
+      'shop.example',
+      `@${right}`,
+      '--server',
+      stale,
+      '--server',
+      without,
+    ])
+    for (const each of [right, stale, without]) expect(stdout).toContain(each)
+    expect(stdout).toContain('from 3 resolvers')
+  })
+})
+
+describe('what else an answer says', () => {
+  test('stands in brackets', async () => {
+    const ede = { code: 15, data: Buffer.from('\0\x06no signature', 'latin1') }
+    const bogus = await resolver({ reply: (query) => query.answer({ rcode: 'SERVFAIL', options: [ede] }) })
+    const signed = await resolver({
+      truncate: true,
+      reply: (query) =>
+        query.transport === 'udp'
+          ? undefined
+          : query.answer({
+              authenticated: true,
+              rcode: 'NOERROR',
+              records: [
+                { type: 'CNAME', host: 'shop.example', ttl: 5, target: 'web.example' },
+                { ...moved, host: 'web.example' },
+              ],
+            }),
+    })
+    const { stdout } = await ask([bogus, signed])
+    expect(stdout).toMatch(/ SERVFAIL \[DNSSEC bogus: no signature\]$/m)
+    expect(stdout).toMatch(/ 203\.0\.113\.20 \[alias of web\.example; TCP; validated\]$/m)
+  })
+
+  test('shows where the strings of a text end', async () => {
+    const split = await resolver({ records: [{ ...text('ab'), entries: ['a', 'b'] } as DnsRecord] })
+    expect((await ask([split], 'TXT')).stdout).toContain('"a" "b"')
+  })
+
+  test('--tcp asks over TCP, and --subnet for a network', async () => {
+    const there = await resolver({ records: [moved] })
+    const server = open.at(-1) as FakeDnsServer
+    expect((await ask([there], '--tcp', '--subnet', '198.51.100.0/24')).stdout).toContain('[TCP]')
+    expect(server.queries.map(({ transport }) => transport)).toEqual(['tcp'])
+    expect(Buffer.from(server.queries[0]!.message).toString('hex')).toMatch(/c63364$/)
+  })
+
+  test('says that UDP may be blocked where all are silent, and whether TCP is not', async () => {
+    const overTcpOnly = await resolver({
+      records: [moved],
+      reply: ({ transport }) => (transport === 'udp' ? null : undefined),
+    })
+    const { code, stdout } = await ask([overTcpOnly], '--timeout', '1')
+    expect(code).toBe(1)
+    expect(stdout).toContain(
+      `A firewall may block UDP port 53 here. Over TCP, ${overTcpOnly} answers; try --tcp.`,
+    )
+  })
+
+  test('--authority says so if it finds no server of the zone', async () => {
+    const { code, stderr } = await ask([right], '--authority')
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringContaining('No name server of the zone was found'),
+    })
   })
 })
 
