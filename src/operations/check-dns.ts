@@ -21,7 +21,7 @@ import { dnsRecordSchema } from './dns-record-schema.ts'
 import { requiredText } from './input-schemas.ts'
 import { tooManyOctets, type OctetBudget } from './octet-budget.ts'
 import type { Operation } from './operation.ts'
-import type { ResultCache } from './result-cache.ts'
+import { keptFor, type ResultCache } from './result-cache.ts'
 import { createSemaphore, NoTurnError, type Semaphore } from './semaphore.ts'
 import { jsonArray, jsonBody, octetsOf, SharedAnswer, type JsonBody } from './shared-answer.ts'
 import { createSingleFlight, type Flight } from './single-flight.ts'
@@ -154,7 +154,8 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
         }),
       )
       const answer = new SharedAnswer<DnsCheckResult[]>(jsonArray(elements))
-      cache.set(key, answer, Math.min(parts.cacheTtlMs, expiresAt - clock.now()))
+      const lifetimeMs = Math.min(parts.cacheTtlMs, expiresAt - clock.now())
+      for (const caller of flight.callers.keys()) cache.set(keptFor(caller, key), answer, lifetimeMs)
       return answer
     } finally {
       collected.end()
@@ -226,7 +227,7 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
       const question = { name, type: recordType }
       const key = `${recordType} ${name}`
       const tell = onPart && (([json, position]: Element) => onPart(json, position))
-      const kept = cache.get(key)
+      const kept = cache.get(keptFor(callerKey, key))
       if (kept === undefined)
         return checks.join(key, callerKey, signal, (flight) => check(key, question, flight), tell)
       if (tell !== undefined) kept.value().forEach((each, position) => tell([JSON.stringify(each), position]))

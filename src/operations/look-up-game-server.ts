@@ -13,7 +13,7 @@ import type { TimedBlockgameClient } from '../ports/timed-clients.ts'
 import { detailSchemas, detailsOf, exampleDetails, type GameServerDetails } from './game-server-details.ts'
 import { requiredText } from './input-schemas.ts'
 import type { Operation } from './operation.ts'
-import type { ResultCache } from './result-cache.ts'
+import { keptFor, type ResultCache } from './result-cache.ts'
 import { createSemaphore, NoTurnError } from './semaphore.ts'
 import { jsonBody, SharedAnswer } from './shared-answer.ts'
 import { createSingleFlight, type Flight } from './single-flight.ts'
@@ -164,10 +164,10 @@ export function lookUpGameServer(
         const answer = new SharedAnswer<GameServerLookup>(
           jsonBody(JSON.stringify(await lookUp(spelledHostOf(input.address), port, flight))),
         )
-        cache.set(key, answer, parts.cacheTtlMs)
+        for (const caller of flight.callers.keys()) cache.set(keptFor(caller, key), answer, parts.cacheTtlMs)
         return answer
       }
-      return cache.get(key) ?? lookups.join(key, callerKey, signal, work)
+      return cache.get(keptFor(callerKey, key)) ?? lookups.join(key, callerKey, signal, work)
     },
   }
 }

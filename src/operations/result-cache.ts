@@ -12,6 +12,11 @@ export interface ResultCache<Value extends { readonly octets: number }> {
   readonly size: { readonly results: number; readonly octets: number }
 }
 
+/** Returns the key of a caller's result: one who is answered at once would learn what another has asked. */
+export function keptFor(caller: string, key: string): string {
+  return `${caller} ${key}`
+}
+
 interface Kept<Value> {
   readonly value: Value
   /** The octets of its key and of the result. */

@@ -42,6 +42,42 @@ test('callers of two schemes are two callers, even with one id', () => {
   limit.enter('storage', { scheme: 'reseller_token', id: 'acme' })
 })
 
+test('strangers at one address cannot have all places for looking up credentials', () => {
+  const limit = createInFlightLimit(8)
+  const sender = (ip?: string) => ({ ip })
+  const held = Array.from({ length: 6 }, () => limit.enterUnknown(sender('192.0.2.1')))
+  expect(() => limit.enterUnknown(sender('192.0.2.1'))).toThrow(tooMany)
+  limit.enterUnknown(sender('198.51.100.1'))
+  limit.enterUnknown(sender())
+  expect(() => limit.enterUnknown(sender('203.0.113.1')), 'all places are taken').toThrow(tooMany)
+  limit.enter('storage', caller('known'))
+  for (const each of held) limit.leave('credentials', each)
+  for (let count = 0; count < 4; count += 1) limit.enterUnknown(sender('192.0.2.1'))
+})
+
+test('the address of a sender is asked for only once half of the places are taken', () => {
+  const limit = createInFlightLimit(4)
+  let asked = 0
+  const sender = {
+    get ip() {
+      asked += 1
+      return '192.0.2.1'
+    },
+  }
+  limit.enterUnknown(sender)
+  limit.enterUnknown(sender)
+  expect(asked).toBe(0)
+  limit.enterUnknown(sender)
+  expect(asked).toBe(1)
+})
+
+test('addresses of one IPv6 network are one sender', () => {
+  const limit = createInFlightLimit(8)
+  for (let host = 1; host <= 6; host += 1) limit.enterUnknown({ ip: `2001:db8::${host}` })
+  expect(() => limit.enterUnknown({ ip: '2001:db8::99' })).toThrow(tooMany)
+  limit.enterUnknown({ ip: '2001:db8:0:1::1' })
+})
+
 test('closing waits for the last request under way, not for the first that ends', async () => {
   const limit = createInFlightLimit(5)
   limit.begin()

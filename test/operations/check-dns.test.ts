@@ -405,6 +405,15 @@ test('who asks for what another caller still waits for does not wait with them',
   leaving.abort()
 })
 
+test('what one caller has asked is not kept for another, who would learn of it', async () => {
+  const { asked, run } = check(async () => found, { cacheTtlMs: 60_000 })
+  await run()
+  await run({}, {}, 'other')
+  expect(asked).toHaveLength(2 * locations.length)
+  await run({}, {}, 'other')
+  expect(asked).toHaveLength(2 * locations.length)
+})
+
 test('that a caller had too much open is not kept for others', async () => {
   const { run } = check(answerMost, { maxConcurrentPerResolver: 4, timeoutMs: 30, cacheTtlMs: 60_000 })
   const leaving = holdHalf(run)

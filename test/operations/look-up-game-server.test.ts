@@ -158,6 +158,15 @@ test('an answer is kept as long as configured', async () => {
   expect(asked).toHaveLength(2)
 })
 
+test('what one caller has looked up is not kept for another, who would learn of it', async () => {
+  const { asked, run } = lookup(async () => status, { cacheTtlMs: 60_000 })
+  await run()
+  await run('play.example', undefined, 'other')
+  expect(asked).toHaveLength(2)
+  await run('play.example', undefined, 'other')
+  expect(asked).toHaveLength(2)
+})
+
 test('a lookup that never gets its turn is told that we are busy, within its deadline', async () => {
   const { run } = lookup(() => new Promise((resolve) => setTimeout(resolve, 200, status)), {
     maxConcurrent: 1,
