@@ -71,6 +71,21 @@ export function hostileWork(client: Client, holder: Holder, remotes: Remotes): r
     raw.close()
   }
 
+  /** Asks for answers as large as they may be, all of them equal or each its own, and reads none or a part. */
+  async function largeAnswers(requests: number, own: boolean, reads: boolean): Promise<void> {
+    const raw = await rawClient(client.port)
+    if (!reads) raw.socket.pause()
+    for (let sent = 0; sent < requests; sent += 1) {
+      const name = bombNames[counter % bombNames.length] ?? ''
+      const domain = own ? `bomb-${name}.h${(counter += 1)}.example.com` : `bomb-${name}.example.com`
+      raw.write(
+        rawRequestText('GET /v3/tools/dnscheck', { ...check, 'X-Record-Type': 'TXT', 'X-Domain': domain }),
+      )
+    }
+    await pause(200)
+    raw.socket.resetAndDestroy()
+  }
+
   const post = (body: string, headers: Readonly<Record<string, string>> = json): SentRequest => ({
     method: 'POST',
     path: '/v4/oauth2/token',
@@ -97,6 +112,15 @@ export function hostileWork(client: Client, holder: Holder, remotes: Remotes): r
     () => refused('a path of 100 KB', rawRequestText(`GET /${'x'.repeat(100_000)}`)),
     () => refused('a tunnel', rawRequestText('CONNECT x:1')),
     nobodyReads,
+    () => largeAnswers(16, false, false),
+    () => largeAnswers(16, true, false),
+    () => largeAnswers(16, true, true),
+    () => largeAnswers(200, true, false),
+    () =>
+      expectAnswer('a member nine thousand times', post(`{${'"a":1,'.repeat(9000)}"b":1}`), 400, {
+        error: 'invalid_request',
+      }),
+    () => expectAnswer('deep nesting', post('['.repeat(60_000)), 400, { error: 'invalid_request' }),
     () => expectAnswer('a body of 70 KB', post('x'.repeat(70_000)), 413, { error: 'invalid_request' }),
     () => expectAnswer('broken JSON', post('{"code":'), 400, { error: 'invalid_request' }),
     () => expectAnswer('a compressed body', post('x', { ...json, 'Content-Encoding': 'gzip' }), 415, {}),

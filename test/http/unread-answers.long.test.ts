@@ -1,0 +1,130 @@
+/** A thousand connections that ask for the largest answers, in a process with little memory, on each mount. */
+import { spawn, type ChildProcessByStdio } from 'node:child_process'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { createInterface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
+import { setTimeout as wait } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { afterEach, expect, test } from 'vitest'
+import { rawRequestText } from './support/raw.ts'
+
+const connections = Number(process.env['UNREAD_CONNECTIONS'] ?? 1000)
+const mounts = (process.env['UNREAD_MOUNTS'] ?? 'Node,Express,Hono,Bun,serve').split(',')
+
+const program = fileURLToPath(new URL('./support/answers-server.ts', import.meta.url))
+const sources = new URL('../support/sources.ts', import.meta.url).href
+const bin = fileURLToPath(new URL('../../node_modules/.bin/', import.meta.url))
+
+interface Memory {
+  readonly held: number
+  readonly rss: number
+}
+
+interface AnswersServer {
+  readonly child: ChildProcessByStdio<Writable, Readable, null>
+  readonly port: number
+  readonly attacker: string
+  readonly bystander: string
+  memory(): Promise<Memory>
+}
+
+const cleanUp: (() => void)[] = []
+afterEach(() => {
+  for (const each of cleanUp.splice(0)) each()
+})
+
+async function start(mount: string): Promise<AnswersServer> {
+  const flags = ['--max-old-space-size=256', '--expose-gc', '--import', sources]
+  const [command, args] = mount === 'Bun' ? ['bun', []] : ['node', flags]
+  const child = spawn(`${bin}${command}`, [...args, program, mount], { stdio: ['pipe', 'pipe', 'inherit'] })
+  cleanUp.push(() => child.kill('SIGKILL'))
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+  const ask = async (): Promise<unknown> => {
+    const { done, value } = await lines.next()
+    if (done === true)
+      throw new Error(`The server on ${mount} has died (${child.signalCode ?? child.exitCode}).`)
+    return JSON.parse(value)
+  }
+  const facts = (await ask()) as Pick<AnswersServer, 'port' | 'attacker' | 'bystander'>
+  return {
+    ...facts,
+    child,
+    async memory() {
+      child.stdin.write('\n')
+      return (await ask()) as Memory
+    },
+  }
+}
+
+async function openAll(port: number, reads: boolean): Promise<Socket[]> {
+  const sockets: Socket[] = []
+  for (let count = 0; count < connections; count += 100) {
+    const some = Array.from({ length: Math.min(100, connections - count) }, () => connect(port, '127.0.0.1'))
+    for (const socket of some) {
+      cleanUp.push(() => socket.destroy())
+      socket.on('error', () => {})
+      if (reads) socket.resume()
+      else socket.pause()
+    }
+    // oxlint-disable-next-line no-await-in-loop -- a hundred at a time
+    await Promise.all(some.map((socket) => once(socket, 'connect')))
+    sockets.push(...some)
+  }
+  return sockets
+}
+
+const checkOf = (token: string, domain: string): string =>
+  rawRequestText('GET /v3/tools/dnscheck', {
+    Authorization: `Bearer ${token}`,
+    'X-Domain': domain,
+    'X-Record-Type': 'TXT',
+  })
+
+async function statusOfBystander({ port, bystander }: AnswersServer, domain: string): Promise<number> {
+  const headers = { Authorization: `Bearer ${bystander}`, 'X-Domain': domain, 'X-Record-Type': 'TXT' }
+  const response = await fetch(`http://127.0.0.1:${port}/v3/tools/dnscheck`, { headers })
+  await response.arrayBuffer()
+  return response.status
+}
+
+/** What each connection sends at once. */
+const kinds: Readonly<Record<string, (token: string, connection: number) => string>> = {
+  'equal names': (token) => checkOf(token, 'hostile.example'),
+  'names of their own': (token, connection) => checkOf(token, `n${connection}.hostile.example`),
+  'sixteen requests': (token, connection) =>
+    Array.from({ length: 16 }, (_, index) => checkOf(token, `n${connection}-${index}.hostile.example`)).join(
+      '',
+    ),
+  'two hundred requests': (token) => checkOf(token, 'hostile.example').repeat(200),
+  'two hundred requests without credentials': () => rawRequestText('GET /openapi.json').repeat(200),
+}
+const cases = mounts.flatMap((mount) =>
+  Object.keys(kinds).flatMap((kind) => [true, false].map((reads) => ({ mount, kind, reads }))),
+)
+
+test.for(cases)(
+  `${connections} connections, $kind, read $reads: $mount goes on`,
+  { timeout: 120_000 },
+  async ({ mount, kind, reads }, { task }) => {
+    const server = await start(mount)
+    expect(await statusOfBystander(server, 'calm.example')).toBe(200)
+    const before = await server.memory()
+    const sockets = await openAll(server.port, reads)
+    sockets.forEach((socket, index) => socket.write(kinds[kind]?.(server.attacker, index) ?? ''))
+    let most = before.rss
+    for (let round = 0; round < 5; round += 1) {
+      // oxlint-disable-next-line no-await-in-loop -- again and again while they ask
+      expect(await statusOfBystander(server, `b${round}.example`)).toBe(200)
+      // oxlint-disable-next-line no-await-in-loop
+      most = Math.max(most, (await server.memory()).rss)
+      // oxlint-disable-next-line no-await-in-loop
+      await wait(100)
+    }
+    const bytesPerConnection = Math.round((most - before.rss) / connections)
+    Object.assign(task.meta, { figures: { connections, most, bytesPerConnection } })
+    if (connections >= 1000) expect(bytesPerConnection).toBeLessThan(500_000)
+    if (mount === 'Bun') expect(most).toBeLessThan(400_000_000)
+    expect(server.child.exitCode).toBeNull()
+  },
+)
