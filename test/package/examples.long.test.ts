@@ -36,6 +36,9 @@ const surroundings: Readonly<Record<string, () => Promise<Surroundings>>> = {
     const folder = mkdtempSync(join(packed.folder, 'journal-'))
     return { env: { JOURNAL: join(folder, 'journal.jsonl') } }
   },
+  async 'license-check'() {
+    return { env: { TMPDIR: packed.folder } }
+  },
   async postgres() {
     const postgres = await startPostgres()
     return { env: { DATABASE_URL: await postgres.createDatabase() }, close: () => postgres.stop() }

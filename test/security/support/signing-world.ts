@@ -38,6 +38,7 @@ export function signingWorld(
       }
       const url = 'http://localhost/v2/reseller/licenses/generate'
       const response = await api.fetch(new Request(url, { method: 'POST', headers }))
+      if (!response.ok) throw new Error(await response.text())
       const { data } = (await response.json()) as { data: { license_key: string } }
       return data.license_key
     },

@@ -1,0 +1,183 @@
+// What a product does to check its license: go run check.go LICENSE_KEY HOST
+//
+// Needs golang.org/x/net: go mod init license-check && go mod tidy
+package main
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/net/idna"
+)
+
+// For how long after a statement has expired the product still runs, with a warning.
+const grace = 3 * 24 * time.Hour
+
+type claims struct {
+	Issuer     string `json:"iss"`
+	Audience   string `json:"aud"`
+	Expires    int64  `json:"exp"`
+	Status     string `json:"status"`
+	DomainOrIP string `json:"domain_or_ip"`
+}
+
+func main() {
+	outcome := check(os.Args[1], os.Args[2])
+	fmt.Println(outcome)
+	if strings.HasPrefix(outcome, "refused") {
+		os.Exit(1)
+	}
+}
+
+func check(licenseKey, host string) string {
+	folder := os.Getenv("LICENSE_FOLDER")
+	stored := filepath.Join(folder, "license.jwt") // What the server said last.
+	answer := ask(licenseKey)
+	if answer == "unknown" {
+		os.Remove(stored)
+		return "refused: there is no such license"
+	}
+	keys := shippedKeys(filepath.Join(folder, "license-keys.json"))
+	said := verified(answer, keys)
+	if said != nil {
+		// Renamed, so that no crash leaves half a statement.
+		if os.WriteFile(stored+".new", []byte(answer), 0o600) == nil {
+			os.Rename(stored+".new", stored)
+		}
+	} else {
+		before, _ := os.ReadFile(stored)
+		said = verified(string(before), keys)
+	}
+	switch {
+	case said == nil:
+		return "refused: no statement holds; try again when the server can be reached"
+	case said.Status != "valid":
+		return "refused: the license is " + said.Status
+	case !covers(said.DomainOrIP, host):
+		return "refused: the license is for another host"
+	case time.Now().Unix() < said.Expires:
+		return "valid"
+	}
+	return "grace: the server must be reached within days"
+}
+
+// ask returns a statement, "unknown" if the service says that the license does not exist, or "" if it says nothing.
+func ask(licenseKey string) string {
+	client := http.Client{Timeout: 5 * time.Second}
+	response, err := client.Get(os.Getenv("LICENSE_SERVER") + "/license/" + url.PathEscape(licenseKey))
+	if err != nil {
+		return ""
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, 65536))
+	if err == nil && response.StatusCode == 200 {
+		return string(text)
+	}
+	// Any other 404 may come from a proxy.
+	if response.StatusCode == 404 && strings.Contains(string(text), `"license_not_found"`) {
+		return "unknown"
+	}
+	return ""
+}
+
+// shippedKeys reads what is shipped with the product: keys that were fetched from the server would prove nothing.
+func shippedKeys(file string) map[string]ed25519.PublicKey {
+	var set struct{ Keys []struct{ Kid, X string } }
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(text, &set)
+	}
+	if err != nil {
+		panic(err)
+	}
+	keys := map[string]ed25519.PublicKey{}
+	for _, each := range set.Keys {
+		if key, err := base64.RawURLEncoding.DecodeString(each.X); err == nil && len(key) == ed25519.PublicKeySize {
+			keys[each.Kid] = key
+		}
+	}
+	return keys
+}
+
+// verified returns the claims of a statement that a key of ours has signed for this product, and that holds; else nil.
+func verified(statement string, keys map[string]ed25519.PublicKey) *claims {
+	parts := strings.Split(statement, ".")
+	if len(parts) != 3 {
+		return nil
+	}
+	var header struct{ Alg, Typ, Kid string }
+	if !decoded(parts[0], &header) || header.Alg != "EdDSA" || header.Typ != "license+jwt" {
+		return nil
+	}
+	key, known := keys[header.Kid]
+	signature, err := base64.RawURLEncoding.DecodeString(parts[2])
+	if !known || err != nil || !ed25519.Verify(key, []byte(parts[0]+"."+parts[1]), signature) {
+		return nil
+	}
+	var said claims
+	if !decoded(parts[1], &said) || said.Issuer != "https://shop.example" || said.Audience != "shop-plugin" {
+		return nil
+	}
+	if time.Now().Unix() >= said.Expires+int64(grace.Seconds()) {
+		return nil
+	}
+	return &said
+}
+
+func decoded(part string, into any) bool {
+	text, err := base64.RawURLEncoding.DecodeString(part)
+	return err == nil && json.Unmarshal(text, into) == nil
+}
+
+// covers tells whether a license for a name, a wildcard or an IP address covers the host that the product runs on.
+func covers(licensed, host string) bool {
+	own, wanted := compared(host), compared(licensed)
+	if own == "" || wanted == "" {
+		return false
+	}
+	if !strings.HasPrefix(wanted, "*.") {
+		return own == wanted
+	}
+	dot := strings.Index(own, ".")
+	return dot > 0 && own[dot:] == wanted[1:]
+}
+
+// Underscores are allowed, as in licenses.
+var toASCII = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false))
+
+// compared returns names in ASCII, in lower case and without final dot, and IP addresses as their octets; without port.
+func compared(text string) string {
+	host := text
+	if inner, port, ok := strings.Cut(strings.TrimPrefix(text, "["), "]"); ok && text[0] == '[' && isPort(port) {
+		host = inner
+	} else if name, port, ok := strings.Cut(text, ":"); ok && isPort(":"+port) {
+		host = name
+	}
+	if ip := net.ParseIP(host); ip != nil {
+		return fmt.Sprintf("IP %x", []byte(ip.To16()))
+	}
+	wildcard := ""
+	if strings.HasPrefix(host, "*.") {
+		wildcard, host = "*.", host[2:]
+	}
+	ascii, err := toASCII.ToASCII(strings.TrimSuffix(host, "."))
+	if err != nil || ascii == "" {
+		return ""
+	}
+	return wildcard + ascii
+}
+
+// isPort tells whether text is nothing, or a colon and digits.
+func isPort(text string) bool {
+	return text == "" || text[0] == ':' && strings.Trim(text[1:], "0123456789") == ""
+}

@@ -1,0 +1,125 @@
+<?php
+// What a product does to check its license: php check.php LICENSE_KEY HOST
+// Needs PHP 8 with sodium, and intl for domains that are not ASCII.
+declare(strict_types=1);
+
+const GRACE_SECONDS = 3 * 86400; // For how long after a statement has expired the product still runs, with a warning.
+
+$server = getenv('LICENSE_SERVER') ?: 'http://127.0.0.1:3000';
+$folder = getenv('LICENSE_FOLDER') ?: '.';
+$outcome = check($argv[1], $argv[2], $server, $folder);
+echo $outcome, "\n";
+exit(str_starts_with($outcome, 'refused') ? 1 : 0);
+
+function check(string $licenseKey, string $host, string $server, string $folder): string
+{
+    $stored = "$folder/license.jwt"; // What the server said last.
+    $answer = ask($server, $licenseKey);
+    if ($answer === 'unknown') {
+        @unlink($stored);
+        return 'refused: there is no such license';
+    }
+    // Shipped with the product: keys that were fetched from the server would prove nothing.
+    $keys = json_decode(file_get_contents("$folder/license-keys.json"), true)['keys'];
+    $claims = verified($answer, $keys);
+    if ($claims !== null) {
+        // Renamed, so that no crash leaves half a statement.
+        file_put_contents("$stored.new", $answer);
+        rename("$stored.new", $stored);
+    } else {
+        $claims = verified((string) @file_get_contents($stored), $keys);
+    }
+    if ($claims === null) {
+        return 'refused: no statement holds; try again when the server can be reached';
+    }
+    if ($claims['status'] !== 'valid') {
+        return "refused: the license is {$claims['status']}";
+    }
+    if (!covers($claims['domain_or_ip'], $host)) {
+        return 'refused: the license is for another host';
+    }
+    return time() < $claims['exp'] ? 'valid' : 'grace: the server must be reached within days';
+}
+
+/** Returns a statement, 'unknown' if the service says that the license does not exist, or '' if it says nothing. */
+function ask(string $server, string $licenseKey): string
+{
+    $context = stream_context_create(['http' => ['timeout' => 5, 'ignore_errors' => true]]);
+    $text = @file_get_contents("$server/license/" . rawurlencode($licenseKey), false, $context);
+    if ($text === false) {
+        return '';
+    }
+    $status = (int) explode(' ', $http_response_header[0])[1];
+    if ($status === 200) {
+        return $text;
+    }
+    // Any other 404 may come from a proxy.
+    return $status === 404 && str_contains($text, '"license_not_found"') ? 'unknown' : '';
+}
+
+/** Returns the claims of a statement that a key of ours has signed for this product, and that holds; null otherwise. */
+function verified(string $statement, array $keys): ?array
+{
+    try {
+        [$head, $body, $signature] = array_pad(explode('.', $statement), 3, '');
+        $header = json_decode(decoded($head), true, 8, JSON_THROW_ON_ERROR);
+        if (!is_array($header) || [$header['alg'] ?? '', $header['typ'] ?? ''] !== ['EdDSA', 'license+jwt']) {
+            return null;
+        }
+        $key = array_column($keys, 'x', 'kid')[$header['kid'] ?? ''] ?? null;
+        $signed = substr($statement, 0, strlen($statement) - strlen($signature) - 1);
+        if ($key === null || $signed !== "$head.$body") {
+            return null;
+        }
+        if (!sodium_crypto_sign_verify_detached(decoded($signature), $signed, decoded($key))) {
+            return null;
+        }
+        $claims = json_decode(decoded($body), true, 8, JSON_THROW_ON_ERROR);
+    } catch (SodiumException | JsonException) {
+        return null;
+    }
+    $isOurs = $claims['iss'] === 'https://shop.example' && in_array('shop-plugin', (array) ($claims['aud'] ?? []), true);
+    return $isOurs && time() < $claims['exp'] + GRACE_SECONDS ? $claims : null;
+}
+
+function decoded(string $text): string
+{
+    return sodium_base642bin($text, SODIUM_BASE64_VARIANT_URLSAFE_NO_PADDING);
+}
+
+/** Tells whether a license for a host name, a wildcard or an IP address covers the host that the product runs on. */
+function covers(string $licensed, string $host): bool
+{
+    [$own, $wanted] = [compared($host), compared($licensed)];
+    if ($own === '' || $wanted === '') {
+        return false;
+    }
+    if (!str_starts_with($wanted, '*.')) {
+        return $own === $wanted;
+    }
+    $rest = strstr($own, '.');
+    return $rest !== $own && $rest === substr($wanted, 1);
+}
+
+/** Names in ASCII, in lower case and without final dot; IP addresses as their octets; no port. */
+function compared(string $text): string
+{
+    $host = preg_replace(['/^\[([^\]]+)\](:\d*)?$/', '/^([^:]*):\d*$/'], '$1', $text);
+    $octets = @inet_pton($host);
+    if ($octets !== false) {
+        $isMapped = strlen($octets) === 16 && str_starts_with($octets, str_repeat("\0", 10) . "\xff\xff");
+        return 'IP ' . bin2hex($isMapped ? substr($octets, 12) : $octets);
+    }
+    $name = strtolower(preg_replace('/\.$/', '', $host));
+    if (!preg_match('/[^\x00-\x7f]/', $name)) {
+        return $name;
+    }
+    // Without intl, a license for such a domain has to be sold in its ASCII form.
+    if (!function_exists('idn_to_ascii')) {
+        return '';
+    }
+    $wildcard = str_starts_with($name, '*.') ? '*.' : '';
+    $flags = IDNA_NONTRANSITIONAL_TO_ASCII | IDNA_CHECK_BIDI;
+    $ascii = idn_to_ascii(substr($name, strlen($wildcard)), $flags, INTL_IDNA_VARIANT_UTS46);
+    return $ascii === false ? '' : $wildcard . $ascii;
+}

@@ -1,0 +1,126 @@
+"""What a product does to check its license: python3 check.py LICENSE_KEY HOST
+
+Needs PyJWT, cryptography and idna: pip install 'pyjwt[crypto]' idna
+"""
+import ipaddress
+import json
+import os
+import re
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import idna
+import jwt
+
+SERVER = os.environ.get("LICENSE_SERVER", "http://127.0.0.1:3000")
+FOLDER = os.environ.get("LICENSE_FOLDER", ".")
+STORED = os.path.join(FOLDER, "license.jwt")  # What the server said last.
+GRACE_SECONDS = 3 * 86400  # For how long after a statement has expired the product still runs, with a warning.
+
+
+def check(license_key, host):
+    answer = ask(license_key)
+    if answer == "unknown":
+        if os.path.exists(STORED):
+            os.remove(STORED)
+        return "refused: there is no such license"
+    # Shipped with the product: keys that were fetched from the server would prove nothing.
+    with open(os.path.join(FOLDER, "license-keys.json")) as file:
+        keys = {key["kid"]: jwt.PyJWK(key).key for key in json.load(file)["keys"]}
+    claims = verified(answer, keys)
+    if claims is not None:
+        store(answer)
+    else:
+        claims = verified(stored(), keys)
+    if claims is None:
+        return "refused: no statement holds; try again when the server can be reached"
+    if claims["status"] != "valid":
+        return f"refused: the license is {claims['status']}"
+    if not covers(claims["domain_or_ip"], host):
+        return "refused: the license is for another host"
+    return "valid" if time.time() < claims["exp"] else "grace: the server must be reached within days"
+
+
+def ask(license_key):
+    """Returns a statement, "unknown" if the service says that the license does not exist, or "" if it says nothing."""
+    url = f"{SERVER}/license/{urllib.parse.quote(license_key, safe='')}"
+    try:
+        with urllib.request.urlopen(url, timeout=5) as response:
+            return response.read(65536).decode("ascii", "replace")
+    except urllib.error.HTTPError as error:
+        # Any other 404 may come from a proxy.
+        is_ours = error.code == 404 and b'"license_not_found"' in error.read(65536)
+        return "unknown" if is_ours else ""
+    except OSError:
+        return ""
+
+
+def verified(statement, keys):
+    """Returns the claims of a statement that a key of ours has signed for this product, and that holds; else None."""
+    try:
+        header = jwt.get_unverified_header(statement)
+        if header.get("typ") != "license+jwt" or header.get("kid") not in keys:
+            return None
+        return jwt.decode(
+            statement,
+            keys[header["kid"]],
+            algorithms=["EdDSA"],
+            issuer="https://shop.example",
+            audience="shop-plugin",
+            options={"require": ["exp"], "verify_iat": False},
+            leeway=GRACE_SECONDS,
+        )
+    except jwt.PyJWTError:
+        return None
+
+
+def stored():
+    try:
+        with open(STORED) as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def store(statement):
+    # Renamed, so that no crash leaves half a statement.
+    with open(STORED + ".new", "w") as file:
+        file.write(statement)
+    os.replace(STORED + ".new", STORED)
+
+
+def covers(licensed, host):
+    """Tells whether a license for a name, a wildcard or an IP address covers the host that the product runs on."""
+    own, wanted = compared(host), compared(licensed)
+    if not own or not wanted:
+        return False
+    if not str(wanted).startswith("*."):
+        return own == wanted
+    label, dot, rest = str(own).partition(".")
+    return label != "" and dot == "." and "*." + rest == wanted
+
+
+def compared(text):
+    """Names in ASCII, in lower case and without final dot; IP addresses as such; no port."""
+    host = re.sub(r"^\[([^\]]+)\](:\d*)?$|^([^:]*):\d*$", lambda found: found[1] or found[3], text)
+    try:
+        address = ipaddress.ip_address(host)
+        return getattr(address, "ipv4_mapped", None) or address
+    except ValueError:
+        pass
+    wildcard = "*." if host.startswith("*.") else ""
+    try:
+        name = idna.uts46_remap(host[len(wildcard) :], std3_rules=False)
+        labels = re.sub(r"\.$", "", name).split(".")
+        return wildcard + ".".join(each if each.isascii() else idna.alabel(each).decode() for each in labels)
+    except idna.IDNAError:
+        return ""
+
+
+if __name__ == "__main__":
+    outcome = check(sys.argv[1], sys.argv[2])
+    print(outcome)
+    sys.exit(outcome.startswith("refused"))

@@ -1,0 +1,289 @@
+/** The four programs, each against a service that answers, fails, is gone, or is somebody else's. */
+import { execFile, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { SignJWT } from 'jose'
+import { createAdmin, type UtilityApi } from 'utility-api'
+import { memoryStorage } from 'utility-api/storage/memory'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { issuer, newKey, signingWorld, startTime } from '../../test/security/support/signing-world.ts'
+import { startExample } from '../../test/package/start-example.ts'
+import { licenseRoutes } from './routes.ts'
+
+const here = import.meta.dirname
+const folder = mkdtempSync(join(tmpdir(), 'license-check-test-'))
+const hour = 3_600_000
+const day = 24 * hour
+const week = 7 * day
+
+interface Language {
+  /** Returns the command, or null where something is missing. */
+  prepare(): string[] | null
+  readonly needs: string
+}
+
+const sources = join(here, '../../test/support/sources.ts')
+const debianGo = { ...process.env, GO111MODULE: 'off', GOPATH: '/usr/share/gocode' }
+
+const languages: Readonly<Record<string, Language>> = {
+  'Node.js': { prepare: () => [process.execPath, '--import', sources, join(here, 'check.ts')], needs: '' },
+  PHP: {
+    prepare: () =>
+      works('php', '-r', 'exit(extension_loaded("sodium") && extension_loaded("intl") ? 0 : 1);')
+        ? ['php', join(here, 'check.php')]
+        : null,
+    needs: 'Debian packages php-cli and php-intl',
+  },
+  Python: {
+    prepare() {
+      const python = ['python3', '/usr/bin/python3'].find((each) =>
+        works(each, '-c', 'import jwt, cryptography, idna'),
+      )
+      return python === undefined ? null : [python, '-B', join(here, 'check.py')]
+    },
+    needs: 'Debian packages python3-jwt, python3-cryptography and python3-idna',
+  },
+  Go: {
+    prepare() {
+      const program = join(folder, 'check-go')
+      const built = spawnSync('go', ['build', '-o', program, join(here, 'check.go')], { env: debianGo })
+      return built.status === 0 ? [program] : null
+    },
+    needs: 'Debian packages golang-go and golang-golang-x-net-dev',
+  },
+}
+
+function works(command: string, ...args: string[]): boolean {
+  return spawnSync(command, args).status === 0
+}
+
+const [old, next] = [newKey(), newKey()]
+const memory = memoryStorage()
+let storageFails = false
+const storage = {
+  ...memory,
+  findLicense: (...args: Parameters<typeof memory.findLicense>) => {
+    if (storageFails) throw new Error('The database is away.')
+    return memory.findLicense(...args)
+  },
+}
+const { api, clock, license } = signingWorld({ issuer, signingKey: old, allowWildcards: true }, storage)
+const rotated = signingWorld({ issuer, signingKey: [next, old] }, storage)
+for (const world of [{ clock }, rotated]) world.clock.advance(Date.now() - startTime)
+
+let routes: RequestListener = licenseRoutes(api)
+let server: Server
+let url: string
+
+beforeAll(async () => {
+  server = createServer((request, response) => routes(request, response)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  writeFileSync(join(folder, 'license-keys.json'), JSON.stringify(rotated.api.licenseJwks()))
+}, 120_000)
+
+afterAll(async () => {
+  server.close()
+  server.closeAllConnections()
+  await Promise.all([api.close(), rotated.api.close()])
+  rmSync(folder, { recursive: true })
+})
+
+const stored = join(folder, 'license.jwt')
+
+beforeEach(() => {
+  routes = licenseRoutes(api)
+  storageFails = false
+  rmSync(stored, { force: true })
+})
+
+/** Signs with the real key what the routes would not. */
+function signed(header: object, claims: object, key = old): Promise<string> {
+  const all = { status: 'valid', domain_or_ip: 'shop.example', registered_to: 'Ada', ...claims }
+  const [jwk] = api.licenseJwks().keys
+  return new SignJWT({ iss: issuer, aud: 'shop-plugin', exp: Math.floor(Date.now() / 1000) + 60, ...all })
+    .setProtectedHeader({ alg: 'EdDSA', typ: 'license+jwt', kid: jwk?.kid ?? '', ...header })
+    .sign(key)
+}
+
+/** A statement that was signed so long ago. */
+async function signedAgo(milliseconds: number, key: string): Promise<string> {
+  clock.advance(-milliseconds)
+  const statement = await api.signLicense(key, { lifetimeSeconds: week / 1000, audience: 'shop-plugin' })
+  clock.advance(milliseconds)
+  return statement
+}
+
+const covered: readonly (readonly [licensed: string, host: string, isCovered: boolean])[] = [
+  ['shop.example', 'shop.example', true],
+  ['shop.example', 'SHOP.Example.', true],
+  ['Shop.Example', 'shop.example:8443', true],
+  ['shop.example', 'www.shop.example', false],
+  ['shop.example', 'shop.example.evil.example', false],
+  ['shop.example', '', false],
+  ['bücher.example', 'xn--bcher-kva.example', true],
+  ['xn--bcher-kva.example', 'BÜCHER.example', true],
+  ['straße.example', 'strasse.example', false],
+  ['shop.example', 'my_shop.example', false],
+  ['*.shop.example', 'eu.shop.example', true],
+  ['*.bücher.example', 'eu.xn--bcher-kva.example', true],
+  ['*.shop.example', 'shop.example', false],
+  ['*.shop.example', 'a.b.shop.example', false],
+  ['*.shop.example', '.shop.example', false],
+  ['192.0.2.1', '192.0.2.1:443', true],
+  ['192.0.2.1', '::ffff:192.0.2.1', true],
+  ['192.0.2.1', '192.0.2.10', false],
+  ['2001:db8::1', '[2001:DB8:0::1]:443', true],
+  ['2001:db8::1', '2001:db8::2', false],
+]
+
+describe.for(Object.entries(languages))('%s', ([name, { prepare, needs }]) => {
+  let command: string[] | null = null
+
+  beforeAll(() => {
+    command = prepare()
+    if (command === null) console.warn(`${name}: skipped, needs ${needs}.`)
+  }, 300_000)
+
+  beforeEach(({ skip }) => skip(command === null, `needs ${needs}`))
+
+  /** Runs the program, and returns what it prints; its exit code must say the same. */
+  function check(key: string, host = 'shop.example', address = url): Promise<string> {
+    const [program = '', ...args] = command ?? []
+    const env = { PATH: process.env['PATH'], LICENSE_SERVER: address, LICENSE_FOLDER: folder }
+    return new Promise((resolve, reject) => {
+      execFile(program, [...args, key, host], { env }, (error, stdout, stderr) => {
+        const code = error === null ? 0 : error.code
+        if (stderr !== '' || code !== (stdout.startsWith('refused: ') ? 1 : 0)) {
+          reject(new Error(`code ${code}\n${stdout}\n${stderr}`))
+        } else resolve(stdout.trimEnd())
+      })
+    })
+  }
+
+  const noStatement = 'refused: no statement holds; try again when the server can be reached'
+  const grace = 'grace: the server must be reached within days'
+
+  test('hosts that a license covers, and hosts that it does not', { timeout: 300_000 }, async () => {
+    const outcomes = []
+    for (const [licensed, host] of covered) {
+      outcomes.push([licensed, host, (await check(await license('Ada', licensed), host)) === 'valid'])
+    }
+    expect(outcomes).toEqual(covered)
+  })
+
+  test('an outage is survived with the last statement, of storage and of the server', async () => {
+    const key = await license('Ada', 'shop.example')
+    storageFails = true
+    expect(await check(key)).toBe(noStatement)
+    storageFails = false
+    expect(await check(key.toLowerCase())).toBe('valid')
+    storageFails = true
+    expect(await check(key)).toBe('valid')
+    expect(await check(key, 'shop.example', 'http://127.0.0.1:1')).toBe('valid')
+    expect(await check(key, 'other.example')).toBe('refused: the license is for another host')
+  }, 60_000)
+
+  test('after the lifetime there is a grace of three days, and then nothing', async () => {
+    const key = await license('Ada', 'shop.example')
+    const outcomes = []
+    for (const age of [week - hour, week + hour, week + 3 * day - hour, week + 3 * day + hour]) {
+      storageFails = false
+      writeFileSync(stored, await signedAgo(age, key))
+      storageFails = true
+      outcomes.push(await check(key))
+    }
+    expect(outcomes).toEqual(['valid', grace, grace, noStatement])
+  }, 60_000)
+
+  test('a license that becomes invalid is refused from the next answer on, without the server too', async () => {
+    const key = await license('Ada', 'shop.example')
+    expect(await check(key)).toBe('valid')
+    await createAdmin({ storage }).updateLicense(key, { status: 'invalid' })
+    expect(await check(key)).toBe('refused: the license is invalid')
+    storageFails = true
+    expect(await check(key)).toBe('refused: the license is invalid')
+  }, 60_000)
+
+  test('only the service itself can say that a license does not exist', async () => {
+    const key = await license('Ada', 'shop.example')
+    expect(await check(key)).toBe('valid')
+    const answers: RequestListener[] = [
+      (_, response) => response.writeHead(404).end('<h1>Not found</h1>'),
+      (_, response) => response.writeHead(200).end('<h1>Log in to this network</h1>'),
+      (_, response) => response.writeHead(503).end(),
+      (_, response) => response.destroy(),
+    ]
+    for (const answer of answers) {
+      routes = answer
+      expect(await check(key)).toBe('valid')
+    }
+    routes = licenseRoutes(api)
+    expect(await check('LIC-other')).toBe('refused: there is no such license')
+    expect(existsSync(stored)).toBe(false)
+  }, 60_000)
+
+  test('a statement of another key, type, algorithm, issuer or audience, or an altered one, is none', async () => {
+    const genuine = await signed({}, {})
+    const [header, claims, signature] = genuine.split('.')
+    const altered = Buffer.from(JSON.stringify({ status: 'valid', domain_or_ip: 'shop.example' }))
+    const statements = {
+      genuine,
+      'another key': await signed({}, {}, newKey()),
+      'an unknown key': await signed({ kid: 'other' }, {}),
+      'another type': await signed({ typ: 'JWT' }, {}),
+      'another issuer': await signed({}, { iss: 'https://thief.example' }),
+      'another audience': await signed({}, { aud: 'theme' }),
+      'no signature': `${header}.${claims}.`,
+      'no algorithm': `${Buffer.from('{"alg":"none","typ":"license+jwt"}').toString('base64url')}.${claims}.`,
+      'altered claims': `${header}.${altered.toString('base64url')}.${signature}`,
+      'a part more': `${genuine}.${signature}`,
+      'a part less': `${header}.${claims}`,
+      nothing: '',
+    }
+    const outcomes: Record<string, string> = {}
+    for (const [what, statement] of Object.entries(statements)) {
+      routes = (_, response) => response.end(statement)
+      rmSync(stored, { force: true })
+      outcomes[what] = await check('any')
+    }
+    const expected = Object.keys(statements).map((what) => [what, what === 'genuine' ? 'valid' : noStatement])
+    expect(outcomes).toEqual(Object.fromEntries(expected))
+  }, 120_000)
+
+  test('two keys during a rotation', async () => {
+    const key = await license('Ada', 'shop.example')
+    for (const signer of [api, rotated.api]) {
+      routes = licenseRoutes(signer)
+      rmSync(stored, { force: true })
+      expect(await check(key)).toBe('valid')
+      expect(kidOf(readFileSync(stored, 'utf8'))).toBe(kidOfFirst(signer))
+    }
+  }, 60_000)
+})
+
+function kidOf(statement: string): unknown {
+  return JSON.parse(Buffer.from(statement.split('.')[0] ?? '', 'base64url').toString()).kid
+}
+
+function kidOfFirst(signer: UtilityApi): string | undefined {
+  return signer.licenseJwks().keys[0]?.kid
+}
+
+test('the lines that the server prints do what they say', async () => {
+  const example = await startExample('license-check', { TMPDIR: folder })
+  await expect.poll(example.output).toContain('go run')
+  const [, statementUrl = ''] = /curl (\S+)/.exec(example.output()) ?? []
+  expect(await (await fetch(statementUrl)).text()).toMatch(/^[\w-]+\.[\w-]+\.[\w-]{86}$/)
+  const lines = /^export .*\nnode .*$/m.exec(example.output())?.[0] ?? ''
+  const script = lines.replace('node ', `'${process.execPath}' --import '${sources}' `)
+  const printed = await new Promise((resolve) => {
+    execFile('bash', ['-c', script], { cwd: here }, (_, stdout, stderr) => resolve(stdout + stderr))
+  })
+  expect(printed).toBe('valid\n')
+  expect(await example.stop()).toBe(0)
+}, 60_000)

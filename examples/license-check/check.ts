@@ -1,0 +1,72 @@
+// What a product does to check its license: node check.ts LICENSE_KEY HOST
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createLocalJWKSet, jwtVerify, type JSONWebKeySet, type JWTPayload } from 'jose'
+import { covers } from './covers.ts'
+
+const { LICENSE_SERVER: server = 'http://127.0.0.1:3000', LICENSE_FOLDER: folder = '.' } = process.env
+/** For how long after a statement has expired the product still runs, with a warning. */
+const graceSeconds = 3 * 86_400
+/** What the server said last. */
+const stored = join(folder, 'license.jwt')
+
+// Shipped with the product: keys that were fetched from the server would prove nothing.
+const keys = createLocalJWKSet(
+  JSON.parse(await readFile(join(folder, 'license-keys.json'), 'utf8')) as JSONWebKeySet,
+)
+
+const [key = '', host = ''] = process.argv.slice(2)
+const outcome = await check(key, host)
+console.log(outcome)
+process.exitCode = outcome.startsWith('refused') ? 1 : 0
+
+async function check(licenseKey: string, ownHost: string): Promise<string> {
+  const answer = await ask(licenseKey)
+  if (answer === 'unknown') {
+    await rm(stored, { force: true })
+    return 'refused: there is no such license'
+  }
+  let claims = await verified(answer)
+  if (claims !== null) await store(answer)
+  else claims = await verified(await readFile(stored, 'utf8').catch(() => ''))
+  if (claims === null) return 'refused: no statement holds; try again when the server can be reached'
+  if (claims['status'] !== 'valid') return `refused: the license is ${String(claims['status'])}`
+  if (!covers(String(claims['domain_or_ip']), ownHost)) return 'refused: the license is for another host'
+  return Date.now() / 1000 < (claims.exp ?? 0) ? 'valid' : 'grace: the server must be reached within days'
+}
+
+/** Returns a statement, `unknown` if the service says that the license does not exist, or `''` if it says nothing. */
+async function ask(licenseKey: string): Promise<string> {
+  try {
+    const url = `${server}/license/${encodeURIComponent(licenseKey)}`
+    const response = await fetch(url, { signal: AbortSignal.timeout(5000) })
+    const text = await response.text()
+    if (response.ok) return text
+    // Any other 404 may come from a proxy.
+    return response.status === 404 && text.includes('"license_not_found"') ? 'unknown' : ''
+  } catch {
+    return ''
+  }
+}
+
+async function verified(statement: string): Promise<JWTPayload | null> {
+  try {
+    const { payload } = await jwtVerify(statement, keys, {
+      algorithms: ['EdDSA'],
+      typ: 'license+jwt',
+      issuer: 'https://shop.example',
+      audience: 'shop-plugin',
+      requiredClaims: ['exp'],
+      clockTolerance: graceSeconds,
+    })
+    return payload
+  } catch {
+    return null
+  }
+}
+
+/** Writes a file of its own and renames it, so that no crash leaves half a statement. */
+async function store(statement: string): Promise<void> {
+  await writeFile(`${stored}.new`, statement)
+  await rename(`${stored}.new`, stored)
+}
