@@ -3,6 +3,7 @@ import { expect, test, vi } from 'vitest'
 import { createDnsClient } from '../../src/dns/client.ts'
 import type { DnsRecord } from '../../src/domain/dns-answer.ts'
 import { fakeDnsServer, type FakeDnsServer } from '../../src/testing/dns-server.ts'
+import { loopbacks } from '../support/loopback.ts'
 
 const at = (host: string) => ({ host, ttl: 60 })
 const records: readonly DnsRecord[] = [
@@ -41,7 +42,7 @@ function resolverFor({ ip, port }: FakeDnsServer): Resolver {
   return resolver
 }
 
-test.each(['127.0.0.1', '::1'] as const)('is understood by others on %s', async (ip) => {
+test.each(loopbacks)('is understood by others on %s', async (ip) => {
   await using server = await fakeDnsServer({ records, ip })
   const resolver = resolverFor(server)
   expect(await resolver.resolve4('a.test', { ttl: true })).toEqual([{ address: '192.0.2.1', ttl: 60 }])

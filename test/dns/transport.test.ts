@@ -4,6 +4,7 @@ import { createDnsClient } from '../../src/dns/client.ts'
 import { fakeDnsServer, type FakeDnsQuery } from '../../src/testing/dns-server.ts'
 import { endsBefore } from '../support/ends-before.ts'
 import { patched, rightRecord } from './support/messages.ts'
+import { hasIpv6 } from '../support/loopback.ts'
 
 const question = { name: 'example.com', type: 'A' } as const
 const zone = { records: [rightRecord] }
@@ -357,7 +358,7 @@ describe('a server that cannot be reached', () => {
 })
 
 describe('the address of a server', () => {
-  test('may be IPv6, by UDP and TCP', async () => {
+  test.skipIf(!hasIpv6)('may be IPv6, by UDP and TCP', async () => {
     await using server = await fakeDnsServer({ ...zone, ip: '::1' })
     await using truncating = await fakeDnsServer({ ...zone, ip: '::1', truncate: true })
     const client = createDnsClient()
