@@ -1,11 +1,11 @@
 import type { TextSpan } from '../../domain/server-status.ts'
 import { maxDescription, withoutControls } from './clean-text.ts'
-import { isSameStyle, styleAfterCode, type TextStyle } from './text-style.ts'
+import { isSameStyle, spanOf, styleAfterCode, type TextStyle } from './text-style.ts'
 
 const maxSpans = 1000
 // Formatting codes and characters outside the basic plane take two units of a string.
 const maxUnits = 2 * maxDescription
-const formattingCode = /§(x(?:§[0-9a-f]){6}|[^]?)/giu
+const hexadecimalCode = /[xX](?:§[0-9a-fA-F]){6}/y
 
 /** Collects the text of a description in spans, without its formatting codes, and within its bounds. */
 export class SpanWriter {
@@ -23,21 +23,25 @@ export class SpanWriter {
     this.#unitsLeft -= taken.length
     let style = ofComponent
     let end = 0
-    for (const code of taken.matchAll(formattingCode)) {
-      this.#add(taken.slice(end, code.index), style)
-      style = styleAfterCode(code[1] ?? '', style, ofComponent)
-      end = code.index + code[0].length
+    for (let sign = taken.indexOf('§'); sign >= 0; sign = taken.indexOf('§', end)) {
+      const code = codeAt(taken, sign + 1)
+      this.#add(taken.slice(end, sign), style)
+      style = styleAfterCode(code, style, ofComponent)
+      end = sign + 1 + code.length
     }
     this.#add(taken.slice(end), style)
   }
 
   /** Returns the spans: at most 1,000, and at most 4,096 code points in all. */
   end(): TextSpan[] {
+    // The units that were taken are at least as many as the code points.
+    if (maxUnits - this.#unitsLeft <= maxDescription)
+      return this.#spans.map(({ text, style }) => spanOf(text, style))
     let left = maxDescription
     return this.#spans.flatMap(({ text, style }) => {
       const kept = [...text].slice(0, left)
       left -= kept.length
-      return kept.length === 0 ? [] : [{ text: kept.join(''), ...style }]
+      return kept.length === 0 ? [] : [spanOf(kept.join(''), style)]
     })
   }
 
@@ -50,4 +54,12 @@ export class SpanWriter {
       last.text += clean
     else this.#spans.push({ text: clean, style })
   }
+}
+
+/** Returns the formatting code here: one character, or a hexadecimal color. Empty at the end of the text. */
+function codeAt(text: string, index: number): string {
+  hexadecimalCode.lastIndex = index
+  const [hexadecimal] = hexadecimalCode.exec(text) ?? []
+  const point = text.codePointAt(index)
+  return hexadecimal ?? (point === undefined ? '' : String.fromCodePoint(point))
 }

@@ -26,8 +26,8 @@ export function componentSpans(component: unknown): TextSpan[] {
     const part = pending.pop()
     if (part === undefined) break
     const { value, style } = part
-    if (Array.isArray(value)) pushAll(pending, membersOf(value, style, left))
-    else if (typeof value === 'object' && value !== null) pushAll(pending, partsOf(value, style, left))
+    if (Array.isArray(value)) pushMembers(pending, value, style, left)
+    else if (typeof value === 'object' && value !== null) pushParts(pending, value, style, left)
     else if (value !== null && value !== undefined) writer.write(String(value), style)
   }
   return writer.end()
@@ -38,21 +38,25 @@ export function textOf(spans: readonly TextSpan[]): string {
   return spans.map(({ text }) => text).join('')
 }
 
-function pushAll(pending: Part[], parts: readonly Part[]): void {
-  for (let index = parts.length - 1; index >= 0; index -= 1) pending.push(parts[index] as Part)
-}
-
-function membersOf(list: readonly unknown[], style: TextStyle, most: number): Part[] {
+function pushMembers(pending: Part[], list: readonly unknown[], style: TextStyle, most: number): void {
   const ofOthers = componentStyle(list[0], style)
-  return list.slice(0, most).map((value, index) => ({ value, style: index === 0 ? style : ofOthers }))
+  for (let index = Math.min(list.length, most) - 1; index > 0; index -= 1)
+    pending.push({ value: list[index], style: ofOthers })
+  pending.push({ value: list[0], style })
 }
 
-/** Returns an object's own text, and then what it contains. */
-function partsOf(component: object, outer: TextStyle, most: number): Part[] {
+/** Pushes what an object contains, and then its own text, which is read first. */
+function pushParts(pending: Part[], component: object, outer: TextStyle, most: number): void {
   const style = componentStyle(component, outer)
   const extra = own(component, 'extra')
-  const inner = Array.isArray(extra) ? (extra as unknown[]) : [extra]
-  return [...ownParts(component, most), ...inner.slice(0, most)].map((value) => ({ value, style }))
+  if (Array.isArray(extra)) pushAll(pending, extra, style, most)
+  else if (extra !== undefined) pending.push({ value: extra, style })
+  pushAll(pending, ownParts(component, most), style, most)
+}
+
+function pushAll(pending: Part[], values: readonly unknown[], style: TextStyle, most: number): void {
+  for (let index = Math.min(values.length, most) - 1; index >= 0; index -= 1)
+    pending.push({ value: values[index], style })
 }
 
 function ownParts(component: object, most: number): readonly unknown[] {

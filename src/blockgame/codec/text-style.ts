@@ -1,14 +1,23 @@
 import type { TextColor, TextSpan } from '../../domain/server-status.ts'
 import { own } from './own-property.ts'
 
-/** How a span of text is drawn. */
-export type TextStyle = Omit<TextSpan, 'text'>
-
-/** The style of text without formatting. */
-export const plainStyle: TextStyle = {}
-
 const decorations = ['bold', 'italic', 'underlined', 'strikethrough', 'obfuscated'] as const
 type Decoration = (typeof decorations)[number]
+
+/** How a span of text is drawn. All members are always there, so that copies are quick. */
+export interface TextStyle extends Readonly<Record<Decoration, boolean>> {
+  readonly color: TextColor | null
+}
+
+/** The style of text without formatting. */
+export const plainStyle: TextStyle = {
+  color: null,
+  bold: false,
+  italic: false,
+  underlined: false,
+  strikethrough: false,
+  obfuscated: false,
+}
 
 // In the order of their formatting codes, 0 to f.
 const namedColors = [
@@ -30,6 +39,7 @@ const namedColors = [
   'white',
 ] as const satisfies readonly TextColor[]
 
+const colorCodes = '0123456789abcdef'
 const hexColor = /^#[0-9a-f]{1,6}$/i
 const decorationByCode: Readonly<Record<string, Decoration>> = {
   k: 'obfuscated',
@@ -41,14 +51,12 @@ const decorationByCode: Readonly<Record<string, Decoration>> = {
 
 /** Returns the style of a component inside text of another style. */
 export function componentStyle(component: unknown, outer: TextStyle): TextStyle {
-  const style: { -readonly [Key in keyof TextStyle]: TextStyle[Key] } = { ...outer }
+  if (typeof component !== 'object' || component === null) return outer
   const color = parseColor(own(component, 'color'))
-  if (color === null) delete style.color
-  else if (color !== undefined) style.color = color
+  let style = color === undefined ? outer : { ...outer, color }
   for (const decoration of decorations) {
     const value = own(component, decoration)
-    if (value === true) style[decoration] = true
-    else if (value === false) delete style[decoration]
+    if (typeof value === 'boolean' && value !== style[decoration]) style = { ...style, [decoration]: value }
   }
   return style
 }
@@ -67,11 +75,11 @@ function parseColor(value: unknown): TextColor | null | undefined {
 export function styleAfterCode(code: string, style: TextStyle, ofComponent: TextStyle): TextStyle {
   const lower = code.toLowerCase()
   if (lower === 'r') return ofComponent
-  if (lower.startsWith('x§')) return { color: `#${lower.slice(1).replaceAll('§', '')}` }
+  if (lower.startsWith('x§')) return { ...plainStyle, color: `#${lower.slice(1).replaceAll('§', '')}` }
   const decoration = decorationByCode[lower]
   if (decoration !== undefined) return { ...style, [decoration]: true }
-  const color = /^[0-9a-f]$/.test(lower) ? namedColors[Number.parseInt(lower, 16)] : undefined
-  return color === undefined ? style : { color }
+  const color = lower === '' ? undefined : namedColors[colorCodes.indexOf(lower)]
+  return color === undefined ? style : { ...plainStyle, color }
 }
 
 /** Tells whether two styles are the same. */
@@ -80,4 +88,18 @@ export function isSameStyle(one: TextStyle, other: TextStyle): boolean {
     one === other ||
     (one.color === other.color && decorations.every((decoration) => one[decoration] === other[decoration]))
   )
+}
+
+/** Returns a span of text in a style, without what is not set. */
+export function spanOf(text: string, style: TextStyle): TextSpan {
+  const { color, bold, italic, underlined, strikethrough, obfuscated } = style
+  return {
+    text,
+    ...(color !== null && { color }),
+    ...(bold && { bold }),
+    ...(italic && { italic }),
+    ...(underlined && { underlined }),
+    ...(strikethrough && { strikethrough }),
+    ...(obfuscated && { obfuscated }),
+  }
 }
