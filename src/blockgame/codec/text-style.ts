@@ -53,10 +53,11 @@ const decorationByCode: Readonly<Record<string, Decoration>> = {
 export function componentStyle(component: unknown, outer: TextStyle): TextStyle {
   if (typeof component !== 'object' || component === null) return outer
   const color = parseColor(own(component, 'color'))
-  let style = color === undefined ? outer : { ...outer, color }
+  const style: { -readonly [Key in keyof TextStyle]: TextStyle[Key] } = { ...outer }
+  if (color !== undefined) style.color = color
   for (const decoration of decorations) {
     const value = own(component, decoration)
-    if (typeof value === 'boolean' && value !== style[decoration]) style = { ...style, [decoration]: value }
+    if (typeof value === 'boolean') style[decoration] = value
   }
   return style
 }
