@@ -17,14 +17,18 @@ interface KeyParts {
 
 /** Returns a license key that somebody typed as it is stored, or null if no such key can be. */
 export function storedLicenseKey({ keyGenerator, keyPrefix }: KeyParts, text: string): string | null {
-  if (text.length > longestKey) return null
-  const key = keyGenerator.parseLicenseKey(text, keyPrefix)
+  const typed = text.trim()
+  if (typed.length > longestKey) return null
+  const key = keyGenerator.parseLicenseKey(typed, keyPrefix)
   return key === null || key.length > longestKey || !isPlainText(key) ? null : key
 }
 
 const controlCharacter = /\p{Cc}/u
 const bodyForm = /^[0-9A-TV-Z]{5}(?:-[0-9A-TV-Z]{5}){4}$/i
+const symbolsOnly = /^[0-9A-TV-Z]{25}$/i
 const mistakable = /[a-zILO]/
+/** Hyphens, and the dashes that word processors and phones make of them. */
+const dashes = /[-\u00ad\u2010-\u2015\u2212\ufe58\ufe63\uff0d]/g
 /** The numeric value of each symbol, indexed by its character code. */
 const values = new Uint8Array(128)
 for (const [value, symbol] of [...crockford].entries()) values[symbol.charCodeAt(0)] = value
@@ -35,8 +39,11 @@ const checkModulus = 1021
 
 /** Builds a license key from its random symbols: the prefix, then all symbols in groups of five. */
 export function licenseKeyOf(prefix: string, random: string): string {
-  const symbols = random + checkSymbols(random)
-  return `${prefix}${(symbols.match(/.{5}/g) ?? []).join('-')}`
+  return prefix + inGroups(random + checkSymbols(random))
+}
+
+function inGroups(symbols: string): string {
+  return (symbols.match(/.{5}/g) ?? []).join('-')
 }
 
 /**
@@ -47,10 +54,27 @@ export function parseLicenseKey(text: string, prefix: string): string | null {
   const body = text.slice(prefix.length)
   if (!bodyForm.test(body) || !beginsWith(text, prefix)) {
     // PostgreSQL refuses a NUL in text, so the answer would be that the database failed.
-    return controlCharacter.test(text) ? null : text
+    return controlCharacter.test(text) ? null : (withHyphens(text, prefix) ?? text)
   }
   const key = mistakable.test(body) ? canonical(body) : body
-  return checkSymbols(key.slice(0, -checkLength)) === key.slice(-checkLength) ? prefix + key : null
+  return isChecked(key) ? prefix + key : null
+}
+
+/**
+ * Returns the stored form of a key whose hyphens were left out or typed as dashes, or null for any other text. Without
+ * the hyphens, wrong check symbols do not show that the key was never issued: another program's may look like this.
+ */
+function withHyphens(text: string, prefix: string): string | null {
+  const symbols = text.replaceAll(dashes, '')
+  const start = prefix.replaceAll('-', '')
+  const typed = symbols.slice(start.length)
+  if (!symbolsOnly.test(typed) || !beginsWith(symbols, start)) return null
+  const key = canonical(typed)
+  return isChecked(key) ? prefix + inGroups(key) : null
+}
+
+function isChecked(key: string): boolean {
+  return checkSymbols(key.slice(0, -checkLength)) === key.slice(-checkLength)
 }
 
 function beginsWith(text: string, prefix: string): boolean {

@@ -22,6 +22,6 @@ export function problemOfDomainOrIp(text: string, { allowWildcards }: LicenseRul
   if (problem !== null) return problem
   const name = allowWildcards && text.startsWith('*.') ? text.slice(2) : text
   // Names first: most texts are names, and no address is one.
-  if (parseHostName(name) !== null || parseIpAddress(text) !== null) return null
+  if (parseHostName(name, { underscores: true }) !== null || parseIpAddress(text) !== null) return null
   return 'must be a host name or an IP address, without scheme, port or path'
 }
