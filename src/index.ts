@@ -28,6 +28,8 @@ import { createOctetBudget } from './operations/octet-budget.ts'
 import { createResultCache } from './operations/result-cache.ts'
 import type { SharedAnswer } from './operations/shared-answer.ts'
 import { updateLicense } from './operations/update-license.ts'
+import type { Clock } from './ports/clock.ts'
+import type { Logger } from './ports/logger.ts'
 import {
   timedBlockgameClient,
   timedDnsClient,
@@ -39,6 +41,7 @@ import { apiKeyScheme } from './security/api-key.ts'
 import { bearerScheme } from './security/bearer.ts'
 import { oauthClientScheme } from './security/oauth-client.ts'
 import { createLicenseSigning } from './security/license-signing.ts'
+import { createUseRecorder, type UseRecorder } from './security/use-recorder.ts'
 import { createVerifier } from './security/verifier.ts'
 import {
   adminSettingsOf,
@@ -81,15 +84,17 @@ export function createUtilityApi(options: UtilityApiOptions): UtilityApi {
   const storage = timedStorage(settings.storage)
   const service = serviceOf(settings)
   const closing = new Closing()
-  const check = dns && dnsCheck(service, dns, settings, storage)
-  const lookup = blockgame && gameServerLookup(service, blockgame, settings, storage)
+  const uses = usesOf(settings, storage, service.logger)
+  const callers: CallerParts = { storage, clock, uses }
+  const check = dns && dnsCheck(service, dns, callers)
+  const lookup = blockgame && gameServerLookup(service, blockgame, callers)
   const network = [check, lookup].filter((each) => each !== undefined)
   const { keyPrefix, signing } = licenses
-  const verifier = createVerifier({ storage, clock, keyGenerator, keyPrefix, storageTimeoutMs, closing })
+  const verifier = createVerifier({ ...callers, keyGenerator, keyPrefix, storageTimeoutMs, closing })
   return utilityApi({
     service,
     endpoints: {
-      ...storageEndpoints(service, settings, storage),
+      ...storageEndpoints(service, settings, callers),
       checkDns: check?.endpoint,
       lookUpGameServer: lookup?.endpoint,
     },
@@ -101,7 +106,7 @@ export function createUtilityApi(options: UtilityApiOptions): UtilityApi {
     drainTimeoutMs: Math.max(storageTimeoutMs, ...network.map(({ timeoutMs }) => timeoutMs)) + 1000,
     closing,
     closeClients: async () => {
-      await Promise.all(network.map((each) => each.close()))
+      await Promise.all([uses?.close(), ...network.map((each) => each.close())])
     },
   })
 }
@@ -121,14 +126,32 @@ function serviceOf(settings: Settings): Service {
   }
 }
 
+/** What finds out who the caller of an operation is. */
+interface CallerParts {
+  readonly storage: TimedStorage
+  readonly clock: Clock
+  readonly uses: UseRecorder | undefined
+}
+
+/** Returns what collects the uses of credentials, if the store records them. */
+function usesOf(
+  { storage: given, clock, storageTimeoutMs }: Settings,
+  storage: TimedStorage,
+  logger: Logger,
+): UseRecorder | undefined {
+  if (given.recordUse === undefined) return undefined
+  return createUseRecorder({ storage, clock, logger, storageTimeoutMs })
+}
+
 /** Returns the operations that need only storage, each bound to the scheme of its callers. */
 function storageEndpoints(
   service: Service,
   settings: Settings,
-  storage: TimedStorage,
+  callers: CallerParts,
 ): Readonly<Record<'exchangeToken' | 'updateLicense' | 'generateLicense', Endpoint>> {
   const { clock, keyGenerator, oauth, licenses } = settings
-  const resellers = bearerScheme({ storage, clock }, 'reseller_token', 'A reseller token.')
+  const { storage } = callers
+  const resellers = bearerScheme(callers, 'reseller_token', 'A reseller token.')
   const { keyPrefix, statuses, allowWildcards } = licenses
   const licenseParts = { storage, clock, keyGenerator, keyPrefix, statuses, allowWildcards }
   const { logger } = service
@@ -155,11 +178,11 @@ interface NetworkPart<Input, Output> {
 function dnsCheck(
   service: Service,
   dns: DnsCheckSettings,
-  { clock }: Settings,
-  storage: TimedStorage,
+  callers: CallerParts,
 ): NetworkPart<CheckDnsInput, DnsCheckResult[]> {
+  const { clock } = callers
   const client: TimedDnsClient = dns.client === undefined ? createDnsClient() : timedDnsClient(dns.client)
-  const scheme = bearerScheme({ storage, clock }, 'access_token', 'An access token.')
+  const scheme = bearerScheme(callers, 'access_token', 'An access token.')
   const cache = createResultCache<SharedAnswer<DnsCheckResult[]>>(clock)
   const { budget, logger } = service
   const operation = checkDns({ ...dns, client, clock, cache, budget, logger })
@@ -177,9 +200,9 @@ function dnsCheck(
 function gameServerLookup(
   service: Service,
   blockgame: BlockgameLookupSettings,
-  { clock }: Settings,
-  storage: TimedStorage,
+  callers: CallerParts,
 ): NetworkPart<LookUpGameServerInput, GameServerLookup> {
+  const { clock } = callers
   const client: TimedBlockgameClient =
     blockgame.client === undefined
       ? createBlockgameClient(blockgame.clientOptions)
@@ -188,7 +211,7 @@ function gameServerLookup(
   const operation = lookUpGameServer({ ...blockgame, client, cache, logger: service.logger })
   return {
     operation,
-    endpoint: bind(service, operation, apiKeyScheme({ storage, clock })),
+    endpoint: bind(service, operation, apiKeyScheme(callers)),
     timeoutMs: blockgame.timeoutMs,
     close() {
       cache.close()
@@ -216,6 +239,7 @@ export function createAdmin(options: AdminOptions): Admin {
 }
 
 export { UtilityApiError } from './domain/errors.ts'
+export { coversHost } from './domain/compared-domain.ts'
 export { isPublicAddress } from './domain/ip-address.ts'
 export { bearerToken } from './security/bearer.ts'
 export { defaultResolverLocations, randomKeys, systemClock }
@@ -223,6 +247,7 @@ export { summarizeDnsCheck } from './operations/summarize-dns-check.ts'
 export type {
   Admin,
   NewAdminAccessToken,
+  NewAdminLicense,
   NewApiKey,
   NewAuthorizationCode,
   NewClient,

@@ -476,6 +476,7 @@ const adminStorageMethods = [
   'revokeClient',
   'insertAuthorizationCode',
   'insertReseller',
+  'findReseller',
   'insertCredential',
   'revokeCredential',
   'revokeAccess',

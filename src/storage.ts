@@ -11,7 +11,8 @@ export type {
   NewAccessToken,
   Reseller,
 } from './domain/access.ts'
-export type { License, LicenseChange, LicensePatch } from './domain/license.ts'
+export { comparedDomain } from './domain/compared-domain.ts'
+export type { Compared, License, LicenseChange, LicensePatch, NewLicense } from './domain/license.ts'
 export type { MaybePromise } from './ports/maybe-promise.ts'
 export { StorageError } from './ports/storage.ts'
 export type {

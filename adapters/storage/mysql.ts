@@ -3,9 +3,10 @@
  *
  * @module utility-api/storage/mysql
  */
-import { StorageError, type AdminStorage } from 'utility-api/storage'
+import { callWithin, StorageError, type AdminStorage } from 'utility-api/storage'
 import { createGate } from './shared/closing.ts'
 import { adminMethods } from './mysql/admin.ts'
+import { renewComparedDomains } from './mysql/compared-domains.ts'
 import { withConnection } from './mysql/connection.ts'
 import type { MysqlPool } from './mysql/driver.ts'
 import { toStorageError } from './mysql/errors.ts'
@@ -17,6 +18,9 @@ import { inTime } from './mysql/time.ts'
 import { createConnectionLimit } from './shared/connection-limit.ts'
 
 export type { MysqlConnection, MysqlPool, MysqlStatement, MysqlValue } from './mysql/driver.ts'
+
+/** How long a migration waits for each portion of the rows that it changes. */
+const portionTimeoutMs = 30_000
 
 /**
  * A store in a MariaDB database.
@@ -96,7 +100,10 @@ export function mysqlStorage(pool: MysqlPool): MysqlStorage {
 
   return {
     ...gate.guard({
-      migrate: () => migrateSchema(pool),
+      migrate: async () => {
+        await migrateSchema(pool)
+        await renewComparedDomains(access, () => callWithin(portionTimeoutMs))
+      },
       ...servingMethods(access),
       ...adminMethods(access),
     }),

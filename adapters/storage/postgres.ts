@@ -3,10 +3,11 @@
  *
  * @module utility-api/storage/postgres
  */
-import { StorageError, type AdminStorage } from 'utility-api/storage'
+import { callWithin, StorageError, type AdminStorage } from 'utility-api/storage'
 import { createGate } from './shared/closing.ts'
 import { createPostgresAccess } from './postgres/access.ts'
 import { adminMethods } from './postgres/admin.ts'
+import { renewComparedDomains } from './postgres/compared-domains.ts'
 import { guardConnections } from './postgres/connection.ts'
 import type { PostgresPool } from './postgres/driver.ts'
 import { listingOf } from './postgres/listing.ts'
@@ -21,6 +22,9 @@ export type {
   PostgresStatement,
   PostgresTypes,
 } from './postgres/driver.ts'
+
+/** How long a migration waits for each portion of the rows that it changes. */
+const portionTimeoutMs = 30_000
 
 /**
  * A store in a PostgreSQL database.
@@ -76,7 +80,10 @@ export function postgresStorage(pool: PostgresPool): PostgresStorage {
   guardConnections(pool)
   return {
     ...gate.guard({
-      migrate: () => migrateSchema(pool),
+      migrate: async () => {
+        await migrateSchema(pool)
+        await renewComparedDomains(access, () => callWithin(portionTimeoutMs))
+      },
       ...servingMethods(access),
       ...adminMethods(access),
     }),

@@ -7,6 +7,7 @@ import { callWithin, StorageError, type AdminStorage } from 'utility-api/storage
 import { createGate } from './shared/closing.ts'
 import { createSqliteConnection } from './sqlite/access.ts'
 import { adminMethods } from './sqlite/admin.ts'
+import { renewComparedDomains } from './sqlite/compared-domains.ts'
 import type { SqliteDatabase } from './sqlite/driver.ts'
 import { listingOf } from './sqlite/listing.ts'
 import { migrate, requireSchema } from './sqlite/schema.ts'
@@ -81,7 +82,11 @@ export function sqliteStorage(database: SqliteDatabase, options: SqliteStorageOp
   const gate = createGate()
   return {
     ...gate.guard({
-      migrate: () => migrate(connection.bare, callWithin(migrationTimeoutMs)),
+      migrate: async () => {
+        await migrate(connection.bare, callWithin(migrationTimeoutMs))
+        await renewComparedDomains(connection, () => callWithin(migrationTimeoutMs))
+        connection.endRead()
+      },
       ...adminMethods(connection),
     }),
     listing: gate.guard(listingOf(connection)),

@@ -5,9 +5,10 @@
 import { StorageError } from 'utility-api/storage'
 import type {
   Credential,
-  License,
+  LicensePage,
   ListedClient,
   ListPage,
+  NewLicense,
   Reseller,
   StorageCall,
   StorageListing,
@@ -20,8 +21,8 @@ export interface Rows {
   readonly clients: ReadonlyMap<string, ListedClient>
   readonly resellers: ReadonlyMap<string, Reseller>
   /** Keyed by their kind, a space, and their hash. */
-  readonly credentials: ReadonlyMap<string, Numbered<Credential>>
-  readonly licenses: ReadonlyMap<string, Numbered<License>>
+  readonly credentials: ReadonlyMap<string, Numbered<Credential> & { readonly lastUsedOn?: number }>
+  readonly licenses: ReadonlyMap<string, Numbered<NewLicense>>
 }
 
 /** Creates the lists. `begin` returns the rows, unless the store is closed or nobody waits for the call. */
@@ -30,30 +31,40 @@ export function listingOf(begin: (call: StorageCall) => Rows): StorageListing {
     async clients(page, call) {
       // Clients and resellers are never deleted: a position in their map stays valid.
       const { rows, ...next } = pageOf(numbered([...begin(call).clients.values()]), page)
-      return { clients: rows.map(withoutSeq).map(toListed), ...next }
+      return { clients: rows.map(toListed), ...next }
     },
     async resellers(page, call) {
       const { rows, ...next } = pageOf(numbered([...begin(call).resellers.values()]), page)
-      return { resellers: rows.map(withoutSeq), ...next }
+      return { resellers: rows.map(withoutOwn), ...next }
     },
     async credentials({ kind, ownerId, ...page }, call) {
       const ofKind = [...begin(call).credentials].filter(([key]) => key.startsWith(`${kind} `))
       const wanted = ofKind.map(([, row]) => row).filter((row) => row.ownerId === (ownerId ?? row.ownerId))
       const { rows, ...next } = pageOf(wanted, page)
-      return { credentials: rows.map((row) => ({ ...withoutSeq(row), kind })), ...next }
+      const listed = rows.map((row) => ({ ...withoutOwn(row), kind, lastUsedOn: row.lastUsedOn ?? null }))
+      return { credentials: listed, ...next }
     },
-    async licenses({ resellerId, ...page }, call) {
-      const { rows, ...next } = pageOf(ofReseller(begin(call), resellerId), page)
-      return { licenses: rows.map(withoutSeq), ...next }
+    async licenses(page, call) {
+      const { rows, ...next } = pageOf(licensesOf(begin(call), page), page)
+      return { licenses: rows.map(withoutOwn), ...next }
     },
-    async countLicenses({ resellerId }, call) {
-      return ofReseller(begin(call), resellerId).length
+    async countLicenses(of, call) {
+      return licensesOf(begin(call), of).length
     },
   }
 }
 
-function ofReseller({ licenses }: Rows, resellerId: string | undefined): Numbered<License>[] {
-  return [...licenses.values()].filter((row) => row.resellerId === (resellerId ?? row.resellerId))
+/** Returns the licenses that pass all filters. In SQL: an index on the compared domain, and one on the reseller. */
+function licensesOf(
+  { licenses }: Rows,
+  { resellerId, comparedDomains, status }: Partial<LicensePage>,
+): Numbered<NewLicense>[] {
+  return [...licenses.values()].filter(
+    (row) =>
+      row.resellerId === (resellerId ?? row.resellerId) &&
+      row.status === (status ?? row.status) &&
+      (comparedDomains?.includes(row.comparedDomain) ?? true),
+  )
 }
 
 function numbered<Row extends object>(rows: readonly Row[]): Numbered<Row>[] {
@@ -64,17 +75,17 @@ function pageOf<Row extends { readonly seq: number }>(
   rows: readonly Row[],
   { after = '0', limit }: ListPage,
 ): { rows: Row[]; next?: string } {
-  if (!/^\d+$/.test(after)) throw new StorageError('invalid', 'This is no place in the list.')
+  if (!/^\d+$/.test(after)) throw new StorageError('invalid', 'This is not the end of a page of this list.')
   const rest = rows.filter(({ seq }) => seq > Number(after))
   const page = rest.slice(0, limit)
   const last = page.at(-1)
   return rest.length > limit && last !== undefined ? { rows: page, next: String(last.seq) } : { rows: page }
 }
 
-/** Copies a row without the store's own number. */
-export function withoutSeq<Row extends { readonly seq: number }>(row: Row): Omit<Row, 'seq'> {
-  const { seq: _, ...rest } = row
-  return rest
+/** Copies a row without what is the store's own. */
+export function withoutOwn<Row extends object>(row: Row): Omit<Row, 'seq' | 'comparedDomain' | 'lastUsedOn'> {
+  const { seq: _, comparedDomain: __, lastUsedOn: ___, ...rest } = row as Row & Record<string, unknown>
+  return rest as Omit<Row, 'seq' | 'comparedDomain' | 'lastUsedOn'>
 }
 
 /** Copies a client for a list. It MUST NOT contain hashes: a list is for people. */

@@ -40,7 +40,7 @@ test('after a restart all answered writes are there, and a line cut off by a cra
   }
   const call = callWithin(Infinity)
   const before = await journalStorage(path)
-  await before.insertLicense(license, undefined, call)
+  await before.insertLicense({ ...license, comparedDomain: 'a.example' }, undefined, call)
   await before.updateLicense(
     { licenseKey: 'LIC-1', resellerId: 'r', patch: { status: 'invalid' }, at: 2 },
     call,
@@ -51,7 +51,13 @@ test('after a restart all answered writes are there, and a line cut off by a cra
   expect((await after.listing?.licenses({ limit: 10 }, call))?.licenses).toEqual([
     { ...license, status: 'invalid', updatedAt: 2 },
   ])
-  expect(await after.insertLicense({ ...license, licenseKey: 'LIC-2' }, undefined, call)).toBe('inserted')
+  expect(
+    await after.insertLicense(
+      { ...license, licenseKey: 'LIC-2', comparedDomain: 'a.example' },
+      undefined,
+      call,
+    ),
+  ).toBe('inserted')
   await after.close?.()
   const again = await journalStorage(path)
   expect(await again.listing?.countLicenses({}, call)).toBe(2)

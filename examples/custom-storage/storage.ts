@@ -14,18 +14,23 @@ import {
   type Client,
   type Credential,
   type License,
+  type NewLicense,
   type Reseller,
   type StorageCall,
 } from 'utility-api/storage'
 import { openJournal, type Change } from './journal.ts'
-import { listingOf, withoutSeq, type Rows } from './listing.ts'
+import { listingOf, withoutOwn, type Rows } from './listing.ts'
 
 // Rows as JSON can hold them: bytes as hexadecimal text.
 type ClientRow = Omit<Client, 'secretHashes'> & { readonly secretHashes: readonly string[] }
-type CredentialRow = Credential & { readonly seq: number }
-type LicenseRow = License & { readonly seq: number }
+type CredentialRow = Credential & { readonly seq: number; readonly lastUsedOn?: number }
+type LicenseRow = NewLicense & { readonly seq: number }
 type CodeRow = AuthorizationCode & { readonly token?: string }
-type AnswerRow = { readonly license: License; readonly requestHash: string; readonly expiresAt: number }
+type IdempotencyKeyRow = {
+  readonly license: License
+  readonly requestHash: string
+  readonly expiresAt: number
+}
 
 export async function journalStorage(path: string): Promise<AdminStorage> {
   const clients = new Map<string, ClientRow>()
@@ -33,14 +38,14 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
   const resellers = new Map<string, Reseller>()
   const credentials = new Map<string, CredentialRow>()
   const licenses = new Map<string, LicenseRow>()
-  const answers = new Map<string, AnswerRow>()
+  const idempotencyKeys = new Map<string, IdempotencyKeyRow>()
   const tables: Record<string, Map<string, object>> = {
     clients,
     resellers,
     codes,
     credentials,
     licenses,
-    answers,
+    idempotencyKeys,
   }
 
   function apply([table, key, row]: Change): void {
@@ -127,13 +132,14 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
       begin(call)
       // MUST find only this kind: an API key is not a reseller token, even if somebody created both from one secret.
       const row = credentials.get(`${kind} ${toHex(hash)}`)
-      return row === undefined ? null : withoutSeq(row)
+      return row === undefined ? null : withoutOwn(row)
     },
 
     async insertLicense(license, idempotency, call) {
       begin(call)
-      const place = idempotency === undefined ? '' : `${toHex(idempotency.keyHash)} ${idempotency.resellerId}`
-      const first = answers.get(place)
+      const rowKey =
+        idempotency === undefined ? '' : `${toHex(idempotency.keyHash)} ${idempotency.resellerId}`
+      const first = idempotencyKeys.get(rowKey)
       // MUST return the first answer as it was, so it is kept as it was: the license may have changed since.
       if (first !== undefined && first.expiresAt > license.createdAt) {
         return answer({ replay: { ...first.license }, requestHash: toBytes(first.requestHash) })
@@ -144,8 +150,9 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
       const stored: Change = ['licenses', license.licenseKey, { ...license, seq: (lastSeq += 1) }]
       if (idempotency === undefined) return answer('inserted' as const, stored)
       const { requestHash, expiresAt } = idempotency
-      const row: AnswerRow = { license, requestHash: toHex(requestHash), expiresAt }
-      return answer('inserted' as const, stored, ['answers', place, row])
+      const { comparedDomain: _, ...kept } = license
+      const row: IdempotencyKeyRow = { license: kept, requestHash: toHex(requestHash), expiresAt }
+      return answer('inserted' as const, stored, ['idempotencyKeys', rowKey, row])
     },
 
     async updateLicense({ licenseKey, resellerId, patch, at }, call) {
@@ -154,7 +161,8 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
       if (license === undefined) return answer('not_found' as const)
       // Ownership MUST be checked in the step that writes. In SQL: UPDATE … WHERE license_key = ? AND reseller_id = ?
       if (license.resellerId !== resellerId) return answer('not_owner' as const)
-      // MUST change only what was sent: two concurrent updates of different fields both take effect.
+      // MUST replace the compared domain together with the domain, or the license is found by the one it had before. It
+      // comes in the patch. MUST change only what was sent: two concurrent updates of different fields both take effect.
       return answer('updated' as const, [
         'licenses',
         licenseKey,
@@ -165,7 +173,20 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
     async findLicense(licenseKey, call) {
       begin(call)
       const row = licenses.get(licenseKey)
-      return row === undefined ? null : withoutSeq(row)
+      return row === undefined ? null : withoutOwn(row)
+    },
+
+    // Optional: a store that does not record uses leaves this out.
+    async recordUse(kind, ids, at, call) {
+      begin(call)
+      const isUsed = ([key, { id, lastUsedOn = -1 }]: [string, CredentialRow]): boolean =>
+        // MUST never lower a time: servers report in any order.
+        key.startsWith(`${kind} `) && ids.includes(id) && lastUsedOn < at
+      const used = [...credentials].filter(isUsed)
+      return answer(
+        undefined,
+        ...used.map(([key, row]): Change => ['credentials', key, { ...row, lastUsedOn: at }]),
+      )
     },
 
     // ---- Provisioning ----
@@ -217,6 +238,12 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
       begin(call)
       if (resellers.has(reseller.resellerId)) return answer('taken' as const)
       return answer('inserted' as const, ['resellers', reseller.resellerId, reseller])
+    },
+
+    async findReseller(resellerId, call) {
+      begin(call)
+      const row = resellers.get(resellerId)
+      return row === undefined ? null : { ...row }
     },
 
     async insertCredential(kind, hash, credential, call) {
@@ -273,13 +300,13 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
       const spent = [...codes].filter(
         ([, row]) => isPast(row, at) && (gone.has(row.token ?? '') || !credentials.has(row.token ?? '')),
       )
-      const old = [...answers].filter(([, row]) => isPast(row, at))
+      const old = [...idempotencyKeys].filter(([, row]) => isPast(row, at))
       const counts = { codes: spent.length, tokens: tokens.length, idempotency: old.length }
       return answer(
         counts,
         ...tokens.map(([key]): Change => ['credentials', key, null]),
         ...spent.map(([key]): Change => ['codes', key, null]),
-        ...old.map(([key]): Change => ['answers', key, null]),
+        ...old.map(([key]): Change => ['idempotencyKeys', key, null]),
       )
     },
 

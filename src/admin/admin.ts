@@ -141,9 +141,14 @@ export interface Admin {
   /**
    * Gives a reseller another token. Its existing tokens stay valid.
    *
-   * @throws `UtilityApiError` `invalid_argument` if no such reseller exists
+   * @param options - `lifetimeSeconds`: how long the token is accepted, at most ten years. Default: until it is revoked.
+   *
+   * @throws `UtilityApiError` `invalid_argument` if no such reseller exists or the lifetime is invalid
    */
-  createResellerToken(resellerId: string): Promise<{ resellerTokenId: string; token: string }>
+  createResellerToken(
+    resellerId: string,
+    options?: { readonly lifetimeSeconds?: number },
+  ): Promise<{ resellerTokenId: string; token: string }>
   /**
    * Creates an access token without a code exchange. Default lifetime: 3600 seconds.
    *
@@ -181,6 +186,9 @@ export interface Admin {
   /**
    * Returns a page of credentials of one kind, oldest first, without secrets. Default limit: 50, at most 1000.
    *
+   * `lastUsedOn` is the beginning of the last day (UTC) on which a reseller token or an API key was accepted. Servers
+   * report uses about once a minute; what a server that is killed has not reported yet is lost.
+   *
    * @throws The same as {@link listClients}
    */
   listCredentials(page: {
@@ -192,15 +200,40 @@ export interface Admin {
   /**
    * Returns a page of licenses, oldest first. Default limit: 50, at most 1000.
    *
-   * @throws The same as {@link listClients}
+   * @param page - Filters, which combine. `domainOrIp`: the licenses that cover this host, compared as by `coversHost`:
+   *   `eu.shop.example` also finds `*.shop.example`, while `*.shop.example` finds only itself. `status`: exactly this one.
+   *
+   * @throws The same as {@link listClients}, and `invalid_argument` if `domainOrIp` is no host name or IP address
    */
   listLicenses(page?: {
     resellerId?: string
+    domainOrIp?: string
+    status?: string
     after?: string | undefined
     limit?: number
   }): Promise<LicenseList>
   /** Returns the number of licenses. */
   countLicenses(of?: { resellerId?: string }): Promise<number>
+  /**
+   * Creates a license for a reseller, as the operation does, for example when a payment has arrived.
+   *
+   * With an `idempotencyKey`, a repeat returns the license of the first time as it was then, so a payment that is
+   * reported twice makes one license. These keys never meet the `Idempotency-Key` of a reseller's request.
+   *
+   * @throws `UtilityApiError` `invalid_argument` if the operations would refuse a field or no such reseller exists;
+   *   `idempotency_mismatch` if the key was used for other fields
+   *
+   * @example
+   * ```ts
+   * const { licenseKey } = await admin.createLicense({
+   *   resellerId: 'shop',
+   *   registeredTo: 'Ada Lovelace',
+   *   domainOrIp: 'shop.example',
+   *   idempotencyKey: 'payment-4711',
+   * })
+   * ```
+   */
+  createLicense(license: NewAdminLicense): Promise<License>
   /** Returns the license with this key, typed in any form the key generator accepts, or null if none exists. */
   getLicense(licenseKey: string): Promise<License | null>
   /**
@@ -266,6 +299,8 @@ export interface NewReseller {
   readonly name?: string
   /** At most 255 visible ASCII characters. Default: a new id. */
   readonly resellerId?: string
+  /** How long its first token is accepted, in seconds, at most ten years. Default: until it is revoked. */
+  readonly tokenLifetimeSeconds?: number
 }
 
 /**
@@ -294,4 +329,26 @@ export interface NewApiKey {
   readonly name?: string
   /** Names without spaces, at most 1,024 characters in all. Default: `['blockgame:lookup']`. */
   readonly permissions?: readonly string[]
+  /** How long it is accepted, in seconds, at most ten years. Default: until it is revoked. */
+  readonly lifetimeSeconds?: number
+}
+
+/**
+ * A license to create directly.
+ *
+ * @group Provisioning
+ */
+export interface NewAdminLicense {
+  /** The reseller who owns it. */
+  readonly resellerId: string
+  /** Name of the registered user, without spaces at its ends: 1 to 255 characters. */
+  readonly registeredTo: string
+  /** The host name or IP address it is bound to. */
+  readonly domainOrIp: string
+  /** One of the configured statuses. Default: the first of them, `valid`. */
+  readonly status?: string
+  /** 1 to 255 visible ASCII characters, for example the number of the payment. Default: each call makes a license. */
+  readonly idempotencyKey?: string
+  /** How long the idempotency key is remembered, in seconds, at most a year. Default: 604,800, seven days. */
+  readonly idempotencyLifetimeSeconds?: number
 }

@@ -67,8 +67,17 @@ const argumentsOf: { readonly [Method in keyof Admin]: Readonly<Record<string, z
       lifetimeSeconds: count.optional(),
     }),
   },
-  createReseller: { reseller: members({ ...label, resellerId: text.optional() }).optional() },
-  createResellerToken: { resellerId: text },
+  createReseller: {
+    reseller: members({
+      ...label,
+      resellerId: text.optional(),
+      tokenLifetimeSeconds: count.optional(),
+    }).optional(),
+  },
+  createResellerToken: {
+    resellerId: text,
+    options: members({ lifetimeSeconds: count.optional() }).optional(),
+  },
   createAccessToken: {
     token: members({
       scope: text,
@@ -77,7 +86,9 @@ const argumentsOf: { readonly [Method in keyof Admin]: Readonly<Record<string, z
       subject: text.optional(),
     }),
   },
-  createApiKey: { key: members({ ...label, permissions: texts.optional() }).optional() },
+  createApiKey: {
+    key: members({ ...label, permissions: texts.optional(), lifetimeSeconds: count.optional() }).optional(),
+  },
   revoke: {
     which: z.union([members({ id: text }), members({ secret: text })], 'must have either id or secret'),
   },
@@ -86,6 +97,16 @@ const argumentsOf: { readonly [Method in keyof Admin]: Readonly<Record<string, z
       [members({ clientId: text }), members({ subject: text })],
       'must have either clientId or subject',
     ),
+  },
+  createLicense: {
+    license: members({
+      resellerId: text,
+      registeredTo: text,
+      domainOrIp: text,
+      status: text.optional(),
+      idempotencyKey: text.optional(),
+      idempotencyLifetimeSeconds: count.optional(),
+    }),
   },
   getLicense: { licenseKey: text },
   updateLicense: {
@@ -101,7 +122,14 @@ const argumentsOf: { readonly [Method in keyof Admin]: Readonly<Record<string, z
   listClients: { page: members(page).optional() },
   listResellers: { page: members(page).optional() },
   listCredentials: { page: members({ ...page, kind: text, ownerId: text.optional() }) },
-  listLicenses: { page: members({ ...page, resellerId: text.optional() }).optional() },
+  listLicenses: {
+    page: members({
+      ...page,
+      resellerId: text.optional(),
+      domainOrIp: text.optional(),
+      status: text.optional(),
+    }).optional(),
+  },
   countLicenses: { filter: members({ resellerId: text.optional() }).optional() },
   purgeExpired: {},
 }

@@ -32,13 +32,14 @@ export function credentialMethods(parts: AdminParts): CredentialMethods {
       if (clientId !== undefined) await requireStillLive(parts, clientId, id)
       return { accessTokenId: id, accessToken: secret, expiresAt: new Date(expiresAt) }
     },
-    async createApiKey({ name, permissions = ['blockgame:lookup'] } = {}) {
+    async createApiKey({ name, permissions = ['blockgame:lookup'], lifetimeSeconds } = {}) {
       const scope = permissions.join(' ')
       const areNames = permissions.every(isScopeName) && isScope(scope)
       demand(areNames, 'permissions must be names without spaces, at most 1024 characters in all.')
       demandLabel(name)
+      const expiresAt = expiryOf('lifetimeSeconds', lifetimeSeconds, clock.now())
       const label = name === undefined ? {} : { name }
-      const { id, secret } = await insertCredential(parts, 'api_key', { scope, expiresAt: null, ...label })
+      const { id, secret } = await insertCredential(parts, 'api_key', { scope, expiresAt, ...label })
       return { apiKeyId: id, apiKey: secret }
     },
     async revoke(which) {
@@ -66,6 +67,15 @@ async function requireStillLive(parts: AdminParts, clientId: string, id: string)
     await parts.storage.revokeCredential({ id }, parts.clock.now(), storageCall())
     throw error
   }
+}
+
+const longestLifetimeSeconds = 10 * 31_536_000
+
+/** Returns when a credential expires that is accepted for so many seconds, or null for one without a lifetime. */
+export function expiryOf(name: string, lifetimeSeconds: number | undefined, now: number): number | null {
+  if (lifetimeSeconds === undefined) return null
+  demandInteger(name, lifetimeSeconds, longestLifetimeSeconds)
+  return now + lifetimeSeconds * 1000
 }
 
 /** Creates a credential of any kind. Without an owner, it owns itself. */

@@ -1,32 +1,65 @@
-import type { LicenseChange } from '../domain/license.ts'
+import { compared } from '../domain/compared-domain.ts'
+import { toLicense, type LicenseChange } from '../domain/license.ts'
 import { problemOfDomainOrIp, problemOfLicenseText, type LicenseRules } from '../domain/license-rules.ts'
 import { storedLicenseKey } from '../domain/license-key.ts'
 import { storageCall, type AdminParts } from './admin-parts.ts'
 import type { Admin } from './admin.ts'
 import { demand } from '../domain/arguments.ts'
-import { demandIdentifier } from './checks.ts'
+import { issueLicense, type Repeatable } from '../ports/issue-license.ts'
+import { demandIdentifier, demandInteger } from './checks.ts'
 
-type LicenseMethods = Pick<Admin, 'getLicense' | 'updateLicense' | 'deleteLicense'>
+const defaultIdempotencyLifetimeSeconds = 7 * 24 * 60 * 60
+
+type LicenseMethods = Pick<Admin, 'createLicense' | 'getLicense' | 'updateLicense' | 'deleteLicense'>
 
 export function licenseMethods(parts: AdminParts): LicenseMethods {
   const { storage, clock } = parts
 
   return {
+    async createLicense({
+      idempotencyKey,
+      idempotencyLifetimeSeconds,
+      status = parts.statuses[0] ?? '',
+      ...given
+    }) {
+      const fields = { ...given, status }
+      demandFields(fields, parts)
+      const repeatable = repeatableOf(idempotencyKey, idempotencyLifetimeSeconds)
+      const { resellerId } = fields
+      const reseller = await storage.findReseller(resellerId, storageCall())
+      demand(reseller !== null, `resellerId: there is no reseller "${resellerId}".`)
+      return toLicense(await issueLicense(parts, fields, repeatable, storageCall()))
+    },
     async getLicense(licenseKey) {
       const stored = storedLicenseKey(parts, licenseKey)
-      return stored === null ? null : storage.findLicense(stored, storageCall())
+      const license = stored === null ? null : await storage.findLicense(stored, storageCall())
+      return license && toLicense(license)
     },
     async updateLicense(licenseKey, change) {
       demand(Object.keys(change).length > 0, 'There is nothing to change.')
       demandFields(change, parts)
       const stored = storedLicenseKey(parts, licenseKey)
-      return stored !== null && storage.changeLicense(stored, change, clock.now(), storageCall())
+      return stored !== null && storage.changeLicense(stored, compared(change), clock.now(), storageCall())
     },
     async deleteLicense(licenseKey) {
       const stored = storedLicenseKey(parts, licenseKey)
       return stored !== null && storage.deleteLicense(stored, storageCall())
     },
   }
+}
+
+/**
+ * Returns what makes the call repeatable. The owner's keys begin with a space, which no key in a header can contain, so
+ * that they never meet a reseller's.
+ */
+function repeatableOf(
+  idempotencyKey: string | undefined,
+  lifetimeSeconds = defaultIdempotencyLifetimeSeconds,
+): Repeatable | undefined {
+  demandInteger('idempotencyLifetimeSeconds', lifetimeSeconds, 31_536_000)
+  if (idempotencyKey === undefined) return undefined
+  demandIdentifier('idempotencyKey', idempotencyKey)
+  return { idempotencyKey: ` ${idempotencyKey}`, lifetimeMs: lifetimeSeconds * 1000 }
 }
 
 /** Checks the fields by the rules of the operations. */

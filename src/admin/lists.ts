@@ -1,4 +1,6 @@
 import { credentialKinds, type Reseller } from '../domain/access.ts'
+import { searchedForms } from '../domain/compared-domain.ts'
+import { toLicense } from '../domain/license.ts'
 import type { ListedClient, ListedCredential, ListPage, StorageListing } from '../ports/storage-listing.ts'
 import { storageCall, type AdminParts } from './admin-parts.ts'
 import type { Admin } from './admin.ts'
@@ -35,16 +37,28 @@ export function listMethods({ storage: { listing } }: AdminParts): ListMethods {
       const { credentials, ...next } = await required().credentials(wanted, storageCall())
       return { credentials: credentials.map(toListedCredential), ...next }
     },
-    async listLicenses({ resellerId, ...page } = {}) {
+    async listLicenses({ resellerId, domainOrIp, status, ...page } = {}) {
       demandIdentifier('resellerId', resellerId)
-      const wanted = { ...checkedPage(page), ...(resellerId !== undefined && { resellerId }) }
-      return required().licenses(wanted, storageCall())
+      const wanted = {
+        ...checkedPage(page),
+        ...(resellerId !== undefined && { resellerId }),
+        ...(domainOrIp !== undefined && { comparedDomains: formsOf(domainOrIp) }),
+        ...(status !== undefined && { status }),
+      }
+      const { licenses, ...next } = await required().licenses(wanted, storageCall())
+      return { licenses: licenses.map(toLicense), ...next }
     },
     async countLicenses({ resellerId } = {}) {
       demandIdentifier('resellerId', resellerId)
       return required().countLicenses(resellerId === undefined ? {} : { resellerId }, storageCall())
     },
   }
+}
+
+function formsOf(domainOrIp: string): readonly string[] {
+  const forms = searchedForms(domainOrIp.trim())
+  demand(forms.length > 0, 'domainOrIp must be a host name or an IP address, without scheme, port or path.')
+  return forms
 }
 
 function checkedPage({ after, limit = 50 }: { after?: string | undefined; limit?: number } = {}): ListPage {
@@ -66,5 +80,7 @@ function toListedReseller({ resellerId, name, createdAt }: Reseller): Reseller {
 function toListedCredential(row: ListedCredential): ListedCredential {
   const { id, kind, ownerId, name, scope, subject, createdAt, expiresAt, revokedAt } = row
   const label = name === undefined ? {} : { name }
-  return { id, kind, ownerId, ...label, scope, subject, createdAt, expiresAt, revokedAt }
+  // Null from a store that does not record uses, whatever its rows have.
+  const lastUsedOn = (row.lastUsedOn as number | null | undefined) ?? null
+  return { id, kind, ownerId, ...label, scope, subject, createdAt, expiresAt, revokedAt, lastUsedOn }
 }

@@ -2,29 +2,35 @@ import { storageCall, type AdminParts } from './admin-parts.ts'
 import type { Admin } from './admin.ts'
 import { demand } from '../domain/arguments.ts'
 import { demandIdentifier, demandLabel } from './checks.ts'
-import { insertCredential } from './credentials.ts'
+import { expiryOf, insertCredential } from './credentials.ts'
 
 type ResellerMethods = Pick<Admin, 'createReseller' | 'createResellerToken'>
 
 export function resellerMethods(parts: AdminParts): ResellerMethods {
   const { storage, clock, keyGenerator } = parts
 
-  const createResellerToken: Admin['createResellerToken'] = async (resellerId) => {
-    demandIdentifier('resellerId', resellerId)
-    const credential = { ownerId: resellerId, scope: '', expiresAt: null }
+  async function createToken(
+    resellerId: string,
+    expiresAt: number | null,
+  ): Promise<{ resellerTokenId: string; token: string }> {
+    const credential = { ownerId: resellerId, scope: '', expiresAt }
     const { id, secret } = await insertCredential(parts, 'reseller_token', credential)
     return { resellerTokenId: id, token: secret }
   }
 
   return {
-    async createReseller({ name, resellerId = keyGenerator.id(clock.now()) } = {}) {
+    async createReseller({ name, resellerId = keyGenerator.id(clock.now()), tokenLifetimeSeconds } = {}) {
       demandIdentifier('resellerId', resellerId)
       demandLabel(name)
+      const expiresAt = expiryOf('tokenLifetimeSeconds', tokenLifetimeSeconds, clock.now())
       const row = { resellerId, createdAt: clock.now(), ...(name !== undefined && { name }) }
       const result = await storage.insertReseller(row, storageCall())
       demand(result === 'inserted', `resellerId: "${resellerId}" is taken.`)
-      return { resellerId, ...(await createResellerToken(resellerId)) }
+      return { resellerId, ...(await createToken(resellerId, expiresAt)) }
     },
-    createResellerToken,
+    async createResellerToken(resellerId, { lifetimeSeconds } = {}) {
+      demandIdentifier('resellerId', resellerId)
+      return createToken(resellerId, expiryOf('lifetimeSeconds', lifetimeSeconds, clock.now()))
+    },
   }
 }

@@ -76,6 +76,11 @@ function startsWith(octets: Uint8Array, prefix: Uint8Array): boolean {
   return prefix.every((octet, index) => octets[index] === octet)
 }
 
+/** Returns the four octets of an IPv4 address that is written as an IPv6 address, and any other address as it is. */
+export function withoutMapping(octets: Uint8Array): Uint8Array {
+  return octets.length === 16 && startsWith(octets, mappedPrefix) ? octets.subarray(12) : octets
+}
+
 /** Returns the name of the PTR question for an address: `4.3.2.1.in-addr.arpa`, or 32 nibbles under `ip6.arpa`. */
 export function reverseName(octets: Uint8Array): string {
   if (octets.length === 4) return `${octets.toReversed().join('.')}.in-addr.arpa`

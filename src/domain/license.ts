@@ -22,6 +22,22 @@ export interface License {
   readonly updatedAt: number
 }
 
+/** Returns the license's own members: a store may have more in its rows. */
+export function toLicense(row: License): License {
+  const { licenseKey, registeredTo, domainOrIp, status, resellerId, createdAt, updatedAt } = row
+  return { licenseKey, registeredTo, domainOrIp, status, resellerId, createdAt, updatedAt }
+}
+
+/**
+ * A new license as it is given to a store.
+ *
+ * @group Licenses
+ */
+export interface NewLicense extends License {
+  /** The form of `domainOrIp` in which licenses are found by it: at most 255 characters. */
+  readonly comparedDomain: string
+}
+
 /**
  * The fields of a license that an update may change. Absent fields stay as they are.
  *
@@ -44,4 +60,14 @@ export interface LicensePatch {
 export interface LicenseChange extends LicensePatch {
   /** The reseller who owns the license from now on. */
   readonly resellerId?: string
+}
+
+/**
+ * A change as it is given to a store: with a new `domainOrIp`, and only with one, comes its compared form.
+ *
+ * @group Licenses
+ */
+export type Compared<Change extends LicensePatch> = Change & {
+  /** The form of the new `domainOrIp` in which licenses are found by it; absent without one. */
+  readonly comparedDomain?: string
 }

@@ -1,11 +1,6 @@
 import { z } from 'zod'
 import type { Credential } from '../domain/access.ts'
-import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
-import type { License } from '../domain/license.ts'
-import { storedLicenseKey } from '../domain/license-key.ts'
-import { sha256 } from '../domain/secret.ts'
-import type { StorageCall } from '../ports/storage-call.ts'
-import type { InsertLicenseResult, NewIdempotencyKey } from '../ports/storage.ts'
+import { issueLicense, otherFields } from '../ports/issue-license.ts'
 import { requiredText } from './input-schemas.ts'
 import { domainOrIp, licenseStatus, licenseTag, registeredUser, type LicenseParts } from './license-fields.ts'
 import type { Operation } from './operation.ts'
@@ -22,13 +17,7 @@ export interface GenerateLicenseOutput {
   data: { registered_to: string; domain_or_ip: string; license_key: string; status: string }
 }
 
-const keyAttempts = 4
 const idempotencyLifetimeMs = 24 * 60 * 60 * 1000
-
-const otherFields: Refusal = {
-  code: 'idempotency_mismatch',
-  message: 'The Idempotency-Key was sent before with other fields.',
-}
 
 /**
  * Creates a license with a new key.
@@ -38,24 +27,6 @@ const otherFields: Refusal = {
 export function generateLicense(
   parts: LicenseParts,
 ): Operation<GenerateLicenseInput, GenerateLicenseOutput, Credential> {
-  const { storage, clock } = parts
-
-  async function insert(
-    license: Omit<License, 'licenseKey'>,
-    idempotency: NewIdempotencyKey | undefined,
-    call: StorageCall,
-  ): Promise<License> {
-    for (let attempt = 1; attempt <= keyAttempts; attempt += 1) {
-      const row = { ...license, licenseKey: newLicenseKey(parts) }
-      // Attempts depend on each other: a new key is made only once the last one is known to be taken.
-      // oxlint-disable-next-line no-await-in-loop
-      const result = await storage.insertLicense(row, idempotency, call)
-      if (result === 'inserted') return row
-      if (result !== 'key_taken') return replayed(result, idempotency)
-    }
-    throw new UtilityApiError('internal_error', 'No unused license key was found.')
-  }
-
   return {
     id: 'generateLicense',
     method: 'POST',
@@ -118,19 +89,11 @@ export function generateLicense(
     },
     refusals: [otherFields],
 
-    async run(input, { ownerId: resellerId }, call) {
-      const now = clock.now()
-      const { registeredTo, domainOrIp: domain, status } = input
-      const license = await insert(
-        { registeredTo, domainOrIp: domain, status, resellerId, createdAt: now, updatedAt: now },
-        input.idempotencyKey === undefined
-          ? undefined
-          : {
-              resellerId,
-              keyHash: sha256(input.idempotencyKey),
-              requestHash: sha256(JSON.stringify([registeredTo, domain, status])),
-              expiresAt: now + idempotencyLifetimeMs,
-            },
+    async run({ idempotencyKey, ...fields }, { ownerId: resellerId }, call) {
+      const license = await issueLicense(
+        parts,
+        { ...fields, resellerId },
+        idempotencyKey === undefined ? undefined : { idempotencyKey, lifetimeMs: idempotencyLifetimeMs },
         call,
       )
       return {
@@ -144,21 +107,4 @@ export function generateLicense(
       }
     },
   }
-}
-
-/** Returns a new key. One that the generator itself would not find again must not be sold. */
-function newLicenseKey(parts: LicenseParts): string {
-  const licenseKey = parts.keyGenerator.licenseKey(parts.keyPrefix)
-  const isKey = typeof licenseKey === 'string' && licenseKey !== ''
-  if (isKey && storedLicenseKey(parts, licenseKey) === licenseKey) return licenseKey
-  throw new Error('The key generator made a key that cannot be stored or found.')
-}
-
-function replayed(
-  first: Exclude<InsertLicenseResult, string>,
-  idempotency: NewIdempotencyKey | undefined,
-): License {
-  if (idempotency !== undefined && Buffer.compare(first.requestHash, idempotency.requestHash) === 0)
-    return first.replay
-  throw refused(otherFields)
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Credential } from '../domain/access.ts'
 import { refused, type Refusal } from '../domain/errors.ts'
+import { compared } from '../domain/compared-domain.ts'
 import type { LicensePatch } from '../domain/license.ts'
 import { storedLicenseKey } from '../domain/license-key.ts'
 import { andThen } from '../ports/timed-storage.ts'
@@ -82,7 +83,7 @@ export function updateLicense(
       const patch = patchOf(input)
       const licenseKey = storedLicenseKey(parts, input.licenseKey)
       if (licenseKey === null) throw refused(noSuchLicense)
-      const update = { licenseKey, resellerId, patch, at: clock.now() }
+      const update = { licenseKey, resellerId, patch: compared(patch), at: clock.now() }
       return andThen(storage.updateLicense(update, call), (result) => {
         if (result === 'not_found') throw refused(noSuchLicense)
         if (result === 'not_owner') throw refused(otherOwner)

@@ -14,8 +14,8 @@ export interface KeyGenerator {
    */
   licenseKey(prefix: string): string
   /**
-   * Returns the canonical form of a license key as a person typed it, or null if no such key can exist. Storage is not
-   * called for null.
+   * Returns the canonical form of a license key as a person typed it, without the blanks around it, or null if no such
+   * key can exist. Storage is not called for null.
    *
    * Text this generator did not make MUST be returned as it is, so that keys with another prefix or from another
    * generator are found. Text with control characters SHOULD return null, because some databases cannot store NUL.

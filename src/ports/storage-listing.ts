@@ -22,7 +22,13 @@ export interface StorageListing {
   resellers(page: ListPage, call: StorageCall): MaybePromise<ResellerList>
   /** Returns a page of the credentials of one kind, including revoked and expired ones. */
   credentials(page: CredentialPage, call: StorageCall): MaybePromise<CredentialList>
-  /** Returns a page of licenses. */
+  /**
+   * Returns a page of licenses. Filters combine: a license is listed if it passes all that are given.
+   *
+   * MUST compare `comparedDomain` with the form that came with the license's present `domainOrIp`. A store whose older
+   * servers still change domains without it MUST make the form anew (`comparedDomain` of `utility-api/storage`), and
+   * never list a license by the domain that it had before.
+   */
   licenses(page: LicensePage, call: StorageCall): MaybePromise<LicenseList>
   /** Returns the number of licenses. */
   countLicenses(of: { readonly resellerId?: string }, call: StorageCall): MaybePromise<number>
@@ -63,6 +69,10 @@ export interface CredentialPage extends ListPage {
 export interface LicensePage extends ListPage {
   /** Only this reseller's licenses. Default: everyone's. */
   readonly resellerId?: string
+  /** Only licenses whose compared domain is one of these: one or two, both different. Default: all. */
+  readonly comparedDomains?: readonly string[]
+  /** Only licenses with this status. Default: all. */
+  readonly status?: string
 }
 
 /**
@@ -80,6 +90,11 @@ export type ListedClient = Omit<Client, 'secretHashes'>
 export interface ListedCredential extends Credential {
   /** Its kind. */
   readonly kind: CredentialKind
+  /**
+   * The last day on which it was used: the time at which that day began (UTC), in milliseconds since the epoch. Null if
+   * it never was, for access tokens, and in a store that does not record uses.
+   */
+  readonly lastUsedOn: number | null
 }
 
 /**

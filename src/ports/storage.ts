@@ -6,7 +6,7 @@ import type {
   NewAccessToken,
   Reseller,
 } from '../domain/access.ts'
-import type { License, LicenseChange, LicensePatch } from '../domain/license.ts'
+import type { Compared, License, LicenseChange, LicensePatch, NewLicense } from '../domain/license.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import type { StorageCall } from './storage-call.ts'
 import type { StorageListing } from './storage-listing.ts'
@@ -21,8 +21,8 @@ import type { StorageListing } from './storage-listing.ts'
  * - Times are integer milliseconds since the epoch and come from the caller, never from the database's clock.
  * - Text is any Unicode without NUL and lone surrogates, and is returned unchanged. Identifiers and keys are compared
  *   byte for byte, including case. Identifiers, resellers and subjects have at most 255 ASCII characters, names and the
- *   texts of a license 255 code points, license keys 128 characters, scopes 1,024, and redirection URIs 2,048, with at
- *   most ten per client. Nothing longer is ever passed in.
+ *   texts of a license 255 code points, compared domains too, license keys 128 characters, scopes 1,024, and redirection
+ *   URIs 2,048, with at most ten per client. Nothing longer is ever passed in.
  * - A member of a patch or change that is there but undefined counts as absent: TypeScript lets callers pass it unless
  *   `exactOptionalPropertyTypes` is on.
  * - Returned values are copies: changing one never changes the store. Arguments do not change until the method has
@@ -73,7 +73,8 @@ export interface UtilityStorage {
    */
   findCredential(kind: CredentialKind, hash: Uint8Array, call: StorageCall): MaybePromise<Credential | null>
   /**
-   * Stores a new license.
+   * Stores a new license. `comparedDomain` is stored with it, for {@link StorageListing.licenses}; the licenses that a
+   * store returns do not have it.
    *
    * MUST decide in the same step that writes: `'key_taken'` if the license key exists, and the existing row stays as it
    * is. With `idempotency`, MUST first look for a row of the same reseller and key hash that has not expired at
@@ -82,7 +83,7 @@ export interface UtilityStorage {
    * racing callers with the same idempotency key, exactly one inserts, and the others get its answer.
    */
   insertLicense(
-    license: License,
+    license: NewLicense,
     idempotency: NewIdempotencyKey | undefined,
     call: StorageCall,
   ): MaybePromise<InsertLicenseResult>
@@ -90,12 +91,26 @@ export interface UtilityStorage {
    * Changes the sent fields of a license if the reseller owns it.
    *
    * MUST test ownership and write in one step, and MUST change no column that was not sent, so that parallel updates of
-   * different fields are both kept. `updatedAt` becomes `at`. A license that is being deleted is `'not_found'`, and
+   * different fields are both kept. With a new `domainOrIp` comes its compared form, which replaces the one before in
+   * the same step. `updatedAt` becomes `at`. A license that is being deleted is `'not_found'`, and
    * never `'not_owner'` to its owner.
    */
   updateLicense(update: LicenseUpdate, call: StorageCall): MaybePromise<UpdateLicenseResult>
   /** Returns the license with this key, or null if none exists. */
   findLicense(licenseKey: string, call: StorageCall): MaybePromise<License | null>
+  /**
+   * Notes that these credentials have been used, for {@link StorageListing.credentials}. Unknown ids are ignored.
+   *
+   * MUST never lower a time: two servers may report the same credential in any order. `at` is the beginning of the day
+   * (UTC), so a credential is written once a day however often it is used. At most 500 ids at once, each named once.
+   * Optional: without it, lists do not say when a credential was last used.
+   */
+  recordUse?(
+    kind: 'reseller_token' | 'api_key',
+    ids: readonly string[],
+    at: number,
+    call: StorageCall,
+  ): MaybePromise<void>
   /** Throws if the store cannot answer. Optional: a store without this method counts as healthy. */
   ping?(call: StorageCall): MaybePromise<void>
 }
@@ -135,7 +150,7 @@ export interface LicenseUpdate {
   /** The reseller who requests the change. */
   readonly resellerId: string
   /** The fields to change; at least one. */
-  readonly patch: LicensePatch
+  readonly patch: Compared<LicensePatch>
   /** The time of the change. */
   readonly at: number
 }
@@ -191,6 +206,8 @@ export interface AdminStorage extends UtilityStorage {
   ): MaybePromise<void>
   /** Stores a new reseller. MUST decide in the same step that writes; on `'taken'`, the existing one stays as it is. */
   insertReseller(reseller: Reseller, call: StorageCall): MaybePromise<'inserted' | 'taken'>
+  /** Returns the reseller with this identifier, or null if none exists. */
+  findReseller(resellerId: string, call: StorageCall): MaybePromise<Reseller | null>
   /**
    * Stores a new credential. Returns `'no_owner'` and stores nothing for a reseller token whose reseller is unknown.
    *
@@ -220,11 +237,12 @@ export interface AdminStorage extends UtilityStorage {
   /**
    * Changes any license, regardless of its owner. Returns false if no license has this key.
    *
-   * MUST change no column that was not sent. `updatedAt` becomes `at`.
+   * MUST change no column that was not sent. `updatedAt` becomes `at`. A new `domainOrIp` comes with its compared form,
+   * as in {@link UtilityStorage.updateLicense}.
    */
   changeLicense(
     licenseKey: string,
-    change: LicenseChange,
+    change: Compared<LicenseChange>,
     at: number,
     call: StorageCall,
   ): MaybePromise<boolean>

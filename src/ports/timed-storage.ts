@@ -49,6 +49,8 @@ export function timedStorage(storage: UtilityStorage): TimedStorage {
       timed('updateLicense', call, (own) => storage.updateLicense(update, own)),
     findLicense: (licenseKey, call) =>
       timed('findLicense', call, (own) => storage.findLicense(licenseKey, own)),
+    recordUse: (kind, ids, at, call) =>
+      timed('recordUse', call, (own) => storage.recordUse?.(kind, ids, at, own)),
     ping: (call) => timed('ping', call, (own) => storage.ping?.(own)),
   }
 }
@@ -67,6 +69,7 @@ const isAnswer: Readonly<Record<Method, (answer: unknown) => boolean>> = {
   insertLicense: (answer) => answer === 'inserted' || answer === 'key_taken' || isReplay(answer),
   updateLicense: (answer) => answer === 'updated' || answer === 'not_found' || answer === 'not_owner',
   findLicense: isRowOrNull,
+  recordUse: () => true,
   ping: () => true,
 }
 

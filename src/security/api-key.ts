@@ -21,7 +21,7 @@ const lacking: Refusal = { code: 'invalid_api_key', message: 'The API key lacks 
 
 /** Returns the credential of an API key that is live. */
 export function verifyApiKey(
-  { storage, clock }: BearerParts,
+  { storage, clock, uses }: BearerParts,
   apiKey: string | undefined,
   call: StorageCall,
 ): MaybePromise<Credential> {
@@ -29,7 +29,8 @@ export function verifyApiKey(
   if (isMistyped(apiKey)) throw refusedKey(invalid, 'The checksum of the key is wrong.')
   return andThen(storage.findCredential('api_key', hashSecret(apiKey), call), (credential) => {
     if (credential === null) throw refusedKey(invalid, wrongKind('api_key', apiKey))
-    if (!isLive(credential, clock.now())) throw refusedKey(invalid, 'The key was revoked.')
+    if (!isLive(credential, clock.now())) throw refusedKey(invalid, 'The key has expired or was revoked.')
+    uses?.note('api_key', credential.id)
     return credential
   })
 }

@@ -6,12 +6,15 @@ import type { MaybePromise } from '../ports/maybe-promise.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import { andThen, type TimedStorage } from '../ports/timed-storage.ts'
 import { realm, type Scheme } from './scheme.ts'
+import type { UseRecorder } from './use-recorder.ts'
 import { wrongKind } from './wrong-kind.ts'
 
 /** What looking up a bearer token needs. */
 export interface BearerParts {
   readonly storage: Pick<TimedStorage, 'findCredential'>
   readonly clock: Clock
+  /** Notes who was accepted; undefined if the store does not record it. */
+  readonly uses?: UseRecorder | undefined
 }
 
 /** The two kinds of bearer token. */
@@ -70,7 +73,7 @@ export function bearerToken(authorization: string | readonly string[] | null | u
 
 /** Returns the credential of a bearer token that is live. */
 export function verifyBearer(
-  { storage, clock }: BearerParts,
+  { storage, clock, uses }: BearerParts,
   kind: BearerKind,
   token: string | undefined,
   call: StorageCall,
@@ -80,6 +83,7 @@ export function verifyBearer(
   return andThen(storage.findCredential(kind, hashSecret(token), call), (credential) => {
     if (credential === null) throw invalidToken(wrongKind(kind, token))
     if (!isLive(credential, clock.now())) throw invalidToken('The token has expired or was revoked.')
+    if (kind === 'reseller_token') uses?.note(kind, credential.id)
     return credential
   })
 }

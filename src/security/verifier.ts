@@ -1,7 +1,7 @@
 import { isScope, type Credential } from '../domain/access.ts'
 import { demand, isOptions } from '../domain/arguments.ts'
 import { refused, shuttingDown, UtilityApiError } from '../domain/errors.ts'
-import type { License } from '../domain/license.ts'
+import { toLicense, type License } from '../domain/license.ts'
 import { storedLicenseKey } from '../domain/license-key.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyGenerator } from '../ports/key-generator.ts'
@@ -10,6 +10,7 @@ import { callWithin, type StorageCall } from '../ports/storage-call.ts'
 import { andThen, type TimedStorage } from '../ports/timed-storage.ts'
 import { requirePermission, verifyApiKey } from './api-key.ts'
 import { requireScope, verifyBearer } from './bearer.ts'
+import type { UseRecorder } from './use-recorder.ts'
 
 /**
  * What an access token grants.
@@ -94,6 +95,7 @@ export interface VerifierParts {
   readonly keyGenerator: KeyGenerator
   readonly keyPrefix: string
   readonly storageTimeoutMs: number
+  readonly uses: UseRecorder | undefined
   /** Aborted once the service is closed. */
   readonly closing: { readonly aborted: boolean }
 }
@@ -131,7 +133,8 @@ export function createVerifier(parts: VerifierParts): Verifier {
       ifOpen((call) => {
         demand(typeof licenseKey === 'string', 'licenseKey must be a string.')
         const stored = storedLicenseKey(parts, licenseKey)
-        return stored === null ? null : storage.findLicense(stored, call)
+        if (stored === null) return null
+        return andThen(storage.findLicense(stored, call), (license) => license && toLicense(license))
       }),
   }
 }

@@ -14,12 +14,14 @@ import {
 import { credentialCases } from './contract/credentials.ts'
 import { copyCases } from './contract/copies.ts'
 import { cutCases } from './contract/cuts.ts'
+import { domainCases } from './contract/domains.ts'
 import { failureCases } from './contract/failures.ts'
 import { historyCases } from './contract/history.ts'
 import { idempotencyCases } from './contract/idempotency.ts'
 import { licenseCases } from './contract/licenses.ts'
 import { listingCases } from './contract/listing.ts'
 import { purgeCases } from './contract/purge.ts'
+import { useCases } from './contract/uses.ts'
 import { valueCases } from './contract/values.ts'
 
 /**
@@ -122,6 +124,8 @@ const contract: readonly ContractCase[] = [
   ...licenseCases,
   ...idempotencyCases,
   ...listingCases,
+  ...domainCases,
+  ...useCases,
   ...purgeCases,
   ...valueCases,
   ...copyCases,
@@ -177,6 +181,7 @@ function toContext(
     unboundAdmin: admin,
     close: admin?.close?.bind(admin),
     ping: storage.ping && (() => storage.ping?.(enoughTime())),
+    recordUse: storage.recordUse && ((kind, ids, at) => storage.recordUse?.(kind, ids, at, enoughTime())),
     disconnect: fixture.disconnect?.bind(fixture),
     cutAfter: fixture.cutAfter?.bind(fixture),
     history,

@@ -1,4 +1,4 @@
-import { createAdmin, randomKeys, UtilityApiError, type Admin } from 'utility-api'
+import { createAdmin, createUtilityApi, randomKeys, UtilityApiError, type Admin } from 'utility-api'
 import {
   StorageError,
   type AdminStorage,
@@ -11,6 +11,7 @@ import { fixedClock, sequentialKeys, type FixedClock } from 'utility-api/testing
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { hashSecret } from '../../src/domain/secret.ts'
 import { call } from '../storage/support/call.ts'
+import { withForm } from '../storage/support/license.ts'
 
 const redirectUri = 'https://client.example/callback'
 let storage: AdminStorage
@@ -316,7 +317,11 @@ describe('licenses', () => {
       updatedAt: 1,
     }
     for (let count = 0; count < 5; count += 1)
-      await storage.insertLicense({ ...license, licenseKey: keys.licenseKey('OLD-') }, undefined, call)
+      await storage.insertLicense(
+        withForm({ ...license, licenseKey: keys.licenseKey('OLD-') }),
+        undefined,
+        call,
+      )
     const first = await admin.listLicenses({ limit: 3 })
     const second = await admin.listLicenses({
       limit: 3,
@@ -339,6 +344,121 @@ describe('licenses', () => {
       'after must be the next of a page of this list.',
     )
   })
+})
+
+describe('a license that the owner creates', () => {
+  const fields = { registeredTo: 'Ada', domainOrIp: 'shop.example' }
+
+  test('is one that the operation would have made, and its first status is the default', async () => {
+    const { resellerId } = await admin.createReseller()
+    const license = await admin.createLicense({ ...fields, resellerId })
+    expect(license).toEqual({
+      ...fields,
+      resellerId,
+      status: 'valid',
+      licenseKey: expect.stringMatching(/^LIC-/),
+      createdAt: clock.now(),
+      updatedAt: clock.now(),
+    })
+    expect(await admin.getLicense(license.licenseKey)).toEqual(license)
+    const invalid = await admin.createLicense({ ...fields, resellerId, status: 'invalid' })
+    expect(invalid.status).toBe('invalid')
+  })
+
+  test('is made once for each payment, for seven days, and never meets a key that a reseller has sent', async () => {
+    const { resellerId, token } = await admin.createReseller()
+    const paid = { ...fields, resellerId, idempotencyKey: 'payment-1' }
+    const license = await admin.createLicense(paid)
+    await admin.updateLicense(license.licenseKey, { status: 'invalid', domainOrIp: 'moved.example' })
+    clock.advance(7 * 86_400_000 - 1)
+    expect(await admin.createLicense(paid)).toEqual(license)
+    await expect(admin.createLicense({ ...paid, registeredTo: 'Eve' })).rejects.toMatchObject({
+      code: 'idempotency_mismatch',
+      status: 422,
+    })
+    clock.advance(1)
+    const later = await admin.createLicense({ ...paid, idempotencyLifetimeSeconds: 1 })
+    expect(later.licenseKey).not.toBe(license.licenseKey)
+    clock.advance(1000)
+    expect((await admin.createLicense(paid)).licenseKey).not.toBe(later.licenseKey)
+    const headers = { 'x-registered-to': 'Eve', 'x-domain-or-ip': 'eve.example', 'x-status': 'valid' }
+    const api = createUtilityApi({ storage, clock })
+    const answer = await api.fetch(
+      new Request('http://host/v2/reseller/licenses/generate', {
+        method: 'POST',
+        headers: { ...headers, authorization: `Bearer ${token}`, 'idempotency-key': 'payment-1' },
+      }),
+    )
+    expect(answer.status).toBe(200)
+    expect(await answer.json()).toMatchObject({ data: { registered_to: 'Eve' } })
+    await api.close()
+  })
+
+  test.each([
+    [{ resellerId: 'nobody' }, 'resellerId: there is no reseller "nobody".'],
+    [{ resellerId: 'a b' }, 'resellerId must be 1 to 255 visible ASCII characters.'],
+    [{ registeredTo: ' Ada' }, 'registeredTo must not begin or end with a space.'],
+    [
+      { domainOrIp: 'https://shop.example' },
+      'domainOrIp must be a host name or an IP address, without scheme, port or path.',
+    ],
+    [{ status: 'paid' }, 'status must be one of valid, invalid.'],
+    [{ idempotencyKey: 'payment 1' }, 'idempotencyKey must be 1 to 255 visible ASCII characters.'],
+    [{ idempotencyKey: '' }, 'idempotencyKey must be 1 to 255 visible ASCII characters.'],
+    [{ idempotencyLifetimeSeconds: 0 }, 'idempotencyLifetimeSeconds must be an integer from 1 to 31536000.'],
+  ])('is refused with %j, and nothing is stored', async (wrong, message) => {
+    const { resellerId } = await admin.createReseller()
+    const before = await admin.countLicenses()
+    expect(await refusal(admin.createLicense({ ...fields, resellerId, ...wrong }))).toBe(message)
+    expect(await admin.countLicenses()).toBe(before)
+  })
+})
+
+test('licenses are found by what they cover, by status and by reseller', async () => {
+  const [{ resellerId }, other] = [await admin.createReseller(), await admin.createReseller()]
+  const wild = createAdmin({ storage, clock, licenses: { allowWildcards: true } })
+  const make = async (domainOrIp: string, status = 'valid', of = resellerId): Promise<string> =>
+    (await wild.createLicense({ registeredTo: 'Ada', domainOrIp, status, resellerId: of })).licenseKey
+  const shop = await make('*.SHOP-1.example')
+  const eu = await make('eu.shop-1.example.', 'invalid')
+  const foreign = await make('eu.shop-1.example', 'valid', other.resellerId)
+  const ip = await make('2001:DB8::77')
+  const city = await make('münchen-1.example')
+  const keys = async (of: Parameters<typeof admin.listLicenses>[0]): Promise<string[]> =>
+    (await admin.listLicenses(of)).licenses.map(({ licenseKey }) => licenseKey)
+  expect(await keys({ domainOrIp: 'EU.shop-1.example' })).toEqual([shop, eu, foreign])
+  expect(await keys({ domainOrIp: 'eu.shop-1.example', resellerId })).toEqual([shop, eu])
+  expect(await keys({ domainOrIp: 'eu.shop-1.example', resellerId, status: 'valid' })).toEqual([shop])
+  expect(await keys({ domainOrIp: '*.shop-1.example' })).toEqual([shop])
+  expect(await keys({ domainOrIp: 'shop-1.example' })).toEqual([])
+  expect(await keys({ domainOrIp: '2001:db8:0::77' })).toEqual([ip])
+  expect(await keys({ domainOrIp: ' xn--mnchen-1-65a.example ' })).toEqual([city])
+  expect(await refusal(admin.listLicenses({ domainOrIp: 'http://shop.example' }))).toBe(
+    'domainOrIp must be a host name or an IP address, without scheme, port or path.',
+  )
+})
+
+test('a lifetime ends a reseller token and an API key, and a wrong one is refused', async () => {
+  const { token, resellerId } = await admin.createReseller({ tokenLifetimeSeconds: 10 })
+  const { token: second } = await admin.createResellerToken(resellerId, { lifetimeSeconds: 20 })
+  const { apiKey } = await admin.createApiKey({ lifetimeSeconds: 10 })
+  const api = createUtilityApi({ storage, clock })
+  clock.advance(9_999)
+  await api.verifyResellerToken(token)
+  await api.verifyApiKey(apiKey)
+  clock.advance(1)
+  await expect(api.verifyResellerToken(token)).rejects.toMatchObject({ code: 'invalid_token' })
+  await expect(api.verifyApiKey(apiKey)).rejects.toMatchObject({ code: 'invalid_api_key' })
+  await api.verifyResellerToken(second)
+  await api.close()
+  const most = 'must be an integer from 1 to 315360000.'
+  expect(await refusal(admin.createApiKey({ lifetimeSeconds: 0 }))).toBe(`lifetimeSeconds ${most}`)
+  expect(await refusal(admin.createReseller({ tokenLifetimeSeconds: 1.5 }))).toBe(
+    `tokenLifetimeSeconds ${most}`,
+  )
+  expect(await refusal(admin.createResellerToken(resellerId, { lifetimeSeconds: 4e8 }))).toBe(
+    `lifetimeSeconds ${most}`,
+  )
 })
 
 test('a key that a generator of the host makes longer than any is not looked for', async () => {
@@ -399,7 +519,7 @@ test('licenses are changed, counted and deleted by any spelling of their key', a
 async function storeLicense(): Promise<License> {
   const fields = { registeredTo: 'A', domainOrIp: 'a.example', status: 'valid', resellerId: 'r' }
   const license = { licenseKey: randomKeys().licenseKey('LIC-'), ...fields, createdAt: 1, updatedAt: 1 }
-  await storage.insertLicense(license, undefined, call)
+  await storage.insertLicense(withForm(license), undefined, call)
   return license
 }
 

@@ -1,3 +1,4 @@
+import { withForm } from '../storage/support/license.ts'
 import { createAdmin, UtilityApiError, type Admin } from 'utility-api'
 import type { License } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
@@ -11,7 +12,7 @@ const { clientId } = await admin.createClient({ redirectUris: ['https://a.exampl
 const { resellerId } = await admin.createReseller()
 const row = { registeredTo: 'Ada', domainOrIp: 'a.example', status: 'valid', resellerId }
 const license: License = { licenseKey: 'K'.repeat(128), ...row, createdAt: 1, updatedAt: 1 }
-await storage.insertLicense(license, undefined, call)
+await storage.insertLicense(withForm(license), undefined, call)
 
 const { clientId: codeClient } = await admin.createClient({ redirectUris: ['https://a.example/'] })
 const code = { clientId: codeClient, redirectUri: 'https://a.example/', scope: '' }

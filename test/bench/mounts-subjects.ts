@@ -10,7 +10,7 @@ import { createUtilityApi, type UtilityApi } from 'utility-api'
 import { toBunHandler } from 'utility-api/bun'
 import { toExpressHandler } from 'utility-api/express'
 import { toNodeHandler } from 'utility-api/node'
-import { callWithin, type Credential, type License } from 'utility-api/storage'
+import { comparedDomain, callWithin, type Credential, type License } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
 
 export const token = 'uapi_rt_for_the_benchmark_0123456789_0123456789_0123'
@@ -41,7 +41,7 @@ function ours(): UtilityApi {
   const call = callWithin(Infinity)
   storage.insertReseller({ resellerId: reseller.ownerId, createdAt: 0 }, call)
   storage.insertCredential('reseller_token', hash('sha256', token, 'buffer'), reseller, call)
-  storage.insertLicense(license, undefined, call)
+  storage.insertLicense({ ...license, comparedDomain: comparedDomain(license.domainOrIp) }, undefined, call)
   return createUtilityApi({ storage })
 }
 

@@ -2,7 +2,7 @@
 import { getHeapSpaceStatistics } from 'node:v8'
 import Database from 'better-sqlite3'
 import { createUtilityApi, randomKeys, type RequestLike } from 'utility-api'
-import { callWithin, type License } from 'utility-api/storage'
+import { callWithin, type License, type NewLicense } from 'utility-api/storage'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
 import { hashSecret } from '../../src/domain/secret.ts'
 
@@ -25,6 +25,10 @@ function licenseOf(number: number, licenseKey = keyOf(number)): License {
     status: 'valid',
   }
   return { licenseKey, ...fields, resellerId: resellerOf(number), createdAt: number, updatedAt: number }
+}
+
+function withForm(license: License): NewLicense {
+  return { ...license, comparedDomain: license.domainOrIp }
 }
 
 function resellerOf(number: number): string {
@@ -97,7 +101,8 @@ const operations: Record<string, () => unknown> = {
       call,
     )
   },
-  generate: () => storage.insertLicense(licenseOf(any(size), keys.licenseKey('LIC-')), undefined, call),
+  generate: () =>
+    storage.insertLicense(withForm(licenseOf(any(size), keys.licenseKey('LIC-'))), undefined, call),
   'list 50': () => storage.listing?.licenses({ after: String(any(size / 2)), limit: 50 }, call),
   "list a reseller's 50": () =>
     storage.listing?.licenses(

@@ -43,6 +43,7 @@ async function startService(): Promise<{ port: number; env: Record<string, strin
       licenseKey: 'LIC-75XVC-XCH31-DRPY0-5VTSW-B1ZKR',
       registeredTo: 'Grace',
       domainOrIp: 'old.example',
+      comparedDomain: 'old.example',
       status: 'invalid',
       resellerId,
       createdAt: 0,

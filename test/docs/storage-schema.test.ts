@@ -103,7 +103,7 @@ function createdBy(text: string): Tables {
       table,
       [...body.matchAll(/(?:^|,)\s*([a-z_]+) /g)].map(([, name]) => name),
     )
-  for (const [, table = '', body = ''] of text.matchAll(/ALTER TABLE (\w+) ([^;]*)/g))
+  for (const [, table = '', body = ''] of text.matchAll(/ALTER TABLE (\w+) ([^;'`]*)/g))
     add(
       table,
       [...body.matchAll(/ADD COLUMN (\w+)/g)].map(([, name]) => name),

@@ -61,6 +61,7 @@ test.each([
       licenseKey: `TAKEN-${times}`,
       registeredTo: 'Ada',
       domainOrIp: 'a.example',
+      comparedDomain: 'a.example',
       status: 'valid',
       resellerId,
       createdAt: 0,

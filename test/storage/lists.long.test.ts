@@ -1,4 +1,5 @@
 /** Every list at length: pages without a gap or a repeat, while rows come and go on another instance of the store. */
+import { withForm } from './support/license.ts'
 import { hash } from 'node:crypto'
 import type { AdminStorage, Credential, CredentialKind } from 'utility-api/storage'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -64,7 +65,7 @@ function licenses(reseller?: string): Listed {
         createdAt,
         updatedAt: createdAt,
       }
-      return storage.insertLicense(license, undefined, call)
+      return storage.insertLicense(withForm(license), undefined, call)
     },
     async list(storage, page) {
       const resellerId = reseller === undefined ? {} : { resellerId: reseller }

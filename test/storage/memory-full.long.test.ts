@@ -7,6 +7,7 @@ test('refuses row 1,000,001 instead of forgetting an older one or exhausting mem
   const license = {
     registeredTo: 'Ada',
     domainOrIp: 'a',
+    comparedDomain: 'a',
     status: 'valid',
     resellerId: 'r',
     createdAt: 1,

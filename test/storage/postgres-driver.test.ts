@@ -9,7 +9,7 @@ import {
 import { expect, test } from 'vitest'
 import { call } from './support/call.ts'
 import { errorOf } from './support/error-of.ts'
-import { license } from './support/license.ts'
+import { newLicense } from './support/license.ts'
 
 // What the store makes of a driver's errors, on a pool that answers what a test wants it to.
 
@@ -214,5 +214,5 @@ test('an idempotency key that a purge deletes before its answer is read is free 
   const storage = postgresStorage(changingAtThird('utility_api_idempotency_keys'))
   const hash = new Uint8Array(32)
   const key = { resellerId: 'r', keyHash: hash, requestHash: hash, expiresAt: 9 }
-  expect(await storage.insertLicense(license('a'), key, call)).toBe('inserted')
+  expect(await storage.insertLicense(newLicense('a'), key, call)).toBe('inserted')
 })

@@ -5,7 +5,7 @@ import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { call } from './support/call.ts'
 import { errorOf } from './support/error-of.ts'
-import { license } from './support/license.ts'
+import { license, newLicense } from './support/license.ts'
 import { execute, startPostgres, type PostgresServer } from './support/postgres-server.ts'
 
 let server: PostgresServer
@@ -36,7 +36,7 @@ afterAll(async () => {
 }, 60_000)
 
 function insert(storage: PostgresStorage, key: string, within: StorageCall = call): Promise<unknown> {
-  return Promise.resolve(storage.insertLicense(license(key), undefined, within))
+  return Promise.resolve(storage.insertLicense(newLicense(key), undefined, within))
 }
 
 /** A call whose time is over once it is told so; what waits until then looks at it when it begins. */
@@ -106,15 +106,15 @@ describe.skipIf(process.env['TEST_POSTGRES_URL'] !== undefined)('PostgreSQL with
     const hash = new Uint8Array(32)
     const idempotency = { resellerId: 'r', keyHash: hash, requestHash: hash, expiresAt: 1000 }
     await withoutStandby(async () => {
-      const outcome = errorOf(() => storage.insertLicense(license('first'), idempotency, call))
+      const outcome = errorOf(() => storage.insertLicense(newLicense('first'), idempotency, call))
       await untilWaiting(url, 1)
       await execute(url, `SELECT pg_cancel_backend(pid) FROM (${commitWaits}) AS waits`)
       expect((await outcome).kind).toBe('unavailable')
       expect(await storage.findLicense('first', call), 'it is there, on the primary').not.toBeNull()
-      const repeat = storage.insertLicense(license('second'), idempotency, shortCall(500))
+      const repeat = storage.insertLicense(newLicense('second'), idempotency, shortCall(500))
       expect((await errorOf(() => repeat)).kind).toBe('unavailable')
     })
-    const answer = await storage.insertLicense(license('third'), idempotency, call)
+    const answer = await storage.insertLicense(newLicense('third'), idempotency, call)
     expect(answer).toMatchObject({ replay: { licenseKey: 'first' } })
   })
 

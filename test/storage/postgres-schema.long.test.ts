@@ -1,9 +1,10 @@
 import { Client, Pool, types, type CustomTypesConfig } from 'pg'
 import { postgresStorage, type PostgresStorage } from 'utility-api/storage/postgres'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { takeBack, verifyDomainsMigrated } from './support/before-domains.ts'
 import { call } from './support/call.ts'
 import { errorOf } from './support/error-of.ts'
-import { license } from './support/license.ts'
+import { newLicense } from './support/license.ts'
 import { execute, makePool, startPostgres, tables, type PostgresServer } from './support/postgres-server.ts'
 import { verifyOldWrites, verifyTooNew, verifyUpgraded } from './support/upgrade.ts'
 import * as version1 from './support/version-1.ts'
@@ -64,7 +65,7 @@ test('a role that may not create tables migrates a schema that is current', asyn
   const url = Object.assign(new URL(database), { username: role, password: 'password' }).href
   const { storage } = storeOn(url)
   await storage.migrate()
-  expect(await storage.insertLicense(license('a'), undefined, call)).toBe('inserted')
+  expect(await storage.insertLicense(newLicense('a'), undefined, call)).toBe('inserted')
 })
 
 const integersAs = (convert: (text: string) => unknown): CustomTypesConfig => ({
@@ -105,7 +106,7 @@ test('a column added by a newer server does not affect running servers', async (
   const database = await server.createDatabase()
   const { storage } = storeOn(database, 1)
   await storage.migrate()
-  await storage.insertLicense(license('a'), undefined, call)
+  await storage.insertLicense(newLicense('a'), undefined, call)
   const reads = (): Promise<unknown> =>
     Promise.all([
       storage.findClient('a', call),
@@ -176,13 +177,36 @@ test('a database of version 1 is migrated completely, and a process of version 1
   await verifyOldWrites(storage)
 })
 
+test('the domains of licenses are compared after a migration beside servers that change them without it', async () => {
+  const database = await server.createDatabase()
+  const { storage, pool } = storeOn(database)
+  await storage.migrate()
+  for (const sql of takeBack.postgres)
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    await pool.query(sql)
+  await verifyDomainsMigrated(storeOn(database).storage, (sql) => pool.query(sql))
+})
+
+test('an index that an interrupted migration has left behind is built again, by one of two servers', async () => {
+  const database = await server.createDatabase()
+  const { storage } = storeOn(database)
+  await storage.migrate()
+  await execute(
+    database,
+    `UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'utility_api_licenses_domain'::regclass`,
+  )
+  await Promise.all([storage.migrate(), storeOn(database).storage.migrate()])
+  const state = `SELECT indisvalid FROM pg_index WHERE indexrelid = 'utility_api_licenses_domain'::regclass`
+  expect(await execute(database, state)).toEqual([{ indisvalid: true }])
+})
+
 test('a schema of a later step that only adds is used, and not migrated back', async () => {
   const database = await server.createDatabase()
   await storeOn(database).storage.migrate()
   await execute(database, 'UPDATE utility_api_schema SET step = 99')
   const { storage } = storeOn(database)
   await storage.migrate()
-  expect(await storage.insertLicense(license('a'), undefined, call)).toBe('inserted')
+  expect(await storage.insertLicense(newLicense('a'), undefined, call)).toBe('inserted')
   expect(await execute(database, 'SELECT version, step FROM utility_api_schema')).toEqual([
     { version: 1, step: 99 },
   ])
@@ -197,6 +221,14 @@ test('lists, updates and purges by index, so that the tables may grow', async ()
       "SELECT 1 FROM utility_api_licenses WHERE seq > 5 AND reseller_id = 'r' ORDER BY seq LIMIT 5",
     ],
     ['licenses_license_key_key', "SELECT 1 FROM utility_api_licenses WHERE license_key = 'a'"],
+    [
+      'licenses_domain',
+      "SELECT 1 FROM utility_api_licenses WHERE seq > 5 AND (CASE WHEN compared_of = domain_or_ip THEN compared_domain END) = 'a' ORDER BY seq LIMIT 5",
+    ],
+    [
+      'licenses_domain',
+      'SELECT 1 FROM utility_api_licenses WHERE (CASE WHEN compared_of = domain_or_ip THEN compared_domain END) IS NULL AND seq > 5 ORDER BY (CASE WHEN compared_of = domain_or_ip THEN compared_domain END), seq LIMIT 5',
+    ],
     ['clients_created_at', `SELECT 1 FROM utility_api_clients WHERE ${after('client_id')}`],
     ['resellers_created_at', `SELECT 1 FROM utility_api_resellers WHERE ${after('reseller_id')}`],
     [

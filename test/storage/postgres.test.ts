@@ -15,7 +15,7 @@ import {
 import { call } from './support/call.ts'
 import { startCuttingProxy, type CuttingProxy } from './support/cutting-proxy.ts'
 import { errorOf } from './support/error-of.ts'
-import { license } from './support/license.ts'
+import { license, newLicense } from './support/license.ts'
 import { testContract } from './support/register.ts'
 
 let server: PostgresServer
@@ -142,7 +142,7 @@ describe('PostgreSQL trouble', () => {
     const own = pool()
     const storage = postgresStorage(own)
     await storage.migrate()
-    await storage.insertLicense(license('waits'), undefined, call)
+    await storage.insertLicense(newLicense('waits'), undefined, call)
     const holder = await own.connect()
     await holder.query("BEGIN; UPDATE utility_api_licenses SET status = 'held' WHERE license_key = 'waits'")
     const other = new Pool({ connectionString: url, statement_timeout: 100 })
@@ -161,7 +161,9 @@ describe('PostgreSQL trouble', () => {
     await storage.ping?.(call)
     const holder = await own.connect()
     let left = 1000
-    const late = errorOf(() => storage.insertLicense(license('late'), undefined, { timeLeftMs: () => left }))
+    const late = errorOf(() =>
+      storage.insertLicense(newLicense('late'), undefined, { timeLeftMs: () => left }),
+    )
     while (own.waitingCount === 0) await new Promise((resolve) => setImmediate(resolve))
     left = 0
     holder.release()
@@ -310,7 +312,7 @@ describe('PostgreSQL trouble', () => {
     for (const byte of [1, 2]) {
       const key = { resellerId: 'purged', keyHash: hash(byte), requestHash: hash(0), expiresAt: 5 }
       // oxlint-disable-next-line no-await-in-loop -- two
-      await storage.insertLicense(license(`purged-${byte}`), key, call)
+      await storage.insertLicense(newLicense(`purged-${byte}`), key, call)
       // oxlint-disable-next-line no-await-in-loop -- two
       await storage.insertCredential('access_token', hash(byte), { id: `purged-${byte}`, ...rest }, call)
     }
@@ -334,9 +336,9 @@ describe('PostgreSQL trouble', () => {
     const host = await own.connect()
     await host.query('BEGIN')
     host.release()
-    const error = await errorOf(() => storage.insertLicense(license('swallowed'), undefined, call))
+    const error = await errorOf(() => storage.insertLicense(newLicense('swallowed'), undefined, call))
     expect([error.kind, error.message]).toEqual(['bug', expect.stringContaining('transaction of the host')])
-    expect(await storage.insertLicense(license('swallowed'), undefined, call)).toBe('inserted')
+    expect(await storage.insertLicense(newLicense('swallowed'), undefined, call)).toBe('inserted')
     expect(await postgresStorage(pool()).findLicense('swallowed', call)).toEqual(license('swallowed'))
   })
 
@@ -355,7 +357,7 @@ describe('PostgreSQL trouble', () => {
     })
     const storage = postgresStorage(own)
     await storage.migrate()
-    await storage.insertLicense(license('broken'), undefined, call)
+    await storage.insertLicense(newLicense('broken'), undefined, call)
     const other = pool('read committed', 1)
     other.on('error', () => {})
     const holder = await other.connect()
@@ -398,7 +400,7 @@ describe('PostgreSQL trouble', () => {
     await storage.insertCredential('access_token', hash, credential, call)
     const errors = await Promise.all(
       [
-        () => storage.insertLicense({ ...license('LIC-1'), status: 'refused' }, undefined, call),
+        () => storage.insertLicense(newLicense('LIC-1', { status: 'refused' }), undefined, call),
         () => storage.insertCredential('access_token', hash, { ...credential, id: 'another-id' }, call),
         () => storage.insertCredential('api_key', hash, credential, call),
       ].map(errorOf),
@@ -412,7 +414,7 @@ describe('PostgreSQL trouble', () => {
   test('text that PostgreSQL cannot store is invalid, not a server error', async () => {
     const storage = postgresStorage(pool())
     await storage.migrate()
-    expect((await errorOf(() => storage.insertLicense(license('nul\0'), undefined, call))).kind).toBe(
+    expect((await errorOf(() => storage.insertLicense(newLicense('nul\0'), undefined, call))).kind).toBe(
       'invalid',
     )
   })

@@ -8,7 +8,7 @@ import { sqliteStorage, type SqliteDatabase } from 'utility-api/storage/sqlite'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { call, callOfLooks } from './support/call.ts'
 import { errorOf } from './support/error-of.ts'
-import { license } from './support/license.ts'
+import { newLicense } from './support/license.ts'
 import { testContract } from './support/register.ts'
 import { drivers, fileOf } from './support/sqlite-files.ts'
 import { openTwice } from './support/sqlite-fixture.ts'
@@ -55,14 +55,16 @@ test('a lock that is never released ends in unavailable, for every write that wa
   const other = open()
   other.exec('BEGIN IMMEDIATE')
   const errors = await Promise.all(
-    ['a', 'b'].map((key) => errorOf(() => storage.insertLicense(license(key), undefined, callOfLooks(10)))),
+    ['a', 'b'].map((key) =>
+      errorOf(() => storage.insertLicense(newLicense(key), undefined, callOfLooks(10))),
+    ),
   )
   expect(errors.map(({ kind, retryable }) => [kind, retryable])).toEqual([
     ['unavailable', true],
     ['unavailable', true],
   ])
   other.exec('ROLLBACK')
-  expect(await storage.insertLicense(license('a'), undefined, call)).toBe('inserted')
+  expect(await storage.insertLicense(newLicense('a'), undefined, call)).toBe('inserted')
 })
 
 test('a read that finds the database busy when its time is just over says so, and does not ask again', async () => {
@@ -227,7 +229,7 @@ describe.each(drivers)('%s', (_, openPath) => {
     await storage.migrate()
     const other = open()
     other.exec('BEGIN IMMEDIATE')
-    const late = errorOf(() => storage.insertLicense(license('late'), undefined, callOfLooks(5)))
+    const late = errorOf(() => storage.insertLicense(newLicense('late'), undefined, callOfLooks(5)))
     await storage.close?.()
     expect(await late).toMatchObject({ kind: 'unavailable', message: 'SQLite: database is locked' })
     other.exec('ROLLBACK')
@@ -265,7 +267,9 @@ describe.each(drivers)('%s', (_, openPath) => {
   test('following a list to its end lets the event loop turn after every page', async () => {
     const storage = sqliteStorage(openFile().open())
     await storage.migrate()
-    await Promise.all(['a', 'b', 'c', 'd'].map((key) => storage.insertLicense(license(key), undefined, call)))
+    await Promise.all(
+      ['a', 'b', 'c', 'd'].map((key) => storage.insertLicense(newLicense(key), undefined, call)),
+    )
     let turns = 0
     const count = setInterval(() => (turns += 1), 0)
     let after: string | undefined
@@ -348,7 +352,7 @@ describe.each(drivers)('%s', (_, openPath) => {
       // oxlint-disable-next-line no-await-in-loop -- batch after batch, until the disk is full
       const results = await Promise.allSettled(
         keys.map((key) =>
-          storage.insertLicense({ ...license(key), registeredTo: 'x'.repeat(255) }, undefined, call),
+          storage.insertLicense(newLicense(key, { registeredTo: 'x'.repeat(255) }), undefined, call),
         ),
       )
       for (const result of results) {
@@ -361,7 +365,7 @@ describe.each(drivers)('%s', (_, openPath) => {
     expect(inserted).toBeLessThan(400)
     expect(await storage.listing?.countLicenses({}, call)).toBe(inserted)
     database.prepare('PRAGMA max_page_count = 1000000').get()
-    expect(await storage.insertLicense(license('after'), undefined, call)).toBe('inserted')
+    expect(await storage.insertLicense(newLicense('after'), undefined, call)).toBe('inserted')
   })
 
   test("an error quotes neither keys nor hashes nor customers' text, because it is logged with its cause", async () => {
@@ -382,7 +386,7 @@ describe.each(drivers)('%s', (_, openPath) => {
       [
         () => storage.redeemAuthorizationCode(hash, 1, { ...token, id: 'another-id' }, call),
         () => storage.redeemAuthorizationCode(hash, 1, { ...token, hash: Buffer.alloc(32) }, call),
-        () => storage.insertLicense({ ...license('LIC-1'), createdAt: 'Ada' as never }, undefined, call),
+        () => storage.insertLicense(newLicense('LIC-1', { createdAt: 'Ada' as never }), undefined, call),
       ].map(errorOf),
     )
     expect(errors.map(({ kind }) => kind)).toEqual(['conflict', 'conflict', 'invalid'])
@@ -397,7 +401,7 @@ describe.each(drivers)('%s', (_, openPath) => {
     const storage = sqliteStorage(database)
     await storage.migrate()
     await storage.close?.()
-    const written = storage.insertLicense(license('K'), undefined, call)
+    const written = storage.insertLicense(newLicense('K'), undefined, call)
     await expect(written).rejects.toThrow('closed')
   })
 
@@ -405,7 +409,7 @@ describe.each(drivers)('%s', (_, openPath) => {
     const database = openFile().open()
     const storage = sqliteStorage(database)
     await storage.migrate()
-    const written = storage.insertLicense(license('a'), undefined, call)
+    const written = storage.insertLicense(newLicense('a'), undefined, call)
     await storage.close?.()
     const rows = database.prepare('SELECT count(*) AS count FROM utility_api_licenses').get()
     expect(rows).toEqual({ count: 1 })

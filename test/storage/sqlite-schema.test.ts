@@ -1,8 +1,9 @@
 import { sqliteStorage } from 'utility-api/storage/sqlite'
 import { describe, expect, test } from 'vitest'
+import { takeBack, verifyDomainsMigrated } from './support/before-domains.ts'
 import { call } from './support/call.ts'
 import { errorOf } from './support/error-of.ts'
-import { license } from './support/license.ts'
+import { newLicense } from './support/license.ts'
 import { drivers, fileOf } from './support/sqlite-files.ts'
 import { verifyOldWrites, verifyTooNew, verifyUpgraded } from './support/upgrade.ts'
 import * as version1 from './support/version-1.ts'
@@ -14,7 +15,7 @@ describe.each(drivers)('%s', (_, openPath) => {
     const { open } = openFile()
     await Promise.all(Array.from({ length: 5 }, () => sqliteStorage(open()).migrate()))
     const storage = sqliteStorage(open())
-    expect(await storage.insertLicense(license('a'), undefined, call)).toBe('inserted')
+    expect(await storage.insertLicense(newLicense('a'), undefined, call)).toBe('inserted')
     await storage.migrate()
     expect((await storage.findLicense('a', call))?.licenseKey).toBe('a')
   })
@@ -49,6 +50,15 @@ describe.each(drivers)('%s', (_, openPath) => {
     await verifyOldWrites(storage)
   })
 
+  test('the domains of licenses are compared after a migration beside servers that change them without it', async () => {
+    const { open } = openFile()
+    const old = open()
+    await sqliteStorage(old).migrate()
+    for (const sql of takeBack.sqlite) old.exec(sql)
+    old.exec('PRAGMA busy_timeout = 5000; PRAGMA synchronous = OFF')
+    await verifyDomainsMigrated(sqliteStorage(open(), { durability: 'normal' }), (sql) => old.exec(sql))
+  })
+
   test('a schema of a later step that only adds is used, and not migrated back', async () => {
     const { open } = openFile()
     const database = open()
@@ -56,7 +66,7 @@ describe.each(drivers)('%s', (_, openPath) => {
     database.exec('UPDATE utility_api_schema SET step = 99')
     const storage = sqliteStorage(open())
     await storage.migrate()
-    expect(await storage.insertLicense(license('a'), undefined, call)).toBe('inserted')
+    expect(await storage.insertLicense(newLicense('a'), undefined, call)).toBe('inserted')
     expect(database.prepare('SELECT version, step FROM utility_api_schema').get()).toMatchObject({
       version: 1,
       step: 99,
@@ -83,6 +93,9 @@ describe.each(drivers)('%s', (_, openPath) => {
       'SELECT rowid FROM utility_api_codes WHERE rowid > 1 ORDER BY rowid LIMIT 1 OFFSET 5',
       'SELECT 1 FROM utility_api_idempotency_keys WHERE expires_at <= 1',
       "SELECT 1 FROM utility_api_licenses WHERE reseller_id = 'a' AND seq > 5 ORDER BY seq LIMIT 5",
+      "SELECT 1 FROM utility_api_licenses WHERE CASE WHEN compared_of = domain_or_ip THEN compared_domain END = 'a' AND seq > 5 ORDER BY seq LIMIT 5",
+      "SELECT 1 FROM utility_api_licenses WHERE CASE WHEN compared_of = domain_or_ip THEN compared_domain END = 'a' AND +reseller_id = 'r' AND status = 'valid' AND seq > 5 AND seq <= 9 ORDER BY seq LIMIT 5",
+      'SELECT 1 FROM utility_api_licenses WHERE CASE WHEN compared_of = domain_or_ip THEN compared_domain END IS NULL AND seq > 5 ORDER BY seq LIMIT 5',
     ].map((sql) => JSON.stringify(database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all()))
     expect(plans.filter((plan) => !plan.includes('SEARCH') || plan.includes('TEMP B-TREE'))).toEqual([])
   })

@@ -4,7 +4,7 @@ import { sqliteStorage, type SqliteDatabase } from 'utility-api/storage/sqlite'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { call } from './support/call.ts'
 import { errorOf } from './support/error-of.ts'
-import { license } from './support/license.ts'
+import { license, newLicense } from './support/license.ts'
 import { drivers, fileOf } from './support/sqlite-files.ts'
 
 /** A connection that notes what is executed on it. */
@@ -30,14 +30,14 @@ describe.each(drivers)('%s', (_, openPath) => {
     database.executed.length = 0
     await Promise.all(
       Array.from({ length: 100 }, (_each, index) =>
-        storage.insertLicense(license(`a${index}`), undefined, call),
+        storage.insertLicense(newLicense(`a${index}`), undefined, call),
       ),
     )
     expect(database.executed).toEqual(['BEGIN IMMEDIATE', 'COMMIT'])
     database.executed.length = 0
     await Promise.all(
       Array.from({ length: 1001 }, (_each, index) =>
-        storage.insertLicense(license(`b${index}`), undefined, call),
+        storage.insertLicense(newLicense(`b${index}`), undefined, call),
       ),
     )
     expect(database.executed.filter((sql) => sql === 'COMMIT')).toHaveLength(3)
@@ -48,7 +48,7 @@ describe.each(drivers)('%s', (_, openPath) => {
     await storage.migrate()
     const happened: string[] = []
     const insert = async (key: string): Promise<unknown> => {
-      await storage.insertLicense(license(key), undefined, call)
+      await storage.insertLicense(newLicense(key), undefined, call)
       return happened.push(`${key} is committed`)
     }
     for (const [first, second] of [
@@ -78,7 +78,7 @@ describe.each(drivers)('%s', (_, openPath) => {
     reads.push(second.findLicense('a', call), first.findLicense('b', call))
     expect(await Promise.all(reads)).toEqual([null, null, null])
     const inserts = [first, second, first, second].map((storage, index) =>
-      storage.insertLicense(license(`key-${index}`), undefined, call),
+      storage.insertLicense(newLicense(`key-${index}`), undefined, call),
     )
     expect(await second.findLicense('a', call)).toBeNull()
     expect(await Promise.all(inserts)).toEqual(inserts.map(() => 'inserted'))
@@ -94,7 +94,7 @@ describe.each(drivers)('%s', (_, openPath) => {
     const inserted = ['a', 'b', 'c'].map(async (key) => {
       // All in one turn, each with ticks of its own.
       await new Promise((resolve) => setImmediate(resolve))
-      return storage.insertLicense(license(key), undefined, call)
+      return storage.insertLicense(newLicense(key), undefined, call)
     })
     await Promise.all(inserted)
     expect(database.executed).toEqual(['BEGIN IMMEDIATE', 'COMMIT'])
@@ -106,7 +106,7 @@ describe.each(drivers)('%s', (_, openPath) => {
     const storage = sqliteStorage(database)
     await storage.migrate()
     const other = sqliteStorage(file.open())
-    await other.insertLicense(license('a'), undefined, call)
+    await other.insertLicense(newLicense('a'), undefined, call)
     database.executed.length = 0
     const both = await Promise.all([
       storage.findLicense('a', call),
@@ -114,9 +114,9 @@ describe.each(drivers)('%s', (_, openPath) => {
     ])
     await new Promise<void>((resolve) => process.nextTick(resolve))
     expect([both[0]?.licenseKey, both[1], database.executed]).toEqual(['a', null, ['BEGIN', 'COMMIT']])
-    await other.insertLicense(license('b'), undefined, call)
+    await other.insertLicense(newLicense('b'), undefined, call)
     expect(await storage.findLicense('b', call)).toMatchObject({ licenseKey: 'b' })
-    await storage.insertLicense(license('c'), undefined, call)
+    await storage.insertLicense(newLicense('c'), undefined, call)
     expect(await storage.findLicense('c', call)).toMatchObject({ licenseKey: 'c' })
   })
 
@@ -127,13 +127,13 @@ describe.each(drivers)('%s', (_, openPath) => {
     await Promise.all([
       storage.findLicense('a', call),
       storage.migrate(),
-      storage.insertLicense(license('a'), undefined, call),
+      storage.insertLicense(newLicense('a'), undefined, call),
     ])
     await new Promise((resolve) => setImmediate(resolve))
     // The writes are committed at once, and the read between their call and their commit is still open then.
     await Promise.all([
-      storage.insertLicense(license('b'), undefined, call),
-      storage.insertLicense(license('c'), undefined, call),
+      storage.insertLicense(newLicense('b'), undefined, call),
+      storage.insertLicense(newLicense('c'), undefined, call),
       storage.findLicense('a', call),
     ])
     expect(await storage.findLicense('a', call)).toMatchObject({ licenseKey: 'a' })
@@ -155,7 +155,7 @@ describe.each(drivers)('%s', (_, openPath) => {
       for (const tick of held) process.nextTick(tick)
     })
     expect(await storage.findLicense('a', call)).toBeNull()
-    expect(await storage.insertLicense(license('a'), undefined, call)).toBe('inserted')
+    expect(await storage.insertLicense(newLicense('a'), undefined, call)).toBe('inserted')
   })
 
   test('a lock held elsewhere delays a write, not the event loop and not the readers', async () => {
@@ -163,11 +163,11 @@ describe.each(drivers)('%s', (_, openPath) => {
     const database = noting(open())
     const storage = sqliteStorage(database)
     await storage.migrate()
-    await storage.insertLicense(license('first'), undefined, call)
+    await storage.insertLicense(newLicense('first'), undefined, call)
     const other = open()
     other.exec('BEGIN IMMEDIATE')
     database.executed.length = 0
-    const written = storage.insertLicense(license('second'), undefined, call)
+    const written = storage.insertLicense(newLicense('second'), undefined, call)
     // Waiting by itself, the driver would try once, and nothing below would run before it gave up.
     while (database.executed.length < 20) {
       // oxlint-disable-next-line no-await-in-loop -- until it has tried so often
@@ -191,7 +191,7 @@ describe.each(drivers)('%s', (_, openPath) => {
       database.executed.push('busy')
       throw Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' })
     }
-    const inserted = ['a', 'b'].map((key) => storage.insertLicense(license(key), undefined, call))
+    const inserted = ['a', 'b'].map((key) => storage.insertLicense(newLicense(key), undefined, call))
     expect(await Promise.all(inserted)).toEqual(['inserted', 'inserted'])
     expect(database.executed).toEqual(['BEGIN IMMEDIATE', 'busy', 'ROLLBACK', 'BEGIN IMMEDIATE', 'COMMIT'])
     expect(await storage.listing?.countLicenses({}, call)).toBe(2)
@@ -203,7 +203,7 @@ describe.each(drivers)('%s', (_, openPath) => {
     await storage.migrate()
     database.exec('CREATE TABLE theirs (a); BEGIN; INSERT INTO theirs VALUES (1)')
     const calls = [
-      () => storage.insertLicense(license('a'), undefined, call),
+      () => storage.insertLicense(newLicense('a'), undefined, call),
       () => storage.findLicense('a', call),
       () => sqliteStorage(database),
     ]
@@ -213,7 +213,7 @@ describe.each(drivers)('%s', (_, openPath) => {
     )
     database.exec('COMMIT')
     expect(database.prepare('SELECT count(*) AS count FROM theirs').get()).toEqual({ count: 1 })
-    expect(await storage.insertLicense(license('a'), undefined, call)).toBe('inserted')
+    expect(await storage.insertLicense(newLicense('a'), undefined, call)).toBe('inserted')
   })
 
   test('a write whose time is over when its turn comes never begins', async () => {
@@ -223,7 +223,7 @@ describe.each(drivers)('%s', (_, openPath) => {
     database.executed.length = 0
     let left = 1000
     const writes = ['a', 'b'].map((key) =>
-      errorOf(() => storage.insertLicense(license(key), undefined, { timeLeftMs: () => left })),
+      errorOf(() => storage.insertLicense(newLicense(key), undefined, { timeLeftMs: () => left })),
     )
     left = 0
     const errors = await Promise.all(writes)

@@ -10,6 +10,7 @@ import type {
 } from 'utility-api/storage'
 import {
   changed,
+  copy,
   copyClient,
   insertCredential,
   revoke,
@@ -71,6 +72,7 @@ export function adminMethods({ open, openForInsert }: MemoryAccess): AdminMethod
       resellers.put(reseller.resellerId, { ...reseller })
       return 'inserted'
     },
+    findReseller: (resellerId) => copy(open().resellers.get(resellerId)),
     insertCredential: (kind, hash, credential) => {
       const tables = openForInsert()
       if (kind === 'reseller_token' && !tables.resellers.has(credential.ownerId)) return 'no_owner'

@@ -4,8 +4,10 @@ import type {
   Client,
   Credential,
   CredentialKind,
+  Compared,
   License,
   LicenseChange,
+  NewLicense,
   Reseller,
 } from 'utility-api/storage'
 import { createTable, type Table } from './table.ts'
@@ -41,7 +43,9 @@ export interface Tables {
   /** Keyed by hash. */
   readonly credentials: Readonly<Record<CredentialKind, Table<Credential>>>
   readonly credentialIds: Table<CredentialKey>
-  readonly licenses: Table<License>
+  /** The day of the last use, by the id of the credential. Absent for one that was never used. */
+  readonly lastUses: Map<string, number>
+  readonly licenses: Table<NewLicense>
   readonly idempotencyKeys: Table<StoredIdempotencyKey>
 }
 
@@ -59,6 +63,7 @@ export function createTables(): Tables {
     codes: createTable(),
     credentials: { access_token: createTable(), reseller_token: createTable(), api_key: createTable() },
     credentialIds: createTable(),
+    lastUses: new Map(),
     licenses: createTable(),
     idempotencyKeys: createTable(),
   }
@@ -86,9 +91,9 @@ export function toKey(hash: Uint8Array): string {
 }
 
 /** Returns the license with the fields that were sent. */
-export function changed(license: License, change: LicenseChange, at: number): License {
+export function changed(license: NewLicense, change: Compared<LicenseChange>, at: number): NewLicense {
   const sent = Object.entries(change).filter(([, value]) => value !== undefined)
-  return { ...license, ...(Object.fromEntries(sent) as LicenseChange), updatedAt: at }
+  return { ...license, ...(Object.fromEntries(sent) as Compared<LicenseChange>), updatedAt: at }
 }
 
 export function insertCredential(tables: Tables, { kind, key }: CredentialKey, credential: Credential): void {

@@ -1,4 +1,5 @@
-import type { Client, ListedClient, StorageListing } from 'utility-api/storage'
+import type { Client, LicensePage, ListedClient, NewLicense, StorageListing } from 'utility-api/storage'
+import { withoutCompared } from '../shared/rows.ts'
 import { copyClient, type MemoryAccess } from './data.ts'
 
 function toListed(row: Client): ListedClient {
@@ -20,14 +21,14 @@ export function listingOf({ open }: MemoryAccess): StorageListing {
     credentials: ({ kind, ownerId, ...page }) => {
       const isWanted = (row: { readonly ownerId: string }): boolean =>
         row.ownerId === (ownerId ?? row.ownerId)
-      const { rows, ...next } = open().credentials[kind].page(page, isWanted)
-      return { credentials: rows.map((credential) => ({ ...credential, kind })), ...next }
+      const { credentials, lastUses } = open()
+      const { rows, ...next } = credentials[kind].page(page, isWanted)
+      const listed = rows.map((row) => ({ ...row, kind, lastUsedOn: lastUses.get(row.id) ?? null }))
+      return { credentials: listed, ...next }
     },
-    licenses: ({ resellerId, ...page }) => {
-      const isWanted = (row: { readonly resellerId: string }): boolean =>
-        row.resellerId === (resellerId ?? row.resellerId)
-      const { rows, ...next } = open().licenses.page(page, isWanted)
-      return { licenses: rows.map((license) => ({ ...license })), ...next }
+    licenses: (page) => {
+      const { rows, ...next } = open().licenses.page(page, (row) => isListed(page, row))
+      return { licenses: rows.map(withoutCompared), ...next }
     },
     countLicenses: ({ resellerId }) => {
       const { licenses } = open()
@@ -37,4 +38,10 @@ export function listingOf({ open }: MemoryAccess): StorageListing {
       return count
     },
   }
+}
+
+function isListed({ resellerId, comparedDomains, status }: LicensePage, license: NewLicense): boolean {
+  if (license.resellerId !== (resellerId ?? license.resellerId)) return false
+  if (license.status !== (status ?? license.status)) return false
+  return comparedDomains === undefined || comparedDomains.includes(license.comparedDomain)
 }

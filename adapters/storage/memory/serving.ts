@@ -1,12 +1,13 @@
 import type {
   InsertLicenseResult,
-  License,
+  NewLicense,
   LicenseUpdate,
   NewAccessToken,
   NewIdempotencyKey,
   UpdateLicenseResult,
   UtilityStorage,
 } from 'utility-api/storage'
+import { withoutCompared } from '../shared/rows.ts'
 import {
   changed,
   copy,
@@ -36,7 +37,15 @@ export function servingMethods({ open, openForInsert }: MemoryAccess): Required<
     findCredential: (kind, hash) => copy(open().credentials[kind].get(toKey(hash))),
     insertLicense: (license, idempotency) => insertLicense(openForInsert(), license, idempotency),
     updateLicense: (update) => updateLicense(open(), update),
-    findLicense: (licenseKey) => copy(open().licenses.get(licenseKey)),
+    findLicense: (licenseKey) => {
+      const license = open().licenses.get(licenseKey)
+      return license === undefined ? null : withoutCompared(license)
+    },
+    recordUse: (kind, ids, at) => {
+      const { credentialIds, lastUses } = open()
+      for (const id of ids)
+        if (credentialIds.get(id)?.kind === kind) lastUses.set(id, Math.max(at, lastUses.get(id) ?? at))
+    },
   }
 }
 
@@ -53,7 +62,7 @@ function redeem(tables: Tables, codeHash: string, at: number, token: NewAccessTo
 
 function insertLicense(
   tables: Tables,
-  license: License,
+  license: NewLicense,
   idempotency: NewIdempotencyKey | undefined,
 ): InsertLicenseResult {
   const key = idempotency === undefined ? '' : `${toKey(idempotency.keyHash)}${idempotency.resellerId}`
@@ -66,7 +75,7 @@ function insertLicense(
   if (idempotency !== undefined) {
     const requestHash = Uint8Array.from(idempotency.requestHash)
     const { expiresAt } = idempotency
-    tables.idempotencyKeys.put(key, { license: { ...license }, requestHash, expiresAt })
+    tables.idempotencyKeys.put(key, { license: withoutCompared(license), requestHash, expiresAt })
   }
   return 'inserted'
 }

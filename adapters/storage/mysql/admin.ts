@@ -9,16 +9,20 @@ import type {
 import { isInserted } from './serving.ts'
 import type { Access, Session } from './session.ts'
 import * as sql from './sql.ts'
-import { clientPatchValues, clientValues } from '../shared/client-row.ts'
-import { codeValues } from '../shared/code-row.ts'
-import { credentialValues } from '../shared/credential-row.ts'
-import { licenseChangeValues } from '../shared/license-row.ts'
-import { resellerValues } from '../shared/reseller-row.ts'
+import {
+  clientPatchValues,
+  clientValues,
+  codeValues,
+  credentialValues,
+  licenseChangeValues,
+  resellerValues,
+  toReseller,
+} from '../shared/rows.ts'
 
 type AdminMethods = Omit<AdminStorage, keyof UtilityStorage | 'listing' | 'close'>
 
 /** Returns the methods for provisioning. */
-export function adminMethods({ write }: Access): AdminMethods {
+export function adminMethods({ read, write }: Access): AdminMethods {
   return {
     insertClient: (client, call) =>
       write(call, async (db) =>
@@ -53,6 +57,7 @@ export function adminMethods({ write }: Access): AdminMethods {
       write(call, async (db) =>
         (await isInserted(db, sql.insertReseller, resellerValues(reseller))) ? 'inserted' : 'taken',
       ),
+    findReseller: (resellerId, call) => read(call, (db) => db.row(toReseller, sql.findReseller, resellerId)),
     insertCredential: (kind, hash, credential, call) =>
       write(call, async (db) => {
         if (!(await hasOwner(db, kind, credential.ownerId))) return 'no_owner'

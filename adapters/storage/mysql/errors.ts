@@ -41,6 +41,11 @@ export function isMissingTable(error: unknown): boolean {
   return serverErrno(error as DriverError) === 1146
 }
 
+/** Tells whether a column or an index exists that was to be added. */
+export function isDefined(error: unknown): boolean {
+  return [1060, 1061].includes(serverErrno(error as DriverError) ?? 0)
+}
+
 /** Tells whether the statement was refused because a transaction is open. */
 export function isInTransaction(error: unknown): boolean {
   return serverErrno(error as DriverError) === 1568

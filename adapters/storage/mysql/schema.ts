@@ -1,7 +1,7 @@
 import { callWithin, StorageError, type StorageCall } from 'utility-api/storage'
 import { withConnection } from './connection.ts'
 import type { MysqlConnection, MysqlPool } from './driver.ts'
-import { isMissingTable, toStorageError } from './errors.ts'
+import { isDefined, isMissingTable, toStorageError } from './errors.ts'
 import { requireNoTransaction, run, sessionSettings, setUp } from './session.ts'
 import { inTime } from './time.ts'
 import { noSchema, refuseNewer, requireSteps, type Schema } from '../shared/schema-version.ts'
@@ -94,6 +94,14 @@ const steps: readonly (readonly string[])[] = [
        KEY (expires_at)
      )`,
   ],
+  [
+    'ALTER TABLE utility_api_credentials ADD COLUMN last_used_on BIGINT',
+    'ALTER TABLE utility_api_licenses ADD COLUMN compared_domain VARCHAR(255)',
+    'ALTER TABLE utility_api_licenses ADD COLUMN compared_of VARCHAR(255)',
+    `ALTER TABLE utility_api_licenses ADD COLUMN current_domain VARCHAR(255)
+     GENERATED ALWAYS AS (IF(compared_of = domain_or_ip, compared_domain, NULL)) VIRTUAL`,
+    'ALTER TABLE utility_api_licenses ADD KEY current_domain (current_domain, seq)',
+  ],
 ]
 
 /** Adds the resellers that are known only from their tokens, as those that another program has inserted. */
@@ -157,13 +165,22 @@ async function takeSteps(connection: MysqlConnection, collation: string, taken: 
   const options = `ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE ${collation}`
   for (const statement of steps.slice(taken).flat())
     // oxlint-disable-next-line no-await-in-loop -- one after the other
-    await connection.query(statement.startsWith('CREATE TABLE') ? `${statement} ${options}` : statement)
+    await takeStep(connection, statement.startsWith('CREATE TABLE') ? `${statement} ${options}` : statement)
   await connection.query('START TRANSACTION')
   await connection.query('DELETE FROM utility_api_schema')
   await connection.query(
     `INSERT INTO utility_api_schema (version, step) VALUES (${oldestStep}, ${steps.length})`,
   )
   await connection.query('COMMIT')
+}
+
+/** Defines something. A column or an index that is there is from a migration that was interrupted. */
+async function takeStep(connection: MysqlConnection, statement: string): Promise<void> {
+  try {
+    await connection.query(statement)
+  } catch (error) {
+    if (!isDefined(error)) throw error
+  }
 }
 
 /** Throws unless this version can work with the schema. Returns which of the two databases it is. */

@@ -1,21 +1,29 @@
 import type {
+  CredentialKind,
   InsertLicenseResult,
-  License,
   LicenseUpdate,
   NewAccessToken,
   NewIdempotencyKey,
+  NewLicense,
   UpdateLicenseResult,
   UtilityStorage,
 } from 'utility-api/storage'
 import { isDuplicate } from './errors.ts'
 import { Undone, type Access, type Queries, type Session } from './session.ts'
 import * as sql from './sql.ts'
-import { toClient } from '../shared/client-row.ts'
-import { toCode } from '../shared/code-row.ts'
-import type { ColumnValue } from '../shared/columns.ts'
-import { boughtTokenValues, toCredential } from '../shared/credential-row.ts'
-import { idempotencyKeyValues, toIdempotencyKey } from '../shared/idempotency-key-row.ts'
-import { licensePatchValues, licenseValues, toLicense, type LicenseRow } from '../shared/license-row.ts'
+import {
+  boughtTokenValues,
+  idempotencyKeyValues,
+  licensePatchValues,
+  licenseValues,
+  toClient,
+  toCode,
+  toCredential,
+  toIdempotencyKey,
+  toLicense,
+  type ColumnValue,
+  type LicenseRow,
+} from '../shared/rows.ts'
 
 /** Returns the methods that requests need. */
 export function servingMethods({ read, write }: Access): Required<UtilityStorage> {
@@ -38,6 +46,7 @@ export function servingMethods({ read, write }: Access): Required<UtilityStorage
         return db.transact((queries) => insertOnce(queries, license, idempotency))
       }),
     updateLicense: (update, call) => write(call, (db) => updateLicense(db, update)),
+    recordUse: (kind, ids, at, call) => write(call, (db) => recordUse(db, kind, ids, at)),
     findLicense: (licenseKey, call) => read(call, (db) => db.row(toLicense, sql.findLicense, licenseKey)),
   }
 }
@@ -53,7 +62,7 @@ async function redeem(
   return true
 }
 
-async function insert(db: Queries, license: License): Promise<'inserted' | 'key_taken'> {
+async function insert(db: Queries, license: NewLicense): Promise<'inserted' | 'key_taken'> {
   return (await isInserted(db, sql.insertLicense, licenseValues(license))) ? 'inserted' : 'key_taken'
 }
 
@@ -75,7 +84,7 @@ export async function isInserted(
 /** Inserts a license once, in a transaction: a license key that is taken gives the idempotency key back. */
 async function insertOnce(
   db: Queries,
-  license: License,
+  license: NewLicense,
   idempotency: NewIdempotencyKey,
 ): Promise<InsertLicenseResult> {
   const values = idempotencyKeyValues(idempotency, license)
@@ -104,4 +113,17 @@ async function updateLicense(db: Session, update: LicenseUpdate): Promise<Update
   if (found === undefined) return 'not_found'
   // The license was created, or moved to this reseller, between the two statements.
   return found.reseller_id === resellerId ? updateLicense(db, update) : 'not_owner'
+}
+
+async function recordUse(
+  db: Session,
+  kind: CredentialKind,
+  [first, ...ids]: readonly string[],
+  at: number,
+): Promise<void> {
+  if (first === undefined) return
+  // As many ids as the statement has placeholders: one that is named twice is changed once.
+  const portion = Array.from({ length: sql.usePortion }, (_, index) => ids[index - 1] ?? first)
+  await db.count(sql.recordUse, at, kind, ...portion, at)
+  await recordUse(db, kind, ids.slice(sql.usePortion - 1), at)
 }

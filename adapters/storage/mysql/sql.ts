@@ -1,10 +1,14 @@
-import { clientColumns } from '../shared/client-row.ts'
-import { codeColumns } from '../shared/code-row.ts'
-import { placeholders } from '../shared/columns.ts'
-import { boughtTokenColumns, credentialColumns } from '../shared/credential-row.ts'
-import { idempotencyKeyColumns } from '../shared/idempotency-key-row.ts'
-import { licenseColumns } from '../shared/license-row.ts'
-import { resellerColumns } from '../shared/reseller-row.ts'
+import {
+  boughtTokenColumns,
+  clientColumns,
+  codeColumns,
+  credentialColumns,
+  idempotencyKeyColumns,
+  licenseColumns,
+  newLicenseColumns,
+  placeholders,
+  resellerColumns,
+} from '../shared/rows.ts'
 
 /**
  * Every statement of the MySQL store except those of its schema and its lists.
@@ -38,7 +42,7 @@ export const findCredential: string = `
   SELECT ${credentialColumns} FROM utility_api_credentials WHERE hash = ? AND kind = ?`
 
 export const insertLicense: string = `
-  INSERT INTO utility_api_licenses (${licenseColumns}) VALUES (${placeholders(licenseColumns)})`
+  INSERT INTO utility_api_licenses (${newLicenseColumns}) VALUES (${placeholders(newLicenseColumns)})`
 
 /**
  * Claims the idempotency key, held or not, and makes others wait here for the commit. Counts 1 if the key was free and
@@ -62,7 +66,8 @@ export const takeKeyOver: string = `
 export const updateLicense: string = `
   UPDATE utility_api_licenses
   SET registered_to = coalesce(?, registered_to), domain_or_ip = coalesce(?, domain_or_ip),
-      status = coalesce(?, status), updated_at = ?, revision = revision + 1
+      status = coalesce(?, status), compared_domain = coalesce(?, compared_domain),
+      compared_of = coalesce(?, compared_of), updated_at = ?, revision = revision + 1
   WHERE license_key = ? AND reseller_id = ?`
 
 export const findLicense: string = `SELECT ${licenseColumns} FROM utility_api_licenses WHERE license_key = ?`
@@ -70,7 +75,9 @@ export const findLicense: string = `SELECT ${licenseColumns} FROM utility_api_li
 export const changeLicense: string = `
   UPDATE utility_api_licenses
   SET registered_to = coalesce(?, registered_to), domain_or_ip = coalesce(?, domain_or_ip),
-      status = coalesce(?, status), reseller_id = coalesce(?, reseller_id), updated_at = ?, revision = revision + 1
+      status = coalesce(?, status), compared_domain = coalesce(?, compared_domain),
+      compared_of = coalesce(?, compared_of), reseller_id = coalesce(?, reseller_id), updated_at = ?,
+      revision = revision + 1
   WHERE license_key = ?`
 
 export const deleteLicense: string = 'DELETE FROM utility_api_licenses WHERE license_key = ?'
@@ -105,11 +112,20 @@ export const insertCode: string = `
 export const insertReseller: string = `
   INSERT INTO utility_api_resellers (${resellerColumns}) VALUES (${placeholders(resellerColumns)})`
 
-export const findReseller: string = 'SELECT reseller_id FROM utility_api_resellers WHERE reseller_id = ?'
+export const findReseller: string = `SELECT ${resellerColumns} FROM utility_api_resellers WHERE reseller_id = ?`
 
 export const insertCredential: string = `
   INSERT INTO utility_api_credentials (kind, hash, ${credentialColumns})
   VALUES (?, ?, ${placeholders(credentialColumns)})`
+
+/** How many uses one statement notes. They are named one by one. */
+export const usePortion: number = 100
+
+/** Notes uses unless later ones are known. */
+export const recordUse: string = `
+  UPDATE utility_api_credentials SET last_used_on = ?
+  WHERE kind = ? AND id IN (${Array.from({ length: usePortion }, () => '?').join(', ')})
+    AND coalesce(last_used_on, -1) < ?`
 
 export const revokeCredentialByHash: string =
   'UPDATE utility_api_credentials SET revoked_at = ? WHERE hash = ? AND revoked_at IS NULL'

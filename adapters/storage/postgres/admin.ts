@@ -8,11 +8,15 @@ import type {
 } from 'utility-api/storage'
 import type { PostgresAccess } from './access.ts'
 import * as sql from './sql.ts'
-import { clientPatchValues, clientValues } from '../shared/client-row.ts'
-import { codeValues } from '../shared/code-row.ts'
-import { credentialValues } from '../shared/credential-row.ts'
-import { licenseChangeValues } from '../shared/license-row.ts'
-import { resellerValues } from '../shared/reseller-row.ts'
+import {
+  clientPatchValues,
+  clientValues,
+  codeValues,
+  credentialValues,
+  licenseChangeValues,
+  resellerValues,
+  toReseller,
+} from '../shared/rows.ts'
 
 /**
  * How many rows one statement purges or revokes. A longer statement would hold up everybody else's writes, and one
@@ -44,6 +48,7 @@ export function adminMethods(db: PostgresAccess): AdminMethods {
     },
     insertReseller: async (reseller, call) =>
       (await db.count(call, sql.insertReseller, ...resellerValues(reseller))) > 0 ? 'inserted' : 'taken',
+    findReseller: (resellerId, call) => db.row(call, toReseller, sql.findReseller, resellerId),
     insertCredential: async (kind, hash, credential, call) => {
       const values = [kind, hash, ...credentialValues(credential)]
       return (await db.count(call, sql.insertCredential, ...values)) > 0 ? 'inserted' : 'no_owner'

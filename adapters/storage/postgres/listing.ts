@@ -2,19 +2,25 @@ import type {
   ClientList,
   CredentialList,
   CredentialPage,
-  LicenseList,
-  LicensePage,
   ListPage,
   ResellerList,
   StorageCall,
   StorageListing,
 } from 'utility-api/storage'
-import { cutPage, pageMark, toPageMark, toSeq } from '../shared/list-pages.ts'
+import { licensePage } from './license-list.ts'
+import { cutPage, pageMark, toPageMark } from '../shared/list-pages.ts'
 import type { PostgresAccess } from './access.ts'
-import { listedClientColumns, toListedClient, type ListedClientRow } from '../shared/client-row.ts'
-import { credentialColumns, toListedCredential, type ListedCredentialRow } from '../shared/credential-row.ts'
-import { licenseColumns, toLicense, type LicenseRow } from '../shared/license-row.ts'
-import { resellerColumns, toReseller, type ResellerRow } from '../shared/reseller-row.ts'
+import {
+  listedClientColumns,
+  listedCredentialColumns,
+  resellerColumns,
+  toListedClient,
+  toListedCredential,
+  toReseller,
+  type ListedClientRow,
+  type ListedCredentialRow,
+  type ResellerRow,
+} from '../shared/rows.ts'
 
 const listClients = `
   SELECT ${listedClientColumns} FROM utility_api_clients
@@ -25,7 +31,7 @@ const listResellers = `
   WHERE (created_at, reseller_id) > ($1, $2) ORDER BY created_at, reseller_id LIMIT $3`
 
 const credentials = `
-  SELECT kind, ${credentialColumns}
+  SELECT ${listedCredentialColumns}
   FROM utility_api_credentials WHERE (created_at, id) > ($1, $2)`
 
 const inOrder = 'ORDER BY created_at, id LIMIT $3'
@@ -35,14 +41,8 @@ const listTokens = `${credentials} AND kind = 'access_token' ${inOrder}`
 const listOthers = `${credentials} AND kind <> 'access_token' AND kind = $4 ${inOrder}`
 const listOfOwner = `${credentials} AND kind = $4 AND owner_id = $5 ${inOrder}`
 
-const licenses = `SELECT seq, ${licenseColumns} FROM utility_api_licenses WHERE seq > $1`
-const listLicenses = `${licenses} ORDER BY seq LIMIT $2`
-const listLicensesOfReseller = `${licenses} AND reseller_id = $3 ORDER BY seq LIMIT $2`
-
 const countLicenses = 'SELECT count(*) AS count FROM utility_api_licenses'
 const countLicensesOfReseller = `${countLicenses} WHERE reseller_id = $1`
-
-type NumberedLicense = LicenseRow & { readonly seq: string }
 
 /** Returns the lists. */
 export function listingOf(db: PostgresAccess): StorageListing {
@@ -97,17 +97,4 @@ async function credentialPage(
     : db.rows<ListedCredentialRow>(call, listOfOwner, ...values, kind, ownerId))
   const { page, ...next } = cutPage(rows, limit, (row) => pageMark(row.created_at, row.id))
   return { credentials: page.map(toListedCredential), ...next }
-}
-
-async function licensePage(
-  db: PostgresAccess,
-  { resellerId, after, limit }: LicensePage,
-  call: StorageCall,
-): Promise<LicenseList> {
-  const rows =
-    resellerId === undefined
-      ? await db.rows<NumberedLicense>(call, listLicenses, toSeq(after), limit + 1)
-      : await db.rows<NumberedLicense>(call, listLicensesOfReseller, toSeq(after), limit + 1, resellerId)
-  const { page, ...next } = cutPage(rows, limit, ({ seq }) => String(seq))
-  return { licenses: page.map(toLicense), ...next }
 }

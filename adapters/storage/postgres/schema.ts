@@ -1,5 +1,6 @@
 import { callWithin, StorageError } from 'utility-api/storage'
 import { withConnection } from './connection.ts'
+import { buildDomainIndex, createDomainIndex } from './domain-index.ts'
 import type { PostgresClient, PostgresPool } from './driver.ts'
 import { lostRace, toStorageError } from './errors.ts'
 import type { Run } from './statement.ts'
@@ -83,6 +84,8 @@ const steps: readonly string[] = [
    INSERT INTO utility_api_resellers (reseller_id, created_at)
    SELECT reseller_id, created_at FROM utility_api_licenses
    WHERE seq IN (SELECT min(seq) FROM utility_api_licenses GROUP BY reseller_id);`,
+  `ALTER TABLE utility_api_credentials ADD COLUMN last_used_on bigint;
+   ALTER TABLE utility_api_licenses ADD COLUMN compared_domain text, ADD COLUMN compared_of text;`,
 ]
 
 /** The oldest step whose library works with the schema after all steps. While steps only add, it is the first. */
@@ -129,8 +132,18 @@ const withoutTimeLimits = `
   SELECT set_config(name, '0', true) FROM pg_settings
   WHERE name IN ('statement_timeout', 'lock_timeout', 'transaction_timeout')`
 
-/** Brings the schema up to date in one transaction. Servers that start at the same time take turns. */
-export async function migrateSchema(pool: PostgresPool, attempt: number = 1): Promise<void> {
+/** Brings the schema up to date. Servers that start at the same time take turns. */
+export async function migrateSchema(pool: PostgresPool): Promise<void> {
+  try {
+    await migrateTables(pool)
+    await buildDomainIndex(pool)
+  } catch (error) {
+    throw toStorageError(error)
+  }
+}
+
+/** Takes the steps in one transaction. */
+async function migrateTables(pool: PostgresPool, attempt = 1): Promise<void> {
   try {
     await withConnection(pool, async (client) => {
       // At a stricter level, the snapshot would be older than the turn we waited for.
@@ -142,8 +155,8 @@ export async function migrateSchema(pool: PostgresPool, attempt: number = 1): Pr
       await client.query('COMMIT')
     })
   } catch (error) {
-    if (attempt === maxAttempts || !lostRace(error)) throw toStorageError(error)
-    await migrateSchema(pool, attempt + 1)
+    if (attempt === maxAttempts || !lostRace(error)) throw error
+    await migrateTables(pool, attempt + 1)
   }
 }
 
@@ -156,6 +169,8 @@ async function runSteps(client: PostgresClient): Promise<void> {
   if (schema.step < steps.length) {
     if (schema.step > 0) await client.query(lockTables)
     await client.query(steps.slice(schema.step).join(';\n'))
+    // On tables that have rows, it is built afterwards, without these locks.
+    if (schema.step === 0) await client.query(createDomainIndex)
     await client.query('DELETE FROM utility_api_schema')
     await client.query(
       `INSERT INTO utility_api_schema (version, step) VALUES (${oldestStep}, ${steps.length})`,

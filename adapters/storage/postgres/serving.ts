@@ -2,9 +2,9 @@ import type {
   Credential,
   CredentialKind,
   InsertLicenseResult,
-  License,
   LicenseUpdate,
   NewIdempotencyKey,
+  NewLicense,
   StorageCall,
   StorageError,
   UpdateLicenseResult,
@@ -14,11 +14,21 @@ import type { PostgresAccess } from './access.ts'
 import { violatedConstraint } from './errors.ts'
 import type { Find } from './find.ts'
 import * as sql from './sql.ts'
-import { toClient, type ClientRow } from '../shared/client-row.ts'
-import { toCode, type CodeRow } from '../shared/code-row.ts'
-import { boughtTokenValues, toCredential, type CredentialRow } from '../shared/credential-row.ts'
-import { idempotencyKeyValues, toIdempotencyKey } from '../shared/idempotency-key-row.ts'
-import { licensePatchValues, licenseValues, toLicense, type LicenseRow } from '../shared/license-row.ts'
+import {
+  boughtTokenValues,
+  idempotencyKeyValues,
+  licensePatchValues,
+  licenseValues,
+  toClient,
+  toCode,
+  toCredential,
+  toIdempotencyKey,
+  toLicense,
+  type ClientRow,
+  type CodeRow,
+  type CredentialRow,
+  type LicenseRow,
+} from '../shared/rows.ts'
 
 /** Returns the methods that requests need. */
 export function servingMethods(db: PostgresAccess): Required<UtilityStorage> {
@@ -39,6 +49,7 @@ export function servingMethods(db: PostgresAccess): Required<UtilityStorage> {
     findCredential: (kind, hash, call) => findCredential[kind](call, toKey(hash)),
     insertLicense: (license, idempotency, call) => insertLicense(db, license, idempotency, call),
     updateLicense: (update, call) => updateLicense(db, update, call),
+    recordUse: async (kind, ids, at, call) => void (await db.count(call, sql.recordUse, kind, at, ids)),
     findLicense: (licenseKey, call) => db.row(call, toLicense, sql.findLicense, licenseKey),
   }
 }
@@ -58,7 +69,7 @@ function keyOf<Row>({ hash }: Row & { readonly hash: Uint8Array }): string {
 
 async function insertLicense(
   db: PostgresAccess,
-  license: License,
+  license: NewLicense,
   idempotency: NewIdempotencyKey | undefined,
   call: StorageCall,
 ): Promise<InsertLicenseResult> {

@@ -1,9 +1,13 @@
-import { clientColumns } from '../shared/client-row.ts'
-import { codeColumns } from '../shared/code-row.ts'
-import { boughtTokenColumns, credentialColumns } from '../shared/credential-row.ts'
-import { idempotencyKeyColumns } from '../shared/idempotency-key-row.ts'
-import { licenseColumns } from '../shared/license-row.ts'
-import { resellerColumns } from '../shared/reseller-row.ts'
+import {
+  boughtTokenColumns,
+  clientColumns,
+  codeColumns,
+  credentialColumns,
+  idempotencyKeyColumns,
+  licenseColumns,
+  newLicenseColumns,
+  resellerColumns,
+} from '../shared/rows.ts'
 
 /**
  * Every statement of the PostgreSQL store except those of its schema and its lists. Each task is one statement, so that
@@ -64,7 +68,7 @@ export const findCredential: KeyedSelect = selectBy(
 )
 
 export const insertLicense: string = `
-  INSERT INTO utility_api_licenses (${licenseColumns}) VALUES (${typedParameters(licenseColumns)})
+  INSERT INTO utility_api_licenses (${newLicenseColumns}) VALUES (${typedParameters(newLicenseColumns)})
   ON CONFLICT DO NOTHING`
 
 /**
@@ -80,8 +84,8 @@ export const insertLicenseOnce: string = `
     SET request_hash = excluded.request_hash, license = excluded.license, expires_at = excluded.expires_at
     WHERE held.expires_at <= $1::bigint
     RETURNING 1)
-  INSERT INTO utility_api_licenses (${licenseColumns})
-  SELECT ${typedParameters(licenseColumns, 7)} FROM claimed`
+  INSERT INTO utility_api_licenses (${newLicenseColumns})
+  SELECT ${typedParameters(newLicenseColumns, 7)} FROM claimed`
 
 export const findIdempotencyKey: string = `
   SELECT license, request_hash FROM utility_api_idempotency_keys
@@ -91,7 +95,8 @@ export const findIdempotencyKey: string = `
 export const updateLicense: string = `
   UPDATE utility_api_licenses
   SET registered_to = coalesce($4, registered_to), domain_or_ip = coalesce($5, domain_or_ip),
-      status = coalesce($6, status), updated_at = $3
+      status = coalesce($6, status), compared_domain = coalesce($7, compared_domain),
+      compared_of = coalesce($8, compared_of), updated_at = $3
   WHERE license_key = $1 AND reseller_id = $2`
 
 export const findLicense: string = `SELECT ${licenseColumns} FROM utility_api_licenses WHERE license_key = $1`
@@ -99,7 +104,8 @@ export const findLicense: string = `SELECT ${licenseColumns} FROM utility_api_li
 export const changeLicense: string = `
   UPDATE utility_api_licenses
   SET registered_to = coalesce($3, registered_to), domain_or_ip = coalesce($4, domain_or_ip),
-      status = coalesce($5, status), reseller_id = coalesce($6, reseller_id), updated_at = $2
+      status = coalesce($5, status), compared_domain = coalesce($6, compared_domain),
+      compared_of = coalesce($7, compared_of), reseller_id = coalesce($8, reseller_id), updated_at = $2
   WHERE license_key = $1`
 
 export const deleteLicense: string = 'DELETE FROM utility_api_licenses WHERE license_key = $1'
@@ -135,11 +141,18 @@ export const insertReseller: string = `
   INSERT INTO utility_api_resellers (${resellerColumns}) VALUES (${typedParameters(resellerColumns)})
   ON CONFLICT DO NOTHING`
 
+export const findReseller: string = `SELECT ${resellerColumns} FROM utility_api_resellers WHERE reseller_id = $1`
+
 /** Resellers are never deleted, so there is no need to lock one. */
 export const insertCredential: string = `
   INSERT INTO utility_api_credentials (kind, hash, ${credentialColumns})
   SELECT ${typedParameters(`kind, hash, ${credentialColumns}`)}
   WHERE $1 <> 'reseller_token' OR EXISTS (SELECT 1 FROM utility_api_resellers WHERE reseller_id = $4)`
+
+/** Notes uses unless later ones are known. */
+export const recordUse: string = `
+  UPDATE utility_api_credentials SET last_used_on = $2
+  WHERE kind = $1 AND id = ANY ($3) AND (last_used_on IS NULL OR last_used_on < $2)`
 
 export const revokeCredentialByHash: string =
   'UPDATE utility_api_credentials SET revoked_at = $2 WHERE hash = $1 AND revoked_at IS NULL'

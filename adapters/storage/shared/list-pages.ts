@@ -1,5 +1,5 @@
 import { StorageError } from 'utility-api/storage'
-import type { IntegerColumn } from './columns.ts'
+import type { IntegerColumn } from './rows.ts'
 
 /** Cuts rows to a page. More rows were asked for than fit, to see whether there is a next page. */
 export function cutPage<Row>(

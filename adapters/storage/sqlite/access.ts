@@ -1,12 +1,7 @@
 import type { StorageCall } from 'utility-api/storage'
 import { closedError } from '../shared/closing.ts'
-import {
-  createSqliteQueries,
-  requireNoTransaction,
-  type SqliteDatabase,
-  type SqliteQueries,
-} from './driver.ts'
-import { createSqliteQueue, readOrRetry, type SqliteQueue } from './queue.ts'
+import type { SqliteDatabase, SqliteQueries, SqliteStatement, SqliteValue } from './driver.ts'
+import { createSqliteQueue, readOrRetry, requireNoTransaction, type SqliteQueue } from './queue.ts'
 
 /** How the store's methods access the connection: every write goes through `write`, every read through `read`. */
 export interface SqliteAccess<Connection = SqliteQueries> {
@@ -75,5 +70,28 @@ export function createSqliteConnection(
       closed = true
       return queue.idle()
     },
+  }
+}
+
+function createSqliteQueries(database: SqliteDatabase): SqliteQueries {
+  const statements = new Map<string, SqliteStatement>()
+  function prepare(sql: string): SqliteStatement {
+    const known = statements.get(sql)
+    if (known !== undefined) return known
+    const statement = database.prepare(sql)
+    statements.set(sql, statement)
+    return statement
+  }
+  function get<Row>(sql: string, ...values: SqliteValue[]): Row | null {
+    return (prepare(sql).get(...values) ?? null) as Row | null
+  }
+  return {
+    get,
+    find: <Row, Value>(convert: (row: Row) => Value, sql: string, ...values: SqliteValue[]) => {
+      const row = get<Row>(sql, ...values)
+      return row === null ? null : convert(row)
+    },
+    all: <Row>(sql: string, ...values: SqliteValue[]) => prepare(sql).all(...values) as Row[],
+    run: (sql, ...values) => Number(prepare(sql).run(...values).changes),
   }
 }

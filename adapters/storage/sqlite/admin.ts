@@ -8,11 +8,17 @@ import type {
   StorageCall,
   UtilityStorage,
 } from 'utility-api/storage'
-import { clientPatchValues, clientValues, joinHashes, toClient } from '../shared/client-row.ts'
-import { codeValues } from '../shared/code-row.ts'
-import { credentialValues } from '../shared/credential-row.ts'
-import { licenseChangeValues } from '../shared/license-row.ts'
-import { resellerValues } from '../shared/reseller-row.ts'
+import {
+  clientPatchValues,
+  clientValues,
+  codeValues,
+  credentialValues,
+  joinHashes,
+  licenseChangeValues,
+  resellerValues,
+  toClient,
+  toReseller,
+} from '../shared/rows.ts'
 import type { SqliteAccess } from './access.ts'
 import type { SqliteQueries, SqliteValue } from './driver.ts'
 import * as sql from './sql.ts'
@@ -29,7 +35,7 @@ type Bound = readonly [text: string, ...values: SqliteValue[]]
 type AdminMethods = Omit<AdminStorage, keyof UtilityStorage | 'listing' | 'close'>
 
 /** Returns the methods for provisioning. */
-export function adminMethods({ write }: SqliteAccess): AdminMethods {
+export function adminMethods({ read, write }: SqliteAccess): AdminMethods {
   async function purge(statement: string, at: number, call: StorageCall): Promise<number> {
     let total = 0
     let deleted: number
@@ -98,6 +104,8 @@ export function adminMethods({ write }: SqliteAccess): AdminMethods {
       write(call, (db) =>
         db.run(sql.insertReseller, ...resellerValues(reseller)) > 0 ? 'inserted' : 'taken',
       ),
+    findReseller: async (resellerId, call) =>
+      read(call, (db) => db.find(toReseller, sql.findReseller, resellerId)),
     insertCredential: (kind, hash, credential, call) =>
       write(call, (db) => insertCredential(db, kind, hash, credential)),
     revokeCredential: (which, at, call) =>
@@ -131,7 +139,7 @@ function insertCredential(
   hash: Uint8Array,
   credential: Credential,
 ): 'inserted' | 'no_owner' {
-  if (kind === 'reseller_token' && db.get(sql.hasReseller, credential.ownerId) === null) return 'no_owner'
+  if (kind === 'reseller_token' && db.get(sql.findReseller, credential.ownerId) === null) return 'no_owner'
   refuseConflict(db.run(sql.insertCredential, kind, hash, ...credentialValues(credential)))
   return 'inserted'
 }

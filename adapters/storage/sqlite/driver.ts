@@ -1,5 +1,3 @@
-import { StorageError } from 'utility-api/storage'
-
 /**
  * The part of a SQLite connection that the storage uses. Connections of better-sqlite3, `node:sqlite` and `bun:sqlite`
  * all have it.
@@ -49,44 +47,4 @@ export interface SqliteQueries {
   all<Row>(sql: string, ...values: SqliteValue[]): Row[]
   /** Returns the number of rows changed. */
   run(sql: string, ...values: SqliteValue[]): number
-}
-
-export function createSqliteQueries(database: SqliteDatabase): SqliteQueries {
-  const statements = new Map<string, SqliteStatement>()
-  function prepare(sql: string): SqliteStatement {
-    const known = statements.get(sql)
-    if (known !== undefined) return known
-    const statement = database.prepare(sql)
-    statements.set(sql, statement)
-    return statement
-  }
-  function get<Row>(sql: string, ...values: SqliteValue[]): Row | null {
-    return (prepare(sql).get(...values) ?? null) as Row | null
-  }
-  return {
-    get,
-    find: <Row, Value>(convert: (row: Row) => Value, sql: string, ...values: SqliteValue[]) => {
-      const row = get<Row>(sql, ...values)
-      return row === null ? null : convert(row)
-    },
-    all: <Row>(sql: string, ...values: SqliteValue[]) => prepare(sql).all(...values) as Row[],
-    run: (sql, ...values) => Number(prepare(sql).run(...values).changes),
-  }
-}
-
-/**
- * Throws if the program that owns the connection has a transaction open on it: what we read could be undone, and what
- * we write would be undone with it.
- *
- * Bun's statements outlive their connection, so in Bun this check also notices that the connection was closed.
- *
- * @param ours - Whether our own transaction is open.
- */
-export function requireNoTransaction(database: SqliteDatabase, ours = false): void {
-  const open = database.inTransaction === true || database.isTransaction === true
-  if (!open || ours) return
-  throw new StorageError(
-    'bug',
-    'A transaction of the host program is open on the connection the storage was given.',
-  )
 }

@@ -3,20 +3,26 @@ import type {
   ClientList,
   CredentialList,
   CredentialPage,
-  LicenseList,
-  LicensePage,
   ListPage,
   ResellerList,
   StorageCall,
   StorageListing,
 } from 'utility-api/storage'
 import { cutPage, pageMark, toPageMark, toSeq } from '../shared/list-pages.ts'
-import { listedClientColumns, toListedClient, type ListedClientRow } from '../shared/client-row.ts'
-import { credentialColumns, toListedCredential, type ListedCredentialRow } from '../shared/credential-row.ts'
-import { licenseColumns, toLicense, type LicenseRow } from '../shared/license-row.ts'
-import { resellerColumns, toReseller, type ResellerRow } from '../shared/reseller-row.ts'
+import {
+  listedClientColumns,
+  listedCredentialColumns,
+  resellerColumns,
+  toListedClient,
+  toListedCredential,
+  toReseller,
+  type ListedClientRow,
+  type ListedCredentialRow,
+  type ResellerRow,
+} from '../shared/rows.ts'
 import type { SqliteAccess } from './access.ts'
 import type { SqliteQueries } from './driver.ts'
+import { licensePage } from './license-list.ts'
 
 const listClients = `
   SELECT ${listedClientColumns} FROM utility_api_clients
@@ -27,7 +33,7 @@ const listResellers = `
   WHERE (created_at, reseller_id) > (?, ?) ORDER BY created_at, reseller_id LIMIT ?`
 
 const credentials = `
-  SELECT rowid AS seq, kind, ${credentialColumns}
+  SELECT rowid AS seq, ${listedCredentialColumns}
   FROM utility_api_credentials WHERE rowid > ?`
 
 const listTokens = `${credentials} AND kind = 'access_token' ORDER BY rowid LIMIT ?`
@@ -39,10 +45,6 @@ const listTokensOfOwner = `
 const endOfStretch =
   'SELECT rowid AS seq FROM utility_api_credentials WHERE rowid > ? ORDER BY rowid LIMIT 1 OFFSET ?'
 
-const licenses = `SELECT seq, ${licenseColumns} FROM utility_api_licenses WHERE seq > ?`
-const listLicenses = `${licenses} ORDER BY seq LIMIT ?`
-const listLicensesOfReseller = `${licenses} AND reseller_id = ? ORDER BY seq LIMIT ?`
-
 const countLicenses = 'SELECT count(*) AS count FROM utility_api_licenses'
 const countLicensesOfReseller = `${countLicenses} WHERE reseller_id = ?`
 
@@ -53,7 +55,8 @@ const stretch = 20_000
 type Numbered<Row> = Row & { readonly seq: number | bigint }
 
 /** Returns the lists, each read by an index that has its order. */
-export function listingOf({ read }: SqliteAccess): StorageListing {
+export function listingOf(access: SqliteAccess): StorageListing {
+  const { read } = access
   /** Reads a page in a turn of its own: following a list to its end would otherwise block the event loop. */
   async function readPage<Page>(call: StorageCall, work: (db: SqliteQueries) => Page): Promise<Page> {
     await setImmediate()
@@ -70,7 +73,7 @@ export function listingOf({ read }: SqliteAccess): StorageListing {
       }
       return credentialList(await readPage(call, (db) => credentialRows(db, page)), page)
     },
-    licenses: (page, call) => readPage(call, (db) => licensePage(db, page)),
+    licenses: (page, call) => licensePage(access, page, call),
     countLicenses: ({ resellerId }, call) => read(call, (db) => countOf(db, resellerId)),
   }
 }
@@ -136,15 +139,6 @@ function credentialRows(
   if (ownerId !== undefined) return db.all(listOfOwner, seq, kind, ownerId, limit + 1)
   if (kind === 'access_token') return db.all(listTokens, seq, limit + 1)
   return db.all(listOthers, seq, kind, limit + 1)
-}
-
-function licensePage(db: SqliteQueries, { resellerId, after, limit }: LicensePage): LicenseList {
-  const rows =
-    resellerId === undefined
-      ? db.all<Numbered<LicenseRow>>(listLicenses, toSeq(after), limit + 1)
-      : db.all<Numbered<LicenseRow>>(listLicensesOfReseller, toSeq(after), resellerId, limit + 1)
-  const { page, ...next } = cutPage(rows, limit, ({ seq }) => String(seq))
-  return { licenses: page.map(toLicense), ...next }
 }
 
 function countOf(db: SqliteQueries, resellerId: string | undefined): number {

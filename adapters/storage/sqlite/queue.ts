@@ -1,7 +1,7 @@
 import { nextTick } from 'node:process'
-import type { StorageCall, StorageError } from 'utility-api/storage'
+import { StorageError, type StorageCall } from 'utility-api/storage'
 import { nobodyWaits } from '../shared/call-time.ts'
-import { requireNoTransaction, type SqliteDatabase } from './driver.ts'
+import type { SqliteDatabase } from './driver.ts'
 import { isBusy, toStorageError } from './errors.ts'
 
 /** Limits how long one transaction can hold the event loop and the lock. */
@@ -207,4 +207,21 @@ export function readOrRetry<Result>(
       readOrRetry(call, work, error),
     )
   }
+}
+
+/**
+ * Throws if the program that owns the connection has a transaction open on it: what we read could be undone, and what
+ * we write would be undone with it.
+ *
+ * Bun's statements outlive their connection, so in Bun this check also notices that the connection was closed.
+ *
+ * @param ours - Whether our own transaction is open.
+ */
+export function requireNoTransaction(database: SqliteDatabase, ours = false): void {
+  const open = database.inTransaction === true || database.isTransaction === true
+  if (!open || ours) return
+  throw new StorageError(
+    'bug',
+    'A transaction of the host program is open on the connection the storage was given.',
+  )
 }

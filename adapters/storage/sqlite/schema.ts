@@ -1,6 +1,7 @@
 import { StorageError, type StorageCall } from 'utility-api/storage'
 import { noSchema, refuseNewer, requireSteps, type Schema } from '../shared/schema-version.ts'
 import type { SqliteAccess } from './access.ts'
+import { currentForm } from './compared-domains.ts'
 import type { SqliteDatabase } from './driver.ts'
 
 /**
@@ -87,6 +88,10 @@ const steps: readonly string[] = [
    INSERT INTO utility_api_resellers (reseller_id, created_at)
    SELECT reseller_id, created_at FROM utility_api_licenses
    WHERE seq IN (SELECT min(seq) FROM utility_api_licenses GROUP BY reseller_id);`,
+  `ALTER TABLE utility_api_credentials ADD COLUMN last_used_on INTEGER;
+   ALTER TABLE utility_api_licenses ADD COLUMN compared_domain TEXT;
+   ALTER TABLE utility_api_licenses ADD COLUMN compared_of TEXT;
+   CREATE INDEX utility_api_licenses_domain ON utility_api_licenses (${currentForm});`,
 ]
 
 /** The oldest step whose library works with the schema after all steps. While steps only add, it is the first. */

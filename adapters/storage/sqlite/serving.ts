@@ -1,17 +1,23 @@
 import type {
   InsertLicenseResult,
-  License,
   LicenseUpdate,
   NewAccessToken,
   NewIdempotencyKey,
+  NewLicense,
   UpdateLicenseResult,
   UtilityStorage,
 } from 'utility-api/storage'
-import { toClient } from '../shared/client-row.ts'
-import { toCode } from '../shared/code-row.ts'
-import { boughtTokenValues, toCredential } from '../shared/credential-row.ts'
-import { idempotencyKeyValues, toIdempotencyKey } from '../shared/idempotency-key-row.ts'
-import { licensePatchValues, licenseValues, toLicense } from '../shared/license-row.ts'
+import {
+  boughtTokenValues,
+  idempotencyKeyValues,
+  licensePatchValues,
+  licenseValues,
+  toClient,
+  toCode,
+  toCredential,
+  toIdempotencyKey,
+  toLicense,
+} from '../shared/rows.ts'
 import type { SqliteAccess } from './access.ts'
 import type { SqliteQueries } from './driver.ts'
 import * as sql from './sql.ts'
@@ -31,6 +37,10 @@ export function servingMethods({ read, write }: SqliteAccess): Required<UtilityS
     insertLicense: (license, idempotency, call) =>
       write(call, (db) => insertLicense(db, license, idempotency)),
     updateLicense: (update, call) => write(call, (db) => updateLicense(db, update)),
+    recordUse: (kind, ids, at, call) =>
+      write(call, (db) => {
+        for (const id of ids) db.run(sql.recordUse, at, id, kind)
+      }),
     findLicense: (licenseKey, call) => read(call, (db) => db.find(toLicense, sql.findLicense, licenseKey)),
   }
 }
@@ -43,7 +53,7 @@ function redeem(db: SqliteQueries, codeHash: Uint8Array, at: number, token: NewA
 
 function insertLicense(
   db: SqliteQueries,
-  license: License,
+  license: NewLicense,
   idempotency: NewIdempotencyKey | undefined,
 ): InsertLicenseResult {
   if (idempotency !== undefined) {

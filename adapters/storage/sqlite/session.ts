@@ -1,5 +1,6 @@
-import { requireNoTransaction, type SqliteDatabase } from './driver.ts'
+import type { SqliteDatabase } from './driver.ts'
 import { toStorageError } from './errors.ts'
+import { requireNoTransaction } from './queue.ts'
 
 /** Applies the settings that the storage needs. The connection belongs to the storage alone. */
 export function setUpSession(database: SqliteDatabase, durability: 'full' | 'normal'): void {

@@ -1,10 +1,14 @@
-import { clientColumns } from '../shared/client-row.ts'
-import { codeColumns } from '../shared/code-row.ts'
-import { placeholders } from '../shared/columns.ts'
-import { boughtTokenColumns, credentialColumns } from '../shared/credential-row.ts'
-import { idempotencyKeyColumns } from '../shared/idempotency-key-row.ts'
-import { licenseColumns } from '../shared/license-row.ts'
-import { resellerColumns } from '../shared/reseller-row.ts'
+import {
+  boughtTokenColumns,
+  clientColumns,
+  codeColumns,
+  credentialColumns,
+  idempotencyKeyColumns,
+  licenseColumns,
+  newLicenseColumns,
+  placeholders,
+  resellerColumns,
+} from '../shared/rows.ts'
 
 /** Every statement of the SQLite store except those of its schema and its lists. */
 
@@ -38,7 +42,7 @@ export const findIdempotencyKey: string = `
   WHERE reseller_id = ? AND key_hash = ? AND expires_at > ?`
 
 export const insertLicense: string = `
-  INSERT INTO utility_api_licenses (${licenseColumns}) VALUES (${placeholders(licenseColumns)})
+  INSERT INTO utility_api_licenses (${newLicenseColumns}) VALUES (${placeholders(newLicenseColumns)})
   ON CONFLICT DO NOTHING`
 
 export const putIdempotencyKey: string = `
@@ -49,7 +53,8 @@ export const putIdempotencyKey: string = `
 export const updateLicense: string = `
   UPDATE utility_api_licenses
   SET registered_to = coalesce(?, registered_to), domain_or_ip = coalesce(?, domain_or_ip),
-      status = coalesce(?, status), updated_at = ?
+      status = coalesce(?, status), compared_domain = coalesce(?, compared_domain),
+      compared_of = coalesce(?, compared_of), updated_at = ?
   WHERE license_key = ? AND reseller_id = ?`
 
 export const findLicense: string = `SELECT ${licenseColumns} FROM utility_api_licenses WHERE license_key = ?`
@@ -57,7 +62,8 @@ export const findLicense: string = `SELECT ${licenseColumns} FROM utility_api_li
 export const changeLicense: string = `
   UPDATE utility_api_licenses
   SET registered_to = coalesce(?, registered_to), domain_or_ip = coalesce(?, domain_or_ip),
-      status = coalesce(?, status), reseller_id = coalesce(?, reseller_id), updated_at = ?
+      status = coalesce(?, status), compared_domain = coalesce(?, compared_domain),
+      compared_of = coalesce(?, compared_of), reseller_id = coalesce(?, reseller_id), updated_at = ?
   WHERE license_key = ?`
 
 export const deleteLicense: string = 'DELETE FROM utility_api_licenses WHERE license_key = ?'
@@ -86,11 +92,16 @@ export const insertReseller: string = `
   INSERT INTO utility_api_resellers (${resellerColumns}) VALUES (${placeholders(resellerColumns)})
   ON CONFLICT DO NOTHING`
 
-export const hasReseller: string = 'SELECT 1 FROM utility_api_resellers WHERE reseller_id = ?'
+export const findReseller: string = `SELECT ${resellerColumns} FROM utility_api_resellers WHERE reseller_id = ?`
 
 export const insertCredential: string = `
   INSERT INTO utility_api_credentials (kind, hash, ${credentialColumns})
   VALUES (?, ?, ${placeholders(credentialColumns)}) ON CONFLICT DO NOTHING`
+
+/** Notes a use unless a later one is known. */
+export const recordUse: string = `
+  UPDATE utility_api_credentials SET last_used_on = ?1
+  WHERE id = ?2 AND kind = ?3 AND (last_used_on IS NULL OR last_used_on < ?1)`
 
 export const revokeCredentialByHash: string =
   'UPDATE utility_api_credentials SET revoked_at = ? WHERE hash = ? AND revoked_at IS NULL'

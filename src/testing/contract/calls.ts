@@ -4,6 +4,7 @@ import {
   type Credential,
   type CredentialKind,
 } from '../../domain/access.ts'
+import { comparedDomain } from '../../domain/compared-domain.ts'
 import type { License } from '../../domain/license.ts'
 import type { MaybePromise } from '../../ports/maybe-promise.ts'
 import { StorageError, type AccessReference, type NewIdempotencyKey } from '../../ports/storage.ts'
@@ -195,6 +196,11 @@ const insertReseller: Maker = (random, { resellerIds, times: at }) => {
   return call('insertReseller', [reseller], (store) => store.insertReseller(reseller))
 }
 
+const findReseller: Maker = (random, { resellerIds }) => {
+  const id = random.pick(resellerIds)
+  return call('findReseller', [id], (store) => store.findReseller(id))
+}
+
 const insertCredential: Maker = (random, pools) => {
   const args = [random.pick(pools.kinds), random.pick(pools.secrets), credentialOf(random, pools)] as const
   return call('insertCredential', args, (store) => store.insertCredential(...args))
@@ -239,6 +245,26 @@ const list: Maker = (random) => {
   return call('list', [what, limit], (store) => store.list(what, limit))
 }
 
+const listLicenses: Maker = (random, { resellerIds }) => {
+  const forms = new Set(random.some(texts, 1 + random.integer(2)).map(comparedDomain))
+  const filters = {
+    ...(random.chance(70) && { comparedDomains: [...forms] }),
+    ...(random.chance(30) && { resellerId: random.pick(resellerIds) }),
+    ...(random.chance(30) && { status: random.pick(texts) }),
+  }
+  const limit = 1 + random.integer(5)
+  return call('listLicenses', [filters, limit], (store) => store.listLicenses(filters, limit))
+}
+
+const noteUse: Maker = (random, { credentialIds, times: at }) => {
+  const args = [
+    random.pick(['reseller_token', 'api_key'] as const),
+    random.some(credentialIds, 1 + random.integer(4)),
+    random.pick(at),
+  ] as const
+  return call('recordUse', args, (store) => store.noteUse(...args))
+}
+
 /** Returns each maker as many times as its weight says. */
 function weighted(weights: readonly (readonly [number, Maker])[]): readonly Maker[] {
   return weights.flatMap(([weight, maker]) => Array.from({ length: weight }, () => maker))
@@ -258,6 +284,7 @@ const serving = weighted([
   [3, rotateClientSecret],
   [6, insertAuthorizationCode],
   [2, insertReseller],
+  [1, findReseller],
   [6, insertCredential],
   [3, revokeCredential],
   [3, changeLicense],
@@ -266,13 +293,18 @@ const serving = weighted([
 const seldom = [revokeClient, revokeAccess, purgeExpired]
 
 /** Returns random calls. One in ten repeats the one before it. */
-export function makeCalls(random: Random, count: number, lists: boolean): Call[] {
+export function makeCalls(
+  random: Random,
+  count: number,
+  { lists, uses }: { readonly lists: boolean; readonly uses: boolean },
+): Call[] {
   const pools = makePools(random)
   const calls: Call[] = []
   for (let index = 0; index < count; index += 1) {
     const last = calls.at(-1)
     if (last !== undefined && random.chance(10)) calls.push(last)
-    else if (lists && random.chance(4)) calls.push(list(random, pools))
+    else if (lists && random.chance(4)) calls.push(random.pick([list, listLicenses])(random, pools))
+    else if (uses && random.chance(4)) calls.push(noteUse(random, pools))
     else calls.push(random.pick(random.chance(3) ? seldom : serving)(random, pools))
   }
   return calls

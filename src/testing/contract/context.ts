@@ -10,7 +10,7 @@ import {
   type StorageErrorKind,
   type UtilityStorage,
 } from '../../ports/storage.ts'
-import type { BoundAdmin, BoundListing, BoundStorage } from './bound.ts'
+import type { BoundAdmin, BoundListing, BoundStorage, RecordUse } from './bound.ts'
 
 /** What a case works with. What may be undefined is there only if the fixture has it. */
 export interface ContractContext {
@@ -26,6 +26,7 @@ export interface ContractContext {
   readonly unboundAdmin: AdminStorage | undefined
   readonly close: (() => MaybePromise<void>) | undefined
   readonly ping: (() => MaybePromise<void>) | undefined
+  readonly recordUse: RecordUse | undefined
   readonly disconnect: (() => MaybePromise<void>) | undefined
   readonly cutAfter: ((replies: number) => MaybePromise<void>) | undefined
   /** Which random histories to run. */

@@ -263,6 +263,25 @@ export const credentialCases: readonly ContractCase[] = [
       const outcomes = await race(20, (index) => admin.insertReseller(makeReseller({ createdAt: index })))
       strictEqual(countOf(outcomes, 'inserted'), 1)
       strictEqual(countOf(outcomes, 'taken'), 19)
+      const first = makeReseller({ createdAt: outcomes.indexOf('inserted') })
+      equalValues(await admin.findReseller(first.resellerId), first)
+    },
+  },
+  {
+    name: 'a reseller is found as it was inserted, by exactly its id, or a license is sold for one that is not there',
+    needs: ['admin'],
+    async run({ admin }) {
+      const labeled = makeReseller({
+        resellerId: nameOf('labeled'),
+        name: '',
+        createdAt: 8_000_000_000_000_001,
+      })
+      strictEqual(await admin.findReseller(nameOf('reseller')), null)
+      await admin.insertReseller(makeReseller())
+      await admin.insertReseller(labeled)
+      equalValues(await admin.findReseller(nameOf('reseller')), makeReseller())
+      equalValues(await admin.findReseller(nameOf('labeled')), labeled)
+      equalValues([await admin.findReseller(nameOf('RESELLER')), await admin.findReseller('')], [null, null])
     },
   },
   {

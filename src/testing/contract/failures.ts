@@ -40,6 +40,7 @@ const adminCalls: Calls<BoundAdmin> = {
   revokeClient: (storage) => storage.revokeClient('client', 5),
   insertAuthorizationCode: (storage) => storage.insertAuthorizationCode(hashOf(1), makeCode()),
   insertReseller: (storage) => storage.insertReseller(makeReseller()),
+  findReseller: (storage) => storage.findReseller('reseller'),
   insertCredential: (storage) => storage.insertCredential('api_key', hashOf(1), makeCredential('key')),
   revokeCredential: (storage) => storage.revokeCredential({ id: 'key' }, 5),
   revokeAccess: (storage) => storage.revokeAccess({ subject: 'somebody' }, 5),
@@ -53,6 +54,7 @@ const listingCalls: Calls<BoundListing> = {
   resellers: (listing) => listing.resellers({ limit: 5 }),
   credentials: (listing) => listing.credentials({ kind: 'api_key', limit: 5 }),
   licenses: (listing) => listing.licenses({ limit: 5 }),
+  licensesOfDomain: (listing) => listing.licenses({ comparedDomains: ['a.example'], limit: 5 }),
   countLicenses: (listing) => listing.countLicenses({}),
 }
 

@@ -1,26 +1,48 @@
 import { ok, strictEqual } from 'node:assert/strict'
-import type { BoundAdmin, BoundListing } from './bound.ts'
+import type { LicensePage } from '../../ports/storage-listing.ts'
+import type { BoundAdmin, BoundListing, RecordUse } from './bound.ts'
 import { answerOf, clip, makeCalls, type Call } from './calls.ts'
 import { inTurn, type ContractCase, type ContractContext } from './context.ts'
 import { checkBursts } from './bursts.ts'
-import { createModel, inAnyOrder, Unspecified, type Asked, type Listed } from './model.ts'
+import {
+  createModel,
+  inAnyOrder,
+  Unspecified,
+  type Asked,
+  type LicenseFilters,
+  type Listed,
+} from './model.ts'
 import { createRandom } from './random.ts'
 
 /** How many stores are created to shorten one failing history. */
 const maxAttempts = 40
 
 /** Returns a store in the form that histories call. */
-function asked(admin: BoundAdmin, listing: BoundListing | undefined): Asked {
-  return { ...admin, list: async (what, limit) => (listing ? listAll(listing, what, limit) : []) }
+function asked(
+  admin: BoundAdmin,
+  listing?: BoundListing | undefined,
+  recordUse?: RecordUse | undefined,
+): Asked {
+  return {
+    ...admin,
+    list: async (what, limit) => (listing ? listAll(listing, what, limit) : []),
+    listLicenses: async (filters, limit) => (listing ? listAll(listing, 'licenses', limit, filters) : []),
+    noteUse: (...use) => recordUse?.(...use),
+  }
 }
 
-async function listAll(listing: BoundListing, what: Listed, limit: number): Promise<unknown> {
+async function listAll(
+  listing: BoundListing,
+  what: Listed,
+  limit: number,
+  filters: LicenseFilters = {},
+): Promise<unknown> {
   const rows: object[] = []
   let after: string | undefined
   let pages = 0
   do {
     // oxlint-disable-next-line no-await-in-loop -- each page says where the next one starts
-    const page = await pageOf(listing, what, { limit, ...(after !== undefined && { after }) })
+    const page = await pageOf(listing, what, { ...filters, limit, ...(after !== undefined && { after }) })
     rows.push(...page.rows)
     after = page.next
     pages += 1
@@ -32,7 +54,7 @@ async function listAll(listing: BoundListing, what: Listed, limit: number): Prom
 async function pageOf(
   listing: BoundListing,
   what: Listed,
-  page: { after?: string; limit: number },
+  page: LicensePage,
 ): Promise<{ rows: readonly object[]; next?: string | undefined }> {
   if (what === 'clients') return withRows(await listing.clients(page), 'clients')
   if (what === 'resellers') return withRows(await listing.resellers(page), 'resellers')
@@ -117,11 +139,12 @@ function describeCalls(calls: readonly Call[]): string {
 
 async function checkHistory(context: ContractContext & { admin: BoundAdmin }, seed: number): Promise<void> {
   const lists = context.listing !== undefined
-  const calls = makeCalls(createRandom(seed), context.history.calls, lists)
+  const uses = context.recordUse !== undefined
+  const calls = makeCalls(createRandom(seed), context.history.calls, { lists, uses })
   const fails = async (some: readonly Call[]): Promise<Difference | null> => {
     let difference: Difference | null = null
-    await context.fresh(async ({ admin = context.admin, listing }) => {
-      difference = await compare(asked(admin, listing), some)
+    await context.fresh(async ({ admin = context.admin, listing, recordUse }) => {
+      difference = await compare(asked(admin, listing, recordUse), some)
     })
     return difference
   }
@@ -145,7 +168,7 @@ export const historyCases: readonly ContractCase[] = [
     needs: ['admin', 'secondAdmin'],
     run: ({ admin, secondAdmin, history }) =>
       inTurn(history.seeds, (seed) =>
-        checkBursts([asked(admin, undefined), asked(secondAdmin, undefined)], seed, history.calls / 4),
+        checkBursts([asked(admin), asked(secondAdmin)], seed, history.calls / 4),
       ),
   },
 ]

@@ -431,7 +431,7 @@ export const listingCases: readonly ContractCase[] = [
       equalValues((await listing.resellers({ limit: 5 })).resellers, [reseller, unlabeled])
       await inTurn(credentialKinds, async (kind) =>
         equalValues((await listing.credentials({ kind, limit: 5 })).credentials, [
-          { ...makeCredential(nameOf(kind), fields), kind },
+          { ...makeCredential(nameOf(kind), fields), kind, lastUsedOn: null },
         ]),
       )
       const license = makeLicense(nameOf('key'), {

@@ -1,7 +1,9 @@
 import type { AuthorizationCode, Client, Credential, CredentialKind, Reseller } from '../../domain/access.ts'
-import type { License } from '../../domain/license.ts'
+import { comparedDomain } from '../../domain/compared-domain.ts'
+import { toLicense, type License } from '../../domain/license.ts'
+import type { LicensePage } from '../../ports/storage-listing.ts'
 import { StorageError, type AccessReference, type NewIdempotencyKey } from '../../ports/storage.ts'
-import type { BoundAdmin } from './bound.ts'
+import type { BoundAdmin, RecordUse } from './bound.ts'
 
 /** The rows of the reference store. They are replaced, never changed, so that copying the maps copies everything. */
 interface Rows {
@@ -14,6 +16,8 @@ interface Rows {
     string,
     { readonly kind: CredentialKind; readonly credential: Credential }
   >
+  /** By id. */
+  readonly lastUses: ReadonlyMap<string, number>
   readonly licenses: ReadonlyMap<string, License>
   /** By reseller and hash of the idempotency key. */
   readonly idempotencyKeys: ReadonlyMap<string, HeldKey>
@@ -40,10 +44,16 @@ type Mutable<Type> = {
 /** The kinds of rows that are listed. */
 export type Listed = 'clients' | 'resellers' | 'licenses' | CredentialKind
 
+export type LicenseFilters = Pick<LicensePage, 'resellerId' | 'comparedDomains' | 'status'>
+
 /** What a history calls: the methods of a store, and its complete lists. */
 export interface Asked extends BoundAdmin {
   /** Returns every row of a kind: licenses in order, the others in any order. Pages hold `limit` rows. */
   list(what: Listed, limit: number): unknown
+  /** Returns every license that passes the filters, in order. */
+  listLicenses(filters: LicenseFilters, limit: number): unknown
+  /** Notes uses, if the store records them. */
+  noteUse(...use: Parameters<RecordUse>): unknown
 }
 
 /** The store as the port describes it, one call at a time. */
@@ -67,6 +77,7 @@ const empty: Rows = {
   resellers: new Map(),
   codes: new Map(),
   credentials: new Map(),
+  lastUses: new Map(),
   licenses: new Map(),
   idempotencyKeys: new Map(),
   gone: new Set(),
@@ -106,11 +117,12 @@ export function createModel(from: Rows = empty): Model {
     resellers: new Map(from.resellers),
     codes: new Map(from.codes),
     credentials: new Map(from.credentials),
+    lastUses: new Map(from.lastUses),
     licenses: new Map(from.licenses),
     idempotencyKeys: new Map(from.idempotencyKeys),
     gone: new Set(from.gone),
   }
-  const { clients, resellers, codes, credentials, licenses, idempotencyKeys, gone } = rows
+  const { clients, resellers, codes, credentials, lastUses, licenses, idempotencyKeys, gone } = rows
 
   function refuseGone(...keys: string[]): void {
     if (keys.some((key) => gone.has(key))) throw new Unspecified()
@@ -134,7 +146,8 @@ export function createModel(from: Rows = empty): Model {
   }
   function changeLicense(licenseKey: string, change: Partial<License>, at: number): boolean {
     const license = licenses.get(licenseKey)
-    if (license !== undefined) licenses.set(licenseKey, { ...license, ...sent(change), updatedAt: at })
+    if (license !== undefined)
+      licenses.set(licenseKey, toLicense({ ...license, ...sent(change), updatedAt: at }))
     return license !== undefined
   }
 
@@ -169,10 +182,11 @@ export function createModel(from: Rows = empty): Model {
           idempotencyKeys.set(rowKey, { ...held, mayBeGone: true })
         return 'key_taken'
       }
-      licenses.set(license.licenseKey, license)
+      const kept = toLicense(license)
+      licenses.set(license.licenseKey, kept)
       if (idempotency !== undefined && rowKey !== undefined) {
         const { requestHash, expiresAt } = idempotency
-        idempotencyKeys.set(rowKey, { license, requestHash, expiresAt })
+        idempotencyKeys.set(rowKey, { license: kept, requestHash, expiresAt })
       }
       return 'inserted'
     },
@@ -222,6 +236,7 @@ export function createModel(from: Rows = empty): Model {
       resellers.set(reseller.resellerId, reseller)
       return 'inserted'
     },
+    findReseller: (resellerId) => resellers.get(resellerId) ?? null,
     insertCredential: (kind, hash, credential) => {
       if (kind === 'reseller_token' && !resellers.has(credential.ownerId)) {
         // Two refusals apply, and the port does not say which comes first.
@@ -279,7 +294,27 @@ export function createModel(from: Rows = empty): Model {
       if (what === 'clients')
         return inAnyOrder([...clients.values()].map(({ secretHashes: _, ...client }) => client))
       const ofKind = [...credentials.values()].filter(({ kind }) => kind === what)
-      return inAnyOrder(ofKind.map(({ kind, credential }) => ({ ...credential, kind })))
+      return inAnyOrder(
+        ofKind.map(({ kind, credential }) => ({
+          ...credential,
+          kind,
+          lastUsedOn: lastUses.get(credential.id) ?? null,
+        })),
+      )
+    },
+    listLicenses: ({ resellerId, comparedDomains, status }) =>
+      [...licenses.values()].filter(
+        (license) =>
+          license.resellerId === (resellerId ?? license.resellerId) &&
+          license.status === (status ?? license.status) &&
+          (comparedDomains?.includes(comparedDomain(license.domainOrIp)) ?? true),
+      ),
+    noteUse: (kind, ids, at) => {
+      const known = [...credentials.values()].filter(
+        (row) => row.kind === kind && ids.includes(row.credential.id),
+      )
+      for (const { credential } of known)
+        lastUses.set(credential.id, Math.max(at, lastUses.get(credential.id) ?? at))
     },
   }
   return model

@@ -40,7 +40,12 @@ export async function createWorld(url: string, codeCount: number, licenseCount: 
   const call = callWithin(Infinity)
   await Promise.all(
     licenseKeys.map((licenseKey) => {
-      const fields = { registeredTo: 'value 0', domainOrIp: 'n0.example.com', status: 'valid' }
+      const fields = {
+        registeredTo: 'value 0',
+        domainOrIp: 'n0.example.com',
+        comparedDomain: 'n0.example.com',
+        status: 'valid',
+      }
       return storage.insertLicense(
         { licenseKey, resellerId, ...fields, createdAt: 1, updatedAt: 1 },
         undefined,

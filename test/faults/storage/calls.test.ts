@@ -1,4 +1,5 @@
 /** Every fault at every call of every operation, one at a time. */
+import { withForm } from '../../storage/support/license.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createAdmin, createUtilityApi, type Admin, type UtilityApi } from 'utility-api'
 import type { AdminStorage, StorageListing } from 'utility-api/storage'
@@ -33,7 +34,11 @@ async function createWorld(): Promise<World> {
   const { code } = await admin.issueAuthorizationCode({ clientId, redirectUri, scope: 'a b' })
   const licenseKey = 'LIC-of-another-kind'
   const fields = { registeredTo: 'Before', domainOrIp: 'a.example', status: 'valid', resellerId }
-  await storage.insertLicense({ ...fields, licenseKey, createdAt: 1, updatedAt: 1 }, undefined, call)
+  await storage.insertLicense(
+    withForm({ ...fields, licenseKey, createdAt: 1, updatedAt: 1 }),
+    undefined,
+    call,
+  )
   const exchange = {
     grant_type: 'authorization_code',
     code,

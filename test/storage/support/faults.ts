@@ -149,7 +149,7 @@ function nothingOf(name: string): unknown {
   if (name === 'insertLicense') return 'key_taken'
   if (name === 'insertClient' || name === 'insertReseller') return 'taken'
   if (name === 'insertCredential') return 'no_owner'
-  if (name === 'insertAuthorizationCode' || name === 'ping') return undefined
+  if (name === 'insertAuthorizationCode' || name === 'recordUse' || name === 'ping') return undefined
   if (name === 'revokeAccess') return { tokens: 0, codes: 0 }
   if (name === 'purgeExpired') return { tokens: 0, codes: 0, idempotency: 0 }
   return isList(name) ? { [name]: [] } : false

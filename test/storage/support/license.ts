@@ -1,7 +1,17 @@
-import type { License } from 'utility-api/storage'
+import { comparedDomain, type License, type NewLicense } from 'utility-api/storage'
 
 /** A license with this key, of one reseller. */
 export function license(licenseKey: string): License {
   const fields = { registeredTo: 'Ada', domainOrIp: 'example.com', status: 'valid', resellerId: 'r' }
   return { licenseKey, ...fields, createdAt: 1, updatedAt: 1 }
+}
+
+/** The same license as it is given to a store. */
+export function newLicense(licenseKey: string, fields: Partial<License> = {}): NewLicense {
+  return withForm({ ...license(licenseKey), ...fields })
+}
+
+/** A license with the compared form of its domain. */
+export function withForm(row: License): NewLicense {
+  return { ...row, comparedDomain: comparedDomain(row.domainOrIp) }
 }

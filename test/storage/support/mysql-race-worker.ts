@@ -1,4 +1,5 @@
 // One of several processes on one database: waits for its turn to start, races, and prints what it won as JSON.
+import { withForm } from './license.ts'
 import { hash } from 'node:crypto'
 import { mysqlStorage } from 'utility-api/storage/mysql'
 import { call } from './call.ts'
@@ -43,7 +44,7 @@ async function generateAll(): Promise<number> {
       requestHash: hashOf('r'),
       expiresAt: 9,
     }
-    return storage.insertLicense(license, key, call)
+    return storage.insertLicense(withForm(license), key, call)
   })
   return (await Promise.all(results)).filter((result) => result === 'inserted').length
 }

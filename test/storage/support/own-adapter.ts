@@ -8,9 +8,11 @@ import {
   type CredentialKind,
   type CredentialReference,
   type License,
+  type LicensePage,
   type LicenseUpdate,
   type NewAccessToken,
   type NewIdempotencyKey,
+  type NewLicense,
   type Reseller,
   type StorageCall,
 } from 'utility-api/storage'
@@ -33,11 +35,11 @@ export function schemaOf(collation: (column: string) => string = () => 'BINARY')
       scope TEXT, code_challenge TEXT, expires_at INTEGER, redeemed_at INTEGER, token BLOB);
     CREATE TABLE credentials (seq INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT, hash BLOB, ${text('credentials.id')} UNIQUE,
       ${text('credentials.owner_id')}, ${text('credentials.subject')}, scope TEXT, created_at INTEGER,
-      expires_at INTEGER, revoked_at INTEGER, name TEXT, UNIQUE (kind, hash));
+      expires_at INTEGER, revoked_at INTEGER, name TEXT, last_used_on INTEGER, UNIQUE (kind, hash));
     CREATE TABLE licenses (seq INTEGER PRIMARY KEY AUTOINCREMENT, ${text('licenses.license_key')} UNIQUE,
-      registered_to TEXT, domain_or_ip TEXT, status TEXT, ${text('licenses.reseller_id')}, created_at INTEGER,
-      updated_at INTEGER);
-    CREATE TABLE answers (${text('answers.reseller_id')}, key_hash BLOB, request_hash BLOB, license TEXT,
+      registered_to TEXT, domain_or_ip TEXT, ${text('licenses.compared_domain')}, ${text('licenses.status')},
+      ${text('licenses.reseller_id')}, created_at INTEGER, updated_at INTEGER);
+    CREATE TABLE idempotency_keys (${text('idempotency_keys.reseller_id')}, key_hash BLOB, request_hash BLOB, license TEXT,
       expires_at INTEGER, PRIMARY KEY (reseller_id, key_hash));`
 }
 
@@ -51,8 +53,10 @@ export const comparedColumns: readonly string[] = [
   'credentials.owner_id',
   'credentials.subject',
   'licenses.license_key',
+  'licenses.compared_domain',
+  'licenses.status',
   'licenses.reseller_id',
-  'answers.reseller_id',
+  'idempotency_keys.reseller_id',
 ]
 
 /** What a method sends its statements through. */
@@ -134,17 +138,19 @@ interface CredentialRow extends Numbered {
   readonly expires_at: number | null
   readonly revoked_at: number | null
   readonly name: string | null
+  readonly last_used_on: number | null
 }
 interface LicenseRow extends Numbered {
   readonly license_key: string
   readonly registered_to: string
   readonly domain_or_ip: string
+  readonly compared_domain: string
   readonly status: string
   readonly reseller_id: string
   readonly created_at: number
   readonly updated_at: number
 }
-interface AnswerRow {
+interface IdempotencyKeyRow {
   readonly license: string
   readonly request_hash: Uint8Array
 }
@@ -197,10 +203,18 @@ function toCredential(row: CredentialRow): Credential {
   return { id, ownerId: owner_id, subject, scope, ...times, ...label }
 }
 
+function toReseller({ reseller_id, created_at, name }: ResellerRow): Reseller {
+  return { resellerId: reseller_id, createdAt: created_at, ...(name !== null && { name }) }
+}
+
 function toLicense(row: LicenseRow): License {
   const { license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at } = row
   const rest = { registeredTo: registered_to, domainOrIp: domain_or_ip, resellerId: reseller_id }
   return { licenseKey: license_key, ...rest, status, createdAt: created_at, updatedAt: updated_at }
+}
+
+function toStored(row: LicenseRow): NewLicense {
+  return { ...toLicense(row), comparedDomain: row.compared_domain }
 }
 
 function joined(hashes: readonly Uint8Array[]): Uint8Array {
@@ -217,11 +231,12 @@ async function putClient(db: Statements, client: Client): Promise<boolean> {
   )
 }
 
-async function putLicense(db: Statements, license: License): Promise<boolean> {
-  const { licenseKey, registeredTo, domainOrIp, status, resellerId, updatedAt } = license
+async function putLicense(db: Statements, license: NewLicense): Promise<boolean> {
+  const { licenseKey, registeredTo, domainOrIp, comparedDomain, status, resellerId, updatedAt } = license
   const sql =
-    'UPDATE licenses SET registered_to = ?, domain_or_ip = ?, status = ?, reseller_id = ?, updated_at = ? WHERE license_key = ?'
-  return (await db.run(sql, registeredTo, domainOrIp, status, resellerId, updatedAt, licenseKey)) > 0
+    'UPDATE licenses SET registered_to = ?, domain_or_ip = ?, compared_domain = ?, status = ?, reseller_id = ?, updated_at = ? WHERE license_key = ?'
+  const values = [registeredTo, domainOrIp, comparedDomain, status, resellerId, updatedAt, licenseKey]
+  return (await db.run(sql, ...values)) > 0
 }
 
 function sent<Patch extends object>(patch: Patch): Partial<Patch> {
@@ -320,24 +335,26 @@ export const methods: Readonly<Record<string, Method>> = {
     )
     return row && toCredential(row)
   },
-  async insertLicense(db: Statements, license: License, key?: NewIdempotencyKey) {
+  async insertLicense(db: Statements, { comparedDomain, ...license }: NewLicense, key?: NewIdempotencyKey) {
     const { licenseKey, registeredTo, domainOrIp, status, resellerId, createdAt, updatedAt } = license
-    const held = 'SELECT * FROM answers WHERE reseller_id = ? AND key_hash = ? AND expires_at > ?'
-    const answer = key && (await first<AnswerRow>(db, held, key.resellerId, key.keyHash, createdAt))
+    const held = 'SELECT * FROM idempotency_keys WHERE reseller_id = ? AND key_hash = ? AND expires_at > ?'
+    const answer = key && (await first<IdempotencyKeyRow>(db, held, key.resellerId, key.keyHash, createdAt))
     if (answer)
       return {
         replay: JSON.parse(answer['license']) as License,
         requestHash: answer.request_hash,
       }
     if ((await first<LicenseRow>(db, findLicense, licenseKey)) !== null) return 'key_taken'
-    const columns = 'license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at'
-    const values = [licenseKey, registeredTo, domainOrIp, status, resellerId, createdAt, updatedAt]
-    await db.run(`INSERT INTO licenses (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?)`, ...values)
+    const columns =
+      'license_key, registered_to, domain_or_ip, compared_domain, status, reseller_id, created_at, updated_at'
+    const fields = [licenseKey, registeredTo, domainOrIp, comparedDomain, status]
+    const values = [...fields, resellerId, createdAt, updatedAt]
+    await db.run(`INSERT INTO licenses (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, ...values)
     if (key !== undefined) {
       const { requestHash, expiresAt } = key
       const text = JSON.stringify(license)
       await db.run(
-        'INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)',
+        'INSERT OR REPLACE INTO idempotency_keys VALUES (?, ?, ?, ?, ?)',
         key.resellerId,
         key.keyHash,
         requestHash,
@@ -349,7 +366,7 @@ export const methods: Readonly<Record<string, Method>> = {
   },
   async updateLicense(db: Statements, { licenseKey, resellerId, patch, at }: LicenseUpdate) {
     const own = await first<LicenseRow>(db, `${findLicense} AND reseller_id = ?`, licenseKey, resellerId)
-    if (own !== null && (await putLicense(db, { ...toLicense(own), ...sent(patch), updatedAt: at })))
+    if (own !== null && (await putLicense(db, { ...toStored(own), ...sent(patch), updatedAt: at })))
       return 'updated'
     return (await first<LicenseRow>(db, findLicense, licenseKey)) === null ? 'not_found' : 'not_owner'
   },
@@ -403,6 +420,16 @@ export const methods: Readonly<Record<string, Method>> = {
     )
     return 'inserted'
   },
+  async findReseller(db: Statements, resellerId: string) {
+    const row = await first<ResellerRow>(db, 'SELECT * FROM resellers WHERE reseller_id = ?', resellerId)
+    return row && toReseller(row)
+  },
+  async recordUse(db: Statements, kind: CredentialKind, ids: readonly string[], at: number) {
+    const sql =
+      'UPDATE credentials SET last_used_on = ? WHERE kind = ? AND id = ? AND coalesce(last_used_on, -1) < ?'
+    // oxlint-disable-next-line no-await-in-loop -- statement after statement on one connection
+    for (const id of ids) await db.run(sql, at, kind, id, at)
+  },
   async insertCredential(db: Statements, kind: CredentialKind, hash: Uint8Array, credential: Credential) {
     const owner = await first<ResellerRow>(
       db,
@@ -422,9 +449,9 @@ export const methods: Readonly<Record<string, Method>> = {
     const [column, name] = 'clientId' in which ? ['owner_id', which.clientId] : ['subject', which.subject]
     return { codes, tokens: await revokeWhere(db, at, `kind = 'access_token' AND ${column} = ?`, name) }
   },
-  async changeLicense(db: Statements, licenseKey: string, change: Partial<License>, at: number) {
+  async changeLicense(db: Statements, licenseKey: string, change: Partial<NewLicense>, at: number) {
     const row = await first<LicenseRow>(db, findLicense, licenseKey)
-    return row !== null && putLicense(db, { ...toLicense(row), ...sent(change), updatedAt: at })
+    return row !== null && putLicense(db, { ...toStored(row), ...sent(change), updatedAt: at })
   },
   async deleteLicense(db: Statements, licenseKey: string) {
     return (await db.run('DELETE FROM licenses WHERE license_key = ?', licenseKey)) > 0
@@ -434,7 +461,11 @@ export const methods: Readonly<Record<string, Method>> = {
     const orphaned =
       "NOT EXISTS (SELECT 1 FROM credentials WHERE kind = 'access_token' AND hash = codes.token)"
     const codes = await db.run(`DELETE FROM codes WHERE expires_at <= ? AND ${orphaned}`, at)
-    return { tokens, codes, idempotency: await db.run('DELETE FROM answers WHERE expires_at <= ?', at) }
+    return {
+      tokens,
+      codes,
+      idempotency: await db.run('DELETE FROM idempotency_keys WHERE expires_at <= ?', at),
+    }
   },
   async ping(db: Statements) {
     await db.all('SELECT 1')
@@ -449,12 +480,7 @@ export const lists: Readonly<Record<string, Method>> = {
   },
   async resellers(db: Statements, page: Page) {
     const { rows, ...next } = await pageOf<ResellerRow>(db, 'resellers', page)
-    const resellers = rows.map(({ reseller_id, created_at, name }): Reseller => ({
-      resellerId: reseller_id,
-      createdAt: created_at,
-      ...(name !== null && { name }),
-    }))
-    return { resellers, ...next }
+    return { resellers: rows.map(toReseller), ...next }
   },
   async credentials(
     db: Statements,
@@ -463,12 +489,28 @@ export const lists: Readonly<Record<string, Method>> = {
     const [where, values] =
       ownerId === undefined ? ['kind = ?', [kind]] : ['kind = ? AND owner_id = ?', [kind, ownerId]]
     const { rows, ...next } = await pageOf<CredentialRow>(db, 'credentials', page, where, ...values)
-    return { credentials: rows.map((row) => ({ ...toCredential(row), kind })), ...next }
+    return {
+      credentials: rows.map((row) => ({ ...toCredential(row), kind, lastUsedOn: row.last_used_on })),
+      ...next,
+    }
   },
-  async licenses(db: Statements, { resellerId, ...page }: Page & { resellerId?: string }) {
-    const { rows, ...next } = await (resellerId === undefined
-      ? pageOf<LicenseRow>(db, 'licenses', page)
-      : pageOf<LicenseRow>(db, 'licenses', page, 'reseller_id = ?', resellerId))
+  async licenses(db: Statements, { resellerId, comparedDomains = [], status, ...page }: LicensePage) {
+    const [conditions, values]: [string[], string[]] = [['1'], []]
+    const filter = (condition: string, ...wanted: string[]): void => {
+      conditions.push(condition)
+      values.push(...wanted)
+    }
+    if (resellerId !== undefined) filter('reseller_id = ?', resellerId)
+    if (comparedDomains.length > 0)
+      filter(`compared_domain IN (${comparedDomains.map(() => '?').join(', ')})`, ...comparedDomains)
+    if (status !== undefined) filter('status = ?', status)
+    const { rows, ...next } = await pageOf<LicenseRow>(
+      db,
+      'licenses',
+      page,
+      conditions.join(' AND '),
+      ...values,
+    )
     return { licenses: rows.map(toLicense), ...next }
   },
   async countLicenses(db: Statements, { resellerId }: { resellerId?: string }) {

@@ -2,7 +2,7 @@ import type { AdminStorage, StorageListing } from 'utility-api/storage'
 import { expect } from 'vitest'
 import { call } from './call.ts'
 import { errorOf } from './error-of.ts'
-import { license } from './license.ts'
+import { newLicense } from './license.ts'
 import { hashOfByte } from './version-1.ts'
 
 type Migrated = AdminStorage & { readonly listing?: StorageListing; migrate(): Promise<void> }
@@ -36,7 +36,7 @@ export async function verifyUpgraded(storage: Migrated): Promise<void> {
     requestHash: hashOfByte(1),
     expiresAt: 9,
   }
-  const again = await storage.insertLicense({ ...license('new'), resellerId: 'hosting' }, idempotency, call)
+  const again = await storage.insertLicense(newLicense('new', { resellerId: 'hosting' }), idempotency, call)
   expect(again).toMatchObject({ replay: { licenseKey: 'LIC-1' } })
   const resellers = await storage.listing?.resellers({ limit: 10 }, call)
   expect(resellers?.resellers).toStrictEqual([
@@ -71,7 +71,7 @@ export async function verifyTooNew(storage: Migrated): Promise<void> {
   const calls = [
     () => storage.migrate(),
     () => storage.findClient('a', call),
-    () => storage.insertLicense(license('a'), undefined, call),
+    () => storage.insertLicense(newLicense('a'), undefined, call),
   ]
   const errors = await Promise.all(calls.map(errorOf))
   expect(errors.map(({ kind, message }) => [kind, /version 99.*Update utility-api/.test(message)])).toEqual(

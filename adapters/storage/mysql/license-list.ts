@@ -1,0 +1,57 @@
+import type { LicenseList, LicensePage, StorageCall } from 'utility-api/storage'
+import { cutPage, toSeq } from '../shared/list-pages.ts'
+import { licenseColumns, toLicense, type LicenseRow } from '../shared/rows.ts'
+import { renewComparedDomains } from './compared-domains.ts'
+import { rowsFor } from './list-limit.ts'
+import type { Access, Queries } from './session.ts'
+
+type NumberedLicense = LicenseRow & { readonly seq: number }
+
+/** Returns a page of licenses. Those of two domains are read one after the other: no index has the order of both. */
+export async function licensePage(
+  access: Access,
+  page: LicensePage,
+  call: StorageCall,
+): Promise<LicenseList> {
+  const { comparedDomains, limit } = page
+  if (comparedDomains !== undefined) await renewComparedDomains(access, () => call)
+  const rows = await access.read(call, async (db) => {
+    const [one, other] = comparedDomains ?? [undefined]
+    const first = await licensesOf(db, one, page)
+    return other === undefined ? first : [...first, ...(await licensesOf(db, other, page))]
+  })
+  const sorted = rows.toSorted((a, b) => Number(a.seq) - Number(b.seq))
+  const { page: cut, ...next } = cutPage(sorted, limit, ({ seq }) => String(seq))
+  return { licenses: cut.map(toLicense), ...next }
+}
+
+/**
+ * Reads a range of the index whose order the list has. The first column is compared with two inequalities: for an
+ * equality, the planner reads each page of a long list from the start of the list.
+ */
+function licensesOf(
+  db: Queries,
+  form: string | undefined,
+  { resellerId, status, after, limit }: LicensePage,
+): Promise<NumberedLicense[]> {
+  const values: (string | number)[] = [toSeq(after)]
+  let [index, filters, order] = ['', '', 'seq']
+  const within = (column: string, value: string, hint: string): void => {
+    values.push(value, value)
+    ;[index, filters, order] = [hint, `AND ${column} >= ? AND ${column} <= ? `, `${column}, seq`]
+  }
+  const equal = (column: string, value: string | undefined): void => {
+    if (value === undefined) return
+    values.push(value)
+    filters += `AND ${column} = ? `
+  }
+  if (form !== undefined) within('current_domain', form, ' FORCE INDEX (current_domain)')
+  else if (resellerId !== undefined) within('reseller_id', resellerId, '')
+  if (form !== undefined) equal('reseller_id', resellerId)
+  equal('status', status)
+  return db.rows(
+    `SELECT seq, ${licenseColumns} FROM utility_api_licenses${index}
+     WHERE seq > ? ${filters}ORDER BY ${order} LIMIT ${rowsFor(limit)}`,
+    ...values,
+  )
+}

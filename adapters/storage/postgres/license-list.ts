@@ -1,0 +1,41 @@
+import type { LicenseList, LicensePage, StorageCall } from 'utility-api/storage'
+import { cutPage, toSeq } from '../shared/list-pages.ts'
+import { licenseColumns, toLicense, type LicenseRow } from '../shared/rows.ts'
+import type { PostgresAccess } from './access.ts'
+import { renewComparedDomains } from './compared-domains.ts'
+import { currentForm } from './domain-index.ts'
+
+type NumberedLicense = LicenseRow & { readonly seq: string }
+
+/** Returns a page of licenses. Those of two domains are read one after the other: no index has the order of both. */
+export async function licensePage(
+  db: PostgresAccess,
+  page: LicensePage,
+  call: StorageCall,
+): Promise<LicenseList> {
+  const { comparedDomains, limit } = page
+  if (comparedDomains !== undefined) await renewComparedDomains(db, () => call)
+  const lists = await Promise.all(
+    (comparedDomains ?? [undefined]).map((form) => licensesOf(db, form, page, call)),
+  )
+  const rows = lists.flat().toSorted((a, b) => Number(a.seq) - Number(b.seq))
+  const { page: cut, ...next } = cutPage(rows, limit, ({ seq }) => String(seq))
+  return { licenses: cut.map(toLicense), ...next }
+}
+
+function licensesOf(
+  db: PostgresAccess,
+  form: string | undefined,
+  { resellerId, status, after, limit }: LicensePage,
+  call: StorageCall,
+): Promise<NumberedLicense[]> {
+  const values: unknown[] = [toSeq(after), limit + 1]
+  const equal = (column: string, value: string | undefined): string =>
+    value === undefined ? '' : `AND ${column} = $${values.push(value)} `
+  const filters = equal(currentForm, form) + equal('reseller_id', resellerId) + equal('status', status)
+  return db.rows(
+    call,
+    `SELECT seq, ${licenseColumns} FROM utility_api_licenses WHERE seq > $1 ${filters}ORDER BY seq LIMIT $2`,
+    ...values,
+  )
+}

@@ -1,0 +1,100 @@
+import { setImmediate } from 'node:timers/promises'
+import type { LicenseList, LicensePage, StorageCall } from 'utility-api/storage'
+import { cutPage, toSeq } from '../shared/list-pages.ts'
+import { licenseColumns, toLicense, type LicenseRow } from '../shared/rows.ts'
+import type { SqliteAccess } from './access.ts'
+import { currentForm, renewComparedDomains } from './compared-domains.ts'
+import type { SqliteQueries } from './driver.ts'
+
+type NumberedLicense = LicenseRow & { readonly seq: number | bigint }
+
+/** A condition and its value. */
+type Condition = readonly [sql: string, value: string]
+
+/** How many licenses to search at once for those that pass the filters, which takes some milliseconds. */
+const stretch = 20_000
+
+/** Returns a page of licenses, each part of it read in a turn of its own. */
+export async function licensePage(
+  access: SqliteAccess,
+  page: LicensePage,
+  call: StorageCall,
+): Promise<LicenseList> {
+  const { comparedDomains, limit } = page
+  if (comparedDomains !== undefined) await renewComparedDomains(access, () => call)
+  const lists = await Promise.all(rangesOf(page).map((range) => rowsOf(access, range, page, call)))
+  const rows = lists.flat().toSorted((a, b) => Number(a.seq) - Number(b.seq))
+  const { page: cut, ...next } = cutPage(rows, limit, ({ seq }) => String(seq))
+  return { licenses: cut.map(toLicense), ...next }
+}
+
+/** A range of an index, or of the table, in the order of insertion, and what its rows must pass. */
+interface Range {
+  readonly of: readonly Condition[]
+  readonly filters: readonly Condition[]
+}
+
+/** Returns the ranges that have the wanted licenses: no index has the order of two domains. */
+function rangesOf({ resellerId, comparedDomains, status }: LicensePage): Range[] {
+  const ofReseller: Condition[] = resellerId === undefined ? [] : [['reseller_id = ?', resellerId]]
+  const withStatus: Condition[] = status === undefined ? [] : [['status = ?', status]]
+  if (comparedDomains === undefined) return [{ of: ofReseller, filters: withStatus }]
+  // Written with a plus, so that the planner does not take the index of the reseller.
+  const ofNoIndex = ofReseller.map(([sql, value]): Condition => [`+${sql}`, value])
+  const filters = [...ofNoIndex, ...withStatus]
+  return comparedDomains.map((form) => ({ of: [[`${currentForm} = ?`, form]], filters }))
+}
+
+async function rowsOf(
+  { read }: SqliteAccess,
+  { of, filters }: Range,
+  { after, limit }: LicensePage,
+  call: StorageCall,
+): Promise<NumberedLicense[]> {
+  const found: NumberedLicense[] = []
+  let from: number | undefined = toSeq(after)
+  while (from !== undefined && found.length <= limit) {
+    const start: number = from
+    const wanted = limit + 1 - found.length
+    // oxlint-disable-next-line no-await-in-loop -- stretch after stretch, without blocking the event loop
+    await setImmediate()
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    from = await read(call, (db) => {
+      const end = filters.length === 0 ? undefined : endOfStretch(db, of, start)
+      found.push(...rowsBetween(db, [...of, ...filters], start, end ?? Number.MAX_SAFE_INTEGER, wanted))
+      return end
+    })
+  }
+  return found
+}
+
+function endOfStretch(db: SqliteQueries, of: readonly Condition[], after: number): number | undefined {
+  const row = db.get<{ seq: number | bigint }>(
+    `SELECT seq FROM utility_api_licenses WHERE ${and(of)} seq > ? ORDER BY seq LIMIT 1 OFFSET ?`,
+    ...of.map(([, value]) => value),
+    after,
+    stretch - 1,
+  )
+  return row === null ? undefined : Number(row.seq)
+}
+
+function rowsBetween(
+  db: SqliteQueries,
+  conditions: readonly Condition[],
+  after: number,
+  end: number,
+  limit: number,
+): NumberedLicense[] {
+  return db.all(
+    `SELECT seq, ${licenseColumns} FROM utility_api_licenses
+     WHERE ${and(conditions)} seq > ? AND seq <= ? ORDER BY seq LIMIT ?`,
+    ...conditions.map(([, value]) => value),
+    after,
+    end,
+    limit,
+  )
+}
+
+function and(conditions: readonly Condition[]): string {
+  return conditions.map(([sql]) => `${sql} AND `).join('')
+}

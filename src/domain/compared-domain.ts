@@ -1,0 +1,109 @@
+import { UtilityApiError } from './errors.ts'
+import { parseHostName } from './host-name.ts'
+import type { Compared, LicensePatch } from './license.ts'
+import { formatIpAddress, parseIpAddress, withoutMapping } from './ip-address.ts'
+
+const wildcard = '*.'
+
+/**
+ * Returns the form in which what a license is bound to is compared and found: two texts with the same form name the same
+ * host. The form of a form is itself, and has at most 255 characters.
+ *
+ * Host names are in lower-case ASCII (IDNA) without a final dot. IP addresses are in the canonical text of their octets,
+ * and an IPv4 address in IPv6 (`::ffff:192.0.2.1`) is that IPv4 address. The name after `*.` is compared like any other.
+ * Text that is neither is its own form.
+ *
+ * @example
+ * ```ts
+ * import { comparedDomain } from 'utility-api/storage'
+ *
+ * comparedDomain('MÜNCHEN.example.') // 'xn--mnchen-3ya.example'
+ * comparedDomain('2001:DB8:0::1') // '2001:db8::1'
+ * ```
+ *
+ * @group Storage
+ */
+export function comparedDomain(domainOrIp: string): string {
+  if (!domainOrIp.startsWith(wildcard)) return comparedHost(domainOrIp) ?? domainOrIp
+  const name = parseName(domainOrIp.slice(wildcard.length))
+  return name === null ? domainOrIp : wildcard + name
+}
+
+/** Adds the compared form to a change that has a new domain. */
+export function compared<Change extends LicensePatch>(change: Change): Compared<Change> {
+  if (change.domainOrIp === undefined) return change
+  return { ...change, comparedDomain: comparedDomain(change.domainOrIp) }
+}
+
+/** Returns the compared form of a host without a port, or null for anything else. */
+function comparedHost(text: string): string | null {
+  // Names first: most texts are names, and no address is one.
+  return parseName(text) ?? comparedIp(text)
+}
+
+function parseName(text: string): string | null {
+  return parseHostName(text, { underscores: true })
+}
+
+function comparedIp(text: string): string | null {
+  const octets = parseIpAddress(text)
+  return octets && formatIpAddress(withoutMapping(octets))
+}
+
+/**
+ * Returns the compared forms of all that can cover a host: its own, and for a name the wildcard one level up. Returns
+ * none for text that is no host.
+ */
+function coveringForms(host: string): readonly string[] {
+  const name = parseName(host)
+  if (name === null) return [comparedIp(host)].filter((form) => form !== null)
+  const dot = name.indexOf('.')
+  return dot === -1 ? [name] : [name, wildcard + name.slice(dot + 1)]
+}
+
+/** Returns the compared forms of the licenses that a search for a domain, an address or a wildcard finds. */
+export function searchedForms(domainOrIp: string): readonly string[] {
+  if (!domainOrIp.startsWith(wildcard)) return coveringForms(domainOrIp)
+  const name = parseName(domainOrIp.slice(wildcard.length))
+  return name === null ? [] : [wildcard + name]
+}
+
+const bracketed = /^\[([^[\]]*:[^[\]]*)\](?::(\d*))?$/
+const nameAndPort = /^([^:]*):(\d*)$/
+
+/** Returns the host of a `Host` header, of a URL's authority or of a bare host, or null if its port is none. */
+function hostWithoutPort(text: string): string | null {
+  const [, host = text, port = ''] = bracketed.exec(text) ?? nameAndPort.exec(text) ?? []
+  return Number(port) <= 65_535 ? host : null
+}
+
+/**
+ * Tells whether a license for `domainOrIp` is for this host. It says nothing of the license's status.
+ *
+ * Names are compared in their ASCII form, without case, final dot and port; IP addresses by their octets.
+ * `*.example.com` covers each name with exactly one more label, and not `example.com` itself. Text that names no host is
+ * covered by nothing and covers nothing.
+ *
+ * @param domainOrIp - What the license is bound to: `License.domainOrIp`.
+ * @param host - Where the software runs: a host name or an IP address, with or without a port, as in a `Host` header.
+ *
+ * @throws `UtilityApiError` `invalid_argument` if one of them is not a string
+ *
+ * @example
+ * ```ts
+ * coversHost('münchen.example', 'xn--mnchen-3ya.example:8080') // true
+ * coversHost('*.shop.example', 'eu.shop.example') // true
+ * coversHost('*.shop.example', 'shop.example') // false
+ * ```
+ *
+ * @see docs/contract.md
+ *
+ * @group Licenses
+ */
+export function coversHost(domainOrIp: string, host: string): boolean {
+  for (const [name, value] of Object.entries({ domainOrIp, host })) {
+    if (typeof value !== 'string') throw new UtilityApiError('invalid_argument', `${name} must be a string.`)
+  }
+  const bare = hostWithoutPort(host)
+  return bare !== null && coveringForms(bare).includes(comparedDomain(domainOrIp))
+}

@@ -1,0 +1,99 @@
+import type { Clock } from '../ports/clock.ts'
+import type { Logger } from '../ports/logger.ts'
+import { callWithin } from '../ports/storage-call.ts'
+import type { TimedStorage } from '../ports/timed-storage.ts'
+
+/** The kinds whose last use is recorded. Access tokens are too many and too short-lived. */
+export type RecordedKind = 'reseller_token' | 'api_key'
+
+/** Collects which credentials are used. */
+export interface UseRecorder {
+  /** Notes that a credential was accepted. Never waits and never throws. */
+  note(kind: RecordedKind, id: string): void
+  /** Reports what was collected, and collects no more. */
+  close(): Promise<void>
+}
+
+export interface UseRecorderParts {
+  readonly storage: Pick<TimedStorage, 'recordUse'>
+  readonly clock: Clock
+  readonly logger: Logger
+  /** How long one report may take. */
+  readonly storageTimeoutMs: number
+  /** How often to report. A server that is killed loses what it has not reported. Default: 60,000. */
+  readonly intervalMs?: number
+}
+
+const dayMs = 86_400_000
+/** How many ids one report names: the port's limit. */
+const maxIds = 500
+/** How many credentials are remembered, so that one that is used all day is reported once. */
+const maxRemembered = 100_000
+
+interface Use {
+  readonly kind: RecordedKind
+  readonly id: string
+  /** When the day began. */
+  readonly day: number
+}
+
+/** Creates a recorder. It writes at most once a day for each credential, never while a request waits. */
+export function createUseRecorder(parts: UseRecorderParts): UseRecorder {
+  const { storage, clock, logger, storageTimeoutMs, intervalMs = 60_000 } = parts
+  let day = -1
+  let remembered = new Set<string>()
+  let collected: Use[] = []
+  let timer: NodeJS.Timeout | undefined
+  let closed = false
+
+  function schedule(): void {
+    if (closed || timer !== undefined || collected.length === 0) return
+    timer = setTimeout(() => void report().then(schedule), intervalMs)
+    timer.unref()
+  }
+
+  /** Reports what was collected. What cannot be reported is kept for the next time. */
+  async function report(): Promise<void> {
+    timer = undefined
+    const uses = collected
+    collected = []
+    const unreported = await reportAll(uses)
+    collected = [...unreported, ...collected].slice(0, maxRemembered)
+  }
+
+  async function reportAll(uses: readonly Use[]): Promise<readonly Use[]> {
+    const [first] = uses
+    if (first === undefined) return []
+    const isAlike = ({ kind, day: each }: Use): boolean => kind === first.kind && each === first.day
+    const alike = uses.filter(isAlike).slice(0, maxIds)
+    try {
+      // In one order everywhere, so that two servers do not wait for each other's rows.
+      const ids = alike.map(({ id }) => id).toSorted()
+      await storage.recordUse(first.kind, ids, first.day, callWithin(storageTimeoutMs))
+    } catch (error) {
+      logger.warn('The uses of credentials could not be recorded.', { cause: (error as Error).cause })
+      return uses
+    }
+    const done = new Set(alike)
+    return reportAll(uses.filter((use) => !done.has(use)))
+  }
+
+  return {
+    note(kind, id) {
+      const now = clock.now()
+      const today = now - (now % dayMs)
+      if (today !== day || remembered.size >= maxRemembered) remembered = new Set()
+      day = today
+      const key = `${kind} ${id}`
+      if (remembered.has(key) || collected.length >= maxRemembered || closed) return
+      remembered.add(key)
+      collected.push({ kind, id, day })
+      schedule()
+    },
+    async close() {
+      closed = true
+      clearTimeout(timer)
+      await report()
+    },
+  }
+}
