@@ -13,6 +13,8 @@ const checkEveryMs = 1000
  *
  * @example
  * ```ts
+ * import { createServer } from 'node:http'
+ *
  * const server = createServer(toNodeHandler(api))
  * guardConnections(server)
  * server.listen(3000)

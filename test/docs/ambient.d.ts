@@ -13,6 +13,7 @@ declare global {
   const myStorage: () => AdminStorage
   const request: { readonly headers: { readonly authorization?: string } }
   const url: URL
+  const user: { readonly id: string }
   const redirect: (location: string) => void
   const showError: (reason: string) => void
   const showConsentPage: (asked: object) => void

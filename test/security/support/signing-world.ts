@@ -6,7 +6,7 @@ import { fixedClock, type FixedClock } from 'utility-api/testing'
 
 export const issuer = 'https://shop.example'
 /** Not a whole second, as claims are. */
-export const startTime = Date.UTC(2026, 0, 1, 12, 0, 0, 700)
+export const startTime: number = Date.UTC(2026, 0, 1, 12, 0, 0, 700)
 
 export interface SigningWorld {
   readonly api: UtilityApi
