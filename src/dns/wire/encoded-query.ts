@@ -47,15 +47,16 @@ export function encodeQuery(name: string, type: RecordType, options: QueryOption
   if (!Object.hasOwn(typeNumbers, type)) throw new UtilityApiError('invalid_argument', 'Unknown record type.')
   const { clientSubnet = '', recursionDesired = true } = options
   const asked = checkedName(name)
-  const wire = encodeName(asked)
-  const message = withName(wire, rootQuery(type, options.clientSubnet))
+  const root = rootQuery(type, options.clientSubnet)
+  const message = withName(asked, root)
   if (!recursionDesired) message.writeUInt16BE(message.readUInt16BE(2) & ~headerFlags.recursionDesired, 2)
   return {
     key: `${type} ${recursionDesired ? '' : 'norecurse '}${clientSubnet} ${asked}`,
     name: asked,
     type,
     message,
-    questionEnd: headerLength + wire.length + questionTailLength,
+    // As much behind the start of the root's as the message is longer.
+    questionEnd: headerLength + 1 + questionTailLength + message.length - root.length,
   }
 }
 
@@ -100,37 +101,36 @@ export function sentSubnet({ message, questionEnd }: EncodedQuery): Buffer {
 
 const dot = 0x2e
 
-/** Encodes a checked name. */
-function encodeName(name: string): Buffer {
-  if (name === '.') return Buffer.of(0)
-  if (name.includes('\\')) return encodeEscapedName(name)
-  const wire = Buffer.allocUnsafe(name.length + 2)
-  wire[0] = dot
-  wire.write(name, 1, 'latin1')
-  wire[name.length + 1] = 0
+/** Returns a query for the root with another, checked name in place of the root's. */
+function withName(name: string, query: Buffer): Buffer {
+  if (name === '.') return Buffer.from(query)
+  const isPlain = !name.includes('\\')
+  const wire = isPlain ? undefined : encodeEscapedName(name)
+  const nameEnd = headerLength + (wire?.length ?? name.length + 2)
+  const message = Buffer.allocUnsafe(query.length - 1 + nameEnd - headerLength)
+  query.copy(message, 0, 0, headerLength)
+  query.copy(message, nameEnd, headerLength + 1)
+  if (wire === undefined) writePlainName(message, name, nameEnd)
+  else wire.copy(message, headerLength)
+  return message
+}
+
+function writePlainName(message: Buffer, name: string, nameEnd: number): void {
+  message[headerLength] = dot
+  message.write(name, headerLength + 1, 'latin1')
+  message[nameEnd - 1] = 0
   // Each dot is replaced by the length of the label after it.
-  let labelEnd = name.length + 1
-  for (let at = labelEnd - 1; at >= 0; at -= 1) {
-    if (wire[at] !== dot) continue
-    wire[at] = labelEnd - at - 1
+  let labelEnd = nameEnd - 1
+  for (let at = labelEnd - 1; at >= headerLength; at -= 1) {
+    if (message[at] !== dot) continue
+    message[at] = labelEnd - at - 1
     labelEnd = at
   }
-  return wire
 }
 
 function encodeEscapedName(name: string): Buffer {
   const labels = splitDnsName(name).map((label) => Buffer.from(octetsOfLabel(label), 'latin1'))
   return Buffer.concat([...labels.flatMap((octets) => [Buffer.of(octets.length), octets]), Buffer.of(0)])
-}
-
-/** Returns a query for the root with another name in place of the root's. */
-function withName(wire: Buffer, query: Buffer): Buffer {
-  const nameEnd = headerLength + wire.length
-  const message = Buffer.allocUnsafe(query.length - 1 + wire.length)
-  query.copy(message, 0, 0, headerLength)
-  wire.copy(message, headerLength)
-  query.copy(message, nameEnd, headerLength + 1)
-  return message
 }
 
 /** Returns the same question without an OPT record, for resolvers that treat one as an error. */
