@@ -34,7 +34,7 @@ export function admit({ httpVersionMajor, socket }: IncomingMessage, response: S
 }
 
 /** Calls back when a response has been written, or its connection is gone. */
-export function whenClosed(response: ServerResponse, callback: () => void): void {
+function whenClosed(response: ServerResponse, callback: () => void): void {
   const { req } = response as { req?: IncomingMessage }
   const callbacks = req?.socket && connections.get(req.socket)?.get(response)
   if (callbacks === undefined) response.once('close', callback)

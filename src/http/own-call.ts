@@ -14,12 +14,12 @@ import type { InFlightLimit, KnownCaller } from './in-flight.ts'
  */
 export interface OwnCallOptions {
   /** Gives the call up. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /**
    * Whose share of the bounds the call takes: any name of your own, such as a user's. It never meets the owner of a token.
    * Default: the program itself is one caller.
    */
-  readonly caller?: string
+  readonly caller?: string | undefined
 }
 
 /** What all calls within the program share. */

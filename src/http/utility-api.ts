@@ -63,7 +63,9 @@ export interface UtilityApi extends Verifier, LicenseSigning {
    */
   readonly checkDns: (
     question: { readonly domain: string; readonly recordType: RecordType | Lowercase<RecordType> },
-    options?: OwnCallOptions & { readonly onAnswer?: (result: DnsCheckResult, position: number) => void },
+    options?: OwnCallOptions & {
+      readonly onAnswer?: ((result: DnsCheckResult, position: number) => void) | undefined
+    },
   ) => Promise<DnsCheckResult[]>
   /**
    * Looks up a game server within the program, with the validation, limits, cache and errors of the operation. No API key

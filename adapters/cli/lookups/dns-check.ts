@@ -1,15 +1,15 @@
-import { createAdmin, createUtilityApi } from 'utility-api'
+import { createUtilityApi, UtilityApiError } from 'utility-api'
 import type {
   DnsAnswer,
   DnsCheckResult,
   DnsClient,
   DnsQuestion,
+  RecordType,
   ResolverLocation,
   UtilityApi,
 } from 'utility-api'
 import { createDnsClient } from 'utility-api/dns'
 import { memoryStorage } from 'utility-api/storage/memory'
-import { ask } from './ask.ts'
 import { UsageError } from '../terminal/command.ts'
 
 /** Receives progress while a check is running. */
@@ -64,26 +64,27 @@ export async function createChecker(
     dns: { locations, client: reporting, cacheTtlMs: 0, timeoutMs: seconds * 1000 },
   })
   const trial = createUtilityApi({ storage, dns: { locations, client: offline } })
-  // A check can be repeated for days: `--watch` must not end with the token.
-  const lifetimeSeconds = 31_536_000
-  const { accessToken } = await createAdmin({ storage }).createAccessToken({ scope: '', lifetimeSeconds })
 
-  async function askOf(of: UtilityApi, name: string, type: string, signal?: AbortSignal): Promise<unknown> {
-    const headers = { Authorization: `Bearer ${accessToken}`, 'X-Domain': name, 'X-Record-Type': type }
-    const { status, body } = await ask(of, '/v3/tools/dnscheck', headers, signal)
-    if (status === 200) return body
-    signal?.throwIfAborted()
-    const { message } = body as { message: string }
-    throw new UsageError(message.replace('X-Domain', 'NAME').replace('X-Record-Type', 'TYPE'))
+  async function checkWith(
+    of: UtilityApi,
+    domain: string,
+    type: string,
+    signal?: AbortSignal,
+  ): Promise<DnsCheckResult[]> {
+    try {
+      return await of.checkDns({ domain, recordType: type as RecordType }, { signal })
+    } catch (error) {
+      if (!(error instanceof UtilityApiError) || error.code !== 'invalid_request') throw error
+      const message = error.message.replace('X-Domain', 'NAME').replace(/^domain/, 'NAME')
+      throw new UsageError(message.replace(/^recordType/, 'TYPE'))
+    }
   }
 
   return {
     async requireValid(name, types) {
-      await Promise.all(types.map((type) => askOf(trial, name, type)))
+      await Promise.all(types.map((type) => checkWith(trial, name, type)))
     },
-    async check(name, type, signal) {
-      return (await askOf(api, name, type, signal)) as DnsCheckResult[]
-    },
+    check: (name, type, signal) => checkWith(api, name, type, signal),
     async [Symbol.asyncDispose]() {
       await client.close()
       await api.close()

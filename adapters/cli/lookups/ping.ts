@@ -1,4 +1,4 @@
-import { createAdmin, createUtilityApi, type BlockgameClient, type ServerStatus } from 'utility-api'
+import { createUtilityApi, type BlockgameClient, type ServerStatus } from 'utility-api'
 import {
   createBlockgameClient,
   ServerCheckError,
@@ -7,7 +7,6 @@ import {
   type ServerCheckFailure,
 } from 'utility-api/blockgame'
 import { memoryStorage } from 'utility-api/storage/memory'
-import { ask } from './ask.ts'
 import { command, UsageError, type AnyCommand } from '../terminal/command.ts'
 import { given, integer } from '../terminal/option-values.ts'
 import { jsonOption, printJson } from '../terminal/output.ts'
@@ -86,16 +85,19 @@ async function lookUp(address: string, seconds: number, handshake?: HandshakeAdd
       }
     },
   }
-  const storage = memoryStorage()
-  const { apiKey } = await createAdmin({ storage }).createApiKey({})
-  const api = createUtilityApi({ storage, blockgame: { client: remembering, timeoutMs: seconds * 1000 } })
-  const headers = { Basic: apiKey, 'X-Address': address }
+  const api = createUtilityApi({
+    storage: memoryStorage(),
+    blockgame: { client: remembering, timeoutMs: seconds * 1000 },
+  })
   try {
-    const { body } = await ask(api, '/v4/games/blockgame/lookup', headers)
-    if (outcome === undefined)
+    const body = await api.lookUpGameServer({ address })
+    if (outcome === undefined || !('status' in outcome)) throw new Error('The lookup asked nobody.')
+    return { status: outcome.status, body }
+  } catch (error) {
+    if (outcome !== undefined && 'error' in outcome) throw failureOf(outcome.error, seconds)
+    if (error instanceof UtilityApiError && error.code === 'invalid_request')
       throw new UsageError(`"${address}" is not an address: HOST, HOST:PORT or [IPv6]:PORT.`)
-    if ('status' in outcome) return { status: outcome.status, body }
-    throw failureOf(outcome.error, seconds)
+    throw error
   } finally {
     await client.close()
     await api.close()
