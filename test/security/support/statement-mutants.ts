@@ -46,10 +46,18 @@ export function mutantsOf(statement: string, others: readonly string[], seed = 1
   }
 }
 
-/** What a signature covers, and the signature's octets: base64url has several texts for the same. */
+/**
+ * What a signature covers, and the signature's octets. Base64url has several texts for the same octets, and some decoders
+ * take the other alphabet or leave out what is in neither.
+ */
 function meaning(text: string): string {
   const end = text.lastIndexOf('.')
-  return `${text.slice(0, end)}.${Buffer.from(text.slice(end + 1), 'base64url').toString('hex')}`
+  const signature = text
+    .slice(end + 1)
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll(/[^\w-]/g, '')
+  return `${text.slice(0, end)}.${Buffer.from(signature, 'base64url').toString('hex')}`
 }
 
 function withOther(text: string, index: number, character: string): string {
