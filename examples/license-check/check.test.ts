@@ -128,7 +128,7 @@ const covered: readonly (readonly [licensed: string, host: string, isCovered: bo
   ['bücher.example', 'xn--bcher-kva.example', true],
   ['xn--bcher-kva.example', 'BÜCHER.example', true],
   ['straße.example', 'strasse.example', false],
-  ['shop.example', 'my_shop.example', false],
+  ['my_shop.example', 'My_Shop.example', true],
   ['*.shop.example', 'eu.shop.example', true],
   ['*.bücher.example', 'eu.xn--bcher-kva.example', true],
   ['*.shop.example', 'shop.example', false],

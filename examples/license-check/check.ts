@@ -2,7 +2,7 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createLocalJWKSet, jwtVerify, type JSONWebKeySet, type JWTPayload } from 'jose'
-import { covers } from './covers.ts'
+import { coversHost } from 'utility-api'
 
 const { LICENSE_SERVER: server = 'http://127.0.0.1:3000', LICENSE_FOLDER: folder = '.' } = process.env
 /** For how long after a statement has expired the product still runs, with a warning. */
@@ -31,7 +31,7 @@ async function check(licenseKey: string, ownHost: string): Promise<string> {
   else claims = await verified(await readFile(stored, 'utf8').catch(() => ''))
   if (claims === null) return 'refused: no statement holds; try again when the server can be reached'
   if (claims['status'] !== 'valid') return `refused: the license is ${String(claims['status'])}`
-  if (!covers(String(claims['domain_or_ip']), ownHost)) return 'refused: the license is for another host'
+  if (!coversHost(String(claims['domain_or_ip']), ownHost)) return 'refused: the license is for another host'
   return Date.now() / 1000 < (claims.exp ?? 0) ? 'valid' : 'grace: the server must be reached within days'
 }
 

@@ -17,15 +17,13 @@ const api = createUtilityApi({
   storage,
   licenses: { issuer: 'https://shop.example', signingKey: privateKey },
 })
-const { token } = await createAdmin({ storage }).createReseller({ name: 'Our shop' })
-const headers = {
-  Authorization: `Bearer ${token}`,
-  'X-Registered-To': 'Ada Lovelace',
-  'X-Domain-Or-IP': 'customer.example',
-  'X-Status': 'valid',
-}
-const request = new Request('http://localhost/v2/reseller/licenses/generate', { method: 'POST', headers })
-const { data } = (await (await api.fetch(request)).json()) as { data: { license_key: string } }
+const admin = createAdmin({ storage })
+const { resellerId } = await admin.createReseller({ name: 'Our shop' })
+const { licenseKey } = await admin.createLicense({
+  resellerId,
+  registeredTo: 'Ada Lovelace',
+  domainOrIp: 'customer.example',
+})
 
 const server = createServer(licenseRoutes(api)).listen(Number(process.env['PORT'] ?? 3000), '127.0.0.1')
 await once(server, 'listening')
@@ -37,15 +35,15 @@ writeFileSync(join(folder, 'license-keys.json'), JSON.stringify(api.licenseJwks(
 
 console.log(`Listening on ${url}
 
-A signed license:  curl ${url}/license/${data.license_key}
+A signed license:  curl ${url}/license/${licenseKey}
 
 What a product does with it; also after this server has stopped:
 
 export LICENSE_SERVER=${url} LICENSE_FOLDER=${folder}
-node check.ts ${data.license_key} customer.example
-php check.php ${data.license_key} customer.example
-python3 check.py ${data.license_key} customer.example
-go run check.go ${data.license_key} customer.example
+node check.ts ${licenseKey} customer.example
+php check.php ${licenseKey} customer.example
+python3 check.py ${licenseKey} customer.example
+go run check.go ${licenseKey} customer.example
 `)
 
 await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])

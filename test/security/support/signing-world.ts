@@ -12,7 +12,7 @@ export interface SigningWorld {
   readonly api: UtilityApi
   readonly storage: AdminStorage
   readonly clock: FixedClock
-  /** Creates a license by the route of the resellers. */
+  /** Creates a license, and returns its key. */
   license(registeredTo: string, domainOrIp: string, status?: string): Promise<string>
 }
 
@@ -29,18 +29,9 @@ export function signingWorld(
     storage,
     clock,
     async license(registeredTo, domainOrIp, status = 'valid') {
-      const { token } = await admin.createReseller()
-      const headers = {
-        Authorization: `Bearer ${token}`,
-        'X-Registered-To': Buffer.from(registeredTo).toString('latin1'),
-        'X-Domain-Or-IP': Buffer.from(domainOrIp).toString('latin1'),
-        'X-Status': status,
-      }
-      const url = 'http://localhost/v2/reseller/licenses/generate'
-      const response = await api.fetch(new Request(url, { method: 'POST', headers }))
-      if (!response.ok) throw new Error(await response.text())
-      const { data } = (await response.json()) as { data: { license_key: string } }
-      return data.license_key
+      const { resellerId } = await admin.createReseller()
+      const { licenseKey } = await admin.createLicense({ resellerId, registeredTo, domainOrIp, status })
+      return licenseKey
     },
   }
 }
