@@ -112,7 +112,7 @@ describe('--storage', () => {
     },
     half: {
       code: `export default () => ({ ${one} })`,
-      says: 'not an AdminStorage: it lacks findAuthorizationCode, redeemAuthorizationCode, revokeAccessTokensOfCode and 16 more methods.',
+      says: 'not an AdminStorage: it lacks findAuthorizationCode, redeemAuthorizationCode, revokeAccessTokensOfCode and 17 more methods.',
     },
     throwing: {
       code: `export default async () => { throw new Error('The cluster is away.') }`,
