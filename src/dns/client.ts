@@ -10,7 +10,8 @@ import {
 } from '../domain/arguments.ts'
 import { parseIpAddress } from '../domain/ip-address.ts'
 import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'
-import { Query, type Asker } from './query.ts'
+import { OpenQuestions } from './open-questions.ts'
+import { Query, type Asker, type Upstream } from './query.ts'
 import type { ServerAddress } from './reply-listener.ts'
 import { UdpPool } from './udp.ts'
 import { WaitingRoom } from './waiting-room.ts'
@@ -28,18 +29,6 @@ export interface DnsClientOptions {
 
 /** The age at which the next sweep retires a socket, so that no port is known for long and an idle client holds none. */
 const maxSocketAgeMs = 10_000
-
-interface Upstream {
-  readonly server: ServerAddress
-  readonly pool: UdpPool
-  /** The latest query for each question, while it is under way. */
-  readonly underWay: Map<string, UnderWay>
-}
-
-/** Holds a query. A map's former tables keep its entries until a full garbage collection, so what is over is taken out. */
-interface UnderWay {
-  query: Query | undefined
-}
 
 /**
  * Creates a client that asks resolvers over UDP, and over TCP if an answer does not fit in a datagram.
@@ -79,7 +68,7 @@ export function createDnsClient(options: DnsClientOptions = {}): DnsClient {
     const atAddress = upstreams.get(ip) ?? []
     for (const upstream of atAddress) if (upstream.server.port === port) return upstream
     const server = checkedServer(ip, port)
-    const upstream = { server, pool: new UdpPool(server), underWay: new Map<string, UnderWay>() }
+    const upstream = { server, pool: new UdpPool(server), underWay: new OpenQuestions<Query>() }
     upstreams.set(ip, [...atAddress, upstream])
     sweeper ??= setInterval(sweep, maxSocketAgeMs / 2).unref()
     return upstream
@@ -115,24 +104,15 @@ export function createDnsClient(options: DnsClientOptions = {}): DnsClient {
   /** Returns the query that the asker waits for: one under way for the same question, or a new one. */
   function askOrJoin(question: DnsQuestion, asker: Asker): Query {
     const encoded = encode(question)
-    const { server, pool, underWay } = upstreamOf(question.server)
+    const upstream = upstreamOf(question.server)
     const timeoutMs = question.timeoutMs ?? defaultTimeoutMs
     demand(isTimeout(timeoutMs), 'timeoutMs must be a positive number of milliseconds.')
     const tcpOnly = question.transport === 'tcp'
-    const key = tcpOnly ? `tcp ${encoded.key}` : encoded.key
-    const present = underWay.get(key)?.query
-    if (present?.suits(asker, timeoutMs) === true) {
-      present.join(asker)
-      return present
-    }
-    const entry: UnderWay = { query: undefined }
-    const onEnd = (): void => {
-      entry.query = undefined
-      if (underWay.get(key) === entry) underWay.delete(key)
-    }
-    entry.query = new Query({ encoded, server, pool, timeoutMs, tcpOnly, waitingRoom, onEnd }, asker)
-    underWay.set(key, entry)
-    return entry.query
+    const present = upstream.underWay.find(encoded, tcpOnly)
+    if (present?.suits(asker, timeoutMs) !== true)
+      return new Query({ encoded, upstream, timeoutMs, tcpOnly, waitingRoom }, asker)
+    present.join(asker)
+    return present
   }
 
   function ask(question: DnsQuestion, onAnswer: Resolve): void {

@@ -1,4 +1,5 @@
 import type { DnsAnswer, DnsStatus } from '../domain/dns-answer.ts'
+import type { OpenQuestion, OpenQuestions } from './open-questions.ts'
 import { randomId } from './random-id.ts'
 import { overTcp, sendOverTcp } from './tcp.ts'
 import type { ReplyListener, ServerAddress, Source } from './reply-listener.ts'
@@ -8,18 +9,23 @@ import { rcodes } from './wire/constants.ts'
 import { withoutEdns, type EncodedQuery } from './wire/encoded-query.ts'
 import { noReply, readReply, type ParsedReply } from './wire/reply.ts'
 
+/** A resolver, the sockets to it, and what it is being asked. */
+export interface Upstream {
+  readonly server: ServerAddress
+  readonly pool: UdpPool
+  readonly underWay: OpenQuestions<Query>
+}
+
 /** What a query needs. */
 export interface QueryParts {
   readonly encoded: EncodedQuery
-  readonly server: ServerAddress
-  readonly pool: UdpPool
+  /** Finds the query until it is over. */
+  readonly upstream: Upstream
   readonly timeoutMs: number
   /** Whether to ask over TCP from the start. */
   readonly tcpOnly: boolean
   /** Keeps the query until it is over. */
   readonly waitingRoom: WaitingRoom<Query>
-  /** Called once, when the query is over. */
-  readonly onEnd: () => void
 }
 
 /** Somebody who waits for the answer. */
@@ -52,13 +58,17 @@ const nothingSent: readonly UdpQuery[] = []
  *
  * A reply that does not match is ignored, because anybody can send one. Every try can be answered until the end.
  */
-export class Query implements ReplyListener, Waiter {
+export class Query implements ReplyListener, Waiter, OpenQuestion<Query> {
   place = 0
   dueAt = 0
+  earlier: Query | undefined
+  readonly encoded: EncodedQuery
+  readonly tcpOnly: boolean
   readonly #parts: QueryParts
-  readonly #started: number = performance.now()
+  readonly #started: number
   #askers: Asker[]
-  #encoded: EncodedQuery
+  /** What the next try sends: the question, or the same without EDNS. */
+  #next: EncodedQuery
   /** The tries that can still be answered. */
   #sent = nothingSent
   #outstanding = 0
@@ -76,12 +86,16 @@ export class Query implements ReplyListener, Waiter {
   #over = false
 
   constructor(parts: QueryParts, asker: Asker) {
+    this.encoded = parts.encoded
+    this.tcpOnly = parts.tcpOnly
     this.#parts = parts
+    this.#started = asker.askedAt
     this.#askers = [asker]
-    this.#encoded = parts.encoded
+    this.#next = parts.encoded
     if (parts.tcpOnly) this.#sendOverTcp()
     else this.#startTry()
     parts.waitingRoom.add(this)
+    parts.upstream.underWay.add(this)
   }
 
   /**
@@ -109,9 +123,9 @@ export class Query implements ReplyListener, Waiter {
     if (this.#over) return
     this.#over = true
     this.#parts.waitingRoom.remove(this)
+    this.#parts.upstream.underWay.remove(this)
     this.#releaseSent()
     this.#endTcp?.()
-    this.#parts.onEnd()
     const now = performance.now()
     for (const { onAnswer, askedAt } of this.#askers)
       onAnswer(answerOf(status, reply, this.#transport, now - askedAt))
@@ -119,7 +133,7 @@ export class Query implements ReplyListener, Waiter {
 
   receive(message: Buffer, source: Source): boolean {
     // Held to what was asked first: after the last try, which has no EDNS, the replies to earlier ones may still come.
-    const reply = readReply(message, this.#parts.encoded)
+    const reply = readReply(message, this.encoded)
     if (reply === 'unrelated') return this.#over
     this.#transport = source === overTcp ? 'tcp' : 'udp'
     if (typeof reply === 'object') this.#take(reply, source)
@@ -148,7 +162,7 @@ export class Query implements ReplyListener, Waiter {
 
   #startTry(): void {
     // RFC 8906: some servers and firewalls answer EDNS with silence.
-    if (this.#tries === lastTry) this.#encoded = withoutEdns(this.#encoded)
+    if (this.#tries === lastTry) this.#next = withoutEdns(this.#next)
     this.#tries += 1
     this.dueAt = this.#started + (schedule[this.#tries] ?? 1) * this.#parts.timeoutMs
     this.#send()
@@ -158,7 +172,7 @@ export class Query implements ReplyListener, Waiter {
     this.#outstanding += 1
     // Not from the port of the try before, which may be guessed, blocked or broken.
     this.#sent.at(-1)?.socket.retire()
-    const query = this.#parts.pool.send(this.#encoded.message, this)
+    const query = this.#parts.upstream.pool.send(this.#next.message, this)
     // Most queries are sent once, and a copy with one more element makes room for 17.
     this.#sent = this.#sent === nothingSent ? [query] : [...this.#sent, query]
   }
@@ -186,7 +200,7 @@ export class Query implements ReplyListener, Waiter {
     if (this.#doubted === undefined) {
       this.#doubted = source
       this.#plain = true
-      this.#encoded = withoutEdns(this.#encoded)
+      this.#next = withoutEdns(this.#next)
       if (this.#endTcp === undefined) this.#send()
     } else if (this.#doubted !== source) this.end(status)
   }
@@ -194,7 +208,7 @@ export class Query implements ReplyListener, Waiter {
   /** Asks again without EDNS: a server that does not know it reports a format error (RFC 6891 section 7). */
   #repeatWithoutEdns(): void {
     this.#plain = true
-    this.#encoded = withoutEdns(this.#encoded)
+    this.#next = withoutEdns(this.#next)
     // The earlier tries would bring the same error again.
     this.#releaseSent()
     if (this.#endTcp === undefined) this.#send()
@@ -217,9 +231,9 @@ export class Query implements ReplyListener, Waiter {
     this.#endTcp?.()
     this.#transport = 'tcp'
     this.dueAt = this.#started + this.#parts.timeoutMs
-    const message = Buffer.from(this.#encoded.message)
+    const message = Buffer.from(this.#next.message)
     message.writeUInt16BE(randomId(), 0)
-    this.#endTcp = sendOverTcp(this.#parts.server, message, this)
+    this.#endTcp = sendOverTcp(this.#parts.upstream.server, message, this)
   }
 
   #statusSoFar(otherwise: DnsStatus): DnsStatus {
@@ -246,22 +260,23 @@ function answerOf(
   transport: DnsAnswer['transport'],
   latencyMs: number,
 ): DnsAnswer {
-  const { records, cnameChain, ttlSeconds, negativeTtlSeconds, cnameTtlSeconds } = reply
+  const { cnameChain, ttlSeconds, negativeTtlSeconds, cnameTtlSeconds } = reply
   const { ede, clientSubnetScope, authenticated } = reply
-  const isDefinite = definite.has(status)
-  return {
-    status,
-    // A name that does not exist has no records, whatever else the reply contains (RFC 6604).
-    records: status === 'NOERROR' ? records : [],
-    cnameChain,
-    transport,
-    latencyMs,
-    // No zone can say how long a failure lasts (RFC 2308 section 7).
-    ...(isDefinite && ttlSeconds !== undefined && { ttlSeconds }),
-    ...(isDefinite && status !== 'NOERROR' && negativeTtlSeconds !== undefined && { negativeTtlSeconds }),
-    ...(isDefinite && cnameTtlSeconds !== undefined && { cnameTtlSeconds }),
-    ...(ede.length > 0 && { ede }),
-    ...(clientSubnetScope !== undefined && { clientSubnetScope }),
-    ...(authenticated && { authenticated }),
+  // A name that does not exist has no records, whatever else the reply contains (RFC 6604).
+  const records = status === 'NOERROR' ? reply.records : []
+  // Not by spreading objects that may be empty, which takes ten times as long.
+  const answer: Writable<DnsAnswer> = { status, records, cnameChain, transport, latencyMs }
+  // No zone can say how long a failure lasts (RFC 2308 section 7).
+  if (definite.has(status)) {
+    if (ttlSeconds !== undefined) answer.ttlSeconds = ttlSeconds
+    if (status !== 'NOERROR' && negativeTtlSeconds !== undefined)
+      answer.negativeTtlSeconds = negativeTtlSeconds
+    if (cnameTtlSeconds !== undefined) answer.cnameTtlSeconds = cnameTtlSeconds
   }
+  if (ede.length > 0) answer.ede = ede
+  if (clientSubnetScope !== undefined) answer.clientSubnetScope = clientSubnetScope
+  if (authenticated) answer.authenticated = true
+  return answer
 }
+
+type Writable<Shape> = { -readonly [Name in keyof Shape]: Shape[Name] }

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import dnsPacket from 'dns-packet'
 import type { RecordType } from '../../domain/dns-answer.ts'
 import { octetsOfLabel, parseDnsName, splitDnsName } from '../../domain/dns-name.ts'
@@ -21,8 +22,8 @@ export interface QueryOptions {
 
 /** A question, and its encoding with a zero where each try writes its own id. */
 export interface EncodedQuery {
-  /** Tells it from all other questions. */
-  readonly key: string
+  /** A number that is equal for equal questions. */
+  readonly hash: number
   /** The name asked for, in the spelling in which replies are read. */
   readonly name: string
   /** The record type asked for. */
@@ -45,19 +46,30 @@ const rootQueries = new Map<RecordType, Buffer>()
 /** Encodes a question. Throws `invalid_argument` if the name, type or network is invalid. */
 export function encodeQuery(name: string, type: RecordType, options: QueryOptions = {}): EncodedQuery {
   if (!Object.hasOwn(typeNumbers, type)) throw new UtilityApiError('invalid_argument', 'Unknown record type.')
-  const { clientSubnet = '', recursionDesired = true } = options
   const asked = checkedName(name)
   const root = rootQuery(type, options.clientSubnet)
   const message = withName(asked, root)
-  if (!recursionDesired) message.writeUInt16BE(message.readUInt16BE(2) & ~headerFlags.recursionDesired, 2)
-  return {
-    key: `${type} ${recursionDesired ? '' : 'norecurse '}${clientSubnet} ${asked}`,
-    name: asked,
-    type,
-    message,
-    // As much behind the start of the root's as the message is longer.
-    questionEnd: headerLength + 1 + questionTailLength + message.length - root.length,
-  }
+  if (options.recursionDesired === false)
+    message.writeUInt16BE(message.readUInt16BE(2) & ~headerFlags.recursionDesired, 2)
+  // As much behind the start of the root's as the message is longer.
+  const questionEnd = headerLength + 1 + questionTailLength + message.length - root.length
+  return { hash: hashOf(message, questionEnd), name: asked, type, message, questionEnd }
+}
+
+/** Tells whether two queries ask the same, also for the same network. */
+export function isSameQuestion(one: EncodedQuery, other: EncodedQuery): boolean {
+  return one === other || (one.hash === other.hash && one.message.equals(other.message))
+}
+
+/** Drawn anew by each process, so that nobody can look for names with equal hashes beforehand. */
+const hashSeed: number = randomInt(2 ** 32)
+
+/** Hashes a question by FNV-1a. */
+function hashOf(message: Buffer, questionEnd: number): number {
+  let hash = hashSeed
+  for (let at = headerLength; at < questionEnd; at += 1)
+    hash = Math.imul(hash ^ (message[at] as number), 0x0100_0193)
+  return hash
 }
 
 function rootQuery(type: RecordType, clientSubnet: string | undefined): Buffer {

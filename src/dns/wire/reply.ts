@@ -162,7 +162,8 @@ export function readSections(
   for (let index = 0; index < answers; index += 1) answer.add(record.next())
   let opt: Opt | undefined
   let negativeTtl: number | undefined
-  let [hasServers, hasSoa] = [false, false]
+  let hasServers = false
+  let hasSoa = false
   for (let index = 0; index < others; index += 1) {
     record.next()
     if (record.type === optType) {
