@@ -39,7 +39,7 @@ export function servingMethods({ read, write }: SqliteAccess): Required<UtilityS
     updateLicense: (update, call) => write(call, (db) => updateLicense(db, update)),
     recordUse: (kind, ids, at, call) =>
       write(call, (db) => {
-        for (const id of ids) db.run(sql.recordUse, at, id, kind)
+        for (const id of ids) db.run(sql.recordUse, at, id, kind, at)
       }),
     findLicense: (licenseKey, call) => read(call, (db) => db.find(toLicense, sql.findLicense, licenseKey)),
   }

@@ -100,8 +100,8 @@ export const insertCredential: string = `
 
 /** Notes a use unless a later one is known. */
 export const recordUse: string = `
-  UPDATE utility_api_credentials SET last_used_on = ?1
-  WHERE id = ?2 AND kind = ?3 AND (last_used_on IS NULL OR last_used_on < ?1)`
+  UPDATE utility_api_credentials SET last_used_on = ?
+  WHERE id = ? AND kind = ? AND (last_used_on IS NULL OR last_used_on < ?)`
 
 export const revokeCredentialByHash: string =
   'UPDATE utility_api_credentials SET revoked_at = ? WHERE hash = ? AND revoked_at IS NULL'
