@@ -22,7 +22,7 @@ const amounts: Readonly<Record<string, number | string>> = {
   AUTHORIZATION_REQUESTS: 100_000,
   FUZZ_INPUTS: 150_000,
   KILL_ROUNDS: 6,
-  LICENSE_MUTANTS: 1_000_000,
+  LICENSE_MUTANTS: 50_000,
   LOAD_SECONDS: 20,
   STORM_ROUNDS: 8,
   FREEZES: 2,

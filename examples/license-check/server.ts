@@ -35,7 +35,9 @@ writeFileSync(join(folder, 'license-keys.json'), JSON.stringify(api.licenseJwks(
 
 console.log(`Listening on ${url}
 
-A signed license:  curl ${url}/license/${licenseKey}
+A signed license:
+
+curl ${url}/license/${licenseKey}
 
 What a product does with it; also after this server has stopped:
 

@@ -23,14 +23,23 @@ export interface ServerEndpoints {
  * @group Provisioning
  */
 export interface AuthorizationServerMetadata {
+  /** Who issues the tokens, as a URL without query and fragment. */
   readonly issuer: string
+  /** The URL of the page that asks the user. */
   readonly authorization_endpoint: string
+  /** The URL of the token exchange. */
   readonly token_endpoint: string
+  /** The names of the scopes, if they are told. */
   readonly scopes_supported?: string[]
+  /** Always `code`. */
   readonly response_types_supported: string[]
+  /** Always `query`. */
   readonly response_modes_supported: string[]
+  /** Always `authorization_code`. */
   readonly grant_types_supported: string[]
+  /** How a client may send its secret. */
   readonly token_endpoint_auth_methods_supported: string[]
+  /** Always `S256`. */
   readonly code_challenge_methods_supported: string[]
   /** True if every answer of the page has `iss` (RFC 9207). */
   readonly authorization_response_iss_parameter_supported: boolean

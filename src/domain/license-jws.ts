@@ -9,13 +9,17 @@ import type { License } from './license.ts'
  * @group Licenses
  */
 export interface LicenseJwk {
+  /** The type of the key (RFC 8037). */
   readonly kty: 'OKP'
+  /** Its curve. */
   readonly crv: 'Ed25519'
   /** The public key in base64url. */
   readonly x: string
   /** The key's thumbprint (RFC 7638), which the header of each signed license names. */
   readonly kid: string
+  /** The algorithm that it verifies. */
   readonly alg: 'EdDSA'
+  /** What it is for: signatures. */
   readonly use: 'sig'
 }
 

@@ -45,9 +45,13 @@ export interface TextSpan {
   readonly text: string
   /** Its color, if it has one. */
   readonly color?: TextColor
+  /** Whether it is bold. */
   readonly bold?: true
+  /** Whether it is in italics. */
   readonly italic?: true
+  /** Whether it is underlined. */
   readonly underlined?: true
+  /** Whether it is struck through. */
   readonly strikethrough?: true
   /** Characters that change all the time in the game. */
   readonly obfuscated?: true

@@ -118,7 +118,7 @@ async function copyOf(name: string): Promise<string> {
 
 /** The first command that an example's output says to try, whole: it may go on over lines. */
 function commandIn(output: string): string | null {
-  return /\b(curl (?:.*\\\n)*.*[^\\])\n/.exec(output)?.[1] ?? null
+  return /\b(curl (?:.*\\\n)*.*[^\\\n])\n/.exec(output)?.[1] ?? null
 }
 
 interface Running {
