@@ -27,6 +27,7 @@ const parts: Readonly<Record<string, Part>> = {
     amounts: { REVOCATION_ROUNDS: 200 },
   },
   lists: { files: ['test/storage/lists.long.test.ts'], amounts: { LIST_ROWS: 10_000 } },
+  answers: { files: ['test/http/unread-answers.long.test.ts'], amounts: { UNREAD_CONNECTIONS: 1000 } },
   bodies: {
     files: ['test/http/bodies.long.test.ts'],
     amounts: { BODIES: 200, BODY_CHUNKS: 60_000, BODY_TARGETS: 'each', TRICKLERS: 5000 },

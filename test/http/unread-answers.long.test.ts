@@ -1,4 +1,4 @@
-/** A thousand connections that ask for the largest answers, in a process with little memory, on each mount. */
+/** Many connections that ask for the largest answers, in a process with little memory, on each mount. */
 import { spawn, type ChildProcessByStdio } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test } from 'vitest'
 import { rawRequestText } from './support/raw.ts'
 
-const connections = Number(process.env['UNREAD_CONNECTIONS'] ?? 1000)
+const connections = Number(process.env['UNREAD_CONNECTIONS'] ?? 200)
 const mounts = (process.env['UNREAD_MOUNTS'] ?? 'Node,Express,Hono,Bun,serve').split(',')
 
 const program = fileURLToPath(new URL('./support/answers-server.ts', import.meta.url))
