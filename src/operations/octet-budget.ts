@@ -31,8 +31,8 @@ export const tooManyOctets: Refusal = {
   message: 'Too many large answers are under way.',
 }
 
-/** Smaller answers are not counted: each connection has only a few of them. */
-const uncountedOctets = 1024
+/** Smaller answers and parts are not counted: there are only a few of them on each connection and in each check. */
+const uncountedOctets = 4096
 
 /** What is counted against one caller. */
 interface Account {
@@ -85,18 +85,20 @@ export function createOctetBudget(maxOctets: number): OctetBudget {
       return () => letGo(caller, answer)
     },
     collect(callers) {
-      const collected = new Map<string, number>()
+      let collected: Map<string, number> | undefined
       let isOver = false
       return {
         add(octets) {
+          if (octets <= uncountedOctets) return
           const caller = isOver ? undefined : [...callers.keys()].find((each) => hasRoom(each, octets))
           if (caller === undefined) throw full()
           take(caller, octets)
+          collected ??= new Map()
           collected.set(caller, (collected.get(caller) ?? 0) + octets)
         },
         end() {
           isOver = true
-          for (const [caller, octets] of collected) giveBack(caller, octets)
+          for (const [caller, octets] of collected ?? []) giveBack(caller, octets)
         },
       }
     },
