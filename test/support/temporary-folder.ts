@@ -19,11 +19,10 @@ export default function setUp(): (() => void) | undefined {
   }
   Object.assign(process.env, own)
   const remove = (): void => removeFolder(folder)
-  // Also where the run is interrupted.
+  // Also where the run is interrupted, and once more at the end: workers that end last write down what they compiled.
   process.once('exit', remove).once('SIGINT', () => process.exit(130))
   return () => {
     const left = readdirSync(folder).filter((name) => name !== compiled)
-    process.off('exit', remove)
     remove()
     if (left.length === 0) return
     console.error(`Tests left in the temporary folder: ${left.join(', ')}`)
