@@ -70,6 +70,18 @@ test('a statement is sent if any of its callers still waits', async () => {
   expect(ofAll.timeLeftMs()).toBe(-1)
 })
 
+test('a find does not join a statement that has been refused because nobody waits for it', async () => {
+  const { find, statements } = start()
+  const late = errorOf(() => find({ timeLeftMs: () => 0 }, 'a'))
+  expect(statements[0]?.call.timeLeftMs()).toBe(0)
+  const found = find(call, 'a')
+  statements[0]?.fail(new StorageError('unavailable', 'nobody waits'))
+  expect((await late).kind).toBe('unavailable')
+  expect(statements).toHaveLength(2)
+  statements[1]?.answer()
+  expect(await found).toEqual({ key: 'a' })
+})
+
 test.each(['before it is sent', 'after'])(
   'a statement that fails %s fails all that wait for it, and no others',
   async (when) => {

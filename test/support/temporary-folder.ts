@@ -1,9 +1,11 @@
 import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
-// Node.js keeps there what it has compiled, so that the hundreds of processes of a run start in half the time.
-const compiled = 'compiled'
+// Node.js keeps there what it has compiled, so that the hundreds of processes of a run start in half the time. Not in
+// the temporary folder: a process that outlives the run would bring that back when it writes down what it compiled.
+const compiled = fileURLToPath(new URL('../../node_modules/.cache/compiled', import.meta.url))
 
 /** Gives a run a temporary folder of its own. What tests leave in it fails the run and goes with it. */
 export default function setUp(): (() => void) | undefined {
@@ -15,14 +17,15 @@ export default function setUp(): (() => void) | undefined {
     UTILITY_API_TESTS: folder,
     TMPDIR: folder,
     TEMP: folder,
-    NODE_COMPILE_CACHE: join(folder, compiled),
+    NODE_COMPILE_CACHE: compiled,
   }
   Object.assign(process.env, own)
   const remove = (): void => removeFolder(folder)
-  // Also where the run is interrupted, and once more at the end: workers that end last write down what they compiled.
+  // Also where the run is interrupted.
   process.once('exit', remove).once('SIGINT', () => process.exit(130))
   return () => {
-    const left = readdirSync(folder).filter((name) => name !== compiled)
+    const left = readdirSync(folder)
+    process.off('exit', remove)
     remove()
     if (left.length === 0) return
     console.error(`Tests left in the temporary folder: ${left.join(', ')}`)
@@ -30,7 +33,7 @@ export default function setUp(): (() => void) | undefined {
   }
 }
 
-/** Tries for two seconds: processes of the run may still be ending, or writing down what they compiled. */
+/** Tries for two seconds: processes of the run may still be ending. */
 function removeFolder(folder: string, attempts = 40): void {
   try {
     rmSync(folder, { recursive: true, force: true })

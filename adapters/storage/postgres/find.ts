@@ -30,14 +30,18 @@ export function findTogether<Row>(ask: Ask, keyOf: (row: Row) => string): Find<R
   }
 
   async function send(batch: Batch<Row>): Promise<ReadonlyMap<string, Row>> {
-    // Has time as long as anyone waits for one of its rows.
-    const call = { timeLeftMs: () => Math.max(...batch.calls.map((each) => each.timeLeftMs())) }
+    // Has time as long as anyone waits for one of its rows. Nobody may join it once it has none: it is never sent.
+    function timeLeftMs(): number {
+      const left = Math.max(...batch.calls.map((call) => call.timeLeftMs()))
+      if (left <= 0) close(batch)
+      return left
+    }
     function takeKeys(): readonly string[] {
       close(batch)
       return [...batch.keys]
     }
     try {
-      const { rows } = await ask(call, takeKeys)
+      const { rows } = await ask({ timeLeftMs }, takeKeys)
       return new Map((rows as Row[]).map((row) => [keyOf(row), row]))
     } finally {
       close(batch)
