@@ -1,9 +1,10 @@
 // npm run faults -- [PART ...]: the tests under faults, at their full length, and a report of what they did and found.
 // Each amount below can be set by the environment variable of its name.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { removeFolder } from '../support/remove-folder.ts'
 
 interface Part {
   readonly files: readonly string[]
@@ -75,7 +76,7 @@ function run({ files, amounts }: Part): Report {
   })
   if (status !== 0) process.exitCode = 1
   const report = JSON.parse(readFileSync(file, 'utf8')) as Report
-  rmSync(directory, { recursive: true })
+  removeFolder(directory)
   return report
 }
 

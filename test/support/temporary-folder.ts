@@ -1,7 +1,8 @@
-import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { removeFolder } from './remove-folder.ts'
 
 // Node.js keeps there what it has compiled, so that the hundreds of processes of a run start in half the time. Not in
 // the temporary folder: a process that outlives the run would bring that back when it writes down what it compiled.
@@ -30,16 +31,5 @@ export default function setUp(): (() => void) | undefined {
     if (left.length === 0) return
     console.error(`Tests left in the temporary folder: ${left.join(', ')}`)
     process.exitCode = 1
-  }
-}
-
-/** Tries for two seconds: processes of the run may still be ending. */
-function removeFolder(folder: string, attempts = 40): void {
-  try {
-    rmSync(folder, { recursive: true, force: true })
-  } catch (error) {
-    if (attempts === 0) throw error
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50)
-    removeFolder(folder, attempts - 1)
   }
 }

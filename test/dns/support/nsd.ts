@@ -1,10 +1,11 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { accessSync, constants, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { freePort } from '../../support/free-port.ts'
+import { removeFolder } from '../../support/remove-folder.ts'
 
 const run = promisify(execFile)
 const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin']
@@ -54,7 +55,7 @@ export async function startNsd(
     async [Symbol.asyncDispose]() {
       nsd.kill()
       if (nsd.exitCode === null) await once(nsd, 'exit')
-      rmSync(folder, { recursive: true, force: true })
+      removeFolder(folder)
     },
   }
 }

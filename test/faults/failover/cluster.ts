@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import { chownSync, mkdtempSync, rmSync } from 'node:fs'
+import { chownSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Binaries } from './binaries.ts'
 import { Forwarder } from './forwarder.ts'
 import { PostgresNode, type Settings } from './node.ts'
 import { freePort } from '../../support/free-port.ts'
+import { removeFolder } from '../../support/remove-folder.ts'
 
 const names = ['n1', 'n2', 'n3'] as const
 
@@ -19,7 +20,7 @@ export interface Member {
 export function makeDirectory({ user }: Binaries): string {
   const directory = mkdtempSync(join(tmpdir(), 'utility-api-failover-'))
   if (user !== undefined) chownSync(directory, user.uid, user.gid)
-  process.on('exit', () => rmSync(directory, { recursive: true, force: true }))
+  process.on('exit', () => removeFolder(directory))
   return directory
 }
 
@@ -68,7 +69,7 @@ export class Cluster {
     for (const { node, link } of this.members) {
       node.signal('SIGKILL')
       link.close()
-      rmSync(node.directory, { recursive: true, force: true })
+      removeFolder(node.directory)
     }
   }
 }

@@ -1,6 +1,5 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Binaries } from './binaries.ts'
@@ -12,6 +11,7 @@ import { faultNames, faults, type FaultName, type Sight } from './rounds.ts'
 import { watchStalls } from './stalls.ts'
 import { verify, type Verdict } from './verify.ts'
 import { createWorld, type World } from './world.ts'
+import { removeFolder } from '../../support/remove-folder.ts'
 
 /** What is left out, to see that its lack is found: waiting for standbys, choosing among them, hearing the warning. */
 export type Sabotage = 'local' | 'lagging' | 'trusting'
@@ -64,7 +64,7 @@ export async function runFailover(binaries: Binaries, options: FailoverOptions):
   } finally {
     for (const { child } of servers) child.kill('SIGKILL')
     front.close()
-    rmSync(directory, { recursive: true, force: true })
+    removeFolder(directory)
   }
 }
 

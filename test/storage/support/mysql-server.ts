@@ -1,12 +1,13 @@
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createConnection, createPool, type Pool } from 'mysql2/promise'
 import { freePort } from '../../support/free-port.ts'
 import { runServer, type RunningServer } from '../../support/run-server.ts'
 import { makeFolderFor, serverUser } from '../../support/server-user.ts'
+import { removeFolder } from '../../support/remove-folder.ts'
 
 /** A real MariaDB or MySQL server: our own, or the one that `TEST_MYSQL_URL` names. */
 export interface MysqlServer {
@@ -31,7 +32,7 @@ export async function startMysql(): Promise<MysqlServer> {
   // MariaDB does not run as root; Debian has a user for it.
   const user = serverUser('mysql')
   const directory = makeFolderFor(user, 'utility-api-mariadb-')
-  const remove = (): void => rmSync(directory, { recursive: true, force: true })
+  const remove = (): void => removeFolder(directory)
   process.once('exit', remove)
   const port = await freePort()
   const options = [

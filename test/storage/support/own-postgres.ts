@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process'
-import { rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { freePort } from '../../support/free-port.ts'
 import { runServer, type RunningServer } from '../../support/run-server.ts'
 import { makeFolderFor, serverUser } from '../../support/server-user.ts'
 import { postgresPrograms } from './postgres-programs.ts'
+import { removeFolder } from '../../support/remove-folder.ts'
 
 /** A PostgreSQL server of this process, on loopback, with its data in a temporary folder. */
 export interface OwnPostgres {
@@ -25,7 +26,7 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
   // PostgreSQL does not run as root.
   const user = serverUser('postgres')
   const folder = makeFolderFor(user, 'utility-api-postgres-')
-  const remove = (): void => rmSync(folder, { recursive: true, force: true })
+  const remove = (): void => removeFolder(folder)
   process.once('exit', remove)
   const programs = postgresPrograms(folder, user)
   const data = join(folder, 'data')
