@@ -5,8 +5,8 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { startClient } from './support/harness.ts'
 
 // A server of the library that most tools of this field build on, with the game's real packets.
-const manifest = new URL('../peers/package.json', import.meta.url)
-const installed = existsSync(new URL('../peers/node_modules/minecraft-protocol', import.meta.url))
+const peers = new URL('../peers/', import.meta.url)
+const installed = existsSync(new URL('node_modules/minecraft-protocol', peers))
 if (!installed) console.log('Skipped: minecraft-protocol is not installed; run `npm ci` in test/peers.')
 
 const icon = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAEA='
@@ -23,7 +23,7 @@ interface Library {
 describe.skipIf(!installed)('against a real server', () => {
   let library: Library
   beforeAll(() => {
-    library = createRequire(manifest)('minecraft-protocol') as Library
+    library = createRequire(new URL('package.json', peers))('minecraft-protocol') as Library
   }, 60_000)
 
   async function startReal(options: object): Promise<number> {
