@@ -237,10 +237,10 @@ export interface Admin {
   /** Returns the license with this key, typed in any form the key generator accepts, or null if none exists. */
   getLicense(licenseKey: string): Promise<License | null>
   /**
-   * Changes the sent fields of any license, regardless of its owner. Returns false if no license has this key. A new
-   * owner is not looked up: pass the `resellerId` of a reseller.
+   * Changes the sent fields of any license, regardless of its owner. Returns false if no license has this key.
    *
-   * @throws `UtilityApiError` `invalid_argument` if the operations would refuse a field, or if no field is given
+   * @throws `UtilityApiError` `invalid_argument` if the operations would refuse a field, if the new owner is no reseller,
+   *   or if no field is given
    */
   updateLicense(licenseKey: string, change: LicenseChange): Promise<boolean>
   /** Deletes a license permanently. Returns false if no license has this key. */

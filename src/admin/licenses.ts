@@ -15,6 +15,12 @@ type LicenseMethods = Pick<Admin, 'createLicense' | 'getLicense' | 'updateLicens
 export function licenseMethods(parts: AdminParts): LicenseMethods {
   const { storage, clock } = parts
 
+  /** A wrong id would leave a license that no reseller can change. */
+  async function demandReseller(resellerId: string): Promise<void> {
+    const reseller = await storage.findReseller(resellerId, storageCall())
+    demand(reseller !== null, `resellerId: there is no reseller "${resellerId}".`)
+  }
+
   return {
     async createLicense({
       idempotencyKey,
@@ -25,9 +31,7 @@ export function licenseMethods(parts: AdminParts): LicenseMethods {
       const fields = { ...given, status }
       demandFields(fields, parts)
       const repeatable = repeatableOf(idempotencyKey, idempotencyLifetimeSeconds)
-      const { resellerId } = fields
-      const reseller = await storage.findReseller(resellerId, storageCall())
-      demand(reseller !== null, `resellerId: there is no reseller "${resellerId}".`)
+      await demandReseller(fields.resellerId)
       return toLicense(await issueLicense(parts, fields, repeatable, storageCall()))
     },
     async getLicense(licenseKey) {
@@ -38,6 +42,7 @@ export function licenseMethods(parts: AdminParts): LicenseMethods {
     async updateLicense(licenseKey, change) {
       demand(Object.keys(change).length > 0, 'There is nothing to change.')
       demandFields(change, parts)
+      if (change.resellerId !== undefined) await demandReseller(change.resellerId)
       const stored = storedLicenseKey(parts, licenseKey)
       return stored !== null && storage.changeLicense(stored, compared(change), clock.now(), storageCall())
     },

@@ -516,6 +516,16 @@ test('licenses are changed, counted and deleted by any spelling of their key', a
   expect(await admin.getLicense(licenseKey)).toBeNull()
 })
 
+test('a license moves to a reseller that exists, and to no other', async () => {
+  const { licenseKey, resellerId: before } = await storeLicense()
+  const moved = admin.updateLicense(licenseKey, { resellerId: 'nobody', status: 'invalid' })
+  expect(await refusal(moved)).toBe('resellerId: there is no reseller "nobody".')
+  expect(await admin.getLicense(licenseKey)).toMatchObject({ resellerId: before, status: 'valid' })
+  const { resellerId } = await admin.createReseller()
+  expect(await admin.updateLicense(licenseKey, { resellerId })).toBe(true)
+  expect(await admin.getLicense(licenseKey)).toMatchObject({ resellerId, status: 'valid' })
+})
+
 async function storeLicense(): Promise<License> {
   const fields = { registeredTo: 'A', domainOrIp: 'a.example', status: 'valid', resellerId: 'r' }
   const license = { licenseKey: randomKeys().licenseKey('LIC-'), ...fields, createdAt: 1, updatedAt: 1 }

@@ -57,7 +57,15 @@ const limits: [what: string, longest: number, call: (length: number) => Promise<
     255,
     (length) => admin.updateLicense(license.licenseKey, { registeredTo: '😀'.repeat(length) }),
   ],
-  ['new resellerId', 255, (length) => admin.updateLicense(license.licenseKey, { resellerId: text(length) })],
+  [
+    'new resellerId',
+    255,
+    async (length) => {
+      const owner = { resellerId: text(length) }
+      await storage.insertReseller({ ...owner, createdAt: 1 }, call)
+      await admin.updateLicense(license.licenseKey, owner)
+    },
+  ],
 ]
 
 test.each(limits)(

@@ -49,8 +49,7 @@ export const license: AnyCommand = {
         reseller: {
           type: 'string',
           valueHint: 'ID',
-          description:
-            'The reseller who owns it from now on. It is not looked up: a wrong id leaves a license that no reseller can change.',
+          description: 'The reseller who owns it from now on.',
         },
         ...licenseOptions,
         ...adminOptions,

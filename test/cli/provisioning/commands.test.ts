@@ -311,13 +311,12 @@ describe('license', () => {
     expect(await failure('license', 'set', 'LIC-NONE', '--status', 'valid')).toContain('no license')
   })
 
-  test('set does not look the new owner up, and its help says so', async () => {
-    const { key } = await generate()
-    await lines('license', 'set', key, '--reseller', 'nobody')
-    expect(await admin.getLicense(key)).toMatchObject({ resellerId: 'nobody' })
-    expect((await lines('license', 'set', '--help')).join(' ').replaceAll(/\s+/g, ' ')).toContain(
-      'It is not looked up: a wrong id leaves a license that no reseller can change.',
+  test('set refuses a new owner who does not exist', async () => {
+    const { key, resellerId } = await generate()
+    expect(await failure('license', 'set', key, '--reseller', 'nobody')).toBe(
+      'There is no reseller "nobody".\n',
     )
+    expect(await admin.getLicense(key)).toMatchObject({ resellerId })
   })
 
   test('a list or a count for an unknown id is empty', async () => {
