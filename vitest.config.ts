@@ -39,6 +39,7 @@ const amounts: Readonly<Record<string, number | string>> = {
   ABUSE_ROUNDS: 5,
   IDLE_CONNECTIONS: 5000,
   TEST_SEEDS: 5,
+  SHOP_SEEDS: 2000,
   MATRIX_PART: 16,
   ALL_SETUPS: 1,
 }
@@ -89,6 +90,7 @@ const config: ViteUserConfig = {
             'test/dns/{costly,hostile}-replies.test.ts',
             'test/security/license-mutants.test.ts',
             'test/storage/{postgres,sqlite,sqlite-behavior}.test.ts',
+            'test/testing/faulty-storage.test.ts',
           ],
           env: Object.fromEntries(texts),
         },

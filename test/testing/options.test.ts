@@ -1,4 +1,4 @@
-import { fakeBlockgameServer, fakeDnsServer, storageContract } from 'utility-api/testing'
+import { fakeBlockgameServer, fakeDnsServer, faultyStorage, storageContract } from 'utility-api/testing'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { expect, test } from 'vitest'
 
@@ -10,6 +10,10 @@ const misspelled = {
   storageContract: [
     async () => storageContract(() => ({ storage: memoryStorage(), close() {} }), { seed: 5 } as object),
     'seed: is not an option.',
+  ],
+  faultyStorage: [
+    async () => faultyStorage(memoryStorage(), { seed: 1, seeds: 5 } as { seed: number }),
+    'seeds: is not an option.',
   ],
 } as const
 
@@ -29,6 +33,20 @@ test.each([
 ])('storageContract refuses %j, with which no history would test anything', (options, message) => {
   const make = () => ({ storage: memoryStorage(), close() {} })
   expect(() => storageContract(make, options as object)).toThrow(
+    expect.objectContaining({ code: 'invalid_options', message }),
+  )
+})
+
+const rate = 'rate: must be a number from 0 to 1.'
+
+test.each([
+  [{}, 'seed: must be an integer.'],
+  [{ seed: 1.5 }, 'seed: must be an integer.'],
+  [{ seed: 1, rate: -0.1 }, rate],
+  [{ seed: 1, rate: 20 }, rate],
+  [{ seed: 1, rate: '1' }, rate],
+])('faultyStorage refuses %j', (options, message) => {
+  expect(() => faultyStorage(memoryStorage(), options as { seed: number })).toThrow(
     expect.objectContaining({ code: 'invalid_options', message }),
   )
 })
