@@ -1,0 +1,65 @@
+// Answers one question of the page with a line of JSON for each location, as it answers, and a last one for the verdict.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { summarizeDnsCheck, UtilityApiError } from 'utility-api'
+import type { DnsCheckResult, RecordType, UtilityApi } from 'utility-api'
+
+export async function streamCheck(
+  api: Pick<UtilityApi, 'checkDns'>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const asked = new URL(request.url ?? '', 'http://page').searchParams
+  const domain = asked.get('name') ?? ''
+  const recordType = asked.get('type') as RecordType
+  const expected = expectedOf(asked.getAll('expect'))
+  const compare = (results: readonly DnsCheckResult[]) =>
+    summarizeDnsCheck(results, { recordType, ...(expected !== undefined && { expected }) })
+  const send = (line: object): void => {
+    if (!response.headersSent) response.writeHead(200, { 'Content-Type': 'application/x-ndjson' })
+    response.write(`${JSON.stringify(line)}\n`)
+  }
+
+  // Whoever closes the page does not keep the resolvers busy.
+  const gone = new AbortController()
+  response.once('close', () => gone.abort())
+  try {
+    // Refuses what is no record before anybody is asked.
+    compare([])
+    const results = await api.checkDns(
+      { domain, recordType },
+      {
+        signal: gone.signal,
+        caller: request.socket.remoteAddress,
+        onAnswer(result, index) {
+          const { verdict, longestTtlSeconds } = compare([result])
+          send({ index, result, verdict, longestTtlSeconds })
+        },
+      },
+    )
+    const { verdict, differing, unanswered, groups } = compare(results)
+    const counts = { all: results.length, differing: differing.length, unanswered: unanswered.length }
+    send({ verdict, groups: groups.length, ...counts })
+    response.end()
+  } catch (error) {
+    if (gone.signal.aborted) return
+    if (!(error instanceof UtilityApiError)) console.error(error)
+    if (response.headersSent) response.destroy()
+    else refuse(response, error)
+  }
+}
+
+/** One record on each line; `none` expects that there are none. */
+function expectedOf(lines: readonly string[]): string[] | undefined {
+  const records = lines.map((line) => line.trim()).filter((line) => line !== '')
+  if (records.length === 0) return undefined
+  return records.length === 1 && records[0] === 'none' ? [] : records
+}
+
+function refuse(response: ServerResponse, error: unknown): void {
+  const isTheirs =
+    error instanceof UtilityApiError &&
+    (error.code === 'invalid_request' || error.code === 'invalid_argument')
+  const message = isTheirs ? error.message : 'The check is not possible at the moment.'
+  response.writeHead(isTheirs ? 400 : 503, { 'Content-Type': 'application/json' })
+  response.end(JSON.stringify({ message }))
+}
