@@ -46,7 +46,7 @@ export const program: Group = {
       load: async () => (await import('./provisioning/revoke.ts')).revokeAccess,
     },
     license: {
-      description: 'Licenses: get, set, delete, list, count.',
+      description: 'Licenses: create, get, set, delete, list, count, sign, jwks.',
       load: async () => (await import('./provisioning/license.ts')).license,
     },
     purge: {

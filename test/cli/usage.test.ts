@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, writeFileSync } from 'node:fs'
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -11,6 +12,29 @@ const missing = join(folder.path, 'none.sqlite')
 const empty = join(folder.path, 'empty.sqlite')
 const migrated = join(folder.path, 'migrated.sqlite')
 new DatabaseSync(empty).close()
+const signingKey = keyFile('signing.pem', generateKeyPairSync('ed25519').privateKey)
+const rsaKey = keyFile('rsa.pem', generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey)
+const newLicense = [
+  'license',
+  'create',
+  '--reseller',
+  'x',
+  '--registered-to',
+  'A',
+  '--domain-or-ip',
+  'a.example',
+]
+
+function signAs(issuer: string): string[] {
+  return ['license', 'sign', 'LIC-1', '--issuer', issuer, '--lifetime', '7d', '--signing-key', signingKey]
+}
+
+function keyFile(name: string, key: KeyObject): string {
+  const file = join(folder.path, name)
+  writeFileSync(file, key.export({ type: 'pkcs8', format: 'pem' }))
+  return file
+}
+
 beforeAll(() => run(['migrate', '--database', migrated]))
 afterAll(() => folder.remove())
 
@@ -200,6 +224,59 @@ const wrong: Record<string, { args: string[]; says: string }> = {
     args: ['reseller', 'token', 'a b', '--database', migrated],
     says: 'The id of a reseller must be 1 to 255',
   },
+  'all, and only some': {
+    args: ['license', 'list', '--all', '--limit', '5', '--database', migrated],
+    says: 'Give either --all or --limit.',
+  },
+  'a domain that is none': {
+    args: ['license', 'list', '--domain', 'https://a.example/', '--database', migrated],
+    says: '--domain must be a host name or an IP address, without scheme, port or path.',
+  },
+  'a lifetime that ends at once': {
+    args: ['api-key', 'create', '--lifetime', '0d', '--database', migrated],
+    says: '--lifetime must be 1 to 315360000 seconds, or a time such as 30m, 12h or 90d.',
+  },
+  'a lifetime that is too long': {
+    args: ['token', 'create', '--lifetime', '366d', '--database', migrated],
+    says: '--lifetime must be 1 to 31536000 seconds,',
+  },
+  'a lifetime in months': {
+    args: ['reseller', 'token', 'x', '--lifetime', '3M', '--database', migrated],
+    says: '--lifetime must be',
+  },
+  'a license without its host': {
+    args: ['license', 'create', '--reseller', 'x', '--registered-to', 'Ada', '--database', migrated],
+    says: '--domain-or-ip is missing.',
+  },
+  'a bad idempotency key': {
+    args: [...newLicense, '--idempotency-key', 'a b', '--database', migrated],
+    says: '--idempotency-key must be 1 to 255 visible ASCII characters.',
+  },
+  'a statement without a key': {
+    args: ['license', 'sign', 'LIC-1', '--issuer', 'x', '--lifetime', '7d'],
+    says: '--signing-key is missing.',
+  },
+  'public keys of none': { args: ['license', 'jwks'], says: '--signing-key is missing.' },
+  'a key that is not there': {
+    args: ['license', 'jwks', '--signing-key', missing],
+    says: '--signing-key must be the name of a file that can be read (ENOENT).',
+  },
+  'a file that is no key': {
+    args: ['license', 'jwks', '--signing-key', empty],
+    says: 'The file of --signing-key has no private key in PEM form, without passphrase.',
+  },
+  'a key that cannot sign': {
+    args: ['license', 'jwks', '--signing-key', rsaKey],
+    says: '--signing-key: must be an Ed25519 key, and is of the type rsa',
+  },
+  'an issuer that is none': {
+    args: [...signAs('a b'), '--database', migrated],
+    says: '--issuer',
+  },
+  'an audience that is none': {
+    args: [...signAs('x'), '--audience', 'a b', '--database', migrated],
+    says: '--audience must be 1 to 255 visible ASCII characters, and a URI if it has a colon.',
+  },
   'a short spelling of an address': { args: ['ping', '127.1'], says: '"127.1" is not an address' },
   'a bad game address': { args: ['ping', 'https://a.example/'], says: 'is not an address' },
   'a bad domain': { args: ['dns', 'not a name', '--server', '127.0.0.1:9'], says: 'NAME must be' },
@@ -232,6 +309,11 @@ const unknown: Readonly<Record<string, { args: string[]; says: string }>> = {
     args: ['revoke-access', '--client', 'nope'],
     says: 'There is no client "nope".\n',
   },
+  'a license of nobody': { args: newLicense, says: 'There is no reseller "x".\n' },
+  'a statement of no license': {
+    args: signAs('x'),
+    says: 'There is no license with this key.\n',
+  },
   'a token for nobody': { args: ['reseller', 'token', 'x'], says: 'There is no reseller "x".\n' },
 }
 
@@ -250,6 +332,16 @@ test.for([
   const { code, stderr } = await run(['migrate'], { UTILITY_API_DATABASE: name })
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(says ?? '') })
   expect(existsSync(name)).toBe(false)
+})
+
+test('a signing key that was pasted in the place of its file is not printed', async () => {
+  const pem = readFileSync(signingKey, 'utf8')
+  for (const secret of [pem, pem.split('\n')[1] ?? '']) {
+    const { code, stdout, stderr } = await run(['license', 'jwks', '--signing-key=' + secret])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(/^--signing-key must be the name of a file that can be read \(\w+\)\.\n/)
+    expect(stderr).not.toContain(pem.split('\n')[1])
+  }
 })
 
 test('a missing database is not created by accident', async () => {
@@ -296,8 +388,11 @@ const commands = [
   ['license', 'get'],
   ['license', 'set'],
   ['license', 'delete'],
+  ['license', 'create'],
   ['license', 'list'],
   ['license', 'count'],
+  ['license', 'sign'],
+  ['license', 'jwks'],
   ['purge'],
   ['openapi'],
   ['dns'],

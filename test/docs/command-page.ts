@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs'
+import { generateKeyPairSync } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
-import { createAdmin, createUtilityApi } from 'utility-api'
-import { sqliteStorage } from 'utility-api/storage/sqlite'
 import { fakeBlockgameServer, fakeDnsServer } from 'utility-api/testing'
 import { start, temporaryFolder, outcomeOf } from '../cli/support/cli.ts'
 import { runHere } from '../cli/support/cli-here.ts'
@@ -23,6 +21,7 @@ export async function renderedPage(): Promise<string> {
   const disguise = new Disguise([
     ...network.pairs,
     [env.UTILITY_API_DATABASE, 'utility.sqlite'],
+    [signingKeyIn(folder.path), 'license-key.pem'],
     [version, '1.0.0'],
   ])
   try {
@@ -33,8 +32,6 @@ export async function renderedPage(): Promise<string> {
       const outputs: string[] = []
       for (const line of lines) {
         const command = disguise.lift(line.slice(2))
-        if (/ license list .*--reseller /.test(command))
-          await generateLicense(env.UTILITY_API_DATABASE, command)
         const output = await outputOf(command, env)
         outputs.push(`${line}\n${disguise.put(output)}`.trimEnd())
       }
@@ -47,21 +44,10 @@ export async function renderedPage(): Promise<string> {
   }
 }
 
-/** A license of the reseller whose licenses are listed next: no command makes any. */
-async function generateLicense(file: string, command: string): Promise<void> {
-  const database = new Database(file)
-  const storage = sqliteStorage(database)
-  const { token } = await createAdmin({ storage }).createResellerToken(command.split(' ').at(-1) ?? '')
-  const api = createUtilityApi({ storage, dns: false, blockgame: false })
-  const headers = {
-    Authorization: `Bearer ${token}`,
-    'X-Registered-To': 'Ada Lovelace',
-    'X-Domain-Or-IP': 'shop.example',
-    'X-Status': 'valid',
-  }
-  await api.handlers.generateLicense(new Request('http://localhost/', { method: 'POST', headers }))
-  await api.close()
-  database.close()
+function signingKeyIn(folder: string): string {
+  const file = join(folder, 'private.pem')
+  writeFileSync(file, generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }))
+  return file
 }
 
 async function outputOf(line: string, env: Record<string, string>): Promise<string> {
@@ -124,6 +110,8 @@ async function startNetwork(): Promise<Network> {
 
 const uuid = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g
 const licenseKey = /\bLIC(?:-[0-9A-Z]{5}){5}\b/g
+const statement = /^(eyJ[\w-]{20})[\w-]+\.(eyJ[\w-]{20})[\w-]+\.[\w-]{86}$/gm
+const publicKey = /("(?:x|kid)": )"[\w-]{43}"/g
 const secret = /\b(uapi_[a-z]{2}_)(\w{20,})\b/g
 
 /** What is another text at each run, as the same text each time, and back. */
@@ -156,6 +144,8 @@ class Disguise {
         secret,
         (_, prefix: string, rest: string) => prefix + 'EXAMPLE'.repeat(9).slice(0, rest.length),
       )
+      .replaceAll(statement, '$1….$2….EXAMPLE…')
+      .replaceAll(publicKey, (_, name: string) => `${name}"${'EXAMPLE'.repeat(7).slice(0, 43)}"`)
       .replaceAll(/\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?=(?:\.\d+)?Z)/g, '2026-11-22T08:30:00')
       .replaceAll(/\.\d{3}Z/g, '.000Z')
       .replaceAll(/until \d\d:\d\d:\d\d UTC/g, 'until 08:30:41 UTC')

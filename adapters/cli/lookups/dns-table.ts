@@ -10,7 +10,8 @@ import type { Comparison } from './dns-arrival.ts'
 import { notesOn, type Noted } from './dns-notes.ts'
 import { columns, styled } from '../terminal/output.ts'
 import { addressOf } from './server-option.ts'
-import { cut, printable, tableLines, widthOf, wrap } from '../terminal/terminal-text.ts'
+import { tableLines } from '../terminal/table.ts'
+import { cut, printable, widthOf, wrap } from '../terminal/terminal-text.ts'
 
 /** The part of a resolver's answer that a table shows. */
 export interface Seen extends Noted {

@@ -1,7 +1,7 @@
 import { command, type AnyCommand } from '../terminal/command.ts'
 import { adminOptions, nameOption, withAdmin } from '../database/database.ts'
-import { given, list } from '../terminal/option-values.ts'
-import { printSecrets, timeText } from '../terminal/output.ts'
+import { given, lifetimeOption, lifetimeSeconds, list } from '../terminal/option-values.ts'
+import { dayText, printSecrets, timeText } from '../terminal/output.ts'
 import { pageOptions, printPage } from './print-page.ts'
 
 export const apiKey: AnyCommand = {
@@ -13,12 +13,14 @@ export const apiKey: AnyCommand = {
       run: (args) =>
         withAdmin(args, (admin) =>
           printPage('credentials', args, (page) => admin.listCredentials({ kind: 'api_key', ...page }), {
-            heading: ['API KEY', 'NAME', 'PERMISSIONS', 'CREATED', 'REVOKED'],
-            cells: ({ id, name = '', scope, createdAt, revokedAt }) => [
+            heading: ['API KEY', 'NAME', 'PERMISSIONS', 'CREATED', 'EXPIRES', 'LAST USED', 'REVOKED'],
+            cells: ({ id, name = '', scope, createdAt, expiresAt, lastUsedOn, revokedAt }) => [
               id,
               name,
               scope,
               timeText(createdAt),
+              timeText(expiresAt),
+              dayText(lastUsedOn),
               timeText(revokedAt),
             ],
           }),
@@ -35,16 +37,19 @@ export const apiKey: AnyCommand = {
           description: 'What it permits.',
         },
         ...nameOption,
+        ...lifetimeOption,
         ...adminOptions,
       },
-      examples: ['api-key create --name "Status page" --database utility.sqlite'],
-      run: ({ name, permissions, database, storage, json }) =>
-        withAdmin({ database, storage }, async (admin) =>
-          printSecrets(
-            await admin.createApiKey({ permissions: list(permissions), ...given({ name }) }),
-            json,
-          ),
-        ),
+      examples: [
+        'api-key create --name "Status page" --database utility.sqlite',
+        'api-key create --lifetime 90d --database utility.sqlite',
+      ],
+      run: ({ name, permissions, lifetime, database, storage, json }) => {
+        const wanted = given({ name, lifetimeSeconds: lifetimeSeconds(lifetime) })
+        return withAdmin({ database, storage }, async (admin) =>
+          printSecrets(await admin.createApiKey({ permissions: list(permissions), ...wanted }), json),
+        )
+      },
     }),
   },
   examples: ['api-key list', 'api-key create --name "Status page"'],

@@ -1,6 +1,6 @@
 import { command, type AnyCommand } from '../terminal/command.ts'
 import { adminOptions, withAdmin } from '../database/database.ts'
-import { given, integer } from '../terminal/option-values.ts'
+import { given, seconds } from '../terminal/option-values.ts'
 import { printSecrets } from '../terminal/output.ts'
 
 /** The options for what a code or token grants, and on whose behalf. */
@@ -38,8 +38,8 @@ export const code: AnyCommand = {
         lifetime: {
           type: 'string',
           default: '60',
-          valueHint: 'SECONDS',
-          description: 'How long it is valid; at most 600.',
+          valueHint: 'TIME',
+          description: 'How long it is valid: seconds, or 5m; at most 10m.',
         },
         ...adminOptions,
       },
@@ -62,7 +62,7 @@ export const code: AnyCommand = {
             clientId,
             redirectUri: args['redirect-uri'],
             scope,
-            lifetimeSeconds: integer('lifetime', lifetime, 1, 600),
+            lifetimeSeconds: seconds('lifetime', lifetime, 600),
             ...given({ subject, codeChallenge: challenge }),
           })
           printSecrets({ ...issued }, json)

@@ -9,19 +9,65 @@ import {
 } from '../terminal/license-options.ts'
 import { given } from '../terminal/option-values.ts'
 import { printFields, printJson, timeText, withTimeTexts } from '../terminal/output.ts'
-import { withProgress } from '../terminal/progress.ts'
-import { pageOptions, printPage } from './print-page.ts'
+import { keyArgument, noLicense } from './license-key.ts'
+import { count, list } from './license-list.ts'
+import { jwks, sign } from './license-sign.ts'
 
-const keyArgument = {
-  key: { type: 'positional', required: true, description: 'The license key, as a person may type it.' },
+const registeredTo = {
+  type: 'string',
+  valueHint: 'NAME',
+  description: 'Name of the registered user.',
 } as const
 
-const resellerOption = {
-  reseller: { type: 'string', valueHint: 'ID', description: "Only this reseller's." },
+const domainOrIp = {
+  type: 'string',
+  valueHint: 'HOST',
+  description: 'Domain or IP address it is bound to.',
 } as const
 
 export const license: AnyCommand = {
   commands: {
+    create: command({
+      description: 'Create a license for a reseller and print it.',
+      args: {
+        reseller: {
+          type: 'string',
+          required: true,
+          valueHint: 'ID',
+          description: 'The reseller who owns it.',
+        },
+        'registered-to': { ...registeredTo, required: true },
+        'domain-or-ip': { ...domainOrIp, required: true },
+        status: {
+          type: 'string',
+          valueHint: 'STATUS',
+          description: 'valid, invalid, or one of --statuses. Default: the first.',
+        },
+        'idempotency-key': {
+          type: 'string',
+          valueHint: 'TEXT',
+          description:
+            'What it was sold by, such as the number of a payment: within seven days, the same text gives the same license.',
+        },
+        ...licenseOptions,
+        ...adminOptions,
+      },
+      examples: [
+        'license create --reseller ID --registered-to "Ada Lovelace" --domain-or-ip shop.example --database utility.sqlite',
+        'license create --reseller ID --registered-to Ada --domain-or-ip 192.0.2.7 --idempotency-key payment-4711',
+      ],
+      run: ({ reseller: resellerId, status, json, ...args }) =>
+        withAdminOf(args, async (admin) => {
+          const created = await admin.createLicense({
+            resellerId,
+            registeredTo: args['registered-to'],
+            domainOrIp: args['domain-or-ip'],
+            ...given({ status, idempotencyKey: args['idempotency-key'] }),
+          })
+          printLicense(created, json)
+        }),
+    }),
+
     get: command({
       description: 'Show a license.',
       args: { ...keyArgument, ...keyPrefixOption, ...adminOptions },
@@ -30,8 +76,7 @@ export const license: AnyCommand = {
         withAdminOf(args, async (admin) => {
           const found = await admin.getLicense(key)
           if (found === null) throw noLicense()
-          if (json === true) printJson(withTimeTexts(found))
-          else printFields(readable(found), false)
+          printLicense(found, json)
         }),
     }),
 
@@ -40,12 +85,8 @@ export const license: AnyCommand = {
       args: {
         ...keyArgument,
         status: { type: 'string', valueHint: 'STATUS', description: 'valid, invalid, or one of --statuses.' },
-        'registered-to': { type: 'string', valueHint: 'NAME', description: 'Name of the registered user.' },
-        'domain-or-ip': {
-          type: 'string',
-          valueHint: 'HOST',
-          description: 'Domain or IP address it is bound to.',
-        },
+        'registered-to': registeredTo,
+        'domain-or-ip': domainOrIp,
         reseller: {
           type: 'string',
           valueHint: 'ID',
@@ -86,31 +127,17 @@ export const license: AnyCommand = {
         }),
     }),
 
-    list: command({
-      description: 'List licenses, oldest first.',
-      args: { ...resellerOption, ...pageOptions, ...adminOptions },
-      examples: ['license list --limit 10 --database utility.sqlite', 'license list --reseller ID --json'],
-      run: ({ reseller: resellerId, ...args }) =>
-        withAdmin(args, (admin) =>
-          printPage('licenses', args, (page) => admin.listLicenses({ ...given({ resellerId }), ...page }), {
-            heading: ['KEY', 'STATUS', 'DOMAIN OR IP', 'REGISTERED TO', 'RESELLER'],
-            cells: (row) => [row.licenseKey, row.status, row.domainOrIp, row.registeredTo, row.resellerId],
-          }),
-        ),
-    }),
-
-    count: command({
-      description: 'Count licenses.',
-      args: { ...resellerOption, ...adminOptions },
-      examples: ['license count --database utility.sqlite', 'license count --reseller ID --json'],
-      run: ({ reseller: resellerId, database, storage, json }) =>
-        withAdmin({ database, storage }, async (admin) => {
-          const count = (): Promise<number> => admin.countLicenses(given({ resellerId }))
-          printFields({ licenses: await withProgress('Counting', count) }, json)
-        }),
-    }),
+    list,
+    count,
+    sign,
+    jwks,
   },
-  examples: ['license list --limit 10', 'license get KEY', 'license set KEY --status invalid'],
+  examples: [
+    'license list --limit 10',
+    'license list --domain shop.example',
+    'license get KEY',
+    'license set KEY --status invalid',
+  ],
 }
 
 /** Like `withAdmin`, with the rules of the service's licenses. */
@@ -121,12 +148,8 @@ function withAdminOf<Value>(
   return withAdmin(args, work, licenseRules(args))
 }
 
-function readable(found: License): Record<string, string> {
-  const { licenseKey, registeredTo, domainOrIp, status, resellerId, createdAt, updatedAt } = found
-  const times = { createdAt: timeText(createdAt), updatedAt: timeText(updatedAt) }
-  return { licenseKey, registeredTo, domainOrIp, status, resellerId, ...times }
-}
-
-function noLicense(): Error {
-  return new Error('There is no license with this key.')
+function printLicense(shown: License, json: boolean | undefined): void {
+  if (json === true) return printJson(withTimeTexts(shown))
+  const { createdAt, updatedAt, ...fields } = shown
+  printFields({ ...fields, createdAt: timeText(createdAt), updatedAt: timeText(updatedAt) }, false)
 }

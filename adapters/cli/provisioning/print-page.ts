@@ -2,20 +2,23 @@ import { StorageError } from 'utility-api/storage'
 import { UsageError } from '../terminal/command.ts'
 import { isMissingTables } from '../database/database-errors.ts'
 import { given, integer } from '../terminal/option-values.ts'
-import { printJson, printTable, withTimeTexts } from '../terminal/output.ts'
+import { isOutputLost, jsonListPrinter, printJson, withTimeTexts } from '../terminal/output.ts'
 import { withProgress } from '../terminal/progress.ts'
+import { tablePrinter } from '../terminal/table.ts'
 import { printable } from '../terminal/terminal-text.ts'
 
 /** The options of every list command. */
 export const pageOptions = {
-  limit: { type: 'string', default: '50', valueHint: 'N', description: 'How many; at most 1000.' },
+  limit: { type: 'string', valueHint: 'N', description: 'How many; at most 1000. Default: 50.' },
   after: { type: 'string', valueHint: 'PLACE', description: 'Continue where the last list ended.' },
+  all: { type: 'boolean', description: 'All, however many there are.' },
 } as const
 
-/** Which page was requested, and how to print it. */
+/** Which page was requested, or that all are, and how to print them. */
 export interface AskedPage {
-  readonly limit: string
+  readonly limit?: string | undefined
   readonly after?: string | undefined
+  readonly all?: boolean | undefined
   readonly json?: boolean | undefined
 }
 
@@ -25,20 +28,58 @@ export interface Columns<Row> {
   readonly cells: (row: Row) => string[]
 }
 
-/** Prints a page of a list, and where the next one starts. */
+type Page<Name extends string, Row> = Record<Name, Row[]> & { next?: string }
+
+/** Prints a page of a list, and where the next one starts; or all pages. */
 export async function printPage<Name extends string, Row extends object>(
   name: Name,
-  { limit, after, json }: AskedPage,
-  read: (page: { limit: number; after?: string }) => Promise<Record<Name, Row[]> & { next?: string }>,
-  { heading, cells }: Columns<Row>,
+  { limit, after, all, json }: AskedPage,
+  read: (page: { limit: number; after?: string }) => Promise<Page<Name, Row>>,
+  columns: Columns<Row>,
 ): Promise<void> {
-  const page = { limit: integer('limit', limit, 1, 1000), ...given({ after }) }
-  const list = await withProgress('Reading', () => read(page)).catch((error: unknown) => {
+  if (all === true && limit !== undefined) throw new UsageError('Give either --all or --limit.')
+  const size = all === true ? 1000 : integer('limit', limit ?? '50', 1, 1000)
+  const readAt = (mark: string | undefined): Promise<Page<Name, Row>> =>
+    withProgress('Reading', () => read({ limit: size, ...given({ after: mark }) }))
+  const first = await readAt(after).catch((error: unknown) => {
     throw after === undefined || !isBadPlace(error) ? error : badPlace(after)
   })
-  if (json === true) return printJson({ ...list, [name]: list[name].map(withTimeTexts) })
-  printTable(heading, list[name].map(cells))
-  if (list.next !== undefined) console.error(`There are more: continue with --after ${shellWord(list.next)}`)
+  if (all === true) {
+    return printAll(name, first, readAt, json === true ? jsonListPrinter(name) : tableOf(columns))
+  }
+  if (json === true) return printJson({ ...first, [name]: first[name].map(withTimeTexts) })
+  tableOf(columns).rows(first[name])
+  if (first.next !== undefined)
+    console.error(`There are more: continue with --after ${shellWord(first.next)}`)
+}
+
+/** Prints a list page after page. */
+interface ListPrinter<Row> {
+  rows(page: readonly Row[]): void
+  end(): void
+}
+
+/** Goes on from the first page to the last, or until nobody sees what is printed. */
+async function printAll<Name extends string, Row>(
+  name: Name,
+  first: Page<Name, Row>,
+  readAt: (mark: string) => Promise<Page<Name, Row>>,
+  printer: ListPrinter<Row>,
+): Promise<void> {
+  let page = first
+  printer.rows(page[name])
+  while (page.next !== undefined && !isOutputLost()) {
+    // Each page says where the next one starts.
+    // oxlint-disable-next-line no-await-in-loop
+    page = await readAt(page.next)
+    printer.rows(page[name])
+  }
+  printer.end()
+}
+
+function tableOf<Row>({ heading, cells }: Columns<Row>): ListPrinter<Row> {
+  const print = tablePrinter(heading)
+  return { rows: (page) => print(page.map(cells)), end() {} }
 }
 
 // Missing tables are reported as invalid, too.

@@ -1,11 +1,39 @@
+import type { ListedCredential } from 'utility-api'
 import { command, type AnyCommand } from '../terminal/command.ts'
 import { adminOptions, withAdmin } from '../database/database.ts'
 import { grantOptions } from './code.ts'
-import { given, integer, oneOf } from '../terminal/option-values.ts'
-import { printSecrets, timeText } from '../terminal/output.ts'
-import { pageOptions, printPage } from './print-page.ts'
+import { given, oneOf, seconds } from '../terminal/option-values.ts'
+import { dayText, printSecrets, timeText } from '../terminal/output.ts'
+import { pageOptions, printPage, type Columns } from './print-page.ts'
 
 const kinds = { access: 'access_token', reseller: 'reseller_token' } as const
+
+const accessColumns: Columns<ListedCredential> = {
+  heading: ['TOKEN', 'OWNER', 'SUBJECT', 'CREATED', 'EXPIRES', 'REVOKED', 'SCOPE'],
+  cells: ({ id, ownerId, subject, createdAt, expiresAt, revokedAt, scope }) => [
+    id,
+    // A token that was created without a client is its own owner.
+    ownerId === id ? '' : ownerId,
+    subject ?? '',
+    timeText(createdAt),
+    timeText(expiresAt),
+    timeText(revokedAt),
+    scope,
+  ],
+}
+
+// They have neither subject nor scope, and the day of their last use is recorded.
+const resellerColumns: Columns<ListedCredential> = {
+  heading: ['TOKEN', 'OWNER', 'CREATED', 'EXPIRES', 'LAST USED', 'REVOKED'],
+  cells: ({ id, ownerId, createdAt, expiresAt, lastUsedOn, revokedAt }) => [
+    id,
+    ownerId,
+    timeText(createdAt),
+    timeText(expiresAt),
+    dayText(lastUsedOn),
+    timeText(revokedAt),
+  ],
+}
 
 export const token: AnyCommand = {
   commands: {
@@ -29,19 +57,13 @@ export const token: AnyCommand = {
       run: ({ kind, owner: ownerId, ...args }) =>
         withAdmin(args, (admin) => {
           const wanted = { kind: kinds[oneOf('kind', kind, ['access', 'reseller'])], ...given({ ownerId }) }
-          return printPage('credentials', args, (page) => admin.listCredentials({ ...wanted, ...page }), {
-            heading: ['TOKEN', 'OWNER', 'SUBJECT', 'CREATED', 'EXPIRES', 'REVOKED', 'SCOPE'],
-            cells: ({ id, ownerId: owner, subject, createdAt, expiresAt, revokedAt, scope }) => [
-              id,
-              // A token that was created without a client is its own owner.
-              owner === id ? '' : owner,
-              subject ?? '',
-              timeText(createdAt),
-              timeText(expiresAt),
-              timeText(revokedAt),
-              scope,
-            ],
-          })
+          const columns = kind === 'access' ? accessColumns : resellerColumns
+          return printPage(
+            'credentials',
+            args,
+            (page) => admin.listCredentials({ ...wanted, ...page }),
+            columns,
+          )
         }),
     }),
 
@@ -57,8 +79,8 @@ export const token: AnyCommand = {
         lifetime: {
           type: 'string',
           default: '3600',
-          valueHint: 'SECONDS',
-          description: 'How long it is valid; at most a year.',
+          valueHint: 'TIME',
+          description: 'How long it is valid: seconds, or 12h, 90d; at most 365d.',
         },
         ...adminOptions,
       },
@@ -68,7 +90,7 @@ export const token: AnyCommand = {
       ],
       run: ({ client: clientId, subject, scope = '', lifetime, database, storage, json }) =>
         withAdmin({ database, storage }, async (admin) => {
-          const lifetimeSeconds = integer('lifetime', lifetime, 1, 31_536_000)
+          const lifetimeSeconds = seconds('lifetime', lifetime, 31_536_000)
           const wanted = { scope, lifetimeSeconds, ...given({ clientId, subject }) }
           printSecrets(await admin.createAccessToken(wanted), json)
         }),

@@ -60,8 +60,8 @@ function unknownOption(name: string, defs: ArgDefs): UsageError {
 
 function defaultOf(name: string, def: ArgDef): string | boolean | readonly string[] | undefined {
   if (def.type === 'boolean') return false
-  if (def.type === 'string' && def.mayRepeat === true) return []
   if (isRequired(def)) throw new UsageError(`${shownName(name, def)} is missing. ${def.description}`)
+  if (def.type === 'string' && def.mayRepeat === true) return []
   return def.default
 }
 

@@ -16,7 +16,8 @@ _utility_api() {
 compdef _utility_api utility-api`,
   fish: `complete -c utility-api -f -a '(utility-api completion words -- (commandline -opc)[2..] (commandline -ct))'
 complete -c utility-api -l database -r -F
-complete -c utility-api -l storage -r -F`,
+complete -c utility-api -l storage -r -F
+complete -c utility-api -l signing-key -r -F`,
 }
 
 export const completion: AnyCommand = command({

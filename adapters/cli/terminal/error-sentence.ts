@@ -2,10 +2,14 @@ import type { UtilityApiError } from 'utility-api'
 
 // Maps the library's names for options and arguments to flags and words of the command line.
 const flags: Readonly<Record<string, string>> = {
+  audience: '--audience',
   basePath: '--prefix',
   clientId: 'The id of a client',
   codeChallenge: '--challenge',
+  idempotencyKey: '--idempotency-key',
+  'licenses.issuer': '--issuer',
   'licenses.keyPrefix': '--key-prefix',
+  'licenses.signingKey': '--signing-key',
   'licenses.statuses': '--statuses',
   domainOrIp: '--domain-or-ip',
   name: '--name',

@@ -7,6 +7,33 @@ export function integer(name: string, text: string, min: number, max: number): n
   throw new UsageError(`--${name} must be a number from ${min} to ${max}.`)
 }
 
+/** The option of credentials that are accepted for good unless they get a lifetime. */
+export const lifetimeOption = {
+  lifetime: {
+    type: 'string',
+    valueHint: 'TIME',
+    description: 'How long it is accepted: seconds, or 12h, 90d; at most 3650d. Default: for good.',
+  },
+} as const
+
+const secondsIn: Readonly<Record<string, number>> = { '': 1, s: 1, m: 60, h: 3600, d: 86_400 }
+
+/** Returns how many seconds a time given for an option is: a number of them, or of `s`, `m`, `h` or `d`. */
+export function seconds(name: string, text: string, max: number): number {
+  const [, amount = '', unit = ''] = /^(\d{1,10})([smhd]?)$/.exec(text) ?? []
+  const value = Number(amount) * (secondsIn[unit] ?? 0)
+  if (value >= 1 && value <= max) return value
+  throw new UsageError(`--${name} must be 1 to ${max} seconds, or a time such as 30m, 12h or 90d.`)
+}
+
+/** Returns the seconds of a `--lifetime`, or undefined if it is not given. */
+export function lifetimeSeconds(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : seconds('lifetime', text, tenYears)
+}
+
+/** The longest lifetime that the library accepts, in seconds. */
+export const tenYears = 315_360_000
+
 /** Returns the word given for an option, or throws a usage error that lists the valid words. */
 export function oneOf<const Word extends string>(name: string, text: string, words: readonly Word[]): Word {
   const found = words.find((word) => word === text)

@@ -1,6 +1,6 @@
 import { format, styleText } from 'node:util'
 import { withoutPasswords } from './passwords.ts'
-import { cut, padded, printable, printableLines, tableLines, widthOf } from './terminal-text.ts'
+import { padded, printable, printableLines, widthOf } from './terminal-text.ts'
 
 /** The option of every command that prints a result. */
 export const jsonOption = {
@@ -48,14 +48,38 @@ export function printJson(value: unknown): void {
   console.log(printableLines(JSON.stringify(value, null, 2)))
 }
 
+/**
+ * Returns what prints a list as JSON, page after page, as if all of it were printed at once: there may be millions of
+ * rows, which fit in no memory.
+ */
+export function jsonListPrinter(name: string): { rows(page: readonly object[]): void; end(): void } {
+  const head = `{\n  ${JSON.stringify(name)}: [`
+  // Kept until it is known whether a comma follows.
+  let last = ''
+  return {
+    rows(page) {
+      if (page.length === 0) return
+      console.log(last === '' ? head : `${last},`)
+      const text = JSON.stringify(page.map(withTimeTexts), null, 2)
+      last = printableLines(text.slice(2, -2).replaceAll(/^/gm, '  '))
+    },
+    end() {
+      console.log(last === '' ? `${head}]\n}` : `${last}\n  ]\n}`)
+    },
+  }
+}
+
 /** Returns a stored row for JSON: its times as text, like those of the commands that create, or null where not known. */
 export function withTimeTexts(row: object): object {
   return Object.fromEntries(
-    Object.entries(row).map(([name, value]: [string, unknown]) => [
-      name,
-      name.endsWith('At') && typeof value === 'number' ? jsonTime(value) : value,
-    ]),
+    Object.entries(row).map(([name, value]: [string, unknown]) => [name, withTimeText(name, value)]),
   )
+}
+
+function withTimeText(name: string, value: unknown): unknown {
+  if (typeof value !== 'number') return value
+  if (name.endsWith('On')) return dayText(value)
+  return name.endsWith('At') ? jsonTime(value) : value
 }
 
 function jsonTime(milliseconds: number): string | number | null {
@@ -116,17 +140,10 @@ function textOf(value: unknown): string {
   return value instanceof Date ? value.toISOString() : printable(String(value))
 }
 
-/**
- * Prints rows below a heading: aligned, with no cell wider than 64 columns, and nothing in them can control the
- * terminal.
- */
-export function printTable(heading: readonly string[], rows: readonly (readonly string[])[]): void {
-  const cells = rows.map((row) => row.map((text) => cut(printable(text), maxCellWidth)))
-  console.log(tableLines(heading, cells).join('\n'))
+/** Formats a day. Returns an empty string if there is none. */
+export function dayText(milliseconds: number | null): string {
+  return timeText(milliseconds).slice(0, 10)
 }
-
-/** Wide enough for every id and key that we generate. */
-const maxCellWidth = 64
 
 /** Formats a time for a table. Returns an empty string if there is no time or it is not known. */
 export function timeText(milliseconds: number | null): string {

@@ -112,15 +112,3 @@ function breaksOf(text: string, columns: number): { readonly space: number; read
   // The last character may go on, too. It stays whole unless it alone takes most of the text.
   return { space, end: end === text.length && last > columns ? last : end }
 }
-
-/** Returns the lines of a table with a heading, aligned. The last column is as wide as its content. */
-export function tableLines(heading: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const lines = [heading, ...rows]
-  const widths = heading.map((_, column) => Math.max(...lines.map((line) => widthOf(line[column] ?? ''))))
-  return lines.map((line) =>
-    line
-      .map((cell, column) => padded(cell, widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  )
-}

@@ -1,4 +1,7 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createLocalJWKSet, jwtVerify, type JSONWebKeySet } from 'jose'
 import { createAdmin, createUtilityApi, type Admin, type UtilityApi } from 'utility-api'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
 import Database from 'better-sqlite3'
@@ -168,12 +171,48 @@ test('api-key list shows keys without their secrets, and which are revoked', asy
   const { apiKeyId = '', apiKey = '' } = await json('api-key', 'create', '--name', 'Page')
   await lines('revoke', apiKeyId)
   const rows = await lines('api-key', 'list')
-  expect(rows[0]).toMatch(/^API KEY +NAME +PERMISSIONS +CREATED +REVOKED$/)
+  expect(rows[0]).toMatch(/^API KEY +NAME +PERMISSIONS +CREATED +EXPIRES +LAST USED +REVOKED$/)
   expect(rows).toContainEqual(
     expect.stringMatching(new RegExp(`^${apiKeyId} +Page +blockgame:lookup +20\\S+Z +20\\S+Z$`)),
   )
   expect(rows.join()).not.toContain(apiKey)
   expect(JSON.stringify(await json('api-key', 'list'))).not.toContain(apiKey)
+})
+
+test('every credential can have a lifetime, and lists say on which day a key was last used', async () => {
+  const { apiKeyId = '', apiKey = '' } = await json('api-key', 'create', '--lifetime', '90d')
+  const { resellerId = '', resellerTokenId } = await json('reseller', 'create', '--lifetime', '12h')
+  const { resellerTokenId: second } = await json('reseller', 'token', resellerId, '--lifetime', '30m')
+  const { accessTokenId } = await json('token', 'create', '--lifetime', '2d', '--subject', 'lifetimes')
+  const minutes: Record<string, number> = {}
+  for (const list of [
+    ['api-key', 'list'],
+    ['token', 'list', '--kind', 'reseller'],
+    ['token', 'list'],
+  ]) {
+    const { credentials } = await json<{ credentials: Row[] }>(...list, '--all')
+    for (const { id, createdAt, expiresAt } of credentials)
+      minutes[String(id)] = Math.round(
+        (Date.parse(String(expiresAt)) - Date.parse(String(createdAt))) / 60_000,
+      )
+  }
+  expect(minutes).toMatchObject({
+    [apiKeyId]: 90 * 24 * 60,
+    [String(resellerTokenId)]: 12 * 60,
+    [String(second)]: 30,
+    [String(accessTokenId)]: 2 * 24 * 60,
+  })
+  await using used = createUtilityApi({ storage: sqliteStorage(database), dns: false, blockgame: false })
+  await used.verifyApiKey(apiKey)
+  await used.close()
+  const today = isoText(Date.now()).slice(0, 10)
+  const keyRow = (await lines('api-key', 'list')).find((line) => line.startsWith(apiKeyId))
+  expect(keyRow).toMatch(new RegExp(`Z +${today}$`))
+  const { credentials } = await json<{ credentials: Row[] }>('api-key', 'list', '--all')
+  expect(credentials.find(({ id }) => id === apiKeyId)).toMatchObject({ lastUsedOn: today })
+  const tokenRows = await lines('token', 'list', '--kind', 'reseller', '--owner', resellerId)
+  expect(tokenRows[0]).toMatch(/^TOKEN +OWNER +CREATED +EXPIRES +LAST USED +REVOKED$/)
+  expect(tokenRows[1]).toMatch(new RegExp(`^${resellerTokenId} +${resellerId} +20\\S+Z +20\\S+Z$`))
 })
 
 describe('tokens', () => {
@@ -323,6 +362,85 @@ describe('license', () => {
     expect(await lines('license', 'list', '--reseller', 'no-one')).toHaveLength(1)
     expect(await lines('token', 'list', '--owner', 'no-one')).toHaveLength(1)
     expect(await lines('license', 'count', '--reseller', 'no-one')).toEqual(['licenses  0'])
+  })
+
+  const create = ['license', 'create', '--registered-to', 'Ada']
+  const sold = (resellerId: string, host: string, ...more: string[]): string[] =>
+    create.concat('--reseller', resellerId, '--domain-or-ip', host, more)
+
+  test('create makes one, and the same one for the same payment', async () => {
+    const { resellerId } = await admin.createReseller()
+    const paid = sold(resellerId, 'a.example', '--idempotency-key', 'payment-1')
+    const created = await json<object & { licenseKey: string }>(...paid)
+    const stored = await admin.getLicense(created.licenseKey)
+    expect(created).toEqual(await json<object>('license', 'get', created.licenseKey))
+    expect(stored).toMatchObject({
+      resellerId,
+      registeredTo: 'Ada',
+      domainOrIp: 'a.example',
+      status: 'valid',
+    })
+    expect(await json<object>(...paid)).toEqual(created)
+    const other = sold(resellerId, 'b.example', '--idempotency-key', 'payment-1')
+    expect(await failure(...other)).toBe('The Idempotency-Key was sent before with other fields.\n')
+    const [first, ...rest] = await lines(
+      ...sold(resellerId, '*.c.example', '--wildcards', '--statuses', 'new'),
+    )
+    expect(first).toMatch(/^licenseKey {4}LIC(?:-\w{5}){5}$/)
+    expect(rest).toContain('status        new')
+    expect(await admin.countLicenses({ resellerId })).toBe(2)
+  })
+
+  test('list finds by what a license covers and by status, all pages at once if asked to', async () => {
+    const { resellerId } = await admin.createReseller()
+    const { resellerId: many } = await admin.createReseller()
+    const wildcard = await json(...sold(resellerId, '*.münchen.example', '--wildcards'))
+    const exact = await json(...sold(resellerId, 'eu.xn--mnchen-3ya.example', '--status', 'invalid'))
+    const keysOf = async (...filters: string[]): Promise<unknown[]> => {
+      const { licenses } = await json<{ licenses: Row[] }>('license', 'list', ...filters)
+      return licenses.map(({ licenseKey }) => licenseKey)
+    }
+    const keys = [wildcard['licenseKey'], exact['licenseKey']]
+    expect(await keysOf('--domain', 'EU.München.example')).toEqual(keys)
+    expect(await keysOf('--domain', 'eu.münchen.example', '--status', 'invalid')).toEqual(keys.slice(1))
+    expect(await keysOf('--reseller', resellerId, '--status', 'valid')).toEqual(keys.slice(0, 1))
+    expect(await keysOf('--domain', 'eu.münchen.example', '--reseller', many)).toEqual([])
+    const fields = { resellerId: many, registeredTo: 'Ada', domainOrIp: 'shop.example' }
+    await Promise.all(Array.from({ length: 1001 }, () => admin.createLicense(fields)))
+    const { licenses, next: last } = await admin.listLicenses({ resellerId: many, limit: 1000 })
+    const { licenses: others } = await admin.listLicenses({ resellerId: many, after: last })
+    const made = [...licenses, ...others].map(({ licenseKey }) => licenseKey)
+    expect(made).toHaveLength(1001)
+    expect(await keysOf('--reseller', many, '--all')).toEqual(made)
+    const [heading, ...rows] = await lines('license', 'list', '--reseller', many, '--all')
+    expect(heading).toMatch(/^KEY +STATUS +DOMAIN OR IP +REGISTERED TO +RESELLER$/)
+    expect(rows.map((row) => row.split(' ')[0])).toEqual(made)
+    const { next } = await admin.listLicenses({ resellerId: many, limit: 500 })
+    expect(await keysOf('--reseller', many, '--all', '--after', next ?? '')).toEqual(made.slice(500))
+  })
+
+  test('sign prints a statement that the keys of jwks verify', async () => {
+    const files = ['first', 'second'].map((name) => {
+      const key = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })
+      writeFileSync(join(folder.path, name), key)
+      return join(folder.path, name)
+    })
+    const { key } = await generate()
+    const terms = ['--issuer', 'https://shop.example', '--lifetime', '7d', '--audience', 'plugin']
+    const sign = ['license', 'sign', key.toLowerCase(), '--signing-key', files[1] ?? '', ...terms]
+    const [statement = '', ...others] = await lines(...sign)
+    expect(others).toEqual([])
+    const { stdout } = await runHere(['license', 'jwks', ...files.flatMap((pem) => ['--signing-key', pem])])
+    const keys = JSON.parse(stdout) as JSONWebKeySet
+    expect(keys.keys).toHaveLength(2)
+    const { payload } = await jwtVerify(statement, createLocalJWKSet(keys), {
+      typ: 'license+jwt',
+      issuer: 'https://shop.example',
+      audience: 'plugin',
+    })
+    expect(payload).toMatchObject({ sub: key, status: 'valid', domain_or_ip: 'shop.example' })
+    expect((payload.exp ?? 0) - (payload.iat ?? 0)).toBe(7 * 86_400)
+    expect(await json(...sign)).toEqual({ statement: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]{86}$/) })
   })
 
   test('delete deletes one, and count counts', async () => {

@@ -1,13 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import {
+  jsonListPrinter,
   printJson,
   printLog,
   printLogJson,
   printLogLine,
-  printTable,
   timeText,
 } from '../../../adapters/cli/terminal/output.ts'
+import { tablePrinter } from '../../../adapters/cli/terminal/table.ts'
 import { cut, printable, widthOf, wrap } from '../../../adapters/cli/terminal/terminal-text.ts'
 
 const hostile = 'a\u0000\u0007\t\r\u001b[2J\u007f\u0085\u009b\u061c\u200e\u200f\u202a\u202e\u2066\u2069b'
@@ -79,19 +80,48 @@ test('a log entry in JSON, with what its errors say', () => {
 
 test('a table: no cell wider than 64 columns, nothing that steers', () => {
   const text = printed('log', () =>
-    printTable(
-      ['A', 'B'],
-      [
-        [hostile, 'x'.repeat(65)],
-        [`e${'\u0301'.repeat(1000)}`, 'x'.repeat(64)],
-      ],
-    ),
+    tablePrinter(['A', 'B'])([
+      [hostile, 'x'.repeat(65)],
+      [`e${'\u0301'.repeat(1000)}`, 'x'.repeat(64)],
+    ]),
   )
   expect(text).not.toMatch(steering)
   const [, short = '', whole = ''] = text.split('\n')
   expect(short).toMatch(/ x{63}…$/)
   expect(whole).toMatch(/ x{64}$/)
   expect(whole.length).toBeLessThan(200)
+})
+
+/** Everything that is printed. */
+function allPrinted(print: () => void): string {
+  const lines: string[] = []
+  const spy = vi.spyOn(console, 'log').mockImplementation((text) => void lines.push(`${text}\n`))
+  print()
+  spy.mockRestore()
+  return lines.join('')
+}
+
+test('a table in pages has one heading, and columns that never get narrower', () => {
+  const text = allPrinted(() => {
+    const print = tablePrinter(['A', 'B'])
+    for (const page of [[['1', '2']], [], [['long', '2']], [['3', '4']]]) print(page)
+  })
+  expect(text).toBe('A  B\n1  2\nlong  2\n3     4\n')
+  expect(allPrinted(() => tablePrinter(['A', 'B'])([]))).toBe('A  B\n')
+})
+
+test('a list in pages is the JSON of all its rows at once', () => {
+  const row = fc.record({ name: fc.oneof(fc.string(), fc.constant(hostile)), at: fc.array(fc.integer()) })
+  fc.assert(
+    fc.property(fc.array(fc.array(row)), (pages) => {
+      const text = allPrinted(() => {
+        const print = jsonListPrinter('rows')
+        for (const page of pages) print.rows(page)
+        print.end()
+      })
+      expect(text).toBe(allPrinted(() => printJson({ rows: pages.flat() })))
+    }),
+  )
 })
 
 describe('the width of text', () => {
