@@ -1,4 +1,4 @@
-// A service that signs licenses, and the lines that check one of them in four languages.
+// A service that signs licenses, the lines that check one of them in four languages, and those that sell one by a panel.
 import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, writeFileSync } from 'node:fs'
@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createAdmin, createUtilityApi } from 'utility-api'
+import { toNodeHandler } from 'utility-api/node'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { licenseRoutes } from './routes.ts'
 
@@ -18,14 +19,17 @@ const api = createUtilityApi({
   licenses: { issuer: 'https://shop.example', signingKey: privateKey },
 })
 const admin = createAdmin({ storage })
-const { resellerId } = await admin.createReseller({ name: 'Our shop' })
+const { resellerId, token } = await admin.createReseller({ name: 'Our shop' })
 const { licenseKey } = await admin.createLicense({
   resellerId,
   registeredTo: 'Ada Lovelace',
   domainOrIp: 'customer.example',
 })
 
-const server = createServer(licenseRoutes(api)).listen(Number(process.env['PORT'] ?? 3000), '127.0.0.1')
+const [routes, operations] = [licenseRoutes(api), toNodeHandler(api)]
+const server = createServer((request, response) =>
+  request.url?.startsWith('/license') === true ? routes(request, response) : operations(request, response),
+).listen(Number(process.env['PORT'] ?? 3000), '127.0.0.1')
 await once(server, 'listening')
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
@@ -46,6 +50,10 @@ node check.ts ${licenseKey} customer.example
 php check.php ${licenseKey} customer.example
 python3 check.py ${licenseKey} customer.example
 go run check.go ${licenseKey} customer.example
+
+What a reseller's panel does; the same order again prints the same key:
+
+RESELLER_TOKEN=${token} php panel.php sell 4711 'Grace Hopper' shop.example
 `)
 
 await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])

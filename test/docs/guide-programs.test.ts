@@ -1,0 +1,219 @@
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { stripTypeScriptTypes } from 'node:module'
+import type { AddressInfo } from 'node:net'
+import express from 'express'
+import { createLocalJWKSet, jwtVerify } from 'jose'
+import * as library from 'utility-api'
+import {
+  createAdmin,
+  createUtilityApi,
+  type Admin,
+  type UtilityApi,
+  type UtilityApiOptions,
+} from 'utility-api'
+import { toNodeHandler } from 'utility-api/node'
+import { memoryStorage } from 'utility-api/storage/memory'
+import { fakeBlockgameServer, fakeDnsServer, fixedClock, type FixedClock } from 'utility-api/testing'
+import { expect, onTestFinished, test } from 'vitest'
+import { codeBlocks } from './code-blocks.ts'
+
+// The programs of the guide for the owner's jobs do them: each is run as it stands there.
+
+/** The program below the heading of a job. */
+function programOf(page: string, start: string): string {
+  const found = codeBlocks().filter(
+    ({ file, text }) => file === `docs/guide/${page}.md` && text.startsWith(start),
+  )
+  expect(found).toHaveLength(1)
+  const text = found[0]?.text ?? ''
+  expect(text.split('\n').length).toBeLessThanOrEqual(10)
+  return text
+}
+
+const AsyncFunction = (async () => {}).constructor as new (
+  ...texts: string[]
+) => (...values: unknown[]) => Promise<unknown>
+
+/** Runs a program, with these names beside those of the library. Returns what it calls `result`. */
+function run(text: string, names: Readonly<Record<string, unknown>>, result = ''): Promise<unknown> {
+  const scope = { ...library, ...names }
+  const program = new AsyncFunction(...Object.keys(scope), `${stripTypeScriptTypes(text)}\nreturn ${result}`)
+  return program(...Object.values(scope))
+}
+
+interface World {
+  readonly url: string
+  readonly admin: Admin
+  readonly api: UtilityApi
+  readonly clock: FixedClock
+  get(path: string): Promise<Answer>
+  post(path: string, body: object): Promise<Answer>
+}
+
+interface Answer {
+  readonly status: number
+  readonly text: string
+}
+
+/** A server with one program of the guide on it, and all five operations. */
+async function serve(program: string, options: Partial<UtilityApiOptions> = {}): Promise<World> {
+  const storage = memoryStorage()
+  const clock = fixedClock()
+  const admin = createAdmin({ storage, clock, licenses: { allowWildcards: true } })
+  const api = createUtilityApi({ storage, clock, dns: false, blockgame: false, ...options })
+  await admin.createReseller({ resellerId: 'shop' })
+  // Express prints errors while it is not in production.
+  const app = express().set('env', 'test').use(express.json())
+  await run(program, { api, admin, app })
+  const operations = toNodeHandler(api)
+  const server = createServer((request, response) =>
+    request.url?.startsWith('/v2/') === true ? operations(request, response) : app(request, response),
+  ).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(async () => {
+    server.closeAllConnections()
+    server.close()
+    await api.close()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const answerOf = async (path: string, init?: RequestInit): Promise<Answer> => {
+    const response = await fetch(url + path, init)
+    return { status: response.status, text: await response.text() }
+  }
+  const headers = { 'Content-Type': 'application/json' }
+  return {
+    url,
+    admin,
+    api,
+    clock,
+    get: answerOf,
+    post: (path, body) => answerOf(path, { method: 'POST', headers, body: JSON.stringify(body) }),
+  }
+}
+
+const day = 86_400_000
+
+test('a payment that is reported for days sells one license, and a reseller never meets it', async () => {
+  const { url, admin, clock, post } = await serve(programOf('licenses', "app.post('/paid'"))
+  const paid = { payment: 'payment-4711', customer: 'Łukasz', domain: 'shop.example' }
+  const keys = new Set<string>()
+  for (let report = 0; report < 7; report += 1) {
+    // oxlint-disable-next-line no-await-in-loop
+    const { status, text } = await post('/paid', paid)
+    expect(status).toBe(200)
+    keys.add(text)
+    clock.advance(day - 1)
+  }
+  expect(keys.size).toBe(1)
+  expect((await post('/paid', { ...paid, customer: 'Eve' })).status).toBe(422)
+  expect((await post('/paid', { ...paid, payment: 'other', domain: 'https://a.example/' })).status).toBe(500)
+  const { token } = await admin.createResellerToken('shop')
+  const { licenses } = await admin.listLicenses()
+  expect(licenses).toMatchObject([{ registeredTo: 'Łukasz', domainOrIp: 'shop.example', status: 'valid' }])
+  const headers = {
+    Authorization: `Bearer ${token}`,
+    'X-Registered-To': 'Eve',
+    'X-Domain-Or-IP': 'eve.example',
+    'X-Status': 'valid',
+    'Idempotency-Key': paid.payment,
+  }
+  const generated = await fetch(`${url}/v2/reseller/licenses/generate`, { method: 'POST', headers })
+  expect(generated.status).toBe(200)
+  expect(await generated.json()).toMatchObject({ data: { registered_to: 'Eve' } })
+  expect([...keys]).toEqual([JSON.stringify({ licenseKey: licenses[0]?.licenseKey })])
+  expect((await post('/paid', paid)).text).toBe([...keys][0])
+  expect(await admin.countLicenses()).toBe(2)
+})
+
+test('the licenses for a domain are found, and moved', async () => {
+  const found = await serve(programOf('licenses', "app.get('/support'"))
+  const sold = { resellerId: 'shop', registeredTo: 'Ada' }
+  const exact = await found.admin.createLicense({ ...sold, domainOrIp: 'münchen.example' })
+  await found.admin.createLicense({ ...sold, domainOrIp: 'other.example' })
+  const { text } = await found.get('/support?domain=xn--mnchen-3ya.example')
+  expect(JSON.parse(text)).toEqual([{ licenseKey: exact.licenseKey, status: 'valid', registeredTo: 'Ada' }])
+
+  const moved = await serve(programOf('licenses', "app.post('/support/:key'"))
+  const { licenseKey } = await moved.admin.createLicense({
+    ...sold,
+    domainOrIp: 'old.example',
+    status: 'invalid',
+  })
+  const path = `/support/${licenseKey.toLowerCase()}`
+  expect((await moved.post(path, { domainOrIp: 'new.example' })).status).toBe(200)
+  const license = await moved.admin.getLicense(licenseKey)
+  expect(license).toMatchObject({ domainOrIp: 'new.example', status: 'valid' })
+  expect((await moved.post('/support/LIC-1', { domainOrIp: 'new.example' })).status).toBe(404)
+})
+
+test('a license is checked online, for the host and the status', async () => {
+  const { admin, get } = await serve(
+    programOf('licenses', "app.get('/license/:key', async (request, response) => {\n  const license"),
+  )
+  const sold = { resellerId: 'shop', registeredTo: 'Ada', domainOrIp: '*.münchen.example' }
+  const { licenseKey } = await admin.createLicense(sold)
+  const isValid = async (key: string, domain: string): Promise<unknown> =>
+    JSON.parse((await get(`/license/${encodeURIComponent(key)}?domain=${domain}`)).text).valid
+  const typed = ` ${licenseKey.replaceAll('-', '–').toLowerCase().replace('lic', 'LIC')} `
+  expect(await isValid(typed, 'EU.xn--mnchen-3ya.example.:8443')).toBe(true)
+  expect(await isValid(licenseKey, 'xn--mnchen-3ya.example')).toBe(false)
+  expect(await isValid('LIC-1', 'eu.xn--mnchen-3ya.example')).toBe(false)
+  await admin.updateLicense(licenseKey, { status: 'invalid' })
+  expect(await isValid(licenseKey, 'eu.xn--mnchen-3ya.example')).toBe(false)
+})
+
+test('a signed license is checked offline', async () => {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const signingKey = createPrivateKey(privateKey.export({ type: 'pkcs8', format: 'pem' }))
+  const route = programOf(
+    'licenses',
+    "app.get('/license/:key', async (request, response) => {\n  const options",
+  )
+  const licenses = { issuer: 'https://shop.example', signingKey }
+  const { admin, api, clock, get } = await serve(route, { licenses })
+  clock.advance(Date.now() - clock.now())
+  const check = programOf('licenses', 'const { payload } = await jwtVerify')
+  const sold = { resellerId: 'shop', registeredTo: 'Ada', domainOrIp: 'shop.example' }
+  const { licenseKey } = await admin.createLicense(sold)
+  const isValid = async (statement: string, host: string): Promise<unknown> => {
+    const names = { statement, host, shippedKeys: api.licenseJwks(), createLocalJWKSet, jwtVerify }
+    return run(check, names, 'valid').catch(() => 'no statement')
+  }
+  const { text: statement } = await get(`/license/${licenseKey}`)
+  expect(await isValid(statement, 'SHOP.example')).toBe(true)
+  expect(await isValid(statement, 'other.example')).toBe(false)
+  expect(await isValid(statement.replace(/.{4}$/, 'AAAA'), 'shop.example')).toBe('no statement')
+  await admin.updateLicense(licenseKey, { status: 'invalid' })
+  expect(await isValid((await get(`/license/${licenseKey}`)).text, 'shop.example')).toBe(false)
+  clock.advance(-8 * day)
+  expect(await isValid((await get(`/license/${licenseKey}`)).text, 'shop.example')).toBe('no statement')
+})
+
+test('the DNS page shows who answers what', async () => {
+  const addresses = ['192.0.2.7', '192.0.2.7', '198.51.100.7']
+  const servers = await Promise.all(
+    addresses.map((ip) => fakeDnsServer({ records: [{ type: 'A', host: 'shop.example', ttl: 60, ip }] })),
+  )
+  onTestFinished(async () => void (await Promise.all(servers.map((server) => server.close()))))
+  const locations = servers.map(({ ip, port }, at) => ({ location: `L${at}`, ip, port, provider: 'P' }))
+  const { get } = await serve(programOf('dns', "app.get('/dns/:domain'"), { dns: { locations } })
+  expect((await get('/dns/shop.example')).text).toBe('differ\n192.0.2.7: L0, L1\n198.51.100.7: L2')
+  expect((await get('/dns/none.example')).text).toBe('agree\nno address: L0, L1, L2')
+  expect((await get('/dns/127.0.0.1')).status).toBe(400)
+})
+
+test('the status page shows who plays, and what is down', async () => {
+  const status = { version: { name: '1', protocol: 1 }, players: { online: 2, max: 20 }, description: '' }
+  const game = await fakeBlockgameServer({ status })
+  onTestFinished(() => game.close())
+  const program = programOf('blockgame', "app.get('/status'")
+    .replaceAll('play.example.com', `${game.ip}:${game.port}`)
+    .replaceAll('build.example.com', '127.0.0.1:1')
+  const blockgame = { allowAddress: () => true, timeoutMs: 20_000 }
+  const { get } = await serve(program, { blockgame })
+  expect((await get('/status')).text).toBe(
+    `${game.ip}:${game.port}: 2 of 20 are playing\n127.0.0.1:1: offline`,
+  )
+})
