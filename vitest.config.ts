@@ -40,6 +40,8 @@ const amounts: Readonly<Record<string, number | string>> = {
   IDLE_CONNECTIONS: 5000,
   TEST_SEEDS: 5,
   SHOP_SEEDS: 2000,
+  DAYS: 500,
+  REPEATED_DAYS: 20,
   MATRIX_PART: 16,
   ALL_SETUPS: 1,
 }
@@ -85,6 +87,7 @@ const config: ViteUserConfig = {
             'examples/**/*.test.ts',
             'test/faults/**/*.test.ts',
             'test/admin/open-redirect.test.ts',
+            'test/days/days.test.ts',
             'test/http/{abort,connections,token-bodies,token-revocations}.test.ts',
             'test/http/{contract,idempotency,license-inputs,spec-*,token-endpoint,token-limits}.test.ts',
             'test/dns/{costly,hostile}-replies.test.ts',

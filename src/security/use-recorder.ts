@@ -1,6 +1,6 @@
 import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
-import { callWithin } from '../ports/storage-call.ts'
+import { callWithin, type StorageCall } from '../ports/storage-call.ts'
 import type { TimedStorage } from '../ports/timed-storage.ts'
 
 /** The kinds whose last use is recorded. Access tokens are too many and too short-lived. */
@@ -18,7 +18,7 @@ export interface UseRecorderParts {
   readonly storage: Pick<TimedStorage, 'recordUse'>
   readonly clock: Clock
   readonly logger: Logger
-  /** How long one report may take. */
+  /** How long one report may take, however many calls it needs: closing waits for it. */
   readonly storageTimeoutMs: number
   /** How often to report. A server that is killed loses what it has not reported. Default: 60,000. */
   readonly intervalMs?: number
@@ -44,6 +44,7 @@ export function createUseRecorder(parts: UseRecorderParts): UseRecorder {
   let remembered = new Set<string>()
   let collected: Use[] = []
   let timer: NodeJS.Timeout | undefined
+  let reporting: Promise<void> = Promise.resolve()
   let closed = false
 
   function schedule(): void {
@@ -52,16 +53,22 @@ export function createUseRecorder(parts: UseRecorderParts): UseRecorder {
     timer.unref()
   }
 
-  /** Reports what was collected. What cannot be reported is kept for the next time. */
-  async function report(): Promise<void> {
+  /** Reports what was collected, once the report before has ended: closing must not leave that one behind. */
+  function report(): Promise<void> {
     timer = undefined
+    reporting = reporting.then(reportCollected)
+    return reporting
+  }
+
+  /** What cannot be reported is kept for the next time. */
+  async function reportCollected(): Promise<void> {
     const uses = collected
     collected = []
-    const unreported = await reportAll(uses)
+    const unreported = await reportAll(uses, callWithin(storageTimeoutMs))
     collected = [...unreported, ...collected].slice(0, maxRemembered)
   }
 
-  async function reportAll(uses: readonly Use[]): Promise<readonly Use[]> {
+  async function reportAll(uses: readonly Use[], call: StorageCall): Promise<readonly Use[]> {
     const [first] = uses
     if (first === undefined) return []
     const isAlike = ({ kind, day: each }: Use): boolean => kind === first.kind && each === first.day
@@ -69,13 +76,16 @@ export function createUseRecorder(parts: UseRecorderParts): UseRecorder {
     try {
       // In one order everywhere, so that two servers do not wait for each other's rows.
       const ids = alike.map(({ id }) => id).toSorted()
-      await storage.recordUse(first.kind, ids, first.day, callWithin(storageTimeoutMs))
+      await storage.recordUse(first.kind, ids, first.day, call)
     } catch (error) {
       logger.warn('The uses of credentials could not be recorded.', { cause: (error as Error).cause })
       return uses
     }
     const done = new Set(alike)
-    return reportAll(uses.filter((use) => !done.has(use)))
+    return reportAll(
+      uses.filter((use) => !done.has(use)),
+      call,
+    )
   }
 
   return {

@@ -27,6 +27,7 @@ const parts: Readonly<Record<string, Part>> = {
     files: ['test/http/token-revocations.test.ts'],
     amounts: { REVOCATION_ROUNDS: 200 },
   },
+  days: { files: ['test/days/days.test.ts'], amounts: { DAYS: 10_000, REPEATED_DAYS: 100 } },
   shops: { files: ['test/testing/faulty-storage.test.ts'], amounts: { SHOP_SEEDS: 10_000 } },
   lists: { files: ['test/storage/lists.long.test.ts'], amounts: { LIST_ROWS: 10_000 } },
   answers: { files: ['test/http/unread-answers.long.test.ts'], amounts: { UNREAD_CONNECTIONS: 1000 } },

@@ -14,15 +14,18 @@ type Report = readonly [kind: string, ids: readonly string[], at: number]
 function record(fails: () => boolean = () => false): {
   readonly parts: UseRecorderParts
   readonly reports: Report[]
+  readonly deadlines: object[]
   readonly clock: ReturnType<typeof fixedClock>
   readonly warnings: unknown[]
 } {
   const reports: Report[] = []
+  const deadlines: object[] = []
   const warnings: unknown[] = []
   const clock = fixedClock(start + 5)
   const logger = { debug() {}, info() {}, warn: (...all: unknown[]) => void warnings.push(all), error() {} }
   const storage: UseRecorderParts['storage'] = {
-    async recordUse(kind, ids, at) {
+    async recordUse(kind, ids, at, call) {
+      deadlines.push(call)
       if (fails()) throw refused({ code: 'database_error', message: 'The database failed.' })
       reports.push([kind, ids, at])
     },
@@ -30,6 +33,7 @@ function record(fails: () => boolean = () => false): {
   return {
     parts: { storage, clock, logger, storageTimeoutMs: 1000, intervalMs: 1000 },
     reports,
+    deadlines,
     clock,
     warnings,
   }
@@ -68,6 +72,39 @@ test('at most 500 are named at once', async () => {
   await vi.advanceTimersByTimeAsync(1000)
   expect(reports.map(([, ids]) => ids.length)).toEqual([500, 500, 201])
   expect(new Set(reports.flatMap(([, ids]) => ids)).size).toBe(1201)
+})
+
+test('the calls of one report share one deadline, so that closing does not take one for each', async () => {
+  const { parts, deadlines } = record()
+  const uses = createUseRecorder(parts)
+  for (let index = 0; index < 501; index += 1) uses.note('api_key', `${index}`)
+  uses.note('reseller_token', 'r')
+  await uses.close()
+  expect(deadlines).toHaveLength(3)
+  expect(new Set(deadlines).size).toBe(1)
+})
+
+test('closing waits for a report that is under way, and reports what that could not', async () => {
+  const { parts, reports } = record()
+  const first = Promise.withResolvers<void>()
+  let calls = 0
+  const storage: UseRecorderParts['storage'] = {
+    async recordUse(...report) {
+      calls += 1
+      if (calls === 1) await first.promise
+      await parts.storage.recordUse(...report)
+    },
+  }
+  const uses = createUseRecorder({ ...parts, storage })
+  uses.note('api_key', 'a')
+  await vi.advanceTimersByTimeAsync(1000)
+  let isClosed = false
+  const closing = uses.close().then(() => (isClosed = true))
+  await vi.advanceTimersByTimeAsync(0)
+  expect([calls, isClosed]).toEqual([1, false])
+  first.reject(new Error('The database failed.'))
+  await closing
+  expect(reports).toEqual([['api_key', ['a'], start]])
 })
 
 test('what could not be reported is reported later, with the day of its use', async () => {

@@ -1,0 +1,57 @@
+import { bounds, type OpenCall, type Scene, type Server } from './day-scene.ts'
+
+const lookups = new Set(['findCredential', 'findClient'])
+// Of the service itself, not of a request.
+const own = new Set(['recordUse', 'ping'])
+/** A closing server waits for what is under way, ends the rest, and reports the uses of credentials. */
+const closingMs =
+  Math.max(bounds.storageTimeoutMs, bounds.networkTimeoutMs) + 1000 + bounds.storageTimeoutMs + 10
+
+function mostOfOne(callers: Iterable<string | undefined>): number {
+  const counts = new Map<string | undefined, number>()
+  for (const caller of callers) counts.set(caller, (counts.get(caller) ?? 0) + 1)
+  counts.delete(undefined)
+  return Math.max(0, ...counts.values())
+}
+
+function checkCalls(scene: Scene, server: Server): void {
+  const waited = [...server.calls].filter(({ method, timeLeftMs }) => timeLeftMs() > 0 && !own.has(method))
+  const isLookup = ({ method }: OpenCall): boolean => lookups.has(method)
+  const working = waited.filter((call) => !isLookup(call))
+  const most = bounds.maxInFlight
+  scene.must(waited.filter(isLookup).length <= most, `${server.name}: looks up too many callers at once`)
+  scene.must(working.length <= most, `${server.name}: too many requests wait for storage`)
+  const ofOne = mostOfOne(working.map(({ caller }) => caller))
+  scene.must(ofOne <= most / 2, `${server.name}: one caller has more than half of the places`)
+}
+
+function checkQuestions(scene: Scene, server: Server): void {
+  const targets = new Map<string, string[]>()
+  for (const { target, name } of server.questions) targets.set(target, [...(targets.get(target) ?? []), name])
+  for (const [target, names] of targets) {
+    const most = target === 'game' ? bounds.maxLookups : bounds.maxPerResolver
+    scene.must(names.length <= most, `${server.name}: ${names.length} questions to ${target} at once`)
+    const callers = names.map((name) => /^own-(.*)-\d+\.example$/.exec(name)?.[1])
+    scene.must(mostOfOne(callers) <= most / 2, `${server.name}: one caller has more than half of ${target}`)
+  }
+}
+
+/** What must hold whenever nothing happens by itself. */
+export function checkRules(scene: Scene, servers: readonly Server[], gate: Server): void {
+  const { time, ledger, clock } = scene
+  for (const server of servers) {
+    server.most = server.outstanding.size
+    if (server.state === 'killed') continue
+    if (server !== gate) checkCalls(scene, server)
+    checkQuestions(scene, server)
+    for (const { id, beganAt, limitMs } of server.outstanding)
+      scene.must(time.now - beganAt <= limitMs, `${server.name}: request ${id} is still not answered`)
+    if (server.state === 'closing')
+      scene.must(time.now - server.closingSince <= closingMs, `${server.name}: close does not end`)
+    if (server.state === 'closed')
+      scene.must(server.questions.size === 0, `${server.name}: closed with a question open`)
+  }
+  const now = clock.now()
+  for (const hash of ledger.dead.values())
+    scene.must(!ledger.isLive(hash, now), 'a revoked token came back to life')
+}
