@@ -135,12 +135,12 @@ interface CallerParts {
 
 /** Returns what collects the uses of credentials, if the store records them. */
 function usesOf(
-  { storage: given, clock, storageTimeoutMs }: Settings,
+  { storage: given, storageTimeoutMs }: Settings,
   storage: TimedStorage,
   logger: Logger,
 ): UseRecorder | undefined {
   if (given.recordUse === undefined) return undefined
-  return createUseRecorder({ storage, clock, logger, storageTimeoutMs })
+  return createUseRecorder({ storage, logger, storageTimeoutMs })
 }
 
 /** Returns the operations that need only storage, each bound to the scheme of its callers. */

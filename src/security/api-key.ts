@@ -29,8 +29,9 @@ export function verifyApiKey(
   if (isMistyped(apiKey)) throw refusedKey(invalid, 'The checksum of the key is wrong.')
   return andThen(storage.findCredential('api_key', hashSecret(apiKey), call), (credential) => {
     if (credential === null) throw refusedKey(invalid, wrongKind('api_key', apiKey))
-    if (!isLive(credential, clock.now())) throw refusedKey(invalid, 'The key has expired or was revoked.')
-    uses?.note('api_key', credential.id)
+    const now = clock.now()
+    if (!isLive(credential, now)) throw refusedKey(invalid, 'The key has expired or was revoked.')
+    uses?.note('api_key', credential.id, now)
     return credential
   })
 }

@@ -82,8 +82,9 @@ export function verifyBearer(
   if (isMistyped(token)) throw invalidToken('The checksum of the token is wrong.')
   return andThen(storage.findCredential(kind, hashSecret(token), call), (credential) => {
     if (credential === null) throw invalidToken(wrongKind(kind, token))
-    if (!isLive(credential, clock.now())) throw invalidToken('The token has expired or was revoked.')
-    if (kind === 'reseller_token') uses?.note(kind, credential.id)
+    const now = clock.now()
+    if (!isLive(credential, now)) throw invalidToken('The token has expired or was revoked.')
+    if (kind === 'reseller_token') uses?.note(kind, credential.id, now)
     return credential
   })
 }

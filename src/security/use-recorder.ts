@@ -1,4 +1,3 @@
-import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
 import { callWithin, type StorageCall } from '../ports/storage-call.ts'
 import type { TimedStorage } from '../ports/timed-storage.ts'
@@ -8,15 +7,14 @@ export type RecordedKind = 'reseller_token' | 'api_key'
 
 /** Collects which credentials are used. */
 export interface UseRecorder {
-  /** Notes that a credential was accepted. Never waits and never throws. */
-  note(kind: RecordedKind, id: string): void
+  /** Notes that a credential was accepted at a time. Never waits and never throws. */
+  note(kind: RecordedKind, id: string, at: number): void
   /** Reports what was collected, and collects no more. */
   close(): Promise<void>
 }
 
 export interface UseRecorderParts {
   readonly storage: Pick<TimedStorage, 'recordUse'>
-  readonly clock: Clock
   readonly logger: Logger
   /** How long one report may take, however many calls it needs: closing waits for it. */
   readonly storageTimeoutMs: number
@@ -27,7 +25,7 @@ export interface UseRecorderParts {
 const dayMs = 86_400_000
 /** How many ids one report names: the port's limit. */
 const maxIds = 500
-/** How many credentials are remembered, so that one that is used all day is reported once. */
+/** How many credentials of a kind are remembered, so that one that is used all day is reported once. */
 const maxRemembered = 100_000
 
 interface Use {
@@ -39,9 +37,12 @@ interface Use {
 
 /** Creates a recorder. It writes at most once a day for each credential, never while a request waits. */
 export function createUseRecorder(parts: UseRecorderParts): UseRecorder {
-  const { storage, clock, logger, storageTimeoutMs, intervalMs = 60_000 } = parts
+  const { storage, logger, storageTimeoutMs, intervalMs = 60_000 } = parts
   let day = -1
-  let remembered = new Set<string>()
+  const remembered: Readonly<Record<RecordedKind, Set<string>>> = {
+    reseller_token: new Set(),
+    api_key: new Set(),
+  }
   let collected: Use[] = []
   let timer: NodeJS.Timeout | undefined
   let reporting: Promise<void> = Promise.resolve()
@@ -89,14 +90,14 @@ export function createUseRecorder(parts: UseRecorderParts): UseRecorder {
   }
 
   return {
-    note(kind, id) {
-      const now = clock.now()
-      const today = now - (now % dayMs)
-      if (today !== day || remembered.size >= maxRemembered) remembered = new Set()
+    note(kind, id, at) {
+      const today = at - (at % dayMs)
+      if (today !== day) for (const ids of Object.values(remembered)) ids.clear()
       day = today
-      const key = `${kind} ${id}`
-      if (remembered.has(key) || collected.length >= maxRemembered || closed) return
-      remembered.add(key)
+      const known = remembered[kind]
+      if (known.has(id) || collected.length >= maxRemembered || closed) return
+      if (known.size >= maxRemembered) known.clear()
+      known.add(id)
       collected.push({ kind, id, day })
       schedule()
     },

@@ -31,7 +31,7 @@ function record(fails: () => boolean = () => false): {
     },
   }
   return {
-    parts: { storage, clock, logger, storageTimeoutMs: 1000, intervalMs: 1000 },
+    parts: { storage, logger, storageTimeoutMs: 1000, intervalMs: 1000 },
     reports,
     deadlines,
     clock,
@@ -45,9 +45,9 @@ afterEach(() => void vi.useRealTimers())
 test('a credential is reported once a day, however often it is used, and never before the interval', async () => {
   const { parts, reports, clock } = record()
   const uses = createUseRecorder(parts)
-  for (let count = 0; count < 1000; count += 1) uses.note('api_key', 'b')
-  uses.note('api_key', 'a')
-  uses.note('reseller_token', 'b')
+  for (let count = 0; count < 1000; count += 1) uses.note('api_key', 'b', clock.now())
+  uses.note('api_key', 'a', clock.now())
+  uses.note('reseller_token', 'b', clock.now())
   await vi.advanceTimersByTimeAsync(999)
   expect(reports).toEqual([])
   await vi.advanceTimersByTimeAsync(1)
@@ -56,19 +56,19 @@ test('a credential is reported once a day, however often it is used, and never b
     ['reseller_token', ['b'], start],
   ])
   clock.advance(day - 6)
-  uses.note('api_key', 'a')
+  uses.note('api_key', 'a', clock.now())
   await vi.advanceTimersByTimeAsync(5000)
   expect(reports).toHaveLength(2)
   clock.advance(1)
-  uses.note('api_key', 'a')
+  uses.note('api_key', 'a', clock.now())
   await vi.advanceTimersByTimeAsync(1000)
   expect(reports.slice(2)).toEqual([['api_key', ['a'], start + day]])
 })
 
 test('at most 500 are named at once', async () => {
-  const { parts, reports } = record()
+  const { parts, reports, clock } = record()
   const uses = createUseRecorder(parts)
-  for (let index = 0; index < 1201; index += 1) uses.note('api_key', `${index}`)
+  for (let index = 0; index < 1201; index += 1) uses.note('api_key', `${index}`, clock.now())
   await vi.advanceTimersByTimeAsync(1000)
   expect(reports.map(([, ids]) => ids.length)).toEqual([500, 500, 201])
   expect(new Set(reports.flatMap(([, ids]) => ids)).size).toBe(1201)
@@ -111,11 +111,11 @@ test('what could not be reported is reported later, with the day of its use', as
   let down = true
   const { parts, reports, clock, warnings } = record(() => down)
   const uses = createUseRecorder(parts)
-  uses.note('api_key', 'a')
+  uses.note('api_key', 'a', clock.now())
   await vi.advanceTimersByTimeAsync(3000)
   expect([reports.length, warnings.length]).toEqual([0, 3])
   clock.advance(day)
-  uses.note('api_key', 'a')
+  uses.note('api_key', 'a', clock.now())
   down = false
   await vi.advanceTimersByTimeAsync(1000)
   expect(reports).toEqual([
@@ -125,11 +125,11 @@ test('what could not be reported is reported later, with the day of its use', as
 })
 
 test('closing reports at once, and leaves no timer', async () => {
-  const { parts, reports } = record()
+  const { parts, reports, clock } = record()
   const uses = createUseRecorder(parts)
-  uses.note('api_key', 'a')
+  uses.note('api_key', 'a', clock.now())
   await uses.close()
-  uses.note('api_key', 'late')
+  uses.note('api_key', 'late', clock.now())
   await vi.advanceTimersByTimeAsync(10_000)
   expect(reports).toEqual([['api_key', ['a'], start]])
   expect(vi.getTimerCount()).toBe(0)

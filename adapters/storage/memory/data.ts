@@ -92,8 +92,13 @@ export function toKey(hash: Uint8Array): string {
 
 /** Returns the license with the fields that were sent. */
 export function changed(license: NewLicense, change: Compared<LicenseChange>, at: number): NewLicense {
-  const sent = Object.entries(change).filter(([, value]) => value !== undefined)
-  return { ...license, ...(Object.fromEntries(sent) as Compared<LicenseChange>), updatedAt: at }
+  const copied: { -readonly [Field in keyof NewLicense]: NewLicense[Field] } = { ...license, updatedAt: at }
+  for (const field of Object.keys(change) as (keyof typeof change)[]) put(copied, field, change[field])
+  return copied
+}
+
+function put<Row, Field extends keyof Row>(row: Row, field: Field, value: Row[Field] | undefined): void {
+  if (value !== undefined) row[field] = value
 }
 
 export function insertCredential(tables: Tables, { kind, key }: CredentialKey, credential: Credential): void {
