@@ -7,10 +7,13 @@ const mostPerConnection = 16
 const maxPieces = 1000
 const firstCapacity = 1024
 
-/** What to call when each response of a connection is written, or the connection is gone. */
-type UnderWay = Map<ServerResponse, (() => void)[]>
+/** A response of a connection, and what to call when it is written, or the connection is gone. */
+interface UnderWay {
+  readonly response: ServerResponse
+  readonly callbacks: (() => void)[]
+}
 
-const connections = new WeakMap<Socket, UnderWay>()
+const connections = new WeakMap<Socket, UnderWay[]>()
 const ended = new WeakSet<Socket>()
 
 /**
@@ -23,38 +26,44 @@ export function admit({ httpVersionMajor, socket }: IncomingMessage, response: S
   if (ended.has(socket)) return false
   if (socket.destroyed) return true
   const underWay = connections.get(socket) ?? watch(socket)
-  if (underWay.has(response)) return true
-  if (underWay.size >= mostPerConnection) {
+  if (underWay.some((each) => each.response === response)) return true
+  if (underWay.length >= mostPerConnection) {
     end(socket)
     return false
   }
-  underWay.set(response, [])
-  response.once('close', () => closed(underWay, response))
+  underWay.push({ response, callbacks: [] })
+  response.on('close', onClose)
   return true
 }
 
 /** Calls back when a response has been written, or its connection is gone. */
 function whenClosed(response: ServerResponse, callback: () => void): void {
-  const { req } = response as { req?: IncomingMessage }
-  const callbacks = req?.socket && connections.get(req.socket)?.get(response)
-  if (callbacks === undefined) response.once('close', callback)
-  else callbacks.push(callback)
+  const underWay = underWayWith(response).find((each) => each.response === response)
+  if (underWay === undefined) response.once('close', callback)
+  else underWay.callbacks.push(callback)
 }
 
-function watch(socket: Socket): UnderWay {
-  const underWay: UnderWay = new Map()
+/** Returns all that is under way on a response's connection, itself included. */
+function underWayWith({ req }: { readonly req?: IncomingMessage }): UnderWay[] {
+  return (req?.socket && connections.get(req.socket)) ?? []
+}
+
+function watch(socket: Socket): UnderWay[] {
+  const underWay: UnderWay[] = []
   connections.set(socket, underWay)
   // Node closes only the response that is being written; those that wait for it would never end.
   socket.once('close', () => {
-    for (const response of underWay.keys()) closed(underWay, response)
+    for (const { callbacks } of underWay.splice(0)) for (const callback of callbacks) callback()
   })
   return underWay
 }
 
-function closed(underWay: UnderWay, response: ServerResponse): void {
-  const callbacks = underWay.get(response) ?? []
-  underWay.delete(response)
-  for (const callback of callbacks) callback()
+/** One function for all responses: one for each, with its own wrapper, would cost more than the counting. */
+function onClose(this: ServerResponse): void {
+  const underWay = underWayWith(this)
+  const index = underWay.findIndex(({ response }) => response === this)
+  const [closed] = index === -1 ? [] : underWay.splice(index, 1)
+  for (const callback of closed?.callbacks ?? []) callback()
 }
 
 /**

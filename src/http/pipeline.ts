@@ -273,10 +273,11 @@ function valueOf({ in: place, name }: Parameter, call: Call): unknown {
 }
 
 function headerText(name: string, call: Call): string {
+  const value = call.header(name) ?? ''
   // Joined, two names would pass for one with a comma in it.
-  if (call.request.isRepeated?.(name) === true)
+  if (value.includes(',') && call.request.isRepeated?.(name) === true)
     throw new UtilityApiError('invalid_request', `${name} must be sent once.`)
-  return decodeHeaderText(call.header(name) ?? '')
+  return decodeHeaderText(value)
 }
 
 function abandoned(cause: unknown): UtilityApiError {
