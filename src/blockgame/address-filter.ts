@@ -2,10 +2,10 @@ import { isIP } from 'node:net'
 import { refused, type UtilityApiError } from '../domain/errors.ts'
 import { isPublicAddress } from '../domain/ip-address.ts'
 import { addressNotAllowed } from '../domain/server-status.ts'
-import type { Endpoint } from './candidates.ts'
+import type { Destination } from './candidates.ts'
 
 /**
- * The endpoint that a lookup is about to connect to.
+ * The destination that a lookup is about to connect to.
  *
  * @group Block game
  */
@@ -34,19 +34,19 @@ const defaultRule: AddressRule = ({ ip, port }) => port >= lowestPort && isPubli
 /** Decides which of the addresses that strangers request we connect to. */
 export interface AddressFilter {
   /**
-   * Returns the permitted endpoints of a target that needs no resolver, or null if it needs one.
+   * Returns the permitted destinations of a target that needs no resolver, or null if it needs one.
    *
-   * @throws `UtilityApiError` `address_not_allowed` if the target cannot lead to a permitted endpoint.
+   * @throws `UtilityApiError` `address_not_allowed` if the target cannot lead to a permitted destination.
    */
-  requested(target: RequestedTarget): Endpoint[] | null
-  /** Returns the permitted endpoints among the resolved ones. */
-  resolved(target: RequestedTarget, endpoints: readonly Endpoint[]): Endpoint[]
+  requested(target: RequestedTarget): Destination[] | null
+  /** Returns the permitted destinations among the resolved ones. */
+  resolved(target: RequestedTarget, destinations: readonly Destination[]): Destination[]
 }
 
 /** Creates a filter. `rule` replaces the default rule, which permits public addresses and ports from 1024. */
 export function createAddressFilter(rule: AddressRule = defaultRule): AddressFilter {
-  const permitted = ({ host }: RequestedTarget, endpoints: readonly Endpoint[]): Endpoint[] =>
-    endpoints.filter(({ ip, port }) => permits(rule, { ip, port, host }))
+  const permitted = ({ host }: RequestedTarget, destinations: readonly Destination[]): Destination[] =>
+    destinations.filter(({ ip, port }) => permits(rule, { ip, port, host }))
   return {
     requested(target) {
       const { host, port } = target
@@ -54,12 +54,12 @@ export function createAddressFilter(rule: AddressRule = defaultRule): AddressFil
       if (rule === defaultRule && port < lowestPort) throw notAllowed()
       const ips = knownAddresses(host)
       if (ips === null) return null
-      const endpoints = permitted(
+      const destinations = permitted(
         target,
         ips.map((ip) => ({ ip, port, srvRecord: null })),
       )
-      if (endpoints.length === 0) throw notAllowed()
-      return endpoints
+      if (destinations.length === 0) throw notAllowed()
+      return destinations
     },
     resolved: permitted,
   }

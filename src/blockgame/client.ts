@@ -6,7 +6,7 @@ import { checkTarget } from './checked-target.ts'
 import { DeadlineScope } from './deadline-scope.ts'
 import { fetchStatus } from './fetch-status.ts'
 import { createAddressFilter, type AddressRule, type RequestedTarget } from './address-filter.ts'
-import { queryResolvers, resolveEndpoints, type ResolverAddress } from './resolve.ts'
+import { queryResolvers, resolveDestinations, type ResolverAddress } from './resolve.ts'
 
 /** What {@link createClient} needs. */
 export interface ClientParts {
@@ -36,9 +36,9 @@ export function createClient({
   const resolve = (target: RequestedTarget, scope: DeadlineScope): Candidates => {
     const candidates = new Candidates()
     let blocked = false
-    resolveEndpoints(target, queryResolvers(dns, resolvers, scope), scope, (rank, endpoints) => {
-      const permitted = filter.resolved(target, endpoints)
-      blocked ||= permitted.length < endpoints.length
+    resolveDestinations(target, queryResolvers(dns, resolvers, scope), scope, (rank, destinations) => {
+      const permitted = filter.resolved(target, destinations)
+      blocked ||= permitted.length < destinations.length
       candidates.add(rank, permitted)
     }).then(
       () => candidates.end(blocked ? 'blocked' : 'dns'),

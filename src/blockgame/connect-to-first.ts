@@ -1,5 +1,5 @@
 import { ServerCheckError, type ServerCheckFailure } from '../domain/server-status.ts'
-import type { Candidates, Endpoint } from './candidates.ts'
+import type { Candidates, Destination } from './candidates.ts'
 import type { Connection } from './connection.ts'
 import type { DeadlineScope } from './deadline-scope.ts'
 
@@ -8,7 +8,7 @@ export interface Connected {
   /** The open connection. */
   readonly connection: Connection
   /** What it is connected to. */
-  readonly endpoint: Endpoint
+  readonly destination: Destination
   /** How long connecting took, in milliseconds: about one round trip. */
   readonly connectMs: number
 }
@@ -27,7 +27,7 @@ export const attemptDelayMs = 250
  * @param kept - How many of the scope's connections are kept for what comes after.
  */
 export function connectToFirst(scope: DeadlineScope, candidates: Candidates, kept = 0): Promise<Connected> {
-  const trying = new Map<Connection, Endpoint>()
+  const trying = new Map<Connection, Destination>()
   let failure: Error | undefined
   // Set while the latest attempt has its time alone.
   let endDelay: (() => void) | undefined
@@ -37,21 +37,21 @@ export function connectToFirst(scope: DeadlineScope, candidates: Candidates, kep
       endDelay?.()
       endDelay = undefined
       const mayOpen = scope.connectionsLeft > kept
-      const endpoint = mayOpen ? candidates.take() : undefined
-      if (endpoint !== undefined) attempt(endpoint)
+      const destination = mayOpen ? candidates.take() : undefined
+      if (destination !== undefined) attempt(destination)
       else if (trying.size === 0 && (candidates.failure !== undefined || !mayOpen))
         finish(() => reject(failure ?? new ServerCheckError(candidates.failure ?? 'refused')))
     }
-    const attempt = (endpoint: Endpoint): void => {
+    const attempt = (destination: Destination): void => {
       const startedAt = performance.now()
-      const connection = scope.open(endpoint)
-      trying.set(connection, endpoint)
+      const connection = scope.open(destination)
+      trying.set(connection, destination)
       endDelay = scope.after(attemptDelayMs, tryNext)
       connection.tell({
         opened() {
           const connectMs = performance.now() - startedAt
           trying.delete(connection)
-          finish(() => resolve({ connection, endpoint, connectMs }))
+          finish(() => resolve({ connection, destination, connectMs }))
         },
         closed(error) {
           failure ??= connectionFailure(error, 'refused')

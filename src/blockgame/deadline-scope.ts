@@ -77,8 +77,8 @@ export class DeadlineScope {
   }
 
   /** Opens a connection that cannot outlive the scope. */
-  open(endpoint: { readonly ip: string; readonly port: number }): Connection {
-    const connection = new Connection(endpoint)
+  open(destination: { readonly ip: string; readonly port: number }): Connection {
+    const connection = new Connection(destination)
     this.#connections.push(connection)
     return connection
   }

@@ -1,5 +1,5 @@
 import type { ServerStatus } from '../domain/server-status.ts'
-import { Candidates, type Endpoint } from './candidates.ts'
+import { Candidates, type Destination } from './candidates.ts'
 import { encodeStatusRequest } from './codec/requests.ts'
 import { connectToFirst, type Connected } from './connect-to-first.ts'
 import type { DeadlineScope } from './deadline-scope.ts'
@@ -28,9 +28,9 @@ export interface StatusLookup {
   readonly introduction: Introduction
 }
 
-/** An endpoint that ended its connection without a byte. */
+/** A destination that ended its connection without a byte. */
 interface Unanswered {
-  readonly endpoint: Endpoint
+  readonly destination: Destination
   readonly error: UnansweredError
 }
 
@@ -53,26 +53,26 @@ export async function fetchStatus(lookup: StatusLookup, before?: Unanswered): Pr
   } catch (error) {
     if (!(error instanceof UnansweredError)) throw error
     const hungUpBefore = before?.error.reason === 'closed'
-    return fetchStatus(lookup, hungUpBefore ? before : { endpoint: connected.endpoint, error })
+    return fetchStatus(lookup, hungUpBefore ? before : { destination: connected.destination, error })
   }
 }
 
-async function askAgain(lookup: StatusLookup, { endpoint, error }: Unanswered): Promise<ServerStatus> {
+async function askAgain(lookup: StatusLookup, { destination, error }: Unanswered): Promise<ServerStatus> {
   const { scope, introduction } = lookup
   if (error.reason !== 'closed') throw error
   try {
-    return await ask(lookup, await connectToFirst(scope, Candidates.of([endpoint])))
+    return await ask(lookup, await connectToFirst(scope, Candidates.of([destination])))
   } catch (failure) {
     if (!(failure instanceof UnansweredError)) throw failure
   }
-  const reply = await sendLegacyPing(scope, endpoint, introduction).catch(() => {
+  const reply = await sendLegacyPing(scope, destination, introduction).catch(() => {
     throw error
   })
-  return statusOf(endpoint, reply)
+  return statusOf(destination, reply)
 }
 
 /** Asks the server at the other end, and with a legacy ping as well if it stays silent or answers like an old one. */
-async function ask(lookup: StatusLookup, { connection, endpoint }: Connected): Promise<ServerStatus> {
+async function ask(lookup: StatusLookup, { connection, destination }: Connected): Promise<ServerStatus> {
   const { scope, introduction } = lookup
   const { proxyProtocol, raw } = introduction
   const request = withProxyHeader(encodeStatusRequest(introduction), connection, proxyProtocol)
@@ -85,12 +85,12 @@ async function ask(lookup: StatusLookup, { connection, endpoint }: Connected): P
         raw,
         ...hooks,
       }),
-    () => sendLegacyPing(scope, endpoint, introduction),
+    () => sendLegacyPing(scope, destination, introduction),
   )
-  return statusOf(endpoint, reply)
+  return statusOf(destination, reply)
 }
 
-function statusOf({ ip, port, srvRecord }: Endpoint, { status, latencyMs }: ServerReply): ServerStatus {
+function statusOf({ ip, port, srvRecord }: Destination, { status, latencyMs }: ServerReply): ServerStatus {
   return { ip, port, latencyMs, srvRecord, ...status }
 }
 

@@ -1,4 +1,4 @@
-import { Candidates, type Endpoint } from './candidates.ts'
+import { Candidates, type Destination } from './candidates.ts'
 import {
   encodeLegacyPingHost,
   legacyPing,
@@ -18,10 +18,10 @@ const restDelayMs = 250
 /** Sends a legacy ping, which servers older than 1.7 answer, on a connection of its own. */
 export async function sendLegacyPing(
   scope: DeadlineScope,
-  endpoint: Endpoint,
+  destination: Destination,
   { host, port, proxyProtocol, raw }: Introduction,
 ): Promise<ServerReply> {
-  const { connection, connectMs } = await connectToFirst(scope, Candidates.of([endpoint]))
+  const { connection, connectMs } = await connectToFirst(scope, Candidates.of([destination]))
   return new Promise((resolve, reject) => {
     const received = Buffer.allocUnsafe(longestLegacyReply)
     let size = 0

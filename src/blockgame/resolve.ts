@@ -4,7 +4,7 @@ import { canonicalIpAddress } from '../domain/ip-address.ts'
 import { defaultServerPort, parseServerHost } from '../domain/server-address.ts'
 import { ServerCheckError } from '../domain/server-status.ts'
 import type { DnsClient } from '../ports/dns-client.ts'
-import type { Endpoint } from './candidates.ts'
+import type { Destination } from './candidates.ts'
 import { attemptDelayMs } from './connect-to-first.ts'
 import type { DeadlineScope } from './deadline-scope.ts'
 import { orderSrvRecords, type SrvRecord } from './srv-order.ts'
@@ -27,7 +27,7 @@ type Query = <Type extends RecordType>(name: string, type: Type, budgetMs: numbe
 const longestName = 253
 const maxResolvers = 3
 const maxTargets = 4
-// The zone's owner chooses where we connect: to at most eight endpoints for one lookup, four of each family.
+// The zone's owner chooses where we connect: to at most eight destinations for one lookup, four of each family.
 const maxAddresses = 4
 // A resolver that drops questions must leave time to connect to what others answer.
 const srvShare = 1 / 3
@@ -39,20 +39,20 @@ const addressShare = 1 / 2
  */
 const resolutionDelayMs = 50
 
-/** Takes endpoints as they become known. The rank is that of their SRV target, 0 being the best. */
-export type TakeEndpoints = (rank: number, endpoints: readonly Endpoint[]) => void
+/** Takes destinations as they become known. The rank is that of their SRV target, 0 being the best. */
+export type TakeDestinations = (rank: number, destinations: readonly Destination[]) => void
 
 /**
- * Finds the endpoints of a requested host. Asks for SRV (if it applies), A and AAAA records, all at once, and resolves
+ * Finds the destinations of a requested host. Asks for SRV (if it applies), A and AAAA records, all at once, and resolves
  * when all answers have come that are waited for.
  *
  * @throws `ServerCheckError` `dns` if the host says that it has no such service.
  */
-export async function resolveEndpoints(
+export async function resolveDestinations(
   { host, port }: { host: string; port: number },
   query: Query,
   scope: DeadlineScope,
-  take: TakeEndpoints,
+  take: TakeDestinations,
 ): Promise<void> {
   const direct = addressesOf(host, maxAddresses, query, scope)
   const targets = port === defaultServerPort ? await resolveSrv(host, query, scope) : []
@@ -118,17 +118,17 @@ function addressesOf(host: string, ofEachFamily: number, query: Query, scope: De
   return families
 }
 
-/** Takes the endpoints of each family when its addresses come, and those of IPv6 first only if IPv4 is late. */
+/** Takes the destinations of each family when its addresses come, and those of IPv6 first only if IPv4 is late. */
 async function takeFamilies(
   { ipv4, ipv6 }: Families,
   scope: DeadlineScope,
-  endpoint: (ip: string) => Endpoint,
-  take: (endpoints: Endpoint[]) => void,
+  destination: (ip: string) => Destination,
+  take: (destinations: Destination[]) => void,
 ): Promise<void> {
-  const first = ipv4.then((ips) => take(ips.map(endpoint)))
+  const first = ipv4.then((ips) => take(ips.map(destination)))
   const second = ipv6.then(async (ips) => {
     if (ips.length > 0) await Promise.race([first, scope.pause(resolutionDelayMs)])
-    take(ips.map(endpoint))
+    take(ips.map(destination))
   })
   await Promise.all([first, second])
 }

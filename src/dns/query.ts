@@ -59,7 +59,7 @@ const nothingSent: readonly UdpQuery[] = []
  * A reply that does not match is ignored, because anybody can send one. Every try can be answered until the end.
  */
 export class Query implements ReplyListener, Waiter, OpenQuestion<Query> {
-  place = 0
+  position = 0
   dueAt = 0
   earlier: Query | undefined
   readonly encoded: EncodedQuery

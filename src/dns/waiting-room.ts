@@ -1,7 +1,7 @@
 /** Something that waits for an answer and is called when its time has come. */
 export interface Waiter {
   /** Its position in the waiting room. */
-  place: number
+  position: number
   /** When to call it, as a time of `performance.now()`. May be moved later, never earlier. */
   dueAt: number
   /** Called at that time or up to a millisecond later. If it keeps waiting, it has set a later time. */
@@ -23,7 +23,7 @@ export class WaitingRoom<Each extends Waiter> {
   #callsAt = Number.POSITIVE_INFINITY
 
   add(waiter: Each): void {
-    waiter.place = this.#waiters.length
+    waiter.position = this.#waiters.length
     this.#waiters.push(waiter)
     this.#callBy(waiter.dueAt)
     if (this.#waiters.length === 1) this.#timer?.ref()
@@ -32,8 +32,8 @@ export class WaitingRoom<Each extends Waiter> {
   remove(waiter: Each): void {
     const last = this.#waiters.pop()
     if (last !== undefined && last !== waiter) {
-      this.#waiters[waiter.place] = last
-      last.place = waiter.place
+      this.#waiters[waiter.position] = last
+      last.position = waiter.position
     }
     if (this.#waiters.length === 0) this.#timer?.unref()
   }

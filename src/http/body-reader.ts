@@ -35,7 +35,7 @@ class HostFault extends Error {
 
 /** A body that is being read. */
 interface Reading {
-  readonly place: number
+  readonly slot: number
   /** How many bodies were started before this one. */
   readonly before: number
   readonly giveUp: () => void
@@ -46,8 +46,8 @@ export class BodyReader {
   // An array instead of a Set: V8 leaves each table that a Set has outgrown with a pointer to the next. That keeps all
   // bodies, with their requests and answers, in memory until a full collection, and each of the short ones before it
   // took 20 ms.
-  readonly #places: (Reading | undefined)[] = Array.from({ length: maxBodies }, () => undefined)
-  readonly #free: number[] = [...this.#places.keys()]
+  readonly #slots: (Reading | undefined)[] = Array.from({ length: maxBodies }, () => undefined)
+  readonly #free: number[] = [...this.#slots.keys()]
   #begun = 0
 
   /**
@@ -68,9 +68,9 @@ export class BodyReader {
         reject(refused(tooSlow, closeConnection))
       }
       const timer = setTimeout(giveUp, timeoutMs)
-      const reading = { place: this.#takePlace(), before: this.#begun, giveUp }
+      const reading = { slot: this.#takeSlot(), before: this.#begun, giveUp }
       this.#begun += 1
-      this.#places[reading.place] = reading
+      this.#slots[reading.slot] = reading
       bodyOf(request).then(
         (bytes) => {
           end()
@@ -85,24 +85,24 @@ export class BodyReader {
     })
   }
 
-  #takePlace(): number {
-    let place = this.#free.pop()
-    while (place === undefined) {
+  #takeSlot(): number {
+    let slot = this.#free.pop()
+    while (slot === undefined) {
       this.#giveUpLongest()
-      place = this.#free.pop()
+      slot = this.#free.pop()
     }
-    return place
+    return slot
   }
 
   #giveUpLongest(): void {
-    const all = this.#places.filter((each) => each !== undefined)
+    const all = this.#slots.filter((each) => each !== undefined)
     all.reduce((longest, each) => (each.before < longest.before ? each : longest)).giveUp()
   }
 
   #giveBack(reading: Reading): void {
-    if (this.#places[reading.place] !== reading) return
-    this.#places[reading.place] = undefined
-    this.#free.push(reading.place)
+    if (this.#slots[reading.slot] !== reading) return
+    this.#slots[reading.slot] = undefined
+    this.#free.push(reading.slot)
   }
 }
 

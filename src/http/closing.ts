@@ -13,11 +13,11 @@ export class Closing {
   /** Adds a controller. Returns a function that removes it. */
   add(controller: AbortController): () => void {
     if (this.#aborted) controller.abort()
-    const place = this.#free.pop() ?? this.#open.length
-    this.#open[place] = controller
+    const slot = this.#free.pop() ?? this.#open.length
+    this.#open[slot] = controller
     return () => {
-      this.#open[place] = undefined
-      this.#free.push(place)
+      this.#open[slot] = undefined
+      this.#free.push(slot)
     }
   }
 

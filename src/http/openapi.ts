@@ -170,8 +170,8 @@ function tidy({ jsonSchema: schema }: { jsonSchema: Record<string, unknown> }): 
 }
 
 function parameterOf(parameter: Parameter, schema: object = {}, required: boolean): object {
-  const { in: place, name, description, example } = parameter
-  return { name, in: place, description, required, schema, ...(example !== undefined && { example }) }
+  const { in: location, name, description, example } = parameter
+  return { name, in: location, description, required, schema, ...(example !== undefined && { example }) }
 }
 
 /** A member of a body. */

@@ -171,7 +171,7 @@ export function bind<Input, Output, Caller>(
 ): Endpoint {
   const parameters = Object.entries<Parameter>(operation.parameters)
   const inBody = [...scheme.parameters, ...parameters.map(([, parameter]) => parameter)]
-  const members = inBody.filter(({ in: place }) => place === 'body').map(({ name }) => name)
+  const members = inBody.filter(({ in: location }) => location === 'body').map(({ name }) => name)
   const binding = { operation, scheme, parameters, members }
   return {
     id: operation.id,
@@ -266,9 +266,9 @@ function readInput<Input, Output, Caller>(
 }
 
 /** Returns the value of a parameter. An empty value counts as missing. */
-function valueOf({ in: place, name }: Parameter, call: Call): unknown {
-  if (place === 'path') return call.params[name]
-  const value = place === 'header' ? headerText(name, call) : call.body.get(name)
+function valueOf({ in: location, name }: Parameter, call: Call): unknown {
+  if (location === 'path') return call.params[name]
+  const value = location === 'header' ? headerText(name, call) : call.body.get(name)
   return value === '' ? undefined : value
 }
 

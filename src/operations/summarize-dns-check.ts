@@ -235,8 +235,8 @@ function groupsOf(answered: readonly DnsCheckResult[], isSame: Comparison): DnsC
     ]
     groups = [...others, [...same.flat(), result]]
   }
-  const place = new Map(answered.map((result, at) => [result, at]))
-  const inOrder = (a: DnsCheckResult, b: DnsCheckResult): number => (place.get(a) ?? 0) - (place.get(b) ?? 0)
+  const position = new Map(answered.map((result, at) => [result, at]))
+  const inOrder = (a: DnsCheckResult, b: DnsCheckResult): number => (position.get(a) ?? 0) - (position.get(b) ?? 0)
   return groups
     .map((group) => group.toSorted(inOrder))
     .toSorted(([a], [b]) => inOrder(a as DnsCheckResult, b as DnsCheckResult))

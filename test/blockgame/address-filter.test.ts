@@ -155,8 +155,8 @@ test('a rule that allows loopback allows localhost, without a query', async () =
 
 test('a rule of the host decides on ports below 1024 as well, for addresses and names', () => {
   const filter = createAddressFilter(({ port }) => port === 443)
-  const endpoint = { ip: '8.8.8.8', port: 443, srvRecord: null }
-  expect(filter.requested({ host: '8.8.8.8', port: 443 })).toEqual([endpoint])
+  const destination = { ip: '8.8.8.8', port: 443, srvRecord: null }
+  expect(filter.requested({ host: '8.8.8.8', port: 443 })).toEqual([destination])
   expect(filter.requested({ host: 'mc.example.com', port: 443 })).toBeNull()
 })
 

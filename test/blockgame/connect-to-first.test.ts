@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { Candidates, type Endpoint } from '../../src/blockgame/candidates.ts'
+import { Candidates, type Destination } from '../../src/blockgame/candidates.ts'
 import { connectToFirst } from '../../src/blockgame/connect-to-first.ts'
 import type { Connection, Listener } from '../../src/blockgame/connection.ts'
 import { DeadlineScope } from '../../src/blockgame/deadline-scope.ts'
@@ -7,15 +7,15 @@ import { noneOpen, startClient, startServer } from './support/harness.ts'
 
 const blackHole = { ip: '127.0.0.3', port: 25565, srvRecord: null }
 
-const candidates = (endpoints: readonly Endpoint[]): Candidates => Candidates.of(endpoints)
+const candidates = (destinations: readonly Destination[]): Candidates => Candidates.of(destinations)
 
 /** A scope in which connections to the black hole never come about, as where a firewall drops packets. */
 function scopeWithBlackHole() {
   const scope = new DeadlineScope(5000)
   const stuck: { close(): void; listener?: Listener }[] = []
   const open = scope.open.bind(scope)
-  scope.open = (endpoint) => {
-    if (endpoint.ip !== blackHole.ip) return open(endpoint)
+  scope.open = (destination) => {
+    if (destination.ip !== blackHole.ip) return open(destination)
     const connection = {
       tell: (listener: Listener) => Object.assign(connection, { listener }),
       cut() {},
@@ -41,8 +41,8 @@ describe('of addresses that are tried side by side', () => {
     vi.advanceTimersByTime(1)
     expect(stuck).toHaveLength(2)
     vi.advanceTimersByTime(250)
-    const { endpoint } = await work
-    expect(endpoint).toBe(there)
+    const { destination } = await work
+    expect(destination).toBe(there)
     for (const { close } of stuck) expect(close).toHaveBeenCalled()
     vi.useRealTimers()
     await noneOpen(server)
@@ -55,7 +55,7 @@ describe('of addresses that are tried side by side', () => {
     vi.advanceTimersByTime(250)
     stuck[1]?.listener?.closed()
     stuck[0]?.listener?.opened?.()
-    expect((await work).endpoint).toBe(first)
+    expect((await work).destination).toBe(first)
   })
 
   test('the failure of the first is reported when all have failed', async () => {

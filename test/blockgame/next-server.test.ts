@@ -187,9 +187,9 @@ test('an address that was slower than one that hangs up is tried again', async (
   let attempts = 0
   const spy = vi.spyOn(DeadlineScope.prototype, 'open').mockImplementation(function (
     this: DeadlineScope,
-    endpoint,
+    destination,
   ) {
-    if (endpoint.ip !== good.ip || (attempts += 1) > 1) return open.call(this, endpoint)
+    if (destination.ip !== good.ip || (attempts += 1) > 1) return open.call(this, destination)
     const stuck = { tell(_: Listener) {}, cut() {}, close() {} }
     return stuck as unknown as Connection
   })

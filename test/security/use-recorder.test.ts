@@ -77,8 +77,8 @@ test('at most 500 are named at once', async () => {
 test('the calls of one report share one deadline, so that closing does not take one for each', async () => {
   const { parts, deadlines } = record()
   const uses = createUseRecorder(parts)
-  for (let index = 0; index < 501; index += 1) uses.note('api_key', `${index}`)
-  uses.note('reseller_token', 'r')
+  for (let index = 0; index < 501; index += 1) uses.note('api_key', `${index}`, start)
+  uses.note('reseller_token', 'r', start)
   await uses.close()
   expect(deadlines).toHaveLength(3)
   expect(new Set(deadlines).size).toBe(1)
@@ -96,7 +96,7 @@ test('closing waits for a report that is under way, and reports what that could 
     },
   }
   const uses = createUseRecorder({ ...parts, storage })
-  uses.note('api_key', 'a')
+  uses.note('api_key', 'a', start)
   await vi.advanceTimersByTimeAsync(1000)
   let isClosed = false
   const closing = uses.close().then(() => (isClosed = true))
