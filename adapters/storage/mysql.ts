@@ -3,17 +3,17 @@
  *
  * @module utility-api/storage/mysql
  */
-import { callWithin, StorageError, type AdminStorage } from 'utility-api/storage'
+import { callWithin, StorageError, type AdminStorage, type StorageCall } from 'utility-api/storage'
 import { createGate } from './shared/closing.ts'
 import { adminMethods } from './mysql/admin.ts'
 import { renewComparedDomains } from './mysql/compared-domains.ts'
 import { withConnection } from './mysql/connection.ts'
-import type { MysqlPool } from './mysql/driver.ts'
+import type { MysqlConnection, MysqlPool } from './mysql/driver.ts'
 import { toStorageError } from './mysql/errors.ts'
 import { listingOf } from './mysql/listing.ts'
 import { migrateSchema, requireSchema, type Flavor } from './mysql/schema.ts'
 import { servingMethods } from './mysql/serving.ts'
-import { sessionOn, setUp, type Lend } from './mysql/session.ts'
+import { sessionOn, type Lend, type Session } from './mysql/session.ts'
 import { inTime } from './mysql/time.ts'
 import { createConnectionLimit } from './shared/connection-limit.ts'
 
@@ -79,23 +79,26 @@ export function mysqlStorage(pool: MysqlPool): MysqlStorage {
   // The pool keeps everybody who asks for a connection in its queue until there is one. While a database hangs, callers
   // that gave up long ago would pile up there. So no more ask than there are connections, and the others wait here.
   const limit = createConnectionLimit(connectionsOf(pool), 'MariaDB')
-  const read: Lend = async (call, work) => {
+  const lend = async <Result>(
+    call: StorageCall,
+    work: (session: Session) => Promise<Result>,
+    reads: boolean,
+  ): Promise<Result> => {
     try {
       return await inTime(call, async () => {
-        const { settings } = await requireReady()
-        return limit.run(call, () =>
-          withConnection(pool, call, async (connection) => {
-            await setUp(connection, settings)
-            return work(sessionOn(connection, call))
-          }),
-        )
+        const { settings, isNode } = await requireReady()
+        const onSession = (connection: MysqlConnection): Promise<Result> =>
+          work(sessionOn(connection, call, isNode))
+        const errand = { first: settings, work: onSession, reads }
+        return limit.run(call, () => withConnection(pool, call, errand))
       })
     } catch (error) {
       throw toStorageError(error)
     }
   }
+  const read: Lend = (call, work) => lend(call, work, true)
   const writeLimit = createConnectionLimit(Math.max(1, connectionsOf(pool) - 1), 'MariaDB')
-  const write: Lend = (call, work) => writeLimit.run(call, () => read(call, work))
+  const write: Lend = (call, work) => writeLimit.run(call, () => lend(call, work, false))
   const access = { read, write }
 
   return {

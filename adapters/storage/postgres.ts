@@ -94,6 +94,11 @@ export function postgresStorage(pool: PostgresPool): PostgresStorage {
 
 function requirePool(pool: Partial<PostgresPool> | undefined): void {
   // A client can connect too, but has no number of connections.
-  if (typeof pool?.connect === 'function' && typeof pool.options?.max === 'number') return
-  throw new StorageError('bug', 'postgresStorage takes a Pool of pg.')
+  if (typeof pool?.connect !== 'function' || typeof pool.options?.max !== 'number')
+    throw new StorageError('bug', 'postgresStorage takes a Pool of pg.')
+  if (pool.options.binary !== true) return
+  throw new StorageError(
+    'invalid',
+    'The pool has the option binary, and the storage reads rows as text: leave it out.',
+  )
 }

@@ -1,5 +1,5 @@
 import { StorageError, type StorageErrorKind } from 'utility-api/storage'
-import { mysqlStorage, type MysqlPool } from 'utility-api/storage/mysql'
+import { mysqlStorage, type MysqlConnection, type MysqlPool } from 'utility-api/storage/mysql'
 import { expect, test } from 'vitest'
 import { call } from './support/call.ts'
 
@@ -45,7 +45,7 @@ const byKind: Readonly<Record<StorageErrorKind, readonly number[]>> = {
   conflict: [1062],
   unavailable: [
     1021, 1030, 1037, 1038, 1041, 1114, 1135, 1040, 1203, 1226, 1461, 1047, 1053, 1077, 1079, 1152, 1158,
-    1159, 1160, 1161, 1184, 1290, 1792, 1836, 1317, 1927, 1969, 3024,
+    1159, 1160, 1161, 1184, 1290, 1792, 1836, 1180, 1317, 1927, 1969, 3024, 4031,
   ],
   invalid: [1044, 1045, 1049, 1054, 1142, 1143, 1048, 1264, 1265, 1292, 1366, 1406, 3988, 4025, 3819],
   bug: [1064, 1, 9999],
@@ -54,8 +54,8 @@ const kinds = Object.entries(byKind).flatMap(([kind, errnos]) =>
   errnos.map((errno) => [errno, kind] as const),
 )
 
-/** Other servers may take the writes by now, at the same address. */
-const takesNoWrites: ReadonlySet<number> = new Set([1047, 1290, 1792, 1836])
+/** Other servers may take the writes by now, at the same address, or this one has ended the connection. */
+const closes: ReadonlySet<number> = new Set([1047, 1290, 1792, 1836, 1053, 1927, 4031])
 
 test.each(kinds)(
   'error %i of the server is %s, told at once, and leaves the connection of a server that takes writes',
@@ -71,7 +71,7 @@ test.each(kinds)(
       message: "MariaDB: ER_TROUBLE: Duplicate entry '…'",
     })
     expect(fake.sent).toBe(1)
-    expect(fake.released.at(-1)).toBe(takesNoWrites.has(errno) ? 'destroyed' : 'released')
+    expect(fake.released.at(-1)).toBe(closes.has(errno) ? 'destroyed' : 'released')
   },
 )
 
@@ -185,4 +185,81 @@ test('an update that finds its license only when it looks for the reason is made
   const fake = poolOf((attempt) => answers[attempt - 1], 'utility_api_licenses')
   const update = { licenseKey: 'a', resellerId: 'r', patch: { status: 'new' }, at: 5 }
   expect(await mysqlStorage(fake.pool).updateLicense(update, call)).toBe('updated')
+})
+
+test('connections that were cut while they were idle are replaced before a write, which is made once', async () => {
+  const fake = poolOf(() => ({ affectedRows: 1 }))
+  const free: MysqlConnection[] = []
+  let isCut = false
+  let opened = 0
+  async function open(): Promise<MysqlConnection> {
+    const isOld = !isCut
+    opened += 1
+    const connection: MysqlConnection = {
+      ...(await fake.pool.getConnection()),
+      query: async () => {
+        if (isOld && isCut) throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+        return [{}, undefined]
+      },
+      release: () => void free.push(connection),
+    }
+    return connection
+  }
+  const pool: MysqlPool = { getConnection: async () => free.pop() ?? open() }
+  const storage = mysqlStorage(pool)
+  const write = (): unknown => storage.rotateClientSecret('a', new Uint8Array(32), call)
+  await Promise.all([write(), write(), write()])
+  const [before, sent] = [opened, fake.sent]
+  isCut = true
+  expect(await write()).toBe(true)
+  expect(fake.sent).toBe(sent + 1)
+  expect(opened).toBe(before + 1)
+  expect(fake.released.filter((each) => each === 'destroyed')).toHaveLength(before)
+})
+
+test('a read whose connection is lost is made again, once, and a write never', async () => {
+  const fake = poolOf((attempt) => {
+    if (attempt === 1) throw new Error('Connection lost')
+    return []
+  })
+  expect(await mysqlStorage(fake.pool).findClient('a', call)).toBeNull()
+  expect(fake.sent).toBe(2)
+})
+
+test('a rollback that answers with a deadlock is repeated, and the work again on the same connection', async () => {
+  const asked: string[] = []
+  const fake = poolOf((attempt) => {
+    if (attempt === 1) throw errorOf(1213)
+    return { affectedRows: 1 }
+  }, 'utility_api_codes')
+  const connection = await fake.pool.getConnection()
+  connection.query = async (text) => {
+    asked.push(text)
+    if (text === 'ROLLBACK' && asked.filter((each) => each === text).length === 1) throw errorOf(1213)
+    return [{}, undefined]
+  }
+  const hash = new Uint8Array(32)
+  const token = { id: 't', hash, ownerId: 'a', subject: null, scope: '', createdAt: 1, expiresAt: 2 }
+  fake.pool.getConnection = async () => connection
+  await Promise.allSettled([mysqlStorage(fake.pool).redeemAuthorizationCode(hash, 5, token, call)])
+  expect(asked.filter((text) => text === 'ROLLBACK')).toHaveLength(2)
+  expect(asked.filter((text) => text === 'START TRANSACTION')).toHaveLength(2)
+  expect(fake.released).not.toContain('destroyed')
+})
+
+test('work that lost a race is not repeated on a connection whose rollback failed', async () => {
+  const fake = poolOf(() => {
+    throw errorOf(1213)
+  }, 'utility_api_codes')
+  const connection = await fake.pool.getConnection()
+  connection.query = async (text) => {
+    if (text === 'ROLLBACK') throw new Error('Connection lost')
+    return [{}, undefined]
+  }
+  const hash = new Uint8Array(32)
+  const token = { id: 't', hash, ownerId: 'a', subject: null, scope: '', createdAt: 1, expiresAt: 2 }
+  const redeemed = mysqlStorage(fake.pool).redeemAuthorizationCode(hash, 5, token, call)
+  await expect(redeemed).rejects.toMatchObject({ kind: 'conflict' })
+  expect(fake.sent).toBe(1)
+  expect(fake.released.at(-1)).toBe('destroyed')
 })

@@ -6,7 +6,7 @@ import {
   type PostgresResult,
   type PostgresStatement,
 } from 'utility-api/storage/postgres'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { call } from './support/call.ts'
 import { errorOf } from './support/error-of.ts'
 import { newLicense } from './support/license.ts'
@@ -215,4 +215,150 @@ test('an idempotency key that a purge deletes before its answer is read is free 
   const hash = new Uint8Array(32)
   const key = { resellerId: 'r', keyHash: hash, requestHash: hash, expiresAt: 9 }
   expect(await storage.insertLicense(newLicense('a'), key, call)).toBe('inserted')
+})
+
+/** The names under which statements on the table are sent, and what is asked besides. */
+async function listening(
+  fake: FakePool,
+  table = 'utility_api_clients',
+): Promise<{ names: unknown[]; asked: string[] }> {
+  const heard = { names: [] as unknown[], asked: [] as string[] }
+  const client = await fake.pool.connect()
+  const { query } = client
+  client.query = (statement) => {
+    if (typeof statement === 'string') heard.asked.push(statement)
+    else if (statement.text.includes(table)) heard.names.push(statement.name)
+    return query(statement)
+  }
+  return heard
+}
+
+test.each(['26000', '42P05'])(
+  'a connection that keeps no prepared statements (%s) is sent them without names, again and from then on',
+  async (code) => {
+    const fake = poolOf((attempt) => {
+      if (attempt === 1) throw errorWith(code)
+      return done
+    })
+    const { names } = await listening(fake)
+    expect(await outcomeOf(fake)).toBe(true)
+    expect(await outcomeOf(fake)).toBe(true)
+    expect(names).toEqual([expect.stringMatching(/^utility_api_/), undefined, undefined])
+  },
+)
+
+test.each(['57P03', '57P05'])(
+  'a write whose session the server had ended before (%s) is sent again',
+  async (code) => {
+    const fake = poolOf((attempt) => {
+      if (attempt === 1) throw errorWith(code)
+      return done
+    })
+    expect(await outcomeOf(fake)).toBe(true)
+    expect(fake.sent).toBe(2)
+  },
+)
+
+test.each(['57P01', '57P02', '08006', 'ECONNRESET', 'EPIPE'])(
+  'a read whose connection is lost (%s) is sent again, once, and a write never',
+  async (code) => {
+    const fake = poolOf((attempt) => {
+      if (attempt === 1) throw errorWith(code)
+      return { rows: [], rowCount: 0 }
+    })
+    expect(await postgresStorage(fake.pool).findClient('a', call)).toBeNull()
+    expect(fake.sent).toBe(2)
+    const lost = poolOf(() => {
+      throw errorWith(code)
+    })
+    expect((await errorOf(() => postgresStorage(lost.pool).findClient('a', call))).kind).toBe('unavailable')
+    expect(lost.sent).toBe(2)
+    const written = poolOf(() => {
+      throw errorWith(code)
+    })
+    expect(await outcomeOf(written)).toMatchObject({ kind: 'unavailable' })
+    expect(written.sent).toBe(1)
+  },
+)
+
+test('a connection that was idle is asked before a write, and not before a read', async () => {
+  const fake = poolOf(() => done)
+  const { asked } = await listening(fake)
+  const storage = postgresStorage(fake.pool)
+  let at = performance.now()
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => at)
+  const write = (): unknown => storage.revokeClient('a', 5, call)
+  await write()
+  await write()
+  at += 5000
+  await storage.findClient('a', call)
+  expect(asked).toEqual([])
+  at += 5000
+  await write()
+  expect(asked).toEqual(['SELECT 1'])
+  clock.mockRestore()
+})
+
+test('a connection whose end was seen is never lent, also not right after its last use', async () => {
+  const fake = poolOf(() => done)
+  const { connect } = fake.pool
+  await outcomeOf(fake)
+  fake.events.emit('end')
+  const closedBefore = fake.closed.length
+  let lent = 0
+  fake.pool.connect = async () => {
+    lent += 1
+    const client = await connect()
+    return lent === 1 ? client : { ...client, on: () => {} }
+  }
+  expect(await outcomeOf(fake)).toBe(true)
+  expect(fake.closed.slice(closedBefore)[0]).toBe(true)
+  expect(lent).toBeGreaterThan(1)
+})
+
+test('a pool whose rows come in binary form is refused at once', () => {
+  const { pool } = poolOf(() => done)
+  expect(() => postgresStorage({ ...pool, options: { max: 4, binary: true } })).toThrow('option binary')
+})
+
+test('a time limit that a pooler drops is refused, by a migration too', async () => {
+  const { pool } = poolOf(() => done)
+  const options = { max: 4, statement_timeout: 2400 }
+  const query = async () => ({ rows: [{ statement_timeout: '0', version: 1, step: 99 }], rowCount: 1 })
+  const connect = async () => ({ ...(await pool.connect()), query })
+  const storage = postgresStorage({ options, connect })
+  for (const work of [() => storage.migrate(), () => storage.findClient('a', call)])
+    // oxlint-disable-next-line no-await-in-loop -- two
+    expect(await errorOf(work)).toMatchObject({
+      kind: 'invalid',
+      message: expect.stringContaining('ALTER ROLE') as string,
+    })
+})
+
+test.each([
+  ['unsupported startup parameter: statement_timeout', 'set the limit on the role: ALTER ROLE'],
+  [
+    'unsupported startup parameter: options',
+    "the startup parameter options: leave it out of the pool's options",
+  ],
+  ['transaction blocks not allowed in statement pooling mode', 'run migrate() once on a direct connection'],
+])('what a pooler refuses (%s) is told with what to do', async (message, advice) => {
+  const { pool } = poolOf(() => done)
+  const connect = (): Promise<never> => Promise.reject(errorWith('08P01', message))
+  const error = await errorOf(() => postgresStorage({ ...pool, connect }).migrate())
+  expect([error.kind, error.message]).toEqual(['invalid', expect.stringContaining(advice)])
+})
+
+test('a pool without a free connection says so, instead of a server that does not answer', async () => {
+  vi.useFakeTimers()
+  const { pool } = poolOf(() => done)
+  const connect = (): Promise<never> => new Promise(() => {})
+  const error = errorOf(() => postgresStorage({ ...pool, connect }).findClient('a', call))
+  await vi.advanceTimersByTimeAsync(3000)
+  expect((await error).message).toContain('no connection of the pool (max: 4) was free')
+  const query = (): Promise<never> => new Promise(() => {})
+  const silent = { ...pool, connect: async () => ({ ...(await pool.connect()), query }) }
+  const silence = errorOf(() => postgresStorage(silent).findClient('a', call))
+  await vi.advanceTimersByTimeAsync(3000)
+  expect((await silence).message).toContain('the server does not answer, or a pooler')
 })

@@ -68,6 +68,47 @@ test('a role that may not create tables migrates a schema that is current', asyn
   expect(await storage.insertLicense(newLicense('a'), undefined, call)).toBe('inserted')
 })
 
+test('tables without the row that says their version are refused with a clear error', async () => {
+  const database = await server.createDatabase()
+  const { storage } = storeOn(database)
+  await storage.migrate()
+  await execute(database, 'DELETE FROM utility_api_schema')
+  const error = await errorOf(() => storeOn(database).storage.migrate())
+  expect([error.kind, error.message]).toEqual([
+    'invalid',
+    expect.stringContaining('utility_api_schema has no row'),
+  ])
+})
+
+test('a role that may only read migrates a schema that is current, and reads', async () => {
+  const database = await server.createDatabase()
+  await storeOn(database).storage.migrate()
+  const role = 'utility_api_test_only_reads'
+  await execute(server.url, `DROP ROLE IF EXISTS ${role}`)
+  await execute(server.url, `CREATE ROLE ${role} LOGIN PASSWORD 'password'`)
+  onTestFinished(async () => {
+    await execute(database, `DROP OWNED BY ${role}`)
+    await execute(server.url, `DROP ROLE ${role}`)
+  })
+  await execute(
+    database,
+    `ALTER ROLE ${role} SET default_transaction_read_only = on;
+     GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${role}`,
+  )
+  const { storage } = storeOn(Object.assign(new URL(database), { username: role, password: 'password' }).href)
+  await storage.migrate()
+  expect(await storage.findClient('a', call)).toBeNull()
+})
+
+test('a pool whose only connection the host holds says that none was free', async () => {
+  const { storage, pool } = storeOn(await server.createDatabase(), 1)
+  await storage.migrate()
+  const holder = await pool.connect()
+  const error = await errorOf(() => postgresStorage(pool).findClient('a', call))
+  holder.release()
+  expect([error.kind, error.message]).toEqual(['unavailable', expect.stringContaining('(max: 1) was free')])
+})
+
 const integersAs = (convert: (text: string) => unknown): CustomTypesConfig => ({
   getTypeParser: (oid, format) => (oid === 23 ? convert : types.getTypeParser(oid, format)),
 })

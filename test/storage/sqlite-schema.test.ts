@@ -28,6 +28,28 @@ describe.each(drivers)('%s', (_, openPath) => {
     expect(await storage.findClient('a', call)).toBeNull()
   })
 
+  test('tables without the row that says their version are refused with a clear error', async () => {
+    const { open } = openFile()
+    const database = open()
+    await sqliteStorage(database).migrate()
+    database.exec('DELETE FROM utility_api_schema')
+    const error = await errorOf(() => sqliteStorage(open()).migrate())
+    expect([error.kind, error.message]).toEqual([
+      'invalid',
+      expect.stringContaining('utility_api_schema has no row'),
+    ])
+  })
+
+  test('a connection that may only read migrates a schema that is current, and reads', async () => {
+    const { open } = openFile()
+    await sqliteStorage(open()).migrate()
+    const database = open()
+    database.exec('PRAGMA query_only = ON')
+    const storage = sqliteStorage(database)
+    await storage.migrate()
+    expect(await storage.findClient('a', call)).toBeNull()
+  })
+
   test('a schema newer than this version is refused, before anything is read or written', async () => {
     const { open } = openFile()
     const database = open()

@@ -24,18 +24,38 @@ export async function openPostgres(connectionString: string, limits: TimeLimits)
     sockets.add(socket)
     return socket.once('close', () => sockets.delete(socket))
   }
-  const pool = new pg.Pool({
-    connectionString,
-    connectionTimeoutMillis: limits.connectMs,
-    statement_timeout: limits.statementMs,
-    stream,
-  })
-  const storage = postgresStorage(pool)
+  const options = { connectionString, connectionTimeoutMillis: limits.connectMs, stream }
+  const pool = new pg.Pool({ ...options, statement_timeout: limits.statementMs })
+  const behindPooler = new pg.Pool(options)
+  const storage = postgresStorage(eitherOf(pool, behindPooler))
   const close = async (): Promise<void> => {
     await storage.close?.()
-    await pool.end()
+    await Promise.all([pool.end(), behindPooler.end()])
     // If a login fails in the driver, it leaves its socket open, and the command would hang until the server closes it.
     for (const socket of sockets) socket.destroy()
   }
   return { storage, redact: redactorOf(connectionString), close }
+}
+
+/**
+ * Lends connections of the second pool once the first finds a pooler that refuses its time limit: behind that, only the
+ * role can have one.
+ */
+function eitherOf(first: PostgresPool, second: PostgresPool): PostgresPool {
+  let pool = first
+  return {
+    // Not the time limit: the storage would refuse a pooler that ignores it.
+    options: { max: first.options.max },
+    async connect() {
+      try {
+        return await pool.connect()
+      } catch (error) {
+        if (!/unsupported startup parameter/.test(String(error))) throw error
+        pool = second
+        return pool.connect()
+      }
+    },
+    on: (...listening: [never, never]) => [first.on?.(...listening), second.on?.(...listening)],
+    listenerCount: (event) => first.listenerCount?.(event) ?? 0,
+  }
 }

@@ -7,7 +7,7 @@ import type {
   UtilityStorage,
 } from 'utility-api/storage'
 import { isInserted } from './serving.ts'
-import type { Access, Session } from './session.ts'
+import type { Access, Queries, Session } from './session.ts'
 import * as sql from './sql.ts'
 import {
   clientPatchValues,
@@ -44,14 +44,13 @@ export function adminMethods({ read, write }: Access): AdminMethods {
         return revoked
       }),
     insertAuthorizationCode: (hash, code, call) => {
-      return write(call, (db) =>
-        db.transact(async (queries) => {
-          const [client] = await queries.rows<{ revoked_at: number | null }>(sql.lockClient, code.clientId)
-          if ((client?.revoked_at ?? null) !== null)
-            throw new StorageError('conflict', 'The client is revoked.')
+      return write(call, async (db) => {
+        await db.transact(async (queries) => {
+          await requireUnrevoked(queries, sql.lockClient, code.clientId)
           await queries.count(sql.insertCode, hash, ...codeValues(code))
-        }),
-      )
+        })
+        if (db.isNode) await confirmCode(db, hash, code.clientId)
+      })
     },
     insertReseller: (reseller, call) =>
       write(call, async (db) =>
@@ -85,6 +84,25 @@ export function adminMethods({ read, write }: Access): AdminMethods {
         codes: await purgeCodes(db, at),
         idempotency: await inPortions(db, sql.purgeIdempotencyKeys, at),
       })),
+  }
+}
+
+/** Throws if the client is revoked. */
+async function requireUnrevoked(db: Queries, text: string, clientId: string): Promise<void> {
+  const [client] = await db.rows<{ revoked_at: number | null }>(text, clientId)
+  if ((client?.revoked_at ?? null) !== null) throw new StorageError('conflict', 'The client is revoked.')
+}
+
+/**
+ * Takes a code back whose client another node has revoked meanwhile, since the lock on the client is local to this node.
+ * A revocation that comes after the code finds the code, and one that came before is seen here.
+ */
+async function confirmCode(db: Session, hash: Uint8Array, clientId: string): Promise<void> {
+  try {
+    await requireUnrevoked(db, sql.findRevocation, clientId)
+  } catch (error) {
+    if (error instanceof StorageError) await db.count(sql.deleteCode, hash)
+    throw error
   }
 }
 

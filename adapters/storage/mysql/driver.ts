@@ -13,6 +13,10 @@ export interface MysqlPool {
 /**
  * The part of a `mysql2/promise` connection that the storage uses.
  *
+ * Both methods that run statements return rows as an array, and for other statements an object with `affectedRows`.
+ * Integers of 64 bits may be numbers, text or `bigint`; octets are a `Uint8Array`. They reject with the server's error:
+ * `errno` is its number and `sqlState` its SQLSTATE. An error without them means that the connection is lost.
+ *
  * @group Storage
  */
 export interface MysqlConnection {
@@ -24,6 +28,8 @@ export interface MysqlConnection {
   release(): void
   /** Closes the connection. */
   destroy(): void
+  /** The connection itself, if each loan of it is another object, as in `mysql2/promise`. */
+  readonly connection?: object
 }
 
 /**
@@ -34,7 +40,7 @@ export interface MysqlConnection {
 export interface MysqlStatement {
   /** SQL with a `?` for each value. */
   readonly sql: string
-  /** The values. */
+  /** The values: text, integers up to 2^53, octets, and null. */
   readonly values: MysqlValue[]
   /** Rows are objects. */
   readonly rowsAsArray: false

@@ -14,10 +14,13 @@ const kinds: ReadonlyMap<number, StorageErrorKind> = new Map([
   ...numbers('unavailable', 1040, 1203, 1226, 1461), // too many connections, or prepared statements
   ...numbers('unavailable', 1047, 1053, 1077, 1079, 1152, 1158, 1159, 1160, 1161, 1184), // node, shutdown, network
   ...numbers('unavailable', 1290, 1792, 1836), // read-only: a replica
-  ...numbers('unavailable', 1317, 1927, 1969, 3024), // interrupted, killed, out of time
+  ...numbers('unavailable', 1180, 1317, 1927, 1969, 3024, 4031), // cut off in a commit, interrupted, killed, out of time
   ...numbers('invalid', 1044, 1045, 1049, 1054, 1142, 1143, 1146), // no privilege, no such database, table, column
   ...numbers('invalid', 1048, 1264, 1265, 1292, 1366, 1406, 3988, 4025, 3819), // what a column cannot hold
 ])
+
+/** The server ended the connection, or refuses the work of one that is not part of its cluster. */
+const endsConnection: ReadonlySet<number> = new Set([1047, 1053, 1927, 4031])
 
 /** Not part of its cluster, or read-only. */
 const takesNoWrites: ReadonlySet<number> = new Set([1047, 1290, 1792, 1836])
@@ -41,6 +44,11 @@ export function isMissingTable(error: unknown): boolean {
   return serverErrno(error as DriverError) === 1146
 }
 
+/** Tells whether the error means that the connection has no database. */
+export function isMissingDatabase(error: unknown): boolean {
+  return serverErrno(error as DriverError) === 1046
+}
+
 /** Tells whether a column or an index exists that was to be added. */
 export function isDefined(error: unknown): boolean {
   return [1060, 1061].includes(serverErrno(error as DriverError) ?? 0)
@@ -54,6 +62,18 @@ export function isInTransaction(error: unknown): boolean {
 /** Tells whether everything was undone, or will be by a rollback, because it lost against another transaction. */
 export function lostRace(error: unknown): boolean {
   return [1020, 1205, 1213].includes(serverErrno(error as DriverError) ?? 0)
+}
+
+/** Tells whether a wait for a lock timed out, or on a Galera node the wait for the writes of other nodes. */
+export function isWaitTimeout(error: unknown): boolean {
+  return serverErrno(error as DriverError) === 1205
+}
+
+/** Tells whether the connection is lost. What was sent last may have been done. */
+export function lostConnection(error: unknown): boolean {
+  if (error instanceof StorageError || error instanceof TypeError || error instanceof RangeError) return false
+  const errno = serverErrno(error as DriverError)
+  return errno === null || endsConnection.has(errno)
 }
 
 /** Converts what the driver threw to the error that the port expects. */
@@ -88,5 +108,5 @@ function kindOf(error: unknown): StorageErrorKind {
 export function leavesConnection(error: unknown): boolean {
   if (error instanceof StorageError) return error.kind !== 'bug'
   const errno = serverErrno(error as DriverError)
-  return errno !== null && !takesNoWrites.has(errno)
+  return errno !== null && !takesNoWrites.has(errno) && !endsConnection.has(errno)
 }

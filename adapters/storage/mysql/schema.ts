@@ -1,9 +1,16 @@
 import { callWithin, StorageError, type StorageCall } from 'utility-api/storage'
 import { withConnection } from './connection.ts'
 import type { MysqlConnection, MysqlPool } from './driver.ts'
-import { isDefined, isMissingTable, toStorageError } from './errors.ts'
-import { requireNoTransaction, run, sessionSettings, setUp } from './session.ts'
-import { inTime } from './time.ts'
+import {
+  isDefined,
+  isDuplicate,
+  isMissingDatabase,
+  isMissingTable,
+  lostRace,
+  toStorageError,
+} from './errors.ts'
+import { requireNoTransaction, run, sessionSettings, setUp, transact } from './session.ts'
+import { within } from '../shared/call-time.ts'
 import { noSchema, refuseNewer, requireSteps, type Schema } from '../shared/schema-version.ts'
 
 /** What differs between MariaDB and MySQL. */
@@ -12,10 +19,21 @@ export interface Flavor {
   readonly collation: string
   /** The first statement on a lent connection. */
   readonly settings: string
+  /** Whether the server is a node of a Galera cluster. */
+  readonly isNode: boolean
 }
 
-const mariadb: Flavor = { collation: 'utf8mb4_nopad_bin', settings: sessionSettings('tx_isolation') }
-const mysql: Flavor = { collation: 'utf8mb4_0900_bin', settings: sessionSettings('transaction_isolation') }
+const mariadb: Flavor = {
+  collation: 'utf8mb4_nopad_bin',
+  settings: sessionSettings('tx_isolation'),
+  isNode: false,
+}
+const galera: Flavor = { ...mariadb, settings: sessionSettings('tx_isolation', true), isNode: true }
+const mysql: Flavor = {
+  collation: 'utf8mb4_0900_bin',
+  settings: sessionSettings('transaction_isolation'),
+  isNode: false,
+}
 
 /**
  * The steps from an empty database to the current schema. A step that was released never changes, and steps only add.
@@ -105,17 +123,28 @@ const steps: readonly (readonly string[])[] = [
 ]
 
 /** Adds the resellers that are known only from their tokens, as those that another program has inserted. */
+const resellersOfTokens = `
+  SELECT owner_id, min(created_at), min(name) AS name FROM utility_api_credentials
+  WHERE kind = 'reseller_token' GROUP BY owner_id`
+
+/** Finds out whether there is a reseller to add. */
+const findAdoptable = `
+  SELECT 1 FROM (${resellersOfTokens}) AS found LEFT JOIN utility_api_resellers AS known ON reseller_id = owner_id
+  WHERE reseller_id IS NULL OR known.name IS NULL AND found.name IS NOT NULL LIMIT 1`
+
 const adoptResellers = `
-  INSERT INTO utility_api_resellers (reseller_id, created_at, name)
-  SELECT owner_id, min(created_at), min(name) FROM utility_api_credentials
-  WHERE kind = 'reseller_token' GROUP BY owner_id
+  INSERT INTO utility_api_resellers (reseller_id, created_at, name) ${resellersOfTokens}
   ON DUPLICATE KEY UPDATE name = coalesce(utility_api_resellers.name, VALUES(name))`
 
 /** The oldest step whose library works with the schema after all steps. */
 const oldestStep = 1
 
 const readSchema = 'SELECT version, step FROM utility_api_schema'
-const readFlavor = 'SELECT version() AS version, @@character_set_client AS charset'
+/** MySQL takes for a comment what asks whether the server is a node of a Galera cluster. */
+const readFlavor = `
+  SELECT version() AS version, @@character_set_client AS charset /*M!100600 ,
+    (SELECT variable_value FROM information_schema.global_variables WHERE variable_name = 'WSREP_ON') AS wsrep */`
+
 /** How long the first read of the schema may take before it is tried again. */
 const schemaTimeoutMs = 2000
 
@@ -124,40 +153,65 @@ const patient: StorageCall = callWithin(Infinity)
 
 // Each database of a server has its own name.
 const lockName = "concat('utility_api_schema:', md5(database()))"
+/** The maximum number of attempts at a migration that other nodes of a cluster make at the same time. */
+const maxAttempts = 12
 const takeLock = `SELECT get_lock(${lockName}, 30) AS got`
 
 /** Brings the schema up to date. Servers that start at the same time take turns. */
 export async function migrateSchema(pool: MysqlPool): Promise<void> {
   try {
-    await withConnection(pool, patient, async (connection) => {
-      const flavor = await flavorOf(connection)
-      await setUp(connection, flavor.settings)
-      const [lock] = (await run(connection, takeLock)) as { got: number | null }[]
-      if (lock?.got === null)
-        throw new StorageError('invalid', 'The pool has no database: name one in its URL.')
-      if (lock?.got !== 1) throw new StorageError('unavailable', 'Another server is migrating the database.')
-      try {
-        await runSteps(connection, flavor)
-      } catch (error) {
-        // Gives the lock back, and ends a transaction that later writes would become part of.
-        connection.destroy()
-        throw error
-      }
-      await connection.query(`DO release_lock(${lockName})`)
-    })
+    await withConnection(pool, patient, { first: requireNoTransaction, work: migrateOn })
   } catch (error) {
     throw toStorageError(error)
   }
 }
 
-async function runSteps(connection: MysqlConnection, { collation }: Flavor): Promise<void> {
-  const schema = await schemaOn(connection)
-  refuseNewer(schema, steps.length)
-  if (schema.step < steps.length) await takeSteps(connection, collation, schema.step)
-  await connection.query(adoptResellers)
+async function migrateOn(connection: MysqlConnection): Promise<void> {
+  const flavor = await flavorOf(connection)
+  await setUp(connection, flavor.settings)
+  // A role that may only read can migrate a schema that is current.
+  if (!(await isCurrent(connection))) await migrateAlone(connection, flavor)
+  await adopt(connection)
 }
 
-async function takeSteps(connection: MysqlConnection, collation: string, taken: number): Promise<void> {
+async function migrateAlone(connection: MysqlConnection, { collation }: Flavor): Promise<void> {
+  const [lock] = (await run(connection, takeLock)) as { got: number | null }[]
+  if (lock?.got !== 1) throw new StorageError('unavailable', 'Another server is migrating the database.')
+  try {
+    await takeSteps(connection, collation)
+  } catch (error) {
+    // Gives the lock back, and ends a transaction that later writes would become part of.
+    connection.destroy()
+    throw error
+  }
+  await connection.query(`DO release_lock(${lockName})`)
+}
+
+async function isCurrent(connection: MysqlConnection): Promise<boolean> {
+  const schema = await schemaOn(connection)
+  refuseNewer(schema, steps.length)
+  return schema.step >= steps.length
+}
+
+async function adopt(connection: MysqlConnection): Promise<void> {
+  const [adoptable] = await connection.query(findAdoptable)
+  if ((adoptable as unknown[]).length > 0) await connection.query(adoptResellers)
+}
+
+/** Takes the steps that are left. The lock is local to a node of a cluster: others may take the same steps, and win. */
+async function takeSteps(connection: MysqlConnection, collation: string, attempt = 1): Promise<void> {
+  try {
+    const schema = await schemaOn(connection)
+    refuseNewer(schema, steps.length)
+    if (schema.step < steps.length) await takeStepsAfter(connection, collation, schema.step)
+  } catch (error) {
+    if (attempt === maxAttempts || !(lostRace(error) || isDuplicate(error))) throw error
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 2 ** Math.min(attempt + 3, 9)))
+    await takeSteps(connection, collation, attempt + 1)
+  }
+}
+
+async function takeStepsAfter(connection: MysqlConnection, collation: string, taken: number): Promise<void> {
   // Only here: a role that may not create tables can migrate a schema that is current.
   await connection.query(
     'CREATE TABLE IF NOT EXISTS utility_api_schema (version INT NOT NULL PRIMARY KEY, step INT NOT NULL) ENGINE = InnoDB',
@@ -166,12 +220,13 @@ async function takeSteps(connection: MysqlConnection, collation: string, taken: 
   for (const statement of steps.slice(taken).flat())
     // oxlint-disable-next-line no-await-in-loop -- one after the other
     await takeStep(connection, statement.startsWith('CREATE TABLE') ? `${statement} ${options}` : statement)
-  await connection.query('START TRANSACTION')
-  await connection.query('DELETE FROM utility_api_schema')
-  await connection.query(
-    `INSERT INTO utility_api_schema (version, step) VALUES (${oldestStep}, ${steps.length})`,
-  )
-  await connection.query('COMMIT')
+  await transact(connection, async () => {
+    // With a condition on the key: safe updates refuse a DELETE without one.
+    await connection.query('DELETE FROM utility_api_schema WHERE version >= 0')
+    await connection.query(
+      `INSERT INTO utility_api_schema (version, step) VALUES (${oldestStep}, ${steps.length})`,
+    )
+  })
 }
 
 /** Defines something. A column or an index that is there is from a migration that was interrupted. */
@@ -183,15 +238,23 @@ async function takeStep(connection: MysqlConnection, statement: string): Promise
   }
 }
 
-/** Throws unless this version can work with the schema. Returns which of the two databases it is. */
-export function requireSchema(pool: MysqlPool): Promise<Flavor> {
+/** Throws unless this version can work with the schema. Returns which of the databases it is. */
+export async function requireSchema(pool: MysqlPool): Promise<Flavor> {
   // Not limited to the time of the call that happens to be the first: others wait for the same answer.
   const call = callWithin(schemaTimeoutMs)
-  return inTime(call, () => withConnection(pool, call, flavorWithSchema))
+  let isLent = false
+  const work = (connection: MysqlConnection): Promise<Flavor> => {
+    isLent = true
+    return flavorWithSchema(connection)
+  }
+  const errand = { first: requireNoTransaction, work, reads: true }
+  const flavor = await within(schemaTimeoutMs, withConnection(pool, call, errand))
+  if (flavor !== undefined) return flavor
+  const why = isLent ? 'the server does not answer' : 'no connection of the pool was free'
+  throw new Error(`The schema could not be read within ${schemaTimeoutMs / 1000} s: ${why}.`)
 }
 
 async function flavorWithSchema(connection: MysqlConnection): Promise<Flavor> {
-  await setUp(connection, requireNoTransaction)
   // In a transaction that stays open, a migration would never be seen.
   await connection.query('SET SESSION autocommit = 1')
   requireSteps(await schemaOn(connection), steps.length)
@@ -204,14 +267,22 @@ async function schemaOn(connection: MysqlConnection): Promise<Schema> {
     return schema ?? noSchema
   } catch (error) {
     if (isMissingTable(error)) return noSchema
+    if (isMissingDatabase(error)) throw missingDatabase(error)
     throw error
   }
 }
 
 /** Throws if the pool's text is not utf8mb4: the server would store other characters than it was sent, and not say so. */
 async function flavorOf(connection: MysqlConnection): Promise<Flavor> {
-  const [row] = (await run(connection, readFlavor)) as { version: string; charset: string }[]
-  if (row?.charset === 'utf8mb4') return /mariadb/i.test(row.version) ? mariadb : mysql
+  const [row] = (await run(connection, readFlavor)) as { version: string; charset: string; wsrep?: string }[]
+  if (row?.charset === 'utf8mb4') {
+    if (!/mariadb/i.test(row.version)) return mysql
+    return row.wsrep === 'ON' ? galera : mariadb
+  }
   const message = `The connections of the pool have the charset ${row?.charset}: leave its option charset out, or set it to utf8mb4.`
   throw new StorageError('invalid', message)
+}
+
+function missingDatabase(cause: unknown): StorageError {
+  return new StorageError('invalid', 'The pool has no database: name one in its URL.', { cause })
 }

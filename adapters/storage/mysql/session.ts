@@ -1,7 +1,10 @@
 import { StorageError, type StorageCall } from 'utility-api/storage'
 import { requireTime } from '../shared/call-time.ts'
 import type { MysqlConnection, MysqlStatement, MysqlValue } from './driver.ts'
-import { isInTransaction, lostRace } from './errors.ts'
+import { isInTransaction, isWaitTimeout, lostRace } from './errors.ts'
+
+/** How long a statement waits for a lock. */
+const lockWaitSeconds = 3
 
 /** The maximum number of attempts at work that keeps losing to others. */
 const maxAttempts = 12
@@ -23,6 +26,8 @@ export interface Queries {
 
 /** A connection lent for one call of the storage. */
 export interface Session extends Queries {
+  /** Whether the server is a node of a Galera cluster: locks are local to a node. */
+  readonly isNode: boolean
   /** Commits everything that `work` does, or nothing. Starts over if it lost a race. */
   transact<Result>(work: (queries: Queries) => Promise<Result>): Promise<Result>
 }
@@ -35,17 +40,19 @@ export interface Session extends Queries {
  * The first assignment, to the next transaction alone, is an error while a transaction is open, and then none is made:
  * `autocommit = 1` would commit what the host has left half done.
  */
-export function sessionSettings(isolation: string): string {
+export function sessionSettings(isolation: string, isNode = false): string {
   return `SET ${[
     `@@${isolation} = 'READ-COMMITTED'`,
     `SESSION ${isolation} = 'READ-COMMITTED'`,
     'SESSION autocommit = 1',
     "SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
-    'SESSION innodb_lock_wait_timeout = 3',
+    `SESSION innodb_lock_wait_timeout = ${lockWaitSeconds}`,
     "SESSION character_set_client = 'utf8mb4'",
     "SESSION character_set_results = 'utf8mb4'",
     // The charset of this collation is the third that counts. The host's own collation stays.
     "SESSION collation_connection = IF(@@character_set_connection = 'utf8mb4', @@collation_connection, 'utf8mb4_general_ci')",
+    // Reads, updates and inserts first wait for what other nodes have acknowledged.
+    ...(isNode ? ['SESSION wsrep_sync_wait = 7'] : []),
   ].join(', ')}`
 }
 
@@ -129,29 +136,51 @@ function queriesOn(send: (sql: string, values: MysqlValue[]) => Promise<unknown>
  * Creates a session. Each statement commits on its own unless it is in a transaction. Work that lost a race is undone
  * and repeated.
  */
-export function sessionOn(connection: MysqlConnection, call: StorageCall): Session {
+export function sessionOn(connection: MysqlConnection, call: StorageCall, isNode: boolean): Session {
   let hasBegun = false
   async function again<Result>(attempt: () => Promise<Result>, number = 1): Promise<Result> {
     // The first statement needs a caller that still waits; those after it finish what it began.
     if (!hasBegun) requireTime(call, 'MariaDB')
+    const startedAt = performance.now()
     try {
       const result = await attempt()
       hasBegun = true
       return result
     } catch (error) {
-      if (number === maxAttempts || !lostRace(error)) throw error
+      if (isNode) requireCaughtUp(error, performance.now() - startedAt)
+      if (number === maxAttempts || !lostRace(error) || isBroken(connection)) throw error
     }
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 2 ** Math.min(number, 6)))
     return again(attempt, number + 1)
   }
   const inOne = queriesOn((sql, values) => run(connection, sql, values))
   return {
+    isNode,
     ...queriesOn((sql, values) => again(() => run(connection, sql, values))),
     transact: (work) => again(() => transact(connection, () => work(inOne))),
   }
 }
 
-async function transact<Result>(connection: MysqlConnection, work: () => Promise<Result>): Promise<Result> {
+/** Throws if a node has not caught up with the others in time, which has the error of a lock that was waited for. */
+function requireCaughtUp(error: unknown, waitedMs: number): void {
+  if (!isWaitTimeout(error) || waitedMs > lockWaitSeconds * 900) return
+  const message = 'MariaDB: the node has not caught up with its cluster in time (repl.causal_read_timeout).'
+  throw new StorageError('unavailable', message, { cause: error, retryable: true })
+}
+
+/** Connections on which a transaction could not be rolled back. */
+const broken = new WeakSet<MysqlConnection>()
+
+/** Tells whether later writes on the connection could become part of a transaction that was given up. */
+export function isBroken(connection: MysqlConnection): boolean {
+  return broken.has(connection)
+}
+
+/** Runs work in a transaction. If it fails, nothing of it is left. */
+export async function transact<Result>(
+  connection: MysqlConnection,
+  work: () => Promise<Result>,
+): Promise<Result> {
   await connection.query('START TRANSACTION')
   try {
     const result = await work()
@@ -159,8 +188,21 @@ async function transact<Result>(connection: MysqlConnection, work: () => Promise
     return result
   } catch (error) {
     // A lock wait that timed out has undone only its own statement.
-    await connection.query('ROLLBACK').catch(() => connection.destroy())
+    await rollBack(connection)
     if (error instanceof Undone) return error.answer as Result
     throw error
   }
 }
+
+/** A Galera node may answer a rollback with the deadlock that made it necessary. */
+async function rollBack(connection: MysqlConnection, attempt = 1): Promise<void> {
+  try {
+    await connection.query('ROLLBACK')
+  } catch (error) {
+    if (attempt < maxRollbacks && lostRace(error)) return rollBack(connection, attempt + 1)
+    broken.add(connection)
+  }
+}
+
+/** The maximum number of attempts at a rollback. */
+const maxRollbacks = 3

@@ -17,7 +17,8 @@ import {
  * changed; this makes the two the same.
  */
 
-export const ping: string = 'SELECT 1'
+/** Reads a table, because a Galera node that is cut off from its cluster still answers what reads none. */
+export const ping: string = 'SELECT version FROM utility_api_schema LIMIT 1'
 
 export const findClient: string = `SELECT ${clientColumns} FROM utility_api_clients WHERE client_id = ?`
 
@@ -108,6 +109,10 @@ export const lockClient: string =
 
 export const insertCode: string = `
   INSERT INTO utility_api_codes (hash, ${codeColumns}) VALUES (?, ${placeholders(codeColumns)})`
+
+export const findRevocation: string = 'SELECT revoked_at FROM utility_api_clients WHERE client_id = ?'
+
+export const deleteCode: string = 'DELETE FROM utility_api_codes WHERE hash = ?'
 
 export const insertReseller: string = `
   INSERT INTO utility_api_resellers (${resellerColumns}) VALUES (${placeholders(resellerColumns)})`

@@ -36,7 +36,7 @@ export function createPostgresAccess(pool: PostgresPool): PostgresAccess {
   let ready: Promise<void> | undefined
 
   function requireReady(): Promise<void> {
-    ready ??= requireSchema(read).catch((error: unknown) => {
+    ready ??= requireSchema(pool, read).catch((error: unknown) => {
       ready = undefined
       throw error
     })

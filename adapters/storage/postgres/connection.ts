@@ -1,4 +1,5 @@
 import { StorageError } from 'utility-api/storage'
+import { within } from '../shared/call-time.ts'
 import type { PostgresClient, PostgresPool } from './driver.ts'
 
 /** The routine in which a server waits for its standbys to confirm a commit. */
@@ -8,6 +9,12 @@ const guarded = new WeakSet<PostgresPool>()
 const watched = new WeakSet<PostgresClient>()
 /** The connections whose server has reported that no standby confirmed a commit. */
 const unconfirmed = new WeakSet<PostgresClient>()
+/** When each connection was last given back, sound. Those that were never lent are new. */
+const lastUsed = new WeakMap<PostgresClient, number>()
+const ended = new WeakSet<PostgresClient>()
+
+/** How long a connection that nobody used may take to answer. One that was cut silently never does. */
+const probeTimeoutMs = 1000
 
 /**
  * Prevents connections that break from ending the process: idle ones, if nobody else listens, and new ones in the turn
@@ -26,15 +33,40 @@ function watch(client: PostgresClient): void {
   if (watched.has(client)) return
   watched.add(client)
   // Without a listener, a connection that breaks while we have it would end the process.
-  client.on('error', ignore)
+  client.on('error', () => ended.add(client))
+  client.on('end', () => ended.add(client))
   client.on('notice', ({ routine }) => {
     if (routine === commitWait) unconfirmed.add(client)
   })
 }
 
 /**
- * Lends a connection to `work`. After an error, the connection is closed, and the pool opens another, unless `isSound`
- * says there is no need.
+ * Takes a connection of the pool that has worked since this time, or is new. Another one must answer first: what stands
+ * between may have cut it while it was idle. If it does not, those idle as long are closed unasked.
+ */
+async function take(pool: PostgresPool, workedSince: number, mayAsk = true): Promise<PostgresClient> {
+  const client = await pool.connect()
+  // The pool may have opened this connection before we listened to it.
+  watch(client)
+  const usedAt = lastUsed.get(client)
+  if (usedAt === undefined || hasTransaction(client)) return client
+  if (!ended.has(client) && (usedAt >= workedSince || (mayAsk && (await answers(client))))) return client
+  lastUsed.delete(client)
+  client.release(true)
+  return take(pool, mayAsk ? performance.now() : workedSince, false)
+}
+
+async function answers(client: PostgresClient): Promise<boolean> {
+  try {
+    return (await within(probeTimeoutMs, client.query('SELECT 1'))) !== undefined
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Lends a connection to `work`: one that has worked since a time, is new, or answers. After an error, the connection is
+ * closed, and the pool opens another, unless `isSound` says there is no need.
  *
  * When the wait for standbys is canceled, by an administrator or a shutdown, PostgreSQL commits on the primary alone,
  * warns, and reports success; a failover then loses what was acknowledged. The warning is therefore an error here.
@@ -43,10 +75,9 @@ export async function withConnection<Result>(
   pool: PostgresPool,
   work: (client: PostgresClient) => Promise<Result>,
   isSound: (error: unknown) => boolean = () => false,
+  workedSince: number = Number.NEGATIVE_INFINITY,
 ): Promise<Result> {
-  const client = await pool.connect()
-  // The pool may have opened this connection before we listened to it.
-  watch(client)
+  const client = await take(pool, workedSince)
   // Notices about what the host did with it before are for the host.
   unconfirmed.delete(client)
   let broken = false
@@ -60,6 +91,7 @@ export async function withConnection<Result>(
     broken = !isSound(error) || hasTransaction(client)
     throw error
   } finally {
+    if (!broken) lastUsed.set(client, performance.now())
     client.release(broken)
   }
 }

@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
+import { StorageError } from 'utility-api/storage'
 import { withConnection } from './connection.ts'
 import type { PostgresClient, PostgresPool } from './driver.ts'
 
@@ -39,6 +40,7 @@ export async function buildDomainIndex(pool: PostgresPool): Promise<void> {
 
 /** Builds the index unless another server does. No transaction stays open meanwhile: the other would wait for it. */
 async function buildAlone(client: PostgresClient): Promise<boolean> {
+  await requireOwnSession(client)
   const { rows } = await client.query(tryLock)
   const [{ got }] = rows as [{ got: boolean | string }]
   if (got !== true && got !== 't') return false
@@ -51,6 +53,20 @@ async function buildAlone(client: PostgresClient): Promise<boolean> {
   }
   await client.query(unlock)
   return true
+}
+
+/**
+ * Throws behind a pooler, which may send each statement over another connection: the lock would stay on one of them, and
+ * all servers would wait for it. A pooler makes up the number that it tells a connection.
+ */
+async function requireOwnSession(client: PostgresClient): Promise<void> {
+  const { rows } = await client.query('SELECT pg_backend_pid() AS pid')
+  const [{ pid }] = rows as [{ pid: number | bigint | string }]
+  // A driver of another kind may not know its number.
+  if ((client.processID ?? null) === null || Number(pid) === client.processID) return
+  const message =
+    'An index must be built on a table that has rows, and a pooler stands before the database: run migrate() once on a direct connection.'
+  throw new StorageError('invalid', message)
 }
 
 async function isValid(client: PostgresClient): Promise<boolean> {

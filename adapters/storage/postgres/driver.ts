@@ -4,8 +4,15 @@
  * @group Storage
  */
 export interface PostgresPool {
-  /** `max` is how many connections the pool opens. All but one of them serve writes; all of them serve reads. */
-  readonly options: { readonly max: number }
+  /** What the pool was made with. */
+  readonly options: {
+    /** How many connections the pool opens. All but one of them serve writes; all of them serve reads. */
+    readonly max: number
+    /** The time limit that connections ask the server for. It is an error if the server does not have it. */
+    readonly statement_timeout?: number | false | undefined
+    /** Must not be true: the storage reads rows as text. */
+    readonly binary?: boolean | undefined
+  }
   /** Lends a connection. */
   connect(): Promise<PostgresClient>
   /** Listens for errors of idle connections. */
@@ -22,14 +29,23 @@ export interface PostgresPool {
  * @group Storage
  */
 export interface PostgresClient {
-  /** Runs one statement with its values, or SQL text with several statements. */
+  /**
+   * Runs one statement with its values, or SQL text with several statements, whose result nobody reads.
+   *
+   * Rejects with the server's error: `code` is its SQLSTATE, `constraint` the name of a violated constraint. An error
+   * without a SQLSTATE means that the connection is lost.
+   */
   query(statement: PostgresStatement | string): Promise<PostgresResult>
+  /** The number of the server's process, as the server told it when the connection was opened. */
+  readonly processID?: number | null
   /** Returns `I` if no transaction is open. `pg` has this method since version 8.21. */
   getTransactionStatus(): string | null
   /** Gives the connection back; `true` closes it. */
   release(destroy?: boolean): void
   /** Listens for errors of the connection. */
   on(event: 'error', listener: (error: Error) => void): unknown
+  /** Listens for the end of the connection. */
+  on(event: 'end', listener: () => void): unknown
   /** Listens for the server's notices. A commit that no standby confirmed succeeds with a notice. */
   on(event: 'notice', listener: (notice: PostgresNotice) => void): unknown
 }
@@ -50,11 +66,14 @@ export interface PostgresNotice {
  * @group Storage
  */
 export interface PostgresStatement {
-  /** Name of the prepared statement. */
-  readonly name: string
+  /** Name of the prepared statement. Undefined: prepare it for this one use. */
+  readonly name: string | undefined
   /** SQL with `$1`, `$2` … */
   readonly text: string
-  /** The values of `$1`, `$2` …: text, numbers, octets, null, and arrays of text and octets. */
+  /**
+   * The values of `$1`, `$2` …: text, integers up to 2^53, octets (`Uint8Array`), null, and arrays of text and octets.
+   * They have the types that the server finds for their places, so octets can be sent as text in hexadecimal, `\\x00ff`.
+   */
   readonly values: unknown[]
   /** Parses the columns of the rows, whatever the pool's own parsers are. */
   readonly types: PostgresTypes
@@ -66,7 +85,7 @@ export interface PostgresStatement {
  * @group Storage
  */
 export interface PostgresTypes {
-  /** Returns the parser for a type, by its object identifier. */
+  /** Returns the parser for a type, by its object identifier. It takes the text that the server sent, never NULL. */
   getTypeParser(oid: number): (text: string) => unknown
 }
 
@@ -76,7 +95,7 @@ export interface PostgresTypes {
  * @group Storage
  */
 export interface PostgresResult {
-  /** The rows returned, by column name. */
+  /** The rows returned, as objects by column name. What is NULL is null. */
   readonly rows: unknown[]
   /** How many rows were returned or changed. */
   readonly rowCount: number | null

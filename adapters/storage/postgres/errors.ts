@@ -37,10 +37,50 @@ export function lostRace(error: unknown): boolean {
   return code === '40001' || code === '40P01'
 }
 
+/**
+ * Tells whether the connection that was used does not have a prepared statement that it should have, or has one that it
+ * should not: a pooler gives each transaction another connection. Nothing was done.
+ */
+export function losesStatements(error: unknown): boolean {
+  const { code } = error as DriverError
+  return code === '26000' || code === '42P05'
+}
+
+/** Tells whether the server refused the session before it read the statement: it is starting, or the session was idle. */
+export function neverBegan(error: unknown): boolean {
+  const { code } = error as DriverError
+  return code === '57P03' || code === '57P05'
+}
+
+/** Tells whether the connection was lost while a statement was under way. The statement may have been done. */
+export function lostConnection(error: unknown): boolean {
+  if (error instanceof StorageError || error instanceof TypeError || error instanceof RangeError) return false
+  const { code } = error as DriverError
+  return /^(?:08...|57P0[12])$/.test(String(code)) || !isSqlState(code)
+}
+
+/** What to do where a pooler drops or refuses the time limit of a pool. */
+export const limitOfRole: string =
+  "Leave it out of the pool's options, and set the limit on the role: ALTER ROLE … SET statement_timeout = '2400ms'."
+
+/** Says what to do about what a pooler refuses, or returns null. */
+function adviceOn({ code, message }: DriverError): string | null {
+  if (code !== '08P01') return null
+  const [, parameter] = /unsupported startup parameter:? "?(\w+)/.exec(String(message)) ?? []
+  if (parameter === 'statement_timeout')
+    return `A pooler before PostgreSQL refuses the startup parameter ${parameter}. ${limitOfRole}`
+  if (parameter !== undefined)
+    return `A pooler before PostgreSQL refuses the startup parameter ${parameter}: leave it out of the pool's options.`
+  if (!/statement pooling/.test(String(message))) return null
+  return 'A pooler in statement mode refuses the transaction in which tables are made or changed: run migrate() once on a direct connection.'
+}
+
 /** Converts what the driver threw to the error that the port expects. */
 export function toStorageError(error: unknown): StorageError {
   if (error instanceof StorageError) return error
   const { code, message } = error as DriverError
+  const advice = adviceOn(error as DriverError)
+  if (advice !== null) return new StorageError('invalid', advice, { cause: error })
   const retryable = lostRace(error) || code === 'ECONNREFUSED' || code === '53300'
   const cause = withoutRow(error as object)
   return new StorageError(kindOf(error), `PostgreSQL: ${String(message)}`, { cause, retryable })
@@ -56,9 +96,14 @@ function withoutRow(error: object): object {
 
 function kindOf(error: unknown): StorageErrorKind {
   const code = String((error as DriverError).code)
-  if (/^[0-9A-Z]{5}$/.test(code)) return kinds[code] ?? kinds[code.slice(0, 2)] ?? 'bug'
+  if (isSqlState(code)) return kinds[code] ?? kinds[code.slice(0, 2)] ?? 'bug'
   // Lost sockets and exhausted or ended pools are reported as plain errors, with or without a system code.
   return error instanceof TypeError || error instanceof RangeError ? 'bug' : 'unavailable'
+}
+
+/** Tells a server's code from a system's, such as EPIPE, which can be as long: every class has a digit. */
+function isSqlState(code: unknown): boolean {
+  return typeof code === 'string' && /^(?=.*[0-9])[0-9A-Z]{5}$/.test(code)
 }
 
 /** Tells whether the connection is still usable: the server refused the statement, or was not sent one. */

@@ -17,7 +17,7 @@ const longestHeldBack = `
 
 /** Runs statements that only read, on any connection. A connection that does not answer in time is closed. */
 export function readsOf(pool: PostgresPool): Run {
-  return (statement) => run(pool, statement, async () => undefined)
+  return (statement) => run(pool, statement, { reads: true, waitOn: async () => undefined })
 }
 
 /**
@@ -49,7 +49,7 @@ export function writesOf(pool: PostgresPool): Run {
     if ((await heldBackMs()) < waitedMs * 0.9) return undefined
     return (await within(askAgainMs, answer)) ?? waitOn(answer, sentAt)
   }
-  return (statement) => limit.run(statement.call, () => run(pool, statement, waitOn))
+  return (statement) => limit.run(statement.call, () => run(pool, statement, { reads: false, waitOn }))
 }
 
 async function askHeldBackMs(pool: PostgresPool): Promise<number> {

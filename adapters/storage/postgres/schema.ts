@@ -2,101 +2,25 @@ import { callWithin, StorageError } from 'utility-api/storage'
 import { withConnection } from './connection.ts'
 import { buildDomainIndex, createDomainIndex } from './domain-index.ts'
 import type { PostgresClient, PostgresPool } from './driver.ts'
-import { lostRace, toStorageError } from './errors.ts'
-import type { Run } from './statement.ts'
+import { limitOfRole, lostRace, toStorageError } from './errors.ts'
+import type { Run, Sql, Statement } from './statement.ts'
+import { oldestStep, steps } from './steps.ts'
 import { within } from '../shared/call-time.ts'
-import { noSchema, refuseNewer, requireSteps, type Schema } from '../shared/schema-version.ts'
+import { missingVersion, noSchema, refuseNewer, requireSteps, type Schema } from '../shared/schema-version.ts'
 
-/**
- * The steps from an empty database to the current schema. A step that was released never changes, and steps only add:
- * code that ran on the schema before a step also runs on the schema after it.
- */
-const steps: readonly string[] = [
-  `CREATE TABLE utility_api_clients (
-     client_id text NOT NULL PRIMARY KEY,
-     secret_hashes bytea NOT NULL CHECK (length(secret_hashes) % 32 = 0),
-     redirect_uris text NOT NULL,
-     revoked_at bigint,
-     name text
-   );
-   CREATE TABLE utility_api_codes (
-     hash bytea NOT NULL PRIMARY KEY CHECK (length(hash) = 32),
-     client_id text NOT NULL,
-     redirect_uri text NOT NULL,
-     scope text NOT NULL,
-     code_challenge text,
-     expires_at bigint NOT NULL,
-     redeemed_at bigint,
-     token_hash bytea CHECK (length(token_hash) = 32)
-   );
-   CREATE INDEX utility_api_codes_expires_at ON utility_api_codes (expires_at);
-   CREATE TABLE utility_api_credentials (
-     id text NOT NULL PRIMARY KEY,
-     kind text NOT NULL,
-     hash bytea NOT NULL CHECK (length(hash) = 32),
-     owner_id text NOT NULL,
-     scope text NOT NULL,
-     expires_at bigint,
-     revoked_at bigint,
-     name text,
-     UNIQUE (hash, kind)
-   );
-   CREATE INDEX utility_api_credentials_expires_at ON utility_api_credentials (expires_at)
-     WHERE kind = 'access_token';
-   CREATE TABLE utility_api_licenses (
-     seq bigint NOT NULL GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-     license_key text NOT NULL,
-     registered_to text NOT NULL,
-     domain_or_ip text NOT NULL,
-     status text NOT NULL,
-     reseller_id text NOT NULL,
-     created_at bigint NOT NULL,
-     updated_at bigint NOT NULL,
-     CONSTRAINT utility_api_licenses_license_key_key UNIQUE (license_key)
-   );
-   CREATE INDEX utility_api_licenses_reseller_id ON utility_api_licenses (reseller_id, seq);
-   CREATE TABLE utility_api_idempotency_keys (
-     reseller_id text NOT NULL,
-     key_hash bytea NOT NULL CHECK (length(key_hash) = 32),
-     request_hash bytea NOT NULL CHECK (length(request_hash) = 32),
-     license text NOT NULL,
-     expires_at bigint NOT NULL,
-     PRIMARY KEY (reseller_id, key_hash)
-   );
-   CREATE INDEX utility_api_idempotency_keys_expires_at ON utility_api_idempotency_keys (expires_at);`,
-  `ALTER TABLE utility_api_schema ADD COLUMN step integer;
-   ALTER TABLE utility_api_clients ADD COLUMN created_at bigint NOT NULL DEFAULT 0;
-   ALTER TABLE utility_api_codes ADD COLUMN subject text;
-   ALTER TABLE utility_api_credentials ADD COLUMN subject text, ADD COLUMN created_at bigint NOT NULL DEFAULT 0;
-   CREATE TABLE utility_api_resellers (
-     reseller_id text NOT NULL PRIMARY KEY,
-     created_at bigint NOT NULL,
-     name text
-   );
-   CREATE INDEX utility_api_clients_created_at ON utility_api_clients (created_at, client_id);
-   CREATE INDEX utility_api_resellers_created_at ON utility_api_resellers (created_at, reseller_id);
-   CREATE INDEX utility_api_codes_client_id ON utility_api_codes (client_id);
-   CREATE INDEX utility_api_codes_subject ON utility_api_codes (subject) WHERE subject IS NOT NULL;
-   CREATE INDEX utility_api_credentials_owner_id ON utility_api_credentials (owner_id);
-   CREATE INDEX utility_api_credentials_subject ON utility_api_credentials (subject) WHERE subject IS NOT NULL;
-   CREATE INDEX utility_api_credentials_kind ON utility_api_credentials (kind, created_at, id)
-     WHERE kind <> 'access_token';
-   INSERT INTO utility_api_resellers (reseller_id, created_at)
-   SELECT reseller_id, created_at FROM utility_api_licenses
-   WHERE seq IN (SELECT min(seq) FROM utility_api_licenses GROUP BY reseller_id);`,
-  `ALTER TABLE utility_api_credentials ADD COLUMN last_used_on bigint;
-   ALTER TABLE utility_api_licenses ADD COLUMN compared_domain text, ADD COLUMN compared_of text;`,
-]
+const resellersOfTokens = `
+  SELECT owner_id, min(created_at), min(name) AS name FROM utility_api_credentials
+  WHERE kind = 'reseller_token' AND kind <> 'access_token'
+  GROUP BY owner_id`
 
-/** The oldest step whose library works with the schema after all steps. While steps only add, it is the first. */
-const oldestStep = 1
+/** Finds out whether there is a reseller to add. */
+const findAdoptable = `
+  SELECT 1 FROM (${resellersOfTokens}) AS found LEFT JOIN utility_api_resellers AS known ON reseller_id = owner_id
+  WHERE reseller_id IS NULL OR known.name IS NULL AND found.name IS NOT NULL LIMIT 1`
 
 /** Adds a row for each reseller known only from its tokens: those of step 1, and of processes that still run it. */
 const adoptResellers = `
-  INSERT INTO utility_api_resellers AS known (reseller_id, created_at, name)
-  SELECT owner_id, min(created_at), min(name) FROM utility_api_credentials
-  WHERE kind = 'reseller_token' AND kind <> 'access_token'
-  GROUP BY owner_id
+  INSERT INTO utility_api_resellers AS known (reseller_id, created_at, name) ${resellersOfTokens}
   ON CONFLICT (reseller_id) DO UPDATE SET name = excluded.name
   WHERE known.name IS NULL AND excluded.name IS NOT NULL`
 
@@ -104,8 +28,8 @@ const adoptResellers = `
  * Finds the table where it would be created. `CREATE TABLE IF NOT EXISTS` would fail for a role that may not create
  * tables, even if the table exists and nothing is left to do.
  */
-const findSchemaTable = `
-  SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'utility_api_schema'`
+const findTable = (name: string): string =>
+  `SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = '${name}'`
 
 /** Reads the schema through JSON, because the column named `step` does not exist before step 2. */
 const readSchema = `
@@ -135,6 +59,7 @@ const withoutTimeLimits = `
 /** Brings the schema up to date. Servers that start at the same time take turns. */
 export async function migrateSchema(pool: PostgresPool): Promise<void> {
   try {
+    await requireTimeLimit(pool)
     await migrateTables(pool)
     await buildDomainIndex(pool)
   } catch (error) {
@@ -146,6 +71,7 @@ export async function migrateSchema(pool: PostgresPool): Promise<void> {
 async function migrateTables(pool: PostgresPool, attempt = 1): Promise<void> {
   try {
     await withConnection(pool, async (client) => {
+      if (await isCurrent(client)) return adopt(client)
       // At a stricter level, the snapshot would be older than the turn we waited for.
       await client.query('BEGIN ISOLATION LEVEL READ COMMITTED')
       // The pool's time limits are for requests. Indexes of large tables take longer, and so may another's migration.
@@ -160,23 +86,49 @@ async function migrateTables(pool: PostgresPool, attempt = 1): Promise<void> {
   }
 }
 
-async function runSteps(client: PostgresClient): Promise<void> {
-  const { rows: found } = await client.query(findSchemaTable)
-  if (found.length === 0) await client.query('CREATE TABLE utility_api_schema (version integer NOT NULL)')
+/** Tells whether no step is left to take. */
+async function isCurrent(client: PostgresClient): Promise<boolean> {
+  if (!(await hasTable(client, 'utility_api_schema'))) return false
   const schema = schemaIn(await client.query(readSchema))
   refuseNewer(schema, steps.length)
-  if (schema.step === 0) await requireUnicode(client)
+  return schema.step >= steps.length
+}
+
+/** Reads first: a role that may only read can migrate a schema that is current. */
+async function adopt(client: PostgresClient): Promise<void> {
+  const { rows } = await client.query(findAdoptable)
+  if (rows.length > 0) await client.query(adoptResellers)
+}
+
+async function hasTable(client: PostgresClient, name: string): Promise<boolean> {
+  const { rows } = await client.query(findTable(name))
+  return rows.length > 0
+}
+
+async function runSteps(client: PostgresClient): Promise<void> {
+  if (!(await hasTable(client, 'utility_api_schema')))
+    await client.query('CREATE TABLE utility_api_schema (version integer NOT NULL)')
+  const schema = schemaIn(await client.query(readSchema))
+  refuseNewer(schema, steps.length)
+  if (schema.step === 0) await requireNew(client)
   if (schema.step < steps.length) {
     if (schema.step > 0) await client.query(lockTables)
     await client.query(steps.slice(schema.step).join(';\n'))
     // On tables that have rows, it is built afterwards, without these locks.
     if (schema.step === 0) await client.query(createDomainIndex)
-    await client.query('DELETE FROM utility_api_schema')
+    // With a condition: the extension safeupdate refuses a DELETE without one.
+    await client.query('DELETE FROM utility_api_schema WHERE version > 0')
     await client.query(
       `INSERT INTO utility_api_schema (version, step) VALUES (${oldestStep}, ${steps.length})`,
     )
   }
-  await client.query(adoptResellers)
+  await adopt(client)
+}
+
+/** Requires a database in which the first step can be taken. */
+async function requireNew(client: PostgresClient): Promise<void> {
+  if (await hasTable(client, 'utility_api_clients')) throw missingVersion()
+  await requireUnicode(client)
 }
 
 /** Requires UTF8. In another encoding, the first name in another script would fail, long after the start. */
@@ -188,23 +140,51 @@ async function requireUnicode(client: PostgresClient): Promise<void> {
 }
 
 /** Throws unless this version can work with the schema. */
-export async function requireSchema(read: Run): Promise<void> {
-  requireSteps(await findSchema(read), steps.length)
+export async function requireSchema(pool: PostgresPool, read: Run): Promise<void> {
+  // Not limited to the time of the call that happens to be the first: others wait for the same answer.
+  const call = callWithin(schemaTimeoutMs)
+  let isSent = false
+  const toSql = (): Sql => {
+    isSent = true
+    return { text: readSchema, values: [] }
+  }
+  const found = await within(
+    schemaTimeoutMs,
+    requireTimeLimit(pool).then(() => findSchema(read, { toSql, call })),
+  )
+  if (found === undefined) throw new Error(whyNotInTime(pool, isSent))
+  requireSteps(found, steps.length)
 }
 
-async function findSchema(read: Run): Promise<Schema> {
+async function findSchema(read: Run, statement: Statement): Promise<Schema> {
   try {
-    // Not limited to the time of the call that happens to be the first: others wait for the same answer.
-    const call = callWithin(schemaTimeoutMs)
-    const answer = read({ toSql: () => ({ text: readSchema, values: [] }), call })
-    const result = await within(schemaTimeoutMs, answer)
-    if (result === undefined) throw new Error('The schema could not be read in time.')
-    return schemaIn(result)
+    return schemaIn(await read(statement))
   } catch (error) {
     const missingTable = (error as { code?: unknown }).code === '42P01'
     if (missingTable) return noSchema
     throw error
   }
+}
+
+/** A pool, or the pooler behind it, that has too few connections looks like a server that does not answer. */
+function whyNotInTime({ options: { max } }: PostgresPool, isSent: boolean): string {
+  const time = `within ${schemaTimeoutMs / 1000} s`
+  return isSent
+    ? `The schema could not be read ${time}: the server does not answer, or a pooler has no server connection left for this one.`
+    : `The schema could not be read ${time}: no connection of the pool (max: ${max}) was free.`
+}
+
+/**
+ * Throws if the pool asks for a time limit that the server does not have: a pooler can be set up to drop what it does not
+ * know (`ignore_startup_parameters`), and statements would wait for locks without end.
+ */
+async function requireTimeLimit(pool: PostgresPool): Promise<void> {
+  if (!pool.options.statement_timeout) return
+  const { rows } = await withConnection(pool, (client) => client.query('SHOW statement_timeout'))
+  const [row] = rows as { statement_timeout?: unknown }[]
+  if (row?.statement_timeout !== '0') return
+  const message = `The pool's statement_timeout does not reach the server: a pooler drops it. ${limitOfRole}`
+  throw new StorageError('invalid', message)
 }
 
 /** The host's parsers may return integers as text or as `bigint`, which are equal to no number. */

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { StorageCall } from 'utility-api/storage'
 import { withConnection } from './connection.ts'
 import type { PostgresClient, PostgresPool, PostgresResult } from './driver.ts'
-import { leavesConnection, lostRace } from './errors.ts'
+import { leavesConnection, losesStatements, lostConnection, lostRace, neverBegan } from './errors.ts'
 import { postgresTypes } from './types.ts'
 import { requireTime, within } from '../shared/call-time.ts'
 
@@ -34,29 +34,63 @@ export type Patience = (
  */
 const maxAttempts = 12
 
-/** Runs a statement, and again if it lost a race. A statement that lost did nothing, so repeating it is safe. */
+/** Pools whose connections have been found not to keep prepared statements. */
+const keepsNoStatements = new WeakSet<PostgresPool>()
+
+/** For how long a connection may be idle before a write asks whether it is still open. */
+const idleMs = 1000
+
+/** How a statement is run. */
+export interface Manner {
+  readonly waitOn: Patience
+  /** Whether it only reads: then it is sent again if its connection is lost. */
+  readonly reads: boolean
+}
+
+/**
+ * Runs a statement, and again if it did nothing: if it lost a race, if what stands between keeps no prepared statements,
+ * or if the server had ended the session before. What only reads is also repeated, once, if its connection is lost.
+ * A write whose connection is lost may have been done.
+ */
 export async function run(
   pool: PostgresPool,
   statement: Statement,
-  waitOn: Patience,
-  attempt: number = 1,
+  { waitOn, reads }: Manner,
 ): Promise<PostgresResult> {
-  requireTime(statement.call, 'PostgreSQL')
-  try {
-    return await withConnection(pool, (client) => send(client, statement, waitOn), leavesConnection)
-  } catch (error) {
-    if (attempt === maxAttempts || !lostRace(error)) throw error
+  let workedSince = reads ? Number.NEGATIVE_INFINITY : performance.now() - idleMs
+  let hasLost = false
+  for (let attempt = 1; ; attempt += 1) {
+    requireTime(statement.call, 'PostgreSQL')
+    let isLent = false
+    const work = (client: PostgresClient): Promise<PostgresResult> => {
+      isLent = true
+      return send(pool, client, statement, waitOn)
+    }
+    try {
+      // oxlint-disable-next-line no-await-in-loop -- one attempt after the other
+      return await withConnection(pool, work, leavesConnection, workedSince)
+    } catch (error) {
+      const isLost = neverBegan(error) || (reads && isLent && lostConnection(error))
+      const mayRepeat = lostRace(error) || losesStatements(error) || (isLost && !hasLost)
+      if (attempt === maxAttempts || !mayRepeat) throw error
+      if (losesStatements(error)) keepsNoStatements.add(pool)
+      // Nobody waits any more for an answer that did not come in time.
+      if (isLost && statement.call.timeLeftMs() <= 0) throw error
+      if (isLost) workedSince = performance.now()
+      hasLost ||= isLost
+    }
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 2 ** Math.min(attempt, 6)))
   }
-  await new Promise((resolve) => setTimeout(resolve, Math.random() * 2 ** Math.min(attempt, 6)))
-  return run(pool, statement, waitOn, attempt + 1)
 }
 
 /**
  * Sends a statement. Connections prepare it under a name made from its text: two versions of this library may share a
- * pool. Does not use the pool's own `query`, which sends it however long it has waited for a connection, and hides the
+ * pool. Behind a pooler that keeps none, it has no name and is prepared each time. Does not use the pool's own `query`, which sends it however long it has waited for a connection, and hides the
  * server's notices.
  */
 async function send(
+  pool: PostgresPool,
   client: PostgresClient,
   { toSql, call }: Statement,
   waitOn: Patience,
@@ -64,7 +98,8 @@ async function send(
   const timeLeftMs = requireTime(call, 'PostgreSQL')
   const { text, values } = toSql()
   const sentAt = performance.now()
-  const answer = client.query({ name: nameOf(text), text, values, types: postgresTypes })
+  const name = keepsNoStatements.has(pool) ? undefined : nameOf(text)
+  const answer = client.query({ name, text, values, types: postgresTypes })
   const result = (await within(timeLeftMs, answer)) ?? (await waitOn(answer, sentAt))
   if (result === undefined) throw new Error('The server did not answer in the time that the call had.')
   return result

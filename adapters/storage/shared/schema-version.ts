@@ -24,3 +24,10 @@ export function requireSteps(schema: Schema, steps: number): void {
   const message = `The database has schema step ${schema.step}, and ${steps} is needed: run migrate() first.`
   throw new StorageError('invalid', message)
 }
+
+/** Returns the refusal of tables whose version nobody knows: no step can be taken on them, and none may be left out. */
+export function missingVersion(): StorageError {
+  const message =
+    'The tables are there, but utility_api_schema has no row, which says their version: restore it from the database that they come from.'
+  return new StorageError('invalid', message)
+}

@@ -1,5 +1,5 @@
 import { StorageError, type StorageCall } from 'utility-api/storage'
-import { noSchema, refuseNewer, requireSteps, type Schema } from '../shared/schema-version.ts'
+import { missingVersion, noSchema, refuseNewer, requireSteps, type Schema } from '../shared/schema-version.ts'
 import type { SqliteAccess } from './access.ts'
 import { currentForm } from './compared-domains.ts'
 import type { SqliteDatabase } from './driver.ts'
@@ -97,12 +97,19 @@ const steps: readonly string[] = [
 /** The oldest step whose library works with the schema after all steps. While steps only add, it is the first. */
 const oldestStep = 1
 
+const resellersOfTokens = `
+  SELECT owner_id, min(created_at), min(name) AS name FROM utility_api_credentials
+  WHERE kind = 'reseller_token' AND kind <> 'access_token'
+  GROUP BY owner_id`
+
+/** Finds out whether there is a reseller to add. */
+const findAdoptable = `
+  SELECT 1 FROM (${resellersOfTokens}) AS found LEFT JOIN utility_api_resellers AS known ON reseller_id = owner_id
+  WHERE reseller_id IS NULL OR known.name IS NULL AND found.name IS NOT NULL LIMIT 1`
+
 /** Adds a row for each reseller known only from its tokens: those of step 1, and of processes that still run it. */
 const adoptResellers = `
-  INSERT INTO utility_api_resellers (reseller_id, created_at, name)
-  SELECT owner_id, min(created_at), min(name) FROM utility_api_credentials
-  WHERE kind = 'reseller_token' AND kind <> 'access_token'
-  GROUP BY owner_id
+  INSERT INTO utility_api_resellers (reseller_id, created_at, name) ${resellersOfTokens}
   ON CONFLICT DO UPDATE SET name = excluded.name
   WHERE utility_api_resellers.name IS NULL AND excluded.name IS NOT NULL`
 
@@ -112,13 +119,22 @@ export async function migrate(
   call: StorageCall,
 ): Promise<void> {
   await read(call, (database) => database.exec('PRAGMA journal_mode = WAL'))
-  await write(call, migrateTables)
+  // A file that may only be read can be migrated if it is current.
+  if (!(await read(call, isCurrent))) await write(call, migrateTables)
+}
+
+function isCurrent(database: SqliteDatabase): boolean {
+  if (!hasTable(database, 'utility_api_schema')) return false
+  const schema = readSchema(database)
+  refuseNewer(schema, steps.length)
+  return schema.step >= steps.length && !isFound(database.prepare(findAdoptable).get())
 }
 
 function migrateTables(database: SqliteDatabase): void {
   database.exec('CREATE TABLE IF NOT EXISTS utility_api_schema (version INTEGER NOT NULL) STRICT')
   const schema = readSchema(database)
   refuseNewer(schema, steps.length)
+  if (schema.step === 0 && hasTable(database, 'utility_api_clients')) throw missingVersion()
   if (schema.step < steps.length) {
     for (const step of steps.slice(schema.step)) database.exec(step)
     database.exec('DELETE FROM utility_api_schema')
@@ -129,11 +145,15 @@ function migrateTables(database: SqliteDatabase): void {
 
 /** Throws unless this version can work with the schema. */
 export function requireSchema(database: SqliteDatabase): void {
-  requireSteps(hasSchemaTable(database) ? readSchema(database) : noSchema, steps.length)
+  requireSteps(hasTable(database, 'utility_api_schema') ? readSchema(database) : noSchema, steps.length)
 }
 
-function hasSchemaTable(database: SqliteDatabase): boolean {
-  const row = database.prepare("SELECT 1 AS found FROM sqlite_schema WHERE name = 'utility_api_schema'").get()
+function hasTable(database: SqliteDatabase, name: string): boolean {
+  return isFound(database.prepare('SELECT 1 AS found FROM sqlite_schema WHERE name = ?').get(name))
+}
+
+/** No row is `undefined`, and null in Bun. */
+function isFound(row: unknown): boolean {
   return row !== undefined && row !== null
 }
 
