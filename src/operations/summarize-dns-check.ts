@@ -28,8 +28,8 @@ export interface DnsCheckGroup {
   /** Their results, in the order of the check. */
   readonly results: readonly DnsCheckResult[]
   /**
-   * Seconds for which the longest-lived part of these answers may still be kept: a record, an alias, or that there is no
-   * record; null if no answer says.
+   * Seconds, or parts of one, from the end of the check for which the longest-lived part of these answers may still be kept: a record, an
+   * alias, or that there is no record; null if no answer says.
    */
   readonly longestTtlSeconds: number | null
 }
@@ -50,7 +50,10 @@ export interface DnsCheckSummary {
   readonly differing: readonly DnsCheckResult[]
   /** The locations whose answer says nothing about the name: failures, refusals, timeouts. The verdict ignores them. */
   readonly unanswered: readonly DnsCheckResult[]
-  /** Seconds until all that answered must have asked again; null if no answer says. */
+  /**
+   * Seconds, or parts of one, from the end of the check until all that answered must have asked again; null if no answer
+   * says.
+   */
   readonly longestTtlSeconds: number | null
 }
 
@@ -80,8 +83,8 @@ export interface DnsArrivalSummary extends Omit<DnsCheckSummary, 'verdict'> {
   /** The locations that answered otherwise. */
   readonly differing: readonly DnsCheckResult[]
   /**
-   * Seconds until those that answered otherwise must have asked again, if the zone has changed; null if there are none, or
-   * if no answer says.
+   * Seconds, or parts of one, from the end of the check until those that answered otherwise must have asked again, if the
+   * zone has changed; null if there are none, or if no answer says.
    */
   readonly longestTtlSeconds: number | null
 }
@@ -160,13 +163,14 @@ export function summarizeDnsCheck(
   const expected = expectation === undefined ? undefined : expectedContent(expectation)
   const answered = results.filter(saysSomething)
   const unanswered = results.filter((result) => !saysSomething(result))
-  const groups = groupsOf(answered, expected === undefined ? sameOrRotated : sameContent)
+  const keptOf = lifetimesAtTheEndOf(results)
+  const groups = groupsOf(answered, expected === undefined ? sameOrRotated : sameContent, keptOf)
   const majority = groups.find((group) => group.results.length * 2 > answered.length) ?? null
   if (expected !== undefined) {
     const arrived = answered.filter((result) => sameContent(contentOf(result), expected))
     const differing = answered.filter((result) => !arrived.includes(result))
     const verdict = arrivalOf(arrived.length, differing.length)
-    const longestTtlSeconds = longest(differing.map(longestTtlOf))
+    const longestTtlSeconds = longest(differing.map(keptOf))
     return { verdict, groups, majority, arrived, differing, unanswered, longestTtlSeconds }
   }
   const agreeing = new Set(groups.length > 1 ? majority?.results : answered)
@@ -176,7 +180,7 @@ export function summarizeDnsCheck(
     majority,
     differing: answered.filter((result) => !agreeing.has(result)),
     unanswered,
-    longestTtlSeconds: longest(answered.map(longestTtlOf)),
+    longestTtlSeconds: longest(answered.map(keptOf)),
   }
 }
 
@@ -205,8 +209,9 @@ function arrivalOf(arrived: number, differing: number): DnsArrivalVerdict {
 }
 
 function isResult(value: unknown): boolean {
-  const { status, dns_results: records } = (value ?? {}) as Partial<DnsCheckResult>
-  return typeof status === 'string' && Array.isArray(records) && records.every(isRecord)
+  const { status, dns_results: records, latency_ms: ms } = (value ?? {}) as Partial<DnsCheckResult>
+  const hasAll = typeof status === 'string' && typeof ms === 'number' && Array.isArray(records)
+  return hasAll && records.every(isRecord)
 }
 
 function isRecord(value: unknown): boolean {
@@ -223,7 +228,11 @@ function verdictOf(groups: readonly DnsCheckGroup[]): DnsCheckVerdict {
 }
 
 /** Joins each answer with all earlier ones that say the same, so that parts of one set are grouped in any order. */
-function groupsOf(answered: readonly DnsCheckResult[], isSame: Comparison): DnsCheckGroup[] {
+function groupsOf(
+  answered: readonly DnsCheckResult[],
+  isSame: Comparison,
+  keptOf: Lifetime,
+): DnsCheckGroup[] {
   const contents = new Map(answered.map((result) => [result, contentOf(result)]))
   let groups: DnsCheckResult[][] = []
   for (const result of answered) {
@@ -241,7 +250,7 @@ function groupsOf(answered: readonly DnsCheckResult[], isSame: Comparison): DnsC
     .map((group) => group.toSorted(inOrder))
     .toSorted(([a], [b]) => inOrder(a as DnsCheckResult, b as DnsCheckResult))
     .toSorted((a, b) => b.length - a.length)
-    .map((group) => groupOf(group, contents))
+    .map((group) => groupOf(group, contents, keptOf))
 }
 
 /** The records of an answer by their content, without order and TTL. */
@@ -267,6 +276,7 @@ function sameOrRotated(one: Content, other: Content): boolean {
 function groupOf(
   results: readonly DnsCheckResult[],
   contents: ReadonlyMap<DnsCheckResult, Content>,
+  keptOf: Lifetime,
 ): DnsCheckGroup {
   const records = new Map<string, DnsRecord>()
   for (const [key, record] of results.flatMap((result) => [...(contents.get(result) ?? [])])) {
@@ -276,17 +286,20 @@ function groupOf(
     records: [...records.values()],
     rotates: results.some((result) => (contents.get(result)?.size ?? 0) < records.size),
     results,
-    longestTtlSeconds: longest(results.map(longestTtlOf)),
+    longestTtlSeconds: longest(results.map(keptOf)),
   }
 }
 
-/** Returns for how long any part of an answer may be kept; null if it does not say. */
-function longestTtlOf({
-  dns_results: records,
-  negative_ttl: negative,
-  cname_ttl: alias,
-}: DnsCheckResult): number | null {
-  return longest([...records.map(({ ttl }) => ttl), negative ?? null, alias ?? null])
+/** Returns for how long any part of an answer may still be kept; null if it does not say. */
+type Lifetime = (result: DnsCheckResult) => number | null
+
+/** An answer that came early has aged by the time that the last one came, or that a resolver was given up. */
+function lifetimesAtTheEndOf(results: readonly DnsCheckResult[]): Lifetime {
+  const end = Math.max(...results.map(({ latency_ms: latencyMs }) => latencyMs))
+  return ({ dns_results: records, negative_ttl: negative, cname_ttl: alias, latency_ms: latencyMs }) => {
+    const whole = longest([...records.map(({ ttl }) => ttl), negative ?? null, alias ?? null])
+    return whole === null ? null : Math.max(0, whole - (end - latencyMs) / 1000)
+  }
 }
 
 function longest(ttls: readonly (number | null)[]): number | null {

@@ -313,6 +313,20 @@ describe('where records are expected', () => {
   })
 })
 
+test('what is kept ages while slower resolvers are waited for', () => {
+  const early = { ...result(0, 'NOERROR', [a('192.0.2.1', 300)]), latency_ms: 20 }
+  const late = { ...result(1, 'NOERROR', [a('192.0.2.2', 290)]), latency_ms: 4020 }
+  const never = { ...result(2, 'TIMEOUT'), latency_ms: 5000 }
+  const expected = { recordType: 'A', expected: ['192.0.2.3'] } as const
+  expect(summarizeDnsCheck([early]).longestTtlSeconds).toBe(300)
+  expect(summarizeDnsCheck([early, never], expected).longestTtlSeconds).toBe(295.02)
+  const { longestTtlSeconds, groups } = summarizeDnsCheck([early, late, never])
+  expect([longestTtlSeconds, ...groups.map((group) => group.longestTtlSeconds)]).toEqual([
+    295.02, 295.02, 289.02,
+  ])
+  expect(summarizeDnsCheck([{ ...early, dns_results: [a('192.0.2.1', 3)] }, never]).longestTtlSeconds).toBe(0)
+})
+
 test('the results of the operation can be summarized as they are', () => {
   const api = createUtilityApi({ storage: memoryStorage() })
   const example = (
@@ -332,9 +346,10 @@ describe('anything but the answer of a check is refused', () => {
     ['nothing', undefined],
     ['a text', 'NOERROR'],
     ['a list with null', [null]],
-    ['a record that is null', [{ status: 'NOERROR', dns_results: [null] }]],
-    ['an element without records', [{ status: 'NOERROR' }]],
-    ['an element without a status', [{ dns_results: [] }]],
+    ['a record that is null', [{ status: 'NOERROR', dns_results: [null], latency_ms: 1 }]],
+    ['an element without records', [{ status: 'NOERROR', latency_ms: 1 }]],
+    ['an element without a status', [{ dns_results: [], latency_ms: 1 }]],
+    ['an element without a time', [{ status: 'NOERROR', dns_results: [] }]],
   ]
   test.each(wrong)('%s', (_, value) => {
     expect(() => summarizeDnsCheck(value as DnsCheckResult[])).toThrow(

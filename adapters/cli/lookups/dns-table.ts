@@ -164,7 +164,7 @@ function verdictLines(type: string, summary: Comparison, inFull: boolean): strin
   return [
     ...wrap(verdictText(type, summary), width).map((line) => styled(verdictColor(summary), line)),
     ...details,
-    ...(disagree && ttl !== null ? wrap(`The longest TTL left is ${ttl} s.`, width) : []),
+    ...(disagree && ttl !== null ? wrap(`The longest TTL left is ${Math.ceil(ttl)} s.`, width) : []),
     ...silentLines(summary, width),
   ]
 }
@@ -191,7 +191,7 @@ function arrivalText({ verdict, arrived, differing, unanswered }: DnsArrivalSumm
 /** Says when the last of the old answers has expired. */
 function latestText(seconds: number): string {
   const time = new Date(Date.now() + seconds * 1000).toISOString().slice(11, 19)
-  return `The others may keep their answers for ${seconds} s more, at the latest until ${time} UTC, once the zone has changed.`
+  return `The others may keep their answers for ${Math.ceil(seconds)} s more, at the latest until ${time} UTC, once the zone has changed.`
 }
 
 function groupLines({ records, results }: DnsCheckGroup, width: number): string[] {
