@@ -187,9 +187,14 @@ export class Query implements ReplyListener, Waiter, OpenQuestion<Query> {
 
   #takeMalformed(source: Source): void {
     this.#sawMalformed = true
-    if (source !== overTcp) this.#doubt('MALFORMED', source)
+    if (source !== overTcp) return this.#doubt('MALFORMED', source)
+    const connection = this.#endTcp
     // Not at once: the right answer may be behind it, in the same segment.
-    else setImmediate(() => this.end('MALFORMED'))
+    setImmediate(() => {
+      if (this.#over || this.#endTcp !== connection) return
+      if (this.#plain) this.end('MALFORMED')
+      else this.#repeatWithoutEdns()
+    })
   }
 
   /**

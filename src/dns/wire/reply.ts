@@ -136,9 +136,12 @@ const bareErrors: ReadonlySet<number> = new Set([
   rcodes.REFUSED,
 ])
 
-/** Returns whether a message is an error without a question, as simple servers send them. */
+/** Returns whether a message is an error without a question and records, as simple servers send them; some add an OPT record. */
 function isBareError(message: Buffer): boolean {
-  return message.length === headerLength && isResponse(message) && bareErrors.has(rcodeOf(message))
+  if (!isResponse(message) || !bareErrors.has(rcodeOf(message))) return false
+  if (message.length === headerLength) return true
+  const [questions, answers, authorities] = [4, 6, 8].map((at) => message.readUInt16BE(at))
+  return questions === 0 && answers === 0 && authorities === 0
 }
 
 function bareReply(message: Buffer): ParsedReply {

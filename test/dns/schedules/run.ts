@@ -37,8 +37,6 @@ for (const each of rows)
       .join('  '),
   )
 
-for (const [at, s] of seen.entries())
-  for (const t of s.times) if (t.earlyMs > 1000 || t.lateMs > 1000) console.log(at, JSON.stringify(t))
 const checks = seen.reduce((sum, each) => sum + each.checks, 0)
 const figures = `${count} schedules, ${resolvers.length} resolvers, ${checks} checks`
 console.log(`\n${figures} in ${minutes.toFixed(1)} minutes (seed ${seed}): ${wrong.length} wrong.`)
