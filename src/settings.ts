@@ -6,7 +6,7 @@ import { defaultResolverLocations } from './dns/default-locations.ts'
 import { defaultTokenLifetimeSeconds } from './domain/access.ts'
 import { invalidOption, isOptions, unlessObject, withoutUndefined } from './domain/arguments.ts'
 import type { UtilityApiError } from './domain/errors.ts'
-import { parseIpAddress, parseNetwork } from './domain/ip-address.ts'
+import { isServerAddress, parseIpAddress, parseNetwork } from './domain/ip-address.ts'
 import { isStringOrUri, licenseSigner, problemOfSigningKey } from './domain/license-jws.ts'
 import { optionProblem } from './domain/option-problem.ts'
 import type { ResolverLocation } from './domain/resolver-location.ts'
@@ -384,7 +384,7 @@ const label = z.string({
 
 const location = exactObject({
   location: label.min(1),
-  ip: ipAddress,
+  ip: z.string().refine(isServerAddress, 'must be an IP address'),
   provider: label.min(1),
   port: port.exactOptional(),
   clientSubnet: clientSubnet.exactOptional(),

@@ -8,7 +8,7 @@ import {
   isTimeout,
   requireOptions,
 } from '../domain/arguments.ts'
-import { parseIpAddress } from '../domain/ip-address.ts'
+import { isServerAddress } from '../domain/ip-address.ts'
 import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'
 import { OpenQuestions } from './open-questions.ts'
 import { Query, type Asker, type Upstream } from './query.ts'
@@ -204,7 +204,7 @@ function demandQuestion(question: Partial<DnsQuestion> | undefined): void {
 }
 
 function checkedServer(ip: string, port: number): ServerAddress {
-  demand(parseIpAddress(ip) !== null, 'server.ip must be an IPv4 or IPv6 address.')
+  demand(isServerAddress(ip), 'server.ip must be an IPv4 or IPv6 address.')
   demand(isPort(port), 'server.port must be a port number.')
   return { ip, port }
 }

@@ -6,7 +6,7 @@
 export interface ResolverLocation {
   /** Place label, sent as `location`. */
   readonly location: string
-  /** The resolver's IPv4 or IPv6 address. */
+  /** The resolver's IPv4 or IPv6 address; a link-local one names its interface, as in `fe80::1%eth0`. */
   readonly ip: string
   /** Name of the operator, sent as `provider`. */
   readonly provider: string

@@ -30,7 +30,10 @@ export interface DnsQuestion {
   readonly name: string
   /** The requested record type. */
   readonly type: RecordType
-  /** The resolver: an IPv4 or IPv6 address, and a port. Default port: 53. */
+  /**
+   * The resolver: an IPv4 or IPv6 address, and a port. A link-local address names its interface, as in `fe80::1%eth0`.
+   * Default port: 53.
+   */
   readonly server: { readonly ip: string; readonly port?: number }
   /** Deadline for the whole query, including retries and TCP, in milliseconds. Default: 5000. */
   readonly timeoutMs?: number

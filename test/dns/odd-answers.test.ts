@@ -23,7 +23,7 @@ const ns = (owner: string, target: string): Buffer =>
   rawRecord({ owner: encodeName(owner), type: 2, data: encodeName(target) })
 /** Neither AA nor RA. */
 const notRecursive = 0x8100
-const bare = (query: FakeDnsQuery, flags: number, counts: number[], rest = Buffer.alloc(0)): Buffer =>
+const bare = (query: FakeDnsQuery, flags: number, counts: number[], rest: Buffer = Buffer.alloc(0)): Buffer =>
   Buffer.concat([words(query.id, flags, ...counts), rest])
 
 /** So many aliases from `example.com` on, and the address at their end. */

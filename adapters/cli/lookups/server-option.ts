@@ -8,12 +8,15 @@ export function locationsOf(...servers: readonly string[]): ResolverLocation[] {
   return servers.flatMap(list).map(locationOf)
 }
 
+const linkLocal = /^fe[89ab]/i
+
 function locationOf(text: string): ResolverLocation {
   const [, label, address = ''] = /^(?:([^=]*)=)?(.*)$/s.exec(text) ?? []
   const [, bracketed, plain, port = '53'] = /^(?:\[(.*)\]|([^:]*))(?::(\d{1,5}))?$/.exec(address) ?? []
   const ip = bracketed ?? plain ?? address
-  // A zone (fe80::1%eth0) only means something on this machine and is not part of an address.
-  if (isIP(ip) === 0 || ip.includes('%') || Number(port) < 1 || Number(port) > 65_535 || label === '') {
+  // Only link-local addresses (fe80::1%eth0) have a zone.
+  const hasZone = ip.includes('%') && !linkLocal.test(ip)
+  if (isIP(ip) === 0 || hasZone || Number(port) < 1 || Number(port) > 65_535 || label === '') {
     throw new UsageError(
       `--server: "${text}" is not a resolver: IP, IPv4:PORT or [IPv6]:PORT, each optionally after LABEL=.`,
     )

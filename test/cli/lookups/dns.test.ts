@@ -442,19 +442,24 @@ describe('on a terminal', () => {
 })
 
 test('--server takes labels, ports and IPv6', () => {
-  const found = locationsOf('192.0.2.1, lab=192.0.2.2:5353,2001:db8::1,[2001:db8::2]:54,b=[2001:db8::3]')
+  const found = locationsOf(
+    '192.0.2.1, lab=192.0.2.2:5353,2001:db8::1,[2001:db8::2]:54,b=[2001:db8::3],fe80::1%eth0,r=[fe80::1%eth0]:54',
+  )
   expect(found.map(({ location, ...address }) => [location, addressOf(address)])).toEqual([
     ['192.0.2.1', '192.0.2.1'],
     ['lab', '192.0.2.2:5353'],
     ['2001:db8::1', '2001:db8::1'],
     ['[2001:db8::2]:54', '[2001:db8::2]:54'],
     ['b', '2001:db8::3'],
+    ['fe80::1%eth0', 'fe80::1%eth0'],
+    ['r', '[fe80::1%eth0]:54'],
   ])
   for (const wrong of [
     '300.1.1.1',
     '192.0.2.1:0',
     '192.0.2.1:99999',
-    'fe80::1%eth0',
+    '2001:db8::1%eth0',
+    'fe80::1%',
     '=192.0.2.1',
     'a=',
     'example.com',
