@@ -245,7 +245,8 @@ function groupsOf(
     groups = [...others, [...same.flat(), result]]
   }
   const position = new Map(answered.map((result, at) => [result, at]))
-  const inOrder = (a: DnsCheckResult, b: DnsCheckResult): number => (position.get(a) ?? 0) - (position.get(b) ?? 0)
+  const inOrder = (a: DnsCheckResult, b: DnsCheckResult): number =>
+    (position.get(a) ?? 0) - (position.get(b) ?? 0)
   return groups
     .map((group) => group.toSorted(inOrder))
     .toSorted(([a], [b]) => inOrder(a as DnsCheckResult, b as DnsCheckResult))
