@@ -281,7 +281,7 @@ test.each(['57P01', '57P02', '08006', 'ECONNRESET', 'EPIPE'])(
   },
 )
 
-test('a connection that was idle is asked before a write, and not before a read', async () => {
+test('a connection that was idle is asked before it is used, one that is in use is not', async () => {
   const fake = poolOf(() => done)
   const { asked } = await listening(fake)
   const storage = postgresStorage(fake.pool)
@@ -290,12 +290,15 @@ test('a connection that was idle is asked before a write, and not before a read'
   const write = (): unknown => storage.revokeClient('a', 5, call)
   await write()
   await write()
-  at += 5000
-  await storage.findClient('a', call)
+  at += 900
+  await write()
   expect(asked).toEqual([])
-  at += 5000
+  at += 1100
   await write()
   expect(asked).toEqual(['SELECT 1'])
+  at += 1100
+  await storage.findClient('a', call)
+  expect(asked).toEqual(['SELECT 1', 'SELECT 1'])
   clock.mockRestore()
 })
 

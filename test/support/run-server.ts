@@ -4,6 +4,8 @@ import type { User } from './server-user.ts'
 
 /** A server in a process of its own. */
 export interface RunningServer {
+  /** Sends a signal, and does not wait. */
+  signal(signal: NodeJS.Signals): void
   /** Sends a signal, and waits for the end. */
   end(signal: NodeJS.Signals): Promise<void>
 }
@@ -40,6 +42,7 @@ export async function runServer(
     )
   })
   return {
+    signal: (signal) => void child.kill(signal),
     async end(signal) {
       child.kill(signal)
       await ended

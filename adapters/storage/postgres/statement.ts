@@ -37,7 +37,7 @@ const maxAttempts = 12
 /** Pools whose connections have been found not to keep prepared statements. */
 const keepsNoStatements = new WeakSet<PostgresPool>()
 
-/** For how long a connection may be idle before a write asks whether it is still open. */
+/** For how long a connection may be idle before it is asked whether it is still open. */
 const idleMs = 1000
 
 /** How a statement is run. */
@@ -57,7 +57,7 @@ export async function run(
   statement: Statement,
   { waitOn, reads }: Manner,
 ): Promise<PostgresResult> {
-  let workedSince = reads ? Number.NEGATIVE_INFINITY : performance.now() - idleMs
+  let workedSince = performance.now() - idleMs
   let hasLost = false
   for (let attempt = 1; ; attempt += 1) {
     requireTime(statement.call, 'PostgreSQL')

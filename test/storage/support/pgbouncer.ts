@@ -1,5 +1,4 @@
-import { writeFileSync } from 'node:fs'
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePort } from '../../support/free-port.ts'
 import { removeFolder } from '../../support/remove-folder.ts'

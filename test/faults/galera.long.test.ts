@@ -1,0 +1,229 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Pool } from 'mysql2/promise'
+import { createAdmin, createUtilityApi, type Admin, type UtilityApi } from 'utility-api'
+import { mysqlStorage } from 'utility-api/storage/mysql'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { execute, makePool } from '../storage/support/mysql-server.ts'
+import { startGalera, whyNoGalera, type Cluster, type Node } from '../storage/support/galera.ts'
+
+// Three nodes of a Galera cluster that all take writes, and a server on each.
+
+/** GALERA_ROUNDS sets how often each order of two calls on two nodes is tried. */
+const rounds = Number(process.env['GALERA_ROUNDS'] ?? 30)
+const lanes = 5
+
+interface Server {
+  readonly node: Node
+  readonly api: UtilityApi
+  readonly admin: Admin
+  readonly pool: Pool
+}
+
+interface Client {
+  readonly clientId: string
+  readonly clientSecret: string
+}
+
+const redirectUri = 'https://shop.example/callback'
+
+function serverOn(node: Node, url = node.url): Server {
+  const pool = makePool(url, { connectTimeout: 1500 })
+  const storage = mysqlStorage(pool)
+  const api = createUtilityApi({ storage, dns: false, blockgame: false })
+  return { node, pool, api, admin: createAdmin({ storage }) }
+}
+
+async function issue({ admin }: Server, { clientId }: Client): Promise<string> {
+  return (await admin.issueAuthorizationCode({ clientId, redirectUri, scope: 'read' })).code
+}
+
+async function exchange({ api }: Server, client: Client, code: string): Promise<string> {
+  const { clientId: client_id, clientSecret: client_secret } = client
+  const fields = {
+    grant_type: 'authorization_code',
+    code,
+    redirect_uri: redirectUri,
+    client_id,
+    client_secret,
+  }
+  const answer = await api.fetch(
+    new Request('http://localhost/v4/oauth2/token', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(fields),
+    }),
+  )
+  const body = (await answer.json()) as { access_token?: string }
+  if (body.access_token === undefined) throw new Error(`exchange: ${answer.status} ${JSON.stringify(body)}`)
+  return body.access_token
+}
+
+const fields = { 'X-Registered-To': 'Ada', 'X-Domain-Or-IP': 'shop.example', 'X-Status': 'valid' }
+
+async function generate({ api }: Server, token: string): Promise<string | null> {
+  const headers = { Authorization: `Bearer ${token}`, ...fields }
+  const answer = await api.fetch(
+    new Request('http://localhost/v2/reseller/licenses/generate', { method: 'POST', headers }),
+  )
+  if (answer.status !== 200) return null
+  return ((await answer.json()) as { data: { license_key: string } }).data.license_key
+}
+
+async function update({ api }: Server, token: string, key: string): Promise<number> {
+  const headers = { Authorization: `Bearer ${token}`, 'X-Status': 'invalid' }
+  const url = `http://localhost/v2/reseller/${key}/update`
+  return (await api.fetch(new Request(url, { method: 'PUT', headers }))).status
+}
+
+const reason = whyNoGalera()
+test.runIf(reason)(`Galera: ${reason}`, ({ skip }) => skip(reason ?? ''))
+
+describe.skipIf(reason)('Galera', () => {
+  let cluster: Cluster
+  let servers: Server[]
+
+  beforeAll(async () => {
+    cluster = await startGalera()
+    servers = cluster.nodes.map((node) => serverOn(node))
+    await Promise.all(servers.map(({ pool }) => mysqlStorage(pool).migrate()))
+  }, 120_000)
+
+  afterAll(async () => {
+    await Promise.all((servers ?? []).map(({ pool }) => pool.end().catch(() => {})))
+    await cluster?.stop()
+  }, 60_000)
+
+  /** The servers, beginning with another in each round. */
+  function from(round: number): [Server, Server, Server] {
+    const [a, b, c] = [0, 1, 2].map((step) => servers[(round + step) % 3])
+    if (a === undefined || b === undefined || c === undefined) throw new Error('three servers')
+    return [a, b, c]
+  }
+
+  test('three servers that migrate on three nodes at once all succeed', async () => {
+    const starts = Math.max(2, Math.min(10, rounds / 15))
+    for (let start = 0; start < starts; start += 1) {
+      const [{ node }] = from(start)
+      await execute(node.url, `CREATE DATABASE start_${start}`)
+      const each = servers.map(({ node: { url } }) => makePool(url.replace('/test', `/start_${start}`)))
+      await Promise.all(each.map((pool) => mysqlStorage(pool).migrate()))
+      const [rows] = await (each[0] as Pool).query('SELECT version, step FROM utility_api_schema')
+      expect(rows).toEqual([{ version: 1, step: 2 }])
+      await Promise.all(each.map((pool) => pool.end()))
+    }
+  }, 300_000)
+
+  test('what one node has acknowledged is there on the others, while another program changes many rows', async ({
+    annotate,
+  }) => {
+    const [first] = from(0)
+    await first.pool.query('CREATE TABLE orders (id INT PRIMARY KEY, n INT)')
+    await first.pool.query('INSERT INTO orders SELECT seq, 0 FROM seq_1_to_20000')
+    const load = { isOver: false }
+    const bulk = (async () => {
+      while (!load.isOver) await first.pool.query('UPDATE orders SET n = n + 1').catch(() => {})
+    })()
+    const client = await first.admin.createClient({ redirectUris: [redirectUri] })
+    const { token: reseller } = await first.admin.createReseller()
+    const stale: string[] = []
+    let done = 0
+    async function play(round: number): Promise<void> {
+      const [a, b, c] = from(round)
+      const token = await exchange(b, client, await issue(a, client)).catch((error: unknown) => {
+        stale.push(`issue, exchange: ${String(error)}`)
+      })
+      if (token !== undefined) {
+        await c.api
+          .verifyAccessToken(token)
+          .catch((error: unknown) => stale.push(`exchange, verify: ${error}`))
+        await c.admin.revoke({ secret: token })
+        if (
+          await a.api.verifyAccessToken(token).then(
+            () => true,
+            () => false,
+          )
+        )
+          stale.push('revoke, verify')
+      }
+      const key = await generate(a, reseller)
+      const status = await update(b, reseller, String(key))
+      if (status !== 200) stale.push(`create, update: ${status}`)
+      done += 1
+    }
+    async function lane(start: number): Promise<void> {
+      for (let round = start; round < rounds; round += lanes) await play(round)
+    }
+    await Promise.all(Array.from({ length: lanes }, (_, index) => lane(index)))
+    load.isOver = true
+    await bulk
+    await annotate(`${done} rounds, stale: ${stale.length}`)
+    expect(stale).toEqual([])
+    expect(done).toBe(rounds)
+  }, 900_000)
+
+  test('a client that is revoked on one node has no codes left that others were issuing', async () => {
+    let left = 0
+    for (let round = 0; round < Math.max(10, rounds / 5); round += 1) {
+      const [a, b, c] = from(round)
+      const client = await a.admin.createClient({ redirectUris: [redirectUri] })
+      const issued = [b, c, b, c].map((server) => issue(server, client).catch(() => null))
+      await sleep(Math.random() * 5)
+      await a.admin.revokeClient(client.clientId)
+      await Promise.all(issued)
+      await c.pool.query('SET SESSION wsrep_sync_wait = 1')
+      const [rows] = await c.pool.query(
+        'SELECT count(*) AS count FROM utility_api_codes WHERE client_id = ? AND redeemed_at IS NULL',
+        [client.clientId],
+      )
+      left += (rows as { count: number }[])[0]?.count ?? 0
+    }
+    expect(left).toBe(0)
+  }, 300_000)
+
+  test('a node that is cut off is unhealthy, the others go on, and nothing acknowledged is lost', async () => {
+    const [a, b, c] = from(0)
+    const { token } = await a.admin.createReseller()
+    const acknowledged: string[] = []
+    async function write(server: Server, times: number): Promise<number> {
+      const keys = await Promise.all(Array.from({ length: times }, () => generate(server, token)))
+      acknowledged.push(...keys.filter((key) => key !== null))
+      return keys.filter((key) => key !== null).length
+    }
+    const stateOf = async ({ api }: Server): Promise<string> => (await api.health()).storage
+    const until = async (server: Server, state: string): Promise<void> => {
+      while ((await stateOf(server)) !== state) await sleep(50)
+    }
+    expect(await Promise.all([a, b, c].map(stateOf))).toEqual(['ok', 'ok', 'ok'])
+
+    await c.node.cutOff(true)
+    await Promise.all([write(a, 20), write(b, 20), write(c, 20)])
+    await c.node.untilReady(false)
+    expect(await stateOf(c)).toBe('failed')
+    expect(await write(c, 5)).toBe(0)
+    await until(a, 'ok')
+    expect(await write(a, 5)).toBe(5)
+    await c.node.cutOff(false)
+    await c.node.untilReady(true)
+    await until(c, 'ok')
+    expect(await write(c, 5)).toBe(5)
+
+    c.node.signal('SIGSTOP')
+    await Promise.all([write(a, 20), write(b, 20)])
+    await until(b, 'ok')
+    expect(await write(b, 5)).toBe(5)
+    expect(await stateOf(c)).toBe('failed')
+    c.node.signal('SIGCONT')
+    await c.node.untilReady(true)
+    await until(c, 'ok')
+
+    c.node.signal('SIGKILL')
+    await Promise.all([write(a, 20), write(b, 20)])
+    await until(a, 'ok')
+    expect(await write(a, 5)).toBe(5)
+    expect(await stateOf(c)).toBe('failed')
+
+    const kept = await Promise.all(acknowledged.map((key) => b.api.findLicense(key)))
+    expect(kept.filter((license) => license === null)).toEqual([])
+    expect(acknowledged.length).toBeGreaterThan(20)
+  }, 300_000)
+})
