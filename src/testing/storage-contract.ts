@@ -71,6 +71,11 @@ export interface StorageContractOptions {
 export interface StorageContractCase {
   /** What holds, and what breaking it would do to users. Unique and stable. */
   readonly name: string
+  /**
+   * The version of this package that the case came with, such as `1.0`. A case of a later version than your adapter was
+   * written for may find a fault that was there before; it never demands what the port of that version did not.
+   */
+  readonly since: string
   /** Throws if the store breaks the promise. Returns `'not applicable'` if the fixture lacks what the case needs. */
   run(): Promise<'passed' | 'not applicable'>
 }
@@ -113,7 +118,11 @@ export function storageContract(
   if (!Array.isArray(seeds) || seeds.length === 0 || !seeds.every(Number.isSafeInteger))
     throw invalidOption('seeds', 'must be a list of at least one integer')
   if (!Number.isSafeInteger(calls) || calls < 1) throw invalidOption('calls', 'must be a positive integer')
-  return contract.map((each) => ({ name: each.name, run: () => runCase(each, make, { seeds, calls }) }))
+  return contract.map((each) => ({
+    name: each.name,
+    since: each.since ?? '1.0',
+    run: () => runCase(each, make, { seeds, calls }),
+  }))
 }
 
 const contract: readonly ContractCase[] = [

@@ -44,6 +44,8 @@ type Present<Context> = { readonly [Key in keyof Context]-?: NonNullable<Context
 
 export interface ContractCase {
   readonly name: string
+  /** The version that it came with. Default: 1.0. */
+  readonly since?: string
   readonly needs?: readonly (keyof ContractContext)[]
   run(context: Present<ContractContext>): Promise<void>
 }

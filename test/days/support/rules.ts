@@ -26,6 +26,10 @@ function checkCalls(scene: Scene, server: Server): void {
 }
 
 function checkQuestions(scene: Scene, server: Server): void {
+  for (const { target, name } of server.questions) {
+    const isWanted = [...server.outstanding].some((request) => request.name === name)
+    scene.must(isWanted, `${server.name}: ${target} is asked for ${name}, and nobody waits`)
+  }
   const targets = new Map<string, string[]>()
   for (const { target, name } of server.questions) targets.set(target, [...(targets.get(target) ?? []), name])
   for (const [target, names] of targets) {
