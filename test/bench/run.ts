@@ -38,7 +38,7 @@ const chapters: Readonly<Record<string, Chapter>> = {
 const preface = [
   '---\ntitle: Benchmarks\n---',
   '# Benchmarks',
-  'utility-api beside the same work written by hand and beside peers, interleaved round by round in one run. Everything in a chapter ran on one machine and on loopback, so the load generator used the same processors; the chapter names the machine and the day. SQLite is on a local disk, with full durability unless said. Rates are those of the machine, and ratios [depend on it too](decisions/mounts.md#ratios-depend-on-the-processor). `npm run bench` writes this page, and `npm run bench -- page NAME` one chapter of it.',
+  'utility-api beside the same work written by hand and beside peers, interleaved round by round in one run. Everything in a chapter ran on one machine and on loopback, so the load generator used the same processors; the chapter names the machine and the day. SQLite is on a local disk, with full durability unless said. Rates are those of the machine, and ratios [depend on it too](decisions/mounts.md#ratios-depend-on-the-processor). What depends on none is [how many statements an operation sends to its database](decisions/storage.md#statements-per-operation). `npm run bench` writes this page, and `npm run bench -- page NAME` one chapter of it.',
   'To repeat: `npm ci && npm ci --prefix test/peers`, with wrk, NSD and PostgreSQL installed, then `npm run bench`, or `SHORT=1 npm run bench` for a short run of three minutes.',
 ].join('\n\n')
 
