@@ -11,6 +11,8 @@ export const bounds = {
   maxLookups: 4,
   storageTimeoutMs: 1000,
   networkTimeoutMs: 1000,
+  /** How long closing waits for requests: a second more than what they wait for. */
+  drainMs: 2000,
   dnsCacheMs: 2000,
   gameCacheMs: 500,
 } as const
@@ -85,6 +87,8 @@ export interface Server {
   readonly connections: readonly { unwritten: number }[]
   state: 'open' | 'closing' | 'closed' | 'killed'
   closingSince: number
+  /** When closing must have ended. */
+  closedBy: number
 }
 
 /** Everything that the parts of a day share. */

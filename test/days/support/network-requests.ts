@@ -1,5 +1,5 @@
 import { bounds, type Scene } from './day-scene.ts'
-import { begin, mayBeFull, send, type Request } from './send.ts'
+import { begin, mayBeFull, mayBeGivenUp, send, type Request } from './send.ts'
 
 /** A name of one caller alone, or one that all ask about. */
 function nameOf(scene: Scene, caller: string): string {
@@ -99,7 +99,7 @@ export const ownCheck: Request = async (scene, _, server) => {
     const { code, name: kind } = error as Error & { code?: unknown }
     scene.trace(`${server.name} → ${request.id} ${String(code)}`)
     const isFull = code === 'unavailable' && (mayBeFull(server) || server.state !== 'open')
-    const isGone = kind === 'AbortError' && (signal?.aborted === true || server.state !== 'open')
+    const isGone = kind === 'AbortError' && mayBeGivenUp(scene, server, signal)
     scene.must(isFull || isGone || server.state === 'killed', `own check: ${String(error)}`)
   }
   end()

@@ -3,10 +3,6 @@ import { bounds, type OpenCall, type Scene, type Server } from './day-scene.ts'
 const lookups = new Set(['findCredential', 'findClient'])
 // Of the service itself, not of a request.
 const own = new Set(['recordUse', 'ping'])
-/** A closing server waits for what is under way, ends the rest, and reports the uses of credentials. */
-const closingMs =
-  Math.max(bounds.storageTimeoutMs, bounds.networkTimeoutMs) + 1000 + bounds.storageTimeoutMs + 10
-
 function mostOfOne(callers: Iterable<string | undefined>): number {
   const counts = new Map<string | undefined, number>()
   for (const caller of callers) counts.set(caller, (counts.get(caller) ?? 0) + 1)
@@ -40,6 +36,13 @@ function checkQuestions(scene: Scene, server: Server): void {
   }
 }
 
+function checkClosing({ time, must }: Scene, { name, outstanding, calls, closedBy }: Server): void {
+  // At 0, the timer that ends a call may still be to come.
+  const isIdle = outstanding.size === 0 && [...calls].every(({ timeLeftMs }) => timeLeftMs() < 0)
+  must(!isIdle, `${name}: close waits for nothing`)
+  must(time.now <= closedBy, `${name}: close does not end`)
+}
+
 /** What must hold whenever nothing happens by itself. */
 export function checkRules(scene: Scene, servers: readonly Server[], gate: Server): void {
   const { time, ledger, clock } = scene
@@ -50,8 +53,7 @@ export function checkRules(scene: Scene, servers: readonly Server[], gate: Serve
     checkQuestions(scene, server)
     for (const { id, beganAt, limitMs } of server.outstanding)
       scene.must(time.now - beganAt <= limitMs, `${server.name}: request ${id} is still not answered`)
-    if (server.state === 'closing')
-      scene.must(time.now - server.closingSince <= closingMs, `${server.name}: close does not end`)
+    if (server.state === 'closing') checkClosing(scene, server)
     if (server.state === 'closed')
       scene.must(server.questions.size === 0, `${server.name}: closed with a question open`)
   }

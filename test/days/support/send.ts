@@ -60,6 +60,14 @@ export function mayBeFull({ most }: Server): boolean {
   return most > bounds.maxInFlight / 2
 }
 
+/** Whether a request may be given up: its client has gone, or closing has waited for it as long as it does. */
+export function mayBeGivenUp(scene: Scene, server: Server, signal: AbortSignal | undefined): boolean {
+  return (
+    signal?.aborted === true ||
+    (server.state !== 'open' && scene.time.now >= server.closingSince + bounds.drainMs)
+  )
+}
+
 /** Checks that a 503 has a reason. */
 function checkUnavailable(
   scene: Scene,
@@ -75,8 +83,7 @@ function checkUnavailable(
     scene.note('connection used up')
     return scene.must(unwritten >= 16, what)
   }
-  if (/given up/.test(message))
-    return scene.must(server.state !== 'open' || sent.signal?.aborted === true, what)
+  if (/given up/.test(message)) return scene.must(mayBeGivenUp(scene, server, sent.signal), what)
   if (/lookups/.test(message)) {
     scene.note('no turn in time')
     return scene.must(scene.time.now - request.beganAt >= bounds.networkTimeoutMs / 2 - slackMs, what)

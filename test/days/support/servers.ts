@@ -21,6 +21,7 @@ function emptyServer(name: string): Omit<Server, 'api'> {
     connections: [{ unwritten: 0 }, { unwritten: 0 }],
     state: 'open',
     closingSince: 0,
+    closedBy: 0,
   }
 }
 
@@ -87,6 +88,10 @@ export function startAdmin(scene: Scene, { storage, keyGenerator }: Shared): Adm
 export function closeServer(scene: Scene, server: Server): Promise<void> {
   server.state = 'closing'
   server.closingSince = scene.time.now
+  // What is under way is waited for, and the rest given up; then the uses of credentials are reported, after another report
+  // that has begun.
+  const reports = 1 + Number([...server.calls].some(({ method }) => method === 'recordUse'))
+  server.closedBy = scene.time.now + bounds.drainMs + reports * bounds.storageTimeoutMs + 10
   if (server.outstanding.size > 0) scene.note('closed with requests under way')
   scene.trace(`${server.name} closes`)
   return server.api.close().then(() => {
