@@ -32,6 +32,7 @@ const chapters: Readonly<Record<string, Chapter>> = {
   fairness: { title: 'One caller beside another', short: { ROUNDS: '1', ROUND_MS: '3000' } },
   overload: { title: 'Saturation', short: { ROUNDS: '1', ROUND_MS: '1000', SATURATION_MS: '5000' } },
   verify: { title: 'Verification in your own route', short: { CHECK_ROUNDS: '9' } },
+  signing: { title: 'Signed licenses', short: { SIGNING_ROUNDS: '9' } },
   sizes: { title: 'Size', short: {}, file: '../package/sizes.ts' },
 }
 

@@ -6,6 +6,7 @@ import { andThen, timedStorage } from '../../src/ports/timed-storage.ts'
 import { callWithin } from '../../src/ports/storage-call.ts'
 import { bearerScheme, bearerToken } from '../../src/security/bearer.ts'
 import { systemClock } from '../../src/system/clock.ts'
+import { cpuTimes } from './cpu-time.ts'
 import { printTable } from './table.ts'
 
 const rounds = Number(process.env['CHECK_ROUNDS'] ?? 41)
@@ -27,28 +28,12 @@ const subjects = {
     ),
 }
 
-async function microsecondsOf(work: () => unknown): Promise<number> {
-  const start = process.cpuUsage()
-  for (let call = 0; call < calls; call += 1) await work()
-  const { user, system } = process.cpuUsage(start)
-  return (user + system) / calls
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
-}
-
-// In turns, so that whatever else the machine does falls on both.
-const figures = Object.entries(subjects).map(([name, work]) => ({ name, work, samples: [] as number[] }))
-for (const { work } of figures) await microsecondsOf(work)
-for (let round = 0; round < rounds; round += 1) {
-  for (const { work, samples } of figures) samples.push(await microsecondsOf(work))
-}
+const figures = await cpuTimes(subjects, { rounds, calls })
 printTable(
   `One check of an access token, memory storage, ${rounds} rounds of ${calls}, medians of CPU time.`,
-  figures.map(({ name, samples }) => ({
+  figures.map(({ name, microseconds }) => ({
     check: name,
-    µs: median(samples).toFixed(2),
-    'to the scheme': (median(samples) / median(figures[1]?.samples ?? [])).toFixed(2),
+    µs: microseconds.toFixed(2),
+    'to the scheme': (microseconds / (figures[1]?.microseconds ?? Number.NaN)).toFixed(2),
   })),
 )
