@@ -32,6 +32,7 @@ function programOf(page: string, start: string): string {
   return text
 }
 
+const ownImport = /^import .* from 'utility-api'$/m
 const AsyncFunction = (async () => {}).constructor as new (
   ...texts: string[]
 ) => (...values: unknown[]) => Promise<unknown>
@@ -39,7 +40,10 @@ const AsyncFunction = (async () => {}).constructor as new (
 /** Runs a program, with these names beside those of the library. Returns what it calls `result`. */
 function run(text: string, names: Readonly<Record<string, unknown>>, result = ''): Promise<unknown> {
   const scope = { ...library, ...names }
-  const program = new AsyncFunction(...Object.keys(scope), `${stripTypeScriptTypes(text)}\nreturn ${result}`)
+  const program = new AsyncFunction(
+    ...Object.keys(scope),
+    `${stripTypeScriptTypes(text).replace(ownImport, '')}\nreturn ${result}`,
+  )
   return program(...Object.values(scope))
 }
 
@@ -149,9 +153,7 @@ test('the licenses for a domain are found, and moved', async () => {
 })
 
 test('a license is checked online, for the host and the status', async () => {
-  const { admin, get } = await serve(
-    programOf('licenses', "app.get('/license/:key', async (request, response) => {\n  const license"),
-  )
+  const { admin, get } = await serve(programOf('licenses', 'import { coversHost }'))
   const sold = { resellerId: 'shop', registeredTo: 'Ada', domainOrIp: '*.münchen.example' }
   const { licenseKey } = await admin.createLicense(sold)
   const isValid = async (key: string, domain: string): Promise<unknown> =>
