@@ -20,7 +20,7 @@ import type { OlderReport, OlderTask } from './migration/older-server.ts'
 
 const older = process.env['MIGRATE_FROM'] ?? ''
 if (older === '') console.log('Skipped: MIGRATE_FROM names no older version.')
-const licenseCount = Number(process.env['MIGRATE_LICENSES'] ?? 2000)
+const licenseCount = Number(process.env['MIGRATE_LICENSES'] ?? 500)
 const timeout = 120_000 + licenseCount * 20
 
 const program = fileURLToPath(new URL('migration/older-server.ts', import.meta.url))
@@ -100,13 +100,9 @@ async function listed(admin: Admin, domain: string): Promise<readonly string[]> 
 }
 
 /** Reads lists, and moves licenses as a server of the new version does, until told to stop. */
-async function serveNew(
-  admin: Admin,
-  keys: readonly string[],
-  state: { stopping: boolean },
-): Promise<number> {
+async function serveNew(admin: Admin, keys: readonly string[], stop: AbortSignal): Promise<number> {
   let lists = 0
-  for (let at = 0; !state.stopping; at += 1) {
+  for (let at = 0; !stop.aborted; at += 1) {
     const key = keys[at % keys.length] ?? ''
     // oxlint-disable-next-line no-await-in-loop -- one caller
     const license = await admin.getLicense(key)
@@ -121,13 +117,30 @@ async function serveNew(
   return lists
 }
 
+/** Lets old and new servers work side by side for a while, and stops the old ones. */
+async function stopOlder(servers: readonly Older[]): Promise<readonly OlderReport[]> {
+  await sleep(3000)
+  for (const server of servers) server.tell({ task: 'stop' })
+  return Promise.all(servers.map(({ done }) => done as Promise<OlderReport>))
+}
+
+/** Does something for all, a few at a time. */
+async function inGroups<Value>(
+  values: readonly Value[],
+  work: (value: Value) => Promise<unknown>,
+): Promise<void> {
+  for (let from = 0; from < values.length; from += 20)
+    // oxlint-disable-next-line no-await-in-loop
+    await Promise.all(values.slice(from, from + 20).map(work))
+}
+
 /** Every license is found by its domain, and by no other that licenses had before. */
 async function verifyAll(admin: Admin, former: readonly License[]): Promise<number> {
   const licenses = await allLicenses(admin)
-  for (const { licenseKey, domainOrIp } of licenses)
-    // oxlint-disable-next-line no-await-in-loop
-    expect(await listed(admin, domainOrIp)).toContain(licenseKey)
-  for (const { domainOrIp } of former) await listed(admin, domainOrIp)
+  await inGroups(licenses, async ({ licenseKey, domainOrIp }) =>
+    expect(await listed(admin, domainOrIp)).toContain(licenseKey),
+  )
+  await inGroups(former, ({ domainOrIp }) => listed(admin, domainOrIp))
   return licenses.length
 }
 
@@ -147,13 +160,11 @@ test.skipIf(older === '').each(Object.keys(stores))(
     const migratedMs = Math.round(performance.now() - begun)
     const admin = createAdmin({ storage })
     const former = await allLicenses(admin)
-    const state = { stopping: false }
-    const serving = serveNew(admin, keys, state)
-    await sleep(3000)
-    for (const server of servers) server.tell({ task: 'stop' })
-    const reports = (await Promise.all(servers.map(({ done }) => done))) as OlderReport[]
-    state.stopping = true
-    const lists = await serving
+    const stop = new AbortController()
+    const [lists, reports] = await Promise.all([
+      serveNew(admin, keys, stop.signal),
+      stopOlder(servers).finally(() => stop.abort()),
+    ])
     const licenses = await verifyAll(admin, former)
     await storage.migrate()
     expect(await verifyAll(admin, former)).toBe(licenses)

@@ -33,7 +33,7 @@ const parts: Readonly<Record<string, Part>> = {
   shops: { files: ['test/testing/faulty-storage.test.ts'], amounts: { SHOP_SEEDS: 10_000 } },
   uses: { files: ['test/faults/uses.test.ts'], amounts: { USES: 100_000 } },
   // With MIGRATE_FROM, the `dist` of an older version; without it, there is nothing to migrate from.
-  migration: { files: ['test/faults/migration.test.ts'], amounts: { MIGRATE_LICENSES: 5000 } },
+  migration: { files: ['test/faults/migration.test.ts'], amounts: { MIGRATE_LICENSES: 3000 } },
   lists: { files: ['test/storage/lists.long.test.ts'], amounts: { LIST_ROWS: 10_000 } },
   answers: { files: ['test/http/unread-answers.long.test.ts'], amounts: { UNREAD_CONNECTIONS: 1000 } },
   bodies: {
