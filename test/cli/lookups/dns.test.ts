@@ -368,6 +368,28 @@ describe('what else an answer says', () => {
     )
   })
 
+  test('says so of TCP as well where that is silent too, and asks there once', async () => {
+    const silent = await Promise.all([1, 2].map(() => resolver({ reply: () => null })))
+    const servers = open.slice(-2)
+    const { code, stdout } = await ask(silent, '--timeout', '1')
+    expect(code).toBe(1)
+    expect(stdout).toMatch(
+      /None of 2 resolvers answered\.\n[^]*UDP port 53 here\. Over TCP, there is no answer either\.$/m,
+    )
+    const overTcp = servers.flatMap(({ queries }) => queries).filter(({ transport }) => transport === 'tcp')
+    expect(overTcp).toHaveLength(1)
+  })
+
+  test.each<[string, () => Promise<string[]>, string[]]>([
+    ['one of two answers', async () => [right, await resolver({ reply: () => null })], []],
+    ['nothing listens', async () => [dead], []],
+    ['TCP was asked for', async () => [await resolver({ reply: () => null })], ['--tcp']],
+    ['JSON was asked for', async () => [await resolver({ reply: () => null })], ['--json']],
+  ])('says nothing of a firewall where %s', async (_, servers, args) => {
+    const { stdout } = await ask(await servers(), '--timeout', '1', ...args)
+    expect(stdout).not.toContain('firewall')
+  })
+
   test('--authority says so if it finds no server of the zone', async () => {
     const { code, stderr } = await ask([right], '--authority')
     expect({ code, stderr }).toEqual({

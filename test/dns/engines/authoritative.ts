@@ -39,13 +39,14 @@ zone "${origin}" { type primary; file "${zoneName}"; check-names ignore; check-i
   }
 }
 
-const nsd: EngineSpec = {
+/** NSD with a zone file. */
+export const nsdWith = (zone: string): EngineSpec => ({
   name: 'NSD',
   program: 'nsd',
   debian: 'nsd',
   serves: origin,
   setUp({ folder, ip, port, write }) {
-    write(zoneName, zoneFor())
+    write(zoneName, zone)
     const config = write(
       'nsd.conf',
       `server:
@@ -66,7 +67,7 @@ zone:
     )
     return ['-d', '-c', config]
   },
-}
+})
 
 interface KnotOptions {
   readonly name: string
@@ -164,7 +165,7 @@ export const authoritative: readonly EngineSpec[] = [
     name: 'BIND, cookies required, limited',
     options: '  require-server-cookie yes;\n  rate-limit { responses-per-second 1; slip 1; window 2; };\n',
   }),
-  nsd,
+  nsdWith(zoneFor()),
   knot({ name: 'Knot DNS' }),
   knot({
     name: 'Knot DNS, cookies, limited',

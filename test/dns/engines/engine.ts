@@ -42,10 +42,10 @@ export function isInstalled({ program }: EngineSpec): boolean {
   return findProgram(program) !== undefined
 }
 
-/** Starts a server on loopback and waits until it answers. */
-export async function startEngine(spec: EngineSpec, ip = '127.0.0.1'): Promise<Engine> {
+/** Starts a server on loopback, on a free port, and waits until it answers. */
+export async function startEngine(spec: EngineSpec, ip = '127.0.0.1', wanted?: number): Promise<Engine> {
   const folder = mkdtempSync(join(tmpdir(), 'engine-'))
-  const port = await freePort()
+  const port = wanted ?? (await freePort())
   const write = (file: string, text: string): string => {
     const path = join(folder, file)
     writeFileSync(path, text)
