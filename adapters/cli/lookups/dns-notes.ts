@@ -4,15 +4,14 @@ import { printable } from '../terminal/terminal-text.ts'
 /** What else an answer says: where it comes from, and why it failed. */
 export type Noted = Pick<DnsCheckResult, 'cname_chain' | 'transport' | 'authenticated' | 'ede'>
 
-/** Returns the notes on an answer in brackets, or nothing. */
+/** Returns the notes on an answer, or nothing. */
 export function notesOn({ cname_chain: chain = [], transport, authenticated, ede = [] }: Noted): string {
-  const notes = [
+  return [
     ...(chain.length > 0 ? [`alias of ${printable(chain.at(-1) ?? '')}`] : []),
     ...(transport === 'tcp' ? ['TCP'] : []),
     ...(authenticated === true ? ['validated'] : []),
     ...ede.map(errorText),
-  ]
-  return notes.length === 0 ? '' : ` [${notes.join('; ')}]`
+  ].join('; ')
 }
 
 function errorText({ code, text }: ExtendedDnsError): string {

@@ -38,8 +38,19 @@ export function sectionLines(section: Section, locations: readonly ResolverLocat
     .map((line) => cut(line, width))
     .map((line, at) => styled(at === 0 ? 'bold' : colorOf(seen[at - 1], locations[at - 1], summary), line))
   if (summary === undefined) return colored
-  const wasCut = whole.some((line) => widthOf(line) > width)
-  return [...colored, '', ...verdictLines(section.type, summary, wasCut)]
+  const wasCut = whole.map((line) => widthOf(line) > width)
+  const notes = seen.flatMap((each, at) =>
+    each !== undefined && wasCut[at + 1] === true
+      ? noteLines(locations[at]?.provider ?? '', each, width)
+      : [],
+  )
+  return [...colored, '', ...verdictLines(section.type, summary, wasCut.includes(true)), ...notes]
+}
+
+/** The notes of an answer that did not fit into the table. */
+function noteLines(provider: string, seen: Seen, width: number): string[] {
+  const notes = notesOn(seen)
+  return notes === '' ? [] : wrap(`${printable(provider)}: ${notes}.`, width, '  ')
 }
 
 interface Column {
@@ -129,7 +140,9 @@ function colorOf(
 
 function textOf(seen: Seen): string {
   const { status, records } = seen
-  return (records.length === 0 ? status : recordTexts(records).join(', ')) + notesOn(seen)
+  const notes = notesOn(seen)
+  const what = records.length === 0 ? status : recordTexts(records).join(', ')
+  return notes === '' ? what : `${what} [${notes}]`
 }
 
 function recordTexts(records: readonly DnsRecord[]): string[] {

@@ -422,6 +422,17 @@ describe('on a terminal', () => {
     expect(short.lines.at(-1)).toBe('The resolver answered.')
   })
 
+  test('notes cut in the table are shown in full below it', async () => {
+    const ede = { code: 15, data: Buffer.from('\0\x06the signature of shop.example has expired', 'latin1') }
+    const bogus = await resolver({ reply: (query) => query.answer({ rcode: 'SERVFAIL', options: [ede] }) })
+    const { lines } = await runOnTerminal(['dns', 'shop.example', '--server', `Here=${bogus},${right}`], 40)
+    expect(lines.slice(-3)).toEqual([
+      'No answer: Here (SERVFAIL).',
+      'Here: DNSSEC bogus: the signature of',
+      '  shop.example has expired.',
+    ])
+  })
+
   test('an invalid name is refused before anything is drawn', async () => {
     const { code, stdout, stderr } = await runOnTerminal(['dns', 'a b', '--server', right], 80)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
