@@ -4,6 +4,8 @@ import type { Reply, RequestLike } from 'utility-api'
 
 /** How many requests of one HTTP/1 connection may be under way at once, unwritten answers included. */
 const mostPerConnection = 16
+/** How many headers they may have together. A thousand short ones take up to 200 KB, twenty times what was sent. */
+const mostHeaders = 1024
 const maxPieces = 1000
 const firstCapacity = 1024
 
@@ -17,23 +19,37 @@ const connections = new WeakMap<Socket, UnderWay[]>()
 const ended = new WeakSet<Socket>()
 
 /**
- * Counts a request on its HTTP/1 connection. Ends the connection and returns false if it has too many under way: a client
- * that sends requests and reads no answers would otherwise fill the memory, without credentials.
+ * Counts a request on its HTTP/1 connection. Ends the connection and returns false if it has too many under way, or these
+ * too many headers: a client that sends requests and reads no answers would otherwise fill the memory, without
+ * credentials. A request that is alone is never too many.
  */
-export function admit({ httpVersionMajor, socket }: IncomingMessage, response: ServerResponse): boolean {
+export function admit(request: IncomingMessage, response: ServerResponse): boolean {
+  const { httpVersionMajor, socket } = request
   // A connection of HTTP/2 may carry all users of a proxy, and adapters for functions in a cloud have none.
   if (httpVersionMajor !== 1 || !(socket instanceof Socket)) return true
   if (ended.has(socket)) return false
   if (socket.destroyed) return true
   const underWay = connections.get(socket) ?? watch(socket)
   if (underWay.some((each) => each.response === response)) return true
-  if (underWay.length >= mostPerConnection) {
+  if (underWay.length > 0 && isOverrun(underWay, request)) {
     end(socket)
     return false
   }
   underWay.push({ response, callbacks: [] })
   response.on('close', onClose)
   return true
+}
+
+function isOverrun(underWay: readonly UnderWay[], next: IncomingMessage): boolean {
+  if (underWay.length >= mostPerConnection) return true
+  let headers = headersOf(next)
+  for (const { response } of underWay) headers += headersOf(response.req)
+  return headers > mostHeaders
+}
+
+/** Returns how many headers a request has, before its body and after it. */
+function headersOf({ rawHeaders, rawTrailers }: IncomingMessage): number {
+  return (rawHeaders.length + rawTrailers.length) / 2
 }
 
 /** Calls back when a response has been written, or its connection is gone. */

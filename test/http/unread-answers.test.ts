@@ -197,6 +197,23 @@ describe.each<[string, () => Server]>([
     client.close()
   })
 
+  test('a client whose requests have more than 1024 headers together is cut off, and one such request is answered', async () => {
+    const port = await listen(serverOf())
+    const many = Object.fromEntries(Array.from({ length: 600 }, (_each, index) => [`h${index}`, 'x']))
+    const alone = await rawClient(port)
+    for (let count = 0; count < 3; count += 1) {
+      alone.write(rawRequestText('GET /nowhere', many))
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      expect((await alone.answer()).status).toBe(404)
+    }
+    alone.close()
+    const client = await rawClient(port)
+    const check = rawRequestText(`GET ${path}`, { ...headers, 'X-Domain': 'a.example', ...many })
+    client.write(check.repeat(2))
+    await client.ended()
+    await expect(client.answer()).rejects.toThrow(/ended/)
+  })
+
   test('answers whose client leaves before they are written hold nothing', async () => {
     // More than the buffers between the two hold.
     await start(48, 1)
