@@ -48,32 +48,56 @@ function lengthOf(message: Buffer): Buffer {
   return length
 }
 
+const nothing = Buffer.alloc(0)
+const firstCapacity = 512
+
 /** Splits a stream into messages, each preceded by its length in two octets. */
 export class FrameReader {
   /** Octets received so far. */
   received = 0
-  #chunks: Buffer[] = []
-  #buffered = 0
-  #needed = lengthSize
+  /**
+   * Begins with what has come of the message that is not complete. One buffer that grows: a server may send octet after
+   * octet, and a segment that is kept on its own takes hundreds of times what it holds.
+   */
+  #buffer = nothing
+  #filled = 0
 
   /** Returns the messages that `chunk` completes. */
   add(chunk: Buffer): Buffer[] {
     const messages: Buffer[] = []
     this.received += chunk.length
-    this.#chunks.push(chunk)
-    this.#buffered += chunk.length
-    while (this.#buffered >= this.#needed) {
-      // Joined only when there is enough, or a message in segments of one octet would be copied over and over.
-      const joined = this.#chunks.length === 1 ? (this.#chunks[0] ?? chunk) : Buffer.concat(this.#chunks)
-      this.#chunks = [joined]
-      this.#needed = lengthSize + joined.readUInt16BE(0)
-      if (this.#buffered < this.#needed) break
-      messages.push(joined.subarray(lengthSize, this.#needed))
-      const rest = joined.subarray(this.#needed)
-      this.#chunks = [rest]
-      this.#buffered = rest.length
-      this.#needed = lengthSize
+    const joined = this.#filled === 0 ? chunk : this.#append(chunk)
+    let at = 0
+    for (let end = endOf(joined, at); end <= joined.length; end = endOf(joined, at)) {
+      messages.push(joined.subarray(at + lengthSize, end))
+      at = end
+    }
+    if (at > 0 || joined === chunk) {
+      // Not the same buffer, which the messages are views of.
+      this.#buffer = nothing
+      this.#filled = 0
+      if (at < joined.length) this.#append(joined.subarray(at))
     }
     return messages
   }
+
+  /** Copies a chunk behind what has come. Returns all of that. */
+  #append(chunk: Buffer): Buffer {
+    const needed = this.#filled + chunk.length
+    if (needed > this.#buffer.length) {
+      const grown = Buffer.allocUnsafe(Math.max(firstCapacity, 2 * this.#buffer.length, needed))
+      this.#buffer.copy(grown, 0, 0, this.#filled)
+      this.#buffer = grown
+    }
+    chunk.copy(this.#buffer, this.#filled)
+    this.#filled = needed
+    return this.#buffer.subarray(0, needed)
+  }
+}
+
+/** Returns where the message that begins here ends; nowhere if its length is not complete. */
+function endOf(octets: Buffer, at: number): number {
+  return octets.length - at < lengthSize
+    ? Number.POSITIVE_INFINITY
+    : at + lengthSize + octets.readUInt16BE(at)
 }

@@ -2,6 +2,8 @@ import { createSocket } from 'node:dgram'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createDnsClient } from '../../src/dns/client.ts'
 import { FrameReader, sendOverTcp } from '../../src/dns/tcp.ts'
@@ -10,6 +12,9 @@ import type { FakeDnsQuery } from '../../src/testing/dns-server.ts'
 import { readFakeDnsQuery } from '../../src/testing/dns-query.ts'
 import { endsBefore } from '../support/ends-before.ts'
 import { patched, pointerChain, rawRecord, rawReply, rightRecord } from './support/messages.ts'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
 
 const zone = { records: [rightRecord] }
 
@@ -230,4 +235,20 @@ test('a connection that breaks as it is ended ends nothing else', async () => {
   await new Promise((resolve) => setImmediate(resolve))
   expect(uncaught).not.toHaveBeenCalled()
   expect(fail).not.toHaveBeenCalled()
+})
+
+test('an answer that comes octet after octet keeps no segment', async () => {
+  const frames = new FrameReader()
+  const segments = Array.from({ length: 1000 }, (_, at) => Buffer.from([[0xff], [0xff]][at] ?? [at & 0xff]))
+  const kept = segments.map((segment) => new WeakRef(segment))
+  for (const segment of segments.splice(0)) expect(frames.add(segment)).toEqual([])
+  // Until the end of a turn, a weak reference is a strong one.
+  await new Promise((resolve) => setImmediate(resolve))
+  collectGarbage()
+  // The last one may still be in a register.
+  expect(kept.filter((segment) => segment.deref() !== undefined).length).toBeLessThan(10)
+  const [message] = frames.add(Buffer.alloc(65_535 - 998))
+  expect(message?.subarray(0, 998)).toEqual(
+    Buffer.from(Array.from({ length: 998 }, (_, at) => (at + 2) & 0xff)),
+  )
 })
