@@ -98,9 +98,15 @@ export function sqliteStorage(database: SqliteDatabase, options: SqliteStorageOp
 }
 
 function requireDatabase(database: Partial<SqliteDatabase> | undefined): void {
-  if (typeof database?.prepare === 'function' && typeof database.exec === 'function') return
-  const message = 'sqliteStorage takes an open connection of better-sqlite3, node:sqlite or bun:sqlite.'
-  throw new StorageError('bug', message)
+  if (typeof database?.prepare !== 'function' || typeof database.exec !== 'function') {
+    const message = 'sqliteStorage takes an open connection of better-sqlite3, node:sqlite or bun:sqlite.'
+    throw new StorageError('bug', message)
+  }
+  // Nothing else has this method.
+  if (!('syncUntil' in database)) return
+  const message =
+    'The driver libsql ends the process when it is given octets alone: use better-sqlite3, node:sqlite or bun:sqlite.'
+  throw new StorageError('invalid', message)
 }
 
 /** A misspelled durability would otherwise wait for no disk. */

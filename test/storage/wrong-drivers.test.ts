@@ -10,6 +10,11 @@ test.each([undefined, 'utility.sqlite', {}])('sqliteStorage(%j) says what it tak
   expect(() => sqliteStorage(wrong as never)).toThrow('sqliteStorage takes an open connection')
 })
 
+test('sqliteStorage refuses libsql, which would end the process', () => {
+  const libsql = { prepare() {}, exec() {}, syncUntil() {} }
+  expect(() => sqliteStorage(libsql as never)).toThrow('The driver libsql ends the process')
+})
+
 test.each([undefined, 'postgres://localhost/a', new Client()])(
   'postgresStorage %# says what it takes',
   (wrong) => {
