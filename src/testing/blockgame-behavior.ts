@@ -158,7 +158,10 @@ function encodeLegacyReply({
   era = 'modern',
 }: FakeBlockgameServerOptions): Uint8Array {
   if (typeof status === 'string') return encodeKick(status)
-  const { version, players, description } = { ...plausibleStatus, ...(status as typeof plausibleStatus) }
+  const told = status as Partial<typeof plausibleStatus> | null
+  const version = told?.version ?? plausibleStatus.version
+  const players = told?.players ?? plausibleStatus.players
+  const description = told?.description ?? plausibleStatus.description
   if (era === 'beta') return encodeKick([description, players.online, players.max].join('§'))
   // Servers from 1.7 on send 127 here, regardless of their protocol.
   const protocol = era === 'modern' ? 127 : version.protocol
