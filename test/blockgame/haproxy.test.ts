@@ -1,20 +1,29 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createConnection } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import type { ServerStatus } from '../../src/domain/server-status.ts'
 import { fakeBlockgameServer, type FakeBlockgameServer } from '../../src/testing/blockgame-server.ts'
 import { freePort } from '../support/free-port.ts'
 import { startClient } from './support/harness.ts'
+import {
+  hasRealServer,
+  icon,
+  loadRealServers,
+  realVersions,
+  startRealServer,
+  versionName,
+  versionOf,
+} from './support/real-server.ts'
 
 const program = process.env['HAPROXY'] ?? '/usr/sbin/haproxy'
 const installed = existsSync(program)
 if (!installed) console.log(`Skipped: there is no HAProxy at ${program} (set HAPROXY to one).`)
 
-const icon = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAEA='
 const status = {
   version: { name: 'Paper 1.21.4', protocol: 769 },
   players: { online: 7, max: 40, sample: [{ name: 'Ada', id: '0-1' }] },
@@ -31,56 +40,28 @@ const told = {
 }
 
 describe.skipIf(!installed)('behind HAProxy', () => {
-  let folder: string
-  let haproxy: ChildProcess
+  let haproxy: AsyncDisposable
   let game: FakeBlockgameServer
   let old: FakeBlockgameServer
   const ports = { plain: 0, proxied: 0, half: 0, down: 0, old: 0 }
 
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'haproxy-'))
     game = await fakeBlockgameServer({ status })
     old = await fakeBlockgameServer({ era: '1.6' })
     const nobody = await freePort()
     for (const name of Object.keys(ports) as (keyof typeof ports)[]) ports[name] = await freePort()
-    const server = (port: number): string => `server s${port} 127.0.0.1:${port}`
-    const listen = (name: keyof typeof ports, bind: string, ...servers: readonly string[]): string =>
-      [`listen ${name}`, `bind 127.0.0.1:${ports[name]} ${bind}`, 'balance roundrobin', ...servers].join(
-        '\n  ',
-      )
-    const defaults = [
-      'defaults',
-      'mode tcp',
-      'retries 0',
-      'timeout connect 2s',
-      'timeout client 10s',
-      'timeout server 10s',
-    ]
-    const file = join(folder, 'haproxy.cfg')
-    writeFileSync(
-      file,
-      [
-        defaults.join('\n  '),
-        listen('plain', '', server(game.port)),
-        listen('proxied', 'accept-proxy', server(game.port)),
-        listen('half', '', server(nobody), server(game.port)),
-        listen('down', '', server(nobody)),
-        listen('old', '', server(old.port)),
-        '',
-      ].join('\n'),
+    haproxy = await startHaproxy(
+      listen(ports.plain, '', server(game.port)),
+      listen(ports.proxied, 'accept-proxy', server(game.port)),
+      listen(ports.half, '', server(nobody), server(game.port)),
+      listen(ports.down, '', server(nobody)),
+      listen(ports.old, '', server(old.port)),
     )
-    haproxy = spawn(program, ['-db', '-f', file], { stdio: 'ignore' })
-    await listening(ports.old)
   })
   afterAll(async () => {
-    haproxy.kill('SIGKILL')
-    await once(haproxy, 'close')
-    await Promise.all([game.close(), old.close()])
-    rmSync(folder, { recursive: true })
+    await haproxy?.[Symbol.asyncDispose]()
+    await Promise.all([game?.close(), old?.close()])
   })
-
-  const lookUp = (port: number, proxyProtocol?: 1 | 2) =>
-    startClient().status({ host: '127.0.0.1', port, ...(proxyProtocol && { proxyProtocol }) })
 
   test('a server says what it was told', async () => {
     expect(await lookUp(ports.plain)).toMatchObject({ ...told, port: ports.plain })
@@ -107,6 +88,82 @@ describe.skipIf(!installed)('behind HAProxy', () => {
     expect((await lookUp(ports.old)).version).toEqual({ name: '1.21.4', protocol: 769 })
   })
 })
+
+describe.skipIf(!installed || !hasRealServer())('real servers behind HAProxy', () => {
+  let library: ReturnType<typeof loadRealServers>
+  beforeAll(() => {
+    library = loadRealServers()
+  }, 60_000)
+
+  test.for(realVersions)('%s: by every way the same, as it was told', async (wanted) => {
+    const version = versionOf(library, wanted)
+    const players = { online: 7, max: 40 }
+    const real = await startRealServer(library, {
+      version,
+      motd: `§6Server of ${version}`,
+      maxPlayers: players.max,
+      beforePing: (sent: object) => ({ ...sent, players }),
+    })
+    onTestFinished(() => real.close())
+    const direct = await lookUp(real.port)
+    const [plain, proxied, twice, half, down, nobody] = await Promise.all(
+      Array.from({ length: 6 }, () => freePort()),
+    )
+    await using _ = await startHaproxy(
+      listen(plain!, '', server(real.port)),
+      listen(proxied!, 'accept-proxy', server(real.port)),
+      listen(twice!, '', `${server(proxied!)} send-proxy-v2`),
+      listen(half!, '', server(nobody!), server(real.port)),
+      listen(down!, '', server(nobody!)),
+    )
+    const expected = {
+      ip: '127.0.0.1',
+      players,
+      version: { name: versionName(version), protocol: direct.version.protocol },
+      description: `Server of ${version}`,
+      descriptionSpans: [{ text: `Server of ${version}`, color: 'gold' }],
+      favicon: icon,
+    }
+    expect(expected.version.protocol).toBeGreaterThan(0)
+    expect(direct).toMatchObject(expected)
+    expect(await lookUp(plain!)).toMatchObject(expected)
+    expect(await lookUp(proxied!, 1)).toMatchObject(expected)
+    expect(await lookUp(proxied!, 2)).toMatchObject(expected)
+    expect(await lookUp(twice!)).toMatchObject(expected)
+    for (let round = 0; round < 4; round += 1) expect(await lookUp(half!)).toMatchObject(expected)
+    await expect(lookUp(down!)).rejects.toMatchObject({ reason: 'closed' })
+    await expect(lookUp(proxied!)).rejects.toMatchObject({ reason: 'closed' })
+  })
+})
+
+function lookUp(port: number, proxyProtocol?: 1 | 2): Promise<ServerStatus> {
+  return startClient().status({ host: '127.0.0.1', port, ...(proxyProtocol && { proxyProtocol }) })
+}
+
+function server(port: number): string {
+  return `server s${port} 127.0.0.1:${port}`
+}
+
+function listen(port: number, bind: string, ...servers: readonly string[]): string {
+  return [`listen p${port}`, `bind 127.0.0.1:${port} ${bind}`, 'balance roundrobin', ...servers].join('\n  ')
+}
+
+/** Starts it with these sections, and waits until the last of them listens. */
+async function startHaproxy(...sections: readonly string[]): Promise<AsyncDisposable> {
+  const folder = mkdtempSync(join(tmpdir(), 'haproxy-'))
+  const timeouts = ['timeout connect 2s', 'timeout client 10s', 'timeout server 10s']
+  const defaults = ['defaults', 'mode tcp', 'retries 0', ...timeouts].join('\n  ')
+  const file = join(folder, 'haproxy.cfg')
+  writeFileSync(file, [defaults, ...sections, ''].join('\n'))
+  const haproxy = spawn(program, ['-db', '-f', file], { stdio: 'ignore' })
+  const dispose = async (): Promise<void> => {
+    haproxy.kill('SIGKILL')
+    await once(haproxy, 'close')
+    rmSync(folder, { recursive: true })
+  }
+  await listening(Number(/bind 127\.0\.0\.1:(\d+)/.exec(sections.at(-1)!)?.[1]))
+  return { [Symbol.asyncDispose]: dispose }
+}
 
 async function listening(port: number, triesLeft = 500): Promise<void> {
   const socket = createConnection(port, '127.0.0.1')
