@@ -241,7 +241,8 @@ function trickle({ socket }: FakeBlockgameConnection): void {
 function flood({ socket }: FakeBlockgameConnection): void {
   const noise = Buffer.alloc(65_536, 0x01)
   const pour = (): void => {
-    if (!socket.destroyed) socket.write(noise, pour)
+    // In a turn of its own: a reader in another process may take it all as fast as it is written.
+    if (!socket.destroyed) socket.write(noise, () => setImmediate(pour))
   }
   socket.once('data', pour)
 }
