@@ -88,7 +88,11 @@ function text(value: unknown): string {
 }
 
 // A flood tests bounds, and keeps some peers busy for half a minute, in which they would be wrong elsewhere.
-const compared = cases.filter(({ name }) => name !== 'stream: a flood')
+const comparable = cases.filter(({ name }) => name !== 'stream: a flood')
+/** How many of the fake servers are asked. */
+const wantedRows = Number(process.env['PEER_ROWS'] ?? 20)
+const every = Math.max(1, Math.floor(comparable.length / wantedRows))
+const compared = comparable.filter((_, index) => index % every === 0)
 test.for(compared)('$name', { timeout: 60_000 }, async ({ name, server: options, expected }) => {
   const { port } = await startServer(options)
   const { cells, told } = await compare(name, port, expected)
