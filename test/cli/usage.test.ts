@@ -186,8 +186,8 @@ const wrong: Record<string, { args: string[]; says: string }> = {
     says: '--interval must be a number from 1 to 3600.',
   },
   'a resolver with a zone': {
-    args: ['dns', 'a.example', '--server', 'fe80::1%eth0'],
-    says: '--server: "fe80::1%eth0" is not a resolver',
+    args: ['dns', 'a.example', '--server', '2001:db8::1%eth0'],
+    says: '--server: "2001:db8::1%eth0" is not a resolver',
   },
   'a second bad record type': {
     args: ['dns', 'a.example', 'A', 'ANY', '--server', '127.0.0.1:9'],

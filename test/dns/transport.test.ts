@@ -371,7 +371,7 @@ describe('the address of a server', () => {
   })
 
   test.each([
-    ['fe80::1%eth0', 53],
+    ['2001:db8::1%eth0', 53],
     ['localhost', 53],
     ['[::1]', 53],
     ['127.0.0.1:53', 53],

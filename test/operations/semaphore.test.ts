@@ -148,6 +148,16 @@ test('a caller who leaves a running task passes its place to one who stays', asy
   expect(await result).toBe('done')
 })
 
+test('a place that was passed on counts against the caller who stays', async () => {
+  const semaphore = createSemaphore(6)
+  const callers = new Callers('a')
+  void semaphore.run(gatedTask().task, by('a', { callers }))
+  callers.join('b')
+  callers.leave('a')
+  // Half of six is three, one of which is the place that was passed on.
+  expect(await taskFor(semaphore, 'bbb').started()).toBe('bb.')
+})
+
 test('of those who stay, one who may have another place gets it', async () => {
   const semaphore = createSemaphore(4)
   const { tasks, started } = taskFor(semaphore, 'bbb')
