@@ -4,11 +4,12 @@ import { Pool } from 'pg'
 import type { AdminStorage } from 'utility-api/storage'
 import { postgresStorage } from 'utility-api/storage/postgres'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { execute, makePool, startPostgres } from '../storage/support/postgres-server.ts'
 import { temporaryFile } from '../storage/support/sqlite-fixture.ts'
 import { findBinaries } from './failover/binaries.ts'
 import { freePort } from '../support/free-port.ts'
+import { removeFolder } from '../support/remove-folder.ts'
 import { makeDirectory, prepareTemplate } from './failover/cluster.ts'
 import { PostgresNode } from './failover/node.ts'
 import { createWorld, issueCodes, startLoad, type World } from './load.ts'
@@ -87,7 +88,9 @@ test.skipIf(binaries === null)(
   { timeout },
   async ({ task }) => {
     if (binaries === null) return
-    const directory = await prepareTemplate(binaries, makeDirectory(binaries), async (url) => {
+    const folder = makeDirectory(binaries)
+    onTestFinished(() => removeFolder(folder))
+    const directory = await prepareTemplate(binaries, folder, async (url) => {
       const pool = new Pool({ connectionString: url })
       await postgresStorage(pool).migrate()
       await pool.end()

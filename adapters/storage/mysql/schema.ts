@@ -241,7 +241,8 @@ async function takeStep(connection: MysqlConnection, statement: string): Promise
 /** Throws unless this version can work with the schema. Returns which of the databases it is. */
 export async function requireSchema(pool: MysqlPool): Promise<Flavor> {
   // Not limited to the time of the call that happens to be the first: others wait for the same answer.
-  const call = callWithin(schemaTimeoutMs)
+  // Longer than we wait, so that what is thrown says why there was no answer.
+  const call = callWithin(2 * schemaTimeoutMs)
   let isLent = false
   const work = (connection: MysqlConnection): Promise<Flavor> => {
     isLent = true

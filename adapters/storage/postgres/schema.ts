@@ -142,7 +142,8 @@ async function requireUnicode(client: PostgresClient): Promise<void> {
 /** Throws unless this version can work with the schema. */
 export async function requireSchema(pool: PostgresPool, read: Run): Promise<void> {
   // Not limited to the time of the call that happens to be the first: others wait for the same answer.
-  const call = callWithin(schemaTimeoutMs)
+  // Longer than we wait, so that what is thrown says why there was no answer.
+  const call = callWithin(2 * schemaTimeoutMs)
   let isSent = false
   const toSql = (): Sql => {
     isSent = true

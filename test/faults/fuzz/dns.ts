@@ -68,8 +68,9 @@ const largestJson = 256 * 1024
 
 function checkReply(message: Buffer, query: EncodedQuery): void {
   const reply = readReply(message, query)
-  // Of a reply that is a bare header there is nothing to read.
-  if (reply === 'unrelated' || reply === 'truncated' || message.length === headerLength) return
+  if (reply === 'unrelated' || reply === 'truncated') return
+  // Of an error without a question there is nothing to read.
+  if (message.length === headerLength || message.readUInt16BE(4) === 0) return
   const budget = new ReadingBudget()
   try {
     readSections(message, query, budget)
