@@ -10,7 +10,7 @@ import {
   toStorageError,
 } from './errors.ts'
 import { requireNoTransaction, run, sessionSettings, setUp, transact } from './session.ts'
-import { within } from '../shared/call-time.ts'
+import { inTimeOf } from '../shared/call-time.ts'
 import { noSchema, refuseNewer, requireSteps, type Schema } from '../shared/schema-version.ts'
 
 /** What differs between MariaDB and MySQL. */
@@ -241,15 +241,14 @@ async function takeStep(connection: MysqlConnection, statement: string): Promise
 /** Throws unless this version can work with the schema. Returns which of the databases it is. */
 export async function requireSchema(pool: MysqlPool): Promise<Flavor> {
   // Not limited to the time of the call that happens to be the first: others wait for the same answer.
-  // Longer than we wait, so that what is thrown says why there was no answer.
-  const call = callWithin(2 * schemaTimeoutMs)
+  const call = callWithin(schemaTimeoutMs)
   let isLent = false
   const work = (connection: MysqlConnection): Promise<Flavor> => {
     isLent = true
     return flavorWithSchema(connection)
   }
   const errand = { first: requireNoTransaction, work, reads: true }
-  const flavor = await within(schemaTimeoutMs, withConnection(pool, call, errand))
+  const flavor = await inTimeOf(call, withConnection(pool, call, errand))
   if (flavor !== undefined) return flavor
   const why = isLent ? 'the server does not answer' : 'no connection of the pool was free'
   throw new Error(`The schema could not be read within ${schemaTimeoutMs / 1000} s: ${why}.`)

@@ -5,7 +5,7 @@ import type { PostgresClient, PostgresPool } from './driver.ts'
 import { limitOfRole, lostRace, toStorageError } from './errors.ts'
 import type { Run, Sql, Statement } from './statement.ts'
 import { oldestStep, steps } from './steps.ts'
-import { within } from '../shared/call-time.ts'
+import { inTimeOf } from '../shared/call-time.ts'
 import { missingVersion, noSchema, refuseNewer, requireSteps, type Schema } from '../shared/schema-version.ts'
 
 const resellersOfTokens = `
@@ -142,15 +142,14 @@ async function requireUnicode(client: PostgresClient): Promise<void> {
 /** Throws unless this version can work with the schema. */
 export async function requireSchema(pool: PostgresPool, read: Run): Promise<void> {
   // Not limited to the time of the call that happens to be the first: others wait for the same answer.
-  // Longer than we wait, so that what is thrown says why there was no answer.
-  const call = callWithin(2 * schemaTimeoutMs)
+  const call = callWithin(schemaTimeoutMs)
   let isSent = false
   const toSql = (): Sql => {
     isSent = true
     return { text: readSchema, values: [] }
   }
-  const found = await within(
-    schemaTimeoutMs,
+  const found = await inTimeOf(
+    call,
     requireTimeLimit(pool).then(() => findSchema(read, { toSql, call })),
   )
   if (found === undefined) throw new Error(whyNotInTime(pool, isSent))

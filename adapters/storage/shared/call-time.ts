@@ -2,6 +2,8 @@ import { StorageError, type StorageCall } from 'utility-api/storage'
 
 /** The longest that a JavaScript timer can wait. */
 const longestTimeoutMs = 2 ** 31 - 1
+/** How long before its time a timer may end. */
+const earlyMs = 50
 
 /** Returns the milliseconds that somebody still waits. Throws if nobody does: what was not sent yet is never sent. */
 export function requireTime(call: StorageCall, database: string): number {
@@ -31,4 +33,20 @@ export function within<Result>(timeoutMs: number, work: Promise<Result>): Promis
       },
     )
   })
+}
+
+/**
+ * Returns the result of work that ends with the time of its call, or undefined if that time is over. The work may be the
+ * first to notice, and timers may be a little early.
+ */
+export async function inTimeOf<Result>(
+  call: StorageCall,
+  work: Promise<Result>,
+): Promise<Result | undefined> {
+  try {
+    return await within(call.timeLeftMs(), work)
+  } catch (error) {
+    if (call.timeLeftMs() > earlyMs) throw error
+    return undefined
+  }
 }
