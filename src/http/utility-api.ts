@@ -28,7 +28,8 @@ import { toResponse, WebRequest } from './web.ts'
 export type Handler = (request: Request, context?: RequestContext) => Promise<Response>
 
 /**
- * The five operations, ready to be mounted, the verification of what they issue, and the signing of licenses. No method uses `this`.
+ * The five operations, ready to be mounted, the verification of what they issue, and the signing of licenses. No method
+ * uses `this`.
  *
  * @group Operation
  */

@@ -28,8 +28,8 @@ export interface DnsCheckGroup {
   /** Their results, in the order of the check. */
   readonly results: readonly DnsCheckResult[]
   /**
-   * Seconds, or parts of one, from the end of the check for which the longest-lived part of these answers may still be kept: a record, an
-   * alias, or that there is no record; null if no answer says.
+   * Seconds, or parts of one, from the end of the check for which the longest-lived part of these answers may still be
+   * kept: a record, an alias, or that there is no record; null if no answer says.
    */
   readonly longestTtlSeconds: number | null
 }

@@ -5,6 +5,8 @@ import { mysqlStorage } from 'utility-api/storage/mysql'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { execute, makePool } from '../storage/support/mysql-server.ts'
 import { startGalera, whyNoGalera, type Cluster, type Node } from '../storage/support/galera.ts'
+import { sendToFetch } from '../http/support/send.ts'
+import { jsonRequest } from '../http/support/token-request.ts'
 
 // Three nodes of a Galera cluster that all take writes, and a server on each.
 
@@ -46,14 +48,8 @@ async function exchange({ api }: Server, client: Client, code: string): Promise<
     client_id,
     client_secret,
   }
-  const answer = await api.fetch(
-    new Request('http://localhost/v4/oauth2/token', {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(fields),
-    }),
-  )
-  const body = (await answer.json()) as { access_token?: string }
+  const answer = await sendToFetch(api, jsonRequest(fields))
+  const body = answer.json as { access_token?: string }
   if (body.access_token === undefined) throw new Error(`exchange: ${answer.status} ${JSON.stringify(body)}`)
   return body.access_token
 }

@@ -4,6 +4,8 @@ import type { ListedCredential } from 'utility-api/storage'
 import { afterAll, describe, expect, test } from 'vitest'
 import { whyNoMysql } from '../storage/support/mysql-server.ts'
 import { pairs, runCleanUp, type CleanUp } from '../storage/support/pairs.ts'
+import { sendToFetch } from './support/send.ts'
+import { jsonRequest } from './support/token-request.ts'
 
 /** REVOCATION_ROUNDS sets how often each kind of revocation races. */
 const rounds = Number(process.env['REVOCATION_ROUNDS'] ?? 5)
@@ -49,14 +51,8 @@ async function exchange({ api }: Server, client: Client, code: string): Promise<
     client_id,
     client_secret,
   }
-  const answer = await api.fetch(
-    new Request('http://localhost/v4/oauth2/token', {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(fields),
-    }),
-  )
-  const body = (await answer.json()) as { access_token?: string; error: string }
+  const answer = await sendToFetch(api, jsonRequest(fields))
+  const body = answer.json as { access_token?: string; error: string }
   if (answer.status === 200) return body.access_token ?? 'none'
   expect(['invalid_grant', 'invalid_client']).toContain(body.error)
   return null

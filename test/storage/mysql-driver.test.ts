@@ -99,21 +99,25 @@ test.each<[Error, StorageErrorKind]>([
   expect(fake.released.at(-1)).toBe('destroyed')
 })
 
-test('a connection whose transaction cannot be rolled back is closed: later writes would be part of it', async () => {
-  const fake = poolOf(() => {
-    throw errorOf(1062)
-  }, 'utility_api_codes')
-  const connection = await fake.pool.getConnection()
-  connection.query = async (text) => {
-    if (text === 'ROLLBACK') throw new Error('Connection lost')
-    return [{}, undefined]
-  }
-  const hash = new Uint8Array(32)
-  const token = { id: 't', hash, ownerId: 'a', subject: null, scope: '', createdAt: 1, expiresAt: 2 }
-  const redeemed = mysqlStorage(fake.pool).redeemAuthorizationCode(hash, 5, token, call)
-  await expect(redeemed).rejects.toMatchObject({ kind: 'conflict' })
-  expect(fake.released).toContain('destroyed')
-})
+test.each([1062, 1213])(
+  'a connection that cannot roll back after error %i is closed, and nothing is repeated on it',
+  async (number) => {
+    const fake = poolOf(() => {
+      throw errorOf(number)
+    }, 'utility_api_codes')
+    const connection = await fake.pool.getConnection()
+    connection.query = async (text) => {
+      if (text === 'ROLLBACK') throw new Error('Connection lost')
+      return [{}, undefined]
+    }
+    const hash = new Uint8Array(32)
+    const token = { id: 't', hash, ownerId: 'a', subject: null, scope: '', createdAt: 1, expiresAt: 2 }
+    const redeemed = mysqlStorage(fake.pool).redeemAuthorizationCode(hash, 5, token, call)
+    await expect(redeemed).rejects.toMatchObject({ kind: 'conflict' })
+    expect(fake.sent).toBe(1)
+    expect(fake.released.at(-1)).toBe('destroyed')
+  },
+)
 
 test('a call that has begun is finished, although nobody waits for it any more', async () => {
   let left = 1000
@@ -245,21 +249,4 @@ test('a rollback that answers with a deadlock is repeated, and the work again on
   expect(asked.filter((text) => text === 'ROLLBACK')).toHaveLength(2)
   expect(asked.filter((text) => text === 'START TRANSACTION')).toHaveLength(2)
   expect(fake.released).not.toContain('destroyed')
-})
-
-test('work that lost a race is not repeated on a connection whose rollback failed', async () => {
-  const fake = poolOf(() => {
-    throw errorOf(1213)
-  }, 'utility_api_codes')
-  const connection = await fake.pool.getConnection()
-  connection.query = async (text) => {
-    if (text === 'ROLLBACK') throw new Error('Connection lost')
-    return [{}, undefined]
-  }
-  const hash = new Uint8Array(32)
-  const token = { id: 't', hash, ownerId: 'a', subject: null, scope: '', createdAt: 1, expiresAt: 2 }
-  const redeemed = mysqlStorage(fake.pool).redeemAuthorizationCode(hash, 5, token, call)
-  await expect(redeemed).rejects.toMatchObject({ kind: 'conflict' })
-  expect(fake.sent).toBe(1)
-  expect(fake.released.at(-1)).toBe('destroyed')
 })

@@ -47,16 +47,21 @@ test('the error for a database without tables says what to do, and doing it help
   expect(await storage.findClient('a', call)).toBeNull()
 })
 
-test('a role that may not create tables migrates a schema that is current', async () => {
-  const database = await server.createDatabase()
-  await storeOn(database).storage.migrate()
-  const role = 'utility_api_test_serves_only'
+/** Creates a role that the test's end removes. Returns its name. */
+async function createRole(role: string, database: string): Promise<string> {
   await execute(server.url, `DROP ROLE IF EXISTS ${role}`)
   await execute(server.url, `CREATE ROLE ${role} LOGIN PASSWORD 'password'`)
   onTestFinished(async () => {
     await execute(database, `DROP OWNED BY ${role}`)
     await execute(server.url, `DROP ROLE ${role}`)
   })
+  return role
+}
+
+test('a role that may not create tables migrates a schema that is current', async () => {
+  const database = await server.createDatabase()
+  await storeOn(database).storage.migrate()
+  const role = await createRole('utility_api_test_serves_only', database)
   await execute(
     database,
     `REVOKE CREATE ON SCHEMA public FROM PUBLIC;
@@ -83,13 +88,7 @@ test('tables without the row that says their version are refused with a clear er
 test('a role that may only read migrates a schema that is current, and reads', async () => {
   const database = await server.createDatabase()
   await storeOn(database).storage.migrate()
-  const role = 'utility_api_test_only_reads'
-  await execute(server.url, `DROP ROLE IF EXISTS ${role}`)
-  await execute(server.url, `CREATE ROLE ${role} LOGIN PASSWORD 'password'`)
-  onTestFinished(async () => {
-    await execute(database, `DROP OWNED BY ${role}`)
-    await execute(server.url, `DROP ROLE ${role}`)
-  })
+  const role = await createRole('utility_api_test_only_reads', database)
   await execute(
     database,
     `ALTER ROLE ${role} SET default_transaction_read_only = on;

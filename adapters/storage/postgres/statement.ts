@@ -86,8 +86,8 @@ export async function run(
 
 /**
  * Sends a statement. Connections prepare it under a name made from its text: two versions of this library may share a
- * pool. Behind a pooler that keeps none, it has no name and is prepared each time. Does not use the pool's own `query`, which sends it however long it has waited for a connection, and hides the
- * server's notices.
+ * pool. Behind a pooler that keeps none, it has no name and is prepared each time. Does not use the pool's own `query`,
+ * which sends it however long it has waited for a connection, and hides the server's notices.
  */
 async function send(
   pool: PostgresPool,

@@ -136,7 +136,7 @@ const bareErrors: ReadonlySet<number> = new Set([
   rcodes.REFUSED,
 ])
 
-/** Returns whether a message is an error without a question and records, as simple servers send them; some add an OPT record. */
+/** Returns whether a message is an error without question and records, as simple servers send; some add an OPT record. */
 function isBareError(message: Buffer): boolean {
   if (!isResponse(message) || !bareErrors.has(rcodeOf(message))) return false
   if (message.length === headerLength) return true
