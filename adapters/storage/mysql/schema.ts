@@ -122,7 +122,6 @@ const steps: readonly (readonly string[])[] = [
   ],
 ]
 
-/** Adds the resellers that are known only from their tokens, as those that another program has inserted. */
 const resellersOfTokens = `
   SELECT owner_id, min(created_at), min(name) AS name FROM utility_api_credentials
   WHERE kind = 'reseller_token' GROUP BY owner_id`
@@ -132,6 +131,7 @@ const findAdoptable = `
   SELECT 1 FROM (${resellersOfTokens}) AS found LEFT JOIN utility_api_resellers AS known ON reseller_id = owner_id
   WHERE reseller_id IS NULL OR known.name IS NULL AND found.name IS NOT NULL LIMIT 1`
 
+/** Adds the resellers that are known only from their tokens, as those that another program has inserted. */
 const adoptResellers = `
   INSERT INTO utility_api_resellers (reseller_id, created_at, name) ${resellersOfTokens}
   ON DUPLICATE KEY UPDATE name = coalesce(utility_api_resellers.name, VALUES(name))`

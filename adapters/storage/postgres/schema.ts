@@ -8,6 +8,7 @@ import { oldestStep, steps } from './steps.ts'
 import { inTimeOf } from '../shared/call-time.ts'
 import { missingVersion, noSchema, refuseNewer, requireSteps, type Schema } from '../shared/schema-version.ts'
 
+// The second condition is that of the index.
 const resellersOfTokens = `
   SELECT owner_id, min(created_at), min(name) AS name FROM utility_api_credentials
   WHERE kind = 'reseller_token' AND kind <> 'access_token'

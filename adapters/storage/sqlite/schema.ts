@@ -97,6 +97,7 @@ const steps: readonly string[] = [
 /** The oldest step whose library works with the schema after all steps. While steps only add, it is the first. */
 const oldestStep = 1
 
+// The second condition is that of the index.
 const resellersOfTokens = `
   SELECT owner_id, min(created_at), min(name) AS name FROM utility_api_credentials
   WHERE kind = 'reseller_token' AND kind <> 'access_token'
