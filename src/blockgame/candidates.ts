@@ -65,14 +65,23 @@ export class Candidates {
   take(): Destination | undefined {
     const again = this.#slow.shift()
     if (again !== undefined) return again
-    // A better target may not have been added yet.
-    const rank = this.#ranks.find((each) => each !== undefined && each.ipv4.length + each.ipv6.length > 0)
+    const rank = this.#best()
     if (rank === undefined) return undefined
     const destination = rank.ipv6Next
       ? (rank.ipv6.shift() ?? rank.ipv4.shift())
       : (rank.ipv4.shift() ?? rank.ipv6.shift())
     rank.ipv6Next = destination !== undefined && !destination.ip.includes(':')
     return destination
+  }
+
+  /** Whether nothing is left to try and nothing more comes. */
+  get exhausted(): boolean {
+    return this.failure !== undefined && this.#slow.length === 0 && this.#best() === undefined
+  }
+
+  /** A better target may not have been added yet. */
+  #best(): Rank | undefined {
+    return this.#ranks.find((each) => each !== undefined && each.ipv4.length + each.ipv6.length > 0)
   }
 }
 

@@ -46,7 +46,8 @@ export function connectToFirst(scope: DeadlineScope, candidates: Candidates, kep
       const startedAt = performance.now()
       const connection = scope.open(destination)
       trying.set(connection, destination)
-      endDelay = scope.after(attemptDelayMs, tryNext)
+      // A lookup of one address, as most are, needs no timer.
+      if (!candidates.exhausted) endDelay = scope.after(attemptDelayMs, tryNext)
       connection.tell({
         opened() {
           const connectMs = performance.now() - startedAt

@@ -38,6 +38,18 @@ test('all of a better target come before those of a worse one, even if they come
   expect(all(candidates)).toEqual(['2001:db8::1', '2001:db8::2', '192.0.2.3'])
 })
 
+test('they are exhausted once nothing is left to try and nothing more comes', () => {
+  const candidates = new Candidates()
+  expect(candidates.exhausted).toBe(false)
+  candidates.add(1, destinations('192.0.2.1'))
+  candidates.end('dns')
+  expect(candidates.exhausted).toBe(false)
+  const slow = candidates.take()
+  expect(candidates.exhausted).toBe(true)
+  candidates.putBack([slow!])
+  expect(candidates.exhausted).toBe(false)
+})
+
 test('those that were given back come first', () => {
   const candidates = Candidates.of(destinations('192.0.2.1', '192.0.2.2'))
   candidates.putBack(destinations('192.0.2.3', '192.0.2.4'))

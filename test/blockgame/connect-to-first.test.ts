@@ -31,6 +31,16 @@ describe('of addresses that are tried side by side', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
   afterEach(() => void vi.useRealTimers())
 
+  test.each([
+    [1, 1],
+    [2, 2],
+  ])('%i of them set %i timers, the deadline included', (count, timers) => {
+    const { scope } = scopeWithBlackHole()
+    void connectToFirst(scope, candidates(Array.from({ length: count }, () => blackHole)))
+    expect(vi.getTimerCount()).toBe(timers)
+    scope.abort(new Error('over'))
+  })
+
   test('the next is tried when one has dropped packets for 250 ms, and all are given up when one answers', async () => {
     const server = await startServer()
     const { scope, stuck } = scopeWithBlackHole()

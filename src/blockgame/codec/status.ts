@@ -58,27 +58,29 @@ export function parseStatus(text: string, { raw = false }: ParseOptions = {}): S
   const version = own(json, 'version')
   const description = own(json, 'description')
   if ((players ?? version ?? description ?? null) === null) throw protocolError('JSON that is no status')
-  const favicon = parseFavicon(own(json, 'favicon'))
-  const sample = parseSample(own(players, 'sample'))
   const descriptionSpans = componentSpans(description)
-  const mods = parseMods(json)
-  return {
+  // Not by spreading objects that may be empty, which takes ten times as long.
+  const reply: Writable<StatusReply> = {
     players: { online: integer(own(players, 'online'), 0), max: integer(own(players, 'max'), 0) },
     version: { name: versionText(own(version, 'name')), protocol: integer(own(version, 'protocol'), -1) },
     description: textOf(descriptionSpans),
     descriptionSpans,
-    ...(favicon === undefined ? {} : { favicon }),
-    ...(sample === undefined ? {} : { sample }),
-    ...(mods === undefined ? {} : { mods }),
-    ...flagsOf(json),
-    ...(raw && isShallow(json) ? { raw: json } : {}),
   }
+  const favicon = parseFavicon(own(json, 'favicon'))
+  if (favicon !== undefined) reply.favicon = favicon
+  const sample = parseSample(own(players, 'sample'))
+  if (sample !== undefined) reply.sample = sample
+  const mods = parseMods(json)
+  if (mods !== undefined) reply.mods = mods
+  for (const flag of flags) {
+    const sent = own(json, flag)
+    if (typeof sent === 'boolean') reply[flag] = sent
+  }
+  if (raw && isShallow(json)) reply.raw = json
+  return reply
 }
 
-function flagsOf(status: unknown): Partial<Record<(typeof flags)[number], boolean>> {
-  const sent = flags.map((flag) => [flag, own(status, flag)] as const)
-  return Object.fromEntries(sent.filter(([, value]) => typeof value === 'boolean'))
-}
+type Writable<Shape> = { -readonly [Name in keyof Shape]: Shape[Name] }
 
 /** Tells whether whatever walks a value by recursion, such as `JSON.stringify`, has stack enough. */
 function isShallow(json: unknown): boolean {
