@@ -10,6 +10,7 @@ import { isServerAddress, parseIpAddress, parseNetwork } from './domain/ip-addre
 import { isStringOrUri, licenseSigner, problemOfSigningKey } from './domain/license-jws.ts'
 import { optionProblem } from './domain/option-problem.ts'
 import type { ResolverLocation } from './domain/resolver-location.ts'
+import { isStatus } from './domain/license-rules.ts'
 import { lacks, storageProblem } from './domain/storage-problem.ts'
 import type { RequestEndEvent } from './http/events.ts'
 import type { BlockgameClient } from './ports/blockgame-client.ts'
@@ -19,6 +20,7 @@ import type { KeyGenerator } from './ports/key-generator.ts'
 import type { Logger } from './ports/logger.ts'
 import type { RateLimiter } from './ports/rate-limiter.ts'
 import type { AdminStorage, UtilityStorage } from './ports/storage.ts'
+import { adminStorageMethods, storageMethods } from './ports/storage-methods.ts'
 import type { SigningSettings } from './security/license-signing.ts'
 import { systemClock } from './system/clock.ts'
 import { randomKeys } from './system/random-keys.ts'
@@ -341,7 +343,7 @@ const licenseOptions = z.strictObject({
     .regex(/^[\w.~-]{0,64}$/, 'must have at most 64 of the characters A-Z a-z 0-9 _ . ~ -')
     .default('LIC-'),
   statuses: z
-    .array(z.string().regex(/^[\x21-\x7e]{1,64}$/, 'must be visible ASCII without spaces'))
+    .array(z.string().refine(isStatus, 'must be 1 to 64 visible ASCII characters'))
     .min(1)
     .default(['valid', 'invalid']),
   allowWildcards: z.boolean().default(false),
@@ -456,34 +458,6 @@ const blockgame = exactObject(
 function switchable<Output>(schema: z.ZodType<Output>): z.ZodType<Output | undefined> {
   return z.preprocess((value) => (value === false ? undefined : value), schema.optional()).prefault({})
 }
-
-const storageMethods = [
-  'findClient',
-  'findAuthorizationCode',
-  'redeemAuthorizationCode',
-  'revokeAccessTokensOfCode',
-  'findCredential',
-  'insertLicense',
-  'updateLicense',
-  'findLicense',
-] as const satisfies readonly (keyof UtilityStorage)[]
-
-const adminStorageMethods = [
-  ...storageMethods,
-  'insertClient',
-  'updateClient',
-  'rotateClientSecret',
-  'revokeClient',
-  'insertAuthorizationCode',
-  'insertReseller',
-  'findReseller',
-  'insertCredential',
-  'revokeCredential',
-  'revokeAccess',
-  'changeLicense',
-  'deleteLicense',
-  'purgeExpired',
-] as const satisfies readonly (keyof AdminStorage)[]
 
 // Created only when needed: an import should not pay for schemas that nobody uses.
 function settings(): z.ZodType<Settings> {

@@ -13,7 +13,10 @@ export interface AdminParts extends LicenseRules {
   readonly issuer: string | undefined
 }
 
-/** Returns a storage call that waits for half a minute, because nobody else's request waits with it. */
+/**
+ * Returns the storage call that all of one method's questions to the storage share. It waits for half a minute, because
+ * nobody else's request waits with it.
+ */
 export function storageCall(): StorageCall {
   return callWithin(30_000)
 }

@@ -9,8 +9,9 @@ import type { AuthorizationServerMetadata, ServerEndpoints } from './server-meta
 /**
  * The provisioning methods: everything that the HTTP operations leave to the owner of the service.
  *
- * Secrets are returned once and stored only as hashes. Storage failures are thrown as `StorageError`. Input that is too
- * long, malformed or taken throws a `UtilityApiError` `invalid_argument` before anything is stored.
+ * Secrets are returned once and stored only as hashes. Input that is too long, malformed or taken throws a
+ * `UtilityApiError` `invalid_argument` (status 400) before anything is stored. Storage failures are thrown as
+ * `StorageError`; so is a storage that does not answer within 30 seconds, or ten minutes for `purgeExpired`.
  *
  * @group Provisioning
  */
@@ -173,8 +174,8 @@ export interface Admin {
   /**
    * Returns a page of clients, oldest first, including revoked ones. Default limit: 50, at most 1000.
    *
-   * @throws `UtilityApiError` `invalid_argument` if the limit is not in that range, or the storage cannot list;
-   *   `StorageError` `invalid` if `after` is not the `next` of a page before
+   * @throws `UtilityApiError` `invalid_argument` if the limit is not in that range, `after` is not the `next` of a page
+   *   before, or the storage cannot list
    */
   listClients(page?: { after?: string | undefined; limit?: number }): Promise<ClientList>
   /**
@@ -203,7 +204,7 @@ export interface Admin {
    * @param page - Filters, which combine. `domainOrIp`: the licenses that cover this host, compared as by `coversHost`:
    *   `eu.shop.example` also finds `*.shop.example`, while `*.shop.example` finds only itself. `status`: exactly this one.
    *
-   * @throws The same as {@link listClients}, and `invalid_argument` if `domainOrIp` is no host name or IP address
+   * @throws The same as {@link listClients}, and if `domainOrIp` is no host name or IP address, or `status` cannot be one
    */
   listLicenses(page?: {
     resellerId?: string

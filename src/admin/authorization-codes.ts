@@ -25,7 +25,8 @@ export function authorizationMethods(parts: AdminParts): AuthorizationMethods {
 
   const issueAuthorizationCode: Admin['issueAuthorizationCode'] = async (code) => {
     const { clientId, redirectUri, scope, subject, codeChallenge = null, lifetimeSeconds = 60 } = code
-    const client = await requireLiveClient(parts, clientId)
+    const call = storageCall()
+    const client = await requireLiveClient(parts, clientId, call)
     const mayBeSent = isRegistered(redirectUri, client)
     demand(mayBeSent, `redirectUri: "${redirectUri.slice(0, 255)}" is not registered.`)
     demandScope(scope)
@@ -39,10 +40,11 @@ export function authorizationMethods(parts: AdminParts): AuthorizationMethods {
     const granted = { clientId, subject: subject ?? null, redirectUri, codeChallenge }
     const row = { ...granted, scope: uniqueNames(scope), expiresAt, redeemedAt: null }
     try {
-      await storage.insertAuthorizationCode(hashSecret(secret), row, storageCall())
+      await storage.insertAuthorizationCode(hashSecret(secret), row, call)
     } catch (error) {
       // The store refuses the code of a client that was revoked after it was found above.
-      if (error instanceof StorageError && error.kind === 'conflict') await requireLiveClient(parts, clientId)
+      if (error instanceof StorageError && error.kind === 'conflict')
+        await requireLiveClient(parts, clientId, call)
       throw error
     }
     return { code: secret, expiresAt: new Date(expiresAt) }
@@ -52,7 +54,9 @@ export function authorizationMethods(parts: AdminParts): AuthorizationMethods {
     async readAuthorizationRequest(query, { scopes, defaultScope = '' }) {
       const isAllowed = isScope(defaultScope) && permits(scopes.join(' '), defaultScope)
       demand(isAllowed, 'defaultScope must consist of names in scopes, separated by single spaces.')
-      return judgeRequest(query, { scopes, defaultScope, issuer }, (clientId) => findClient(parts, clientId))
+      return judgeRequest(query, { scopes, defaultScope, issuer }, (clientId) =>
+        findClient(parts, clientId, storageCall()),
+      )
     },
     async grantAuthorization(asked, { subject, scope = asked.scope } = {}) {
       const { clientId, redirectUri, codeChallenge } = asked

@@ -1,5 +1,6 @@
 import type { Client } from '../domain/access.ts'
 import { newSecret, sha256 } from '../domain/secret.ts'
+import type { StorageCall } from '../ports/storage-call.ts'
 import { storageCall, type AdminParts } from './admin-parts.ts'
 import type { Admin } from './admin.ts'
 import { demand } from '../domain/arguments.ts'
@@ -42,12 +43,20 @@ export function clientMethods({ storage, clock, keyGenerator }: AdminParts): Cli
 }
 
 /** Finds a client. Text that cannot be an identifier is not looked up. */
-export async function findClient({ storage }: AdminParts, clientId: string): Promise<Client | null> {
-  return isIdentifier(clientId) ? storage.findClient(clientId, storageCall()) : null
+export async function findClient(
+  { storage }: AdminParts,
+  clientId: string,
+  call: StorageCall,
+): Promise<Client | null> {
+  return isIdentifier(clientId) ? storage.findClient(clientId, call) : null
 }
 
-export async function requireLiveClient(parts: AdminParts, clientId: string): Promise<Client> {
-  const client = await findClient(parts, clientId)
+export async function requireLiveClient(
+  parts: AdminParts,
+  clientId: string,
+  call: StorageCall,
+): Promise<Client> {
+  const client = await findClient(parts, clientId, call)
   demand(client?.revokedAt === null, `clientId: there is no live client "${clientId.slice(0, 255)}".`)
   return client
 }

@@ -8,12 +8,14 @@ import { credentialMethods } from './credentials.ts'
 import { licenseMethods } from './licenses.ts'
 import { listMethods } from './lists.ts'
 import { resellerMethods } from './resellers.ts'
+import { storageInTime } from './storage-in-time.ts'
 
 /** A purge deletes rows in portions, and after a long pause there are many portions. */
 const purgeTimeoutMs = 600_000
 
-export function assembleAdmin(parts: AdminParts): Admin {
-  const { storage, clock } = parts
+export function assembleAdmin(given: AdminParts): Admin {
+  const storage = storageInTime(given.storage)
+  const parts = { ...given, storage }
   return withCheckedArguments({
     ...clientMethods(parts),
     ...authorizationMethods(parts),
@@ -21,6 +23,6 @@ export function assembleAdmin(parts: AdminParts): Admin {
     ...credentialMethods(parts),
     ...licenseMethods(parts),
     ...listMethods(parts),
-    purgeExpired: async () => storage.purgeExpired(clock.now(), callWithin(purgeTimeoutMs)),
+    purgeExpired: async () => storage.purgeExpired(parts.clock.now(), callWithin(purgeTimeoutMs)),
   })
 }

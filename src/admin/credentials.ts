@@ -6,6 +6,7 @@ import {
   type CredentialKind,
 } from '../domain/access.ts'
 import { hashSecret, newSecret } from '../domain/secret.ts'
+import type { StorageCall } from '../ports/storage-call.ts'
 import { storageCall, type AdminParts } from './admin-parts.ts'
 import type { Admin } from './admin.ts'
 import { demand } from '../domain/arguments.ts'
@@ -21,15 +22,17 @@ export function credentialMethods(parts: AdminParts): CredentialMethods {
       demandScope(scope)
       demandInteger('lifetimeSeconds', lifetimeSeconds, 31_536_000)
       demandIdentifier('subject', subject)
-      if (clientId !== undefined) await requireLiveClient(parts, clientId)
+      const call = storageCall()
+      if (clientId !== undefined) await requireLiveClient(parts, clientId, call)
       const expiresAt = clock.now() + lifetimeSeconds * 1000
-      const { id, secret } = await insertCredential(parts, 'access_token', {
+      const grant = {
         scope,
         expiresAt,
         ...(clientId !== undefined && { ownerId: clientId }),
         ...(subject !== undefined && { subject }),
-      })
-      if (clientId !== undefined) await requireStillLive(parts, clientId, id)
+      }
+      const { id, secret } = await insertCredential(parts, 'access_token', grant, call)
+      if (clientId !== undefined) await requireStillLive(parts, clientId, id, call)
       return { accessTokenId: id, accessToken: secret, expiresAt: new Date(expiresAt) }
     },
     async createApiKey({ name, permissions = ['blockgame:lookup'], lifetimeSeconds } = {}) {
@@ -39,7 +42,8 @@ export function credentialMethods(parts: AdminParts): CredentialMethods {
       demandLabel(name)
       const expiresAt = expiryOf('lifetimeSeconds', lifetimeSeconds, clock.now())
       const label = name === undefined ? {} : { name }
-      const { id, secret } = await insertCredential(parts, 'api_key', { scope, expiresAt, ...label })
+      const key = { scope, expiresAt, ...label }
+      const { id, secret } = await insertCredential(parts, 'api_key', key, storageCall())
       return { apiKeyId: id, apiKey: secret }
     },
     async revoke(which) {
@@ -60,11 +64,16 @@ export function credentialMethods(parts: AdminParts): CredentialMethods {
  * Looks at the client again, once its token is stored: whoever revoked the client and its access in between has not seen
  * the token. Whoever does it later will.
  */
-async function requireStillLive(parts: AdminParts, clientId: string, id: string): Promise<void> {
+async function requireStillLive(
+  parts: AdminParts,
+  clientId: string,
+  id: string,
+  call: StorageCall,
+): Promise<void> {
   try {
-    await requireLiveClient(parts, clientId)
+    await requireLiveClient(parts, clientId, call)
   } catch (error) {
-    await parts.storage.revokeCredential({ id }, parts.clock.now(), storageCall())
+    await parts.storage.revokeCredential({ id }, parts.clock.now(), call)
     throw error
   }
 }
@@ -86,13 +95,14 @@ export async function insertCredential(
     readonly ownerId?: string
     readonly subject?: string
   },
+  call: StorageCall,
 ): Promise<{ id: string; secret: string }> {
   const now = clock.now()
   const id = keyGenerator.id(now)
   const secret = newSecret(keyGenerator, kind, now)
   const times = { createdAt: now, revokedAt: null }
   const row = { ownerId: id, subject: null, ...credential, ...times, id }
-  const result = await storage.insertCredential(kind, hashSecret(secret), row, storageCall())
+  const result = await storage.insertCredential(kind, hashSecret(secret), row, call)
   demand(result === 'inserted', `resellerId: there is no reseller "${row.ownerId}".`)
   return { id, secret }
 }

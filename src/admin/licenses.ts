@@ -6,6 +6,7 @@ import { storageCall, type AdminParts } from './admin-parts.ts'
 import type { Admin } from './admin.ts'
 import { demand } from '../domain/arguments.ts'
 import { issueLicense, type Repeatable } from '../ports/issue-license.ts'
+import type { StorageCall } from '../ports/storage-call.ts'
 import { demandIdentifier, demandInteger } from './checks.ts'
 
 const defaultIdempotencyLifetimeSeconds = 7 * 24 * 60 * 60
@@ -16,8 +17,8 @@ export function licenseMethods(parts: AdminParts): LicenseMethods {
   const { storage, clock } = parts
 
   /** A wrong id would leave a license that no reseller can change. */
-  async function demandReseller(resellerId: string): Promise<void> {
-    const reseller = await storage.findReseller(resellerId, storageCall())
+  async function demandReseller(resellerId: string, call: StorageCall): Promise<void> {
+    const reseller = await storage.findReseller(resellerId, call)
     demand(reseller !== null, `resellerId: there is no reseller "${resellerId}".`)
   }
 
@@ -31,8 +32,9 @@ export function licenseMethods(parts: AdminParts): LicenseMethods {
       const fields = { ...given, status }
       demandFields(fields, parts)
       const repeatable = repeatableOf(idempotencyKey, idempotencyLifetimeSeconds)
-      await demandReseller(fields.resellerId)
-      return toLicense(await issueLicense(parts, fields, repeatable, storageCall()))
+      const call = storageCall()
+      await demandReseller(fields.resellerId, call)
+      return toLicense(await issueLicense(parts, fields, repeatable, call))
     },
     async getLicense(licenseKey) {
       const stored = storedLicenseKey(parts, licenseKey)
@@ -42,9 +44,10 @@ export function licenseMethods(parts: AdminParts): LicenseMethods {
     async updateLicense(licenseKey, change) {
       demand(Object.keys(change).length > 0, 'There is nothing to change.')
       demandFields(change, parts)
-      if (change.resellerId !== undefined) await demandReseller(change.resellerId)
+      const call = storageCall()
+      if (change.resellerId !== undefined) await demandReseller(change.resellerId, call)
       const stored = storedLicenseKey(parts, licenseKey)
-      return stored !== null && storage.changeLicense(stored, compared(change), clock.now(), storageCall())
+      return stored !== null && storage.changeLicense(stored, compared(change), clock.now(), call)
     },
     async deleteLicense(licenseKey) {
       const stored = storedLicenseKey(parts, licenseKey)

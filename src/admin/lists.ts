@@ -1,6 +1,10 @@
 import { credentialKinds, type Reseller } from '../domain/access.ts'
 import { searchedForms } from '../domain/compared-domain.ts'
+import { UtilityApiError } from '../domain/errors.ts'
 import { toLicense } from '../domain/license.ts'
+import { isStatus } from '../domain/license-rules.ts'
+import type { MaybePromise } from '../ports/maybe-promise.ts'
+import { StorageError } from '../ports/storage.ts'
 import type { ListedClient, ListedCredential, ListPage, StorageListing } from '../ports/storage-listing.ts'
 import { storageCall, type AdminParts } from './admin-parts.ts'
 import type { Admin } from './admin.ts'
@@ -23,29 +27,36 @@ export function listMethods({ storage: { listing } }: AdminParts): ListMethods {
 
   return {
     async listClients(page) {
-      const { clients, ...next } = await required().clients(checkedPage(page), storageCall())
+      const call = storageCall()
+      const { clients, ...next } = await pageOf(page, (each) => required().clients(each, call))
       return { clients: clients.map(toListedClient), ...next }
     },
     async listResellers(page) {
-      const { resellers, ...next } = await required().resellers(checkedPage(page), storageCall())
+      const call = storageCall()
+      const { resellers, ...next } = await pageOf(page, (each) => required().resellers(each, call))
       return { resellers: resellers.map(toListedReseller), ...next }
     },
     async listCredentials({ kind, ownerId, ...page }) {
       demand(credentialKinds.includes(kind), `kind must be one of ${credentialKinds.join(', ')}.`)
       demandIdentifier('ownerId', ownerId)
-      const wanted = { ...checkedPage(page), kind, ...(ownerId !== undefined && { ownerId }) }
-      const { credentials, ...next } = await required().credentials(wanted, storageCall())
+      const wanted = { kind, ...(ownerId !== undefined && { ownerId }) }
+      const call = storageCall()
+      const read = (each: ListPage) => required().credentials({ ...wanted, ...each }, call)
+      const { credentials, ...next } = await pageOf(page, read)
       return { credentials: credentials.map(toListedCredential), ...next }
     },
     async listLicenses({ resellerId, domainOrIp, status, ...page } = {}) {
       demandIdentifier('resellerId', resellerId)
+      // Not the statuses of today: licenses may have those of before.
+      demand(status === undefined || isStatus(status), 'status must be 1 to 64 visible ASCII characters.')
       const wanted = {
-        ...checkedPage(page),
         ...(resellerId !== undefined && { resellerId }),
         ...(domainOrIp !== undefined && { comparedDomains: formsOf(domainOrIp) }),
         ...(status !== undefined && { status }),
       }
-      const { licenses, ...next } = await required().licenses(wanted, storageCall())
+      const call = storageCall()
+      const read = (each: ListPage) => required().licenses({ ...wanted, ...each }, call)
+      const { licenses, ...next } = await pageOf(page, read)
       return { licenses: licenses.map(toLicense), ...next }
     },
     async countLicenses({ resellerId } = {}) {
@@ -61,10 +72,26 @@ function formsOf(domainOrIp: string): readonly string[] {
   return forms
 }
 
-function checkedPage({ after, limit = 50 }: { after?: string | undefined; limit?: number } = {}): ListPage {
+const notAMark = 'after must be the next of a page of this list.'
+
+/**
+ * Reads the page that was asked for. A store refuses a text that is no mark in the same way as it refuses to work without
+ * its tables; which it was is known once it has listed without the mark.
+ */
+async function pageOf<Page>(
+  { after, limit = 50 }: { after?: string | undefined; limit?: number } = {},
+  read: (page: ListPage) => MaybePromise<Page>,
+): Promise<Page> {
   demandInteger('limit', limit, maxPage)
-  demand(after === undefined || after.length <= 1024, 'after must be the next of a page of this list.')
-  return { limit, ...(after !== undefined && { after }) }
+  if (after === undefined) return read({ limit })
+  demand(after.length <= 1024, notAMark)
+  try {
+    return await read({ limit, after })
+  } catch (error) {
+    if (!(error instanceof StorageError) || error.kind !== 'invalid') throw error
+    await read({ limit: 1 })
+    throw new UtilityApiError('invalid_argument', notAMark, { cause: error })
+  }
 }
 
 // Named fields only: if a store lists whole rows, the hashes in them must not be returned.

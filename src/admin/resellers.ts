@@ -1,3 +1,4 @@
+import type { StorageCall } from '../ports/storage-call.ts'
 import { storageCall, type AdminParts } from './admin-parts.ts'
 import type { Admin } from './admin.ts'
 import { demand } from '../domain/arguments.ts'
@@ -12,9 +13,10 @@ export function resellerMethods(parts: AdminParts): ResellerMethods {
   async function createToken(
     resellerId: string,
     expiresAt: number | null,
+    call: StorageCall,
   ): Promise<{ resellerTokenId: string; token: string }> {
     const credential = { ownerId: resellerId, scope: '', expiresAt }
-    const { id, secret } = await insertCredential(parts, 'reseller_token', credential)
+    const { id, secret } = await insertCredential(parts, 'reseller_token', credential, call)
     return { resellerTokenId: id, token: secret }
   }
 
@@ -24,13 +26,15 @@ export function resellerMethods(parts: AdminParts): ResellerMethods {
       demandLabel(name)
       const expiresAt = expiryOf('tokenLifetimeSeconds', tokenLifetimeSeconds, clock.now())
       const row = { resellerId, createdAt: clock.now(), ...(name !== undefined && { name }) }
-      const result = await storage.insertReseller(row, storageCall())
+      const call = storageCall()
+      const result = await storage.insertReseller(row, call)
       demand(result === 'inserted', `resellerId: "${resellerId}" is taken.`)
-      return { resellerId, ...(await createToken(resellerId, expiresAt)) }
+      return { resellerId, ...(await createToken(resellerId, expiresAt, call)) }
     },
     async createResellerToken(resellerId, { lifetimeSeconds } = {}) {
       demandIdentifier('resellerId', resellerId)
-      return createToken(resellerId, expiryOf('lifetimeSeconds', lifetimeSeconds, clock.now()))
+      const expiresAt = expiryOf('lifetimeSeconds', lifetimeSeconds, clock.now())
+      return createToken(resellerId, expiresAt, storageCall())
     },
   }
 }

@@ -1,7 +1,8 @@
 /**
  * The stable, machine-readable name of an error, which callers can branch on.
  *
- * `invalid_options` and `invalid_argument` are thrown to the embedding program and never sent over HTTP.
+ * `invalid_options` and `invalid_argument` are thrown to the embedding program. The operations never answer with them; an
+ * error handler around your own route answers 400 for `invalid_argument`, which is mostly what a person typed.
  *
  * @group Errors
  */
@@ -55,9 +56,9 @@ const statusByCode: Readonly<Record<ErrorCode, number>> = {
   server_check_failed: 500,
   internal_error: 500,
   unavailable: 503,
-  // Never sent: these two reach the program that calls us, not its clients.
+  // These two reach the program that calls us. What it passes on as an argument mostly comes from its own client.
   invalid_options: 500,
-  invalid_argument: 500,
+  invalid_argument: 400,
 }
 
 /**

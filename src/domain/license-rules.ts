@@ -9,6 +9,11 @@ export interface LicenseRules {
   readonly allowWildcards: boolean
 }
 
+/** Tells whether a text can be the name of a status. */
+export function isStatus(text: string): boolean {
+  return /^[\x21-\x7e]{1,64}$/.test(text)
+}
+
 /** Returns what is wrong with a text of a license, or null. The text must be plain and have 1 to 255 characters. */
 export function problemOfLicenseText(text: string): string | null {
   if (text === '') return 'must not be empty'

@@ -51,7 +51,7 @@ const mistakes: [method: keyof typeof admin, args: unknown[], says: string][] = 
 
 test.each(mistakes)('%s(...%j) says: %s', async (method, args, says) => {
   const call = admin[method] as (...values: unknown[]) => Promise<unknown>
-  await expect(call(...args)).rejects.toMatchObject({ code: 'invalid_argument', message: says })
+  await expect(call(...args)).rejects.toMatchObject({ code: 'invalid_argument', status: 400, message: says })
 })
 
 test('denyAuthorization, which returns at once, throws at once', () => {

@@ -1,7 +1,9 @@
+import { DatabaseSync } from 'node:sqlite'
 import { withForm } from '../storage/support/license.ts'
 import { createAdmin, UtilityApiError, type Admin } from 'utility-api'
 import type { License } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
+import { sqliteStorage } from 'utility-api/storage/sqlite'
 import { expect, test, vi } from 'vitest'
 import { call } from '../storage/support/call.ts'
 
@@ -50,6 +52,7 @@ const limits: [what: string, longest: number, call: (length: number) => Promise<
   ['scope of a code', 1024, (length) => admin.issueAuthorizationCode({ ...code, scope: text(length) })],
   ['subject to revoke', 255, (length) => admin.revokeAccess({ subject: text(length) })],
   ['owner to list', 255, (length) => admin.listCredentials({ kind: 'api_key', ownerId: text(length) })],
+  ['status to list', 64, (length) => admin.listLicenses({ status: text(length) })],
   ['reseller to list', 255, (length) => admin.listLicenses({ resellerId: text(length) })],
   ['page', 1000, (limit) => admin.listClients({ limit })],
   [
@@ -77,7 +80,7 @@ test.each(limits)(
       (thrown: unknown) => thrown,
     )
     expect(error).toBeInstanceOf(UtilityApiError)
-    expect(error).toMatchObject({ code: 'invalid_argument' })
+    expect(error).toMatchObject({ code: 'invalid_argument', status: 400, expose: true })
   },
 )
 
@@ -221,4 +224,38 @@ test('a page mark of 1,024 characters reaches storage, a longer one does not', a
   await watched.listClients({ after: 'x'.repeat(1024) })
   await expect(watched.listClients({ after: 'x'.repeat(1025) })).rejects.toThrow('after must be the next')
   expect(asked).toEqual([1024])
+})
+
+const lists: Readonly<Record<string, (after: string, of: Admin) => Promise<unknown>>> = {
+  clients: (after, of) => of.listClients({ after }),
+  resellers: (after, of) => of.listResellers({ after }),
+  credentials: (after, of) => of.listCredentials({ kind: 'api_key', after }),
+  licenses: (after, of) => of.listLicenses({ after }),
+}
+
+test.each(Object.entries(lists))('a list of %s refuses what is no mark of it', async (_, list) => {
+  await expect(list('\u0000', admin)).rejects.toMatchObject({
+    code: 'invalid_argument',
+    status: 400,
+    message: 'after must be the next of a page of this list.',
+  })
+})
+
+test.each(Object.entries(lists))(
+  'a list of %s says what the storage lacks, whatever the mark',
+  async (_, list) => {
+    const storageOf = sqliteStorage(new DatabaseSync(':memory:'))
+    await expect(list('5', createAdmin({ storage: storageOf }))).rejects.toMatchObject({
+      name: 'StorageError',
+      kind: 'invalid',
+      message: expect.stringContaining('migrate()'),
+    })
+  },
+)
+
+test.each(['', 'a b', 'a\u0000', 'é'])('no license has the status %j', async (status) => {
+  await expect(admin.listLicenses({ status })).rejects.toMatchObject({
+    code: 'invalid_argument',
+    message: 'status must be 1 to 64 visible ASCII characters.',
+  })
 })

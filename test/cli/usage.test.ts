@@ -175,7 +175,7 @@ const wrong: Record<string, { args: string[]; says: string }> = {
   },
   'bad statuses': {
     args: ['serve', '--statuses', 'a b', '--database', migrated],
-    says: '--statuses: must be visible ASCII without spaces.',
+    says: '--statuses: must be 1 to 64 visible ASCII characters.',
   },
   'a bad key prefix': {
     args: ['license', 'get', 'x', '--key-prefix', 'ä', '--database', migrated],

@@ -16,7 +16,7 @@ import {
 import { toNodeHandler } from 'utility-api/node'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { fakeBlockgameServer, fakeDnsServer, fixedClock, type FixedClock } from 'utility-api/testing'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { codeBlocks } from './code-blocks.ts'
 
 // The programs of the guide for the owner's jobs do them: each is run as it stands there.
@@ -100,7 +100,9 @@ async function serve(program: string, options: Partial<UtilityApiOptions> = {}):
 const day = 86_400_000
 
 test('a payment that is reported for days sells one license, and a reseller never meets it', async () => {
-  const { url, admin, clock, post } = await serve(programOf('licenses', "app.post('/paid'"))
+  const route = programOf('licenses', "app.post('/paid'")
+  const handler = programOf('licenses', 'import type { ErrorRequestHandler }')
+  const { url, admin, clock, post } = await serve(`${route}\n${handler}`)
   const paid = { payment: 'payment-4711', customer: 'Łukasz', domain: 'shop.example' }
   const keys = new Set<string>()
   for (let report = 0; report < 7; report += 1) {
@@ -111,8 +113,24 @@ test('a payment that is reported for days sells one license, and a reseller neve
     clock.advance(day - 1)
   }
   expect(keys.size).toBe(1)
-  expect((await post('/paid', { ...paid, customer: 'Eve' })).status).toBe(422)
-  expect((await post('/paid', { ...paid, payment: 'other', domain: 'https://a.example/' })).status).toBe(500)
+  const complaint = vi.spyOn(console, 'error').mockImplementation(() => {})
+  expect(await post('/paid', { ...paid, customer: 'Eve' })).toEqual({
+    status: 200,
+    text: '{"refused":"idempotency_mismatch"}',
+  })
+  expect(await post('/paid', { ...paid, payment: 'other', domain: 'https://a.example/' })).toEqual({
+    status: 200,
+    text: '{"refused":"invalid_argument"}',
+  })
+  expect(complaint.mock.calls).toEqual([
+    ['Paid, but no license:', paid.payment, 'The Idempotency-Key was sent before with other fields.'],
+    [
+      'Paid, but no license:',
+      'other',
+      'domainOrIp must be a host name or an IP address, without scheme, port or path.',
+    ],
+  ])
+  vi.restoreAllMocks()
   const { token } = await admin.createResellerToken('shop')
   const { licenses } = await admin.listLicenses()
   expect(licenses).toMatchObject([{ registeredTo: 'Łukasz', domainOrIp: 'shop.example', status: 'valid' }])

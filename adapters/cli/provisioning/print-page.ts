@@ -1,6 +1,5 @@
-import { StorageError } from 'utility-api/storage'
 import { UsageError } from '../terminal/command.ts'
-import { isMissingTables } from '../database/database-errors.ts'
+import { isUtilityApiError } from '../terminal/error-sentence.ts'
 import { given, integer } from '../terminal/option-values.ts'
 import { isOutputLost, jsonListPrinter, printJson, withTimeTexts } from '../terminal/output.ts'
 import { withProgress } from '../terminal/progress.ts'
@@ -82,9 +81,8 @@ function tableOf<Row>({ heading, cells }: Columns<Row>): ListPrinter<Row> {
   return { rows: (page) => print(page.map(cells)), end() {} }
 }
 
-// Missing tables are reported as invalid, too.
 function isBadPlace(error: unknown): boolean {
-  return error instanceof StorageError && error.kind === 'invalid' && !isMissingTables(error)
+  return isUtilityApiError(error) && error.message.startsWith('after ')
 }
 
 function badPlace(after: string): UsageError {

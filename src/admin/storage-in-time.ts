@@ -1,0 +1,53 @@
+import { StorageError, type AdminStorage } from '../ports/storage.ts'
+import type { StorageCall } from '../ports/storage-call.ts'
+import type { StorageListing } from '../ports/storage-listing.ts'
+import { adminStorageMethods } from '../ports/storage-methods.ts'
+
+const listingMethods = [
+  'clients',
+  'resellers',
+  'credentials',
+  'licenses',
+  'countLicenses',
+] as const satisfies readonly (keyof StorageListing)[]
+
+/**
+ * Wraps a storage so that no method keeps its caller waiting beyond the time of its call, and none begins after that.
+ * Work that has begun is not canceled: a write may still commit.
+ */
+export function storageInTime(storage: AdminStorage): AdminStorage {
+  const { listing } = storage
+  return {
+    ...methodsInTime(storage, adminStorageMethods),
+    ...(listing !== undefined && { listing: methodsInTime(listing, listingMethods) }),
+  }
+}
+
+type Method = (...args: [...unknown[], StorageCall]) => unknown
+
+function methodsInTime<Methods extends object, Name extends keyof Methods & string>(
+  methods: Methods,
+  names: readonly Name[],
+): Pick<Methods, Name> {
+  const inTime = names.map((name) => {
+    // Called on its object: a storage may be an instance of a class.
+    const method: Method = (...args) => (methods[name] as Method)(...args)
+    return [name, (...args: Parameters<Method>) => answerInTime(name, method, args)]
+  })
+  return Object.fromEntries(inTime) as Pick<Methods, Name>
+}
+
+async function answerInTime(name: string, method: Method, args: Parameters<Method>): Promise<unknown> {
+  const timeLeftMs = (args.at(-1) as StorageCall).timeLeftMs()
+  if (timeLeftMs <= 0) throw late(name)
+  const result = Promise.withResolvers<unknown>()
+  // The work begins first: a store that watches the time itself knows better what it was waiting for.
+  Promise.resolve(method(...args)).then(result.resolve, result.reject)
+  // A program that waits for nothing else may end: the runtime then says that a promise was never settled.
+  const timer = setTimeout(() => result.reject(late(name)), timeLeftMs).unref()
+  return result.promise.finally(() => clearTimeout(timer))
+}
+
+function late(name: string): StorageError {
+  return new StorageError('unavailable', `The storage's ${name} did not answer in time.`)
+}
