@@ -1,11 +1,11 @@
 // npm run bench -- NAME: runs one benchmark on the built package. Without a name, all of them several times, which writes
-// docs/benchmarks.md; `npm run bench -- page NAME...` writes only the chapters named. SHORT=1 runs them briefly, RUNS says
-// how often each is run.
+// docs/benchmarks.md; `npm run bench -- page NAME...` writes only the chapters named, and the summary. SHORT=1 runs them
+// briefly, RUNS says how often each is run.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, release, totalmem } from 'node:os'
 import { fileURLToPath } from 'node:url'
+import { pageFile, readChapters, writePage } from './page.ts'
 
 interface Chapter {
   readonly title: string
@@ -36,13 +36,6 @@ const chapters: Readonly<Record<string, Chapter>> = {
   sizes: { title: 'Size', short: {}, file: '../package/sizes.ts' },
 }
 
-const preface = [
-  '---\ntitle: Benchmarks\n---',
-  '# Benchmarks',
-  'utility-api beside the same work written by hand and beside peers, interleaved round by round in one run. Everything in a chapter ran on one machine and on loopback, so the load generator used the same processors; the chapter names the machine and the day. SQLite is on a local disk, with full durability unless said. Rates are those of the machine, and ratios [depend on it too](decisions/mounts.md#ratios-depend-on-the-processor). What depends on none is [how many statements an operation sends to its database](decisions/storage.md#statements-per-operation). `npm run bench` writes this page, and `npm run bench -- page NAME` one chapter of it.',
-  'To repeat: `npm ci && npm ci --prefix test/peers`, with wrk, NSD and PostgreSQL installed, then `npm run bench`, or `SHORT=1 npm run bench` for a short run of three minutes.',
-].join('\n\n')
-
 const [first, ...others] = process.argv.slice(2)
 if (first === undefined) await writeChapters(Object.keys(chapters))
 else if (first === 'page') await writeChapters(others)
@@ -55,22 +48,20 @@ function fileOf(name: string): string {
 
 /** Runs benchmarks and writes each into its chapter of the page as soon as it is done. */
 async function writeChapters(names: readonly string[]): Promise<void> {
-  const path = fileURLToPath(new URL('../../docs/benchmarks.md', import.meta.url))
   const unknown = names.find((name) => !Object.hasOwn(chapters, name))
   if (unknown !== undefined) throw new Error(`There is no benchmark ${unknown}.`)
   for (const name of names) {
     const text = await chapterOf(name)
-    const written = new Map(chaptersIn(readFileSync(path, 'utf8'))).set(chapters[name]?.title ?? name, text)
-    const inOrder = Object.values(chapters).flatMap(({ title }) => written.get(title) ?? [])
-    writeFileSync(path, `${[preface, ...inOrder].join('\n\n')}\n`)
+    writePage(inOrder(readChapters().set(chapters[name]?.title ?? name, text)))
   }
-  console.error(`Written: ${path}`)
+  // Without a name: what draws the summary may have changed.
+  if (names.length === 0) writePage(inOrder(readChapters()))
+  console.error(`Written: ${pageFile}`)
 }
 
-/** The chapters of a page by their titles. */
-function chaptersIn(page: string): [title: string, text: string][] {
-  const parts = page.split(/^(?=## )/m).slice(1)
-  return parts.map((part) => [part.slice('## '.length, part.indexOf('\n')), part.trim()])
+function inOrder(written: ReadonlyMap<string, string>): Map<string, string> {
+  const titles = Object.values(chapters).map(({ title }) => title)
+  return new Map(titles.flatMap((title) => (written.has(title) ? [[title, written.get(title) ?? '']] : [])))
 }
 
 async function chapterOf(name: string): Promise<string> {
@@ -81,8 +72,8 @@ async function chapterOf(name: string): Promise<string> {
   const sections = [`## ${title}`, `\`${command}\` on ${conditions(isShort, runs)}.`]
   for (let run = 1; run <= runs; run += 1) {
     console.error(`${title}: run ${run} of ${runs}`)
-    if (runs > 1) sections.push(`### Run ${run}`)
-    sections.push((await outputOf(fileOf(name), isShort ? short : {})).trim())
+    const output = (await outputOf(fileOf(name), isShort ? short : {})).trim()
+    sections.push(runs > 1 ? `<details>\n<summary>Run ${run}</summary>\n\n${output}\n\n</details>` : output)
   }
   return sections.join('\n\n')
 }

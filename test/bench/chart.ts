@@ -1,0 +1,69 @@
+import type { Comparison } from './summary.ts'
+
+// The picture of the README: one bar for each server, as long as its rate, in groups of one work.
+
+const [labelWidth, barWidth, valueWidth] = [250, 420, 60]
+const [rowHeight, groupGap, headHeight, margin] = [19, 12, 21, 12]
+
+/** Draws rates relative to utility-api's, from its least favorable run. */
+export function drawChart(comparisons: readonly Comparison[]): string {
+  const groups = Map.groupBy(comparisons, ({ work }) => work)
+  const bars = [...groups].map(([work, others]) => ({ work, rows: rowsOf(others) }))
+  const longest = Math.max(...bars.flatMap(({ rows }) => rows.map(({ rate }) => rate)))
+  const lines: string[] = []
+  let y = margin
+  for (const { work, rows } of bars) {
+    lines.push(`  <text class="work" x="${margin}" y="${y + 14}">${escaped(work)}</text>`)
+    y += headHeight
+    for (const { name, rate } of rows) {
+      const length = Math.max(1, Math.round((barWidth * rate) / longest))
+      lines.push(
+        `  <text x="${margin + labelWidth - 10}" y="${y + 13}" text-anchor="end">${escaped(name)}</text>`,
+        `  <rect class="${name === ours ? 'ours' : 'other'}" x="${margin + labelWidth}" y="${y + 3}" width="${length}" height="${rowHeight - 5}" rx="2"/>`,
+        `  <text x="${margin + labelWidth + length + 6}" y="${y + 13}">${rate.toFixed(2)}</text>`,
+      )
+      y += rowHeight
+    }
+    y += groupGap
+  }
+  const [width, height] = [2 * margin + labelWidth + barWidth + valueWidth, y - groupGap + margin]
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="title">`,
+    `  <title id="title">${escaped(spoken(bars))}</title>`,
+    `  <style>${style}</style>`,
+    ...lines,
+    '</svg>',
+    '',
+  ].join('\n')
+}
+
+const ours = 'utility-api'
+
+interface Row {
+  readonly name: string
+  /** Of utility-api's. */
+  readonly rate: number
+}
+
+function rowsOf(comparisons: readonly Comparison[]): Row[] {
+  const others = comparisons.map(({ beside, ratios }) => ({ name: beside, rate: 1 / Math.min(...ratios) }))
+  return [{ name: ours, rate: 1 }, ...others].toSorted((one, other) => other.rate - one.rate)
+}
+
+function spoken(bars: readonly { work: string; rows: readonly Row[] }[]): string {
+  const groups = bars.map(
+    ({ work, rows }) => `${work}: ${rows.map(({ name, rate }) => `${name} ${rate.toFixed(2)}`).join(', ')}`,
+  )
+  return `Rates relative to utility-api. ${groups.join('. ')}.`
+}
+
+const style = [
+  'text{font:13px system-ui,-apple-system,"Segoe UI",Helvetica,Arial,sans-serif;fill:#1f2328}',
+  '.work{font-weight:600}',
+  '.ours{fill:#0969da}.other{fill:#afb8c1}',
+  '@media(prefers-color-scheme:dark){text{fill:#e6edf3}.ours{fill:#4493f8}.other{fill:#6e7681}}',
+].join('')
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+}
