@@ -41,7 +41,7 @@ export const pageNotes: Readonly<Record<string, PageNotes>> = {
     file: 'look-up-game-server.md',
     title: 'Look up a game server',
     about:
-      'Asks a block-game server for what players see in their server list. The header that carries the API key is called `Basic`. A server that is down is a 500 `server_check_failed`: [show it as offline](../guide/blockgame.md#show-a-server-that-is-down-as-offline). More: [block-game servers](../guide/blockgame.md).',
+      'Asks a Minecraft server for what players see in their server list. The header that carries the API key is called `Basic`. A server that is down is a 500 `server_check_failed`: [show it as offline](../guide/blockgame.md#show-a-server-that-is-down-as-offline). More: [Minecraft servers](../guide/blockgame.md).',
     credential: { name: 'Basic', prefix: '', variable: 'API_KEY' },
   },
 }

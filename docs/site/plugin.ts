@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { basename } from 'node:path'
 import {
   Application,
   Converter,
@@ -13,6 +12,7 @@ import {
   ReflectionKind,
   Renderer,
 } from 'typedoc'
+import { diagrams } from './diagrams.ts'
 
 // What the site has beside what typedoc makes: a way from page to page, pictures in the page's colors, and a search in which
 // a page about a word comes before a place that mentions it.
@@ -108,12 +108,12 @@ function unlinkFiles(html: string): string {
   return html.replaceAll(/<a href="[^"]*\bmedia\/[^"]*">([^]*?)<\/a>/g, '$1')
 }
 
-/** An image file would not know the theme that was chosen on the page. */
+/** An image file would not know the theme that was chosen on the page. Other pictures have a background of their own. */
 function inlineDiagrams(html: string): string {
-  return html.replaceAll(
-    /<img src="[^"]*\/([\w-]+\.svg)"[^>]*>/g,
-    (_, name: string) =>
-      `<span class="diagram" tabindex="0">${readFileSync(`docs/diagrams/${basename(name)}`, 'utf8')}</span>`,
+  return html.replaceAll(/<img src="[^"]*\/([\w-]+\.svg)"[^>]*>/g, (image, name: string) =>
+    Object.hasOwn(diagrams, name)
+      ? `<span class="diagram" tabindex="0">${readFileSync(`docs/diagrams/${name}`, 'utf8')}</span>`
+      : image,
   )
 }
 

@@ -31,6 +31,7 @@ export function drawChart(comparisons: readonly Comparison[]): string {
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="title">`,
     `  <title id="title">${escaped(spoken(bars))}</title>`,
     `  <style>${style}</style>`,
+    `  <rect class="paper" width="${width}" height="${height}" rx="6"/>`,
     ...lines,
     '</svg>',
     '',
@@ -60,8 +61,8 @@ function spoken(bars: readonly { work: string; rows: readonly Row[] }[]): string
 const style = [
   'text{font:13px system-ui,-apple-system,"Segoe UI",Helvetica,Arial,sans-serif;fill:#1f2328}',
   '.work{font-weight:600}',
-  '.ours{fill:#0969da}.other{fill:#afb8c1}',
-  '@media(prefers-color-scheme:dark){text{fill:#e6edf3}.ours{fill:#4493f8}.other{fill:#6e7681}}',
+  '.paper{fill:#fff}.ours{fill:#0969da}.other{fill:#afb8c1}',
+  '@media(prefers-color-scheme:dark){.paper{fill:#0d1117}text{fill:#e6edf3}.ours{fill:#4493f8}.other{fill:#6e7681}}',
 ].join('')
 
 function escaped(text: string): string {
