@@ -91,12 +91,24 @@ const searches = [
   ['curl', 'Guide.Start'],
   ['idempotency', 'Guide.Licenses'],
   ['purge', 'Guide.Storage'],
-  ['SRV', 'Guide.Block-game servers'],
-  ['offline', 'Guide.Block-game servers'],
+  ['SRV', 'Guide.Minecraft servers'],
+  ['offline', 'Guide.Minecraft servers'],
   ['patroni', 'Guide.Scaling out'],
-  ['nginx', 'Guide.Limits and proxies'],
+  ['nginx', 'Guide.Deployment'],
   ['DNSSEC', 'Guide.DNS check'],
   ['backup', 'Storage schema'],
+  ['nextjs', 'Guide.Mounting'],
+  ['CORS', 'Guide.Mounting'],
+  ['webhook', 'Guide.Licenses'],
+  ['license key', 'Guide.Licenses'],
+  ['bedrock', 'Guide.Minecraft servers'],
+  ['minecraft', 'Guide.Minecraft servers'],
+  ['propagation', 'Guide.DNS check'],
+  ['docker', 'Guide.Deployment'],
+  ['systemd', 'Guide.Deployment'],
+  ['pgbouncer', 'Guide.Poolers, proxies and clusters'],
+  ['metrics', 'Guide.Observing'],
+  ['rate limit', 'Guide.Limits and proxies'],
   ['getLicense', 'utility-api.Admin.getLicense'],
 ] as const
 
@@ -126,7 +138,7 @@ describe.skipIf(!hasBrowser())('in a browser, from files alone', () => {
       await page.locator('#tsd-search-input').fill(words)
       await expect.poll(() => results.locator('a').first().innerText(), { message: words }).toBe(first)
     }
-    await page.locator('#tsd-search-input').fill('webhook')
+    await page.locator('#tsd-search-input').fill('kubectl')
     await expect.poll(() => page.locator('#tsd-search-status').innerText()).toContain('nothing was found for')
     expect(await results.locator('a').count()).toBe(0)
 
