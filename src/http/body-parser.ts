@@ -102,10 +102,10 @@ function decode(bytes: Uint8Array): string {
 
 function parseJson(text: string, known: readonly string[]): BodyMembers {
   // Before it is parsed: many short members, and deep nesting, cost ten times as much as a long text.
-  const { all, outermost, deepest } = countMembers(text)
+  const { all, outermost, deepest, escapedNames } = countMembers(text)
   if (all > maxMembers) throw refused(tooManyMembers)
   if (deepest > maxDepth) throw refused(tooDeep)
-  const value = parseJsonText(text)
+  const value = parseJsonText(text, escapedNames)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw refused(notAnObject)
   const members = value as Readonly<Record<string, unknown>>
   // If as many were kept as were written, none is repeated. The names are read only if one is.
@@ -116,12 +116,29 @@ function parseJson(text: string, known: readonly string[]): BodyMembers {
   return { get: (name) => (Object.hasOwn(members, name) ? members[name] : undefined) }
 }
 
-function parseJsonText(text: string): unknown {
+function parseJsonText(text: string, escapedNames: readonly Token[]): unknown {
   try {
-    return JSON.parse(text)
+    return JSON.parse(withPlainNames(text, escapedNames))
   } catch {
     throw refused(notJson)
   }
+}
+
+/** Where a token begins and ends in a text. */
+type Token = readonly [start: number, end: number]
+
+/**
+ * Writes member names without needless escapes. V8 takes an escaped name for one in an earlier text, from anybody, that
+ * begins like it: after `{"c\\u0":1}`, it reads `{"c\u006fde":1}` as if it were the same (nodejs/node#63785).
+ */
+function withPlainNames(json: string, escapedNames: readonly Token[]): string {
+  let plain = ''
+  let at = 0
+  for (const [start, end] of escapedNames) {
+    plain += json.slice(at, start) + JSON.stringify(JSON.parse(json.slice(start, end)))
+    at = end
+  }
+  return plain + json.slice(at)
 }
 
 const quote = 0x22
@@ -132,29 +149,46 @@ const closings: ReadonlySet<number> = new Set([0x7d, 0x5d])
 
 /**
  * Counts the members that JSON writes, including repeated ones: in all its objects, and in the outermost. Also tells how
- * deep it is nested.
+ * deep it is nested, and which names have escapes.
  */
-function countMembers(json: string): { all: number; outermost: number; deepest: number } {
+function countMembers(json: string): {
+  all: number
+  outermost: number
+  deepest: number
+  escapedNames: readonly Token[]
+} {
   let all = 0
   let outermost = 0
   let deepest = 0
   let depth = 0
   let inString = false
+  let start = 0
+  let end = 0
+  let isEscaped = false
+  const escapedNames: Token[] = []
   for (let at = 0; at < json.length; at += 1) {
     const character = json.charCodeAt(at)
-    if (character === quote) inString = !inString
-    // An escaped quote does not end a string.
-    else if (character === backslash) at += 1
-    else if (inString) continue
+    if (character === quote) {
+      inString = !inString
+      if (inString) {
+        start = at
+        isEscaped = false
+      } else end = at + 1
+    } else if (character === backslash) {
+      isEscaped = true
+      // An escaped quote does not end a string.
+      at += 1
+    } else if (inString) continue
     else if (character === colon) {
       all += 1
       if (depth === 1) outermost += 1
+      if (isEscaped) escapedNames.push([start, end])
     } else if (openings.has(character)) {
       depth += 1
       if (depth > deepest) deepest = depth
     } else if (closings.has(character)) depth -= 1
   }
-  return { all, outermost, deepest }
+  return { all, outermost, deepest, escapedNames }
 }
 
 const jsonToken = /"(?:[^"\\]|\\.)*"|[{}[\]:]/g
