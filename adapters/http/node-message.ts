@@ -40,6 +40,12 @@ export function admit(request: IncomingMessage, response: ServerResponse): boole
   return true
 }
 
+/** Tells whether no request of an HTTP/1 connection is under way. */
+export function isIdle(socket: Socket & { parser?: unknown }): boolean {
+  // One that a host has upgraded to another protocol has no parser.
+  return Boolean(socket.parser) && (connections.get(socket) ?? []).length === 0
+}
+
 function isOverrun(underWay: readonly UnderWay[], next: IncomingMessage): boolean {
   if (underWay.length >= mostPerConnection) return true
   let headers = headersOf(next)

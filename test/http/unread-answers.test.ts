@@ -11,7 +11,7 @@ import {
   type UtilityApi,
 } from 'utility-api'
 import { toExpressHandler } from 'utility-api/express'
-import { guardConnections, toNodeHandler } from 'utility-api/node'
+import { toNodeHandler } from 'utility-api/node'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import express from 'express'
@@ -230,37 +230,5 @@ describe.each<[string, () => Server]>([
     expect(await statusOfAnother()).toBe(503)
     client.close()
     await vi.waitFor(async () => expect(await statusOfAnother()).toBe(200), 15_000)
-  })
-})
-
-describe('guardConnections', () => {
-  test('ends a connection with too many requests to the routes of the host', async () => {
-    let asked = 0
-    const server = createServer(() => (asked += 1))
-    guardConnections(server)
-    const client = await rawClient(await listen(server))
-    client.write(rawRequestText('GET /own').repeat(1000))
-    await client.ended()
-    expect(asked).toBeLessThanOrEqual(17)
-  })
-
-  test('ends a connection whose client takes nothing for ten seconds, and leaves one that does', async () => {
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] })
-    const server = createServer((_, response) => response.end(Buffer.alloc(64 * 1024 * 1024)))
-    guardConnections(server)
-    const port = await listen(server)
-    const [stalled, idle] = [await rawClient(port), await rawClient(port)]
-    stalled.socket.pause()
-    stalled.write(rawRequestText('GET /'))
-    await vi.waitFor(() => expect(stalled.socket.bytesRead).toBeGreaterThan(0))
-    await vi.advanceTimersByTimeAsync(9000)
-    const connections = (): Promise<number> =>
-      new Promise((resolve) => server.getConnections((_error, count) => resolve(count)))
-    expect(await connections()).toBe(2)
-    await vi.advanceTimersByTimeAsync(3000)
-    stalled.socket.resume()
-    await stalled.ended()
-    expect(await connections()).toBe(1)
-    idle.close()
   })
 })

@@ -1,0 +1,125 @@
+/** What a server with guardConnections does with clients that take nothing, ask too much, or open too many connections. */
+import { once } from 'node:events'
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import { guardConnections } from 'utility-api/node'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { rawClient, rawRequestText, type RawClient } from './support/raw.ts'
+
+const servers: Server[] = []
+afterEach(() => {
+  vi.useRealTimers()
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections()
+    server.close()
+  }
+})
+
+async function listen(server: Server): Promise<number> {
+  guardConnections(server)
+  servers.push(server.listen(0, '127.0.0.1'))
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}
+
+function connectionsOf(server: Server): Promise<number> {
+  return new Promise((resolve) => server.getConnections((_error, count) => resolve(count)))
+}
+
+/** Answers with more than the buffers on the way hold. */
+const answerMuch: RequestListener = (_, response) => response.end(Buffer.alloc(64 * 1024 * 1024))
+
+test('it ends a connection with too many requests to the routes of the host', async () => {
+  let asked = 0
+  const client = await rawClient(await listen(createServer(() => (asked += 1))))
+  client.write(rawRequestText('GET /own').repeat(1000))
+  await client.ended()
+  expect(asked).toBeLessThanOrEqual(17)
+})
+
+describe('a connection whose client takes nothing for ten seconds', () => {
+  test('is ended, and an idle one is not', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] })
+    const server = createServer(answerMuch)
+    const port = await listen(server)
+    const [stalled, idle] = [await rawClient(port), await rawClient(port)]
+    stalled.socket.pause()
+    stalled.write(rawRequestText('GET /'))
+    await vi.waitFor(() => expect(stalled.socket.bytesRead).toBeGreaterThan(0))
+    await vi.advanceTimersByTimeAsync(9000)
+    expect(await connectionsOf(server)).toBe(2)
+    await vi.advanceTimersByTimeAsync(3000)
+    stalled.socket.resume()
+    await stalled.ended()
+    expect(await connectionsOf(server)).toBe(1)
+    idle.close()
+  })
+
+  test('is ended with TLS as well', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] })
+    // Without a certificate.
+    const anonymous = { ciphers: 'AECDH-AES128-SHA:@SECLEVEL=0', maxVersion: 'TLSv1.2' } as const
+    const server = createTlsServer(anonymous, answerMuch)
+    const options = { ...anonymous, host: '127.0.0.1', rejectUnauthorized: false }
+    const stalled = connectTls({ ...options, port: await listen(server) }).on('error', () => {})
+    await once(stalled, 'secureConnect')
+    stalled.pause()
+    stalled.write(rawRequestText('GET /'))
+    await vi.waitFor(() => expect(stalled.bytesRead).toBeGreaterThan(0))
+    await vi.advanceTimersByTimeAsync(9000)
+    expect(await connectionsOf(server)).toBe(1)
+    await vi.advanceTimersByTimeAsync(3000)
+    await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(0))
+    stalled.destroy()
+  })
+})
+
+describe('connections to a server with maxConnections', () => {
+  const most = 20
+
+  async function startBounded(answer: RequestListener): Promise<{ server: Server; port: number }> {
+    const server = createServer(answer)
+    server.maxConnections = most
+    return { server, port: await listen(server) }
+  }
+
+  test('are ended once they have been idle longest, so that one stranger cannot keep others out', async () => {
+    const { port } = await startBounded((_, response) => response.end('ok'))
+    const strangers: RawClient[] = []
+    for (let count = 0; count < 3 * most; count += 1) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      strangers.push(await rawClient(port))
+      if (count % most !== 0) continue
+      // oxlint-disable-next-line no-await-in-loop
+      const bystander = await rawClient(port)
+      bystander.write(rawRequestText('GET /'))
+      // oxlint-disable-next-line no-await-in-loop
+      expect((await bystander.answer()).status).toBe(200)
+      bystander.close()
+    }
+    await strangers[0]?.ended()
+    strangers.at(-1)?.write(rawRequestText('GET /'))
+    expect((await strangers.at(-1)?.answer())?.status).toBe(200)
+  })
+
+  test('stay if a request is under way, or if they have been upgraded', async () => {
+    const held: ServerResponse[] = []
+    const { server, port } = await startBounded((_, response) => void held.push(response))
+    server.on('upgrade', (_, socket) => socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n'))
+    const [waiting, upgraded] = [await rawClient(port), await rawClient(port)]
+    waiting.write(rawRequestText('GET /'))
+    upgraded.write(rawRequestText('GET /', { Connection: 'Upgrade', Upgrade: 'echo' }))
+    await vi.waitFor(() => expect(held).toHaveLength(1))
+    expect((await upgraded.answer()).status).toBe(101)
+    for (let count = 0; count < 3 * most; count += 1) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      await rawClient(port)
+    }
+    held[0]?.end('late')
+    expect((await waiting.answer()).status).toBe(200)
+    expect(upgraded.socket.readableEnded).toBe(false)
+    upgraded.close()
+  })
+})
