@@ -40,7 +40,18 @@ export interface UtilityApi extends Verifier, LicenseSigning {
    * The operations one by one, for hosts that do their own routing. The path is ignored, with one exception:
    * `updateLicense` reads the license key from its own path if the host does not pass `context.params.license_key`.
    */
-  readonly handlers: Readonly<Record<OperationId, Handler>>
+  readonly handlers: {
+    /** Answers `POST /v4/oauth2/token`. */
+    readonly exchangeToken: Handler
+    /** Answers `PUT /v2/reseller/{license_key}/update`. */
+    readonly updateLicense: Handler
+    /** Answers `POST /v2/reseller/licenses/generate`. */
+    readonly generateLicense: Handler
+    /** Answers `GET /v3/tools/dnscheck`. */
+    readonly checkDns: Handler
+    /** Answers `GET /v4/games/blockgame/lookup`. */
+    readonly lookUpGameServer: Handler
+  }
   /**
    * Does what `fetch` does, but takes a thin view of the request and returns a plain record, for authors of mounts.
    * Rejects only if it is given something else (`invalid_argument`).

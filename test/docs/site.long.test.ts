@@ -69,6 +69,18 @@ test('every property of an interface or a class has a sentence', () => {
   expect(bare).toEqual([])
 })
 
+test('the reference begins with what a program calls first', () => {
+  const [main] = (JSON.parse(readFileSync(model, 'utf8')) as { children: readonly Module[] }).children
+  const first = main?.children.find(({ id }) => id === main.groups[0]?.children[0])
+  expect([main?.name, first?.name]).toEqual(['utility-api', 'createUtilityApi'])
+})
+
+interface Module {
+  readonly name: string
+  readonly groups: readonly { readonly children: readonly number[] }[]
+  readonly children: readonly { readonly id: number; readonly name: string }[]
+}
+
 test('every page leads to the next one and to the one before', () => {
   const documents = globSync('documents/*.html', { cwd: site })
   const [prev, next] = ['prev', 'next'].map((rel) =>
