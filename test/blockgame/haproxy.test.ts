@@ -1,15 +1,7 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createConnection } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import type { ServerStatus } from '../../src/domain/server-status.ts'
 import { fakeBlockgameServer, type FakeBlockgameServer } from '../../src/testing/blockgame-server.ts'
 import { freePort } from '../support/free-port.ts'
-import { startClient } from './support/harness.ts'
+import { expectEveryWay, hasHaproxy, listen, lookUp, server, startHaproxy } from './support/haproxy.ts'
 import {
   hasRealServer,
   icon,
@@ -20,9 +12,7 @@ import {
   versionOf,
 } from './support/real-server.ts'
 
-const program = process.env['HAPROXY'] ?? '/usr/sbin/haproxy'
-const installed = existsSync(program)
-if (!installed) console.log(`Skipped: there is no HAProxy at ${program} (set HAPROXY to one).`)
+const installed = hasHaproxy()
 
 const status = {
   version: { name: 'Paper 1.21.4', protocol: 769 },
@@ -105,74 +95,15 @@ describe.skipIf(!installed || !hasRealServer())('real servers behind HAProxy', (
       beforePing: (sent: object) => ({ ...sent, players }),
     })
     onTestFinished(() => real.close())
-    const direct = await lookUp(real.port)
-    const [plain, proxied, twice, half, down, nobody] = await Promise.all(
-      Array.from({ length: 6 }, () => freePort()),
-    )
-    await using _ = await startHaproxy(
-      listen(plain!, '', server(real.port)),
-      listen(proxied!, 'accept-proxy', server(real.port)),
-      listen(twice!, '', `${server(proxied!)} send-proxy-v2`),
-      listen(half!, '', server(nobody!), server(real.port)),
-      listen(down!, '', server(nobody!)),
-    )
-    const expected = {
+    const { protocol } = (await lookUp(real.port)).version
+    expect(protocol).toBeGreaterThan(0)
+    await expectEveryWay(real.port, {
       ip: '127.0.0.1',
       players,
-      version: { name: versionName(version), protocol: direct.version.protocol },
+      version: { name: versionName(version), protocol },
       description: `Server of ${version}`,
       descriptionSpans: [{ text: `Server of ${version}`, color: 'gold' }],
       favicon: icon,
-    }
-    expect(expected.version.protocol).toBeGreaterThan(0)
-    expect(direct).toMatchObject(expected)
-    expect(await lookUp(plain!)).toMatchObject(expected)
-    expect(await lookUp(proxied!, 1)).toMatchObject(expected)
-    expect(await lookUp(proxied!, 2)).toMatchObject(expected)
-    expect(await lookUp(twice!)).toMatchObject(expected)
-    for (let round = 0; round < 4; round += 1) expect(await lookUp(half!)).toMatchObject(expected)
-    await expect(lookUp(down!)).rejects.toMatchObject({ reason: 'closed' })
-    await expect(lookUp(proxied!)).rejects.toMatchObject({ reason: 'closed' })
+    })
   })
 })
-
-function lookUp(port: number, proxyProtocol?: 1 | 2): Promise<ServerStatus> {
-  return startClient().status({ host: '127.0.0.1', port, ...(proxyProtocol && { proxyProtocol }) })
-}
-
-function server(port: number): string {
-  return `server s${port} 127.0.0.1:${port}`
-}
-
-function listen(port: number, bind: string, ...servers: readonly string[]): string {
-  return [`listen p${port}`, `bind 127.0.0.1:${port} ${bind}`, 'balance roundrobin', ...servers].join('\n  ')
-}
-
-/** Starts it with these sections, and waits until the last of them listens. */
-async function startHaproxy(...sections: readonly string[]): Promise<AsyncDisposable> {
-  const folder = mkdtempSync(join(tmpdir(), 'haproxy-'))
-  const timeouts = ['timeout connect 2s', 'timeout client 10s', 'timeout server 10s']
-  const defaults = ['defaults', 'mode tcp', 'retries 0', ...timeouts].join('\n  ')
-  const file = join(folder, 'haproxy.cfg')
-  writeFileSync(file, [defaults, ...sections, ''].join('\n'))
-  const haproxy = spawn(program, ['-db', '-f', file], { stdio: 'ignore' })
-  const dispose = async (): Promise<void> => {
-    haproxy.kill('SIGKILL')
-    await once(haproxy, 'close')
-    rmSync(folder, { recursive: true })
-  }
-  await listening(Number(/bind 127\.0\.0\.1:(\d+)/.exec(sections.at(-1)!)?.[1]))
-  return { [Symbol.asyncDispose]: dispose }
-}
-
-async function listening(port: number, triesLeft = 500): Promise<void> {
-  const socket = createConnection(port, '127.0.0.1')
-  const isOpen = await new Promise<boolean>((resolve) => {
-    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
-  })
-  socket.destroy()
-  if (isOpen) return
-  if (triesLeft === 0) throw new Error('HAProxy does not listen.')
-  await delay(10)
-  await listening(port, triesLeft - 1)
-}
