@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { copyFileSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { defineConfig, type Options } from 'tsup'
 
 const { compilerOptions } = JSON.parse(readFileSync('tsconfig.json', 'utf8')) as {
@@ -13,7 +14,7 @@ const entry = Object.fromEntries(
   ]),
 )
 
-const config: Options = {
+export default defineConfig(({ outDir = 'dist' }) => ({
   entry: { ...entry, cli: 'adapters/cli/main.ts' },
   format: 'esm',
   target: 'node22',
@@ -22,6 +23,6 @@ const config: Options = {
   dts: { entry },
   sourcemap: true,
   clean: true,
-}
-
-export default defineConfig(config) as Options
+  // What is read beside the code that reads it.
+  onSuccess: async () => copyFileSync('adapters/cli/serving/dev.html', join(outDir, 'dev.html')),
+})) as Options

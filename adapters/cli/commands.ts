@@ -6,7 +6,7 @@ export const program: Group = {
   commands: {
     dev: {
       description:
-        'Try everything at once, without a file: the five operations in memory, one of each credential, DNS and game servers on loopback, and curl lines to paste.',
+        'Try everything at once, without a file: the five operations in memory, one of each credential, DNS and game servers on loopback, a page in the browser and curl lines to paste.',
       load: async () => (await import('./serving/dev.ts')).dev,
     },
     serve: {

@@ -31,7 +31,7 @@ function program(name: string, text: string): string {
 
 test('the tarball has the build, the documents and the examples, and nothing else', () => {
   const kinds = {
-    build: /^dist\/[\w./-]+\.(?:js|d\.ts)(?:\.map)?$/,
+    build: /^dist\/(?:[\w./-]+\.(?:js|d\.ts)(?:\.map)?|dev\.html)$/,
     papers:
       /^(?:[A-Z]+\.md|LICENSE|package\.json|docs\/(?:(?:guide|decisions|operations|diagrams)\/)?[\w-]+\.(?:md|svg))$/,
     examples: /^examples\/(?:README\.md|[\w-]+\/(?![\w-]+\.test\.ts)[\w.-]+)$/,
@@ -188,6 +188,16 @@ test('the command is installed with it', () => {
   expect(inProject('node_modules/.bin/utility-api', '--version').stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
   const migrated = inProject('node_modules/.bin/utility-api', 'migrate', '--database', 'try.sqlite')
   expect(migrated).toMatchObject({ status: 0, stdout: 'The database is up to date.\n', stderr: '' })
+})
+
+test('dev serves its page from there', async () => {
+  const child = spawn('node_modules/.bin/utility-api', ['dev', '--port', '0'], { cwd: packed.project })
+  const [line] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string]
+  const answer = await fetch(/http:\S+/.exec(line)?.[0] ?? '')
+  expect(answer.headers.get('Content-Type')).toBe('text/html; charset=utf-8')
+  expect(await answer.text()).toBe(readFileSync('adapters/cli/serving/dev.html', 'utf8'))
+  child.kill()
+  await once(child, 'close')
 })
 
 test('the command runs in Bun, on the SQLite of Bun', () => {

@@ -1,4 +1,5 @@
 import { command, type AnyCommand } from '../terminal/command.ts'
+import { devPages } from './dev-pages.ts'
 import { createDevWorld, type DevWorld } from './dev-world.ts'
 import { createService } from './http-service.ts'
 import { listen } from './listen.ts'
@@ -30,10 +31,15 @@ export const dev: AnyCommand = command({
         if (event.operation === 'exchangeToken') spent.next()
       },
     })
-    const service = createService(watcher.watch(world.api), { prefix: '', trustProxy: 0, openapi: true })
+    const options = { prefix: '', trustProxy: 0, openapi: true, pages: devPages(world) }
+    const service = createService(watcher.watch(world.api), options)
     using stop = watchForStop()
     const url = await listen(service.server, wanted, '127.0.0.1')
     console.log(`Listening on ${url}\n`)
+    console.log(
+      wrap('Open it in a browser: each operation is a form there. Or paste a line.', columns()).join('\n') +
+        '\n',
+    )
     const { clientId, clientSecret, redirectUri, resellerToken, accessToken, apiKey } = world.credentials
     printFields({ clientId, clientSecret, redirectUri, resellerToken, accessToken, apiKey }, false)
     for (const step of [await exchangeStep(world), ...lastingSteps(world)]) printStep(url, step)

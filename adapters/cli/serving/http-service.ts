@@ -12,6 +12,8 @@ export interface ServiceOptions {
   readonly trustProxy: number
   /** Whether `/openapi.json` is served. */
   readonly openapi: boolean
+  /** Pages of the command's own: answers a request and returns true, or leaves it to the operations. Default: none. */
+  readonly pages?: (request: IncomingMessage, response: ServerResponse, path: string) => boolean
 }
 
 /** A server for the five operations that can be taken out of a load balancer. */
@@ -40,7 +42,7 @@ const limits = {
 const maxConnections = 10_000
 
 export function createService(api: UtilityApi, options: ServiceOptions): Service {
-  const { prefix, trustProxy } = options
+  const { prefix, trustProxy, pages } = options
   const operations = toNodeHandler(api, { trustProxy })
   const health = healthOf(api)
   // Octets, which all connections share; of a text, each would get a copy.
@@ -64,6 +66,7 @@ export function createService(api: UtilityApi, options: ServiceOptions): Service
     const isRead = request.method === 'GET' || request.method === 'HEAD'
     if (isRead && path === '/health') void answerHealth(response)
     else if (isRead && path === '/openapi.json' && document !== undefined) send(response, 200, document)
+    else if (pages?.(request, response, path) === true) return
     else operations(request, response)
   }
 
@@ -123,7 +126,7 @@ function pathBelow(prefix: string, url: string): string {
   return path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path
 }
 
-function send(response: ServerResponse, status: number, body: string | Buffer): void {
+export function send(response: ServerResponse, status: number, body: string | Buffer): void {
   response.writeHead(status, {
     'Content-Type': 'application/json',
     'Content-Length': Buffer.byteLength(body),

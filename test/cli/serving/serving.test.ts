@@ -31,6 +31,10 @@ describe('serve', () => {
     const answer = await fetch(`${url}/v2/reseller/licenses/generate`, { method: 'POST', headers })
     expect(answer.status).toBe(200)
 
+    // The page of `dev` would hand credentials to whoever asks.
+    for (const page of [new URL('/', url), `${url}/`, new URL('/dev/values', url), `${url}/dev/values`])
+      expect([page, (await fetch(page)).status]).toEqual([page, 404])
+
     const other = await run(['serve', '--port', new URL(url).port], env)
     expect(other).toMatchObject({ code: 1, stdout: '' })
     expect(other.stderr).toContain('is in use. Choose another with --port.')
