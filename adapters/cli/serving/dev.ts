@@ -35,11 +35,8 @@ export const dev: AnyCommand = command({
     const service = createService(watcher.watch(world.api), options)
     using stop = watchForStop()
     const url = await listen(service.server, wanted, '127.0.0.1')
-    console.log(`Listening on ${url}\n`)
-    console.log(
-      wrap('Open it in a browser: each operation is a form there. Or paste a line.', columns()).join('\n') +
-        '\n',
-    )
+    const invitation = 'Open it in a browser: each operation is a form there. Or paste a request.'
+    console.log([`Listening on ${url}\n`, ...wrap(invitation, columns()), ''].join('\n'))
     const { clientId, clientSecret, redirectUri, resellerToken, accessToken, apiKey } = world.credentials
     printFields({ clientId, clientSecret, redirectUri, resellerToken, accessToken, apiKey }, false)
     for (const step of [await exchangeStep(world), ...lastingSteps(world)]) printStep(url, step)
@@ -67,17 +64,21 @@ interface Step {
 async function exchangeStep({ credentials, issueCode }: DevWorld): Promise<Step> {
   const { clientId, clientSecret, redirectUri } = credentials
   return {
-    title: 'Exchange a code for an access token, once; a new line follows',
+    title: 'Exchange a code for an access token, once; a new code follows',
     method: 'POST',
     path: '/v4/oauth2/token',
     headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({
-      grant_type: 'authorization_code',
-      code: await issueCode(),
-      redirect_uri: redirectUri,
-      client_id: clientId,
-      client_secret: clientSecret,
-    }),
+    body: JSON.stringify(
+      {
+        grant_type: 'authorization_code',
+        code: await issueCode(),
+        redirect_uri: redirectUri,
+        client_id: clientId,
+        client_secret: clientSecret,
+      },
+      null,
+      2,
+    ),
   }
 }
 
@@ -109,7 +110,7 @@ function lastingSteps({ credentials, domain, gameServer }: DevWorld): Step[] {
       headers: { Authorization: `Bearer ${accessToken}`, 'X-Domain': domain, 'X-Record-Type': 'A' },
     },
     {
-      title: 'Look up a block-game server',
+      title: 'Look up a Minecraft server',
       method: 'GET',
       path: '/v4/games/blockgame/lookup',
       headers: { Basic: apiKey, 'X-Address': gameServer },
@@ -118,13 +119,13 @@ function lastingSteps({ credentials, domain, gameServer }: DevWorld): Step[] {
 }
 
 function printStep(url: string, { title, method, path, headers, body }: Step): void {
+  const start = method === 'GET' ? 'curl -sS' : `curl -sS -X ${method}`
   const options = [
-    ...(method === 'GET' ? [] : [`-X ${method}`]),
     ...Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
     ...(body === undefined ? [] : [`-d ${quoted(body)}`]),
   ]
   console.log(`\n${styled('bold', `# ${title}`)}`)
-  console.log(['curl -sS', ...options, quoted(url + path)].join(' '))
+  console.log([`${start} ${quoted(url + path)}`, ...options].join(' \\\n  '))
 }
 
 function quoted(text: string): string {

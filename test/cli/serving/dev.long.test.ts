@@ -31,24 +31,24 @@ async function startDev(): Promise<Running> {
   return { child, outcome, printed: () => text }
 }
 
-function curlLines(text: string): string[] {
-  return text.match(/^curl .*$/gm) ?? []
+function curlCommands(text: string): string[] {
+  return text.match(/^curl [^]*?(?=\n\n|\n$(?![^]))/gm) ?? []
 }
 
-async function statusOf(curlLine: string): Promise<string> {
-  const line = `${curlLine} -o /dev/null -w '%{http_code}'`
+async function statusOf(curlCommand: string): Promise<string> {
+  const line = `${curlCommand} -o /dev/null -w '%{http_code}'`
   return (await promisify(execFile)('sh', ['-c', line])).stdout
 }
 
-test('every curl line is answered 200, a spent code is followed by a new line, and nothing is left', async () => {
+test('every curl command is answered 200, a spent code is followed by a new one, and nothing is left', async () => {
   const { child, outcome, printed } = await startDev()
-  const lines = curlLines(printed())
-  expect(lines).toHaveLength(5)
-  for (const line of lines) expect(await statusOf(line), line).toBe('200')
+  const commands = curlCommands(printed())
+  expect(commands).toHaveLength(5)
+  for (const each of commands) expect(await statusOf(each), each).toBe('200')
   // All but the first again: only a code is spent.
-  for (const line of lines.slice(1)) expect(await statusOf(line), line).toBe('200')
-  await vi.waitFor(() => expect(curlLines(printed())).toHaveLength(6))
-  expect(await statusOf(curlLines(printed())[5] ?? '')).toBe('200')
+  for (const each of commands.slice(1)) expect(await statusOf(each), each).toBe('200')
+  await vi.waitFor(() => expect(curlCommands(printed())).toHaveLength(6))
+  expect(await statusOf(curlCommands(printed())[5] ?? '')).toBe('200')
   const [, url = ''] = /^Listening on (http:\S+)\n/.exec(printed()) ?? []
   expect((await fetch(`${url}/openapi.json`)).status).toBe(200)
   child.kill('SIGINT')
