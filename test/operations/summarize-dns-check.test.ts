@@ -6,6 +6,7 @@ import {
   type DnsCheckSummary,
   type DnsRecord,
   type DnsStatus,
+  type RecordType,
 } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { describe, expect, test } from 'vitest'
@@ -292,6 +293,50 @@ describe('where records are expected', () => {
     const ask = (expected: string) => summarizeDnsCheck(results, { recordType: 'MX', expected: [expected] })
     expect(ask('10 mail.EXAMPLE.').verdict).toBe('arrived')
     expect(ask('20 mail.example').verdict).toBe('not_yet')
+  })
+
+  const soa = {
+    type: 'SOA',
+    host: 'example.com',
+    ttl: 60,
+    mname: 'ns.example',
+    rname: 'admin.example',
+  } as const
+  const times = { refresh: 1, retry: 2, expire: 3, 'minimum-ttl': 4 }
+  test.each<[string, RecordType, DnsRecord[], expected: string, 'arrived' | 'not_yet']>([
+    ['another preference of the same mail server', 'MX', [mx('a.example')], '20 a.example', 'not_yet'],
+    [
+      'the next serial of the zone',
+      'SOA',
+      [{ ...soa, serial: 7, ...times }],
+      'ns.example admin.example 8 1 2 3 4',
+      'not_yet',
+    ],
+    [
+      'a critical flag',
+      'CAA',
+      [{ type: 'CAA', host: 'example.com', ttl: 60, flags: 0, tag: 'issue', value: 'ca.example' }],
+      '128 issue "ca.example"',
+      'not_yet',
+    ],
+    [
+      'an address in another spelling',
+      'AAAA',
+      [{ type: 'AAAA', host: 'example.com', ttl: 60, ip: '2001:db8::1', ipv6: '2001:db8::1' }],
+      '2001:DB8:0:0::0001',
+      'arrived',
+    ],
+    [
+      'a text cut elsewhere',
+      'TXT',
+      [{ type: 'TXT', host: 'example.com', ttl: 60, txt: 'v=spf1 -all', entries: ['v=spf1 -all'] }],
+      '"v=spf1" " -all"',
+      'arrived',
+    ],
+  ])('though all agree: %s', (_, recordType, records, expected, verdict) => {
+    const results = [result(0, 'NOERROR', records), result(1, 'NOERROR', records)]
+    expect(summarizeDnsCheck(results).verdict).toBe('agree')
+    expect(summarizeDnsCheck(results, { recordType, expected: [expected] }).verdict).toBe(verdict)
   })
 
   test('without any, answers are compared with each other', () => {

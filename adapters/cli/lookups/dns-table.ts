@@ -1,6 +1,7 @@
 import type {
   DnsArrivalSummary,
   DnsCheckGroup,
+  DnsCheckResult,
   DnsCheckSummary,
   DnsRecord,
   DnsStatus,
@@ -8,6 +9,7 @@ import type {
 } from 'utility-api'
 import type { Comparison } from './dns-arrival.ts'
 import { notesOn, type Noted } from './dns-notes.ts'
+import { zoneVerdictOf, type ZoneVerdict } from './dns-zone-verdict.ts'
 import { columns, styled } from '../terminal/output.ts'
 import { addressOf } from './server-option.ts'
 import { tableLines } from '../terminal/table.ts'
@@ -25,6 +27,8 @@ export interface Section {
   readonly type: string
   readonly seen: (Seen | undefined)[]
   summary?: Comparison
+  /** The answers of the zone's own servers. */
+  own?: ReadonlySet<DnsCheckResult>
 }
 
 /**
@@ -34,9 +38,12 @@ export function sectionLines(section: Section, locations: readonly ResolverLocat
   const { summary, seen } = section
   const width = columns()
   const whole = tableOf(section, locations)
+  const ofZone = summary === undefined ? null : zoneVerdictOf(summary, section.own ?? new Set(), saysText)
+  const differing =
+    ofZone?.waitsForZone === false ? ofZone.groups.flatMap(({ results }) => results) : summary?.differing
   const colored = whole
     .map((line) => cut(line, width))
-    .map((line, at) => styled(at === 0 ? 'bold' : colorOf(seen[at - 1], locations[at - 1], summary), line))
+    .map((line, at) => styled(at === 0 ? 'bold' : colorOf(seen[at - 1], locations[at - 1], differing), line))
   if (summary === undefined) return colored
   const wasCut = whole.map((line) => widthOf(line) > width)
   const notes = seen.flatMap((each, at) =>
@@ -44,7 +51,11 @@ export function sectionLines(section: Section, locations: readonly ResolverLocat
       ? noteLines(locations[at]?.provider ?? '', each, width)
       : [],
   )
-  return [...colored, '', ...verdictLines(section.type, summary, wasCut.includes(true)), ...notes]
+  const verdict =
+    ofZone === null
+      ? verdictLines(section.type, summary, wasCut.includes(true))
+      : zoneLines(ofZone, summary, width)
+  return [...colored, '', ...verdict, ...notes]
 }
 
 /** The notes of an answer that did not fit into the table. */
@@ -128,12 +139,10 @@ function ttlText(records: readonly DnsRecord[] = []): string {
 function colorOf(
   answer: Seen | undefined,
   location: ResolverLocation | undefined,
-  summary: Comparison | undefined,
+  differing: readonly DnsCheckResult[] | undefined,
 ): 'dim' | 'green' | 'yellow' | 'red' {
   if (answer === undefined) return 'dim'
-  const differs = summary?.differing.some(
-    (each) => each.location === location?.location && each.ip === location.ip,
-  )
+  const differs = differing?.some((each) => each.location === location?.location && each.ip === location.ip)
   if (answer.status === 'NOERROR') return differs === true ? 'yellow' : 'green'
   return answer.status === 'NODATA' || answer.status === 'NXDOMAIN' ? 'yellow' : 'red'
 }
@@ -167,7 +176,7 @@ function verdictLines(type: string, summary: Comparison, inFull: boolean): strin
     return [
       ...wrap(arrivalText(summary), width).map((line) => styled(arrivalColors[summary.verdict], line)),
       ...(isOpen ? groups.flatMap((group) => groupLines(group, width)) : []),
-      ...(isOpen && ttl !== null ? wrap(latestText(ttl), width) : []),
+      ...(isOpen && ttl !== null ? wrap(latestText(ttl, true), width) : []),
       ...silentLines(summary, width),
     ]
   }
@@ -178,6 +187,20 @@ function verdictLines(type: string, summary: Comparison, inFull: boolean): strin
     ...wrap(verdictText(type, summary), width).map((line) => styled(verdictColor(summary), line)),
     ...details,
     ...(disagree && ttl !== null ? wrap(`The longest TTL left is ${Math.ceil(ttl)} s.`, width) : []),
+    ...silentLines(summary, width),
+  ]
+}
+
+function zoneLines(
+  { sentence, groups, secondsLeft, waitsForZone }: ZoneVerdict,
+  summary: Comparison,
+  width: number,
+): string[] {
+  const isGood = groups.length === 0 && summary.unanswered.length === 0
+  return [
+    ...wrap(sentence, width).map((line) => styled(isGood ? 'green' : 'yellow', line)),
+    ...groups.flatMap((group) => groupLines(group, width)),
+    ...(secondsLeft === null ? [] : wrap(latestText(secondsLeft, waitsForZone), width)),
     ...silentLines(summary, width),
   ]
 }
@@ -202,13 +225,23 @@ function arrivalText({ verdict, arrived, differing, unanswered }: DnsArrivalSumm
 }
 
 /** Says when the last of the old answers has expired. */
-function latestText(seconds: number): string {
+function latestText(seconds: number, onceChanged: boolean): string {
   const time = new Date(Date.now() + seconds * 1000).toISOString().slice(11, 19)
-  return `The others may keep their answers for ${Math.ceil(seconds)} s more, at the latest until ${time} UTC, once the zone has changed.`
+  const condition = onceChanged ? ', once the zone has changed' : ''
+  return `The others may keep their answers for ${Math.ceil(seconds)} s more, at the latest until ${time} UTC${condition}.`
 }
 
-function groupLines({ records, results }: DnsCheckGroup, width: number): string[] {
-  const what = records.length === 0 ? 'no record' : recordTexts(records).join(', ')
+function saysText(group: DnsCheckGroup): string {
+  return `${group.records.length === 0 ? 'has' : 'says'} ${groupText(group)}`
+}
+
+function groupText({ records }: DnsCheckGroup): string {
+  return records.length === 0 ? 'no record' : recordTexts(records).join(', ')
+}
+
+function groupLines(group: DnsCheckGroup, width: number): string[] {
+  const { results } = group
+  const what = groupText(group)
   const who = results.map(({ provider }) => printable(provider)).join(', ')
   return [
     ...wrap(`  ${results.length} ${haveOrHas(results.length)} ${what}`, width, '    '),

@@ -95,7 +95,7 @@ export const dns: AnyCommand = command({
     using stop = watchForStop()
     const authorities = values.authority ? await authoritiesOf(name, types, resolvers, stop.signal) : []
     const locations = withAuthorities(resolvers, authorities)
-    const view = json === true ? null : createView(types, locations)
+    const view = json === true ? null : createView(types, locations, authorities.length)
     const terms = { seconds, overTcp: values.tcp, authorities: new Set(authorities.map(({ ip }) => ip)) }
     await using checker = await createChecker(locations, view ?? silent, terms)
     for (;;) {
@@ -160,7 +160,8 @@ interface View extends CheckListener {
   ): void
 }
 
-function createView(types: readonly string[], locations: readonly ResolverLocation[]): View {
+/** @param own - How many of the locations, the first ones, are the zone's own servers. */
+function createView(types: readonly string[], locations: readonly ResolverLocation[], own: number): View {
   const sections: Section[] = types.map((type) => ({ type, seen: locations.map(() => undefined) }))
   const screen = createScreen()
   const lines = (): string[] =>
@@ -178,7 +179,7 @@ function createView(types: readonly string[], locations: readonly ResolverLocati
     },
     conclude(results, summaries, footer) {
       for (const [at, section] of sections.entries()) {
-        Object.assign(section, { summary: summaries[at] })
+        Object.assign(section, { summary: summaries[at], own: new Set(results[at]?.slice(0, own)) })
         for (const [place, result] of (results[at] ?? []).entries())
           section.seen[place] = { ...result, records: result.dns_results, latencyMs: result.latency_ms }
       }

@@ -343,6 +343,42 @@ describe('what else an answer says', () => {
     expect(stdout).toMatch(/ 203\.0\.113\.20 \[alias of web\.example; TCP; validated\]$/m)
   })
 
+  const ede = (code: number, words: string) => ({
+    code: 15,
+    data: Buffer.from([0, code, ...Buffer.from(words)]),
+  })
+  test.each<[string, FakeDnsServerOptions['reply'] & {}, RegExp]>([
+    [
+      'an old answer, and why',
+      (query) =>
+        query.answer({ rcode: 'NOERROR', records: [moved], options: [ede(3, ''), ede(22, 'ns1 timed out')] }),
+      / 203\.0\.113\.20 \[stale answer; no reachable authority: ns1 timed out\]$/m,
+    ],
+    [
+      'an alias that leads nowhere',
+      (query) =>
+        query.answer({
+          rcode: 'NXDOMAIN',
+          records: [{ type: 'CNAME', host: 'shop.example', ttl: 5, target: 'gone.example' }],
+        }),
+      / NXDOMAIN \[alias of gone\.example\]$/m,
+    ],
+    [
+      'a refusal with an error that is not registered, in words that would steer',
+      (query) => query.answer({ rcode: 'REFUSED', options: [ede(200, 'no\u001b[2J')] }),
+      / REFUSED \[error 200: no.{1,6}\[2J\]$/m,
+    ],
+    [
+      'that there is no such record, validated',
+      (query) => query.answer({ rcode: 'NOERROR', records: [], authenticated: true }),
+      / NODATA \[validated\]$/m,
+    ],
+  ])('%s', async (_, reply, line) => {
+    const { stdout } = await ask([await resolver({ reply })])
+    expect(stdout).toMatch(line)
+    expect(stdout).not.toMatch(steering)
+  })
+
   test('shows where the strings of a text end', async () => {
     const split = await resolver({ records: [{ ...text('ab'), entries: ['a', 'b'] } as DnsRecord] })
     expect((await ask([split], 'TXT')).stdout).toContain('"a" "b"')
