@@ -12,7 +12,7 @@ const quick = [
   'test/http/{router,side-by-side,small-promises,web-request}.test.ts',
   'test/package/{lock-file,mounting}.test.ts',
   'test/settings.test.ts',
-  'test/storage/{broken*,closing,memory,mysql-driver,own-adapter,postgres-driver,postgres-find}.test.ts',
+  'test/storage/{broken*,closing,memory,mysql-driver,own-adapter,postgres-{driver,find,write-together}}.test.ts',
   'test/storage/{semaphore,sqlite-pages,wrong-drivers}.test.ts',
 ]
 const long = 'test/**/*.long.test.ts'

@@ -198,6 +198,31 @@ test('a connection gets one listener, however often it is used', async () => {
   expect(['error', 'notice'].map((event) => fake.events.listenerCount(event))).toEqual([1, 1])
 })
 
+test.each(['40001', '40P01'])(
+  'a statement of several writes that lost a race (%s) is not repeated: they go alone, as often as they must',
+  async (code) => {
+    const texts: string[] = []
+    const fake = poolOf((attempt) => {
+      if (attempt < 3) throw errorWith(code)
+      return done
+    }, 'utility_api_licenses')
+    const { connect } = fake.pool
+    fake.pool.connect = async () => {
+      const client = await connect()
+      const query = (statement: PostgresStatement | string): Promise<PostgresResult> => {
+        if (typeof statement !== 'string' && statement.text.includes('INSERT')) texts.push(statement.text)
+        return client.query(statement)
+      }
+      return { ...client, query }
+    }
+    const storage = postgresStorage(fake.pool)
+    const inserts = ['a', 'b'].map((key) => storage.insertLicense(newLicense(key), undefined, call))
+    expect(await Promise.all(inserts)).toEqual(['inserted', 'inserted'])
+    expect(texts.map((text) => text.includes('unnest'))).toEqual([true, false, false, false])
+    expect(fake.closed).not.toContain(true)
+  },
+)
+
 /** Answers as a server on which only the third statement changes a row. */
 function changingAtThird(table: string, ...rows: unknown[]): PostgresPool {
   const answers = [{ rows: [], rowCount: 0 }, { rows, rowCount: rows.length }, done]

@@ -1,5 +1,5 @@
 import { createServer, type AddressInfo, connect, type Socket } from 'node:net'
-import type { StorageCall } from 'utility-api/storage'
+import type { StorageCall, StorageError } from 'utility-api/storage'
 import { postgresStorage, type PostgresStorage } from 'utility-api/storage/postgres'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -101,6 +101,20 @@ describe.skipIf(process.env['TEST_POSTGRES_URL'] !== undefined)('PostgreSQL with
     expect(pool.totalCount, 'the connection is sound and stays').toBe(1)
   })
 
+  test('of writes that share a commit whose wait is canceled, each is unavailable, and none is repeated', async () => {
+    const { storage, url } = await open()
+    await withoutStandby(async () => {
+      const outcomes = ['a', 'b', 'c'].map((key) => errorOf(() => insert(storage, key)))
+      await untilWaiting(url, 1)
+      const canceled = await execute(url, `SELECT pg_cancel_backend(pid) FROM (${commitWaits}) AS waits`)
+      expect(canceled).toHaveLength(1)
+      expect((await Promise.all(outcomes)).map(({ kind }) => kind)).toEqual(Array(3).fill('unavailable'))
+      expect(await execute(url, commitWaits), 'a repeat would wait').toEqual([])
+    })
+    const stored = await storage.listing?.licenses({ limit: 50 }, call)
+    expect(stored?.licenses.map(({ licenseKey }) => licenseKey).toSorted()).toEqual(['a', 'b', 'c'])
+  })
+
   test('a repeat with an idempotency key also waits for a standby, or it is answered with a license that a failover loses', async () => {
     const { storage, url } = await open()
     const hash = new Uint8Array(32)
@@ -134,10 +148,12 @@ describe.skipIf(process.env['TEST_POSTGRES_URL'] !== undefined)('PostgreSQL with
     const { storage, pool, url } = await open(6)
     await withoutStandby(async () => {
       for (let wave = 0; wave < 2; wave += 1) {
-        const writes = Array.from({ length: 8 }, (_, index) =>
-          errorOf(() => insert(storage, `${wave}-${index}`, shortCall(1500))),
-        )
-        await untilWaiting(url, 5)
+        const writes: Promise<StorageError>[] = []
+        for (let index = 0; index < 8; index += 1) {
+          writes.push(errorOf(() => insert(storage, `${wave}-${index}`, shortCall(1500))))
+          // Each has a commit of its own: those that arrive before it waits could share one.
+          await untilWaiting(url, Math.min(index + 1, 5))
+        }
         expect(await storage.findLicense('nobody', call)).toBeNull()
         await storage.ping?.(call)
         expect(new Set((await Promise.all(writes)).map(({ kind }) => kind))).toEqual(new Set(['unavailable']))

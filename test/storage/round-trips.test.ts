@@ -1,13 +1,16 @@
 import { DatabaseSync } from 'node:sqlite'
-import { postgresStorage, type PostgresPool } from 'utility-api/storage/postgres'
+import { postgresStorage, type PostgresPool, type PostgresStorage } from 'utility-api/storage/postgres'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
 import { expect, test } from 'vitest'
 import { makePool, startPostgres } from './support/postgres-server.ts'
-import { counting, countRoundTrips, replacing } from './support/round-trips.ts'
+import { counting, countRoundTrips, countUnderLoad, replacing } from './support/round-trips.ts'
 
 // The figures that no machine changes. `docs/decisions/storage.md` states them.
 
-test('PostgreSQL: an exchange sends 3 statements, a license updated or generated 2, a token verified 1', async () => {
+/** Works with a store on a PostgreSQL of its own, and what counts the statements that it has sent. */
+async function withPostgres(
+  work: (storage: PostgresStorage, sent: () => number) => Promise<void>,
+): Promise<void> {
   const server = await startPostgres()
   const pool = makePool(await server.createDatabase())
   try {
@@ -17,18 +20,29 @@ test('PostgreSQL: an exchange sends 3 statements, a license updated or generated
       counting(await plain.connect(), ['query'], () => (sent += 1))
     const storage = postgresStorage(replacing(plain, 'connect', lend))
     await storage.migrate()
-    expect(await countRoundTrips(storage, () => sent)).toEqual({
+    await work(storage, () => sent)
+  } finally {
+    await pool.end()
+    await server.stop()
+  }
+}
+
+test('PostgreSQL: an exchange sends 3 statements, a license updated or generated 2, a token verified 1', () =>
+  withPostgres(async (storage, sent) => {
+    expect(await countRoundTrips(storage, sent)).toEqual({
       exchange: 3,
       update: 2,
       generate: 2,
       generateWithKey: 2,
       verify: 1,
     })
-  } finally {
-    await pool.end()
-    await server.stop()
-  }
-})
+  }))
+
+test('PostgreSQL with 32 callers: requests share statements, and each sends a third of one at most', () =>
+  withPostgres(async (storage, sent) => {
+    const counts = await countUnderLoad(storage, sent, { callers: 32, each: 10 })
+    expect(Object.entries(counts).filter(([, count]) => count > 1 / 3)).toEqual([])
+  }))
 
 test('SQLite: the same, with BEGIN and COMMIT around what is read and around what is written', async () => {
   const database = new DatabaseSync(':memory:')

@@ -6,6 +6,7 @@ import { readsOf, writesOf } from './reads-and-writes.ts'
 import { requireSchema } from './schema.ts'
 import type { KeyedSelect } from './sql.ts'
 import type { Run, Sql } from './statement.ts'
+import { writeTogether, type MakeWrite, type WriteKind } from './write-together.ts'
 import { requireTime, within } from '../shared/call-time.ts'
 
 /** How the store's methods access the database: one statement at a time, as long as its call has time left. */
@@ -26,6 +27,8 @@ export interface PostgresAccess {
     convert: (row: Row) => Value,
     ...rest: unknown[]
   ): Find<Value>
+  /** Creates a function that makes writes of a kind, together with others that arrive with it. */
+  writer<Write, Outcome>(kind: WriteKind<Write, Outcome>): MakeWrite<Write, Outcome>
   /** Returns how many rows a statement changed. */
   count(call: StorageCall, text: string, ...values: unknown[]): Promise<number>
 }
@@ -87,6 +90,10 @@ export function createPostgresAccess(pool: PostgresPool): PostgresAccess {
         const row = await inTime(call, () => find(call, key))
         return row === null ? null : convert(row)
       }
+    },
+    writer(kind) {
+      const make = writeTogether(write, kind)
+      return (call, one) => inTime(call, () => make(call, one))
     },
     count: async (call, text, ...values) => (await query(write, call, text, values)).rowCount ?? 0,
   }

@@ -71,7 +71,7 @@ export interface PostgresStatement {
   /** SQL with `$1`, `$2` … */
   readonly text: string
   /**
-   * The values of `$1`, `$2` …: text, integers up to 2^53, octets (`Uint8Array`), null, and arrays of text and octets.
+   * The values of `$1`, `$2` …: text, integers up to 2^53, octets (`Uint8Array`), null, and arrays of these.
    * They have the types that the server finds for their places, so octets can be sent as text in hexadecimal, `\\x00ff`.
    */
   readonly values: unknown[]

@@ -59,6 +59,14 @@ export function lostConnection(error: unknown): boolean {
   return /^(?:08...|57P0[12])$/.test(String(code)) || !isSqlState(code)
 }
 
+/**
+ * Tells whether the server has undone a statement for a reason that may be one of its rows: all but lost connections,
+ * shutdowns, a server without resources, and errors inside the server or a pooler before it.
+ */
+export function isUndone(error: unknown): boolean {
+  return /^(?!08|25|53|57(?!014)|58|XX)[0-9A-Z]{5}$/.test(String((error as DriverError).code))
+}
+
 /** What to do where a pooler drops or refuses the time limit of a pool. */
 export const limitOfRole: string =
   "Leave it out of the pool's options, and set the limit on the role: ALTER ROLE … SET statement_timeout = '2400ms'."

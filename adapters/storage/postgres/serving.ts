@@ -3,6 +3,7 @@ import type {
   CredentialKind,
   InsertLicenseResult,
   LicenseUpdate,
+  NewAccessToken,
   NewIdempotencyKey,
   NewLicense,
   StorageCall,
@@ -26,6 +27,7 @@ import {
   toLicense,
   type ClientRow,
   type CodeRow,
+  type ColumnValue,
   type CredentialRow,
   type LicenseRow,
 } from '../shared/rows.ts'
@@ -39,16 +41,55 @@ export function servingMethods(db: PostgresAccess): Required<UtilityStorage> {
     reseller_token: credentialFinder(db, 'reseller_token'),
     api_key: credentialFinder(db, 'api_key'),
   }
+  const redeem = db.writer<Redemption, boolean>({
+    keysOf: ({ codeHash }) => [toHex(codeHash)],
+    valuesOf: ({ codeHash, at, token }) => [codeHash, at, ...boughtTokenValues(token)],
+    many: sql.redeemCodes,
+    made: true,
+    alone: async ({ codeHash, at, token }, call) =>
+      (await db.count(call, sql.redeemCode, codeHash, at, ...boughtTokenValues(token))) > 0,
+  })
+  const revokeTokens = db.writer<Revocation, number>({
+    keysOf: ({ codeHash }) => [toHex(codeHash)],
+    valuesOf: ({ codeHash, at }) => [codeHash, at],
+    many: sql.revokeTokensOfCodes,
+    made: 1,
+    alone: ({ codeHash, at }, call) => db.count(call, sql.revokeTokenOfCode, codeHash, at),
+  })
+  const insert = db.writer<NewLicense, InsertLicenseResult>({
+    keysOf: ({ licenseKey }) => [licenseKey],
+    valuesOf: licenseValues,
+    many: sql.insertLicenses,
+    made: 'inserted',
+    alone: (license, call) => insertLicense(db, license, call),
+  })
+  const insertOnce = db.writer<LicenseOnce, InsertLicenseResult>({
+    keysOf: ({ license, idempotency: { resellerId, keyHash } }) => [
+      license.licenseKey,
+      `${resellerId} ${toHex(keyHash)}`,
+    ],
+    valuesOf: licenseOnceValues,
+    many: sql.insertLicensesOnce,
+    made: 'inserted',
+    alone: (once, call) => insertLicenseOnce(db, once, call),
+  })
+  const update = db.writer<LicenseUpdate, UpdateLicenseResult>({
+    keysOf: ({ licenseKey }) => [licenseKey],
+    valuesOf: licenseUpdateValues,
+    many: sql.updateLicenses,
+    made: 'updated',
+    alone: (each, call) => updateLicense(db, each, call),
+  })
   return {
     ping: async (call) => void (await db.rows(call, sql.ping)),
     findClient: (clientId, call) => findClient(call, clientId),
     findAuthorizationCode: (codeHash, call) => findCode(call, toKey(codeHash)),
-    redeemAuthorizationCode: async (codeHash, at, token, call) =>
-      (await db.count(call, sql.redeemCode, codeHash, at, ...boughtTokenValues(token))) > 0,
-    revokeAccessTokensOfCode: (codeHash, at, call) => db.count(call, sql.revokeTokenOfCode, codeHash, at),
+    redeemAuthorizationCode: (codeHash, at, token, call) => redeem(call, { codeHash, at, token }),
+    revokeAccessTokensOfCode: (codeHash, at, call) => revokeTokens(call, { codeHash, at }),
     findCredential: (kind, hash, call) => findCredential[kind](call, toKey(hash)),
-    insertLicense: (license, idempotency, call) => insertLicense(db, license, idempotency, call),
-    updateLicense: (update, call) => updateLicense(db, update, call),
+    insertLicense: (license, idempotency, call) =>
+      idempotency === undefined ? insert(call, license) : insertOnce(call, { license, idempotency }),
+    updateLicense: (each, call) => update(call, each),
     recordUse: async (kind, ids, at, call) => void (await db.count(call, sql.recordUse, kind, at, ids)),
     findLicense: (licenseKey, call) => db.row(call, toLicense, sql.findLicense, licenseKey),
   }
@@ -60,35 +101,70 @@ function credentialFinder(db: PostgresAccess, kind: CredentialKind): Find<Creden
 
 /** Formats a hash the way PostgreSQL writes octets. */
 function toKey(hash: Uint8Array): string {
-  return `\\x${Buffer.from(hash).toString('hex')}`
+  return `\\x${toHex(hash)}`
+}
+
+function toHex(hash: Uint8Array): string {
+  return Buffer.from(hash).toString('hex')
 }
 
 function keyOf<Row>({ hash }: Row & { readonly hash: Uint8Array }): string {
   return toKey(hash)
 }
 
+interface Revocation {
+  readonly codeHash: Uint8Array
+  readonly at: number
+}
+
+interface Redemption extends Revocation {
+  readonly token: NewAccessToken
+}
+
+interface LicenseOnce {
+  readonly license: NewLicense
+  readonly idempotency: NewIdempotencyKey
+}
+
+function licenseOnceValues({ license, idempotency }: LicenseOnce): ColumnValue[] {
+  return [license.createdAt, ...idempotencyKeyValues(idempotency, license), ...licenseValues(license)]
+}
+
+function licenseUpdateValues({ licenseKey, resellerId, at, patch }: LicenseUpdate): ColumnValue[] {
+  return [licenseKey, resellerId, at, ...licensePatchValues(patch)]
+}
+
 async function insertLicense(
   db: PostgresAccess,
   license: NewLicense,
-  idempotency: NewIdempotencyKey | undefined,
   call: StorageCall,
 ): Promise<InsertLicenseResult> {
-  const values = licenseValues(license)
-  if (idempotency === undefined) {
-    return (await db.count(call, sql.insertLicense, ...values)) > 0 ? 'inserted' : 'key_taken'
-  }
-  const { createdAt } = license
-  const claim = [createdAt, ...idempotencyKeyValues(idempotency, license)]
+  return (await db.count(call, sql.insertLicense, ...licenseValues(license))) > 0 ? 'inserted' : 'key_taken'
+}
+
+async function insertLicenseOnce(
+  db: PostgresAccess,
+  once: LicenseOnce,
+  call: StorageCall,
+): Promise<InsertLicenseResult> {
   try {
-    if ((await db.count(call, sql.insertLicenseOnce, ...claim, ...values)) > 0) return 'inserted'
+    if ((await db.count(call, sql.insertLicenseOnce, ...licenseOnceValues(once))) > 0) return 'inserted'
   } catch (error) {
     if (violatedConstraint((error as StorageError).cause) === sql.licenseKeyConstraint) return 'key_taken'
     throw error
   }
+  const { license, idempotency } = once
   const { resellerId, keyHash } = idempotency
-  const held = await db.row(call, toIdempotencyKey, sql.findIdempotencyKey, resellerId, keyHash, createdAt)
+  const held = await db.row(
+    call,
+    toIdempotencyKey,
+    sql.findIdempotencyKey,
+    resellerId,
+    keyHash,
+    license.createdAt,
+  )
   // A purge may delete the key between the two statements; then it is free again.
-  return held ?? insertLicense(db, license, idempotency, call)
+  return held ?? insertLicenseOnce(db, once, call)
 }
 
 /**
@@ -100,9 +176,8 @@ async function updateLicense(
   update: LicenseUpdate,
   call: StorageCall,
 ): Promise<UpdateLicenseResult> {
-  const { licenseKey, resellerId, at, patch } = update
-  const values = [licenseKey, resellerId, at, ...licensePatchValues(patch)]
-  if ((await db.count(call, sql.updateLicense, ...values)) > 0) return 'updated'
+  const { licenseKey, resellerId } = update
+  if ((await db.count(call, sql.updateLicense, ...licenseUpdateValues(update))) > 0) return 'updated'
   const [found] = await db.rows<LicenseRow>(call, sql.findLicense, licenseKey)
   if (found === undefined) return 'not_found'
   // The license was created, or moved to this reseller, between the two statements.

@@ -25,6 +25,23 @@ function typedParameters(columns: string, first = 1): string {
   return typed.join(', ')
 }
 
+/** Returns rows named `given` with these columns, of which each parameter has an array. */
+function givenRows(columns: string): string {
+  const arrays = columns.split(', ').map((column, index) => `$${index + 1}::${typeOf(column)}[]`)
+  return `unnest(${arrays.join(', ')}) AS given (${columns})`
+}
+
+/** Returns each column of the given rows. */
+function given(columns: string): string {
+  return columns.replaceAll(/\w+/g, 'given.$&')
+}
+
+/**
+ * Ends a statement that inserts many rows if it waits for another transaction: for one that inserts the same key. Has
+ * effect until the end of the statement's own transaction.
+ */
+const withLockTimeout = "set_config('lock_timeout', '100', true)"
+
 function typeOf(column: string): string {
   if (column.endsWith('_at')) return 'bigint'
   return /hash/.test(column) ? 'bytea' : 'text'
@@ -59,9 +76,38 @@ export const redeemCode: string = `
   INSERT INTO utility_api_credentials (kind, ${boughtTokenColumns})
   SELECT 'access_token', ${typedParameters(boughtTokenColumns, 3)} FROM spent`
 
+/**
+ * Spends many codes and stores their tokens. A code that is locked or spent is left out: `taken` has the rows that it
+ * could lock without waiting, checked as they were then, and nobody else can change them before the commit.
+ */
+export const redeemCodes: string = `
+  WITH taken AS MATERIALIZED (
+    SELECT given.* FROM ${givenRows(`code_hash, spent_at, ${boughtTokenColumns}`)}
+    JOIN utility_api_codes AS code ON code.hash = given.code_hash
+    WHERE code.redeemed_at IS NULL ORDER BY code_hash FOR NO KEY UPDATE OF code SKIP LOCKED),
+  spent AS (
+    UPDATE utility_api_codes AS code SET redeemed_at = taken.spent_at, token_hash = taken.hash
+    FROM taken WHERE code.hash = taken.code_hash
+    RETURNING taken.*),
+  stored AS (
+    INSERT INTO utility_api_credentials (kind, ${boughtTokenColumns})
+    SELECT 'access_token', ${boughtTokenColumns} FROM spent)
+  SELECT encode(code_hash, 'hex') AS key FROM spent`
+
 export const revokeTokenOfCode: string = `
   UPDATE utility_api_credentials SET revoked_at = $2
   WHERE hash = (SELECT token_hash FROM utility_api_codes WHERE hash = $1) AND kind = 'access_token' AND revoked_at IS NULL`
+
+/** Revokes the tokens of many codes. A token that is locked or revoked is left out. */
+export const revokeTokensOfCodes: string = `
+  WITH taken AS MATERIALIZED (
+    SELECT code_hash, ended_at, token.id FROM ${givenRows('code_hash, ended_at')}
+    JOIN utility_api_codes AS code ON code.hash = given.code_hash
+    JOIN utility_api_credentials AS token ON token.hash = code.token_hash AND token.kind = 'access_token'
+    WHERE token.revoked_at IS NULL ORDER BY token.id FOR NO KEY UPDATE OF token SKIP LOCKED)
+  UPDATE utility_api_credentials AS token SET revoked_at = taken.ended_at
+  FROM taken WHERE token.id = taken.id
+  RETURNING encode(taken.code_hash, 'hex') AS key`
 
 export const findCredential: KeyedSelect = selectBy(
   `SELECT hash, ${credentialColumns} FROM utility_api_credentials WHERE kind = $2 AND hash`,
@@ -70,6 +116,14 @@ export const findCredential: KeyedSelect = selectBy(
 export const insertLicense: string = `
   INSERT INTO utility_api_licenses (${newLicenseColumns}) VALUES (${typedParameters(newLicenseColumns)})
   ON CONFLICT DO NOTHING`
+
+/** Inserts many licenses, except those whose keys are taken. */
+export const insertLicenses: string = `
+  INSERT INTO utility_api_licenses (${newLicenseColumns})
+  SELECT ${given(newLicenseColumns)} FROM ${withLockTimeout}, ${givenRows(newLicenseColumns)}
+  ORDER BY license_key
+  ON CONFLICT DO NOTHING
+  RETURNING license_key AS key`
 
 /**
  * Claims the idempotency key if nobody holds it at this time, and inserts the license if the claim succeeded. When
@@ -87,6 +141,26 @@ export const insertLicenseOnce: string = `
   INSERT INTO utility_api_licenses (${newLicenseColumns})
   SELECT ${typedParameters(newLicenseColumns, 7)} FROM claimed`
 
+const givenOnce = `claimed_at, ${idempotencyKeyColumns.replace('reseller_id', 'holder_id')}, ${newLicenseColumns}`
+
+/**
+ * Claims many idempotency keys, and inserts the licenses of those that were free at the earliest of the given times. A
+ * license key that is taken undoes the whole statement.
+ */
+export const insertLicensesOnce: string = `
+  WITH given AS MATERIALIZED (SELECT given.* FROM ${withLockTimeout}, ${givenRows(givenOnce)}),
+  claimed AS (
+    INSERT INTO utility_api_idempotency_keys AS held (${idempotencyKeyColumns})
+    SELECT holder_id, key_hash, request_hash, license, expires_at FROM given ORDER BY holder_id, key_hash
+    ON CONFLICT (reseller_id, key_hash) DO UPDATE
+    SET request_hash = excluded.request_hash, license = excluded.license, expires_at = excluded.expires_at
+    WHERE held.expires_at <= (SELECT min(claimed_at) FROM given)
+    RETURNING reseller_id, key_hash)
+  INSERT INTO utility_api_licenses (${newLicenseColumns})
+  SELECT ${given(newLicenseColumns)} FROM claimed
+  JOIN given ON given.holder_id = claimed.reseller_id AND given.key_hash = claimed.key_hash
+  RETURNING license_key AS key`
+
 export const findIdempotencyKey: string = `
   SELECT license, request_hash FROM utility_api_idempotency_keys
   WHERE reseller_id = $1 AND key_hash = $2 AND expires_at > $3`
@@ -98,6 +172,23 @@ export const updateLicense: string = `
       status = coalesce($6, status), compared_domain = coalesce($7, compared_domain),
       compared_of = coalesce($8, compared_of), updated_at = $3
   WHERE license_key = $1 AND reseller_id = $2`
+
+/** Updates many licenses. One that is locked, or is not the reseller's, is left out. */
+export const updateLicenses: string = `
+  WITH taken AS MATERIALIZED (
+    SELECT given.*
+    FROM ${givenRows('license_key, reseller_id, changed_at, registered_to, domain_or_ip, status, compared_domain, compared_of')}
+    JOIN utility_api_licenses AS license ON license.license_key = given.license_key
+    WHERE license.reseller_id = given.reseller_id
+    ORDER BY given.license_key FOR NO KEY UPDATE OF license SKIP LOCKED)
+  UPDATE utility_api_licenses AS license
+  SET registered_to = coalesce(taken.registered_to, license.registered_to),
+      domain_or_ip = coalesce(taken.domain_or_ip, license.domain_or_ip),
+      status = coalesce(taken.status, license.status),
+      compared_domain = coalesce(taken.compared_domain, license.compared_domain),
+      compared_of = coalesce(taken.compared_of, license.compared_of), updated_at = taken.changed_at
+  FROM taken WHERE license.license_key = taken.license_key
+  RETURNING license.license_key AS key`
 
 export const findLicense: string = `SELECT ${licenseColumns} FROM utility_api_licenses WHERE license_key = $1`
 

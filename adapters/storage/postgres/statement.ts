@@ -17,6 +17,8 @@ export interface Statement {
   /** Returns what to send, once there is a connection. */
   readonly toSql: () => Sql
   readonly call: StorageCall
+  /** Whether it makes the writes of several callers. If it loses a race, it is not repeated: they go alone. */
+  readonly isShared?: boolean
 }
 
 /** Runs a statement to its end. */
@@ -71,7 +73,8 @@ export async function run(
       return await withConnection(pool, work, leavesConnection, workedSince)
     } catch (error) {
       const isLost = neverBegan(error) || (reads && isLent && lostConnection(error))
-      const mayRepeat = lostRace(error) || losesStatements(error) || (isLost && !hasLost)
+      const hasLostRace = lostRace(error) && statement.isShared !== true
+      const mayRepeat = hasLostRace || losesStatements(error) || (isLost && !hasLost)
       if (attempt === maxAttempts || !mayRepeat) throw error
       if (losesStatements(error)) keepsNoStatements.add(pool)
       // Nobody waits any more for an answer that did not come in time.

@@ -39,8 +39,11 @@ function countingPool(pool: PostgresPool): { pool: PostgresPool; sent: { license
     const { query } = client
     return Object.assign(Object.create(client) as PostgresClient, {
       query(statement: Parameters<typeof query>[0]) {
-        if (typeof statement === 'object' && /INSERT INTO utility_api_licenses/.test(statement.text))
-          sent.licenses += 1
+        if (typeof statement === 'object' && /INSERT INTO utility_api_licenses/.test(statement.text)) {
+          const [first] = statement.values
+          // One of several licenses takes arrays.
+          sent.licenses += Array.isArray(first) ? first.length : 1
+        }
         return client.query(statement)
       },
       release: (destroy?: boolean) => client.release(destroy),

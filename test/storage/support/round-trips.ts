@@ -1,4 +1,4 @@
-import { createAdmin, createUtilityApi, type AdminStorage } from 'utility-api'
+import { createAdmin, createUtilityApi, type AdminStorage, type UtilityApi } from 'utility-api'
 
 /** How many statements each operation sends to the database, for one request alone. */
 export interface RoundTrips {
@@ -49,10 +49,67 @@ export function replacing<Target extends object>(target: Target, method: keyof T
 
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
 
+/** One of the operations, as a caller uses it. */
+interface Operation {
+  /** Makes what a request needs of its own: a code, a license or an idempotency key. */
+  readonly prepare: () => Promise<string>
+  readonly work: (prepared: string) => Promise<unknown>
+}
+
+type Operations = Readonly<Record<keyof RoundTrips, Operation>>
+
 /** Does each operation once to warm up, then once more alone, and counts what that sends. */
-export async function countRoundTrips(storage: AdminStorage, sent: () => number): Promise<RoundTrips> {
-  const admin = createAdmin({ storage })
+export function countRoundTrips(storage: AdminStorage, sent: () => number): Promise<RoundTrips> {
+  return countEach(storage, async ({ prepare, work }) => {
+    await work(await prepare())
+    const prepared = await prepare()
+    // A transaction of reads ends with the turn of the event loop.
+    await turn()
+    const before = sent()
+    await work(prepared)
+    await turn()
+    return sent() - before
+  })
+}
+
+/** Counts what an operation sends on average if several callers are never idle. */
+export function countUnderLoad(
+  storage: AdminStorage,
+  sent: () => number,
+  { callers, each }: { readonly callers: number; readonly each: number },
+): Promise<RoundTrips> {
+  return countEach(storage, async ({ prepare, work }) => {
+    const prepared: string[] = []
+    while (prepared.length < callers * each) prepared.push(await prepare())
+    await turn()
+    const before = sent()
+    async function call(caller: number): Promise<void> {
+      for (let index = 0; index < each; index += 1) await work(prepared[caller * each + index] ?? '')
+    }
+    await Promise.all(Array.from({ length: callers }, (_, caller) => call(caller)))
+    return (sent() - before) / prepared.length
+  })
+}
+
+async function countEach(
+  storage: AdminStorage,
+  count: (operation: Operation) => Promise<number>,
+): Promise<RoundTrips> {
   const api = createUtilityApi({ storage })
+  const { exchange, update, generate, generateWithKey, verify } = await operationsOf(api, storage)
+  const counts = {
+    exchange: await count(exchange),
+    update: await count(update),
+    generate: await count(generate),
+    generateWithKey: await count(generateWithKey),
+    verify: await count(verify),
+  }
+  await api.close()
+  return counts
+}
+
+async function operationsOf(api: UtilityApi, storage: AdminStorage): Promise<Operations> {
+  const admin = createAdmin({ storage })
   const { clientId, clientSecret } = await admin.createClient({ redirectUris: [redirectUri] })
   const { token } = await admin.createReseller()
   const { accessToken } = await admin.createAccessToken({ scope: '' })
@@ -68,54 +125,38 @@ export async function countRoundTrips(storage: AdminStorage, sent: () => number)
     if (response.status !== 200) throw new Error(`${path}: ${response.status}`)
     return response.json()
   }
-  const code = async (): Promise<string> =>
-    (await admin.issueAuthorizationCode({ clientId, redirectUri, scope: '' })).code
-  const fields = { 'X-Registered-To': 'Ada', 'X-Domain-Or-IP': 'shop.example', 'X-Status': 'valid' }
   const Authorization = `Bearer ${token}`
+  const fields = { 'X-Registered-To': 'Ada', 'X-Domain-Or-IP': 'shop.example', 'X-Status': 'valid' }
   const generate = (headers = {}): Promise<unknown> =>
     send('POST', '/v2/reseller/licenses/generate', { Authorization, ...fields, ...headers })
-  const { data } = (await generate()) as { data: { license_key: string } }
-
-  async function count(
-    prepare: () => Promise<string>,
-    work: (prepared: string) => Promise<unknown>,
-  ): Promise<number> {
-    await work(await prepare())
-    const prepared = await prepare()
-    // A transaction of reads ends with the turn of the event loop.
-    await turn()
-    const before = sent()
-    await work(prepared)
-    await turn()
-    return sent() - before
-  }
   const nothing = async (): Promise<string> => ''
   let keys = 0
-  const counts = {
-    exchange: await count(code, (each) =>
-      send(
-        'POST',
-        '/v4/oauth2/token',
-        { 'Content-Type': 'application/json' },
-        JSON.stringify({
-          grant_type: 'authorization_code',
-          code: each,
-          redirect_uri: redirectUri,
-          client_id: clientId,
-          client_secret: clientSecret,
-        }),
-      ),
-    ),
-    update: await count(nothing, () =>
-      send('PUT', `/v2/reseller/${data.license_key}/update`, { Authorization, 'X-Status': 'invalid' }),
-    ),
-    generate: await count(nothing, () => generate()),
-    generateWithKey: await count(
-      async () => `order-${(keys += 1)}`,
-      (key) => generate({ 'Idempotency-Key': key }),
-    ),
-    verify: await count(nothing, () => api.verifyAccessToken(accessToken)),
+  return {
+    exchange: {
+      prepare: async () => (await admin.issueAuthorizationCode({ clientId, redirectUri, scope: '' })).code,
+      work: (code) =>
+        send(
+          'POST',
+          '/v4/oauth2/token',
+          { 'Content-Type': 'application/json' },
+          JSON.stringify({
+            grant_type: 'authorization_code',
+            code,
+            redirect_uri: redirectUri,
+            client_id: clientId,
+            client_secret: clientSecret,
+          }),
+        ),
+    },
+    update: {
+      prepare: async () => ((await generate()) as { data: { license_key: string } }).data.license_key,
+      work: (key) => send('PUT', `/v2/reseller/${key}/update`, { Authorization, 'X-Status': 'invalid' }),
+    },
+    generate: { prepare: nothing, work: () => generate() },
+    generateWithKey: {
+      prepare: async () => `order-${(keys += 1)}`,
+      work: (key) => generate({ 'Idempotency-Key': key }),
+    },
+    verify: { prepare: nothing, work: () => api.verifyAccessToken(accessToken) },
   }
-  await api.close()
-  return counts
 }

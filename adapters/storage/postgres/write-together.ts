@@ -1,0 +1,141 @@
+import { nextTick } from 'node:process'
+import type { StorageCall } from 'utility-api/storage'
+import { isUndone } from './errors.ts'
+import type { Run, Sql } from './statement.ts'
+import { nobodyWaits } from '../shared/call-time.ts'
+
+/** The maximum number of writes in one statement. */
+const maxWrites = 256
+
+/** How long a statement that has not been answered holds up the writes that arrive after it. */
+const patienceMs = 10
+
+/** A kind of write, of which one statement can make many. */
+export interface WriteKind<Write, Outcome> {
+  /** Returns what it is known by. Of writes that have one of these in common, one is made after the other. */
+  readonly keysOf: (write: Write) => readonly [key: string, ...others: string[]]
+  /** Returns the values of a write. The statement `many` takes an array of each. */
+  readonly valuesOf: (write: Write) => readonly unknown[]
+  /** Makes the writes that need not wait for a locked row. Returns the first key of each as `key`. */
+  readonly many: string
+  /** The outcome of a write that it has made. */
+  readonly made: Outcome
+  /** Makes a write by a statement of its own, which waits as long as it must and finds out why it is refused. */
+  readonly alone: (write: Write, call: StorageCall) => Promise<Outcome>
+}
+
+/** Makes a write of one kind. */
+export type MakeWrite<Write, Outcome> = (call: StorageCall, write: Write) => Promise<Outcome>
+
+interface Job<Write, Outcome> extends PromiseWithResolvers<Outcome> {
+  readonly write: Write
+  readonly call: StorageCall
+  readonly keys: readonly [key: string, ...others: string[]]
+}
+
+/**
+ * Creates a function that makes writes of one kind. Those that arrive together, or while a statement of their kind is
+ * under way, share one statement and its commit. A write that finds nothing under way is sent at once, by itself.
+ *
+ * The shared statement makes what can be made at once. Every other write goes alone: its row is locked, it is refused,
+ * or one of them has undone the statement. So no write waits for another's row, and none gets another's error. If
+ * nobody knows whether the statement was carried out, nobody knows it of any of its writes.
+ */
+export function writeTogether<Write, Outcome>(
+  run: Run,
+  { keysOf, valuesOf, many, made, alone }: WriteKind<Write, Outcome>,
+): MakeWrite<Write, Outcome> {
+  let waiting: Job<Write, Outcome>[] = []
+  const keysUnderWay: Set<string> = new Set()
+  let scheduled = false
+  let heldUp = false
+
+  function schedule(): void {
+    if (scheduled || heldUp || waiting.length === 0) return
+    scheduled = true
+    nextTick(sendNext)
+  }
+
+  function sendNext(): void {
+    scheduled = false
+    const jobs = takeJobs()
+    const [first, second] = jobs
+    if (first === undefined) return
+    heldUp = true
+    const timer = setTimeout(letNext, patienceMs)
+    function letNext(): void {
+      clearTimeout(timer)
+      heldUp = false
+      schedule()
+    }
+    const answered = second === undefined ? sendAlone(first) : sendTogether(jobs)
+    answered.then(letNext, letNext)
+  }
+
+  /** Takes the jobs that have no key in common with one that is under way or before them. */
+  function takeJobs(): Job<Write, Outcome>[] {
+    const taken: Job<Write, Outcome>[] = []
+    waiting = stillAwaited(waiting).filter((job) => {
+      if (taken.length === maxWrites || job.keys.some((key) => keysUnderWay.has(key))) return true
+      for (const key of job.keys) keysUnderWay.add(key)
+      const free = (): void => freeKeys(job.keys)
+      job.promise.then(free, free)
+      taken.push(job)
+      return false
+    })
+    return taken
+  }
+
+  function freeKeys(keys: readonly string[]): void {
+    for (const key of keys) keysUnderWay.delete(key)
+    schedule()
+  }
+
+  /** Resolves when the statement has been answered, whatever goes alone after it. */
+  async function sendTogether(jobs: Job<Write, Outcome>[]): Promise<void> {
+    let sent = jobs
+    // Is sent as long as any of its callers waits, without those who do not.
+    const call = { timeLeftMs: () => Math.max(...jobs.map((job) => job.call.timeLeftMs())) }
+    function toSql(): Sql {
+      sent = stillAwaited(jobs)
+      return { text: many, values: toColumns(sent.map((job) => valuesOf(job.write))) }
+    }
+    try {
+      const { rows } = await run({ toSql, call, isShared: true })
+      const keys = new Set((rows as { readonly key: string }[]).map(({ key }) => key))
+      for (const job of sent)
+        if (keys.has(job.keys[0])) job.resolve(made)
+        else void sendAlone(job)
+    } catch (error) {
+      const then = isUndone(error) ? sendAlone : (job: Job<Write, Outcome>) => job.reject(error)
+      for (const job of sent) void then(job)
+    }
+  }
+
+  function sendAlone(job: Job<Write, Outcome>): Promise<Outcome> {
+    job.resolve(alone(job.write, job.call))
+    return job.promise
+  }
+
+  return (call, write) => {
+    const job = { write, call, keys: keysOf(write), ...Promise.withResolvers<Outcome>() }
+    waiting.push(job)
+    schedule()
+    return job.promise
+  }
+}
+
+/** Returns the jobs that somebody waits for, and rejects the others. */
+function stillAwaited<Write, Outcome>(jobs: readonly Job<Write, Outcome>[]): Job<Write, Outcome>[] {
+  return jobs.filter((job) => {
+    const isAwaited = job.call.timeLeftMs() > 0
+    if (!isAwaited) job.reject(nobodyWaits('PostgreSQL'))
+    return isAwaited
+  })
+}
+
+/** Turns the values of each write into an array for each value of the statement. */
+function toColumns(rows: readonly (readonly unknown[])[]): unknown[][] {
+  const [first = []] = rows
+  return first.map((_, index) => rows.map((row) => row[index]))
+}
