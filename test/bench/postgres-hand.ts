@@ -70,14 +70,17 @@ export function byHand(pool: Pool): Server {
     const { 'x-registered-to': registered_to, 'x-domain-or-ip': domain_or_ip, 'x-status': status } = headers
     const license_key = `LIC-${randomBytes(15).toString('hex')}`
     const at = Date.now()
-    await run('insert', sql.insertLicense, license_key, registered_to, domain_or_ip, status, reseller, at, at)
+    const license = [license_key, registered_to, domain_or_ip, status, reseller, at, at]
+    // The domain is in its compared form already.
+    await run('insert', sql.insertLicense, ...license, domain_or_ip, domain_or_ip)
     return { message: 'License generated.', data: { registered_to, domain_or_ip, license_key, status } }
   }
   async function update({ headers, url = '' }: IncomingMessage): Promise<object | null> {
     const reseller = await resellerOf(headers)
     const key = url.split('/')[3]
     const { 'x-registered-to': name = null } = headers
-    const { rowCount } = await run('update', sql.updateLicense, key, reseller, Date.now(), name, null, null)
+    const patch = [name, null, null, null, null]
+    const { rowCount } = await run('update', sql.updateLicense, key, reseller, Date.now(), ...patch)
     return rowCount === 1 ? { message: 'License updated.' } : null
   }
   return createServer(async (request, response) => {

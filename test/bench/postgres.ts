@@ -1,5 +1,7 @@
 // The three operations on PostgreSQL beside `pg` by hand, with and without a quorum of standbys: `npm run bench -- postgres`.
-// ROUNDS and ROUND_MS change how long. Needs a PostgreSQL that can be started here.
+// ROUNDS and ROUND_MS change how long, CONNECTIONS how many (default: 32). BEFORE names the folder of another checkout, built,
+// whose library is measured beside this one. Needs a PostgreSQL that can be started here.
+import { pathToFileURL } from 'node:url'
 import { Client } from 'pg'
 import { findBinaries } from '../faults/failover/binaries.ts'
 import { makeDirectory, prepareTemplate, startCluster } from '../faults/failover/cluster.ts'
@@ -7,11 +9,18 @@ import { createWorld, redirectUri, type World } from '../faults/failover/world.t
 import { forkServer, measureServers, printResults, type ServerUnderLoad } from './http-load.ts'
 
 const options = {
-  connections: 32,
+  connections: Number(process.env['CONNECTIONS'] ?? 32),
   rounds: Number(process.env['ROUNDS'] ?? 7),
   roundMs: Number(process.env['ROUND_MS'] ?? 2000),
 }
-const subjects = ['utility-api', 'pg by hand'] as const
+const { BEFORE } = process.env
+const byHand = 'pg by hand'
+const starter = new URL('postgres-subject.ts', import.meta.url)
+const starters: Readonly<Record<string, URL>> = {
+  'utility-api': starter,
+  [byHand]: starter,
+  ...(BEFORE === undefined ? {} : { before: pathToFileURL(`${BEFORE}/test/bench/postgres-subject.ts`) }),
+}
 const codeCount = Number(process.env['CODES'] ?? 400_000)
 const codeOf = (index: number): string => `code-${String(index).padStart(10, '0')}`
 
@@ -39,7 +48,7 @@ const insertLicenses = `
   FROM generate_series(0, 999) AS number`
 
 // Each server has codes of its own.
-const share = codeCount / subjects.length
+const share = Math.floor(codeCount / Object.keys(starters).length)
 
 let world: World | undefined
 
@@ -108,9 +117,9 @@ for (const [title, settings] of [
   const cluster = await startCluster(binaries, template, settings)
   for (const [operation, make] of Object.entries(operations)) {
     const servers: ServerUnderLoad[] = []
-    for (const name of subjects) {
-      const file = new URL('postgres-subject.ts', import.meta.url)
-      const { child, port } = await forkServer(file, [name, cluster.primary.node.url])
+    for (const [name, file] of Object.entries(starters)) {
+      const subject = name === byHand ? name : 'utility-api'
+      const { child, port } = await forkServer(file, [subject, cluster.primary.node.url])
       const first = servers.length * share
       const requests = Array.from({ length: share }, (_, index) => make(port, worldOf(), first + index))
       servers.push({ name, port, child, requests })
