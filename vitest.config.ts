@@ -11,6 +11,7 @@ const quick = [
   'test/http/{body-reader,careless-hosts,client-secrets,dispatch,in-flight,mount-options,repeated-members}.test.ts',
   'test/http/{router,side-by-side,small-promises,web-request}.test.ts',
   'test/package/{lock-file,mounting}.test.ts',
+  'test/mistakes/*.test.ts',
   'test/settings.test.ts',
   'test/storage/{broken*,closing,memory,mysql-driver,own-adapter,postgres-{driver,find,write-together}}.test.ts',
   'test/storage/{semaphore,sqlite-pages,wrong-drivers}.test.ts',

@@ -11,7 +11,7 @@ import { isStringOrUri, licenseSigner, problemOfSigningKey } from './domain/lice
 import { optionProblem } from './domain/option-problem.ts'
 import type { ResolverLocation } from './domain/resolver-location.ts'
 import { isStatus } from './domain/license-rules.ts'
-import { lacks, storageProblem } from './domain/storage-problem.ts'
+import { lacks, storageMistake, storageProblem } from './domain/storage-problem.ts'
 import type { RequestEndEvent } from './http/events.ts'
 import type { BlockgameClient } from './ports/blockgame-client.ts'
 import type { Clock } from './ports/clock.ts'
@@ -261,19 +261,42 @@ export function adminSettingsOf(options: AdminOptions): AdminSettings {
 function resolved<Output>(schema: z.ZodType<Output>, options: unknown, factory: string): Output {
   const result = schema.safeParse(options, { error: optionProblem })
   if (result.success) return result.data
-  if (!isOptions(options)) throw invalidOption('options', `must be an object. Write ${factory}({ storage })`)
-  if (missingMethods(options, ['findClient']).length === 0)
-    throw invalidOption('options', `must be an object, not the storage itself. Write ${factory}({ storage })`)
-  const [issue] = result.error.issues
+  requireNamed(options, factory)
+  const { issues } = result.error
+  // An option with a mistake in its name is also one that is missing.
+  const issue =
+    issues.find(({ code, message }) => code === 'unrecognized_keys' && /[;:]/.test(message)) ?? issues[0]
   const keys = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : []
   const option = [...(issue?.path ?? []), ...keys].join('.')
   throw invalidOption(option === '' ? 'options' : option, issue?.message ?? 'is invalid')
 }
 
+/** Throws if a storage, or what was taken for one, stands in the place of the options. */
+function requireNamed(options: unknown, factory: string): void {
+  if (isOptions(options) && 'storage' in options) return
+  if (missingMethods(options, ['findClient']).length === 0)
+    throw invalidOption('options', `must be an object, not the storage itself. Write ${factory}({ storage })`)
+  const mistake = storageMistake(options)
+  if (mistake !== null)
+    throw invalidOption('options', `must be an object. Write ${factory}(${mistake.write})`)
+  if (!isOptions(options)) throw invalidOption('options', `must be an object. Write ${factory}({ storage })`)
+}
+
 function withMethods<Type>(...names: (keyof Type & string)[]): z.ZodType<Type, Type> {
   return z.custom<Type>((value) => missingMethods(value, names).length === 0, {
-    error: ({ input }) => lacks(missingMethods(input, names)),
+    error: ({ input }) => methodsProblem(input, names),
   })
+}
+
+function methodsProblem(value: unknown, names: readonly string[]): string {
+  const methods = `${names.length === 1 ? 'method' : 'methods'} ${names.join(', ')}`
+  if (typeof value === 'function') {
+    const { name } = value
+    if (names.includes(name)) return `is a function: write { ${name} }`
+    return `is a function: write ${/^\w+$/.test(name) ? name : 'it'}() to call it, or an object with the ${methods}`
+  }
+  if (typeof value !== 'object' || value === null) return `must be an object with the ${methods}`
+  return lacks(missingMethods(value, names))
 }
 
 function storageWith<Type>(...names: (keyof Type & string)[]): z.ZodType<Type, Type> {
@@ -311,10 +334,13 @@ const keyGenerator = withMethods<KeyGenerator>('licenseKey', 'parseLicenseKey', 
   randomKeys(),
 )
 
-const oauth = z.strictObject({
-  accessTokenLifetimeSeconds: wholeNumber(1, 31_536_000).default(defaultTokenLifetimeSeconds),
-  onReplay: z.enum(['revoke', 'deny']).default('revoke'),
-})
+const oauth = z.strictObject(
+  {
+    accessTokenLifetimeSeconds: wholeNumber(1, 31_536_000).default(defaultTokenLifetimeSeconds),
+    onReplay: z.enum(['revoke', 'deny']).default('revoke'),
+  },
+  unlessObject('must be an object, as in { accessTokenLifetimeSeconds: 3600 }'),
+)
 
 const issuer = z
   .string('must be a string')
@@ -337,21 +363,24 @@ const signingKey = z.unknown().transform((value, context): SigningSettings['keys
   return kids.size < keys.length ? refuse('has the same key twice') : [first, ...others]
 })
 
-const licenseOptions = z.strictObject({
-  keyPrefix: z
-    .string()
-    .regex(/^[\w.~-]{0,64}$/, 'must have at most 64 of the characters A-Z a-z 0-9 _ . ~ -')
-    .default('LIC-'),
-  statuses: z
-    .array(z.string().refine(isStatus, 'must be 1 to 64 visible ASCII characters'))
-    .min(1)
-    .default(['valid', 'invalid']),
-  allowWildcards: z.boolean().default(false),
-  issuer: z
-    .custom<string>(isStringOrUri, 'must be 1 to 255 visible ASCII characters, and a URI if it has a colon')
-    .optional(),
-  signingKey: signingKey.optional(),
-})
+const licenseOptions = z.strictObject(
+  {
+    keyPrefix: z
+      .string()
+      .regex(/^[\w.~-]{0,64}$/, 'must have at most 64 of the characters A-Z a-z 0-9 _ . ~ -')
+      .default('LIC-'),
+    statuses: z
+      .array(z.string().refine(isStatus, 'must be 1 to 64 visible ASCII characters'))
+      .min(1)
+      .default(['valid', 'invalid']),
+    allowWildcards: z.boolean().default(false),
+    issuer: z
+      .custom<string>(isStringOrUri, 'must be 1 to 255 visible ASCII characters, and a URI if it has a colon')
+      .optional(),
+    signingKey: signingKey.optional(),
+  },
+  unlessObject("must be an object, as in { keyPrefix: 'LIC-' }"),
+)
 
 const licenses = licenseOptions
   .transform(({ issuer: signer, signingKey: keys, ...rules }, context) => {
@@ -384,13 +413,16 @@ const label = z.string({
     input === undefined ? 'is missing: a location is { location, ip, provider }' : undefined,
 })
 
-const location = exactObject({
-  location: label.min(1),
-  ip: z.string().refine(isServerAddress, 'must be an IP address'),
-  provider: label.min(1),
-  port: port.exactOptional(),
-  clientSubnet: clientSubnet.exactOptional(),
-})
+const location = exactObject(
+  {
+    location: label.min(1),
+    ip: z.string().refine(isServerAddress, 'must be an IP address'),
+    provider: label.min(1),
+    port: port.exactOptional(),
+    clientSubnet: clientSubnet.exactOptional(),
+  },
+  'must be an object: a location is { location, ip, provider }',
+)
 
 const objectOrFalse = 'must be an object, or false to remove the operation'
 
@@ -421,7 +453,9 @@ const blockgame = exactObject(
     client: withMethods<BlockgameClient>('status').optional(),
     allowAddress: callback<NonNullable<BlockgameClientOptions['allowAddress']>>().exactOptional(),
     resolvers: z
-      .array(exactObject({ ip: ipAddress, port: port.exactOptional() }))
+      .array(
+        exactObject({ ip: ipAddress, port: port.exactOptional() }, 'must be an object: a resolver is { ip }'),
+      )
       .min(1)
       .exactOptional(),
     protocolVersion: wholeNumber(-2_147_483_648, 2_147_483_647).exactOptional(),

@@ -1,6 +1,4 @@
 import { createSecretKey, generateKeyPairSync, webcrypto } from 'node:crypto'
-import { DatabaseSync } from 'node:sqlite'
-import { Pool } from 'pg'
 import { createAdmin, createUtilityApi, UtilityApiError } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { expect, test } from 'vitest'
@@ -114,7 +112,7 @@ test('the types refuse the options of the built-in client beside another client'
 })
 
 test.each<[object | undefined, string]>([
-  [undefined, 'options: must be an object. Write createUtilityApi({ storage }).'],
+  [undefined, 'options: must be an object. Write createUtilityApi({ storage: memoryStorage() }).'],
   [
     { storage, dns: { locations: [{ location: 'Here', ip: '192.0.2.1' }] } },
     'dns.locations.0.provider: is missing: a location is { location, ip, provider }.',
@@ -125,8 +123,8 @@ test.each<[object | undefined, string]>([
   ],
   [{ storage, basepath: '/api' }, 'basepath: is not an option; basePath is.'],
   [{ storage, maxInFligth: 9 }, 'maxInFligth: is not an option; maxInFlight is.'],
-  [{ storage, dns: { timeout: 9 } }, 'dns.timeout: is not an option.'],
-  [{ storage, licenses: { status: ['valid'] } }, 'licenses.status: is not an option.'],
+  [{ storage, dns: { timeout: 9 } }, 'dns.timeout: is not an option; timeoutMs is.'],
+  [{ storage, licenses: { status: ['valid'] } }, 'licenses.status: is not an option; statuses is.'],
   [{ storage, licenses: { keyprefix: 'A-' } }, 'licenses.keyprefix: is not an option; keyPrefix is.'],
   [{ storage, dns: true }, 'dns: must be an object, or false to remove the operation.'],
   [{ storage, blockgame: 'no' }, 'blockgame: must be an object, or false to remove the operation.'],
@@ -138,53 +136,6 @@ test.each<[object | undefined, string]>([
   [{ storage, port: 3000 }, 'port: is not an option.'],
 ])('%j says: %s', (options, message) => {
   expect(() => createUtilityApi(options as never)).toThrow(message)
-})
-
-const beginners: Readonly<Record<string, { make: () => unknown; says: string }>> = {
-  'nothing at all': {
-    make: () => createUtilityApi({} as never),
-    says: 'storage: is missing; to try everything, write { storage: memoryStorage() }.',
-  },
-  'the name of a file': {
-    make: () => createUtilityApi({ storage: 'file.sqlite' as never }),
-    says: "storage: must be a storage, not a string: write { storage: sqliteStorage(new Database('utility.sqlite')) }.",
-  },
-  'a URL': {
-    make: () => createAdmin({ storage: 'postgres://me:secret@localhost/db' as never }),
-    says: 'storage: must be a storage, not a string: write { storage: postgresStorage(new Pool({ connectionString })) }.',
-  },
-  'a function that is not called': {
-    make: () => createUtilityApi({ storage: memoryStorage as never }),
-    says: 'storage: is a function: call it, as in { storage: memoryStorage() }.',
-  },
-  'the storage alone': {
-    make: () => createUtilityApi(storage as never),
-    says: 'options: must be an object, not the storage itself. Write createUtilityApi({ storage }).',
-  },
-  'the storage alone, for an admin': {
-    make: () => createAdmin(storage as never),
-    says: 'options: must be an object, not the storage itself. Write createAdmin({ storage }).',
-  },
-  'a promise': {
-    make: () => createUtilityApi({ storage: Promise.resolve(storage) as never }),
-    says: 'storage: is a promise: write await before it.',
-  },
-  'a database': {
-    make: () => createUtilityApi({ storage: new DatabaseSync(':memory:') as never }),
-    says: 'storage: is a database: write { storage: sqliteStorage(database) }.',
-  },
-  'a pool of pg': {
-    make: () => createUtilityApi({ storage: new Pool() as never }),
-    says: 'storage: is a pool: write { storage: postgresStorage(pool) }.',
-  },
-  'an object': {
-    make: () => createUtilityApi({ storage: {} as never }),
-    says: 'storage: lacks findClient, findAuthorizationCode, redeemAuthorizationCode and 5 more methods.',
-  },
-}
-
-test.for(Object.entries(beginners))('%s in the place of a storage is told what to write', ([, each]) => {
-  expect(each.make).toThrow(expect.objectContaining({ code: 'invalid_options', message: each.says }))
 })
 
 const issuer = 'https://shop.example'

@@ -39,7 +39,7 @@ export type BunHandler = (request: Request, server?: BunServer) => Promise<Respo
  * @group Mounts
  */
 export function toBunHandler(api: UtilityApi, options: MountOptions = {}): BunHandler {
-  requireMountOptions(api, options, ['trustProxy'])
+  requireMountOptions('toBunHandler', api, options, ['trustProxy'])
   const { trustProxy = 0 } = options
   return (request, server) => api.fetch(request, new ConnectionContext(request, server, trustProxy))
 }

@@ -61,7 +61,7 @@ export interface ExpressMountOptions extends MountOptions {
  * @group Mounts
  */
 export function toExpressHandler(api: UtilityApi, options: ExpressMountOptions = {}): ExpressHandler {
-  requireMountOptions(api, options, ['trustProxy', 'fallthrough'])
+  requireMountOptions('toExpressHandler', api, options, ['trustProxy', 'fallthrough'])
   const { fallthrough = false, trustProxy } = options
   return (request, response, next) => {
     if (!admit(request, response)) return

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
+import { requireServer } from './mount-options.ts'
 import { admit, isIdle } from './node-message.ts'
 
 /** How long a client may take nothing of what waits for it. */
@@ -35,9 +36,12 @@ interface Guarded {
  * server.listen(3000)
  * ```
  *
+ * @throws `TypeError` with the code `invalid_options` if it is given something else than a server
+ *
  * @group Mounts
  */
 export function guardConnections(server: Server): void {
+  requireServer(server)
   const guarded = new Map<Socket, Guarded>()
   const timer = setInterval(() => endStalled(guarded), checkEveryMs).unref()
   server

@@ -1,3 +1,4 @@
+import type { Server, ServerResponse } from 'node:http'
 import type { UtilityApi } from 'utility-api'
 
 /**
@@ -19,21 +20,39 @@ export interface MountOptions {
  * choose its address.
  */
 export function requireMountOptions(
+  mount: string,
   api: UtilityApi,
   options: MountOptions & { readonly fallthrough?: boolean },
   known: readonly string[],
 ): void {
   if (typeof (api as Partial<UtilityApi> | undefined)?.dispatch !== 'function')
-    throw invalid('api must be what createUtilityApi returns.')
+    throw invalid(
+      `api: must be what createUtilityApi returns. Write ${mount}(createUtilityApi({ storage })).`,
+    )
   // A list has no options, and a number is easily taken for `trustProxy`.
   if (typeof options !== 'object' || options === null || Array.isArray(options))
-    throw invalid('options: must be an object.')
+    throw invalid(`options: must be an object. Write ${mount}(api, { trustProxy: 1 }).`)
   const stranger = Object.keys(options).find((name) => !known.includes(name))
-  if (stranger !== undefined) throw invalid(`${stranger}: is not an option of this mount.`)
+  if (stranger !== undefined)
+    throw invalid(`${stranger}: is not an option of ${mount}, which takes ${known.join(' and ')}.`)
   const { trustProxy = 0, fallthrough = false } = options
   if (!Number.isInteger(trustProxy) || trustProxy < 0)
-    throw invalid('trustProxy: must be a number of proxies, 0 or more.')
+    throw invalid('trustProxy: must be a number of proxies, 0 or more. Behind one, write { trustProxy: 1 }.')
   if (typeof fallthrough !== 'boolean') throw invalid('fallthrough: must be true or false.')
+}
+
+/** Throws unless a handler of requests of `node:http` is given one: some hosts call it with a `Request`. */
+export function requireResponse(response: ServerResponse | undefined): void {
+  if (typeof response?.writeHead === 'function') return
+  throw invalid(
+    'This handler takes a request and a response of node:http. Where there is a Request, write api.fetch(request).',
+  )
+}
+
+/** Throws unless this is a server of `node:http`, or one like it. */
+export function requireServer(server: Partial<Server> | undefined): void {
+  if (typeof server?.prependListener === 'function') return
+  throw invalid('server: must be what createServer of node:http returns. Write guardConnections(server).')
 }
 
 /** Not a `UtilityApiError`: importing that would bring the whole library into the entry of each mount. */

@@ -38,7 +38,7 @@ export type NodeHandler = (
  * @group Mounts
  */
 export function toNodeHandler(api: UtilityApi, options: MountOptions = {}): NodeHandler {
-  requireMountOptions(api, options, ['trustProxy'])
+  requireMountOptions('toNodeHandler', api, options, ['trustProxy'])
   const { trustProxy = 0 } = options
   return async (incoming, outgoing) => {
     // What is used, the messages of HTTP/2 have too.

@@ -123,5 +123,6 @@ function connectionsOf({ pool }: MysqlPool): number {
 function requirePool(pool: (Partial<MysqlPool> & { readonly promise?: unknown }) | undefined): void {
   // The pool of `mysql2` itself, whose methods take callbacks, has the other one behind `promise()`.
   if (typeof pool?.getConnection === 'function' && pool.promise === undefined) return
-  throw new StorageError('bug', 'mysqlStorage takes a Pool of mysql2/promise.')
+  const write = pool?.promise === undefined ? 'createPool(url)' : 'pool.promise()'
+  throw new StorageError('bug', `mysqlStorage takes a Pool of mysql2/promise. Write mysqlStorage(${write}).`)
 }

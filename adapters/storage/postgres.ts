@@ -97,7 +97,10 @@ export function postgresStorage(pool: PostgresPool): PostgresStorage {
 function requirePool(pool: Partial<PostgresPool> | undefined): void {
   // A client can connect too, but has no number of connections.
   if (typeof pool?.connect !== 'function' || typeof pool.options?.max !== 'number')
-    throw new StorageError('bug', 'postgresStorage takes a Pool of pg.')
+    throw new StorageError(
+      'bug',
+      'postgresStorage takes a Pool of pg. Write postgresStorage(new Pool({ connectionString })).',
+    )
   if (pool.options.binary !== true) return
   throw new StorageError(
     'invalid',

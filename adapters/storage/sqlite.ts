@@ -99,7 +99,8 @@ export function sqliteStorage(database: SqliteDatabase, options: SqliteStorageOp
 
 function requireDatabase(database: Partial<SqliteDatabase> | undefined): void {
   if (typeof database?.prepare !== 'function' || typeof database.exec !== 'function') {
-    const message = 'sqliteStorage takes an open connection of better-sqlite3, node:sqlite or bun:sqlite.'
+    const message =
+      "sqliteStorage takes an open connection of better-sqlite3, node:sqlite or bun:sqlite. Write sqliteStorage(new Database('utility.sqlite'))."
     throw new StorageError('bug', message)
   }
   // Nothing else has this method.
@@ -112,11 +113,14 @@ function requireDatabase(database: Partial<SqliteDatabase> | undefined): void {
 /** A misspelled durability would otherwise wait for no disk. */
 function durabilityOf(options: SqliteStorageOptions): 'full' | 'normal' {
   if (typeof options !== 'object' || options === null || Array.isArray(options))
-    throw new StorageError('invalid', 'options: must be an object.')
+    throw new StorageError('invalid', "options: must be an object, as in { durability: 'normal' }.")
   const { durability = 'full', ...strangers } = options
   const [stranger] = Object.keys(strangers)
   if (stranger !== undefined)
-    throw new StorageError('invalid', `${stranger}: is not an option of sqliteStorage.`)
+    throw new StorageError(
+      'invalid',
+      `${stranger}: is not an option of sqliteStorage, which takes durability.`,
+    )
   if (['full', 'normal'].includes(durability)) return durability
   throw new StorageError('invalid', "durability: must be 'full' or 'normal'.")
 }

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { isOptions, unlessObject, withoutUndefined } from '../domain/arguments.ts'
 import { UtilityApiError } from '../domain/errors.ts'
+import { notKnown } from '../domain/near-name.ts'
+import { namesOf, type Issue } from '../domain/option-problem.ts'
 import type { Admin } from './admin.ts'
 
 const text = z.string('must be a string')
@@ -149,13 +151,18 @@ export function withCheckedArguments(admin: Admin): Admin {
 
 function parse(schemas: readonly [argument: string, z.ZodType][], args: readonly unknown[]): unknown[] {
   return schemas.map(([argument, schema], index) => {
-    const { data, error } = schema.safeParse(args[index])
+    const { data, error } = schema.safeParse(args[index], { error: argumentProblem })
     const [issue] = error?.issues ?? []
     if (issue === undefined) return data
     const problem =
       issue.code === 'unrecognized_keys'
-        ? `${issue.keys[0]} is not known here`
-        : `${issue.path.join('.') || argument} ${issue.message}`
-    throw new UtilityApiError('invalid_argument', `${problem}.`)
+        ? issue.message
+        : `${issue.path.join('.') || argument} ${issue.message}.`
+    throw new UtilityApiError('invalid_argument', problem)
   })
+}
+
+/** The sentence on a member that nobody knows. All other schemas have one of their own. */
+function argumentProblem({ code, keys = [], inst }: Issue): string | undefined {
+  return code === 'unrecognized_keys' ? notKnown(keys[0] ?? '', namesOf(inst)) : undefined
 }

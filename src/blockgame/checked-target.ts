@@ -1,4 +1,4 @@
-import { demand, demandKnown, isPort, isSignal, isTimeout } from '../domain/arguments.ts'
+import { demand, demandKnown, isOptions, isPort, isSignal, isTimeout } from '../domain/arguments.ts'
 import { defaultServerPort, parseServerHost, spelledHost } from '../domain/server-address.ts'
 import type { BlockgameTarget, HandshakeAddress } from '../ports/blockgame-client.ts'
 import type { RequestedTarget } from './address-filter.ts'
@@ -29,15 +29,16 @@ export interface CheckedTarget extends Omit<Introduction, 'protocolVersion'> {
  * @throws `UtilityApiError` `invalid_argument` if it is invalid; the message names the member.
  */
 export function checkTarget(target: Partial<BlockgameTarget> | undefined): CheckedTarget {
-  const { host, port = defaultServerPort, timeoutMs = defaultTimeoutMs, signal } = target ?? {}
-  const { raw = false, handshake, proxyProtocol } = target ?? {}
+  demand(isOptions(target), 'The target must be an object: write status({ host }).')
+  demandKnown(target, members)
+  const { host, port = defaultServerPort, timeoutMs = defaultTimeoutMs, signal } = target
+  const { raw = false, handshake, proxyProtocol } = target
   const [requestedHost, spelled] = requireHost(host, 'host')
   demand(isPort(port), 'port must be an integer from 1 to 65535.')
   demand(isTimeout(timeoutMs), 'timeoutMs must be a positive number below 2^31.')
   demand(isSignal(signal), 'signal must be an AbortSignal.')
   demand(typeof raw === 'boolean', 'raw must be true or false.')
   demand([1, 2, undefined].includes(proxyProtocol), 'proxyProtocol must be 1 or 2.')
-  demandKnown(target ?? {}, members)
   return {
     ...(handshake === undefined ? { host: spelled, port } : checkHandshake(handshake, port)),
     requested: { host: requestedHost, port },

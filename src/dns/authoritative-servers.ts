@@ -1,7 +1,7 @@
-import { demand, demandKnown, isSignal, isTimeout } from '../domain/arguments.ts'
+import { demand, demandKnown, isOptions, isSignal, isTimeout } from '../domain/arguments.ts'
 import type { DnsAnswer, DnsStatus, RecordType } from '../domain/dns-answer.ts'
 import { parseDnsName, splitDnsName } from '../domain/dns-name.ts'
-import { isPublicAddress } from '../domain/ip-address.ts'
+import { isPublicAddress, isServerAddress } from '../domain/ip-address.ts'
 import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'
 
 /**
@@ -68,8 +68,12 @@ export async function findAuthoritativeServers(
   name: string,
   options: AuthoritativeServersOptions,
 ): Promise<AuthoritativeServer[]> {
-  const { resolver, signal, timeoutMs = 5000 } = options
+  demand(isOptions(options), 'options must be an object: write { resolver: { ip } }.')
   demandKnown(options, optionMembers)
+  const { resolver, signal, timeoutMs = 5000 } = options
+  demand(typeof client?.query === 'function', 'client must be what createDnsClient() returns.')
+  const isResolver = isOptions(resolver) && isServerAddress(resolver.ip)
+  demand(isResolver, 'resolver must be an object with an IP address: write { resolver: { ip } }.')
   demand(isTimeout(timeoutMs), 'timeoutMs must be a positive number of milliseconds.')
   demand(isSignal(signal), 'signal must be an AbortSignal.')
   const parsed = typeof name === 'string' ? parseDnsName(name) : null

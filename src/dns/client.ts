@@ -187,7 +187,13 @@ const members: ReadonlySet<string> = new Set<keyof DnsQuestion>([
 
 /** Refuses what is not made of the right parts, before a part that is missing is used. */
 function demandQuestion(question: Partial<DnsQuestion> | undefined): void {
-  demand(typeof question?.name === 'string', 'name must be a string.')
+  demand(
+    typeof question === 'object' && question !== null,
+    'The question must be an object: write query({ name, type, server: { ip } }).',
+  )
+  demandKnown(question, members)
+  demand(typeof question.name === 'string', 'name must be a string.')
+  demand(typeof question.server === 'object', 'server must be an object: write { server: { ip } }.')
   demand(typeof question.server?.ip === 'string', 'server.ip must be an IPv4 or IPv6 address.')
   const { clientSubnet, recursionDesired, transport } = question
   demand(clientSubnet === undefined || typeof clientSubnet === 'string', 'clientSubnet must be a string.')
@@ -200,7 +206,6 @@ function demandQuestion(question: Partial<DnsQuestion> | undefined): void {
     "transport must be 'udp' or 'tcp'.",
   )
   demand(isSignal(question.signal), 'signal must be an AbortSignal.')
-  demandKnown(question, members)
 }
 
 function checkedServer(ip: string, port: number): ServerAddress {

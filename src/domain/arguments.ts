@@ -1,10 +1,11 @@
 import { UtilityApiError } from './errors.ts'
+import { hint, notKnown } from './near-name.ts'
 
 /** Throws unless these are options with known names only: JavaScript would ignore a misspelled one. */
 export function requireOptions(options: unknown, known: readonly string[]): void {
-  if (!isOptions(options)) throw invalidOption('options', 'must be an object')
+  if (!isOptions(options)) throw invalidOption('options', `must be an object, as in { ${known[0]} }`)
   const stranger = Object.keys(options).find((name) => !known.includes(name))
-  if (stranger !== undefined) throw invalidOption(stranger, 'is not an option')
+  if (stranger !== undefined) throw invalidOption(stranger, `is not an option${hint(stranger, known)}`)
 }
 
 /** Tells whether a value can have named options. A list or a map has none, so it would pass for options left out. */
@@ -50,7 +51,7 @@ export function unlessObject(message = 'must be an object'): {
 export function demandKnown(argument: object, known: ReadonlySet<string>): void {
   // Not `demand`, which would build the message for each known member too, for every DNS query.
   for (const name in argument) {
-    if (!known.has(name)) throw new UtilityApiError('invalid_argument', `${name} is not known here.`)
+    if (!known.has(name)) throw new UtilityApiError('invalid_argument', notKnown(name, known))
   }
 }
 

@@ -13,6 +13,8 @@ const wildcard = '*.'
  * and an IPv4 address in IPv6 (`::ffff:192.0.2.1`) is that IPv4 address. The name after `*.` is compared like any other.
  * Text that is neither is its own form.
  *
+ * @throws `UtilityApiError` `invalid_argument` if it is not a string
+ *
  * @example
  * ```ts
  * import { comparedDomain } from 'utility-api/storage'
@@ -24,6 +26,8 @@ const wildcard = '*.'
  * @group Storage
  */
 export function comparedDomain(domainOrIp: string): string {
+  if (typeof domainOrIp !== 'string')
+    throw new UtilityApiError('invalid_argument', 'domainOrIp must be a string.')
   if (!domainOrIp.startsWith(wildcard)) return comparedHost(domainOrIp) ?? domainOrIp
   const name = parseName(domainOrIp.slice(wildcard.length))
   return name === null ? domainOrIp : wildcard + name

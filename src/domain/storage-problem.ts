@@ -1,22 +1,64 @@
-/** Says why a value is no storage, with what to write instead. Text is never repeated: a URL may have a password. */
-export function storageProblem(value: unknown, missing: readonly string[]): string {
-  if (value === undefined || value === null)
-    return 'is missing; to try everything, write { storage: memoryStorage() }'
-  if (typeof value === 'string') return `must be a storage, not a string: ${storageFor(value)}`
-  if (typeof value === 'function')
-    return `is a function: call it, as in { storage: ${/^\w+$/.test(value.name) ? value.name : 'memoryStorage'}() }`
-  const has = (name: string): boolean => typeof (value as Record<string, unknown>)[name] === 'function'
-  if (has('then')) return 'is a promise: write await before it'
-  if (has('prepare')) return 'is a database: write { storage: sqliteStorage(database) }'
-  if (has('getConnection')) return 'is a pool: write { storage: mysqlStorage(pool) }'
-  if (has('connect') && has('query')) return 'is a pool: write { storage: postgresStorage(pool) }'
-  return lacks(missing)
+/** What somebody passed instead of a storage. */
+export interface StorageMistake {
+  readonly is: string
+  /** The options to write instead. */
+  readonly write: string
 }
 
+/** Returns what a value is that somebody took for a storage, or null for an object that may have been meant as one. */
+export function storageMistake(value: unknown): StorageMistake | null {
+  if (value === undefined || value === null)
+    return mistake('is missing; to try everything,', 'memoryStorage()')
+  // Never repeated: a URL may have a password.
+  if (typeof value === 'string') return mistake('is a string:', storageFor(value))
+  if (typeof value === 'function') return mistake('is a function:', callOf(value))
+  if (typeof value !== 'object') return mistake(`is a ${typeof value}:`, 'memoryStorage()')
+  const has = (name: string): boolean => typeof (value as Record<string, unknown>)[name] === 'function'
+  if (has('then')) return mistake('is a promise:', 'await …')
+  if (has('prepare')) return mistake('is a database:', 'sqliteStorage(database)')
+  if (has('getConnection')) return mistake('is a pool:', mysqlStorageOf(has('promise')))
+  if (has('connect') && has('query')) return postgresMistake('totalCount' in value)
+  if ('connectionString' in value) return mistake('is what a pool is made of:', newPool)
+  if (has('dispatch')) return { is: 'is what createUtilityApi returns:', write: '{ storage }' }
+  if (has('createReseller')) return { is: 'is what createAdmin returns:', write: '{ storage }' }
+  return null
+}
+
+function mistake(is: string, storage: string): StorageMistake {
+  return { is, write: `{ storage: ${storage} }` }
+}
+
+const newPool = 'postgresStorage(new Pool({ connectionString }))'
+const newDatabase = "sqliteStorage(new Database('utility.sqlite'))"
+
 function storageFor(text: string): string {
-  if (/^postgres/i.test(text)) return 'write { storage: postgresStorage(new Pool({ connectionString })) }'
-  if (/^(?:mysql|mariadb)/i.test(text)) return 'write { storage: mysqlStorage(createPool(url)) }'
-  return "write { storage: sqliteStorage(new Database('utility.sqlite')) }"
+  if (/^postgres/i.test(text)) return newPool
+  if (/^(?:mysql|mariadb)/i.test(text)) return 'mysqlStorage(createPool(url))'
+  return /^:?memory:?$/i.test(text) ? 'memoryStorage()' : newDatabase
+}
+
+/** Returns the call of a function that was passed itself. */
+function callOf({ name, prototype }: { readonly name: string; readonly prototype?: object }): string {
+  if (/^sqliteStorage|^(?:Database|DatabaseSync)$/.test(name)) return newDatabase
+  if (/^postgresStorage|^(?:Bound)?Pool$/.test(name)) return newPool
+  if (/^mysqlStorage|^createPool/.test(name)) return 'mysqlStorage(createPool(url))'
+  if (!/^\w+$/.test(name)) return 'memoryStorage()'
+  // A name that begins with a capital is that of a class.
+  return prototype !== undefined && /^[A-Z]/.test(name) ? `new ${name}()` : `${name}()`
+}
+
+function mysqlStorageOf(takesCallbacks: boolean): string {
+  return takesCallbacks ? 'mysqlStorage(pool.promise())' : 'mysqlStorage(pool)'
+}
+
+function postgresMistake(isPool: boolean): StorageMistake {
+  return isPool ? mistake('is a pool:', 'postgresStorage(pool)') : mistake('is a single connection:', newPool)
+}
+
+/** Says why a value is no storage, with what to write instead. */
+export function storageProblem(value: unknown, missing: readonly string[]): string {
+  const found = storageMistake(value)
+  return found === null ? lacks(missing) : `${found.is} write ${found.write}`
 }
 
 /** Says which methods are missing: three of them by name. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { demand, demandKnown, isOptions, isSignal } from '../domain/arguments.ts'
-import { refused, type Refusal } from '../domain/errors.ts'
+import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import { inputProblem } from '../operations/input-problem.ts'
 import type { Operation, OperationCall, Parameter } from '../operations/operation.ts'
 import { SharedAnswer } from '../operations/shared-answer.ts'
@@ -61,6 +61,8 @@ export async function ownCall<Input, Output>(
       }
       const answer = await operation.run(fields, undefined, call)
       return answer instanceof SharedAnswer ? answer.value() : answer
+    } catch (error) {
+      throw inFields(error, operation.parameters)
     } finally {
       inFlight.leave(operation.waitsFor, known)
     }
@@ -76,8 +78,9 @@ export function ownCallOptions<Options extends OwnCallOptions>(
   given: Options = {} as Options,
   ...callbacks: (keyof Options & string)[]
 ): Options {
-  demand(isOptions(given), 'options must be an object.')
-  demandKnown(given, new Set(['signal', 'caller', ...callbacks]))
+  const names = ['signal', 'caller', ...callbacks]
+  demand(isOptions(given), `options must be an object: write { ${names.join(', ')} }.`)
+  demandKnown(given, new Set(names))
   demand(isSignal(given.signal), 'signal must be an AbortSignal.')
   demand(typeof (given.caller ?? '') === 'string', 'caller must be a string.')
   for (const name of callbacks)
@@ -89,7 +92,6 @@ function readInput<Input, Output>(
   { input, parameters }: Operation<Input, Output, unknown>,
   given: object,
 ): Input {
-  demand(isOptions(given), 'The input must be an object.')
   demandKnown(given, new Set(Object.keys(parameters)))
   const trimmed = Object.entries(given).map(([field, value]) => [
     field,
@@ -101,4 +103,14 @@ function readInput<Input, Output>(
     ([field, parameter]) => [field, { ...parameter, name: field }] as const,
   )
   throw inputProblem(named, result.error)
+}
+
+/** Returns the error, with the fields of a call in the place of the parameters that a refusal names. */
+function inFields(error: unknown, parameters: Readonly<Record<string, Parameter>>): unknown {
+  if (!(error instanceof UtilityApiError) || error.code !== 'invalid_request') return error
+  const message = Object.entries(parameters).reduce(
+    (text, [field, { name }]) => text.replaceAll(name, field),
+    error.message,
+  )
+  return new UtilityApiError(error.code, message)
 }

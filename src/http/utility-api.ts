@@ -1,3 +1,4 @@
+import { demand, isOptions } from '../domain/arguments.ts'
 import type { RecordType } from '../domain/dns-answer.ts'
 import { UtilityApiError } from '../domain/errors.ts'
 import type { CheckDnsInput, DnsCheckResult } from '../operations/check-dns.ts'
@@ -170,12 +171,15 @@ export function utilityApi(parts: UtilityApiParts): UtilityApi {
       return dispatch(request, context ?? {}, route(request.url))
     },
     async checkDns(question, options) {
+      // A name alone would be judged as an object without the fields.
+      demand(isOptions(question), 'The question must be an object: write checkDns({ domain, recordType }).')
       const { onAnswer, ...others } = ownCallOptions(options, 'onAnswer')
       const onPart = onAnswer && tellOf(onAnswer, service.logger)
       return ownCall(own, parts.operations.checkDns, question, { ...others, onPart })
     },
     async lookUpGameServer(server, options) {
-      const { port, ...others } = server ?? {}
+      demand(isOptions(server), 'The server must be an object: write lookUpGameServer({ address }).')
+      const { port, ...others } = server
       // Over HTTP it is text.
       const input = port === undefined ? others : { ...others, port: String(port) }
       return ownCall(own, parts.operations.lookUpGameServer, input, ownCallOptions(options))
@@ -207,7 +211,7 @@ function tellOf(
 
 type Found = Route<Endpoint> | null
 
-const notARequest = 'A handler takes a Request of the Fetch standard.'
+const notARequest = 'A handler takes a Request of the Fetch standard: write new Request(url).'
 const notAView = 'dispatch takes a view of a request, with a url and a header function.'
 
 /** Hosts have request classes of their own. Express's and Node's requests have headers too, but no `get`. */

@@ -1,4 +1,4 @@
-import { demand, demandKnown } from '../domain/arguments.ts'
+import { demand, demandKnown, isOptions } from '../domain/arguments.ts'
 import { recordTypes, type DnsRecord, type RecordType } from '../domain/dns-answer.ts'
 import { contentOfPresentation, contentOfRecord, presentationExamples } from '../domain/dns-record-content.ts'
 import type { DnsCheckResult } from './check-dns.ts'
@@ -159,6 +159,8 @@ export function summarizeDnsCheck(
   expectation?: DnsExpectation,
 ): DnsCheckSummary | DnsArrivalSummary {
   const areResults = Array.isArray(results) && results.every(isResult)
+  const isPromise = typeof (results as { then?: unknown } | undefined)?.then === 'function'
+  demand(!isPromise, 'results is a promise: write await before it.')
   demand(areResults, 'results must be what the DNS check answers with 200.')
   const expected = expectation === undefined ? undefined : expectedContent(expectation)
   const answered = results.filter(saysSomething)
@@ -185,6 +187,7 @@ export function summarizeDnsCheck(
 }
 
 function expectedContent(expectation: DnsExpectation): ReadonlySet<string> | undefined {
+  demand(isOptions(expectation), 'The expectation must be an object: write { recordType, expected }.')
   const { recordType, expected } = expectation
   demandKnown(expectation, expectationMembers)
   demand(recordTypes.includes(recordType), `recordType must be one of ${recordTypes.join(', ')}.`)

@@ -1,3 +1,5 @@
+import { demand } from '../domain/arguments.ts'
+
 /**
  * Tells a storage method how long its caller still waits for the answer.
  *
@@ -20,6 +22,8 @@ export interface StorageCall {
 /**
  * Creates a call whose caller waits this many milliseconds from now. `Infinity` is a caller who waits forever.
  *
+ * @throws `UtilityApiError` `invalid_argument` if it is not a number
+ *
  * @example
  * ```ts
  * import { callWithin } from 'utility-api/storage'
@@ -30,6 +34,11 @@ export interface StorageCall {
  * @group Storage
  */
 export function callWithin(timeoutMs: number): StorageCall {
+  // Nobody would ever stop waiting for a time that is no number.
+  demand(
+    typeof timeoutMs === 'number' && !Number.isNaN(timeoutMs),
+    'timeoutMs must be a number of milliseconds.',
+  )
   const deadline = performance.now() + timeoutMs
   return { timeLeftMs: () => deadline - performance.now() }
 }

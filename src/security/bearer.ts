@@ -27,7 +27,8 @@ const grammar = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i
 const challenge = `Bearer realm="${realm}"`
 const invalidTokenChallenge = `${challenge}, error="invalid_token"`
 
-const notAHeader = 'authorization must be the value of an Authorization header.'
+const notAHeader =
+  "authorization must be the value of a header: write request.headers.authorization, or request.headers.get('authorization')."
 
 const missing: Refusal = { code: 'invalid_token', message: 'The bearer token is missing.' }
 const invalid: Refusal = {

@@ -94,7 +94,7 @@ function notConfigured(): never {
 }
 
 function demandOptions(options: SignLicenseOptions): void {
-  demand(isOptions(options), 'options must be an object.')
+  demand(isOptions(options), 'options must be an object: write { lifetimeSeconds }.')
   demandKnown(options, optionNames)
   const { lifetimeSeconds, audience } = options
   const fits =

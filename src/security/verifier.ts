@@ -140,9 +140,10 @@ export function createVerifier(parts: VerifierParts): Verifier {
 }
 
 /** Returns a credential, or undefined if there is none. */
-function given(name: string, credential: string | null | undefined): string | undefined {
+function given(name: 'token' | 'apiKey', credential: string | null | undefined): string | undefined {
   const isCredential = typeof (credential ?? '') === 'string'
-  demand(isCredential, `${name} must be a string.`)
+  const write = name === 'token' ? 'bearerToken(request.headers.authorization)' : 'request.headers.basic'
+  demand(isCredential, `${name} must be a string: write ${write}.`)
   return credential ?? undefined
 }
 
@@ -154,7 +155,7 @@ function wanted<Name extends string>(
   name: Name,
   options: { readonly [Key in Name]?: string } = {},
 ): string | undefined {
-  demand(isOptions(options), 'options must be an object.')
+  demand(isOptions(options), `options must be an object: write { ${name} }.`)
   for (const each in options) {
     if (each !== name) throw new UtilityApiError('invalid_argument', `${each} is not an option: use ${name}.`)
   }

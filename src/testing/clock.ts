@@ -1,3 +1,4 @@
+import { demand } from '../domain/arguments.ts'
 import type { Clock } from '../ports/clock.ts'
 
 /**
@@ -24,10 +25,12 @@ export interface FixedClock extends Clock {
  * @group Testing
  */
 export function fixedClock(start: number = Date.UTC(2026, 0, 1)): FixedClock {
+  demand(Number.isFinite(start), 'start must be a number of milliseconds: write fixedClock(date.getTime()).')
   let now = start
   return {
     now: () => now,
     advance(milliseconds) {
+      demand(Number.isFinite(milliseconds), 'milliseconds must be a number.')
       now += milliseconds
     },
   }

@@ -134,7 +134,8 @@ export function faultyStorage<Storage extends UtilityStorage>(
   if (!Number.isSafeInteger(seed)) throw invalidOption('seed', 'must be an integer')
   if (typeof rate !== 'number' || !(rate >= 0 && rate <= 1))
     throw invalidOption('rate', 'must be a number from 0 to 1')
-  demand(typeof storage === 'object' && storage !== null, 'storage must be a storage.')
+  const isStorage = typeof (storage as Partial<UtilityStorage> | null)?.findClient === 'function'
+  demand(isStorage, 'storage must be a storage: write faultyStorage(memoryStorage(), { seed }).')
   const random = createRandom(seed)
   const log: FaultyStorageCall[] = []
 

@@ -1,4 +1,4 @@
-import { invalidOption, requireOptions } from '../domain/arguments.ts'
+import { demand, invalidOption, isOptions, requireOptions } from '../domain/arguments.ts'
 import type { MaybePromise } from '../ports/maybe-promise.ts'
 import type { AdminStorage, UtilityStorage } from '../ports/storage.ts'
 import { accessCases } from './contract/access.ts'
@@ -112,6 +112,7 @@ export function storageContract(
   make: () => MaybePromise<StorageFixture>,
   options: StorageContractOptions = {},
 ): StorageContractCase[] {
+  demand(typeof make === 'function', `make must be a function: write storageContract(${exampleFixture}).`)
   requireOptions(options, ['seeds', 'calls'])
   const { seeds = [1], calls = 500 } = options
   // Histories of no calls would pass for every store.
@@ -124,6 +125,8 @@ export function storageContract(
     run: () => runCase(each, make, { seeds, calls }),
   }))
 }
+
+const exampleFixture = '() => ({ storage, close() {} })'
 
 const contract: readonly ContractCase[] = [
   ...codeCases,
@@ -164,6 +167,8 @@ async function withFixture(
   work: (fixture: StorageFixture) => Promise<void>,
 ): Promise<void> {
   const fixture = await make()
+  const isFixture = isOptions(fixture) && isOptions(fixture.storage) && typeof fixture.close === 'function'
+  demand(isFixture, `make must return a storage and close(): write storageContract(${exampleFixture}).`)
   try {
     await work(fixture)
   } finally {

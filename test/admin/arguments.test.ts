@@ -13,9 +13,13 @@ const mistakes: [method: keyof typeof admin, args: unknown[], says: string][] = 
   ['createClient', [{}], 'redirectUris must be an array of strings.'],
   ['createClient', [{ redirectUri: 'https://a.example/' }], 'redirectUris must be an array of strings.'],
   ['createClient', [{ redirectUris: 'https://a.example/' }], 'redirectUris must be an array of strings.'],
-  ['createClient', [{ redirectUris, secret: 'a' }], 'secret is not known here.'],
+  [
+    'createClient',
+    [{ redirectUris, secret: 'a' }],
+    'secret is not known here, only name, redirectUris, clientId, clientSecret.',
+  ],
   ['createClient', [{ redirectUris: [7] }], 'redirectUris.0 must be a string.'],
-  ['updateClient', ['a', { redirectUri: 'a' }], 'redirectUri is not known here.'],
+  ['updateClient', ['a', { redirectUri: 'a' }], 'redirectUri is not known here; redirectUris is.'],
   ['updateClient', [undefined, {}], 'clientId must be a string.'],
   ['rotateClientSecret', [{ clientId: 'a' }], 'clientId must be a string.'],
   ['revokeClient', [], 'clientId must be a string.'],
@@ -24,17 +28,25 @@ const mistakes: [method: keyof typeof admin, args: unknown[], says: string][] = 
   [
     'readAuthorizationRequest',
     [new URLSearchParams(), { scopes: [], defaultScopes: 'a' }],
-    'defaultScopes is not known here.',
+    'defaultScopes is not known here; defaultScope is.',
   ],
   ['grantAuthorization', [asked, { subject: 42 }], 'subject must be a string.'],
   ['grantAuthorization', [{ ...asked, codeChallenge: undefined }], 'codeChallenge must be a string or null.'],
   ['grantAuthorization', [{ ...asked, state: undefined }], 'state must be a string or null.'],
   ['grantAuthorization', [null], 'request must be an object.'],
   ['issueAuthorizationCode', [code], 'scope must be a string.'],
-  ['createReseller', [{ title: 'a' }], 'title is not known here.'],
+  [
+    'createReseller',
+    [{ title: 'a' }],
+    'title is not known here, only name, resellerId, tokenLifetimeSeconds.',
+  ],
   ['createResellerToken', [7], 'resellerId must be a string.'],
   ['createAccessToken', [{}], 'scope must be a string.'],
-  ['createAccessToken', [{ scope: '', lifetimeMs: 5 }], 'lifetimeMs is not known here.'],
+  [
+    'createAccessToken',
+    [{ scope: '', lifetimeMs: 5 }],
+    'lifetimeMs is not known here, only scope, lifetimeSeconds, clientId, subject.',
+  ],
   ['createApiKey', [{ permissions: 'a' }], 'permissions must be an array of strings.'],
   ['createApiKey', [new Map([['name', 'a']])], 'key must be an object.'],
   ['createApiKey', [['a']], 'key must be an object.'],
@@ -43,10 +55,14 @@ const mistakes: [method: keyof typeof admin, args: unknown[], says: string][] = 
   ['revokeAccess', [{ subject: undefined }], 'which must have either clientId or subject.'],
   ['revokeAccess', [{ clientId: 'a', subject: 'b' }], 'which must have either clientId or subject.'],
   ['getLicense', [7], 'licenseKey must be a string.'],
-  ['updateLicense', ['LIC-1', { owner: 'a' }], 'owner is not known here.'],
+  [
+    'updateLicense',
+    ['LIC-1', { owner: 'a' }],
+    'owner is not known here, only registeredTo, domainOrIp, status, resellerId.',
+  ],
   ['listClients', [{ limit: '5' }], 'limit must be a number.'],
   ['listCredentials', [], 'page must be an object.'],
-  ['countLicenses', [{ status: 'valid' }], 'status is not known here.'],
+  ['countLicenses', [{ status: 'valid' }], 'status is not known here, only resellerId.'],
 ]
 
 test.each(mistakes)('%s(...%j) says: %s', async (method, args, says) => {
@@ -63,7 +79,7 @@ test('denyAuthorization, which returns at once, throws at once', () => {
     'reason must be an object.',
   )
   expect(() => admin.denyAuthorization(asked as never, { code: 'login_required' } as never)).toThrow(
-    'code is not known here.',
+    'code is not known here, only error, description.',
   )
 })
 

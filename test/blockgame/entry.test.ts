@@ -80,8 +80,8 @@ test.for([
   [{ resolvers: [null] }, /resolvers/],
   [{ resolvers: '127.0.0.1' }, /resolvers/],
   [{ allowAddress: true }, /^allowAddress: must be a function\.$/],
-  [{ allowAdress: () => false }, /^allowAdress: is not an option\.$/],
-  [null, /^options: must be an object\.$/],
+  [{ allowAdress: () => false }, /^allowAdress: is not an option; allowAddress is\.$/],
+  [null, /^options: must be an object, as in { allowAddress }\.$/],
   [{ protocolVersion: 1.5 }, /protocolVersion/],
   [{ protocolVersion: 2 ** 31 }, /protocolVersion/],
 ] as const)('%j is refused', ([wrong, message]) => {

@@ -100,8 +100,12 @@ describe('the name servers of a zone', () => {
     ['a..b', {}, 'name must be a domain name.'],
     [7, {}, 'name must be a domain name.'],
     ['example.com', { timeoutMs: 0 }, 'timeoutMs must be a positive number of milliseconds.'],
-    ['example.com', { resolver: { ip: 'x' } }, 'server.ip must be an IPv4 or IPv6 address.'],
-    ['example.com', { timeout: 1 }, 'timeout is not known here.'],
+    [
+      'example.com',
+      { resolver: { ip: 'x' } },
+      'resolver must be an object with an IP address: write { resolver: { ip } }.',
+    ],
+    ['example.com', { timeout: 1 }, 'timeout is not known here; timeoutMs is.'],
   ])('are not looked for %j with %j', async (name, options, message) => {
     const client = createDnsClient()
     const resolver = { ip: '127.0.0.1', port: 9 }

@@ -404,17 +404,17 @@ test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31, '300' as never]
 )
 
 test.each([
-  [undefined, 'name must be a string.'],
-  [null, 'name must be a string.'],
+  [undefined, 'The question must be an object: write query({ name, type, server: { ip } }).'],
+  [null, 'The question must be an object: write query({ name, type, server: { ip } }).'],
   [{ ...question, name: 7 }, 'name must be a string.'],
-  [question, 'server.ip must be an IPv4 or IPv6 address.'],
-  [{ ...question, server: '127.0.0.1' }, 'server.ip must be an IPv4 or IPv6 address.'],
+  [question, 'server must be an object: write { server: { ip } }.'],
+  [{ ...question, server: '127.0.0.1' }, 'server must be an object: write { server: { ip } }.'],
   [{ ...question, server: null }, 'server.ip must be an IPv4 or IPv6 address.'],
   [{ ...question, server: { ip: '127.0.0.1' }, signal: 'x' }, 'signal must be an AbortSignal.'],
   [{ ...question, server: { ip: '127.0.0.1' }, signal: null }, 'signal must be an AbortSignal.'],
   [{ ...question, server: { ip: '127.0.0.1' }, clientSubnet: null }, 'clientSubnet must be a string.'],
   [{ ...question, server: { ip: '127.0.0.1' }, clientSubnet: 5 }, 'clientSubnet must be a string.'],
-  [{ ...question, server: { ip: '127.0.0.1' }, timeout: 200 }, 'timeout is not known here.'],
+  [{ ...question, server: { ip: '127.0.0.1' }, timeout: 200 }, 'timeout is not known here; timeoutMs is.'],
 ])('the question %j is refused: %s', async (wrong, message) => {
   const client = createDnsClient()
   await expect(client.query(wrong as never)).rejects.toMatchObject({ code: 'invalid_argument', message })
@@ -422,9 +422,9 @@ test.each([
 })
 
 test('a misspelled option is refused, not ignored', () => {
-  const says = { code: 'invalid_options', message: 'timeout: is not an option.' }
+  const says = { code: 'invalid_options', message: 'timeout: is not an option; timeoutMs is.' }
   expect(() => createDnsClient({ timeout: 100 } as object)).toThrow(expect.objectContaining(says))
-  expect(() => createDnsClient(null as never)).toThrow('options: must be an object.')
+  expect(() => createDnsClient(null as never)).toThrow('options: must be an object, as in { timeoutMs }.')
 })
 
 test.each([0.1, 2 ** 31 - 1])('a deadline of %s ms is accepted', async (timeoutMs) => {

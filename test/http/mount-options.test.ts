@@ -13,7 +13,7 @@ const mounts: [name: string, mount: (api: UtilityApi, options?: object) => unkno
   ['toBunHandler', toBunHandler],
 ]
 
-describe.each(mounts)('%s', (_, mount) => {
+describe.each(mounts)('%s', (name, mount) => {
   test.each([
     { trustProxy: 'loopback' },
     { trustProxy: '1' },
@@ -28,7 +28,8 @@ describe.each(mounts)('%s', (_, mount) => {
   })
 
   test.each([null, 1, true, 'x', []])('refuses %j in place of options', (options) => {
-    const refusal = { code: 'invalid_options', message: 'options: must be an object.' }
+    const message = `options: must be an object. Write ${name}(api, { trustProxy: 1 }).`
+    const refusal = { code: 'invalid_options', message }
     expect(() => mount(api, options as never)).toThrow(expect.objectContaining(refusal))
   })
 
@@ -40,7 +41,7 @@ describe.each(mounts)('%s', (_, mount) => {
   )
 
   test.each([undefined, {}, { storage: memoryStorage() }])('refuses %# in place of an api', (wrong) => {
-    expect(() => mount(wrong as never)).toThrow('api must be what createUtilityApi returns.')
+    expect(() => mount(wrong as never)).toThrow('api: must be what createUtilityApi returns.')
   })
 })
 
@@ -54,7 +55,10 @@ test('fallthrough is an option of Express alone', () => {
 test.each([undefined, 'http://localhost/', { url: '/', method: 'GET', headers: {} }])(
   'a handler that is given %j says what it takes',
   async (wrong) => {
-    const says = { code: 'invalid_argument', message: 'A handler takes a Request of the Fetch standard.' }
+    const says = {
+      code: 'invalid_argument',
+      message: 'A handler takes a Request of the Fetch standard: write new Request(url).',
+    }
     await expect(api.fetch(wrong as never)).rejects.toMatchObject(says)
     await expect(api.handlers.checkDns(wrong as never)).rejects.toMatchObject(says)
   },

@@ -83,8 +83,13 @@ test.each<[string, unknown, string, string]>([
     'must be a domain name.',
   ],
   ['a number', { domain: 7, recordType: 'A' }, 'invalid_request', 'domain must be a string.'],
-  ['a misspelled field', { domain: 'a.example', type: 'A' }, 'invalid_argument', 'type is not known here.'],
-  ['nothing', undefined, 'invalid_argument', 'must be an object.'],
+  [
+    'a misspelled field',
+    { domain: 'a.example', type: 'A' },
+    'invalid_argument',
+    'type is not known here, only domain, recordType.',
+  ],
+  ['nothing', undefined, 'invalid_argument', 'must be an object: write checkDns({ domain, recordType }).'],
 ])('a check refuses %s', async (_, question, code, message) => {
   const { api } = service()
   await expect(api.checkDns(question as never)).rejects.toMatchObject({

@@ -324,11 +324,14 @@ test('an argument that is not text is a clear error of the host, not a TypeError
     async () => bearerToken(wrong),
   ]
   expect(await saidBy(calls)).toEqual([
-    ['invalid_argument', 'token must be a string.'],
-    ['invalid_argument', 'token must be a string.'],
-    ['invalid_argument', 'apiKey must be a string.'],
+    ['invalid_argument', 'token must be a string: write bearerToken(request.headers.authorization).'],
+    ['invalid_argument', 'token must be a string: write bearerToken(request.headers.authorization).'],
+    ['invalid_argument', 'apiKey must be a string: write request.headers.basic.'],
     ['invalid_argument', 'licenseKey must be a string.'],
-    ['invalid_argument', 'authorization must be the value of an Authorization header.'],
+    [
+      'invalid_argument',
+      "authorization must be the value of a header: write request.headers.authorization, or request.headers.get('authorization').",
+    ],
   ])
 })
 

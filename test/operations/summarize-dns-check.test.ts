@@ -350,7 +350,7 @@ describe('where records are expected', () => {
     [{ recordType: 'A', expected: [7] }, 'expected must be a list of records in presentation form.'],
     [{ recordType: 'ANY', expected: [] }, 'recordType must be one of A, AAAA, MX'],
     [{ expected: [] }, 'recordType must be one of A, AAAA, MX'],
-    [{ recordType: 'A', expect: [] }, 'expect is not known here.'],
+    [{ recordType: 'A', expect: [] }, 'expect is not known here; expected is.'],
   ])('%j is refused', (expectation, message) => {
     expect(() => summarizeDnsCheck([], expectation as never)).toThrow(
       expect.objectContaining({ code: 'invalid_argument', message: expect.stringContaining(message) }),

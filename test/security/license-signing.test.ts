@@ -188,9 +188,9 @@ const lifetime = 'lifetimeSeconds must be an integer from 1 to 315360000.'
 const audience = 'audience must be 1 to 255 visible ASCII characters, and a URI if it has a colon.'
 
 test.each<[unknown, string]>([
-  [undefined, 'options must be an object.'],
-  [null, 'options must be an object.'],
-  [[], 'options must be an object.'],
+  [undefined, 'options must be an object: write { lifetimeSeconds }.'],
+  [null, 'options must be an object: write { lifetimeSeconds }.'],
+  [[], 'options must be an object: write { lifetimeSeconds }.'],
   [{}, lifetime],
   [{ lifetimeSeconds: '60' }, lifetime],
   [{ lifetimeSeconds: 0 }, lifetime],
@@ -203,7 +203,7 @@ test.each<[unknown, string]>([
   [{ lifetimeSeconds: 60, audience: 'a: b' }, audience],
   [{ lifetimeSeconds: 60, audience: ['shop-plugin'] }, audience],
   [{ lifetimeSeconds: 60, audience: null }, audience],
-  [{ lifetimeSeconds: 60, lifetime: 5 }, 'lifetime is not known here.'],
+  [{ lifetimeSeconds: 60, lifetime: 5 }, 'lifetime is not known here; lifetimeSeconds is.'],
 ])('signLicense with %j says: %s', async (options, message) => {
   const { api } = signingWorld()
   const refused = { code: 'invalid_argument', message }

@@ -222,9 +222,9 @@ test('without time order no secret and no identifier shows a time', () => {
 test('a wrong option is refused, not ignored', () => {
   const wrong = [{ timeordered: false }, { timeOrdered: 0 }, null] as never[]
   expect(wrong.map((options) => captured(() => randomKeys(options)))).toEqual([
-    ['invalid_options', 'timeordered: is not an option.'],
+    ['invalid_options', 'timeordered: is not an option; timeOrdered is.'],
     ['invalid_options', 'timeOrdered: must be true or false.'],
-    ['invalid_options', 'options: must be an object.'],
+    ['invalid_options', 'options: must be an object, as in { timeOrdered }.'],
   ])
 })
 

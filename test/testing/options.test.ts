@@ -5,15 +5,18 @@ import { expect, test } from 'vitest'
 // An option that is ignored would leave a test green that tests something else.
 
 const misspelled = {
-  fakeDnsServer: [() => fakeDnsServer({ record: [] } as object), 'record: is not an option.'],
-  fakeBlockgameServer: [() => fakeBlockgameServer({ delay: 5 } as object), 'delay: is not an option.'],
+  fakeDnsServer: [() => fakeDnsServer({ record: [] } as object), 'record: is not an option; records is.'],
+  fakeBlockgameServer: [
+    () => fakeBlockgameServer({ delay: 5 } as object),
+    'delay: is not an option; delayMs is.',
+  ],
   storageContract: [
     async () => storageContract(() => ({ storage: memoryStorage(), close() {} }), { seed: 5 } as object),
-    'seed: is not an option.',
+    'seed: is not an option; seeds is.',
   ],
   faultyStorage: [
     async () => faultyStorage(memoryStorage(), { seed: 1, seeds: 5 } as { seed: number }),
-    'seeds: is not an option.',
+    'seeds: is not an option; seed is.',
   ],
 } as const
 

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import dnsPacket from 'dns-packet'
-import type { RecordType } from '../../domain/dns-answer.ts'
+import { recordTypes, type RecordType } from '../../domain/dns-answer.ts'
 import { octetsOfLabel, parseDnsName, splitDnsName } from '../../domain/dns-name.ts'
 import { UtilityApiError } from '../../domain/errors.ts'
 import { formatIpAddress, parseNetwork } from '../../domain/ip-address.ts'
@@ -43,9 +43,11 @@ const udpPayloadSize = 1232
 /** Queries for the root, by type. All other queries differ only in the name. */
 const rootQueries = new Map<RecordType, Buffer>()
 
+const unknownType = `type must be one of ${recordTypes.join(', ')}.`
+
 /** Encodes a question. Throws `invalid_argument` if the name, type or network is invalid. */
 export function encodeQuery(name: string, type: RecordType, options: QueryOptions = {}): EncodedQuery {
-  if (!Object.hasOwn(typeNumbers, type)) throw new UtilityApiError('invalid_argument', 'Unknown record type.')
+  if (!Object.hasOwn(typeNumbers, type)) throw new UtilityApiError('invalid_argument', unknownType)
   const asked = checkedName(name)
   const root = rootQuery(type, options.clientSubnet)
   const message = withName(asked, root)
@@ -163,14 +165,14 @@ function checkedName(text: string): string {
   // Checked before conversion to lower case, which turns the kelvin sign into a k.
   if (text.length <= maxPlainLength && plainName.test(text)) return text.toLowerCase()
   const name = parseDnsName(text)
-  if (name === null) throw new UtilityApiError('invalid_argument', 'The name is no domain name.')
+  if (name === null) throw new UtilityApiError('invalid_argument', 'name must be a domain name.')
   return name
 }
 
 function clientSubnetOption(clientSubnet: string): dnsPacket.PacketOpt {
   const network = parseNetwork(clientSubnet)
   if (network === null)
-    throw new UtilityApiError('invalid_argument', 'clientSubnet is no network like 192.0.2.0/24.')
+    throw new UtilityApiError('invalid_argument', 'clientSubnet must be a network like 192.0.2.0/24.')
   const { octets, prefixLength } = network
   return {
     code: optionCodes.clientSubnet,
