@@ -134,6 +134,9 @@ describe.skipIf(!hasBrowser())('the page of dev in a browser', () => {
     expect(license).toMatchObject({ registeredTo: 'Grace Hopper · 葛麗絲', status: 'invalid' })
 
     await send('dns', /^200 OK/)
+    expect(await within('update', '.json').getAttribute('open')).toBe('')
+    expect(await within('dns', '.json').getAttribute('open')).toBe(null)
+    expect(await textOf('dns', '.json')).toBe('JSON, 46 lines')
     expect(await textOf('dns', '.drawn')).toContain('They differ: 3 different answers. Within 300 s,')
     expect(await rowsOf()).toEqual([
       expect.stringMatching(/^Amsterdam, NL Loopback DNS\s+1203\.0\.113\.20\s+300 s\s+\d+ ms$/),
