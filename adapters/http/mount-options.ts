@@ -1,4 +1,4 @@
-import type { Server, ServerResponse } from 'node:http'
+import type { Server } from 'node:http'
 import type { UtilityApi } from 'utility-api'
 
 /**
@@ -41,10 +41,9 @@ export function requireMountOptions(
   if (typeof fallthrough !== 'boolean') throw invalid('fallthrough: must be true or false.')
 }
 
-/** Throws unless a handler of requests of `node:http` is given one: some hosts call it with a `Request`. */
-export function requireResponse(response: ServerResponse | undefined): void {
-  if (typeof response?.writeHead === 'function') return
-  throw invalid(
+/** The error of a handler of requests of `node:http` that a host calls with a `Request`. */
+export function noResponse(): TypeError {
+  return invalid(
     'This handler takes a request and a response of node:http. Where there is a Request, write api.fetch(request).',
   )
 }

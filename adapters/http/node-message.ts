@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import type { Reply, RequestLike } from 'utility-api'
-import { requireResponse } from './mount-options.ts'
+import { noResponse } from './mount-options.ts'
 
 /** How many requests of one HTTP/1 connection may be under way at once, unwritten answers included. */
 const mostPerConnection = 16
@@ -25,7 +25,7 @@ const ended = new WeakSet<Socket>()
  * credentials. A request that is alone is never too many.
  */
 export function admit(request: IncomingMessage, response: ServerResponse): boolean {
-  requireResponse(response)
+  if (typeof (response as ServerResponse | undefined)?.writeHead !== 'function') throw noResponse()
   const { httpVersionMajor, socket } = request
   // A connection of HTTP/2 may carry all users of a proxy, and adapters for functions in a cloud have none.
   if (httpVersionMajor !== 1 || !(socket instanceof Socket)) return true
