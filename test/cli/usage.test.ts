@@ -40,6 +40,12 @@ afterAll(() => folder.remove())
 
 const wrong: Record<string, { args: string[]; says: string }> = {
   'an unknown command': { args: ['clients'], says: 'There is no command "utility-api clients".' },
+  'a misspelled flag of the program': {
+    args: ['--hepl'],
+    says: 'There is no option --hepl here. Did you mean --help?',
+  },
+  'a flag of a group': { args: ['license', '--json'], says: 'There is no option --json here.' },
+  'help on more than a command': { args: ['help', 'dev', 'extra'], says: '"extra" is one word too many.' },
   'an option with the name of a word': {
     args: ['dns', 'shop.example', '--type=TXT'],
     says: 'There is no option --type here.',

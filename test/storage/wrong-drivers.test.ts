@@ -31,7 +31,9 @@ test.each([undefined, 'mysql://localhost/a', createPool({})])(
 
 test.each([null, 5, []])('sqliteStorage refuses %j in place of options', (options) => {
   const database = new Database(':memory:')
-  expect(() => sqliteStorage(database, options as never)).toThrow("options: must be an object, as in { durability: 'normal' }.")
+  expect(() => sqliteStorage(database, options as never)).toThrow(
+    "options: must be an object, as in { durability: 'normal' }.",
+  )
   database.close()
 })
 

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import type { RecordType } from 'utility-api'
 
-const types: readonly string[] = [
+export const askedTypes: readonly string[] = [
   'A',
   'AAAA',
   'MX',
@@ -28,7 +28,7 @@ interface Question {
 export function questionOf(words: readonly string[]): Question {
   const servers = words.filter((word) => word.startsWith('@')).map((word) => word.slice(1))
   const [first = '', ...others] = words.filter((word) => !word.startsWith('@'))
-  const isType = (word: string): boolean => types.includes(word.toUpperCase())
+  const isType = (word: string): boolean => askedTypes.includes(word.toUpperCase())
   const swapped = isType(first) ? others.find((word) => !isType(word)) : undefined
   const name = swapped ?? first
   const asked = swapped === undefined ? others : [first, ...others.filter((word) => word !== swapped)]

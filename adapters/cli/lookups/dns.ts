@@ -10,7 +10,7 @@ import { printable, wrap } from '../terminal/terminal-text.ts'
 import { createWatch, exitCodeOf, expectedOf, type Comparison } from './dns-arrival.ts'
 import { authoritiesOf, withAuthorities } from './dns-authority.ts'
 import { createChecker, type Checker, type CheckListener } from './dns-check.ts'
-import { questionOf } from './dns-question.ts'
+import { askedTypes, questionOf } from './dns-question.ts'
 import { sectionLines, type Section, type Seen } from './dns-table.ts'
 import { locationsOf } from './server-option.ts'
 
@@ -20,6 +20,7 @@ export const dns: AnyCommand = command({
     type: {
       type: 'positional',
       default: 'A',
+      values: askedTypes,
       description: 'Record type: A, AAAA, MX, TXT, …; more may follow, and @SERVER. Of an address: PTR.',
     },
     server: {

@@ -24,9 +24,10 @@ export function readArguments(
   return { values: Object.fromEntries(values), words }
 }
 
-type Token = ReturnType<typeof tokensOf>[number]
+export type Token = NonNullable<ReturnType<typeof parseArgs>['tokens']>[number]
 
-function tokensOf(defs: ArgDefs, args: readonly string[]) {
+/** Takes arguments apart: options with or without values, and words. */
+export function tokensOf(defs: ArgDefs, args: readonly string[]): readonly Token[] {
   const withValue = Object.entries(defs).filter(([, { type }]) => type === 'string')
   const options = Object.fromEntries(withValue.map(([name]) => [name, { type: 'string' }] as const))
   return parseArgs({ args: [...args], options, strict: false, tokens: true }).tokens

@@ -1,3 +1,4 @@
+import { tokensOf } from './arguments.ts'
 import { command, UsageError, type AnyCommand, type Group } from './command.ts'
 import { findCommand } from './find-command.ts'
 
@@ -21,7 +22,9 @@ complete -c utility-api -l signing-key -r -F`,
 }
 
 export const completion: AnyCommand = command({
-  args: { shell: { type: 'positional', description: 'bash, zsh or fish.' } },
+  args: {
+    shell: { type: 'positional', values: Object.keys(scripts), description: 'bash, zsh or fish.' },
+  },
   rest: true,
   notes: [
     'Put this line into .bashrc, or, after compinit, into .zshrc with "zsh": eval "$(utility-api completion bash)". For fish, write the script to ~/.config/fish/completions/utility-api.fish.',
@@ -38,16 +41,25 @@ export const completion: AnyCommand = command({
 /** Returns the words that can stand in the place of the last one, which may be unfinished. */
 async function fittingWords(program: Group, typed: readonly string[]): Promise<string[]> {
   const [last = '', previous = ''] = typed.toReversed()
-  const { command: found, rest } = await findCommand(program, typed.slice(0, -1))
-  if (found.commands !== undefined) {
-    return rest.length > 0 ? [] : Object.keys(found.commands).filter((name) => name.startsWith(last))
-  }
+  const fits = (word: string): boolean => word.startsWith(last)
+  const isHelped = typed.length > 1 && typed[0] === 'help'
+  const { command: found, rest } = await findCommand(program, typed.slice(isHelped ? 1 : 0, -1))
+  if (found.commands !== undefined) return rest.length > 0 ? [] : Object.keys(found.commands).filter(fits)
+  if (isHelped) return []
   const options = Object.entries(found.args ?? {}).filter(([, { type }]) => type !== 'positional')
   const [, def] = options.find(([name]) => previous === `--${name}`) ?? []
   if (def?.type === 'string') {
     const values = def.valueHint.includes('|') ? def.valueHint.split('|') : []
-    return values.filter((value) => value.startsWith(last))
+    return values.filter(fits)
   }
   const flags = [...options.map(([name]) => `--${name}`), '--help']
-  return last.startsWith('-') ? flags.filter((flag) => flag.startsWith(last) && !rest.includes(flag)) : []
+  if (last.startsWith('-')) return flags.filter((flag) => fits(flag) && !rest.includes(flag))
+  return wordsOf(found, rest).filter(fits)
+}
+
+/** Returns what the next word of a command can be, after what was typed behind it. */
+function wordsOf({ args = {}, rest = false }: AnyCommand, typed: readonly string[]): readonly string[] {
+  const words = Object.values(args).filter((def) => def.type === 'positional')
+  const given = tokensOf(args, typed).filter(({ kind }) => kind === 'positional')
+  return (words[given.length] ?? (rest ? words.at(-1) : undefined))?.values ?? []
 }

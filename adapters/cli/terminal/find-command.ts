@@ -26,12 +26,19 @@ function memberOf({ commands = {} }: AnyCommand, word: string): AnyCommand | Laz
   return Object.entries(commands).find(([name]) => name === word)?.[1] ?? null
 }
 
-/** Refuses a word that names no command of a group. */
+/** Refuses a word that names no command of a group, or an option, which groups have none of. */
 export function requireKnown({ command: { commands }, words, rest: [word] }: FoundCommand): void {
   if (commands === undefined || word === undefined || isHelp(word)) return
+  if (word.startsWith('-'))
+    throw new UsageError(`There is no option ${word} here.${suggestion(word, groupFlags(words))}`)
   throw new UsageError(
     `There is no command "${words.join(' ')} ${word}".${suggestion(word, Object.keys(commands))}`,
   )
+}
+
+/** The program itself also tells its version. */
+function groupFlags(words: readonly string[]): string[] {
+  return words.length === 1 ? ['--help', '--version'] : ['--help']
 }
 
 export function isHelp(arg: string): boolean {

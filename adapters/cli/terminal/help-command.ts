@@ -1,4 +1,4 @@
-import { command, type AnyCommand } from './command.ts'
+import { command, UsageError, type AnyCommand } from './command.ts'
 import { findCommand, requireKnown } from './find-command.ts'
 import { helpText } from './help.ts'
 
@@ -11,6 +11,8 @@ export const help: AnyCommand = command({
   async run(_, { words, program }) {
     const found = await findCommand(program, words)
     requireKnown(found)
+    const [surplus] = found.command.commands === undefined ? found.rest : []
+    if (surplus !== undefined) throw new UsageError(`"${surplus}" is one word too many.`)
     console.log(helpText(found.command, found.words))
   },
 })

@@ -13,7 +13,16 @@ const words: Readonly<Record<string, { typed: string[]; fits: string[] }>> = {
   },
   'values that are listed': { typed: ['serve', '--log', 'j'], fits: ['json'] },
   'no value that is not': { typed: ['serve', '--host', ''], fits: [] },
-  'no word of a command': { typed: ['ping', ''], fits: [] },
+  'words that are listed': { typed: ['completion', ''], fits: ['bash', 'zsh', 'fish'] },
+  'words that are listed, after an option with its value': {
+    typed: ['dns', '--tcp', '--timeout', '5', 'a.example', 'DN'],
+    fits: ['DNSKEY'],
+  },
+  'words that may follow': { typed: ['dns', 'a.example', 'MX', 'D'], fits: ['DS', 'DNSKEY'] },
+  'no word that may be anything': { typed: ['ping', ''], fits: [] },
+  'commands after help': { typed: ['help', 'lic'], fits: ['license'] },
+  'subcommands after help': { typed: ['help', 'license', 's'], fits: ['set', 'sign'] },
+  'nothing after a command after help': { typed: ['help', 'purge', '--'], fits: [] },
 }
 
 test.for(Object.entries(words))('completes %s', async ([, { typed, fits }]) => {
