@@ -178,6 +178,24 @@ describe.each(drivers)('%s', (_, openPath) => {
     expect(await written).toBe('inserted')
   })
 
+  test('a code that waits for the lock while its client is revoked is refused', async () => {
+    const { open } = openFile()
+    const storage = sqliteStorage(open())
+    await storage.migrate()
+    const client = { clientId: 'a', secretHashes: [], redirectUris: [], createdAt: 1, revokedAt: null }
+    await storage.insertClient(client, call)
+    const other = open()
+    other.exec('BEGIN IMMEDIATE')
+    const hash = new Uint8Array(32).fill(1)
+    const granted = { clientId: 'a', subject: null, redirectUri: 'https://a.example/', scope: '' }
+    const code = { ...granted, codeChallenge: null, expiresAt: 2 ** 41, redeemedAt: null }
+    const issued = errorOf(async () => storage.insertAuthorizationCode(hash, code, call))
+    other.exec('UPDATE utility_api_clients SET revoked_at = 5')
+    other.exec('COMMIT')
+    expect((await issued).kind).toBe('conflict')
+    expect(await storage.findAuthorizationCode(hash, call)).toBeNull()
+  })
+
   test('a commit that finds the database busy is made again, with everything in it', async () => {
     const database = noting(openFile().open())
     const storage = sqliteStorage(database)

@@ -97,7 +97,9 @@ export function createSqliteQueue(database: SqliteDatabase): SqliteQueue {
     reading = false
     try {
       database.exec('COMMIT')
-    } catch {} // Closed, or rolled back by a disk error.
+    } catch {
+      rollBack(database)
+    }
   }
 
   function read<Result>(call: StorageCall, work: () => Result): Result | Promise<Result> {
@@ -139,14 +141,28 @@ function randomPauseMs(): number {
   return 1 + Math.random() * 19
 }
 
-/** Commits a batch and settles its jobs. Returns the jobs that found the database busy and still have time. */
-function commit(database: SqliteDatabase, batch: readonly Job[]): readonly Job[] {
-  if (batch.length === 0) return []
+/** A job that the database refused, and why. */
+interface Refused {
+  readonly job: Job
+  readonly reason: StorageError
+}
+
+/**
+ * Commits a batch and settles its jobs, those that were refused too: the row that one of them found in its way may be a
+ * neighbor's, which is there only after the commit. Returns the jobs that found the database busy and still have time.
+ */
+function commit(
+  database: SqliteDatabase,
+  batch: readonly Job[],
+  refused: readonly Refused[] = [],
+): readonly Job[] {
+  if (batch.length === 0) return refuse(refused)
+  const everyone = [...batch, ...refused.map(({ job }) => job)]
   try {
     requireNoTransaction(database)
     database.exec('BEGIN IMMEDIATE')
   } catch (error) {
-    return isBusy(error) ? stillAwaited(batch, error) : rejectAll(batch, error)
+    return isBusy(error) ? stillAwaited(everyone, error) : rejectAll(everyone, error)
   }
   const results: unknown[] = []
   try {
@@ -155,26 +171,36 @@ function commit(database: SqliteDatabase, batch: readonly Job[]): readonly Job[]
     rollBack(database)
     const reason = toStorageError(error)
     // A full disk or a lost file is not the fault of one statement: the batch fails as a whole.
-    if (reason.kind === 'unavailable') return rejectAll(batch, reason)
+    if (reason.kind === 'unavailable') return rejectAll(everyone, reason)
     // One bad statement never makes its neighbors fail: they run again without it.
-    batch[results.length]?.reject(reason)
-    return commit(database, batch.toSpliced(results.length, 1))
+    const job = batch[results.length] as Job
+    return commit(database, batch.toSpliced(results.length, 1), [...refused, { job, reason }])
   }
   try {
     database.exec('COMMIT')
   } catch (error) {
     rollBack(database)
-    return isBusy(error) ? stillAwaited(batch, error) : rejectAll(batch, error)
+    return isBusy(error) ? stillAwaited(everyone, error) : rejectAll(everyone, error)
   }
   batch.forEach((job, index) => job.resolve(results[index] as never))
+  return refuse(refused)
+}
+
+function refuse(refused: readonly Refused[]): [] {
+  for (const { job, reason } of refused) job.reject(reason)
   return []
 }
 
-/** Rolls back. A full disk has already rolled back, and then ROLLBACK itself fails. */
-function rollBack(database: SqliteDatabase): void {
+/**
+ * Rolls back. A full disk has already rolled back, and then ROLLBACK itself fails. One that fails for another reason is
+ * repeated: a transaction that stays open would be taken for the host's from then on.
+ */
+function rollBack(database: SqliteDatabase, attempts = 2): void {
   try {
     database.exec('ROLLBACK')
-  } catch {}
+  } catch {
+    if (attempts > 1) rollBack(database, attempts - 1)
+  }
 }
 
 function rejectAll(batch: readonly Job[], error: unknown): [] {
