@@ -15,6 +15,7 @@ interface Part {
 const parts: Readonly<Record<string, Part>> = {
   load: { files: ['test/faults/load.test.ts'], amounts: { LOAD_SECONDS: 900 } },
   storage: { files: ['test/faults/storage'], amounts: { STORM_ROUNDS: 200, FREEZES: 20 } },
+  every: { files: ['test/faults/every.test.ts'], amounts: { EVERY_PART: 1, EVERY_MOST: 100 } },
   fuzz: {
     files: ['test/faults/fuzz.test.ts', 'test/dns/costly-replies.test.ts'],
     amounts: { FUZZ_INPUTS: 10_000_000, DNS_ZONES: 100_000 },
