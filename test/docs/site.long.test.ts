@@ -122,6 +122,10 @@ const searches = [
   ['metrics', 'Guide.Observing'],
   ['rate limit', 'Guide.Limits and proxies'],
   ['getLicense', 'utility-api.Admin.getLicense'],
+  ['minecraft-server-util', 'Guide.From minecraft-server-util'],
+  ['dns2', 'Guide.From dns2 or node:dns'],
+  ['oauth2-server', 'Guide.From oauth2-server'],
+  ['whmcs', 'Guide.From a WHMCS licensing addon'],
 ] as const
 
 describe.skipIf(!hasBrowser())('in a browser, from files alone', () => {
