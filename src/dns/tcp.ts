@@ -7,6 +7,8 @@ export const overTcp: Source = 'tcp'
 const lengthSize = 2
 /** A server that has sent this much without an answer will not send one. */
 const maxReceived = 4 * 65_537
+/** Nor will one that has sent so many messages. A thousand empty ones in a segment take longer to read than any answer. */
+const maxMessages = 100
 
 /**
  * Sends a message over a connection of its own. Returns a function that ends it early.
@@ -19,7 +21,7 @@ export function sendOverTcp(
   listener: ReplyListener,
 ): () => void {
   const socket = connect({ host: ip, port, noDelay: true })
-  const frames = new FrameReader()
+  const frames = new FrameReader(maxMessages)
   const end = (): void => {
     socket.removeAllListeners()
     // An error can still occur before the socket is closed. Without a listener, it would end the process.
@@ -33,7 +35,7 @@ export function sendOverTcp(
       // The listener may have ended this connection to ask again over another: what follows is no answer to that.
       if (socket.destroyed) return
     }
-    if (frames.received > maxReceived) socket.destroy()
+    if (frames.received > maxReceived || frames.isFull) socket.destroy()
   })
   socket.on('error', () => {})
   socket.on('close', () => listener.fail(overTcp))
@@ -61,6 +63,17 @@ export class FrameReader {
    */
   #buffer = nothing
   #filled = 0
+  #messagesLeft: number
+
+  /** @param maxMessages - How many messages it returns in all. What comes after them is dropped. */
+  constructor(maxMessages: number = Number.POSITIVE_INFINITY) {
+    this.#messagesLeft = maxMessages
+  }
+
+  /** Whether it has returned all messages that it may. */
+  get isFull(): boolean {
+    return this.#messagesLeft === 0
+  }
 
   /** Returns the messages that `chunk` completes. */
   add(chunk: Buffer): Buffer[] {
@@ -68,8 +81,9 @@ export class FrameReader {
     this.received += chunk.length
     const joined = this.#filled === 0 ? chunk : this.#append(chunk)
     let at = 0
-    for (let end = endOf(joined, at); end <= joined.length; end = endOf(joined, at)) {
+    for (let end = endOf(joined, at); end <= joined.length && !this.isFull; end = endOf(joined, at)) {
       messages.push(joined.subarray(at + lengthSize, end))
+      this.#messagesLeft -= 1
       at = end
     }
     if (at > 0 || joined === chunk) {

@@ -214,6 +214,21 @@ describe.concurrent('a server asked over TCP', () => {
   })
 })
 
+test.each([
+  ['empty messages', () => Buffer.alloc(2)],
+  ['broken messages', broken],
+] as const)('of a server that sends many %s, a hundred are read', async (_kind, make) => {
+  const read = vi.spyOn(Buffer.prototype, 'subarray')
+  onTestFinished(() => void read.mockRestore())
+  const { answer } = await ask((connection, query) => {
+    const message = make(query)
+    connection.write(Buffer.concat(Array.from({ length: 5000 }, () => message)))
+    read.mockClear()
+  }, 5000)
+  expect(answer.records).toEqual([])
+  expect(read.mock.calls.length).toBeLessThan(2000)
+})
+
 test('a connection that breaks as it is ended ends nothing else', async () => {
   await using server = await listen(() => {}, partial)
   const connected = new Promise<Socket>((resolve) => {
