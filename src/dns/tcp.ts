@@ -65,9 +65,9 @@ export class FrameReader {
   #filled = 0
   #messagesLeft: number
 
-  /** @param maxMessages - How many messages it returns in all. What comes after them is dropped. */
-  constructor(maxMessages: number = Number.POSITIVE_INFINITY) {
-    this.#messagesLeft = maxMessages
+  /** @param most - How many messages it returns in all. What comes after them is dropped. */
+  constructor(most: number = Number.POSITIVE_INFINITY) {
+    this.#messagesLeft = most
   }
 
   /** Whether it has returned all messages that it may. */
