@@ -1,4 +1,5 @@
 import type { DnsAnswer, DnsStatus } from '../domain/dns-answer.ts'
+import { oneATurn } from '../ports/one-a-turn.ts'
 import type { OpenQuestion, OpenQuestions } from './open-questions.ts'
 import { randomId } from './random-id.ts'
 import { overTcp, sendOverTcp } from './tcp.ts'
@@ -7,7 +8,7 @@ import type { UdpPool, UdpQuery } from './udp.ts'
 import type { Waiter, WaitingRoom } from './waiting-room.ts'
 import { rcodes } from './wire/constants.ts'
 import { withoutEdns, type EncodedQuery } from './wire/encoded-query.ts'
-import { noReply, readReply, type ParsedReply } from './wire/reply.ts'
+import { isReplyTo, noReply, readReply, type ParsedReply } from './wire/reply.ts'
 
 /** A resolver, the sockets to it, and what it is being asked. */
 export interface Upstream {
@@ -51,6 +52,9 @@ const statusByRcode: Readonly<Record<number, DnsStatus>> = {
 const ednsRefusals: ReadonlySet<number> = new Set([rcodes.FORMERR, rcodes.NOTIMP, rcodes.BADVERS])
 /** The statuses that are about the name, not about the resolver's trouble with it. */
 const definite: ReadonlySet<DnsStatus> = new Set(['NOERROR', 'NODATA', 'NXDOMAIN'])
+/** Honest datagrams are not longer, and reading one takes a fraction of a millisecond. */
+const longestShort = 1232
+const mostUnread = 4
 const nothingSent: readonly UdpQuery[] = []
 
 /**
@@ -83,6 +87,10 @@ export class Query implements ReplyListener, Waiter, OpenQuestion<Query> {
   #plain = false
   #endTcp: (() => void) | undefined
   #transport: DnsAnswer['transport'] = 'udp'
+  /** How many long messages have come that are not read yet. */
+  #unread = 0
+  /** Whether the connection has ended meanwhile. */
+  #tcpFailed = false
   #over = false
 
   constructor(parts: QueryParts, asker: Asker) {
@@ -132,6 +140,21 @@ export class Query implements ReplyListener, Waiter, OpenQuestion<Query> {
   }
 
   receive(message: Buffer, source: Source): boolean {
+    if (message.length <= longestShort || !isReplyTo(message, this.encoded))
+      return this.#read(message, source)
+    // Anybody who has the question could otherwise send any number.
+    if (this.#unread >= mostUnread) return this.#over
+    this.#unread += 1
+    oneATurn(() => {
+      this.#unread -= 1
+      if (this.#over) return
+      this.#read(message, source)
+      if (this.#tcpFailed && this.#unread === 0) this.fail(overTcp)
+    })
+    return this.#over
+  }
+
+  #read(message: Buffer, source: Source): boolean {
     // Held to what was asked first: after the last try, which has no EDNS, the replies to earlier ones may still come.
     const reply = readReply(message, this.encoded)
     if (reply === 'unrelated') return this.#over
@@ -147,7 +170,12 @@ export class Query implements ReplyListener, Waiter, OpenQuestion<Query> {
 
   fail(source: Source): void {
     if (this.#over) return
-    if (source === overTcp) return this.end(this.#statusSoFar('UNREACHABLE'))
+    if (source === overTcp) {
+      // Its answer may be among what has come.
+      if (this.#unread > 0) this.#tcpFailed = true
+      else this.end(this.#statusSoFar('UNREACHABLE'))
+      return
+    }
     this.#outstanding -= 1
     this.#refusals += 1
     // ICMP can be forged as well, so one refusal is not believed.
@@ -234,6 +262,7 @@ export class Query implements ReplyListener, Waiter, OpenQuestion<Query> {
 
   #sendOverTcp(): void {
     this.#endTcp?.()
+    this.#tcpFailed = false
     this.#transport = 'tcp'
     this.dueAt = this.#started + this.#parts.timeoutMs
     const message = Buffer.from(this.#next.message)

@@ -3,6 +3,17 @@ import type { DnsAnswer, DnsRecord } from './dns-answer.ts'
 /** The maximum number of bytes of JSON that the records of one answer may take. */
 export const maxRecordsJsonBytes: number = 256 * 1024
 
+/** With the longest names, each takes 2.6 KB of JSON. */
+const fewRecords = 8
+
+/** Tells whether measuring or rendering an answer may take long: milliseconds, where others take microseconds. */
+export function isLongAnswer({
+  records,
+  transport,
+}: Pick<DnsAnswer, 'records'> & Partial<DnsAnswer>): boolean {
+  return records.length > fewRecords || (transport !== 'udp' && records.length > 0)
+}
+
 /** Returns the exact number of bytes that a record adds to a JSON array, including its comma or the closing bracket. */
 export function recordJsonBytes(record: DnsRecord): number {
   let bytes = 2

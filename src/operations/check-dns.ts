@@ -8,6 +8,7 @@ import {
   type ExtendedDnsError,
   type RecordType,
 } from '../domain/dns-answer.ts'
+import { isLongAnswer } from '../domain/dns-answer-limit.ts'
 import { parseDnsName } from '../domain/dns-name.ts'
 import { refused, type Refusal } from '../domain/errors.ts'
 import { parseIpAddress, reverseName } from '../domain/ip-address.ts'
@@ -15,6 +16,7 @@ import type { ResolverLocation } from '../domain/resolver-location.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { DnsQuestion } from '../ports/dns-client.ts'
 import { channels, trace } from '../ports/diagnostics.ts'
+import { ownTurn } from '../ports/one-a-turn.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { TimedDnsClient } from '../ports/timed-clients.ts'
 import { dnsRecordSchema } from './dns-record-schema.ts'
@@ -147,6 +149,7 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
           expiresAt = Math.min(expiresAt, answer === null ? 0 : clock.now() + lifetimeOf(answer))
           const outcome = answer ?? unanswered('TIMEOUT', performance.now() - started)
           // As JSON at once: records take several times as much memory, for as long as the slowest resolver takes.
+          if (isLongAnswer(outcome)) await ownTurn()
           const element = jsonBody(JSON.stringify(resultOf(resolver.location, outcome)))
           collected.add(octetsOf(element))
           flight.progress.add([element, index])

@@ -1,9 +1,10 @@
-import { limitAnswer } from '../domain/dns-answer-limit.ts'
+import { isLongAnswer, limitAnswer } from '../domain/dns-answer-limit.ts'
 import type { DnsAnswer } from '../domain/dns-answer.ts'
 import { ServerCheckError, type ServerStatus } from '../domain/server-status.ts'
 import type { BlockgameClient, BlockgameTarget } from './blockgame-client.ts'
 import type { DnsClient, DnsQuestion } from './dns-client.ts'
 import { inTime } from './in-time.ts'
+import { ownTurn } from './one-a-turn.ts'
 
 /** What ends a call of a network client. An operation always sets both. */
 interface Terms {
@@ -35,7 +36,11 @@ const lateLookup = (): Error => new ServerCheckError('timeout', { cause: new Err
  */
 export function timedDnsClient(client: DnsClient): TimedDnsClient {
   return {
-    query: async (question) => limitAnswer(await ended(question, (own) => client.query(own), lateQuery)),
+    async query(question) {
+      const answer = await ended(question, (own) => client.query(own), lateQuery)
+      if (isLongAnswer(answer)) await ownTurn()
+      return limitAnswer(answer)
+    },
   }
 }
 

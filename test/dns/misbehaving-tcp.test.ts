@@ -7,6 +7,7 @@ import { runInNewContext } from 'node:vm'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createDnsClient } from '../../src/dns/client.ts'
 import { FrameReader, sendOverTcp } from '../../src/dns/tcp.ts'
+import { oneATurn } from '../../src/ports/one-a-turn.ts'
 import { words } from '../../src/testing/dns-encoding.ts'
 import type { FakeDnsQuery } from '../../src/testing/dns-server.ts'
 import { readFakeDnsQuery } from '../../src/testing/dns-query.ts'
@@ -128,6 +129,12 @@ const answering: Record<string, Behavior> = {
     const message = rawReply(query, { answers: [record, filler], additionals: [opt] })
     expect(message.length).toBe(65_535)
     connection.write(framed(message))
+  },
+  'an answer of 2,000 octets, and closes before it is read': (connection, query) => {
+    for (let turns = 0; turns < 2000; turns += 1) oneATurn(() => {})
+    const record = rawRecord({ data: Buffer.of(192, 0, 2, 1) })
+    const filler = rawRecord({ type: 65_280, data: Buffer.alloc(2000) })
+    connection.end(framed(rawReply(query, { answers: [record, filler] })))
   },
   'FORMERR, until EDNS is left out': (connection, query) =>
     void connection.write(

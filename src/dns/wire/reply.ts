@@ -107,7 +107,8 @@ function isResponse(message: Buffer): boolean {
   return message.length >= headerLength && (flagsOf(message) & kind) === headerFlags.response
 }
 
-function isReplyTo(message: Buffer, query: EncodedQuery): boolean {
+/** Tells whether a message is a reply to the query, whatever else is in it. */
+export function isReplyTo(message: Buffer, query: EncodedQuery): boolean {
   return (
     isResponse(message) &&
     message.length >= query.questionEnd &&

@@ -1,0 +1,64 @@
+/** Long answers of one caller, and how many of them are dealt with before another caller is answered. */
+import type { DnsAnswer } from 'utility-api'
+import { fixedClock } from 'utility-api/testing'
+import { afterEach, expect, test, vi } from 'vitest'
+import { ampleBudget, callerNamed, callWith } from './support/calls.ts'
+import { checkDns } from '../../src/operations/check-dns.ts'
+import { harmlessLogger } from '../../src/http/events.ts'
+import { createResultCache } from '../../src/operations/result-cache.ts'
+import { timedDnsClient } from '../../src/ports/timed-clients.ts'
+
+afterEach(() => void vi.restoreAllMocks())
+
+const clock = fixedClock()
+const some = { status: 'NOERROR', cnameChain: [], latencyMs: 1 } as const
+const record = { type: 'TXT', host: 'a.example', ttl: 0, txt: 'x', entries: ['x'] } as const
+const text = 'y'.repeat(20_000)
+/** Many records, or one over TCP. */
+const longAnswers: Readonly<Record<string, DnsAnswer>> = {
+  'many records': { ...some, transport: 'udp', records: Array.from({ length: 1000 }, () => record) },
+  'a long text': { ...some, transport: 'tcp', records: [{ ...record, txt: text, entries: [text] }] },
+}
+const short: DnsAnswer = { ...some, transport: 'udp', records: [record] }
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+test.each(Object.entries(longAnswers))(
+  'of %s that arrive at once, few are dealt with before another caller is answered',
+  async (_, long) => {
+    const operation = checkDns({
+      client: timedDnsClient({
+        async query({ name }) {
+          await turn()
+          return name.startsWith('long') ? long : short
+        },
+        close: async () => {},
+      }),
+      clock,
+      logger: harmlessLogger(false),
+      locations: ['192.0.2.1', '192.0.2.2'].map((ip) => ({ location: 'Here', ip, provider: 'Us' })),
+      timeoutMs: 60_000,
+      cacheTtlMs: 0,
+      cache: createResultCache(clock),
+      budget: ampleBudget(),
+      maxConcurrentPerResolver: 100,
+    })
+    const ask = (domain: string, caller: string): Promise<unknown> =>
+      Promise.resolve(
+        operation.run({ domain, recordType: 'TXT' }, callerNamed(caller), callWith({ callerKey: caller })),
+      )
+    let rendered = 0
+    const stringify = JSON.stringify.bind(JSON)
+    vi.spyOn(JSON, 'stringify').mockImplementation((value: unknown) => {
+      const json = stringify(value)
+      if (json.length > 10_000) rendered += 1
+      return json
+    })
+    const all = Array.from({ length: 40 }, (_each, index) => ask(`long${index}.example`, 'one'))
+    await turn()
+    await ask('short.example', 'another')
+    expect(rendered).toBeLessThan(20)
+    await Promise.all(all)
+    expect(rendered).toBe(80)
+  },
+)
