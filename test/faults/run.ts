@@ -38,6 +38,10 @@ const parts: Readonly<Record<string, Part>> = {
   peers: { files: ['test/blockgame/peers.long.test.ts'], amounts: { PEER_ROWS: 1000 } },
   lists: { files: ['test/storage/lists.long.test.ts'], amounts: { LIST_ROWS: 10_000 } },
   answers: { files: ['test/http/unread-answers.long.test.ts'], amounts: { UNREAD_CONNECTIONS: 1000 } },
+  bystander: {
+    files: ['test/http/bystander.long.test.ts'],
+    amounts: { BYSTANDER_CONNECTIONS: 1000, BYSTANDER_ROUNDS: 9 },
+  },
   bodies: {
     files: ['test/http/bodies.long.test.ts'],
     amounts: { BODIES: 200, BODY_CHUNKS: 60_000, BODY_TARGETS: 'each', TRICKLERS: 5000 },

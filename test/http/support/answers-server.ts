@@ -1,11 +1,20 @@
 // A server in a process of its own whose resolvers answer with as much as an answer may hold:
 // `node --import test/support/sources.ts test/http/support/answers-server.ts <mount>`, or with Bun. Speaks in lines of JSON: the port and
 // credentials first, then its memory for every line it reads.
-import { createServer } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
 import { setTimeout as wait } from 'node:timers/promises'
-import { createAdmin, createUtilityApi, type DnsAnswer, type DnsClient, type UtilityApi } from 'utility-api'
+import {
+  createAdmin,
+  createUtilityApi,
+  type BlockgameClient,
+  type DnsAnswer,
+  type DnsClient,
+  type DnsRecord,
+  type ServerStatus,
+  type UtilityApi,
+} from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
 
 type Start = (api: UtilityApi) => Promise<number>
@@ -23,8 +32,12 @@ const starts: Readonly<Record<string, Start>> = {
     return listen(createServer(express().use(toExpressHandler(api))))
   },
   async Hono(api) {
-    const { serve } = await import('@hono/node-server')
-    const server = serve({ fetch: (request) => api.fetch(request), port: 0, hostname: '127.0.0.1' })
+    const [{ serve }, { guardConnections }] = await Promise.all([
+      import('@hono/node-server'),
+      import('utility-api/node'),
+    ])
+    const server = serve({ fetch: (request) => api.fetch(request), port: 0, hostname: '127.0.0.1' }) as Server
+    guardConnections(server)
     if (!server.listening) await new Promise((resolve) => server.once('listening', resolve))
     return (server.address() as AddressInfo).port
   },
@@ -46,31 +59,76 @@ async function listen(server: ReturnType<typeof createServer>): Promise<number> 
 
 const large = 'x'.repeat(90)
 
-/** Some 200 KiB of JSON for hostile names, one record for others. */
+/** Some 200 KiB of JSON. Made once, since it is ours that is measured. */
+const largeRecords = Array.from({ length: 780 }, (_, index) =>
+  recordOf('hostile.example', `${large}${index}`),
+)
+
+function recordOf(host: string, txt: string): DnsRecord {
+  return { type: 'TXT', host, ttl: 0, txt, entries: [txt] }
+}
+
+/** Has much for hostile names, and one record for others. */
 const client: DnsClient = {
   async query({ name }): Promise<DnsAnswer> {
     await wait(5)
-    const records = Array.from({ length: name.endsWith('hostile.example') ? 780 : 1 }, (_, index) => ({
-      type: 'TXT' as const,
-      host: name,
-      ttl: index,
-      txt: `${large}${index}`,
-      entries: [`${large}${index}`],
-    }))
-    return { status: 'NOERROR', records, cnameChain: [], transport: 'tcp', latencyMs: 1 }
+    const isHostile = name.endsWith('hostile.example')
+    const records = isHostile ? largeRecords : [recordOf(name, large)]
+    return { status: 'NOERROR', records, cnameChain: [], transport: isHostile ? 'tcp' : 'udp', latencyMs: 1 }
   },
   close: async () => {},
 }
 
+const game: BlockgameClient = {
+  async status({ host, port = 25_565 }): Promise<ServerStatus> {
+    await wait(5)
+    const players = { online: 3, max: 20 }
+    const version = { name: '1.21.4', protocol: 769 }
+    return {
+      ip: host,
+      port,
+      latencyMs: 20,
+      srvRecord: null,
+      players,
+      version,
+      description: '',
+      descriptionSpans: [],
+    }
+  },
+  close: async () => {},
+}
+
+const redirectUri = 'https://client.example/callback'
 const storage = memoryStorage()
-const api = createUtilityApi({ storage, dns: { client } })
+const api = createUtilityApi({
+  storage,
+  dns: { client },
+  blockgame: { client: game },
+})
 const admin = createAdmin({ storage })
-const tokens = await Promise.all([1, 2].map(() => admin.createClient({ redirectUris: [] })))
-const [attacker, bystander] = await Promise.all(
-  tokens.map(({ clientId }) => admin.createAccessToken({ clientId, scope: '' })),
+const clients = await Promise.all(
+  Array.from({ length: 22 }, () => admin.createClient({ redirectUris: [redirectUri] })),
 )
+const tokens = await Promise.all(
+  clients.map(({ clientId }) => admin.createAccessToken({ clientId, scope: '' })),
+)
+const [attacker, bystander, ...honest] = tokens.map(({ accessToken }) => accessToken)
+const { apiKey } = await admin.createApiKey()
+const { clientId, clientSecret } = clients[1] as (typeof clients)[0]
+const codes = await Promise.all(
+  Array.from({ length: 200 }, () =>
+    admin.issueAuthorizationCode({ clientId, redirectUri, scope: '', lifetimeSeconds: 600 }),
+  ),
+)
+const exchanges = codes.map(({ code }) => ({
+  grant_type: 'authorization_code',
+  code,
+  redirect_uri: redirectUri,
+  client_id: clientId,
+  client_secret: clientSecret,
+}))
 const port = await (starts[process.argv[2] ?? ''] as Start)(api)
-console.log(JSON.stringify({ port, attacker: attacker?.accessToken, bystander: bystander?.accessToken }))
+console.log(JSON.stringify({ port, attacker, bystander, honest, apiKey, exchanges }))
 
 function memory(): { held: number; rss: number } {
   const { Bun, gc } = globalThis as { Bun?: { gc(synchronously: boolean): void }; gc?: () => void }
