@@ -51,7 +51,9 @@ const options = fc.record(
   { requiredKeys: [] },
 )
 
-test.each([createUtilityApi, createAdmin])('whatever is given to $name, the words are ours', (factory) => {
+const factories = { createUtilityApi, createAdmin }
+
+test.each(Object.entries(factories))('whatever is given to %s, the words are ours', (_, factory) => {
   fc.assert(
     fc.property(fc.oneof(options, anything), (given) => {
       try {
@@ -62,7 +64,7 @@ test.each([createUtilityApi, createAdmin])('whatever is given to $name, the word
         expect((error as Error).message.replace(/^[^:]*:/, '')).not.toMatch(itsWords)
       }
     }),
-    { numRuns: 500 },
+    { numRuns: 200 },
   )
 })
 
@@ -106,5 +108,50 @@ test.each(Object.keys(admin))('whatever is given to admin.%s, the words are ours
       expect(error.message.replaceAll(/"[^"]*"/g, '')).not.toMatch(itsWords)
     }),
     { numRuns: 50 },
+  )
+})
+
+const nobody = (): Promise<never> => Promise.reject(new Error('nobody is asked'))
+const offline = createUtilityApi({
+  storage,
+  dns: { client: { query: nobody, close: async () => {} } },
+  blockgame: { client: { status: nobody, close: async () => {} } },
+})
+
+test.each(['checkDns', 'lookUpGameServer'] as const)(
+  'whatever is given to api.%s, the words are ours',
+  async (name) => {
+    const fields = ['domain', 'recordType', 'address', 'port', 'signal', 'caller', 'onAnswer']
+    const argument = fc.oneof(objectOf(fields), objectOf(fields.slice(0, 4)), anything)
+    await fc.assert(
+      fc.asyncProperty(fc.array(argument, { maxLength: 2 }), async (args) => {
+        const error = await (async () => (offline[name] as Loose)(...args))().then(
+          () => null,
+          (thrown: unknown) => thrown as Error,
+        )
+        expect(error?.message ?? '').not.toMatch(itsWords)
+      }),
+      { numRuns: 200 },
+    )
+  },
+)
+
+test('whatever is sent to the token endpoint, the words are ours', async () => {
+  const fields = ['grant_type', 'code', 'redirect_uri', 'client_id', 'client_secret', 'code_verifier']
+  const value = fc.oneof(fc.constantFrom('authorization_code', 'client'), fc.jsonValue())
+  const body = fc.oneof(fc.dictionary(fc.constantFrom(...fields), value), fc.jsonValue())
+  await fc.assert(
+    fc.asyncProperty(body, async (sent) => {
+      const response = await offline.fetch(
+        new Request('http://localhost/v4/oauth2/token', {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json' },
+          body: JSON.stringify(sent),
+        }),
+      )
+      expect(response.status).toBeOneOf([400, 401])
+      expect(await response.text()).not.toMatch(itsWords)
+    }),
+    { numRuns: 200 },
   )
 })
