@@ -32,7 +32,7 @@ function programOf(page: string, start: string): string {
   return text
 }
 
-const ownImport = /^import .* from 'utility-api'$/m
+const ownImport = /^import .* from 'utility-api'$/gm
 const AsyncFunction = (async () => {}).constructor as new (
   ...texts: string[]
 ) => (...values: unknown[]) => Promise<unknown>
@@ -42,7 +42,7 @@ function run(text: string, names: Readonly<Record<string, unknown>>, result = ''
   const scope = { ...library, ...names }
   const program = new AsyncFunction(
     ...Object.keys(scope),
-    `${stripTypeScriptTypes(text).replace(ownImport, '')}\nreturn ${result}`,
+    `${stripTypeScriptTypes(text).replaceAll(ownImport, '')}\nreturn ${result}`,
   )
   return program(...Object.values(scope))
 }
@@ -209,6 +209,34 @@ test('a signed license is checked offline', async () => {
   expect(await isValid((await get(`/license/${licenseKey}`)).text, 'shop.example')).toBe(false)
   clock.advance(-8 * day)
   expect(await isValid((await get(`/license/${licenseKey}`)).text, 'shop.example')).toBe('no statement')
+})
+
+test('a guarded route is open to a token with the scope, and answers every other in JSON', async () => {
+  const route = programOf(
+    'verifying',
+    "import { bearerToken } from 'utility-api'\n\napp.get('/orders', async",
+  )
+  const handler = programOf('verifying', 'import type { ErrorRequestHandler }')
+  const { url, admin } = await serve(`${route}\n${handler}`)
+  const ask = async (authorization?: string): Promise<unknown[]> => {
+    const headers = authorization === undefined ? undefined : { Authorization: authorization }
+    const response = await fetch(`${url}/orders`, { headers })
+    return [response.status, response.headers.get('WWW-Authenticate'), await response.json()]
+  }
+  const token = (await run(
+    programOf('verifying', 'const { accessToken }'),
+    { admin },
+    'accessToken',
+  )) as string
+  expect(await ask(`Bearer ${token}`)).toEqual([200, null, { orders: 'those of user-42' }])
+  const challenge = 'Bearer realm="utility-api"'
+  expect(await ask()).toEqual([401, challenge, { error: 'invalid_token', message: expect.any(String) }])
+  const { accessToken } = await admin.createAccessToken({ scope: 'orders:write' })
+  expect(await ask(`Bearer ${accessToken}`)).toEqual([
+    403,
+    `${challenge}, error="insufficient_scope", scope="orders:read"`,
+    { error: 'insufficient_scope', message: expect.any(String) },
+  ])
 })
 
 test('the DNS page shows who answers what', async () => {
