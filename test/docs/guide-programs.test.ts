@@ -219,7 +219,7 @@ test('a guarded route is open to a token with the scope, and answers every other
   const handler = programOf('verifying', 'import type { ErrorRequestHandler }')
   const { url, admin } = await serve(`${route}\n${handler}`)
   const ask = async (authorization?: string): Promise<unknown[]> => {
-    const headers = authorization === undefined ? undefined : { Authorization: authorization }
+    const headers = new Headers(authorization === undefined ? [] : [['Authorization', authorization]])
     const response = await fetch(`${url}/orders`, { headers })
     return [response.status, response.headers.get('WWW-Authenticate'), await response.json()]
   }
