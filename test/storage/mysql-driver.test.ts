@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { StorageError, type StorageErrorKind } from 'utility-api/storage'
 import { mysqlStorage, type MysqlConnection, type MysqlPool } from 'utility-api/storage/mysql'
 import { expect, test } from 'vitest'
@@ -30,7 +31,8 @@ function poolOf(answer: (attempt: number) => unknown, table = 'utility_api_clien
 
 /** An error as the server sends one. */
 function errorOf(errno: number, message = "Duplicate entry 'LIC-1' for key 'a'"): Error {
-  return Object.assign(new Error(message), { code: 'ER_TROUBLE', errno, sqlState: 'HY000' })
+  const sql = "INSERT INTO utility_api_licenses VALUES ('LIC-1')"
+  return Object.assign(new Error(message), { code: 'ER_TROUBLE', errno, sqlState: 'HY000', sql })
 }
 
 async function outcomeOf({ pool }: FakePool): Promise<unknown> {
@@ -70,6 +72,8 @@ test.each(kinds)(
       retryable: errno === 1040,
       message: "MariaDB: ER_TROUBLE: Duplicate entry '…'",
     })
+    // Nor does the cause quote the row or the statement, which are logged with it.
+    expect(inspect(error, { depth: null, showHidden: true })).not.toContain('LIC-1')
     expect(fake.sent).toBe(1)
     expect(fake.released.at(-1)).toBe(closes.has(errno) ? 'destroyed' : 'released')
   },
