@@ -1,7 +1,8 @@
 import { createAdmin, type Admin, type AdminStorage } from 'utility-api'
-import type { StorageCall } from 'utility-api/storage'
+import { callWithin, type StorageCall } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { storageInTime } from '../../src/admin/storage-in-time.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -87,6 +88,16 @@ test('all that a method asks the storage has one deadline, and nothing begins af
   expect(await ask(31_000)).toMatchObject({ message: "The storage's insertReseller did not answer in time." })
   await vi.advanceTimersByTimeAsync(10_000)
   expect(insertCredential).toHaveBeenCalledTimes(1)
+})
+
+test('what has no time left is not begun', async () => {
+  const findLicense = vi.fn(never)
+  await expect(storageInTime(hanging({ findLicense })).findLicense('a', callWithin(0))).rejects.toMatchObject(
+    {
+      kind: 'unavailable',
+    },
+  )
+  expect(findLicense).not.toHaveBeenCalled()
 })
 
 test('a storage is called as the object that it is', async () => {
