@@ -334,12 +334,26 @@ const keyGenerator = withMethods<KeyGenerator>('licenseKey', 'parseLicenseKey', 
   randomKeys(),
 )
 
-const oauth = z.strictObject(
+/**
+ * Returns the schema of an object where undefined means absent, as in types without `exactOptionalPropertyTypes`. A map
+ * or a list is refused: it would pass for an object whose options were all left out.
+ */
+function exactObject<Shape extends z.ZodRawShape>(
+  shape: Shape,
+  message = 'must be an object',
+): z.ZodType<z.output<z.ZodObject<Shape, z.core.$strict>>> {
+  return z
+    .custom(isOptions, message)
+    .transform(withoutUndefined)
+    .pipe(z.strictObject(shape) as never)
+}
+
+const oauth = exactObject(
   {
     accessTokenLifetimeSeconds: wholeNumber(1, 31_536_000).default(defaultTokenLifetimeSeconds),
     onReplay: z.enum(['revoke', 'deny']).default('revoke'),
   },
-  unlessObject('must be an object, as in { accessTokenLifetimeSeconds: 3600 }'),
+  'must be an object, as in { accessTokenLifetimeSeconds: 3600 }',
 )
 
 const issuer = z
@@ -363,7 +377,7 @@ const signingKey = z.unknown().transform((value, context): SigningSettings['keys
   return kids.size < keys.length ? refuse('has the same key twice') : [first, ...others]
 })
 
-const licenseOptions = z.strictObject(
+const licenseOptions = exactObject(
   {
     keyPrefix: z
       .string()
@@ -379,7 +393,7 @@ const licenseOptions = z.strictObject(
       .optional(),
     signingKey: signingKey.optional(),
   },
-  unlessObject("must be an object, as in { keyPrefix: 'LIC-' }"),
+  "must be an object, as in { keyPrefix: 'LIC-' }",
 )
 
 const licenses = licenseOptions
@@ -400,14 +414,6 @@ const licenseRules = licenses.transform(({ keyPrefix, statuses, allowWildcards }
   allowWildcards,
 }))
 
-/** Returns the schema of an object where undefined means absent, as in types without `exactOptionalPropertyTypes`. */
-function exactObject<Shape extends z.ZodRawShape>(
-  shape: Shape,
-  message = 'must be an object',
-): z.ZodType<z.output<z.ZodObject<Shape, z.core.$strict>>> {
-  return z.preprocess(withoutUndefined, z.strictObject(shape, unlessObject(message)))
-}
-
 const label = z.string({
   error: ({ input }) =>
     input === undefined ? 'is missing: a location is { location, ip, provider }' : undefined,
@@ -426,7 +432,7 @@ const location = exactObject(
 
 const objectOrFalse = 'must be an object, or false to remove the operation'
 
-const dns = z.strictObject(
+const dns = exactObject(
   {
     locations: z
       .array(location)
@@ -438,7 +444,7 @@ const dns = z.strictObject(
     requiredScope: name.optional(),
     client: withMethods<DnsClient>('query').optional(),
   },
-  unlessObject(objectOrFalse),
+  objectOrFalse,
 )
 
 const ofBuiltInClient = ['allowAddress', 'resolvers', 'protocolVersion'] as const
@@ -536,7 +542,7 @@ function adminSettings(): z.ZodType<AdminSettings> {
       clock,
       keyGenerator,
       licenses: licenseRules,
-      oauth: z.strictObject({ issuer: issuer.optional() }, unlessObject()).default({}),
+      oauth: exactObject({ issuer: issuer.optional() }).prefault({}),
     },
     unlessObject(),
   )

@@ -179,6 +179,11 @@ export const ofTheLibrary: Mistakes = {
       "licenses: must be an object, as in { keyPrefix: 'LIC-' }.",
     ],
     [
+      'a map',
+      create({ storage, oauth: new Map() }),
+      'oauth: must be an object, as in { accessTokenLifetimeSeconds: 3600 }.',
+    ],
+    [
       'a switch',
       create({ storage, blockgame: true }),
       'blockgame: must be an object, or false to remove the operation.',
