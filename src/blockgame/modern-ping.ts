@@ -1,4 +1,5 @@
 import { ServerCheckError } from '../domain/server-status.ts'
+import { ownTurn } from '../ports/one-a-turn.ts'
 import { PacketReader, readStatusText, type Packet } from './codec/packets.ts'
 import { encodePing } from './codec/requests.ts'
 import { parseStatus, type StatusReply } from './codec/status.ts'
@@ -37,6 +38,19 @@ export interface RequestOptions extends RequestHooks {
   readonly raw: boolean
 }
 
+/** Real ones with an icon and mods are shorter. One of a MiB takes up to 25 ms to read. */
+const longestShort = 65_536
+
+/** A long status, not read yet, with the latency of the reply that it will be. */
+interface LongReply extends Pick<ServerReply, 'latencyMs'> {
+  readonly text: string
+}
+
+async function readInOwnTurn({ text, latencyMs }: LongReply, raw: boolean): Promise<ServerReply> {
+  await ownTurn()
+  return { status: parseStatus(text, { raw }), latencyMs }
+}
+
 /**
  * Sends the request over an open connection, and reads the status and the pong.
  *
@@ -53,6 +67,7 @@ export function requestStatus(
     let heard = false
     let sentAt = performance.now()
     let reply: ServerReply | undefined
+    let long: LongReply | undefined
 
     const sent = (): void => {
       sentAt = performance.now()
@@ -61,23 +76,27 @@ export function requestStatus(
       clearTimeout(timer)
       connection.close()
       if (reply) resolve(reply)
+      else if (long) resolve(readInOwnTurn(long, raw))
       else reject(error ?? new ServerCheckError('closed'))
     }
     const takeStatus = (text: string, latencyMs: number): void => {
       // Comes first, so that the ping is on its way while the status is parsed.
       connection.write(encodePing(0n), sent)
-      reply = { status: parseStatus(text, { raw }), latencyMs }
+      if (text.length > longestShort) long = { text, latencyMs }
+      else reply = { status: parseStatus(text, { raw }), latencyMs }
       timer = setTimeout(finish, pongMs())
       onStatus()
     }
     const takePackets = (packets: readonly Packet[], receivedAt: number): void => {
       // A pong in the same bytes as the status came before the ping, so it measures nothing.
-      const pinged = reply !== undefined
+      const pinged = (reply ?? long) !== undefined
       for (const packet of packets) {
-        if (reply === undefined && packet.id === 0) {
+        if ((reply ?? long) === undefined && packet.id === 0) {
           takeStatus(readStatusText(packet), receivedAt - sentAt)
-        } else if (reply && pinged && packet.id === 1) {
-          reply = { ...reply, latencyMs: receivedAt - sentAt }
+        } else if (pinged && packet.id === 1) {
+          const latencyMs = receivedAt - sentAt
+          if (reply) reply = { ...reply, latencyMs }
+          if (long) long = { ...long, latencyMs }
           return finish()
         }
       }
