@@ -1,5 +1,6 @@
 import { callWithin } from 'utility-api/storage'
 import type { Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { postgresStorage, type PostgresClient, type PostgresPool } from 'utility-api/storage/postgres'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -192,6 +193,30 @@ describe('PostgreSQL trouble', () => {
     holder.release()
     expect(await Promise.all(found)).toEqual(found.map(() => [null, null, null]))
     expect(lent).toBe(3)
+  })
+
+  test('a code waits for the revocation of its client that is under way, and is refused', async () => {
+    const own = pool()
+    const storage = postgresStorage(own)
+    await storage.migrate()
+    const client = { clientId: 'waits', secretHashes: [], redirectUris: [], createdAt: 1, revokedAt: null }
+    await storage.insertClient(client, call)
+    const holder = await own.connect()
+    await holder.query("BEGIN; UPDATE utility_api_clients SET revoked_at = 5 WHERE client_id = 'waits'")
+    const granted = { clientId: 'waits', subject: null, redirectUri: 'https://shop.example/', scope: '' }
+    const code = { ...granted, codeChallenge: null, expiresAt: 2 ** 41, redeemedAt: null }
+    const issued = errorOf(() => storage.insertAuthorizationCode(new Uint8Array(32).fill(78), code, call))
+    const isAnswered = issued.then(
+      () => true,
+      () => true,
+    )
+    const waiting =
+      "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%utility_api_codes%'"
+    const isWaiting = async (): Promise<boolean> => (await execute(url, waiting)).length > 0
+    while (!(await isWaiting()) && !(await Promise.race([isAnswered, false]))) await sleep(10)
+    await holder.query('COMMIT')
+    holder.release()
+    expect((await issued).kind).toBe('conflict')
   })
 
   test('a code that is spent while a purge looks at it stays, or a replay can no longer revoke its token', async () => {

@@ -196,6 +196,23 @@ describe.each(drivers)('%s', (_, openPath) => {
     expect(await storage.findAuthorizationCode(hash, call)).toBeNull()
   })
 
+  test('a write that finds the database busy is done once', async () => {
+    const { open } = openFile()
+    const storage = sqliteStorage(open())
+    await storage.migrate()
+    const [old, fresh] = [1, 2].map((byte) => new Uint8Array(32).fill(byte)) as [Uint8Array, Uint8Array]
+    const client = { clientId: 'a', secretHashes: [old], redirectUris: [], createdAt: 1, revokedAt: null }
+    await storage.insertClient(client, call)
+    const other = open()
+    other.exec('BEGIN IMMEDIATE')
+    const rotated = storage.rotateClientSecret('a', fresh, call)
+    await sleep(10)
+    other.exec('COMMIT')
+    expect(await rotated).toBe(true)
+    const found = await storage.findClient('a', call)
+    expect(found?.secretHashes.map((hash) => Uint8Array.from(hash))).toEqual([fresh, old])
+  })
+
   test('a commit that finds the database busy is made again, with everything in it', async () => {
     const database = noting(openFile().open())
     const storage = sqliteStorage(database)
