@@ -139,9 +139,9 @@ describe.skipIf(!hasBrowser())('the page of dev in a browser', () => {
     expect(await textOf('dns', '.json')).toBe('JSON, 46 lines')
     expect(await textOf('dns', '.drawn')).toContain('They differ: 3 different answers. Within 300 s,')
     expect(await rowsOf()).toEqual([
-      expect.stringMatching(/^Amsterdam, NL Loopback DNS\s+1203\.0\.113\.20\s+300 s\s+\d+ ms$/),
-      expect.stringMatching(/^Singapore, SG Loopback DNS\s+2198\.51\.100\.7\s+41 s\s+\d+ ms$/),
-      expect.stringMatching(/^Toronto, CA Loopback DNS\s+3no such record\s+\d+ ms$/),
+      expect.stringMatching(/^Amsterdam, NL Loopback DNS\s+1\s*203\.0\.113\.20\s+300 s\s+\d+ ms$/),
+      expect.stringMatching(/^Singapore, SG Loopback DNS\s+2\s*198\.51\.100\.7\s+41 s\s+\d+ ms$/),
+      expect.stringMatching(/^Toronto, CA Loopback DNS\s+3\s*no such record\s+\d+ ms$/),
     ])
     await within('dns', 'select').selectOption('TXT')
     await send('dns', /^200 OK/)
@@ -380,6 +380,7 @@ describe.skipIf(!hasBrowser())('the page of dev in a browser', () => {
   })
 
   test.each([
+    [320, 'light'],
     [390, 'light'],
     [390, 'dark'],
     [1280, 'light'],
