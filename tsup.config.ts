@@ -1,4 +1,4 @@
-import { copyFileSync, readFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { defineConfig, type Options } from 'tsup'
 
@@ -14,6 +14,26 @@ const entry = Object.fromEntries(
   ]),
 )
 
+/** Bundled with us, so that a start reads few files, and nobody installs more than this package. */
+const bundled = ['zod', 'dns-packet', '@leichtgewicht/ip-codec']
+
+function licenseOf(name: string): string {
+  const folder = join('node_modules', name)
+  const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }
+  return `${name} ${version}\n\n${readFileSync(join(folder, 'LICENSE'), 'utf8').trim()}\n`
+}
+
+/** dns-packet is CommonJS and requires `buffer`, which an ES module cannot. */
+const importedBuffer: NonNullable<Options['esbuildPlugins']>[number] = {
+  name: 'imported-buffer',
+  setup(build) {
+    build.onResolve({ filter: /^buffer$/ }, () => ({ path: 'buffer', namespace: 'imported' }))
+    build.onLoad({ filter: /^buffer$/, namespace: 'imported' }, () => ({
+      contents: "export { Buffer } from 'node:buffer'",
+    }))
+  },
+}
+
 export default defineConfig(({ outDir = 'dist' }) => ({
   entry: { ...entry, cli: 'adapters/cli/main.ts' },
   format: 'esm',
@@ -23,6 +43,11 @@ export default defineConfig(({ outDir = 'dist' }) => ({
   dts: { entry },
   sourcemap: true,
   clean: true,
-  // What is read beside the code that reads it.
-  onSuccess: async () => copyFileSync('adapters/cli/serving/dev.html', join(outDir, 'dev.html')),
+  noExternal: bundled,
+  esbuildPlugins: [importedBuffer],
+  onSuccess: async () => {
+    // What is read beside the code that reads it.
+    copyFileSync('adapters/cli/serving/dev.html', join(outDir, 'dev.html'))
+    writeFileSync(join(outDir, 'bundled-licenses.txt'), bundled.map(licenseOf).join('\n\n'))
+  },
 })) as Options

@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto'
-import { z } from 'zod'
+import * as z from 'zod'
 import { isIssuer } from './admin/server-metadata.ts'
 import type { BlockgameClientOptions } from './blockgame.ts'
 import { defaultResolverLocations } from './dns/default-locations.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { isOptions, unlessObject, withoutUndefined } from '../domain/arguments.ts'
 import { UtilityApiError } from '../domain/errors.ts'
 import { notKnown } from '../domain/near-name.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Refusal } from '../domain/errors.ts'
 import { inputProblem } from '../operations/input-problem.ts'
 import type { Operation, Parameter } from '../operations/operation.ts'
@@ -126,7 +126,10 @@ function operationObject<Input, Output, Caller>(
         description: 'Done.',
         headers: sharedHeaders,
         content: {
-          'application/json': { schema: jsonSchema(operation.output, 'output'), example: operation.example },
+          'application/json': {
+            schema: jsonSchema(operation.output(), 'output'),
+            example: operation.example,
+          },
         },
       },
       ...errorResponses(operation, scheme, {

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import {
   dnsStatuses,
   recordTypes,
@@ -198,7 +198,7 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
         .toUpperCase()
         .pipe(z.enum(recordTypes, notARecordType)),
     }),
-    output: z.array(dnsCheckResultSchema()),
+    output: () => z.array(dnsCheckResultSchema()),
 
     example: [
       {

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { DnsRecord, RecordOf, RecordType } from '../domain/dns-answer.ts'
 
 /** Returns the schema of a DNS check's records for the OpenAPI document, with a shape per type. */

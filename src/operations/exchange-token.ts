@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { AuthorizationCode, Client } from '../domain/access.ts'
 import { refused, type Refusal } from '../domain/errors.ts'
 import { hashSecret, newSecret, sha256 } from '../domain/secret.ts'
@@ -114,12 +114,13 @@ export function exchangeToken(
         .regex(/^[\x21-\x7e]{43,128}$/, 'must have 43 to 128 visible ASCII characters')
         .optional(),
     }),
-    output: z.object({
-      access_token: z.string().describe('The access token.'),
-      token_type: z.literal('Bearer').describe('How the token is presented.'),
-      expires_in: z.int().describe('Lifetime of the token in seconds.'),
-      scope: z.string().describe('The scope granted: names separated by spaces, empty for none.'),
-    }),
+    output: () =>
+      z.object({
+        access_token: z.string().describe('The access token.'),
+        token_type: z.literal('Bearer').describe('How the token is presented.'),
+        expires_in: z.int().describe('Lifetime of the token in seconds.'),
+        scope: z.string().describe('The scope granted: names separated by spaces, empty for none.'),
+      }),
 
     example: {
       access_token: 'uapi_at_00V8N98x02A2mSxM1eL5e9kVbsNtLo4y0uXf4c2LnR',

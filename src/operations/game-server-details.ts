@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { ServerStatus } from '../domain/server-status.ts'
 
 /** What an answer says in addition to the contract, if the owner wants it. */
@@ -13,9 +13,9 @@ const maxFaviconLength = 32 * 1024
 const maxSample = 12
 
 /** The members of the answer's schema that hold the details. */
-export const detailSchemas: {
+export const detailSchemas = (): {
   [Name in keyof Required<GameServerDetails>]: z.ZodType<GameServerDetails[Name]>
-} = {
+} => ({
   description: z.string().describe('What the server says about itself, as plain text.'),
   favicon: z
     .string()
@@ -32,7 +32,7 @@ export const detailSchemas: {
     .max(maxSample)
     .optional()
     .describe('Some of the players online, if the server names any.'),
-}
+})
 
 export const exampleDetails: GameServerDetails = {
   description: 'A friendly server',

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Credential } from '../domain/access.ts'
 import { issueLicense, otherFields } from '../ports/issue-license.ts'
 import { requiredText } from './input-schemas.ts'
@@ -68,15 +68,16 @@ export function generateLicense(
         .regex(/^[\x21-\x7e]{1,255}$/, 'must have 1 to 255 visible ASCII characters')
         .optional(),
     }),
-    output: z.object({
-      message: z.string().describe('A confirmation text.'),
-      data: z.object({
-        registered_to: z.string().describe('Name of the registered user.'),
-        domain_or_ip: z.string().describe('Domain or IP address the license is bound to.'),
-        license_key: z.string().describe('The new key.'),
-        status: z.string().describe('Status of the license.'),
+    output: () =>
+      z.object({
+        message: z.string().describe('A confirmation text.'),
+        data: z.object({
+          registered_to: z.string().describe('Name of the registered user.'),
+          domain_or_ip: z.string().describe('Domain or IP address the license is bound to.'),
+          license_key: z.string().describe('The new key.'),
+          status: z.string().describe('Status of the license.'),
+        }),
       }),
-    }),
 
     example: {
       message: 'License generated.',

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import type { Parameter } from './operation.ts'
 

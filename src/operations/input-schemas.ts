@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Refusal } from '../domain/errors.ts'
 
 /** Returns the message for a field that is missing or has the wrong type. The field's name is put before it. */

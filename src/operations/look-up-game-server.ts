@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import { parseServerAddress, spelledHostOf } from '../domain/server-address.ts'
 import {
@@ -63,28 +63,29 @@ const notAServer: Refusal = {
 }
 const tooMany: Refusal = { code: 'unavailable', message: 'Too many lookups are under way.' }
 
-const output = z.object({
-  ip: z.string().describe('IP address connected to.'),
-  port: z.string().describe('Port connected to.'),
-  players: z.object({
-    online: z.int().describe('Players online.'),
-    max: z.int().describe('Maximum number of players.'),
-  }),
-  version: z.object({
-    name: z.string().describe('Version name.'),
-    protocol: z.int().describe('Protocol version number, -1 when unknown.'),
-  }),
-  ping: z
-    .string()
-    .regex(/^\d+ms$/)
-    .describe('Latency in milliseconds, with its unit.'),
-  srvRecord: z
-    .object({
-      host: z.string().optional().describe('Name that the record leads to.'),
-      port: z.int().optional().describe('Port that the record leads to.'),
-    })
-    .describe('The SRV record followed; an empty object without one.'),
-})
+const output = () =>
+  z.object({
+    ip: z.string().describe('IP address connected to.'),
+    port: z.string().describe('Port connected to.'),
+    players: z.object({
+      online: z.int().describe('Players online.'),
+      max: z.int().describe('Maximum number of players.'),
+    }),
+    version: z.object({
+      name: z.string().describe('Version name.'),
+      protocol: z.int().describe('Protocol version number, -1 when unknown.'),
+    }),
+    ping: z
+      .string()
+      .regex(/^\d+ms$/)
+      .describe('Latency in milliseconds, with its unit.'),
+    srvRecord: z
+      .object({
+        host: z.string().optional().describe('Name that the record leads to.'),
+        port: z.int().optional().describe('Port that the record leads to.'),
+      })
+      .describe('The SRV record followed; an empty object without one.'),
+  })
 
 const example: GameServerLookup = {
   ip: '203.0.113.25',
@@ -150,7 +151,7 @@ export function lookUpGameServer(
       },
     },
     input: z.object({ address: requiredText(), port: requiredText().optional() }),
-    output: details ? output.extend(detailSchemas) : output,
+    output: () => (details ? output().extend(detailSchemas()) : output()),
     example: details ? { ...example, ...exampleDetails } : example,
     refusals: [notAServer, addressNotAllowed, serverCheckFailed, tooMany],
 

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { Refusal } from '../domain/errors.ts'
 import type { MaybePromise } from '../ports/maybe-promise.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
@@ -36,7 +36,8 @@ export interface Operation<Input, Output, Caller> {
   /** Where each field of the input is in a request, with its name there. */
   readonly parameters: { readonly [Field in keyof Input]-?: Parameter }
   readonly input: z.ZodType<Input>
-  readonly output: z.ZodType<Output>
+  /** Makes the schema of what it answers. Only the OpenAPI document needs it. */
+  output(): z.ZodType<Output>
   /** A successful answer. */
   readonly example: Output
   /** What `run` refuses in addition to what `input` refuses. */

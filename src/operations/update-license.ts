@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Credential } from '../domain/access.ts'
 import { refused, type Refusal } from '../domain/errors.ts'
 import { compared } from '../domain/compared-domain.ts'
@@ -74,7 +74,7 @@ export function updateLicense(
       domainOrIp: domainOrIp(parts).optional(),
       status: licenseStatus(parts).optional(),
     }),
-    output: z.object({ message: z.string().describe('A confirmation text.') }),
+    output: () => z.object({ message: z.string().describe('A confirmation text.') }),
 
     example: { message: 'License updated.' },
     refusals: [noFields, noSuchLicense, otherOwner],

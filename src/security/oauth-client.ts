@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Client } from '../domain/access.ts'
 import { refused, type ErrorCode, type Refusal, type UtilityApiError } from '../domain/errors.ts'
 import { matchesSecret } from '../domain/secret.ts'

@@ -6,7 +6,7 @@ import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { codeBlocks } from '../docs/code-blocks.ts'
 import { npmEnvironment, packAndInstall, put, type PackedPackage } from './packed.ts'
-import { importAll, serveOnce, typedConsumer, watchImports } from './programs.ts'
+import { countModules, importAll, serveOnce, typedConsumer, watchImports } from './programs.ts'
 import { freePort } from '../support/free-port.ts'
 
 // The package as strangers get it: packed, installed into an empty project, and used from there.
@@ -31,7 +31,7 @@ function program(name: string, text: string): string {
 
 test('the tarball has the build, the documents and the examples, and nothing else', () => {
   const kinds = {
-    build: /^dist\/(?:[\w./-]+\.(?:js|d\.ts)(?:\.map)?|dev\.html)$/,
+    build: /^dist\/(?:[\w./-]+\.(?:js|d\.ts)(?:\.map)?|dev\.html|bundled-licenses\.txt)$/,
     papers:
       /^(?:[A-Z]+\.md|LICENSE|package\.json|docs\/(?:(?:guide|decisions|operations|diagrams)\/)?[\w-]+\.(?:md|svg))$/,
     examples: /^examples\/(?:README\.md|[\w-]+\/(?![\w-]+\.test\.ts)[\w.-]+)$/,
@@ -150,6 +150,48 @@ test('importing changes no global, opens no handle and prints nothing', () => {
     samePrototypes: true,
     handles: [],
   })
+})
+
+test('a start reads few files, and none of another package', () => {
+  const loaded = (text: string): string[] => {
+    const { stdout, stderr } = inProject(process.execPath, program('count-modules.mjs', text))
+    expect(stderr).toBe('')
+    return (JSON.parse(stdout) as string[]).map((url) => url.replace(/^.*\/node_modules\//, ''))
+  }
+  const library = loaded(countModules("await import('utility-api')"))
+  expect(library.filter((path) => !path.startsWith('utility-api/dist/'))).toEqual([])
+  expect(library.length).toBeGreaterThan(1)
+  expect(library.length).toBeLessThanOrEqual(14)
+  const help =
+    "process.argv[2] = '--help'\nconsole.log = () => {}\nawait import(import.meta.resolve('utility-api').replace('index.js', 'cli.js'))"
+  const command = loaded(countModules(help))
+  expect(command.filter((path) => !path.startsWith('utility-api/dist/'))).toEqual([])
+  expect(command.length).toBeGreaterThan(1)
+  expect(command.length).toBeLessThanOrEqual(10)
+})
+
+test('what is bundled has its license beside it', () => {
+  const dist = join(packed.project, 'node_modules/utility-api/dist')
+  const maps = packed.paths.filter((path) => path.endsWith('.js.map'))
+  const sources = maps.flatMap(
+    (path) => (JSON.parse(readFileSync(join(dist, '..', path), 'utf8')) as { sources: string[] }).sources,
+  )
+  const names = sources.flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? [])
+  const licenses = readFileSync(join(dist, 'bundled-licenses.txt'), 'utf8')
+  expect([...new Set(names)].toSorted()).toEqual(['@leichtgewicht/ip-codec', 'dns-packet', 'zod'])
+  for (const name of names)
+    expect(licenses).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+\\n\\n.*License`, 'm'))
+})
+
+test('a bundler makes an ES module of it that runs', () => {
+  const file = program(
+    'to-bundle.mjs',
+    "import { createUtilityApi } from 'utility-api'\nconsole.log(typeof createUtilityApi)",
+  )
+  const outfile = join(packed.project, 'bundle.mjs')
+  const options = ['--bundle', '--format=esm', '--platform=node', `--outfile=${outfile}`]
+  expect(inProject(join(bin, 'esbuild'), file, ...options)).toMatchObject({ status: 0 })
+  expect(inProject(process.execPath, outfile)).toMatchObject({ status: 0, stdout: 'function\n', stderr: '' })
 })
 
 test('a CommonJS program can require it', () => {

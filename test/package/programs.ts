@@ -96,3 +96,19 @@ export const rest = [createBlockgameClient, createDnsClient, fakeDnsServer, stor
 // @ts-expect-error storage is required
 createUtilityApi({})
 `
+
+/** Prints the URLs of the files that a program loads, as JSON and nothing else. */
+export const countModules = (text: string): string => `
+import { writeSync } from 'node:fs'
+import { registerHooks } from 'node:module'
+
+const urls = []
+registerHooks({
+  load(url, context, next) {
+    if (url.startsWith('file:')) urls.push(url)
+    return next(url, context)
+  },
+})
+process.once('exit', () => writeSync(1, JSON.stringify(urls)))
+${text}
+`
