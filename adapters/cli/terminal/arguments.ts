@@ -56,7 +56,13 @@ function unknownOption(name: string, defs: ArgDefs): UsageError {
   const known = Object.entries(defs).filter(([, { type }]) => type !== 'positional')
   const flags = known.map(([each]) => `--${each}`)
   const said = name.length === 1 ? `-${name}` : `--${name}`
-  return new UsageError(`There is no option ${said} here.${suggestion(`--${name}`, flags)}`)
+  return noSuchOption(said, `--${name}`, flags)
+}
+
+/** Puts an option with blanks into quotation marks, in which a password is looked for as a whole. */
+export function noSuchOption(said: string, meant: string, flags: readonly string[]): UsageError {
+  const shown = /\s/.test(said) ? `"${said}"` : said
+  return new UsageError(`There is no option ${shown} here.${suggestion(meant, flags)}`)
 }
 
 function defaultOf(name: string, def: ArgDef): string | boolean | readonly string[] | undefined {

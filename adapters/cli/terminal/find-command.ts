@@ -1,3 +1,4 @@
+import { noSuchOption } from './arguments.ts'
 import { UsageError, type AnyCommand, type Group, type LazyCommand } from './command.ts'
 import { suggestion } from './suggest.ts'
 
@@ -29,8 +30,7 @@ function memberOf({ commands = {} }: AnyCommand, word: string): AnyCommand | Laz
 /** Refuses a word that names no command of a group, or an option, which groups have none of. */
 export function requireKnown({ command: { commands }, words, rest: [word] }: FoundCommand): void {
   if (commands === undefined || word === undefined || isHelp(word)) return
-  if (word.startsWith('-'))
-    throw new UsageError(`There is no option ${word} here.${suggestion(word, groupFlags(words))}`)
+  if (word.startsWith('-')) throw noSuchOption(word, word, groupFlags(words))
   throw new UsageError(
     `There is no command "${words.join(' ')} ${word}".${suggestion(word, Object.keys(commands))}`,
   )

@@ -65,6 +65,7 @@ test.for(mistyped.filter((text) => /:|password=/i.test(text)))(
       ['migrate', text],
       [text],
       [`--${text}`],
+      ['migrate', `--${text}`],
       ['client', text],
       ['client', 'create', text, '--database', join(folder.path, 'new.sqlite')],
       ['serve', '--host', text],
