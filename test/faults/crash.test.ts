@@ -14,7 +14,7 @@ import { makeDirectory, prepareTemplate } from './failover/cluster.ts'
 import { PostgresNode } from './failover/node.ts'
 import { createWorld, issueCodes, startLoad, type World } from './load.ts'
 import { startServer } from './start.ts'
-import { verifyLedger, verifyPairs, verifyRepeats, type Ask } from './verify.ts'
+import { verifyLedger, verifyPairs, verifyRepeats, verifySeen, type Ask } from './verify.ts'
 
 /** KILL_ROUNDS sets how often the plug is pulled on each store. */
 const rounds = Number(process.env['KILL_ROUNDS'] ?? 5)
@@ -49,9 +49,10 @@ async function pullThePlug(store: string, storage: AdminStorage, ask: Ask): Prom
   const counts = { rounds, licenses: licenses.size, tokens: tokens.size }
   const lostAnswers = { generate: unanswered.size, update: maybe.size, exchange: maybeSpent.size }
   const server = await startServer(store)
-  await verifyRepeats(world, server.origin)
+  const seen = await verifyRepeats(world, server.origin)
+  verifySeen(seen)
   await server.kill()
-  return { ...counts, unanswered: lostAnswers }
+  return { ...counts, unanswered: lostAnswers, seen }
 }
 
 test('kill -9 of a server on SQLite loses no answered write', { timeout }, async ({ task }) => {
@@ -120,7 +121,7 @@ test.skipIf(binaries === null)(
     const lostAnswers = { generate: unanswered.size, update: maybe.size, exchange: maybeSpent.size }
     const counts = { rounds, licenses: licenses.size, tokens: tokens.size, unanswered: lostAnswers }
     Object.assign(task.meta, { figures: { ...counts, statuses: Object.fromEntries(statuses) } })
-    await verifyRepeats(world, server.origin)
+    verifySeen(await verifyRepeats(world, server.origin))
     await server.kill()
     await pool.end()
     await node.crash()

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { findBinaries } from './failover/binaries.ts'
-import { summarize } from './failover/report.ts'
+import { countsOf, summarize } from './failover/report.ts'
 import { runFailover } from './failover/run.ts'
 
 /** The two rounds of the short form; the program beside this file runs them all, and at length. */
@@ -19,6 +19,9 @@ test.skipIf(binaries === null)(
     Object.assign(task.meta, { figures: summarize(results, deadlineMs) })
     expect(results.flatMap(({ lost }) => lost)).toEqual([])
     expect(results.flatMap(({ doubled }) => doubled)).toEqual([])
+    expect(results.flatMap(({ history }) => history.wrong)).toEqual([])
+    expect(results.map(({ history }) => history.undecided)).toEqual(results.map(() => 0))
+    expect(Object.entries(countsOf(results)).filter(([, count]) => count === 0)).toEqual([])
     for (const { fault, backAfterMs, probes, ledger } of results) {
       expect(ledger.acknowledged, fault).toBeGreaterThan(0)
       expect(backAfterMs, `${fault}: all servers write again`).not.toBeNull()

@@ -6,7 +6,7 @@
 //   --sabotage WHAT     local, lagging or trusting: leaves out what prevents the loss, which has to be found then
 import { parseArgs } from 'node:util'
 import { findBinaries } from './failover/binaries.ts'
-import { isLate, summarize } from './failover/report.ts'
+import { countsOf, isLate, summarize } from './failover/report.ts'
 import { faultNames } from './failover/rounds.ts'
 import { runFailover, type Sabotage } from './failover/run.ts'
 
@@ -43,19 +43,22 @@ if (binaries === null) {
     deadlineMs,
     faults,
     sabotage,
-    onRound: ({ fault, ledger, lost, doubled, backAfterMs, stallMs }) =>
+    onRound: ({ fault, ledger, lost, doubled, history, backAfterMs, stallMs }) =>
       console.log(
-        `${fault}: ${ledger.acknowledged} acknowledged, ${lost.length} lost, ${doubled.length} doubled, longest answer ${Math.round(ledger.longestMs)} ms, longest stall ${Math.round(stallMs)} ms, writes back after ${backAfterMs === null ? '-' : Math.round(backAfterMs)} ms`,
+        `${fault}: ${ledger.acknowledged} acknowledged, ${lost.length} lost, ${doubled.length} doubled, ${history.wrong.length} histories without an order of ${history.right + history.wrong.length}, longest answer ${Math.round(ledger.longestMs)} ms, longest stall ${Math.round(stallMs)} ms, writes back after ${backAfterMs === null ? '-' : Math.round(backAfterMs)} ms`,
       ),
   })
   console.table(summarize(results, deadlineMs))
   const failed = results.some(
     (round) =>
-      round.lost.length + round.doubled.length > 0 ||
+      round.lost.length + round.doubled.length + round.history.wrong.length + round.history.undecided > 0 ||
       round.backAfterMs === null ||
       round.backAfterMs > maxBackMs + round.stallMs ||
       (round.abandoned ?? 0) > 0 ||
       isLate(round, deadlineMs),
   )
-  process.exitCode = failed ? 1 : 0
+  const never = Object.entries(countsOf(results)).filter(([, count]) => count === 0)
+  for (const [what] of never) console.log(`${what}: never seen, so nothing is shown of it`)
+  for (const wrong of results.flatMap(({ history }) => history.wrong).slice(0, 3)) console.log(wrong)
+  process.exitCode = failed || never.length > 0 ? 1 : 0
 }

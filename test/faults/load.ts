@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createAdmin, type Admin } from 'utility-api'
 import type { AdminStorage } from 'utility-api/storage'
+import { HttpHistory, type Seen } from '../histories/support/http-history.ts'
 
 /** Everything that clients were told, kept where no crash of the server reaches it. */
 interface Ledger {
@@ -16,6 +17,8 @@ interface Ledger {
   readonly maybeSpent: Set<string>
   /** How often each status was answered. */
   readonly statuses: Map<number, number>
+  /** Everything that was asked, to be judged. */
+  readonly history: HttpHistory
 }
 
 export interface World {
@@ -45,6 +48,7 @@ export async function createWorld(storage: AdminStorage): Promise<World> {
     tokens: new Map(),
     maybeSpent: new Set(),
     statuses: new Map(),
+    history: new HttpHistory(),
   }
   return { admin, storage, clientId, clientSecret, resellerToken, ledger, codes: [] }
 }
@@ -58,6 +62,12 @@ export async function issueCodes({ admin, clientId, codes }: World, count: numbe
 interface Answer {
   readonly status: number
   readonly body: { readonly data?: { license_key: string }; readonly access_token?: string }
+}
+
+/** When something is asked, and then what was seen of its answer. */
+function asking(): (answer: Answer | null) => Seen {
+  const askedAt = performance.now()
+  return (answer) => ({ status: answer?.status ?? 0, askedAt, tookMs: performance.now() - askedAt })
 }
 
 /** The answer, or null when none came: the server may or may not have done the work. */
@@ -83,10 +93,11 @@ export async function generate(
   origin: string,
   retry?: readonly [string, string],
 ): Promise<string | undefined> {
-  const { licenses, unanswered } = world.ledger
+  const { licenses, unanswered, history } = world.ledger
   const [idempotencyKey, name] = retry ?? [`key-${counter}`, `name-${counter}`]
   counter += 1
   unanswered.set(idempotencyKey, name)
+  const seen = asking()
   const answer = await send(world, `${origin}/v2/reseller/licenses/generate`, {
     method: 'POST',
     headers: {
@@ -97,6 +108,7 @@ export async function generate(
       'X-Status': 'valid',
     },
   })
+  history.ordered(name, idempotencyKey, seen(answer), answer?.body.data?.license_key)
   if (answer?.status !== 200 || answer.body.data === undefined) return undefined
   const { license_key } = answer.body.data
   licenses.set(license_key, name)
@@ -105,15 +117,17 @@ export async function generate(
 }
 
 async function update(world: World, origin: string, own: string[]): Promise<void> {
-  const { licenses, maybe } = world.ledger
+  const { licenses, maybe, history } = world.ledger
   const key = own.pop()
   if (key === undefined) return
   const name = `${licenses.get(key)}+`
   maybe.set(key, name)
+  const seen = asking()
   const answer = await send(world, `${origin}/v2/reseller/${key}/update`, {
     method: 'PUT',
     headers: { Authorization: `Bearer ${world.resellerToken}`, 'X-Registered-To': name },
   })
+  history.updated(key, 'registeredTo', `${licenses.get(key)}`, name, seen(answer))
   // A license whose update got no answer is left alone from here on.
   if (answer?.status !== 200) return
   licenses.set(key, name)
@@ -130,11 +144,13 @@ export async function exchange(
   if (code === undefined) return null
   const body = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, client_id, client_secret }
   ledger.maybeSpent.add(code)
+  const seen = asking()
   const answer = await send(world, `${origin}/v4/oauth2/token`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify(body),
   })
+  ledger.history.exchanged(code, seen(answer), answer?.body.access_token)
   if (answer?.status !== 200 || answer.body.access_token === undefined) return answer
   ledger.tokens.set(code, answer.body.access_token)
   ledger.maybeSpent.delete(code)

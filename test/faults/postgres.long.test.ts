@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { execute, makePool, startPostgres } from '../storage/support/postgres-server.ts'
 import { createWorld, generate, issueCodes, startLoad, type World } from './load.ts'
 import { startServer, type ServerProcess } from './start.ts'
-import { verifyLedger, verifyPairs, verifyRepeats } from './verify.ts'
+import { verifyLedger, verifyPairs, verifyRepeats, verifySeen } from './verify.ts'
 
 const killBackends = `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
   WHERE datname = current_database() AND pid <> pg_backend_pid()`
@@ -58,7 +58,7 @@ test('killed backends and a restart of PostgreSQL: 500 meanwhile, no acknowledge
   const after = { ...world, storage, admin: createAdmin({ storage }) }
   await verifyLedger(after)
   await verifyPairs(async (sql) => ((await execute(url, sql))[0] as { count: string }).count)
-  await verifyRepeats(after, servers[1].origin)
+  verifySeen(await verifyRepeats(after, servers[1].origin))
   await Promise.all(servers.map((server) => server.kill()))
   await pool.end()
   await postgres.stop()

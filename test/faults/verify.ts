@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import type { License } from 'utility-api/storage'
 import { hashSecret } from '../../src/domain/secret.ts'
+import type { HistoryCounts } from '../histories/support/http-history.ts'
 import { call } from '../storage/support/call.ts'
 import { exchange, generate, type World } from './load.ts'
 
@@ -48,8 +49,34 @@ export async function verifyPairs(ask: Ask): Promise<void> {
   expect([Number(spentWithoutToken), Number(tokenWithoutSpentCode)]).toEqual([0, 0])
 }
 
-/** Repeats what got no answer, and what did: a code is never spent twice, and a license never made twice. */
-export async function verifyRepeats(world: World, origin: string): Promise<void> {
+/** For each code, order and license, some order of all that was asked explains all that was answered and is stored. */
+async function verifyHistory(world: World): Promise<HistoryCounts> {
+  const licenses = (await allLicenses(world)).map((each) => ({
+    ...each,
+    orderedFor: each.registeredTo.replaceAll('+', ''),
+  }))
+  const { wrong, undecided, counts } = await world.ledger.history.judge({
+    licenses,
+    isLive: async (token) =>
+      (await world.storage.findCredential('access_token', hashSecret(token), call))?.revokedAt === null,
+  })
+  expect(wrong).toEqual([])
+  expect(undecided).toBe(0)
+  return counts
+}
+
+/** What must happen where servers are killed, or nothing was shown. */
+export function verifySeen({ ok, unknown, retryAfterUnknown }: HistoryCounts): void {
+  expect(ok, 'answers').toBeGreaterThan(0)
+  expect(unknown, 'requests without an answer').toBeGreaterThan(0)
+  expect(retryAfterUnknown, 'orders that were repeated').toBeGreaterThan(0)
+}
+
+/**
+ * Repeats what got no answer, and what did: a code is never spent twice, and a license never made twice. Returns what
+ * happened in the whole history.
+ */
+export async function verifyRepeats(world: World, origin: string): Promise<HistoryCounts> {
   const { ledger } = world
   const retries = [...ledger.unanswered]
   for (let from = 0; from < retries.length; from += 50) {
@@ -62,7 +89,9 @@ export async function verifyRepeats(world: World, origin: string): Promise<void>
     expect([200, 400]).toContain((await exchange(world, origin, code))?.status)
   }
   await verifyLedger(world)
+  const counts = await verifyHistory(world)
   for (const code of ledger.tokens.keys()) {
     expect((await exchange(world, origin, code))?.status, 'a spent code buys nothing').toBe(400)
   }
+  return counts
 }

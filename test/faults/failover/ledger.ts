@@ -1,3 +1,5 @@
+import { HttpHistory } from '../../histories/support/http-history.ts'
+
 /** Everything that the clients were told, written down before each asks again. */
 export class Ledger {
   /** Registered names of the licenses that were answered, by license key. */
@@ -8,6 +10,8 @@ export class Ledger {
   readonly tokens: Map<string, string[]> = new Map()
   /** The number of the last value that was acknowledged, by license key and field. */
   readonly fields: Map<string, number> = new Map()
+  /** The same and everything that nobody was told, to be judged. */
+  readonly history: HttpHistory = new HttpHistory()
   /** How often each status was answered; 0: none. */
   readonly statuses: Map<number, number> = new Map()
   /** When the latest acknowledged write of each server had been asked for. */

@@ -88,6 +88,8 @@ class Clients {
         Authorization: `Bearer ${this.#world.resellerToken}`,
         [header]: text,
       })
+      const field = index % 2 === 0 ? 'registeredTo' : 'domainOrIp'
+      this.ledger.history.updated(key, field, index % 2 === 0 ? 'value 0' : 'n0.example.com', text, answer)
       if (answer.status !== 200) continue
       this.ledger.acknowledge(origin, answer.askedAt)
       this.ledger.fields.set(`${key} ${header}`, value)
@@ -102,8 +104,9 @@ class Clients {
       'X-Status': 'valid',
       ...(idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey }),
     })
-    if (answer.status !== 200) return false
-    const { data } = JSON.parse(answer.body) as { data: { license_key: string } }
+    const { data } = JSON.parse(answer.body || '{}') as { data?: { license_key: string } }
+    this.ledger.history.ordered(name, idempotencyKey, answer, data?.license_key)
+    if (answer.status !== 200 || data === undefined) return false
     this.ledger.acknowledge(origin, answer.askedAt)
     this.ledger.licenses.set(data.license_key, name)
     if (idempotencyKey === undefined) return true
@@ -123,8 +126,9 @@ class Clients {
     }
     const headers = { 'Content-Type': 'application/json' }
     const answer = await this.#ask(`${origin}/v4/oauth2/token`, 'POST', headers, JSON.stringify(fields))
-    if (answer.status !== 200) return
-    const { access_token } = JSON.parse(answer.body) as { access_token: string }
+    const { access_token } = JSON.parse(answer.body || '{}') as { access_token?: string }
+    this.ledger.history.exchanged(code, answer, access_token)
+    if (answer.status !== 200 || access_token === undefined) return
     this.ledger.acknowledge(origin, answer.askedAt)
     this.ledger.tokens.set(code, [...(this.ledger.tokens.get(code) ?? []), access_token])
   }

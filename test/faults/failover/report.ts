@@ -1,3 +1,4 @@
+import type { HistoryCounts } from '../../histories/support/http-history.ts'
 import type { Tally } from './probe.ts'
 import type { RoundResult } from './run.ts'
 
@@ -17,6 +18,9 @@ function lineOf(rounds: readonly RoundResult[], deadlineMs: number): object {
     acknowledged: sum(rounds.map(({ ledger }) => ledger.acknowledged)),
     lost: sum(rounds.map(({ lost }) => lost.length)),
     doubled: sum(rounds.map(({ doubled }) => doubled.length)),
+    'histories with an order': sum(rounds.map(({ history }) => history.right)),
+    'histories without': sum(rounds.map(({ history }) => history.wrong.length + history.undecided)),
+    ...countsOf(rounds),
     'longest answer / deadline, ms': `${Math.round(longestMs)} / ${deadlineMs}`,
     'longest stall of clients + servers, ms': Math.round(Math.max(...rounds.map(({ stallMs }) => stallMs))),
     'answers too late': rounds.filter((round) => isLate(round, deadlineMs)).length,
@@ -33,6 +37,18 @@ function lineOf(rounds: readonly RoundResult[], deadlineMs: number): object {
 /** Tells whether somebody got an answer after its deadline, but for what the machine let all of us wait. */
 export function isLate({ ledger, stallMs }: RoundResult, deadlineMs: number): boolean {
   return ledger.longestMs > deadlineMs + stallMs
+}
+
+/** How often each of the things happened that must happen, over all rounds. */
+export function countsOf(rounds: readonly RoundResult[]): Record<keyof HistoryCounts, number> {
+  const of = (what: keyof HistoryCounts): number => sum(rounds.map(({ history }) => history.counts[what]))
+  return {
+    ok: of('ok'),
+    unknown: of('unknown'),
+    raceLost: of('raceLost'),
+    replaySeen: of('replaySeen'),
+    retryAfterUnknown: of('retryAfterUnknown'),
+  }
 }
 
 function tally(tallies: readonly Tally[]): string {

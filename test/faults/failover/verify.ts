@@ -8,13 +8,16 @@ import type { PostgresNode } from './node.ts'
 export interface Verdict {
   readonly lost: string[]
   readonly doubled: string[]
+  /** The whole history, judged thing by thing. */
+  readonly history: Awaited<ReturnType<Ledger['history']['judge']>>
 }
 
 /** Compares what was acknowledged with what a node holds. */
 export async function verify(node: PostgresNode, ledger: Ledger): Promise<Verdict> {
   const licenses = await readLicenses(node)
+  const dead = await lostTokens(node, ledger)
   const lost = [
-    ...(await lostTokens(node, ledger)),
+    ...dead,
     ...[...ledger.licenses].filter(([key, name]) => licenses.get(key)?.name !== name).map(([key]) => key),
     ...[...ledger.fields]
       .filter(([field, value]) => storedValue(licenses, field) < value)
@@ -33,7 +36,15 @@ export async function verify(node: PostgresNode, ledger: Ledger): Promise<Verdic
       `SELECT registered_to AS name FROM utility_api_licenses WHERE registered_to LIKE 'order %'`,
     )),
   ]
-  return { lost, doubled }
+  const history = await ledger.history.judge({
+    licenses: [...licenses].map(([licenseKey, { name, domain }]) => ({
+      licenseKey,
+      registeredTo: name,
+      domainOrIp: domain,
+    })),
+    isLive: async (token) => !dead.includes(token),
+  })
+  return { lost, doubled, history }
 }
 
 interface StoredLicense {

@@ -11,8 +11,8 @@ export interface HistoryCall extends SeenCall {
 /** How far to look for an order: of calls without answers, any could have been done. An order that is there is found soon. */
 const maxStates = 2000
 
-/** How many calls on the same things are judged: the time that it takes grows with the cube of their number. */
-const maxCalls = 250
+/** How many calls on the same things are judged: of calls at once, the time that it takes grows with the cube of their number. */
+const mostCalls = 250
 
 /** What a history shows. */
 export interface Verdict {
@@ -28,7 +28,7 @@ export interface Verdict {
  * Judges a history by the suite's model. A call without an answer may have been done or not. A call that certainly was
  * not done is no part of a history.
  */
-export function judge(history: readonly HistoryCall[]): Verdict {
+export function judge(history: readonly HistoryCall[], maxCalls: number = mostCalls): Verdict {
   const groups = groupsOf(history)
   const decided = groups.filter(({ length }) => length <= maxCalls)
   const wrong = decided.filter((calls) => !hasOrder(createModel(), calls, maxStates))
