@@ -1,5 +1,5 @@
 /**
- * Block-game servers: a client for their status, its codec, and the rule for addresses.
+ * Minecraft servers: a client for their status, its codec, and the rule for addresses.
  *
  * @module utility-api/blockgame
  */
@@ -42,7 +42,7 @@ export { isPublicAddress }
 /**
  * Options for {@link createBlockgameClient}.
  *
- * @group Block game
+ * @group Minecraft
  */
 export interface BlockgameClientOptions {
   /**
@@ -58,7 +58,7 @@ export interface BlockgameClientOptions {
 }
 
 /**
- * Creates a client that asks block-game servers for their status: of any age, behind any proxy, and never at a private
+ * Creates a client that asks Minecraft servers for their status: of any age, behind any proxy, and never at a private
  * address.
  *
  * @example
@@ -70,7 +70,7 @@ export interface BlockgameClientOptions {
  *
  * @throws `UtilityApiError` `invalid_options` if an option is invalid or unknown; the message names it.
  *
- * @group Block game
+ * @group Minecraft
  */
 export function createBlockgameClient(options: BlockgameClientOptions = {}): BlockgameClient {
   requireOptions(options, ['allowAddress', 'resolvers', 'protocolVersion'])

@@ -62,7 +62,7 @@ export const program: Group = {
       load: async () => (await import('./lookups/dns.ts')).dns,
     },
     ping: {
-      description: 'Ask a block-game server who is playing on it.',
+      description: 'Ask a Minecraft server who is playing on it.',
       load: async () => (await import('./lookups/ping.ts')).ping,
     },
     help: {

@@ -66,7 +66,7 @@ test('each mistake is reported in one sentence and leaves nothing behind', async
   expect(outcomes.map(({ code, errors }) => `${code} ${errors}`)).toEqual([
     '1 A port is a number from 0 to 65535: --port 3000.\n',
     "1 Unknown option '--prot'\n",
-    '1 Name a block-game server to look up: --live --game HOST or HOST:PORT.\n',
+    '1 Name a Minecraft server to look up: --live --game HOST or HOST:PORT.\n',
     '1 Not as it should be: "Check DNS from several locations" was answered with 400.\n',
   ])
   expect(readdirSync(folder)).toEqual([])

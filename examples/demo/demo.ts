@@ -72,7 +72,7 @@ function readArguments(): Arguments {
   if (!live) return { keep: staysUp, port, targets: undefined }
   // Only the server that was named is asked.
   if (game === undefined) {
-    throw new Error('Name a block-game server to look up: --live --game HOST or HOST:PORT.')
+    throw new Error('Name a Minecraft server to look up: --live --game HOST or HOST:PORT.')
   }
   return { keep: staysUp, port, targets: { game, domain } }
 }

@@ -61,7 +61,7 @@ export function checkStep(accessToken: string, { domain }: Targets): Step {
 
 export function lookupStep({ apiKey }: Credentials, { game }: Targets): Step {
   return {
-    title: 'Look up a block-game server',
+    title: 'Look up a Minecraft server',
     method: 'GET',
     path: '/v4/games/blockgame/lookup',
     headers: { Basic: apiKey, 'X-Address': game },

@@ -67,7 +67,7 @@ async function startLoopback(): Promise<Networks> {
     status: {
       version: { name: '1.21.4', protocol: 769 },
       players: { online: 12, max: 100 },
-      description: 'A block-game server on loopback',
+      description: 'A Minecraft server on loopback',
     },
   })
   return {

@@ -7,7 +7,7 @@ import type { Destination } from './candidates.ts'
 /**
  * The destination that a lookup is about to connect to.
  *
- * @group Block game
+ * @group Minecraft
  */
 export interface ConnectionTarget {
   /** The resolved address, in canonical text. */

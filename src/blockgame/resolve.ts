@@ -12,7 +12,7 @@ import { orderSrvRecords, type SrvRecord } from './srv-order.ts'
 /**
  * The address of a resolver.
  *
- * @group Block game
+ * @group Minecraft
  */
 export interface ResolverAddress {
   /** IPv4 or IPv6 address. */

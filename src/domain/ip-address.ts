@@ -188,7 +188,7 @@ function isIsatap(octets: Uint8Array): boolean {
  * @see {@link https://www.iana.org/assignments/iana-ipv4-special-registry/ | IANA IPv4 special-purpose registry}
  * @see {@link https://www.iana.org/assignments/iana-ipv6-special-registry/ | IANA IPv6 special-purpose registry}
  *
- * @group Block game
+ * @group Minecraft
  */
 export function isPublicAddress(ip: string): boolean {
   const octets = parseIpAddress(ip)

@@ -2,10 +2,10 @@ import { domainToASCII } from 'node:url'
 import { parseHostName } from './host-name.ts'
 import { canonicalIpAddress, parseIpAddress } from './ip-address.ts'
 
-/** The port of a block-game server if none is given. */
+/** The port of a Minecraft server if none is given. */
 export const defaultServerPort = 25565
 
-/** The parts of a block-game server's address as a person types it. */
+/** The parts of a Minecraft server's address as a person types it. */
 export interface ServerAddress {
   /** Host name in lower-case ASCII without a final dot, or an address in canonical text without brackets. */
   readonly host: string

@@ -12,7 +12,7 @@ export const addressNotAllowed: Refusal = {
 /**
  * A color of text: one of the game's sixteen, or `#` and six hexadecimal digits.
  *
- * @group Block game
+ * @group Minecraft
  */
 export type TextColor =
   | 'black'
@@ -38,7 +38,7 @@ export type TextColor =
  *
  * The text is a stranger's: escape it, or set it as text, in a page.
  *
- * @group Block game
+ * @group Minecraft
  */
 export interface TextSpan {
   /** The text, with line feeds but without formatting codes. */
@@ -60,7 +60,7 @@ export interface TextSpan {
 /**
  * A mod of a server.
  *
- * @group Block game
+ * @group Minecraft
  */
 export interface ServerMod {
   /** Its id, of at most 64 code points. */
@@ -70,12 +70,12 @@ export interface ServerMod {
 }
 
 /**
- * Where a block-game server is, and what it says about itself. None of its texts contains control or bidirectional
+ * Where a Minecraft server is, and what it says about itself. None of its texts contains control or bidirectional
  * characters, except for line feeds in the description.
  *
  * @see docs/contract.md section 2.4
  *
- * @group Block game
+ * @group Minecraft
  */
 export interface ServerStatus {
   /** The address actually connected to. */
@@ -127,12 +127,12 @@ export interface ServerStatus {
  * - `closed`: the server closed the connection before it sent a status.
  * - `protocol`: what the server sent is not a status.
  *
- * @group Block game
+ * @group Minecraft
  */
 export type ServerCheckFailure = 'dns' | 'blocked' | 'refused' | 'timeout' | 'closed' | 'protocol'
 
 /**
- * The error for a block-game server that could not be checked. `reason` says why; `code` is always
+ * The error for a Minecraft server that could not be checked. `reason` says why; `code` is always
  * `server_check_failed`.
  *
  * @group Errors

@@ -40,7 +40,7 @@ export interface LookUpGameServerInput {
  *
  * @see docs/contract.md section 2.4
  *
- * @group Block game
+ * @group Minecraft
  */
 export interface GameServerLookup extends GameServerDetails {
   /** The IP address connected to. */
@@ -97,7 +97,7 @@ const example: GameServerLookup = {
 }
 
 /**
- * Asks a block-game server for its status.
+ * Asks a Minecraft server for its status.
  *
  * @see docs/contract.md section 4.5
  */
@@ -132,7 +132,7 @@ export function lookUpGameServer(
     id: 'lookUpGameServer',
     method: 'GET',
     path: '/v4/games/blockgame/lookup',
-    summary: 'Look up a block-game server',
+    summary: 'Look up a Minecraft server',
     tag: { name: 'Games', description: 'Who plays on a server, and how far away it is.' },
     permission: parts.requiredPermission,
     waitsFor: 'network',

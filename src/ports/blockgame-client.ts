@@ -1,7 +1,7 @@
 import type { ServerStatus } from '../domain/server-status.ts'
 
 /**
- * A client that asks block-game servers for their status.
+ * A client that asks Minecraft servers for their status.
  *
  * @group Ports
  */

@@ -11,7 +11,7 @@ import { encodeKick, encodePacket, encodeStatusPacket } from './blockgame-packet
 export type BlockgameEra = 'modern' | '1.6' | '1.4' | 'beta'
 
 /**
- * How a fake block-game server behaves.
+ * How a fake Minecraft server behaves.
  *
  * @group Testing
  */

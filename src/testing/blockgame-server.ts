@@ -54,7 +54,7 @@ interface Connection extends FakeBlockgameConnection {
 }
 
 /**
- * Starts a block-game server on loopback that behaves as a test wants it to.
+ * Starts a Minecraft server on loopback that behaves as a test wants it to.
  *
  * @example
  * ```ts

@@ -13,7 +13,7 @@ export const benchStatus: string = (() => {
     players: { max: 200, online: 57, sample: players },
     description: {
       text: '',
-      extra: [{ text: 'A block-game server', color: 'gold' }, { text: '\nwith two lines' }],
+      extra: [{ text: 'A Minecraft server', color: 'gold' }, { text: '\nwith two lines' }],
     },
     favicon: 'data:image/png;base64,iVBORw0KGgo',
     enforcesSecureChat: true,

@@ -1,4 +1,4 @@
-// A block-game server that costs as little as possible, so that the client is what gets measured: on several ports. Runs
+// A Minecraft server that costs as little as possible, so that the client is what gets measured: on several ports. Runs
 // in Bun.
 import { encodeStatusPacket } from '../../src/testing/blockgame-server.ts'
 import { benchStatus } from './blockgame-floor.ts'

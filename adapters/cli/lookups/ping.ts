@@ -119,5 +119,5 @@ const failures: Readonly<Record<ServerCheckFailure, (seconds: number) => string>
   timeout: (seconds) =>
     `No answer within ${seconds === 1 ? 'a second' : `${seconds} seconds`}: the server is down, or a firewall drops the packets.`,
   closed: () => 'The server hung up without a status; it may have turned status off.',
-  protocol: () => 'Something answered, but it is not a block-game server.',
+  protocol: () => 'Something answered, but it is not a Minecraft server.',
 }

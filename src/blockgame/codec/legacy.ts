@@ -16,14 +16,14 @@ const lastProtocol = 74
 /**
  * The first two bytes of every legacy ping: all that servers before 1.6 need, and all that betas accept.
  *
- * @group Block game
+ * @group Minecraft
  */
 export const legacyPing: Uint8Array = Uint8Array.of(0xfe, 0x01)
 
 /**
  * Encodes what 1.6 servers expect after {@link legacyPing}: the host and port as typed, in a plugin message.
  *
- * @group Block game
+ * @group Minecraft
  */
 export function encodeLegacyPingHost(host: string, port: number): Uint8Array {
   const channel = utf16(pluginChannel)
@@ -49,7 +49,7 @@ function utf16(text: string): Uint8Array {
  *
  * @throws `ServerCheckError` `protocol` if these bytes do not begin a kick, or begin one of more than 2,000 characters.
  *
- * @group Block game
+ * @group Minecraft
  */
 export function legacyReplySize(bytes: Uint8Array): number | null {
   const [first, high, low] = bytes
@@ -68,7 +68,7 @@ export function legacyReplySize(bytes: Uint8Array): number | null {
  *
  * @throws `ServerCheckError` `protocol` if it is a kick for another reason.
  *
- * @group Block game
+ * @group Minecraft
  */
 export function parseLegacyReply(bytes: Uint8Array, { raw = false }: ParseOptions = {}): StatusReply {
   const size = legacyReplySize(bytes)

@@ -5,7 +5,7 @@ import { readVarInt } from './varint.ts'
 /**
  * A packet as received: its id and what follows.
  *
- * @group Block game
+ * @group Minecraft
  */
 export interface Packet {
   /** The packet id: 0 is a status, 1 a pong. */
@@ -17,7 +17,7 @@ export interface Packet {
 /**
  * The limits of a {@link PacketReader}.
  *
- * @group Block game
+ * @group Minecraft
  */
 export interface PacketLimits {
   /** The maximum number of bytes in total, and so in any packet. Default: 1 MiB. */
@@ -45,7 +45,7 @@ const nothing = new Uint8Array()
  * })
  * ```
  *
- * @group Block game
+ * @group Minecraft
  */
 export class PacketReader {
   /**
@@ -153,7 +153,7 @@ export class PacketReader {
  *
  * @throws `ServerCheckError` `protocol` if the text is incomplete.
  *
- * @group Block game
+ * @group Minecraft
  */
 export function readStatusText({ payload }: Packet): string {
   const size = readVarInt(payload, 0)

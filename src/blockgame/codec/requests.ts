@@ -3,7 +3,7 @@ import { varIntSize, writeVarInt } from './varint.ts'
 /**
  * The contents of a status request.
  *
- * @group Block game
+ * @group Minecraft
  */
 export interface StatusRequest {
   /** The host as typed, by which proxies route. At most 255 bytes of ASCII. */
@@ -17,7 +17,7 @@ export interface StatusRequest {
 /**
  * Encodes the handshake and the status request, to be sent in one write.
  *
- * @group Block game
+ * @group Minecraft
  */
 export function encodeStatusRequest({ host, port, protocolVersion }: StatusRequest): Uint8Array {
   const hostSize = Buffer.byteLength(host)
@@ -40,7 +40,7 @@ export function encodeStatusRequest({ host, port, protocolVersion }: StatusReque
  *
  * @throws `RangeError` if the payload is not a signed 64-bit integer
  *
- * @group Block game
+ * @group Minecraft
  */
 export function encodePing(payload: bigint): Uint8Array {
   const bytes = Buffer.allocUnsafe(10)

@@ -9,14 +9,14 @@ import { componentSpans, textOf } from './text-component.ts'
 /**
  * What a server says about itself: a {@link ServerStatus} without its address and latency.
  *
- * @group Block game
+ * @group Minecraft
  */
 export type StatusReply = Omit<ServerStatus, 'ip' | 'port' | 'latencyMs' | 'srvRecord'>
 
 /**
  * What to read of a status.
  *
- * @group Block game
+ * @group Minecraft
  */
 export interface ParseOptions {
   /** Whether the reply also has the status as it was sent. Default: false. */
@@ -50,7 +50,7 @@ const decoded = Buffer.allocUnsafe(maxFaviconLength)
  * parseStatus('{"players":{"online":3,"max":20}}').players // { online: 3, max: 20 }
  * ```
  *
- * @group Block game
+ * @group Minecraft
  */
 export function parseStatus(text: string, { raw = false }: ParseOptions = {}): StatusReply {
   const json = parseJson(text)

@@ -1,7 +1,7 @@
 /**
  * Returns how many bytes a VarInt takes: 1 to 5.
  *
- * @group Block game
+ * @group Minecraft
  */
 export function varIntSize(value: number): number {
   let size = 1
@@ -12,7 +12,7 @@ export function varIntSize(value: number): number {
 /**
  * Writes a signed 32-bit integer as a VarInt and returns the offset after it.
  *
- * @group Block game
+ * @group Minecraft
  */
 export function writeVarInt(into: Uint8Array, offset: number, value: number): number {
   let rest = value >>> 0
@@ -30,7 +30,7 @@ export function writeVarInt(into: Uint8Array, offset: number, value: number): nu
  *
  * Encodings that are longer than necessary are accepted, as every peer does. Bits beyond the 32nd are dropped.
  *
- * @group Block game
+ * @group Minecraft
  */
 export function readVarInt(bytes: Uint8Array, offset: number): { value: number; end: number } | null {
   let value = 0

@@ -121,7 +121,7 @@ test('says why there is no status', async () => {
   })
   const other = await fakeBlockgameServer({ status: 'nonsense' })
   expect((await runHere(['ping', `${other.ip}:${other.port}`])).stderr).toBe(
-    'Something answered, but it is not a block-game server.\n',
+    'Something answered, but it is not a Minecraft server.\n',
   )
   await other.close()
 })
