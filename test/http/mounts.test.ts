@@ -515,3 +515,19 @@ describe('the Node mount', () => {
     })
   })
 })
+
+test('on Bun, an answer that needs no wait comes after what arrived with its request, so that Bun sees pipelining', async () => {
+  const api = createUtilityApi({ storage: memoryStorage(), dns: false, blockgame: false })
+  const answered: number[] = []
+  const handler = toBunHandler(api)
+  const all = [1, 2].map(async (index) => {
+    const { status } = await handler(new Request('http://localhost/nowhere'))
+    answered.push(index)
+    expect(status).toBe(404)
+  })
+  // oxlint-disable-next-line no-await-in-loop -- whatever waits for promises only
+  for (let step = 0; step < 100; step += 1) await Promise.resolve()
+  expect(answered).toEqual([])
+  await Promise.all(all)
+  expect(answered).toEqual([1, 2])
+})

@@ -7,7 +7,7 @@ import type { Readable, Writable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test } from 'vitest'
-import { rawRequestText } from './support/raw.ts'
+import { rawClient, rawRequestText, type RawClient } from './support/raw.ts'
 
 const connections = Number(process.env['UNREAD_CONNECTIONS'] ?? 200)
 const mounts = (process.env['UNREAD_MOUNTS'] ?? 'Node,Express,Hono,Bun,serve').split(',')
@@ -128,3 +128,21 @@ test.for(cases)(
     expect(server.child.exitCode).toBeNull()
   },
 )
+
+test('Bun ends a connection that brings many requests at once, even if no answer needs a wait', async () => {
+  const { port } = await start('Bun')
+  const client = await rawClient(port)
+  cleanUp.push(() => client.close())
+  client.write(rawRequestText('GET /nowhere').repeat(200))
+  await client.ended()
+  expect(await answersOf(client)).toBeLessThanOrEqual(1)
+})
+
+/** Returns how many answers came before the end of a connection. */
+async function answersOf(client: RawClient): Promise<number> {
+  for (let count = 0; ; count += 1) {
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    const answer = await client.answer().catch(() => undefined)
+    if (answer === undefined) return count
+  }
+}
