@@ -13,8 +13,8 @@ const quick = [
   'test/package/{lock-file,mounting}.test.ts',
   'test/mistakes/*.test.ts',
   'test/settings.test.ts',
-  'test/storage/{broken*,closing,memory,mysql-driver,own-adapter,postgres-{driver,find,write-together}}.test.ts',
-  'test/storage/{semaphore,sqlite-pages,wrong-drivers}.test.ts',
+  'test/storage/{broken*,closing,memory,mysql-driver,own-adapter,postgres-{driver,find}}.test.ts',
+  'test/storage/{semaphore,sqlite-pages,write-together,wrong-drivers}.test.ts',
 ]
 const long = 'test/**/*.long.test.ts'
 

@@ -1,13 +1,21 @@
 import type { StorageCall } from 'utility-api/storage'
 import type { PostgresPool, PostgresResult } from './driver.ts'
-import { toStorageError } from './errors.ts'
+import { isUndone, toStorageError } from './errors.ts'
 import { findTogether, type Find } from './find.ts'
 import { readsOf, writesOf } from './reads-and-writes.ts'
 import { requireSchema } from './schema.ts'
 import type { KeyedSelect } from './sql.ts'
 import type { Run, Sql } from './statement.ts'
-import { writeTogether, type MakeWrite, type WriteKind } from './write-together.ts'
 import { requireTime, within } from '../shared/call-time.ts'
+import { writeTogether, type MakeWrite, type WriteKind } from '../shared/write-together.ts'
+
+/** A kind of write, of which one statement can make many. */
+export interface StatementKind<Write, Outcome> extends Omit<WriteKind<Write, Outcome>, 'together'> {
+  /** Returns the values of a write. The statement `many` takes an array of each. */
+  readonly valuesOf: (write: Write) => readonly unknown[]
+  /** Makes the writes that need not wait for a locked row. Returns the first key of each as `key`. */
+  readonly many: string
+}
 
 /** How the store's methods access the database: one statement at a time, as long as its call has time left. */
 export interface PostgresAccess {
@@ -28,7 +36,7 @@ export interface PostgresAccess {
     ...rest: unknown[]
   ): Find<Value>
   /** Creates a function that makes writes of a kind, together with others that arrive with it. */
-  writer<Write, Outcome>(kind: WriteKind<Write, Outcome>): MakeWrite<Write, Outcome>
+  writer<Write, Outcome>(kind: StatementKind<Write, Outcome>): MakeWrite<Write, Outcome>
   /** Returns how many rows a statement changed. */
   count(call: StorageCall, text: string, ...values: unknown[]): Promise<number>
 }
@@ -91,10 +99,26 @@ export function createPostgresAccess(pool: PostgresPool): PostgresAccess {
         return row === null ? null : convert(row)
       }
     },
-    writer(kind) {
-      const make = writeTogether(write, kind)
+    writer({ valuesOf, many, ...kind }) {
+      const make = writeTogether(
+        { name: 'PostgreSQL', isUndone },
+        {
+          ...kind,
+          together: async (call, takeWrites) => {
+            const toSql = (): Sql => ({ text: many, values: toColumns(takeWrites().map(valuesOf)) })
+            const { rows } = await write({ toSql, call, isShared: true })
+            return (rows as { readonly key: string }[]).map(({ key }) => key)
+          },
+        },
+      )
       return (call, one) => inTime(call, () => make(call, one))
     },
     count: async (call, text, ...values) => (await query(write, call, text, values)).rowCount ?? 0,
   }
+}
+
+/** Turns the values of each write into an array for each value of the statement. */
+function toColumns(rows: readonly (readonly unknown[])[]): unknown[][] {
+  const [first = []] = rows
+  return first.map((_, index) => rows.map((row) => row[index]))
 }

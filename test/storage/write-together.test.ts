@@ -1,6 +1,7 @@
 import { StorageError, type StorageCall } from 'utility-api/storage'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { writeTogether, type MakeWrite } from '../../adapters/storage/postgres/write-together.ts'
+import { isUndone } from '../../adapters/storage/postgres/errors.ts'
+import { writeTogether, type MakeWrite } from '../../adapters/storage/shared/write-together.ts'
 import { call, callOfLooks } from './support/call.ts'
 import { errorOf } from './support/error-of.ts'
 
@@ -14,9 +15,8 @@ interface Write {
 /** One statement: when it is sent and how it ends is the test's to say. */
 interface Statement {
   readonly call: StorageCall
-  readonly isShared: boolean | undefined
-  /** Sends it; the values of what it writes, column by column. */
-  send(): unknown[]
+  /** Sends it; the keys and values of what it writes. */
+  send(): [keys: string[], values: number[]]
   /** Answers that the writes with these keys were made. */
   answer(...keys: string[]): void
   fail(error: Error): void
@@ -30,21 +30,22 @@ function start(): { make: MakeWrite<Write, string>; statements: Statement[]; alo
   const statements: Statement[] = []
   const alone: Alone[] = []
   const make = writeTogether<Write, string>(
-    ({ toSql, call: of, isShared }) => {
-      const { promise, resolve, reject } = Promise.withResolvers<{ rows: unknown[]; rowCount: number }>()
-      statements.push({
-        call: of,
-        isShared,
-        send: () => toSql().values,
-        answer: (...keys) => resolve({ rows: keys.map((key) => ({ key })), rowCount: keys.length }),
-        fail: reject,
-      })
-      return promise
-    },
+    { name: 'PostgreSQL', isUndone },
     {
       keysOf: ({ key, other }) => (other === undefined ? [key] : [key, other]),
-      valuesOf: ({ key, value }) => [key, value],
-      many: 'many',
+      together: (of, takeWrites) => {
+        const { promise, resolve, reject } = Promise.withResolvers<readonly string[]>()
+        statements.push({
+          call: of,
+          send: () => {
+            const writes = takeWrites()
+            return [writes.map(({ key }) => key), writes.map(({ value }) => value)]
+          },
+          answer: (...keys) => resolve(keys),
+          fail: reject,
+        })
+        return promise
+      },
       made: 'made',
       alone: ({ key }) => {
         const one = { key, ...Promise.withResolvers<string>() }
@@ -158,7 +159,7 @@ test('a statement makes at most 256 writes', async () => {
   const { make, statements } = start()
   const writes = together(make, ...Array.from({ length: 300 }, (_, index) => `${index}`))
   await turn()
-  const sent = statements[0]?.send()[0] as string[]
+  const sent = statements[0]?.send()[0] ?? []
   expect(sent).toHaveLength(256)
   statements[0]?.answer(...sent)
   await writes[0]
@@ -193,8 +194,6 @@ test.each([
   const { make, statements, alone } = start()
   const [a, b] = together(make, 'a', 'b')
   await turn()
-  // It is not repeated first: whoever has nothing to do with the trouble need not wait for that.
-  expect(statements[0]?.isShared).toBe(true)
   statements[0]?.send()
   statements[0]?.fail(errorWith(code))
   await turn()

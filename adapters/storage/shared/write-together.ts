@@ -1,8 +1,6 @@
 import { nextTick } from 'node:process'
 import type { StorageCall } from 'utility-api/storage'
-import { isUndone } from './errors.ts'
-import type { Run, Sql } from './statement.ts'
-import { nobodyWaits } from '../shared/call-time.ts'
+import { nobodyWaits } from './call-time.ts'
 
 /** The maximum number of writes in one statement. */
 const maxWrites = 256
@@ -10,18 +8,27 @@ const maxWrites = 256
 /** How long a statement that has not been answered holds up the writes that arrive after it. */
 const patienceMs = 10
 
-/** A kind of write, of which one statement can make many. */
+/** A kind of write, of which one statement or transaction, here called a statement, can make many. */
 export interface WriteKind<Write, Outcome> {
   /** Returns what it is known by. Of writes that have one of these in common, one is made after the other. */
   readonly keysOf: (write: Write) => readonly [key: string, ...others: string[]]
-  /** Returns the values of a write. The statement `many` takes an array of each. */
-  readonly valuesOf: (write: Write) => readonly unknown[]
-  /** Makes the writes that need not wait for a locked row. Returns the first key of each as `key`. */
-  readonly many: string
+  /**
+   * Makes those of many writes that need not wait for a locked row, by one commit, and returns the first key of each. The
+   * writes are taken once there is a connection.
+   */
+  readonly together: (call: StorageCall, takeWrites: () => readonly Write[]) => Promise<readonly string[]>
   /** The outcome of a write that it has made. */
   readonly made: Outcome
   /** Makes a write by a statement of its own, which waits as long as it must and finds out why it is refused. */
   readonly alone: (write: Write, call: StorageCall) => Promise<Outcome>
+}
+
+/** The database that makes the writes. */
+export interface Database {
+  /** Its name, for messages. */
+  readonly name: string
+  /** Tells whether it has undone a statement for a reason that may be one of its writes. */
+  readonly isUndone: (error: unknown) => boolean
 }
 
 /** Makes a write of one kind. */
@@ -42,8 +49,8 @@ interface Job<Write, Outcome> extends PromiseWithResolvers<Outcome> {
  * nobody knows whether the statement was carried out, nobody knows it of any of its writes.
  */
 export function writeTogether<Write, Outcome>(
-  run: Run,
-  { keysOf, valuesOf, many, made, alone }: WriteKind<Write, Outcome>,
+  { name, isUndone }: Database,
+  { keysOf, together, made, alone }: WriteKind<Write, Outcome>,
 ): MakeWrite<Write, Outcome> {
   let waiting: Job<Write, Outcome>[] = []
   const keysUnderWay: Set<string> = new Set()
@@ -96,13 +103,12 @@ export function writeTogether<Write, Outcome>(
     let sent = jobs
     // Is sent as long as any of its callers waits, without those who do not.
     const call = { timeLeftMs: () => Math.max(...jobs.map((job) => job.call.timeLeftMs())) }
-    function toSql(): Sql {
+    function takeWrites(): readonly Write[] {
       sent = stillAwaited(jobs)
-      return { text: many, values: toColumns(sent.map((job) => valuesOf(job.write))) }
+      return sent.map((job) => job.write)
     }
     try {
-      const { rows } = await run({ toSql, call, isShared: true })
-      const keys = new Set((rows as { readonly key: string }[]).map(({ key }) => key))
+      const keys = new Set(await together(call, takeWrites))
       for (const job of sent)
         if (keys.has(job.keys[0])) job.resolve(made)
         else void sendAlone(job)
@@ -110,6 +116,15 @@ export function writeTogether<Write, Outcome>(
       const then = isUndone(error) ? sendAlone : (job: Job<Write, Outcome>) => job.reject(error)
       for (const job of sent) void then(job)
     }
+  }
+
+  /** Returns the jobs that somebody waits for, and rejects the others. */
+  function stillAwaited(jobs: readonly Job<Write, Outcome>[]): Job<Write, Outcome>[] {
+    return jobs.filter((job) => {
+      const isAwaited = job.call.timeLeftMs() > 0
+      if (!isAwaited) job.reject(nobodyWaits(name))
+      return isAwaited
+    })
   }
 
   function sendAlone(job: Job<Write, Outcome>): Promise<Outcome> {
@@ -123,19 +138,4 @@ export function writeTogether<Write, Outcome>(
     schedule()
     return job.promise
   }
-}
-
-/** Returns the jobs that somebody waits for, and rejects the others. */
-function stillAwaited<Write, Outcome>(jobs: readonly Job<Write, Outcome>[]): Job<Write, Outcome>[] {
-  return jobs.filter((job) => {
-    const isAwaited = job.call.timeLeftMs() > 0
-    if (!isAwaited) job.reject(nobodyWaits('PostgreSQL'))
-    return isAwaited
-  })
-}
-
-/** Turns the values of each write into an array for each value of the statement. */
-function toColumns(rows: readonly (readonly unknown[])[]): unknown[][] {
-  const [first = []] = rows
-  return first.map((_, index) => rows.map((row) => row[index]))
 }
