@@ -9,13 +9,14 @@ import { adminMethods } from './mysql/admin.ts'
 import { renewComparedDomains } from './mysql/compared-domains.ts'
 import { withConnection } from './mysql/connection.ts'
 import type { MysqlConnection, MysqlPool } from './mysql/driver.ts'
-import { toStorageError } from './mysql/errors.ts'
+import { isUndone, toStorageError } from './mysql/errors.ts'
 import { listingOf } from './mysql/listing.ts'
 import { migrateSchema, requireSchema, type Flavor } from './mysql/schema.ts'
 import { servingMethods } from './mysql/serving.ts'
-import { sessionOn, type Lend, type Session } from './mysql/session.ts'
+import { sessionOn, type Access, type Lend, type Session } from './mysql/session.ts'
 import { inTime } from './mysql/time.ts'
 import { createConnectionLimit } from './shared/connection-limit.ts'
+import { writeTogether } from './shared/write-together.ts'
 
 export type { MysqlConnection, MysqlPool, MysqlStatement, MysqlValue } from './mysql/driver.ts'
 
@@ -46,6 +47,9 @@ export interface MysqlStorage extends AdminStorage {
  * reads go on while writes wait. Work that loses a race (1213, 1205, 1020) is undone and repeated. If connections are
  * lost, the calls in progress fail with `unavailable`; later calls reconnect on their own. The caller is responsible for
  * ending the pool.
+ *
+ * Exchanges, updates and new licenses without an idempotency key that arrive together, or while others of their kind are
+ * under way, share one transaction, and each has its own answer. A single one is sent at once.
  *
  * A statement is sent only while its call has time left, however long it waited for a connection. If it does not answer
  * in that time, its connection is closed; the server may still finish it. A pool with another `charset` than
@@ -99,7 +103,27 @@ export function mysqlStorage(pool: MysqlPool): MysqlStorage {
   const read: Lend = (call, work) => lend(call, work, true)
   const writeLimit = createConnectionLimit(Math.max(1, connectionsOf(pool) - 1), 'MariaDB')
   const write: Lend = (call, work) => writeLimit.run(call, () => lend(call, work, false))
-  const access = { read, write }
+  const access: Access = {
+    read,
+    write,
+    writer({ together, ...kind }) {
+      const make = writeTogether(
+        { name: 'MariaDB', isUndone },
+        {
+          ...kind,
+          together: (call, takeWrites) =>
+            write(call, (db) => db.transactOnce((queries) => together(queries, takeWrites()))),
+        },
+      )
+      return async (call, one) => {
+        try {
+          return await inTime(call, () => make(call, one))
+        } catch (error) {
+          throw toStorageError(error)
+        }
+      }
+    },
+  }
 
   return {
     ...gate.guard({

@@ -85,6 +85,12 @@ export function toStorageError(error: unknown): StorageError {
   return new StorageError(kindOf(error), `MariaDB: ${String(cause.message)}`, { cause, retryable })
 }
 
+/** Tells whether the server has undone a transaction for a reason that may be one of its rows. */
+export function isUndone(error: unknown): boolean {
+  const { kind, cause } = toStorageError(error)
+  return kind !== 'unavailable' && serverErrno((cause ?? {}) as DriverError) !== null
+}
+
 /** Removes what a server's error quotes: errors are logged, and keys and customers' names do not belong in a log. */
 function withoutRow(error: Error & DriverError): Error {
   if (serverErrno(error) === null) return error

@@ -9,6 +9,7 @@ import type {
   UtilityStorage,
 } from 'utility-api/storage'
 import { isDuplicate } from './errors.ts'
+import { insertMany, redeemMany, toHex, updateMany, type Redemption } from './many.ts'
 import { Undone, type Access, type Queries, type Session } from './session.ts'
 import * as sql from './sql.ts'
 import {
@@ -26,13 +27,31 @@ import {
 } from '../shared/rows.ts'
 
 /** Returns the methods that requests need. */
-export function servingMethods({ read, write }: Access): Required<UtilityStorage> {
+export function servingMethods({ read, write, writer }: Access): Required<UtilityStorage> {
+  const redeemCode = writer<Redemption, boolean>({
+    keysOf: ({ codeHash }) => [toHex(codeHash)],
+    together: redeemMany,
+    made: true,
+    alone: ({ codeHash, at, token }, call) =>
+      write(call, (db) => db.transact((queries) => redeem(queries, codeHash, at, token))),
+  })
+  const insertLicense = writer<NewLicense, InsertLicenseResult>({
+    keysOf: ({ licenseKey }) => [toHex(licenseKey)],
+    together: insertMany,
+    made: 'inserted',
+    alone: (license, call) => write(call, (db) => insert(db, license)),
+  })
+  const update = writer<LicenseUpdate, UpdateLicenseResult>({
+    keysOf: ({ licenseKey }) => [toHex(licenseKey)],
+    together: updateMany,
+    made: 'updated',
+    alone: (each, call) => write(call, (db) => updateLicense(db, each)),
+  })
   return {
     ping: (call) => read(call, async (db) => void (await db.rows(sql.ping))),
     findClient: (clientId, call) => read(call, (db) => db.row(toClient, sql.findClient, clientId)),
     findAuthorizationCode: (hash, call) => read(call, (db) => db.row(toCode, sql.findCode, hash)),
-    redeemAuthorizationCode: (codeHash, at, token, call) =>
-      write(call, (db) => db.transact((queries) => redeem(queries, codeHash, at, token))),
+    redeemAuthorizationCode: (codeHash, at, token, call) => redeemCode(call, { codeHash, at, token }),
     revokeAccessTokensOfCode: (codeHash, at, call) =>
       write(call, async (db) => {
         const [code] = await db.rows<{ token_hash: Uint8Array }>(sql.findTokenOfCode, codeHash)
@@ -41,11 +60,10 @@ export function servingMethods({ read, write }: Access): Required<UtilityStorage
     findCredential: (kind, hash, call) =>
       read(call, (db) => db.row(toCredential, sql.findCredential, hash, kind)),
     insertLicense: (license, idempotency, call) =>
-      write(call, (db) => {
-        if (idempotency === undefined) return insert(db, license)
-        return db.transact((queries) => insertOnce(queries, license, idempotency))
-      }),
-    updateLicense: (update, call) => write(call, (db) => updateLicense(db, update)),
+      idempotency === undefined
+        ? insertLicense(call, license)
+        : write(call, (db) => db.transact((queries) => insertOnce(queries, license, idempotency))),
+    updateLicense: (each, call) => update(call, each),
     recordUse: (kind, ids, at, call) => write(call, (db) => recordUse(db, kind, ids, at)),
     findLicense: (licenseKey, call) => read(call, (db) => db.row(toLicense, sql.findLicense, licenseKey)),
   }

@@ -1,5 +1,6 @@
 import { StorageError, type StorageCall } from 'utility-api/storage'
 import { requireTime } from '../shared/call-time.ts'
+import type { MakeWrite, WriteKind } from '../shared/write-together.ts'
 import type { MysqlConnection, MysqlStatement, MysqlValue } from './driver.ts'
 import { isInTransaction, isWaitTimeout, lostRace } from './errors.ts'
 
@@ -30,6 +31,14 @@ export interface Session extends Queries {
   readonly isNode: boolean
   /** Commits everything that `work` does, or nothing. Starts over if it lost a race. */
   transact<Result>(work: (queries: Queries) => Promise<Result>): Promise<Result>
+  /** The same, but fails if it lost a race. */
+  transactOnce<Result>(work: (queries: Queries) => Promise<Result>): Promise<Result>
+}
+
+/** A kind of write, of which one transaction can make many. */
+export interface TransactionKind<Write, Outcome> extends Omit<WriteKind<Write, Outcome>, 'together'> {
+  /** Makes the writes that need not wait for a locked row, and returns the first key of each. */
+  readonly together: (queries: Queries, writes: readonly Write[]) => Promise<readonly string[]>
 }
 
 /**
@@ -85,6 +94,8 @@ export interface Access {
    * waiting.
    */
   readonly write: Lend
+  /** Creates a function that makes writes of a kind, together with others that arrive with it. */
+  writer<Write, Outcome>(kind: TransactionKind<Write, Outcome>): MakeWrite<Write, Outcome>
 }
 
 /** Thrown to undo a transaction and still return an answer. */
@@ -158,6 +169,7 @@ export function sessionOn(connection: MysqlConnection, call: StorageCall, isNode
     isNode,
     ...queriesOn((sql, values) => again(() => run(connection, sql, values))),
     transact: (work) => again(() => transact(connection, () => work(inOne))),
+    transactOnce: (work) => again(() => transact(connection, () => work(inOne)), maxAttempts),
   }
 }
 

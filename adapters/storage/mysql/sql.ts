@@ -17,6 +17,25 @@ import {
  * changed; this makes the two the same.
  */
 
+/**
+ * Returns rows named `given` with these columns, from a parameter: an array of rows in JSON, each an array of texts in
+ * hexadecimal or null. Hexadecimal, because JSON has no octets, and the server chooses the character set of its texts.
+ */
+function givenRows(columns: string): string {
+  const paths = columns
+    .split(', ')
+    .map((column, index) => `${column} LONGTEXT PATH '$[${index}]' ERROR ON ERROR`)
+  return `JSON_TABLE(?, '$[*]' COLUMNS (${paths.join(', ')})) AS given`
+}
+
+/** Returns the values of these columns of the given rows. */
+function given(columns: string): string {
+  return columns.replaceAll(/\w+/g, (column) => {
+    const octets = `unhex(given.${column})`
+    return column.includes('hash') ? octets : `convert(${octets} USING utf8mb4)`
+  })
+}
+
 /** Reads a table, because a Galera node that is cut off from its cluster still answers what reads none. */
 export const ping: string = 'SELECT version FROM utility_api_schema LIMIT 1'
 
@@ -31,6 +50,22 @@ export const insertToken: string = `
   INSERT INTO utility_api_credentials (kind, ${boughtTokenColumns})
   VALUES ('access_token', ${placeholders(boughtTokenColumns)})`
 
+const givenRedemptions = givenRows(`code_hash, spent_at, ${boughtTokenColumns}`)
+
+/** Locks those of many codes that are neither locked nor spent. They are looked up in the order in which they are given. */
+export const lockCodes: string = `
+  SELECT given.code_hash AS given_key FROM ${givenRedemptions}
+  STRAIGHT_JOIN utility_api_codes AS code ON code.hash = ${given('code_hash')}
+  WHERE code.redeemed_at IS NULL FOR UPDATE SKIP LOCKED`
+
+export const spendCodes: string = `
+  UPDATE ${givenRedemptions} STRAIGHT_JOIN utility_api_codes AS code ON code.hash = ${given('code_hash')}
+  SET code.redeemed_at = ${given('spent_at')}, code.token_hash = ${given('hash')}`
+
+export const insertTokens: string = `
+  INSERT INTO utility_api_credentials (kind, ${boughtTokenColumns})
+  SELECT 'access_token', ${given(boughtTokenColumns)} FROM ${givenRedemptions}`
+
 /** Finds the token that a code bought. It never changes, so two statements are as good as one. */
 export const findTokenOfCode: string =
   'SELECT token_hash FROM utility_api_codes WHERE hash = ? AND token_hash IS NOT NULL'
@@ -44,6 +79,10 @@ export const findCredential: string = `
 
 export const insertLicense: string = `
   INSERT INTO utility_api_licenses (${newLicenseColumns}) VALUES (${placeholders(newLicenseColumns)})`
+
+export const insertLicenses: string = `
+  INSERT INTO utility_api_licenses (${newLicenseColumns})
+  SELECT ${given(newLicenseColumns)} FROM ${givenRows(newLicenseColumns)}`
 
 /**
  * Claims the idempotency key, held or not, and makes others wait here for the commit. Counts 1 if the key was free and
@@ -70,6 +109,26 @@ export const updateLicense: string = `
       status = coalesce(?, status), compared_domain = coalesce(?, compared_domain),
       compared_of = coalesce(?, compared_of), updated_at = ?, revision = revision + 1
   WHERE license_key = ? AND reseller_id = ?`
+
+const givenUpdates = givenRows(
+  'license_key, reseller_id, changed_at, registered_to, domain_or_ip, status, compared_domain, compared_of',
+)
+
+/** Locks those of many licenses that are not locked and are the reseller's, in the order in which they are given. */
+export const lockLicenses: string = `
+  SELECT given.license_key AS given_key FROM ${givenUpdates}
+  STRAIGHT_JOIN utility_api_licenses AS license ON license.license_key = ${given('license_key')}
+  WHERE license.reseller_id = ${given('reseller_id')} FOR UPDATE SKIP LOCKED`
+
+export const updateLicenses: string = `
+  UPDATE ${givenUpdates}
+  STRAIGHT_JOIN utility_api_licenses AS license ON license.license_key = ${given('license_key')}
+  SET license.registered_to = coalesce(${given('registered_to')}, license.registered_to),
+      license.domain_or_ip = coalesce(${given('domain_or_ip')}, license.domain_or_ip),
+      license.status = coalesce(${given('status')}, license.status),
+      license.compared_domain = coalesce(${given('compared_domain')}, license.compared_domain),
+      license.compared_of = coalesce(${given('compared_of')}, license.compared_of),
+      license.updated_at = ${given('changed_at')}, license.revision = license.revision + 1`
 
 export const findLicense: string = `SELECT ${licenseColumns} FROM utility_api_licenses WHERE license_key = ?`
 
