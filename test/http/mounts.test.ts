@@ -517,7 +517,6 @@ describe('the Node mount', () => {
 })
 
 test('on Bun, an answer that needs no wait comes after what arrived with its request, so that Bun sees pipelining', async () => {
-  const api = createUtilityApi({ storage: memoryStorage(), dns: false, blockgame: false })
   const answered: number[] = []
   const handler = toBunHandler(api)
   const all = [1, 2].map(async (index) => {
