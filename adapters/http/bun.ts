@@ -48,6 +48,8 @@ export function toBunHandler(api: UtilityApi, options: MountOptions = {}): BunHa
   }
 }
 
+// Captured now, so that a test of the host that fakes timers later does not hold answers back.
+const atEndOfTurn = setImmediate
 let turn: Promise<void> | undefined
 
 /**
@@ -57,7 +59,7 @@ let turn: Promise<void> | undefined
  */
 function endOfTurn(): Promise<void> {
   turn ??= new Promise((resolve) => {
-    setImmediate(() => {
+    atEndOfTurn(() => {
       turn = undefined
       resolve()
     })
