@@ -37,7 +37,10 @@ const breathMs = 50
 
 const redirectUri = 'https://app.example/callback'
 
-export async function createWorld(storage: AdminStorage): Promise<World> {
+export async function createWorld(
+  storage: AdminStorage,
+  history: HttpHistory = new HttpHistory(),
+): Promise<World> {
   const admin = createAdmin({ storage })
   const { clientId, clientSecret } = await admin.createClient({ redirectUris: [redirectUri] })
   const { token: resellerToken } = await admin.createReseller()
@@ -48,7 +51,7 @@ export async function createWorld(storage: AdminStorage): Promise<World> {
     tokens: new Map(),
     maybeSpent: new Set(),
     statuses: new Map(),
-    history: new HttpHistory(),
+    history,
   }
   return { admin, storage, clientId, clientSecret, resellerToken, ledger, codes: [] }
 }

@@ -132,6 +132,16 @@ test.each<[string, Plan, readonly StoredLicense[], readonly string[]]>([
   expect(await wrongOf(plan, licenses, live)).toBe(1)
 })
 
+test('a refusal by a clock that jumps says nothing of the code', async () => {
+  const history = new HttpHistory({ codesExpire: true })
+  history.exchanged('code', seen(1, 2, 400))
+  history.exchanged('code', seen(3, 4, 200), 'token')
+  expect(await history.judge({ licenses: [], isLive: async () => true })).toMatchObject({
+    wrong: [],
+    right: 1,
+  })
+})
+
 test('what must happen is counted', async () => {
   const history = new HttpHistory()
   bought(history)

@@ -9,6 +9,7 @@ import { expect, test } from 'vitest'
 import { temporaryFile } from '../../storage/support/sqlite-fixture.ts'
 import { pick, randomFrom, type Random } from '../fuzz/random.ts'
 import { createWorld, issueCodes, startLoad, type World } from '../load.ts'
+import { HttpHistory } from '../../histories/support/http-history.ts'
 import { verifyLedger, verifyPairs, verifyRepeats } from '../verify.ts'
 import { faults, faultyStorage } from './faulty.ts'
 import { serveHere } from './serve.ts'
@@ -91,7 +92,7 @@ test('a clock that jumps back and forth by hours at every reading', { timeout },
   // Less than half of the day that an idempotency key is kept.
   const clock: Clock = { now: () => Date.now() + (random(2 * hours * 60) - hours * 60) * 60_000 }
   const storage = memoryStorage()
-  const world = await createWorld(storage)
+  const world = await createWorld(storage, new HttpHistory({ codesExpire: true }))
   const server = await serveHere({ storage, clock })
   await loadFor(world, server.origin)
   Object.assign(task.meta, { figures: figuresOf(world) })
