@@ -172,6 +172,18 @@ describe('what a store may do is accepted', () => {
       [9, 10, 'findAuthorizationCode', [bytes(1)], code],
     ],
     [
+      'twenty updates at once, of which the last to be answered was the last',
+      made,
+      ...Array.from({ length: 20 }, (_, index): Line => [
+        3,
+        30 - index,
+        'updateLicense',
+        rename(`name ${index}`, 5),
+        'updated',
+      ]),
+      [40, 41, 'findLicense', ['A-1'], renamed('name 0', 5)],
+    ],
+    [
       'twenty exchanges of a code, of which one wins',
       issued,
       ...Array.from({ length: 20 }, (_, index): Line => [

@@ -57,10 +57,12 @@ export function hasOrder(start: Model, calls: readonly SeenCall[], maxStates: nu
   } {
     const left = calls.map((_, index) => index).filter((index) => isLeft(state, index))
     const answered = left.filter((index) => calls[index]?.answer !== null)
-    const firstEnd = Math.min(...answered.map((index) => (calls[index] as SeenCall).to))
+    const endOf = (index: number): number => (calls[index] as SeenCall).to
+    const firstEnd = Math.min(...answered.map(endOf))
     const mayBegin = (index: number): boolean => (calls[index] as SeenCall).from <= firstEnd
     return {
-      answered: answered.filter(mayBegin),
+      // What was answered first was probably done first: where all could be next, this finds an order soonest.
+      answered: answered.filter(mayBegin).toSorted((one, other) => endOf(one) - endOf(other)),
       unknown: left.filter((index) => calls[index]?.answer === null && mayBegin(index)),
     }
   }

@@ -9,7 +9,7 @@ export interface HistoryCall extends SeenCall {
 }
 
 /** How far to look for an order: of calls without answers, any could have been done. An order that is there is found soon. */
-const maxStates = 2000
+const maxStates = 20_000
 
 /** How many calls on the same things are judged: of calls at once, the time that it takes grows with the cube of their number. */
 const mostCalls = 250
