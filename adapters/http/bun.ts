@@ -41,26 +41,36 @@ export type BunHandler = (request: Request, server?: BunServer) => Promise<Respo
 export function toBunHandler(api: UtilityApi, options: MountOptions = {}): BunHandler {
   requireMountOptions('toBunHandler', api, options, ['trustProxy'])
   const { trustProxy = 0 } = options
-  return async (request, server) => {
-    const context = new ConnectionContext(request, server, trustProxy)
-    const [response] = await Promise.all([api.fetch(request, context), endOfTurn()])
-    return response
+  return (request, server) => {
+    const response = api.fetch(request, new ConnectionContext(request, server, trustProxy))
+    if (!isFlood()) return response
+    return Promise.all([response, endOfTurn()]).then(([answer]) => answer)
   }
 }
 
+/** How many requests of one turn of the event loop may be answered in it. */
+const mostInOneTurn = 64
 // Captured now, so that a test of the host that fakes timers later does not hold answers back.
 const atEndOfTurn = setImmediate
+let requestsOfTurn = 0
 let turn: Promise<void> | undefined
 
 /**
- * Resolves once Bun has read what arrived in this turn of the event loop. While an answer is awaited, Bun ends a
- * connection that brings the next request; answers that need no wait, such as 404, it would make by the thousands, from
- * one segment, before it reads from anybody else.
+ * Tells whether more requests have come in this turn of the event loop than honest clients send. Answers that need no
+ * wait, such as 404, Bun would make by the thousands, from one segment of one client, before it reads from anybody else.
  */
+function isFlood(): boolean {
+  requestsOfTurn += 1
+  if (requestsOfTurn === 1) void endOfTurn()
+  return requestsOfTurn > mostInOneTurn
+}
+
+/** Resolves after this turn. While an answer is awaited, Bun ends a connection that brings the next request. */
 function endOfTurn(): Promise<void> {
   turn ??= new Promise((resolve) => {
     atEndOfTurn(() => {
       turn = undefined
+      requestsOfTurn = 0
       resolve()
     })
   })

@@ -135,7 +135,7 @@ test('Bun ends a connection that brings many requests at once, even if no answer
   cleanUp.push(() => client.close())
   client.write(rawRequestText('GET /nowhere').repeat(200))
   await client.ended()
-  expect(await answersOf(client)).toBeLessThanOrEqual(1)
+  expect(await answersOf(client)).toBeLessThanOrEqual(65)
 })
 
 /** Returns how many answers came before the end of a connection. */
