@@ -24,6 +24,8 @@ const afterSummary = [
 const charted = new Set([
   'Exchange a code, SQLite',
   'Generate a license, SQLite',
+  'PostgreSQL: exchange',
+  'PostgreSQL: generate',
   'Mount: Node',
   'Mount: Express 5',
   'Mount: Bun',
