@@ -264,8 +264,7 @@ function resolved<Output>(schema: z.ZodType<Output>, options: unknown, factory: 
   requireNamed(options, factory)
   const { issues } = result.error
   // An option with a mistake in its name is also one that is missing.
-  const issue =
-    issues.find(({ code, message }) => code === 'unrecognized_keys' && /[;:]/.test(message)) ?? issues[0]
+  const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]
   const keys = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : []
   const option = [...(issue?.path ?? []), ...keys].join('.')
   throw invalidOption(option === '' ? 'options' : option, issue?.message ?? 'is invalid')

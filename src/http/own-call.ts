@@ -99,10 +99,7 @@ function readInput<Input, Output>(
   ])
   const result = input.safeParse(Object.fromEntries(trimmed))
   if (result.success) return result.data
-  const named = Object.entries<Parameter>(parameters).map(
-    ([field, parameter]) => [field, { ...parameter, name: field }] as const,
-  )
-  throw inputProblem(named, result.error)
+  throw inFields(inputProblem(Object.entries<Parameter>(parameters), result.error), parameters)
 }
 
 /** Returns the error, with the fields of a call in the place of the parameters that a refusal names. */
