@@ -219,6 +219,33 @@ describe('PostgreSQL trouble', () => {
     expect((await issued).kind).toBe('conflict')
   })
 
+  test('uses are noted in the order of their ids, or servers that note the same ones wait for each other', async () => {
+    // The planner may read the rows in the order of the table. Here it has to.
+    const own = new Pool({ connectionString: url, options: '-c enable_indexscan=off' })
+    pools.push(own)
+    const storage = postgresStorage(own)
+    await storage.migrate()
+    const [first, second] = ['noted-first', 'noted-second']
+    // The second comes first there.
+    for (const [index, id] of [second, first].entries()) {
+      const dates = { createdAt: 1, expiresAt: null, revokedAt: null }
+      const key = { id, ownerId: 'r', subject: null, scope: '', label: null, lastUsedOn: null, ...dates }
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      await storage.insertCredential('api_key', new Uint8Array(32).fill(90 + index), key, call)
+    }
+    const holder = await own.connect()
+    const lock = 'SELECT id FROM utility_api_credentials WHERE id ='
+    await holder.query(`BEGIN; ${lock} '${first}' FOR UPDATE`)
+    const noted = storage.recordUse?.('api_key', [second, first], 86_400_000, call)
+    const waiting =
+      "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%last_used_on%'"
+    while ((await execute(url, waiting)).length === 0) await sleep(10)
+    expect((await holder.query(`${lock} '${second}' FOR UPDATE NOWAIT`)).rowCount).toBe(1)
+    await holder.query('COMMIT')
+    holder.release()
+    await noted
+  })
+
   test('a code that is spent while a purge looks at it stays, or a replay can no longer revoke its token', async () => {
     const own = pool()
     const [storage, other] = [postgresStorage(own), postgresStorage(pool())]

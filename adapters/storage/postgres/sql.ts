@@ -240,10 +240,16 @@ export const insertCredential: string = `
   SELECT ${typedParameters(`kind, hash, ${credentialColumns}`)}
   WHERE $1 <> 'reseller_token' OR EXISTS (SELECT 1 FROM utility_api_resellers WHERE reseller_id = $4)`
 
-/** Notes uses unless later ones are known. */
+/**
+ * Notes uses unless later ones are known. Locks the rows in the order of their ids: in the order of the table, which
+ * changes with each update, servers that note the same uses at once would wait for one another.
+ */
 export const recordUse: string = `
-  UPDATE utility_api_credentials SET last_used_on = $2
-  WHERE kind = $1 AND id = ANY ($3) AND (last_used_on IS NULL OR last_used_on < $2)`
+  WITH taken AS MATERIALIZED (
+    SELECT id FROM utility_api_credentials
+    WHERE kind = $1 AND id = ANY ($3) AND (last_used_on IS NULL OR last_used_on < $2)
+    ORDER BY id FOR NO KEY UPDATE)
+  UPDATE utility_api_credentials AS credential SET last_used_on = $2 FROM taken WHERE credential.id = taken.id`
 
 export const revokeCredentialByHash: string =
   'UPDATE utility_api_credentials SET revoked_at = $2 WHERE hash = $1 AND revoked_at IS NULL'
