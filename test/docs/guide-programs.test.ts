@@ -14,6 +14,7 @@ import {
   type UtilityApiOptions,
 } from 'utility-api'
 import { toNodeHandler } from 'utility-api/node'
+import { StorageError, type AdminStorage } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { fakeBlockgameServer, fakeDnsServer, fixedClock, type FixedClock } from 'utility-api/testing'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -61,9 +62,13 @@ interface Answer {
   readonly text: string
 }
 
+type ServiceOptions = Omit<Partial<UtilityApiOptions>, 'storage'> & { readonly storage?: AdminStorage }
+
 /** A server with one program of the guide on it, and all five operations. */
-async function serve(program: string, options: Partial<UtilityApiOptions> = {}): Promise<World> {
-  const storage = memoryStorage()
+async function serve(
+  program: string,
+  { storage = memoryStorage(), ...options }: ServiceOptions = {},
+): Promise<World> {
   const clock = fixedClock()
   const admin = createAdmin({ storage, clock, licenses: { allowWildcards: true } })
   const api = createUtilityApi({ storage, clock, dns: false, blockgame: false, ...options })
@@ -217,7 +222,8 @@ test('a guarded route is open to a token with the scope, and answers every other
     "import { bearerToken } from 'utility-api'\n\napp.get('/orders', async",
   )
   const handler = programOf('verifying', 'import type { ErrorRequestHandler }')
-  const { url, admin } = await serve(`${route}\n${handler}`)
+  const storage = memoryStorage()
+  const { url, admin } = await serve(`${route}\n${handler}`, { storage })
   const ask = async (authorization?: string): Promise<unknown[]> => {
     const headers = new Headers(authorization === undefined ? [] : [['Authorization', authorization]])
     const response = await fetch(`${url}/orders`, { headers })
@@ -237,6 +243,18 @@ test('a guarded route is open to a token with the scope, and answers every other
     `${challenge}, error="insufficient_scope", scope="orders:read"`,
     { error: 'insufficient_scope', message: expect.any(String) },
   ])
+
+  // Nothing but the handler sees why.
+  const complaint = vi.spyOn(console, 'error').mockImplementation(() => {})
+  onTestFinished(() => complaint.mockRestore())
+  const why = new StorageError('unavailable', 'The disk is gone.')
+  storage.findCredential = () => Promise.reject(why)
+  expect(await ask(`Bearer ${token}`)).toEqual([
+    500,
+    null,
+    { error: 'database_error', message: expect.any(String) },
+  ])
+  expect(complaint.mock.calls).toEqual([['The database failed.', why]])
 })
 
 test('the DNS page shows who answers what', async () => {
