@@ -16,14 +16,16 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode"
 
 	"golang.org/x/net/idna"
 )
 
-// For how long after a statement has expired the product still runs, with a warning.
+// How long the product runs on, with a warning, after a statement has expired; 0: not at all.
 const grace = 3 * 24 * time.Hour
 
 type claims struct {
+	LicenseKey string `json:"sub"`
 	Issuer     string `json:"iss"`
 	Audience   string `json:"aud"`
 	Expires    int64  `json:"exp"`
@@ -32,6 +34,10 @@ type claims struct {
 }
 
 func main() {
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "Usage: go run check.go LICENSE_KEY HOST")
+		os.Exit(2)
+	}
 	outcome := check(os.Args[1], os.Args[2])
 	fmt.Println(outcome)
 	if strings.HasPrefix(outcome, "refused") {
@@ -56,11 +62,14 @@ func check(licenseKey, host string) string {
 		}
 	} else {
 		before, _ := os.ReadFile(stored)
-		said = verified(string(before), keys)
+		// A file that the command or an editor wrote ends in a line feed.
+		said = verified(strings.TrimSpace(string(before)), keys)
 	}
 	switch {
 	case said == nil:
 		return "refused: no statement holds; try again when the server can be reached"
+	case folded(said.LicenseKey) != folded(licenseKey):
+		return "refused: the statement is for another license key"
 	case said.Status != "valid":
 		return "refused: the license is " + said.Status
 	case !covers(said.DomainOrIP, host):
@@ -132,6 +141,16 @@ func verified(statement string, keys map[string]ed25519.PublicKey) *claims {
 		return nil
 	}
 	return &said
+}
+
+// folded makes forms of one key equal: a key may be typed in lower case, with blanks, or with O for 0.
+func folded(licenseKey string) string {
+	return strings.NewReplacer("O", "0", "I", "1", "L", "1").Replace(strings.ToUpper(strings.Map(func(symbol rune) rune {
+		if unicode.IsLetter(symbol) || unicode.IsNumber(symbol) {
+			return symbol
+		}
+		return -1
+	}, licenseKey)))
 }
 
 func decoded(part string, into any) bool {

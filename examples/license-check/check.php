@@ -3,8 +3,12 @@
 // Needs PHP 8 with sodium, and intl for domains that are not ASCII.
 declare(strict_types=1);
 
-const GRACE_SECONDS = 3 * 86400; // For how long after a statement has expired the product still runs, with a warning.
+const GRACE_SECONDS = 3 * 86400; // How long the product runs on, with a warning, after a statement has expired; 0: not at all.
 
+if (count($argv) !== 3) {
+    fwrite(STDERR, "Usage: php check.php LICENSE_KEY HOST\n");
+    exit(2);
+}
 $server = getenv('LICENSE_SERVER') ?: 'http://127.0.0.1:3000';
 $folder = getenv('LICENSE_FOLDER') ?: '.';
 $outcome = check($argv[1], $argv[2], $server, $folder);
@@ -20,17 +24,26 @@ function check(string $licenseKey, string $host, string $server, string $folder)
         return 'refused: there is no such license';
     }
     // Shipped with the product: keys that were fetched from the server would prove nothing.
-    $keys = json_decode(file_get_contents("$folder/license-keys.json"), true)['keys'];
+    $keys = json_decode((string) @file_get_contents("$folder/license-keys.json"), true)['keys'] ?? null;
+    if ($keys === null) {
+        throw new RuntimeException("$folder/license-keys.json is missing, or is not the JWKS of your service.");
+    }
     $claims = verified($answer, $keys);
-    if ($claims !== null) {
+    if (is_array($claims)) {
         // Renamed, so that no crash leaves half a statement.
         file_put_contents("$stored.new", $answer);
         rename("$stored.new", $stored);
     } else {
-        $claims = verified((string) @file_get_contents($stored), $keys);
+        $why = "the answer: $claims; ";
+        // A file that the command or an editor wrote ends in a line feed.
+        $claims = verified(trim((string) @file_get_contents($stored)), $keys);
     }
-    if ($claims === null) {
+    if (is_string($claims)) {
+        error_log("License check: {$why}the stored statement: $claims."); // For you; a customer can do nothing about it.
         return 'refused: no statement holds; try again when the server can be reached';
+    }
+    if (folded((string) ($claims['sub'] ?? '')) !== folded($licenseKey)) {
+        return 'refused: the statement is for another license key';
     }
     if ($claims['status'] !== 'valid') {
         return "refused: the license is {$claims['status']}";
@@ -45,11 +58,12 @@ function check(string $licenseKey, string $host, string $server, string $folder)
 function ask(string $server, string $licenseKey): string
 {
     $context = stream_context_create(['http' => ['timeout' => 5, 'ignore_errors' => true]]);
-    $text = @file_get_contents("$server/license/" . rawurlencode($licenseKey), false, $context);
-    if ($text === false) {
+    $stream = @fopen("$server/license/" . rawurlencode($licenseKey), 'r', false, $context);
+    if ($stream === false) {
         return '';
     }
-    $status = (int) explode(' ', $http_response_header[0])[1];
+    $text = (string) stream_get_contents($stream, 65536);
+    $status = (int) explode(' ', stream_get_meta_data($stream)['wrapper_data'][0])[1];
     if ($status === 200) {
         return $text;
     }
@@ -57,29 +71,40 @@ function ask(string $server, string $licenseKey): string
     return $status === 404 && str_contains($text, '"license_not_found"') ? 'unknown' : '';
 }
 
-/** Returns the claims of a statement that a key of ours has signed for this product, and that holds; null otherwise. */
-function verified(string $statement, array $keys): ?array
+/** Returns the claims of a statement that a key of ours has signed for this product, and that holds; otherwise why not. */
+function verified(string $statement, array $keys): array|string
 {
+    if ($statement === '') {
+        return 'none';
+    }
     try {
         [$head, $body, $signature] = array_pad(explode('.', $statement), 3, '');
         $header = json_decode(decoded($head), true, 8, JSON_THROW_ON_ERROR);
         if (!is_array($header) || [$header['alg'] ?? '', $header['typ'] ?? ''] !== ['EdDSA', 'license+jwt']) {
-            return null;
+            return 'not a license statement';
         }
         $key = array_column($keys, 'x', 'kid')[$header['kid'] ?? ''] ?? null;
         $signed = substr($statement, 0, strlen($statement) - strlen($signature) - 1);
         if ($key === null || $signed !== "$head.$body") {
-            return null;
+            return $key === null ? 'its key is not in license-keys.json' : 'not three parts';
         }
         if (!sodium_crypto_sign_verify_detached(decoded($signature), $signed, decoded($key))) {
-            return null;
+            return 'its signature is wrong';
         }
         $claims = json_decode(decoded($body), true, 8, JSON_THROW_ON_ERROR);
     } catch (SodiumException | JsonException) {
-        return null;
+        return 'not a license statement';
     }
-    $isOurs = $claims['iss'] === 'https://shop.example' && in_array('shop-plugin', (array) ($claims['aud'] ?? []), true);
-    return $isOurs && time() < $claims['exp'] + GRACE_SECONDS ? $claims : null;
+    if ($claims['iss'] !== 'https://shop.example' || !in_array('shop-plugin', (array) ($claims['aud'] ?? []), true)) {
+        return 'its issuer or audience is not the one in this program';
+    }
+    return time() < $claims['exp'] + GRACE_SECONDS ? $claims : 'expired';
+}
+
+/** Forms of one key are equal in it: a key may be typed in lower case, with blanks, or with O for 0. */
+function folded(string $licenseKey): string
+{
+    return strtr(strtoupper((string) preg_replace('/[^\p{L}\p{N}]+/u', '', $licenseKey)), 'OIL', '011');
 }
 
 function decoded(string $text): string

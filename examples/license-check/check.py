@@ -18,7 +18,7 @@ import jwt
 SERVER = os.environ.get("LICENSE_SERVER", "http://127.0.0.1:3000")
 FOLDER = os.environ.get("LICENSE_FOLDER", ".")
 STORED = os.path.join(FOLDER, "license.jwt")  # What the server said last.
-GRACE_SECONDS = 3 * 86400  # For how long after a statement has expired the product still runs, with a warning.
+GRACE_SECONDS = 3 * 86400  # How long the product runs on, with a warning, after a statement has expired; 0: not at all.
 
 
 def check(license_key, host):
@@ -37,6 +37,8 @@ def check(license_key, host):
         claims = verified(stored(), keys)
     if claims is None:
         return "refused: no statement holds; try again when the server can be reached"
+    if folded(str(claims.get("sub"))) != folded(license_key):
+        return "refused: the statement is for another license key"
     if claims["status"] != "valid":
         return f"refused: the license is {claims['status']}"
     if not covers(claims["domain_or_ip"], host):
@@ -80,9 +82,14 @@ def verified(statement, keys):
 def stored():
     try:
         with open(STORED) as file:
-            return file.read()
+            return file.read().strip()  # A file that the command or an editor wrote ends in a line feed.
     except OSError:
         return ""
+
+
+def folded(license_key):
+    """Forms of one key are equal in it: a key may be typed in lower case, with blanks, or with O for 0."""
+    return re.sub(r"[\W_]+", "", license_key).upper().translate(str.maketrans("OIL", "011"))
 
 
 def store(statement):
@@ -121,6 +128,8 @@ def compared(text):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit("Usage: python3 check.py LICENSE_KEY HOST")
     outcome = check(sys.argv[1], sys.argv[2])
     print(outcome)
     sys.exit(outcome.startswith("refused"))

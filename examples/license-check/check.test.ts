@@ -103,7 +103,7 @@ beforeEach(() => {
 
 /** Signs with the real key what the routes would not. */
 function signed(header: object, claims: object, key = old): Promise<string> {
-  const all = { status: 'valid', domain_or_ip: 'shop.example', registered_to: 'Ada', ...claims }
+  const all = { sub: 'any', status: 'valid', domain_or_ip: 'shop.example', registered_to: 'Ada', ...claims }
   const [jwk] = api.licenseJwks().keys
   return new SignJWT({ iss: issuer, aud: 'shop-plugin', exp: Math.floor(Date.now() / 1000) + 60, ...all })
     .setProtectedHeader({ alg: 'EdDSA', typ: 'license+jwt', kid: jwk?.kid ?? '', ...header })
@@ -158,7 +158,9 @@ describe.for(Object.entries(languages))('%s', ([name, { prepare, needs }]) => {
     return new Promise((resolve, reject) => {
       execFile(program, [...args, key, host], { env }, (error, stdout, stderr) => {
         const code = error === null ? 0 : error.code
-        if (stderr !== '' || code !== (stdout.startsWith('refused: ') ? 1 : 0)) {
+        // PHP says there why no statement holds.
+        const isQuiet = stderr === '' || (name === 'PHP' && stdout.trimEnd() === noStatement)
+        if (!isQuiet || code !== (stdout.startsWith('refused: ') ? 1 : 0)) {
           reject(new Error(`code ${code}\n${stdout}\n${stderr}`))
         } else resolve(stdout.trimEnd())
       })
@@ -187,6 +189,30 @@ describe.for(Object.entries(languages))('%s', ([name, { prepare, needs }]) => {
     expect(await check(key, 'shop.example', 'http://127.0.0.1:1')).toBe('valid')
     expect(await check(key, 'other.example')).toBe('refused: the license is for another host')
   }, 60_000)
+
+  test('a statement from a file counts, for every form of its key and for no other key', async () => {
+    const key = await license('Ada', 'shop.example')
+    const sold = await license('Grace', 'shop.example')
+    // As `utility-api license sign` writes it.
+    writeFileSync(stored, `${await signedAgo(0, key)}\n`)
+    storageFails = true
+    const typed = [key, ` ${key.toLowerCase()}\n`, key.replaceAll('-', ''), key.replaceAll('-', '–')]
+    for (const each of [...typed, key.replaceAll('0', 'o').replaceAll('1', 'l')]) {
+      expect([each, await check(each)]).toEqual([each, 'valid'])
+    }
+    const another = 'refused: the statement is for another license key'
+    expect([await check(sold), await check('')]).toEqual([another, another])
+  }, 60_000)
+
+  test('without arguments it says how to call it', () => {
+    const [program = '', ...args] = command ?? []
+    const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' })
+    expect({ failed: status !== 0, stdout, stderr }).toEqual({
+      failed: true,
+      stdout: '',
+      stderr: expect.stringMatching(/^Usage: .* LICENSE_KEY HOST\n$/),
+    })
+  })
 
   test('after the lifetime there is a grace of three days, and then nothing', async () => {
     const key = await license('Ada', 'shop.example')
@@ -265,6 +291,33 @@ describe.for(Object.entries(languages))('%s', ([name, { prepare, needs }]) => {
     }
   }, 60_000)
 })
+
+test('PHP says why no statement holds, and which file is missing', async ({ skip }) => {
+  const [program = '', ...args] = languages['PHP']?.prepare() ?? []
+  skip(program === '', 'needs php-cli and php-intl')
+  const empty = mkdtempSync(join(folder, 'empty-'))
+  const run = (files: string, statement: string): Promise<string> => {
+    routes = (_, response) => response.end(statement)
+    const env = { PATH: process.env['PATH'], LICENSE_SERVER: url, LICENSE_FOLDER: files }
+    return new Promise((resolve) => {
+      execFile(program, [...args, 'any', 'shop.example'], { env }, (_, _stdout, stderr) => resolve(stderr))
+    })
+  }
+  const reasons = {
+    'its key is not in license-keys.json': await signed({ kid: 'other' }, {}),
+    'its signature is wrong': await signed({}, {}, newKey()),
+    'its issuer or audience is not the one in this program': await signed({}, { aud: 'theme' }),
+    expired: await signed({}, { exp: 1 }),
+    'not a license statement': '<h1>Not found</h1>',
+    none: '',
+  }
+  for (const [reason, statement] of Object.entries(reasons)) {
+    expect(await run(folder, statement)).toContain(
+      `License check: the answer: ${reason}; the stored statement: none.`,
+    )
+  }
+  expect(await run(empty, '')).toContain('license-keys.json is missing')
+}, 60_000)
 
 function kidOf(statement: string): unknown {
   return JSON.parse(Buffer.from(statement.split('.')[0] ?? '', 'base64url').toString()).kid

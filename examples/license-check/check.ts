@@ -4,8 +4,13 @@ import { join } from 'node:path'
 import { createLocalJWKSet, jwtVerify, type JSONWebKeySet, type JWTPayload } from 'jose'
 import { coversHost } from 'utility-api'
 
+const [key, host] = process.argv.slice(2)
+if (key === undefined || host === undefined) {
+  console.error('Usage: node check.ts LICENSE_KEY HOST')
+  process.exit(2)
+}
 const { LICENSE_SERVER: server = 'http://127.0.0.1:3000', LICENSE_FOLDER: folder = '.' } = process.env
-/** For how long after a statement has expired the product still runs, with a warning. */
+/** How long the product runs on, with a warning, after a statement has expired; 0: not at all. */
 const graceSeconds = 3 * 86_400
 /** What the server said last. */
 const stored = join(folder, 'license.jwt')
@@ -15,7 +20,6 @@ const keys = createLocalJWKSet(
   JSON.parse(await readFile(join(folder, 'license-keys.json'), 'utf8')) as JSONWebKeySet,
 )
 
-const [key = '', host = ''] = process.argv.slice(2)
 const outcome = await check(key, host)
 console.log(outcome)
 process.exitCode = outcome.startsWith('refused') ? 1 : 0
@@ -28,8 +32,12 @@ async function check(licenseKey: string, ownHost: string): Promise<string> {
   }
   let claims = await verified(answer)
   if (claims !== null) await store(answer)
-  else claims = await verified(await readFile(stored, 'utf8').catch(() => ''))
+  // A file that the command or an editor wrote ends in a line feed.
+  else claims = await verified((await readFile(stored, 'utf8').catch(() => '')).trim())
   if (claims === null) return 'refused: no statement holds; try again when the server can be reached'
+  if (folded(String(claims.sub)) !== folded(licenseKey)) {
+    return 'refused: the statement is for another license key'
+  }
   if (claims['status'] !== 'valid') return `refused: the license is ${String(claims['status'])}`
   if (!coversHost(String(claims['domain_or_ip']), ownHost)) return 'refused: the license is for another host'
   return Date.now() / 1000 < (claims.exp ?? 0) ? 'valid' : 'grace: the server must be reached within days'
@@ -63,6 +71,12 @@ async function verified(statement: string): Promise<JWTPayload | null> {
   } catch {
     return null
   }
+}
+
+/** Forms of one key are equal in it: a key may be typed in lower case, with blanks, or with O for 0. */
+function folded(licenseKey: string): string {
+  const symbols = licenseKey.replaceAll(/[^\p{L}\p{N}]/gu, '').toUpperCase()
+  return symbols.replaceAll('O', '0').replaceAll(/[IL]/g, '1')
 }
 
 /** Writes a file of its own and renames it, so that no crash leaves half a statement. */

@@ -22,7 +22,7 @@ $keys = json_decode(file_get_contents($argv[1]), true)['keys'];
 [$accepted, $read] = [0, 0];
 while (($line = fgets(STDIN)) !== false) {
     $read++;
-    if (verified(base64_decode(trim($line)), $keys) !== null) $accepted++;
+    if (is_array(verified(base64_decode(trim($line)), $keys))) $accepted++;
 }
 echo "$accepted $read";
 `

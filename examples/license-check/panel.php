@@ -43,14 +43,15 @@ function call(string $method, string $path, array $fields): array
     }
     $http = ['method' => $method, 'header' => $headers, 'timeout' => 10, 'ignore_errors' => true];
     for ($attempt = 1; ; $attempt++) {
-        $text = @file_get_contents($server . $path, false, stream_context_create(['http' => $http]));
-        $status = $text === false ? 0 : (int) explode(' ', $http_response_header[0])[1];
+        $stream = @fopen($server . $path, 'r', false, stream_context_create(['http' => $http]));
+        $text = $stream === false ? '' : (string) stream_get_contents($stream);
+        $status = $stream === false ? 0 : (int) explode(' ', stream_get_meta_data($stream)['wrapper_data'][0])[1];
         if ($status === 200) {
             return json_decode($text, true, 8, JSON_THROW_ON_ERROR);
         }
         $isRefused = $status >= 400 && $status < 500 && $status !== 408 && $status !== 429;
         if ($isRefused || $attempt === ATTEMPTS) {
-            $said = json_decode((string) $text, true)['message'] ?? 'no answer';
+            $said = json_decode($text, true)['message'] ?? 'no answer';
             throw new RuntimeException("The license service: $said ($status)");
         }
         sleep($attempt);

@@ -1,8 +1,12 @@
+import { execFile, spawnSync } from 'node:child_process'
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { stripTypeScriptTypes } from 'node:module'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import express from 'express'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import * as library from 'utility-api'
@@ -103,10 +107,12 @@ async function serve(
 }
 
 const day = 86_400_000
+const handlerImports =
+  "import type { ErrorRequestHandler } from 'express'\nimport { UtilityApiError } from 'utility-api'\n\n"
 
 test('a payment that is reported for days sells one license, and a reseller never meets it', async () => {
   const route = programOf('licenses', "app.post('/paid'")
-  const handler = programOf('licenses', 'import type { ErrorRequestHandler }')
+  const handler = programOf('licenses', `${handlerImports}const notSold`)
   const { url, admin, clock, post } = await serve(`${route}\n${handler}`)
   const paid = { payment: 'payment-4711', customer: 'Łukasz', domain: 'shop.example' }
   const keys = new Set<string>()
@@ -214,6 +220,37 @@ test('a signed license is checked offline', async () => {
   expect(await isValid((await get(`/license/${licenseKey}`)).text, 'shop.example')).toBe(false)
   clock.advance(-8 * day)
   expect(await isValid((await get(`/license/${licenseKey}`)).text, 'shop.example')).toBe('no statement')
+})
+
+test('the check in PHP understands the route for signed licenses', async ({ skip }) => {
+  skip(spawnSync('php', ['-r', 'exit(extension_loaded("sodium") ? 0 : 1);']).status !== 0, 'needs php-cli')
+  const route = programOf(
+    'licenses',
+    "app.get('/license/:key', async (request, response) => {\n  const options",
+  )
+  const handler = programOf('licenses', `${handlerImports}const notSigned`)
+  const licenses = { issuer: 'https://shop.example', signingKey: generateKeyPairSync('ed25519').privateKey }
+  const { url, admin, api, clock } = await serve(`${route}\n${handler}`, { licenses })
+  clock.advance(Date.now() - clock.now())
+  const folder = mkdtempSync(join(tmpdir(), 'license-route-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  writeFileSync(join(folder, 'license-keys.json'), JSON.stringify(api.licenseJwks()))
+  const check = (key: string): Promise<string> => {
+    const env = { PATH: process.env['PATH'], LICENSE_SERVER: url, LICENSE_FOLDER: folder }
+    return new Promise((resolve) => {
+      execFile('php', ['examples/license-check/check.php', key, 'shop.example'], { env }, (_, stdout) =>
+        resolve(stdout.trimEnd()),
+      )
+    })
+  }
+  const sold = { resellerId: 'shop', registeredTo: 'Ada', domainOrIp: 'shop.example' }
+  const { licenseKey } = await admin.createLicense(sold)
+  expect(await check(licenseKey)).toBe('valid')
+  await admin.updateLicense(licenseKey, { status: 'invalid' })
+  expect(await check(licenseKey)).toBe('refused: the license is invalid')
+  await admin.deleteLicense(licenseKey)
+  expect(await check(licenseKey)).toBe('refused: there is no such license')
+  expect(existsSync(join(folder, 'license.jwt'))).toBe(false)
 })
 
 test('a guarded route is open to a token with the scope, and answers every other in JSON', async () => {
