@@ -44,7 +44,7 @@ ${method} ${path}
 
 ${notes.about}
 
-In your own program: \`api.handlers.${operation.operationId}\`, or \`api.fetch\` for all five.
+In your own program, without a request or a credential: ${notes.ownCall}. To answer requests: \`api.fetch\` for all five operations, \`api.handlers.${operation.operationId}\` for this one alone.
 
 ## Request
 
@@ -78,7 +78,7 @@ ${errorTable(operation)}
 
 ${errorShape(operation)} What each code means and how to fix it: [errors](../guide/errors.md).
 
-## Headers of the answers
+## Answer headers
 
 ${headerTable(document, operation)}
 `
@@ -163,7 +163,7 @@ function errorTable({ responses }: Operation): string {
 
 function errorShape({ responses }: Operation): string {
   const [error, text] = Object.keys(responses['500']?.content['application/json'].schema.properties ?? {})
-  return `The body is \`{ "${error}", "${text}" }\`: the code to branch on, and one sentence for people that names the invalid header or field.`
+  return `The body is \`{ "${error}", "${text}" }\`: a code to branch on, and a sentence for people, which names the invalid header or field.`
 }
 
 function headerTable(document: OpenApiDocument, { responses }: Operation): string {
