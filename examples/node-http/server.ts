@@ -26,7 +26,7 @@ const { token } = known
 console.log(`curl -X POST ${url}/v2/reseller/licenses/generate -H 'Authorization: Bearer ${token}' \\
   -H 'X-Registered-To: Ada Lovelace' -H 'X-Domain-Or-IP: shop.example' -H 'X-Status: valid'`)
 
-// Stop in this order: new connections, requests in progress, then the database they use.
+// Accept no more connections, let requests in progress end, then close the database that they use.
 await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
 server.close()
 await api.close()

@@ -3,3 +3,8 @@ declare module '*/storage.ts' {
   import type { AdminStorage } from 'utility-api/storage'
   export function makeEmptyStore(): Promise<AdminStorage>
 }
+// The file that a page shows above the route which uses it.
+declare module '@/lib/api' {
+  import type { UtilityApi } from 'utility-api'
+  export function utilityApi(): Promise<UtilityApi>
+}

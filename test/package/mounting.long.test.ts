@@ -43,10 +43,11 @@ afterEach(async () => {
   rmSync(folder, { recursive: true })
 })
 
-function programAfter(heading: string): string {
+function programAfter(heading: string, position = 0): string {
   const page = readFileSync(join(root, 'docs/guide/mounting.md'), 'utf8')
   const line = page.split('\n').indexOf(`## ${heading}`)
-  const block = codeBlocks().find(({ file, line: at }) => file === 'docs/guide/mounting.md' && at > line)
+  const blocks = codeBlocks().filter(({ file, line: at }) => file === 'docs/guide/mounting.md' && at > line)
+  const block = blocks[position]
   if (line < 0 || block === undefined) throw new Error(`The page has no program below "${heading}".`)
   return block.text
 }
@@ -133,15 +134,20 @@ test('Nest', async ({ skip }) => {
 
 test('Next, whose route handlers are functions of a request', async () => {
   const route = join(folder, 'app/api/[...path]/route.ts')
-  mkdirSync(join(route, '..'), { recursive: true })
-  writeFileSync(route, programAfter('Next'))
-  expect(compile(route, { noEmit: true })).toEqual([])
+  const shared = join(folder, 'lib/api.ts')
+  for (const [at, file] of [shared, route].entries()) {
+    mkdirSync(join(file, '..'), { recursive: true })
+    // As Next resolves the alias of its own projects.
+    writeFileSync(file, programAfter('Next', at).replace("'@/lib/api'", "'../../../lib/api.ts'"))
+  }
+  for (const file of [shared, route]) expect(compile(file, { noEmit: true })).toEqual([])
   const caller = join(folder, 'caller.mjs')
   const url = 'http://localhost:3000/api/v2/reseller/licenses/generate'
   writeFileSync(
     caller,
     `const { GET, POST, PUT, runtime } = await import(${JSON.stringify(pathToFileURL(route).href)})
     const headers = ${JSON.stringify({ Authorization: `Bearer ${token}`, ...fields })}
+    if (globalThis.utilityApi !== undefined) throw new Error('The database is open before the first request.')
     // Next hands over a second argument, its context.
     const { status } = await POST(new Request('${url}', { method: 'POST', headers }), { params: Promise.resolve({}) })
     console.error(status, typeof GET, typeof PUT, runtime)`,
