@@ -12,12 +12,12 @@ export const chartFile: string = join(docs, 'speed.svg')
 const preface = [
   '---\ntitle: Benchmarks\n---',
   '# Benchmarks',
-  'utility-api beside the same work written by hand and beside peers, interleaved round by round in one run. Everything in a chapter ran on one machine and on loopback, so the load generator used the same processors; the chapter names the machine and the day. SQLite is on a local disk, with full durability unless said.',
+  'These are measurements of utility-api beside the same work written by hand and beside peers. In each run, they took turns round by round. Everything in a chapter ran on one machine and on loopback, so the load generator used the same processors. The chapter names the machine and the day. SQLite is on a local disk, with full durability unless a table says otherwise.',
 ].join('\n\n')
 
 const afterSummary = [
-  'Ratios [depend on the processor](decisions/mounts.md#ratios-depend-on-the-processor). What depends on no machine is [how many statements an operation sends to its database](decisions/storage.md#statements-per-operation).',
-  'To repeat: `npm ci && npm ci --prefix test/peers`, with wrk, NSD and PostgreSQL installed, then `npm run bench`, or `SHORT=1 npm run bench` for a short run of three minutes. It writes this page; `npm run bench -- page NAME` writes one chapter of it.',
+  'Ratios [depend on the processor](decisions/mounts.md#ratios-depend-on-the-processor). [The number of statements that an operation sends to its database](decisions/storage.md#statements-per-operation) does not.',
+  'To repeat the measurements, install wrk, NSD and PostgreSQL, run `npm ci && npm ci --prefix test/peers`, and then `npm run bench`, or `SHORT=1 npm run bench` for a short run of three minutes. The run writes this page; `npm run bench -- page NAME` writes one chapter of it.',
 ].join('\n\n')
 
 /** What the chart shows, of all that the summary has. */
@@ -48,10 +48,10 @@ export function drawPage(chapters: ReadonlyMap<string, string>): { page: string;
   const comparisons = comparisonsIn(chapters)
   const summary = [
     '## Summary',
-    'The rate of utility-api divided by the rate of the other, in the least and the most favorable run. Below 1, the other is faster.',
+    'Each ratio is the rate of utility-api divided by the rate of the other program: the lowest and the highest of three runs. Below 1, the other program is faster.',
     summaryTable(comparisons),
     '![Rates beside peers and code written by hand, relative to utility-api](speed.svg)',
-    'The chart draws the least favorable run.',
+    'The chart shows the run that is least favorable to utility-api.',
   ]
   return {
     page: `${[preface, ...summary, afterSummary, ...chapters.values()].join('\n\n')}\n`,
