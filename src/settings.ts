@@ -31,7 +31,7 @@ import { randomKeys } from './system/random-keys.ts'
  * @group Operation
  */
 export interface UtilityApiOptions {
-  /** Where clients, codes, tokens and licenses are kept. The host opens and closes it. */
+  /** Where clients, codes, tokens and licenses are kept. Your program opens and closes it. */
   readonly storage: UtilityStorage
   /** A path prefix such as `/api`, stripped from the path if present. Default: `''`. */
   readonly basePath?: string
@@ -53,9 +53,9 @@ export interface UtilityApiOptions {
    */
   readonly storageTimeoutMs?: number
   /**
-   * Applies separately to requests that wait for networks, requests that wait for storage, and requests whose callers are
-   * being looked up: so many may be in progress. One caller may have half of each. Requests beyond that are answered with
-   * 503 at once. Default: 1000.
+   * How many requests may be in progress. Applies separately to requests that wait for networks, requests that wait for
+   * storage, and requests whose callers are being looked up. One caller may have half of each. Requests beyond that are
+   * answered with 503 at once. Default: 1000.
    */
   readonly maxInFlight?: number
   /**
@@ -63,14 +63,14 @@ export interface UtilityApiOptions {
    * them. Requests beyond that are answered with 503. A check takes up to 256 KiB for each location. Default: 67108864.
    */
   readonly maxAnswerBytes?: number
-  /** Called as soon as a caller is known, and per address for every 401 of one that is not. Default: none. */
+  /** Asked as soon as a caller is known, or, if the answer is 401 before that, about the address. Default: none. */
   readonly rateLimiter?: RateLimiter
   /** Where log entries go. Default: false, nowhere. */
   readonly logger?: Logger | false
   /** Called after each request. Anything it throws is logged. Default: none. */
   readonly onRequestEnd?: (event: RequestEndEvent) => void
   /**
-   * Creates the body of an error answer; status and headers stay. Not called for the token endpoint's errors.
+   * Creates the body of an error answer; status and headers stay the same. Not called for the token endpoint's errors.
    *
    * Default: `{ error, message }`.
    */
@@ -85,7 +85,10 @@ export interface UtilityApiOptions {
 export interface OAuthOptions {
   /** Lifetime of access tokens in seconds. Default: 3600. */
   readonly accessTokenLifetimeSeconds?: number
-  /** What a second use of a code does to the tokens of the first use. Default: `'revoke'`. */
+  /**
+   * What a second use of a code does to the tokens of the first use: `'revoke'` revokes them, `'deny'` leaves them valid.
+   * Default: `'revoke'`.
+   */
   readonly onReplay?: 'revoke' | 'deny'
 }
 
@@ -126,7 +129,7 @@ export interface DnsCheckOptions {
   readonly maxConcurrentPerResolver?: number
   /** The scope an access token must have. Default: none. */
   readonly requiredScope?: string
-  /** The client to ask with, which keeps to the deadline it is given. The host closes its own. Default: ours. */
+  /** A client to use instead of ours, which keeps to the deadline it is given. Your program closes it. Default: ours. */
   readonly client?: DnsClient
 }
 
@@ -138,7 +141,7 @@ export interface DnsCheckOptions {
 export type BlockgameLookupOptions = BlockgameLimits &
   (
     | ({
-        /** A client to use instead of ours, which keeps to the deadline it is given. The host closes its own. */
+        /** A client to use instead of ours, which keeps to the deadline it is given. Your program closes it. */
         readonly client: BlockgameClient
       } & { readonly [Option in keyof BlockgameClientOptions]?: never })
     | (BlockgameClientOptions & { readonly client?: never })

@@ -77,11 +77,11 @@ function optionOf(member: ts.PropertySignature, name: string): Option {
 }
 
 const parts = [
-  ['Of createUtilityApi', 'UtilityApiOptions'],
-  ['Of the mounts', 'MountOptions'],
-  ['Of toExpressHandler, beside those of every mount', 'ExpressMountOptions'],
-  ['Of sqliteStorage', 'SqliteStorageOptions'],
-  ['Of createAdmin', 'AdminOptions'],
+  ['Options of createUtilityApi', 'UtilityApiOptions'],
+  ['Options of every mount', 'MountOptions'],
+  ['Options of toExpressHandler', 'ExpressMountOptions'],
+  ['Options of sqliteStorage', 'SqliteStorageOptions'],
+  ['Options of createAdmin', 'AdminOptions'],
 ] as const
 
 export function optionsPage(): string {
@@ -93,7 +93,7 @@ title: Options
 
 # Options
 
-All options with their defaults, apart from those of a [DNS](dns.md) or [game](blockgame.md) client that you create yourself, and of \`randomKeys({ timeOrdered: false })\`, for a store that is split by ranges of keys. Durations in milliseconds end in \`Ms\`, those in seconds in \`Seconds\`. An invalid or unknown option throws an error whose message names it: a \`UtilityApiError\` with the code \`invalid_options\`, from a mount a \`TypeError\` with the same code, and from \`sqliteStorage\` a \`StorageError\`.
+All options with their defaults. Two kinds are not listed: those of a [DNS](dns.md) or [game](blockgame.md) client that you create yourself, and \`randomKeys({ timeOrdered: false })\`, for a store that splits rows by ranges of keys. Durations in milliseconds end in \`Ms\`, those in seconds in \`Seconds\`. An invalid or unknown option throws an error whose message names it: \`createUtilityApi\` and \`createAdmin\` throw a \`UtilityApiError\` with the code \`invalid_options\`, mounts a \`TypeError\` with the same code, and \`sqliteStorage\` a \`StorageError\`.
 
 ${parts.map(([title, type]) => `## ${title}\n\n${optionTable(optionsOf(type))}`).join('\n\n')}
 `
