@@ -141,7 +141,7 @@ function verdict(all: Map<string, Results>, { workload, figure, to, atLeast, atM
 
 const server = await startServer()
 console.log(
-  `DNS clients against ${server.name}, Node ${process.version}, ${rounds} rounds of ${durationMs} ms after ${warmUpMs} ms of warming up. A ceiling is as many sockets of node:dgram as ours, with nothing checked, decoded or timed; one sends each query immediately, the other all of a turn of the event loop together, as utility-api does.\n`,
+  `DNS clients against ${server.name}, Node ${process.version}, ${rounds} rounds of ${durationMs} ms after ${warmUpMs} ms of warming up. The two ceilings are bare sockets of node:dgram, as many as utility-api uses, with nothing checked, decoded or timed. One sends each query at once; the other sends all queries of a turn of the event loop together, as utility-api does.\n`,
 )
 const all = new Map<string, Results>()
 for (const [title, work, concurrency] of workloads) {

@@ -145,7 +145,7 @@ const tookAt = (measured: readonly Measured[], q: number): number =>
     q,
   )
 printTable(
-  `One caller keeps ${hangingChecks} checks and ${hangingLookups} lookups open that hang; another one sends a request now and then.`,
+  `One caller keeps ${hangingChecks} checks and ${hangingLookups} lookups open, all of which hang; another caller sends a request now and then.`,
   results.map(({ kind, alone, disturbed }) => ({
     'the other’s': kind,
     answered: `${alone.flatMap(({ took }) => took).length} and ${disturbed.flatMap(({ took }) => took).length}`,
@@ -158,6 +158,6 @@ printTable(
     '503': disturbed.flatMap(({ refused }) => refused).filter((status) => status === 503).length,
   })),
 )
-console.log(`The one caller was answered 503 ${quantile(refusals, 0.5)} times a round.`)
+console.log(`The caller whose requests hang got a 503 ${quantile(refusals, 0.5)} times a round.`)
 subjectProcess.disconnect()
 remoteProcess.disconnect()

@@ -209,7 +209,7 @@ const recovered = (await measure()).perSecond / quantile(results.free, 0.5)
 const megabytes = (bytes: number): number => Math.round(bytes / 1_048_576)
 console.log(
   `Saturation for ${saturationMs / 1000} s: ${answers} answers, ${Math.round(busy * 100)} % of a processor, ` +
-    `memory ${memory.map(megabytes).join(', ')} MB; in the ${roundMs / 1000} s after it ${recovered.toFixed(2)} of the rate before.`,
+    `memory ${memory.map(megabytes).join(', ')} MB. In the ${roundMs / 1000} s after it, the rate was ${recovered.toFixed(2)} of the rate before.`,
 )
 child.disconnect()
 for (const { socket } of connections) socket.destroy()
