@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
+import { basename, dirname, extname, relative } from 'node:path'
 import {
   Application,
   Converter,
@@ -8,6 +9,7 @@ import {
   type DocumentReflection,
   type IndexEvent,
   JSX,
+  type PageEvent,
   type ProjectReflection,
   ReflectionKind,
   Renderer,
@@ -25,12 +27,13 @@ export function load(application: Application): void {
   )
   converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => {
     for (const page of project.documents ?? []) if (page.name === 'SECURITY') page.name = 'Security'
+    gatherExamples(project)
   })
   converter.on(Converter.EVENT_RESOLVE_END, ({ project }) => unlinkSources(project))
   renderer.on(Renderer.EVENT_BEGIN, ({ project }) => openGroup(renderer, project))
   renderer.hooks.on('content.end', neighbors)
   renderer.on(Renderer.EVENT_END_PAGE, (page) => {
-    page.contents = labelTables(inlineDiagrams(unlinkFiles(page.contents ?? '')))
+    page.contents = labelTables(inlineDiagrams(linkFiles(renderer, page)))
   })
   renderer.on(Renderer.EVENT_PREPARE_INDEX, weighDocuments)
 }
@@ -103,9 +106,52 @@ function neighbors(context: DefaultThemeRenderContext): JSX.Element {
 
 const attributes = { class: 'page-neighbors', 'aria-label': 'Pages' }
 
-/** Leaves links to files as text, such as those to the examples: typedoc copies the file alone, and its own links break. */
-function unlinkFiles(html: string): string {
-  return html.replaceAll(/<a href="[^"]*\bmedia\/[^"]*">([^]*?)<\/a>/g, '$1')
+/** Puts the pages of the examples below the one that lists them, each named by its heading and with its programs. */
+function gatherExamples(project: ProjectReflection): void {
+  const pages = (project.documents ?? []).filter((page) => folderOf(page).startsWith('examples'))
+  for (const page of pages) {
+    const [, heading = page.name] = /^# (.*)/.exec(page.content[0]?.text ?? '') ?? []
+    page.name = heading
+    const list = pages[0]
+    if (list === undefined || page === list) continue
+    project.removeChild(page)
+    page.parent = list
+    list.addChild(page)
+    for (const file of globSync(`${folderOf(page)}/*.{ts,php,py,go}`).toSorted()) {
+      if (/\.(?:test|d)\.ts$/.test(file)) continue
+      const language = extname(file) === '.py' ? 'python' : extname(file).slice(1)
+      page.content.push(
+        { kind: 'text', text: `\n\n## ${basename(file)}\n\n` },
+        { kind: 'code', text: `\`\`\`${language}\n${readFileSync(file, 'utf8')}\`\`\`` },
+      )
+    }
+  }
+}
+
+/** The folder of a page's source, from the top of the repository. */
+function folderOf(page: DocumentReflection): string {
+  return relative('.', dirname(page.project.files.getReflectionPath(page) ?? '/'))
+}
+
+/**
+ * Leads a link to a program of an example to where it stands on the example's page. Links to other files become text:
+ * typedoc copies the file alone, and its own links break.
+ */
+function linkFiles({ router }: Renderer, { contents = '', project, url }: PageEvent): string {
+  const files = project.files.getNameToAbsoluteMap()
+  const pages = new Map(pagesOf(project).map((page) => [folderOf(page), page]))
+  return contents.replaceAll(
+    /<a href="[^"]*\bmedia\/([^"]*)">([^]*?)<\/a>/g,
+    (_, name: string, text: string) => {
+      const file = relative('.', files.get(name) ?? '')
+      const page = pages.get(dirname(file))
+      if (!file.startsWith('examples/') || page === undefined || router === undefined) return text
+      const href = relative(dirname(url), router.getFullUrl(page))
+      return `<a href="${href}#${basename(file)
+        .replaceAll(/[^\w-]/g, '')
+        .toLowerCase()}">${text}</a>`
+    },
+  )
 }
 
 /** An image file would not know the theme that was chosen on the page. Other pictures have a background of their own. */
@@ -142,8 +188,8 @@ function breakLongNames(cell: string): string {
   })
 }
 
-/** How much more a page counts than an export, by the part of the site it is in. */
-const weights: Readonly<Record<string, number>> = { Guide: 10, Operations: 6, Decisions: 2 }
+/** How much more a page counts than an export, by the part of the site it is in. A guide links to the example it comes before. */
+const weights: Readonly<Record<string, number>> = { Guide: 10, Operations: 6, Decisions: 2, Examples: 0.1 }
 
 /**
  * A page about a word says so in its `keywords` or in a heading. An export that is named exactly so still comes first: the
