@@ -107,6 +107,7 @@ async function serve(
 }
 
 const day = 86_400_000
+const php = 'php'
 const handlerImports =
   "import type { ErrorRequestHandler } from 'express'\nimport { UtilityApiError } from 'utility-api'\n\n"
 
@@ -223,7 +224,7 @@ test('a signed license is checked offline', async () => {
 })
 
 test('the check in PHP understands the route for signed licenses', async ({ skip }) => {
-  skip(spawnSync('php', ['-r', 'exit(extension_loaded("sodium") ? 0 : 1);']).status !== 0, 'needs php-cli')
+  skip(spawnSync(php, ['-r', 'exit(extension_loaded("sodium") ? 0 : 1);']).status !== 0, 'needs php-cli')
   const route = programOf(
     'licenses',
     "app.get('/license/:key', async (request, response) => {\n  const options",
@@ -238,7 +239,7 @@ test('the check in PHP understands the route for signed licenses', async ({ skip
   const check = (key: string): Promise<string> => {
     const env = { PATH: process.env['PATH'], LICENSE_SERVER: url, LICENSE_FOLDER: folder }
     return new Promise((resolve) => {
-      execFile('php', ['examples/license-check/check.php', key, 'shop.example'], { env }, (_, stdout) =>
+      execFile(php, ['examples/license-check/check.php', key, 'shop.example'], { env }, (_, stdout) =>
         resolve(stdout.trimEnd()),
       )
     })
