@@ -8,6 +8,7 @@ export type { AuthoritativeServer, AuthoritativeServersOptions } from './dns/aut
 export { createDnsClient } from './dns/client.ts'
 export type { DnsClientOptions } from './dns/client.ts'
 export { defaultResolverLocations } from './dns/default-locations.ts'
+export { recordTypes } from './domain/dns-answer.ts'
 export type {
   DnsAnswer,
   DnsRecord,

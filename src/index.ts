@@ -239,6 +239,7 @@ export function createAdmin(options: AdminOptions): Admin {
 }
 
 export { UtilityApiError } from './domain/errors.ts'
+export { recordTypes } from './domain/dns-answer.ts'
 export { coversHost } from './domain/compared-domain.ts'
 export { isPublicAddress } from './domain/ip-address.ts'
 export { bearerToken } from './security/bearer.ts'

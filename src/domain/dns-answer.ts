@@ -1,4 +1,19 @@
-/** The record types a DNS check can ask for, as in section 2.3 of the service's contract. */
+/**
+ * The record types that can be asked for, to offer them to a visitor or to check what a visitor chose.
+ *
+ * @example
+ * ```ts
+ * import { recordTypes, type RecordType } from 'utility-api'
+ *
+ * function chosenType(text: string): RecordType | undefined {
+ *   return recordTypes.find((type) => type === text)
+ * }
+ * ```
+ *
+ * @see docs/contract.md section 2.3
+ *
+ * @group DNS
+ */
 export const recordTypes = [
   'A',
   'AAAA',

@@ -20,7 +20,7 @@ import { ownTurn } from '../ports/one-a-turn.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { TimedDnsClient } from '../ports/timed-clients.ts'
 import { dnsRecordSchema } from './dns-record-schema.ts'
-import { requiredText } from './input-schemas.ts'
+import { recordTypeText, requiredText } from './input-schemas.ts'
 import { tooManyOctets, type OctetBudget } from './octet-budget.ts'
 import type { Operation } from './operation.ts'
 import { keptFor, type ResultCache } from './result-cache.ts'
@@ -87,7 +87,6 @@ export interface DnsCheckResult {
   authenticated?: true | undefined
 }
 
-const notARecordType = `must be one of ${recordTypes.join(', ')}`
 const notADomain: Refusal = { code: 'invalid_request', message: 'X-Domain must be a domain name.' }
 
 /**
@@ -192,11 +191,7 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
     },
     input: z.object({
       domain: requiredText(),
-      recordType: requiredText()
-        // Beyond ASCII, some letters turn into others: the upper case of `ſ` is `S`.
-        .regex(/^[\x21-\x7e]+$/, notARecordType)
-        .toUpperCase()
-        .pipe(z.enum(recordTypes, notARecordType)),
+      recordType: recordTypeText(),
     }),
     output: () => z.array(dnsCheckResultSchema()),
 

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { recordTypes, type RecordType } from '../domain/dns-answer.ts'
 import type { Refusal } from '../domain/errors.ts'
 
 /** Returns the message for a field that is missing or has the wrong type. The field's name is put before it. */
@@ -21,6 +22,20 @@ export function isVisibleText(text: string): boolean {
 /** Returns the schema of a required string of visible ASCII and spaces. */
 export function visibleText(): z.ZodString {
   return requiredText().regex(onlyVisible, 'must consist of visible ASCII characters')
+}
+
+const notARecordType = `must be one of ${recordTypes.join(', ')}`
+
+/** Returns the schema of a DNS record type, in upper or lower case. */
+export function recordTypeText(): z.ZodType<RecordType, string> {
+  return (
+    requiredText()
+      .trim()
+      // Beyond ASCII, some letters turn into others: the upper case of `ſ` is `S`.
+      .regex(/^[\x21-\x7e]+$/, notARecordType)
+      .toUpperCase()
+      .pipe(z.enum(recordTypes, notARecordType))
+  )
 }
 
 /** Makes a refinement fail with this refusal instead of `invalid_request` with the field's name. */

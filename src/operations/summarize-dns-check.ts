@@ -2,6 +2,7 @@ import { demand, demandKnown, isOptions } from '../domain/arguments.ts'
 import { recordTypes, type DnsRecord, type RecordType } from '../domain/dns-answer.ts'
 import { contentOfPresentation, contentOfRecord, presentationExamples } from '../domain/dns-record-content.ts'
 import type { DnsCheckResult } from './check-dns.ts'
+import { recordTypeText } from './input-schemas.ts'
 
 /**
  * How the answers of a DNS check compare.
@@ -99,8 +100,8 @@ export interface DnsArrivalSummary extends Omit<DnsCheckSummary, 'verdict'> {
  * @group DNS
  */
 export interface DnsExpectation {
-  /** The type that the check asked for. */
-  readonly recordType: RecordType
+  /** The type that the check asked for, in upper or lower case. */
+  readonly recordType: RecordType | Lowercase<RecordType>
   /**
    * All records of the name in presentation form, without owner, TTL and type, such as `10 mail.example.com` for MX; `[]`
    * for a deletion. Default: none are expected, and answers are compared with each other.
@@ -192,9 +193,10 @@ export function summarizeDnsCheck(
 
 function expectedContent(expectation: DnsExpectation): ReadonlySet<string> | undefined {
   demand(isOptions(expectation), 'The expectation must be an object: write { recordType, expected }.')
-  const { recordType, expected } = expectation
+  const { expected } = expectation
   demandKnown(expectation, expectationMembers)
-  demand(recordTypes.includes(recordType), `recordType must be one of ${recordTypes.join(', ')}.`)
+  const { data: recordType } = recordTypeText().safeParse(expectation.recordType)
+  demand(recordType !== undefined, `recordType must be one of ${recordTypes.join(', ')}.`)
   if (expected === undefined) return undefined
   const areTexts = Array.isArray(expected) && expected.every((text) => typeof text === 'string')
   demand(areTexts, 'expected must be a list of records in presentation form.')

@@ -344,6 +344,14 @@ describe('where records are expected', () => {
     expect(summarizeDnsCheck(results, { recordType: 'A' })).toEqual(summarizeDnsCheck(results))
   })
 
+  test('the type is taken as the check takes it', () => {
+    const results = [result(0, 'NOERROR', two)]
+    const verdictFor = (recordType: string) =>
+      summarizeDnsCheck(results, { recordType: recordType as 'a', expected: both }).verdict
+    expect(['A', 'a', ' a '].map(verdictFor)).toEqual(['arrived', 'arrived', 'arrived'])
+    expect(() => verdictFor('\u{17f}rv')).toThrow('recordType must be one of A, AAAA, MX')
+  })
+
   test.each([
     [{ recordType: 'A', expected: ['x'] }, 'expected: "x" is no A record such as 192.0.2.1.'],
     [{ recordType: 'A', expected: '192.0.2.1' }, 'expected must be a list of records in presentation form.'],

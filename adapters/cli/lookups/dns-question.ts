@@ -1,20 +1,5 @@
 import { isIP } from 'node:net'
-import type { RecordType } from 'utility-api'
-
-export const askedTypes: readonly string[] = [
-  'A',
-  'AAAA',
-  'MX',
-  'NS',
-  'PTR',
-  'CNAME',
-  'SOA',
-  'TXT',
-  'SRV',
-  'CAA',
-  'DS',
-  'DNSKEY',
-] satisfies readonly RecordType[]
+import { recordTypes } from 'utility-api'
 
 /** What the words of a command line ask. */
 interface Question {
@@ -28,7 +13,7 @@ interface Question {
 export function questionOf(words: readonly string[]): Question {
   const servers = words.filter((word) => word.startsWith('@')).map((word) => word.slice(1))
   const [first = '', ...others] = words.filter((word) => !word.startsWith('@'))
-  const isType = (word: string): boolean => askedTypes.includes(word.toUpperCase())
+  const isType = (word: string): boolean => recordTypes.some((type) => type === word.toUpperCase())
   const swapped = isType(first) ? others.find((word) => !isType(word)) : undefined
   const name = swapped ?? first
   const asked = swapped === undefined ? others : [first, ...others.filter((word) => word !== swapped)]

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { defaultResolverLocations } from 'utility-api'
+import { defaultResolverLocations, recordTypes } from 'utility-api'
 import type { DnsAnswer, DnsCheckResult, ResolverLocation } from 'utility-api'
 import { command, UsageError, type AnyCommand } from '../terminal/command.ts'
 import { integer } from '../terminal/option-values.ts'
@@ -10,7 +10,7 @@ import { printable, wrap } from '../terminal/terminal-text.ts'
 import { createWatch, exitCodeOf, expectedOf, type Comparison } from './dns-arrival.ts'
 import { authoritiesOf, withAuthorities } from './dns-authority.ts'
 import { createChecker, type Checker, type CheckListener } from './dns-check.ts'
-import { askedTypes, questionOf } from './dns-question.ts'
+import { questionOf } from './dns-question.ts'
 import { sectionLines, type Section, type Seen } from './dns-table.ts'
 import { locationsOf } from './server-option.ts'
 
@@ -20,7 +20,7 @@ export const dns: AnyCommand = command({
     type: {
       type: 'positional',
       default: 'A',
-      values: askedTypes,
+      values: recordTypes,
       description: 'Record type: A, AAAA, MX, TXT, …; more may follow, and @SERVER. Of an address: PTR.',
     },
     server: {
