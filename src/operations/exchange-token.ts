@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { AuthorizationCode, Client } from '../domain/access.ts'
-import { refused, type Refusal } from '../domain/errors.ts'
+import { refused, type Refusal, type UtilityApiError } from '../domain/errors.ts'
 import { hashSecret, newSecret, sha256 } from '../domain/secret.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyGenerator } from '../ports/key-generator.ts'
@@ -68,7 +68,7 @@ export function exchangeToken(
       clientId,
       revokedTokens,
     })
-    throw refused(invalidGrant)
+    throw refusedGrant('The code is spent.')
   }
 
   return {
@@ -139,7 +139,7 @@ export function exchangeToken(
 
       const now = clock.now()
       // A clock that returns no number makes every code expired, not every code valid.
-      if (!(now < code.expiresAt)) throw refused(invalidGrant)
+      if (!(now < code.expiresAt)) throw refusedGrant('The code has expired.')
       const accessToken = newSecret(keyGenerator, 'access_token', now)
       const token = {
         id: keyGenerator.id(now),
@@ -168,9 +168,10 @@ function requireCode(
   { redirectUri, codeVerifier }: ExchangeTokenInput,
   clientId: string,
 ): AuthorizationCode {
-  if (code === null || code.clientId !== clientId || code.redirectUri !== redirectUri) {
-    throw refused(invalidGrant)
-  }
+  if (code === null)
+    throw refusedGrant('There is no such code: it was never issued, was revoked or is purged.')
+  if (code.clientId !== clientId) throw refusedGrant('The code was issued to another client.')
+  if (code.redirectUri !== redirectUri) throw refusedGrant('The code was issued for another redirect_uri.')
   checkVerifier(code.codeChallenge, codeVerifier)
   return code
 }
@@ -181,7 +182,13 @@ function checkVerifier(challenge: string | null, verifier: string | undefined): 
     if (verifier !== undefined) throw refused(noChallenge)
     return
   }
-  if (verifier === undefined || sha256(verifier).toString('base64url') !== challenge) {
-    throw refused(invalidGrant)
-  }
+  if (verifier === undefined)
+    throw refusedGrant('The code was issued with a challenge, and code_verifier is missing.')
+  if (sha256(verifier).toString('base64url') !== challenge)
+    throw refusedGrant('code_verifier does not match the challenge.')
+}
+
+/** @param cause - Why, for the log: the sender is told the same in all cases. */
+function refusedGrant(cause: string): UtilityApiError {
+  return refused(invalidGrant, { cause })
 }

@@ -80,7 +80,9 @@ export function oauthClientScheme(storage: Pick<TimedStorage, 'findClient'>): Sc
       const hashes = client?.secretHashes ?? noSecretHashes
       // All of them: how long it takes depends on what was sent, and not on what is right.
       const matches = secrets.filter((secret) => matchesSecret(secret, hashes)).length > 0
-      if (client === null || !matches || client.revokedAt !== null) throw refusedClient(failed, presented)
+      if (client === null) throw refusedClient(failed, presented, 'There is no client with this client_id.')
+      if (!matches) throw refusedClient(failed, presented, 'The client secret is wrong.')
+      if (client.revokedAt !== null) throw refusedClient(failed, presented, 'The client is revoked.')
       return client
     },
     callerId: ({ clientId }) => clientId,
@@ -154,11 +156,13 @@ function formDecode(text: string): string {
  * Challenges only a client that used `Authorization`, because OAuth libraries that see a challenge they did not ask for
  * report it instead of the error.
  *
+ * @param cause - Why, for the log: the sender is told no more than the refusal says.
+ *
  * @see RFC 6749 section 5.2
  */
-function refusedClient(refusal: Refusal, presented: Presented): UtilityApiError {
-  if ((presented.header('Authorization') ?? '') === '') return refused(refusal)
-  return refused(refusal, { headers: { 'WWW-Authenticate': challenge } })
+function refusedClient(refusal: Refusal, presented: Presented, cause?: string): UtilityApiError {
+  if ((presented.header('Authorization') ?? '') === '') return refused(refusal, { cause })
+  return refused(refusal, { headers: { 'WWW-Authenticate': challenge }, cause })
 }
 
 /** Those of our codes that RFC 6749 section 5.2 has as well. */
