@@ -8,7 +8,7 @@ import { invalidOption, isOptions, unlessObject, withoutUndefined } from './doma
 import type { UtilityApiError } from './domain/errors.ts'
 import { isServerAddress, parseIpAddress, parseNetwork } from './domain/ip-address.ts'
 import { isStringOrUri, licenseSigner, problemOfSigningKey } from './domain/license-jws.ts'
-import { optionProblem } from './domain/option-problem.ts'
+import { optionProblem, unknownOption } from './domain/option-problem.ts'
 import type { ResolverLocation } from './domain/resolver-location.ts'
 import { isStatus } from './domain/license-rules.ts'
 import { lacks, storageMistake, storageProblem } from './domain/storage-problem.ts'
@@ -270,7 +270,36 @@ function resolved<Output>(schema: z.ZodType<Output>, options: unknown, factory: 
   const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]
   const keys = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : []
   const option = [...(issue?.path ?? []), ...keys].join('.')
-  throw invalidOption(option === '' ? 'options' : option, issue?.message ?? 'is invalid')
+  const problem = issue?.message ?? 'is invalid'
+  const place = problem === unknownOption ? placeOf(keys[0] ?? '', schema) : ''
+  throw invalidOption(option === '' ? 'options' : option, problem + place)
+}
+
+/** Returns the end of a sentence for an option that is at the wrong level, or an empty string. */
+function placeOf(name: string, schema: z.ZodType): string {
+  const shape = shapeOf(schema)
+  const holders = Object.keys(shape).filter((group) => Object.hasOwn(shapeOf(shape[group]), name))
+  const places = [
+    ...(Object.hasOwn(shape, name) ? [name] : []),
+    ...holders.map((group) => `${group}.${name}`),
+  ]
+  if (places.length === 0) return ''
+  return `; ${places.join(' and ')} ${places.length === 1 ? 'is' : 'are'}`
+}
+
+/** Returns the options that a schema knows, whatever it is wrapped in; none if it is not that of an object. */
+function shapeOf(schema: z.ZodType | undefined): Readonly<Record<string, z.ZodType>> {
+  if (schema === undefined) return {}
+  if (schema instanceof z.ZodObject) return schema.shape as Record<string, z.ZodType>
+  const { in: input, out, innerType } = schema.def as Wrapped
+  return { ...shapeOf(input), ...shapeOf(out), ...shapeOf(innerType) }
+}
+
+/** What a pipe, a default and an optional schema wrap. */
+interface Wrapped {
+  readonly in?: z.ZodType
+  readonly out?: z.ZodType
+  readonly innerType?: z.ZodType
 }
 
 /** Throws if a storage, or what was taken for one, stands in the place of the options. */
@@ -324,7 +353,8 @@ function wholeNumber(least: number, most: number): z.ZodInt {
 const milliseconds = wholeNumber(1, 600_000)
 const cacheTtlMs = wholeNumber(0, 86_400_000)
 const count = wholeNumber(1, 1_000_000)
-const ipAddress = z.string().refine((text) => parseIpAddress(text) !== null, 'must be an IP address')
+const notAnIpAddress = 'must be an IP address, without a port: write { ip, port }'
+const ipAddress = z.string().refine((text) => parseIpAddress(text) !== null, notAnIpAddress)
 const port = wholeNumber(1, 65_535)
 const name = z.string().regex(/^[\x21-\x7e]+$/, 'must be visible ASCII without spaces')
 const clientSubnet = z
@@ -424,7 +454,7 @@ const label = z.string({
 const location = exactObject(
   {
     location: label.min(1),
-    ip: z.string().refine(isServerAddress, 'must be an IP address'),
+    ip: z.string().refine(isServerAddress, notAnIpAddress),
     provider: label.min(1),
     port: port.exactOptional(),
     clientSubnet: clientSubnet.exactOptional(),

@@ -134,6 +134,20 @@ test.each<[object | undefined, string]>([
   [{ storage, dns: { timeoutMs: Number.NaN } }, 'dns.timeoutMs: must be a whole number from 1 to 600000.'],
   [{ storage, logger: true }, 'logger: must be false or have the methods debug, info, warn, error.'],
   [{ storage, port: 3000 }, 'port: is not an option.'],
+  [{ storage, issuer: 'https://a.example' }, 'issuer: is not an option; licenses.issuer is.'],
+  [{ storage, onReplay: 'deny' }, 'onReplay: is not an option; oauth.onReplay is.'],
+  [{ storage, locations: [] }, 'locations: is not an option; dns.locations is.'],
+  [{ storage, protocolVersion: 4 }, 'protocolVersion: is not an option; blockgame.protocolVersion is.'],
+  [{ storage, timeoutMs: 9 }, 'timeoutMs: is not an option; dns.timeoutMs and blockgame.timeoutMs are.'],
+  [{ storage, dns: { logger: console } }, 'dns.logger: is not an option; logger is.'],
+  [
+    { storage, dns: { locations: [{ ...location, ip: '192.0.2.1:53' }] } },
+    'dns.locations.0.ip: must be an IP address, without a port: write { ip, port }.',
+  ],
+  [
+    { storage, blockgame: { resolvers: [{ ip: '[::1]:53' }] } },
+    'blockgame.resolvers.0.ip: must be an IP address, without a port: write { ip, port }.',
+  ],
 ])('%j says: %s', (options, message) => {
   expect(() => createUtilityApi(options as never)).toThrow(message)
 })

@@ -10,6 +10,9 @@ export interface Issue {
   readonly inst?: unknown
 }
 
+/** The problem of an option that nobody knows, and that no known one is like. */
+export const unknownOption = 'is not an option'
+
 const nouns: Readonly<Record<string, string>> = {
   string: 'a string',
   number: 'a number',
@@ -33,7 +36,7 @@ export function optionProblem({ code, input, expected, values = [], keys = [], i
 function notAnOption(name: string, known: readonly string[]): string {
   // The method of a client that stands in the place of the options.
   const isClient = known.includes('client') && (name === 'query' || name === 'status')
-  return isClient ? 'is not an option: write { client }' : `is not an option${hint(name, known)}`
+  return isClient ? `${unknownOption}: write { client }` : `${unknownOption}${hint(name, known)}`
 }
 
 /** Returns the names that an object's schema knows. */
