@@ -51,14 +51,15 @@ export function createAddressFilter(rule: AddressRule = defaultRule): AddressFil
     requested(target) {
       const { host, port } = target
       // The default rule checks the port regardless of the address, so the name need not be resolved.
-      if (rule === defaultRule && port < lowestPort) throw notAllowed()
+      if (rule === defaultRule && port < lowestPort)
+        throw notAllowed(`Port ${port} is below ${lowestPort}: the option allowAddress can permit it.`)
       const ips = knownAddresses(host)
       if (ips === null) return null
       const destinations = permitted(
         target,
         ips.map((ip) => ({ ip, port, srvRecord: null })),
       )
-      if (destinations.length === 0) throw notAllowed()
+      if (destinations.length === 0) throw notAllowed(whyNot(rule, ips, port))
       return destinations
     },
     resolved: permitted,
@@ -80,6 +81,14 @@ function knownAddresses(host: string): string[] | null {
   return localhost.test(host) ? ['127.0.0.1', '::1'] : null
 }
 
-function notAllowed(): UtilityApiError {
-  return refused(addressNotAllowed)
+function whyNot(rule: AddressRule, ips: readonly string[], port: number): string {
+  const addresses = ips.join(' and ')
+  return rule === defaultRule
+    ? `Not a public address: ${addresses}. The option allowAddress can permit it.`
+    : `The option allowAddress does not permit ${addresses} with port ${port}.`
+}
+
+/** @param cause - Why, for the program and its log: strangers are told no more than that it is refused. */
+function notAllowed(cause: string): UtilityApiError {
+  return refused(addressNotAllowed, { cause })
 }

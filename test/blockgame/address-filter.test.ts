@@ -31,6 +31,12 @@ test('an address refused as typed is reported before any query or connection', a
   const refused = ['127.0.0.1', 'localhost', 'mc.localhost', '::1', '::ffff:127.0.0.1', '0.0.0.0']
   const outcomes = await Promise.allSettled(refused.map((host) => client.status({ host, port: canary.port })))
   const lowPort = await Promise.allSettled([client.status({ host: 'mc.example.com', port: 443 })])
+  const causes = [...outcomes, ...lowPort].map((outcome) => (outcome as PromiseRejectedResult).reason.cause)
+  expect([causes[0], causes[1], causes.at(-1)]).toEqual([
+    'Not a public address: 127.0.0.1. The option allowAddress can permit it.',
+    'Not a public address: 127.0.0.1 and ::1. The option allowAddress can permit it.',
+    'Port 443 is below 1024: the option allowAddress can permit it.',
+  ])
   for (const outcome of [...outcomes, ...lowPort]) {
     expect(outcome).toMatchObject({
       status: 'rejected',
@@ -158,6 +164,8 @@ test('a rule of the host decides on ports below 1024 as well, for addresses and 
   const destination = { ip: '8.8.8.8', port: 443, srvRecord: null }
   expect(filter.requested({ host: '8.8.8.8', port: 443 })).toEqual([destination])
   expect(filter.requested({ host: 'mc.example.com', port: 443 })).toBeNull()
+  const cause = 'The option allowAddress does not permit 8.8.8.8 with port 25565.'
+  expect(() => filter.requested({ host: '8.8.8.8', port: 25565 })).toThrow(expect.objectContaining({ cause }))
 })
 
 function brokenRule(): boolean {
