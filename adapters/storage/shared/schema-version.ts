@@ -13,7 +13,7 @@ export const noSchema: Schema = { version: 0, step: 0 }
 /** Throws if the schema needs a library that knows more steps than these. */
 export function refuseNewer({ version }: Schema, steps: number): void {
   if (version <= steps) return
-  const message = `The database has schema version ${version}; this version of utility-api knows ${steps} at most. Update utility-api.`
+  const message = `The database has schema version ${version}; this version of utility-api knows ${steps} at most. Update utility-api, or restore the backup made before the update.`
   throw new StorageError('invalid', message)
 }
 
