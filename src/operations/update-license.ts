@@ -22,7 +22,7 @@ export interface UpdateLicenseOutput {
 
 const noFields: Refusal = {
   code: 'invalid_request',
-  message: 'Send at least one of X-Registered-To, X-Domain-Or-IP, X-Status.',
+  message: 'Send at least one of the headers X-Registered-To, X-Domain-Or-IP, X-Status.',
 }
 const noSuchLicense: Refusal = { code: 'license_not_found', message: 'The license does not exist.' }
 const otherOwner: Refusal = {

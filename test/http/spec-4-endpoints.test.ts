@@ -125,7 +125,7 @@ const updateRows: Row[] = [
     status: 400,
     body: {
       error: 'invalid_request',
-      message: 'Send at least one of X-Registered-To, X-Domain-Or-IP, X-Status.',
+      message: 'Send at least one of the headers X-Registered-To, X-Domain-Or-IP, X-Status.',
     },
   },
 ]
