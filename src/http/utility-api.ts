@@ -86,7 +86,7 @@ export interface UtilityApi extends Verifier, LicenseSigning {
    *
    * @param server - `address` is a domain or IP address, also with a port; `port` wins. Default port: 25565.
    *
-   * @throws `UtilityApiError` `invalid_request` and `address_not_allowed` (400), `server_check_failed` (500), `unavailable`
+   * @throws `UtilityApiError` `invalid_request` and `address_not_allowed` (400), `server_check_failed` (500, with a `reason`), `unavailable`
    * (503), `not_found` (404) if the lookup is switched off; the signal's reason if that aborts
    *
    * @example
@@ -238,7 +238,7 @@ async function healthOf(
     await storage.ping(callWithin(timeoutMs))
     return { storage: 'ok' }
   } catch (error) {
-    logger.error('The storage does not answer.', { cause: (error as Error).cause })
+    logger.error('The storage failed its health check.', { cause: (error as Error).cause })
     return { storage: 'failed' }
   }
 }

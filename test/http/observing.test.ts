@@ -294,6 +294,16 @@ describe('hooks', () => {
   })
 })
 
+test('health logs that the storage failed, and why', async () => {
+  const { entries, logger } = recordingLogger()
+  const cause = new Error('run migrate() first')
+  const storage = { ...memoryStorage(), ping: () => Promise.reject(cause) }
+  const api = createUtilityApi({ storage, logger })
+  expect(await api.health()).toEqual({ storage: 'failed' })
+  expect(entries).toEqual([['error', 'The storage failed its health check.', { cause }]])
+  await api.close()
+})
+
 test('no secret, key or personal text in logs, events or traces', async () => {
   const { entries, logger } = recordingLogger()
   const events: RequestEndEvent[] = []
