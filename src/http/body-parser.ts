@@ -1,8 +1,6 @@
 import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
+import type { BodyMembers } from '../security/scheme.ts'
 import type { RequestLike } from './request-like.ts'
-
-/** The members of a body by name: only those that the client sent, so that `constructor` is not found. */
-export type BodyMembers = Pick<ReadonlyMap<string, unknown>, 'get'>
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
@@ -23,6 +21,11 @@ const notAnObject: Refusal = { code: 'invalid_request', message: 'The body must 
 // The parser's own message would quote the body, and secrets with it.
 const notJson: Refusal = { code: 'invalid_request', message: 'The body is not valid JSON.' }
 const notAForm: Refusal = { code: 'invalid_request', message: 'The body is not valid form data.' }
+/** What `curl -d` sends without a header: it says form, and often has JSON in it. */
+const jsonAsForm: Refusal = {
+  code: 'invalid_request',
+  message: 'The body looks like JSON: send it with Content-Type: application/json.',
+}
 const maxMembers = 1000
 const maxDepth = 32
 const tooDeep: Refusal = {
@@ -39,6 +42,7 @@ export const bodyRefusals: readonly Refusal[] = [
   notJson,
   notAnObject,
   notAForm,
+  jsonAsForm,
   tooManyMembers,
   tooDeep,
   notUtf8,
@@ -210,12 +214,14 @@ function memberNames(validJson: string): string[] {
 function parseForm(text: string, known: readonly string[]): BodyMembers {
   // A body of nothing but short names would take a hundred times as long as others of its size.
   if (text.split('&', maxMembers + 1).length > maxMembers) throw refused(tooManyMembers)
+  const mistake = /^\s*\{/.test(text) ? jsonAsForm : undefined
   // URLSearchParams would keep a broken escape unchanged.
-  if (/%(?![0-9a-f]{2})/i.test(text)) throw refused(notAForm)
+  if (/%(?![0-9a-f]{2})/i.test(text)) throw refused(mistake ?? notAForm)
   // URLSearchParams drops a leading question mark, which it takes for part of a URL.
   const members = new URLSearchParams(text.startsWith('?') ? `&${text}` : text)
   refuseRepeated(known, (name) => members.getAll(name).length)
-  return new Map(members)
+  const sent = new Map(members)
+  return { get: (name) => sent.get(name), mistake }
 }
 
 function refuseRepeated(known: readonly string[], count: (name: string) => number): void {

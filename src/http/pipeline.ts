@@ -5,9 +5,9 @@ import type { OctetBudget } from '../operations/octet-budget.ts'
 import type { Operation, OperationId, Parameter } from '../operations/operation.ts'
 import { SharedAnswer } from '../operations/shared-answer.ts'
 import { channels } from '../ports/diagnostics.ts'
-import type { Scheme } from '../security/scheme.ts'
+import type { BodyMembers, Scheme } from '../security/scheme.ts'
 import { bodyWithheld, closeConnection, type BodyReader } from './body-reader.ts'
-import { bodyParserFor, type BodyMembers } from './body-parser.ts'
+import { bodyParserFor } from './body-parser.ts'
 import type { Call } from './call.ts'
 import { errorReply, publicError, type ErrorStyle, type OwnErrors } from './error-reply.ts'
 import { logError, observed, type Observers } from './events.ts'
@@ -262,7 +262,7 @@ function readInput<Input, Output, Caller>(
   for (const [field, parameter] of parameters) raw[field] = valueOf(parameter, call)
   const result = operation.input.safeParse(raw)
   if (result.success) return result.data
-  throw inputProblem(parameters, result.error)
+  throw inputProblem(parameters, result.error, call.body.mistake)
 }
 
 /** Returns the value of a parameter. An empty value counts as missing. */

@@ -110,7 +110,7 @@ function presentedClient(presented: Presented): PresentedClient {
   const clientSecret = presented.body.get('client_secret')
   const authorization = presented.header('Authorization') ?? ''
   // An empty header counts as missing, as everywhere.
-  if (authorization === '') return fromBody({ clientId, clientSecret })
+  if (authorization === '') return fromBody({ clientId, clientSecret }, presented.body.mistake)
   const client = fromHeader(authorization)
   if (client === null) throw refusedClient(malformedHeader, presented)
   if (clientId !== undefined && clientId !== '' && clientId !== client.clientId) throw refused(twoClients)
@@ -120,10 +120,13 @@ function presentedClient(presented: Presented): PresentedClient {
   return { ...client, secrets: same }
 }
 
-function fromBody(members: Record<keyof ClientCredentials, unknown>): PresentedClient {
+function fromBody(
+  members: Record<keyof ClientCredentials, unknown>,
+  mistake: Refusal | undefined,
+): PresentedClient {
   const result = credentials.safeParse(members)
   if (result.success) return { clientId: result.data.clientId, secrets: [result.data.clientSecret] }
-  throw inputProblem(Object.entries(parameters), result.error)
+  throw inputProblem(Object.entries(parameters), result.error, mistake)
 }
 
 /**

@@ -30,7 +30,14 @@ export interface Presented extends StorageCall {
   /** Returns the value of a header, or null if it was not sent. Repeated headers are joined with `, `. */
   header(name: string): string | null
   /** The members of the body, or none if the operation has no body. */
-  readonly body: Pick<ReadonlyMap<string, unknown>, 'get'>
+  readonly body: BodyMembers
+}
+
+/** The members of a body by name: only those that the client sent, so that `constructor` is not found. */
+export interface BodyMembers {
+  get(name: string): unknown
+  /** Why members are missing, if something about the whole body explains it. */
+  readonly mistake?: Refusal | undefined
 }
 
 /** A member of a body that a scheme reads. */

@@ -1,7 +1,8 @@
 /** Member names with escapes, which V8 mistakes for names of earlier texts (nodejs/node#63785). */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { bodyParserFor, type BodyMembers } from '../../src/http/body-parser.ts'
+import { bodyParserFor } from '../../src/http/body-parser.ts'
+import type { BodyMembers } from '../../src/security/scheme.ts'
 
 const parser = bodyParserFor({
   method: 'POST',

@@ -176,6 +176,7 @@ async function exchangeAmiss(world: World): Promise<void> {
     [json, '{'],
     [json, '[]'],
     [form, 'a=%'],
+    [form, '{}'],
     [form, 'a&'.repeat(1000)],
     [json, '['.repeat(33)],
     [json, Uint8Array.of(0xff)],

@@ -44,6 +44,7 @@ function refuses(name: string, status: number, body: object, request: Row['reque
   return { name, request, status, body, headers: { ...noStore, 'WWW-Authenticate': null } }
 }
 
+const looksLikeJson = 'The body looks like JSON: send it with Content-Type: application/json.'
 const unquoted = (text: string): string => text.replaceAll('"', '')
 
 const formats: Row[] = [
@@ -146,6 +147,18 @@ const malformed: Row[] = [
       rawRequest(body, form),
     ),
   ),
+  ...['{"client_id":"x"}', ' {\n  "code": "%"\n}'].map((body) =>
+    refuses(`form ${JSON.stringify(body)}`, 400, invalidRequest(looksLikeJson), () => rawRequest(body, form)),
+  ),
+  refuses('JSON as a form, behind the right Basic', 400, invalidRequest(looksLikeJson), (world) =>
+    rawRequest('{}', { ...form, ...basic(world.clientId, world.clientSecret) }),
+  ),
+  {
+    ...refuses('JSON as a form, behind a wrong Basic', 401, invalidClient, (world) =>
+      rawRequest('{}', { ...form, ...basic(world.clientId, 'wrong') }),
+    ),
+    headers: noStore,
+  },
   // As the name is: a form has no question mark in front.
   refuses('form ?client_id=x', 400, invalidRequest('client_id is missing.'), () =>
     rawRequest('?client_id=x', form),

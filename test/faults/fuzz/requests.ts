@@ -10,10 +10,11 @@ import {
 import { memoryStorage } from 'utility-api/storage/memory'
 import { decodeHeaderText } from '../../../src/domain/header-text.ts'
 import { hashSecret, isMistyped } from '../../../src/domain/secret.ts'
-import { bodyParserFor, type BodyMembers } from '../../../src/http/body-parser.ts'
+import { bodyParserFor } from '../../../src/http/body-parser.ts'
 import { createRouter } from '../../../src/http/router.ts'
 import { apiKeyScheme } from '../../../src/security/api-key.ts'
 import { oauthClientScheme } from '../../../src/security/oauth-client.ts'
+import type { BodyMembers } from '../../../src/security/scheme.ts'
 import { pick, type Random } from './random.ts'
 import { forgive, texts, unlessRefused, type FuzzTarget } from './target.ts'
 
