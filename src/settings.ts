@@ -182,7 +182,7 @@ export interface AdminOptions {
   readonly keyGenerator?: KeyGenerator
   /** The license options of the served operations, so that whatever is valid there is valid here. */
   readonly licenses?: LicenseOptions
-  /** What your authorization page says of itself. */
+  /** Options for your authorization page. */
   readonly oauth?: AuthorizationPageOptions
 }
 

@@ -36,7 +36,7 @@ interface Guarded {
  * server.listen(3000)
  * ```
  *
- * @throws `TypeError` with the code `invalid_options` if it is given something else than a server
+ * @throws `TypeError` with the code `invalid_options` if it is given anything other than a server
  *
  * @group Mounts
  */

@@ -219,7 +219,7 @@ export interface Admin {
    * Creates a license for a reseller, as the operation does, for example when a payment has arrived.
    *
    * With an `idempotencyKey`, a repeat returns the license of the first time as it was then, so a payment that is
-   * reported twice makes one license. These keys never meet the `Idempotency-Key` of a reseller's request.
+   * reported twice makes one license. These keys are separate from the `Idempotency-Key` of a reseller's request.
    *
    * @throws `UtilityApiError` `invalid_argument` if the operations would refuse a field or no such reseller exists;
    *   `idempotency_mismatch` if the key was used for other fields
@@ -246,7 +246,7 @@ export interface Admin {
   updateLicense(licenseKey: string, change: LicenseChange): Promise<boolean>
   /** Deletes a license permanently. Returns false if no license has this key. */
   deleteLicense(licenseKey: string): Promise<boolean>
-  /** Deletes expired codes, tokens and idempotency keys. Call it from time to time. */
+  /** Deletes expired codes, tokens and idempotency keys. Call it daily. */
   purgeExpired(): Promise<PurgeCounts>
 }
 
@@ -282,7 +282,7 @@ export interface NewAuthorizationCode {
   readonly redirectUri: string
   /** The scope granted: names separated by single spaces, at most 1,024 characters; `''` for none. */
   readonly scope: string
-  /** Who agreed, in your own terms: at most 255 visible ASCII characters. Default: nobody in particular. */
+  /** Who agreed, in your own terms: at most 255 visible ASCII characters. Default: none. */
   readonly subject?: string
   /** The PKCE challenge, method S256: 43 base64url characters. Default: none. */
   readonly codeChallenge?: string
@@ -316,7 +316,7 @@ export interface NewAdminAccessToken {
   readonly lifetimeSeconds?: number
   /** The client that holds it. Default: none; the token is its own owner. */
   readonly clientId?: string
-  /** On whose behalf it acts: at most 255 visible ASCII characters. Default: nobody's. */
+  /** On whose behalf it acts: at most 255 visible ASCII characters. Default: none. */
   readonly subject?: string
 }
 

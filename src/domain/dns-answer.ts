@@ -134,7 +134,7 @@ export const dnsStatuses = [
 /**
  * How a DNS question ended. `NODATA` is NOERROR without a record of the requested type. `TIMEOUT`, `UNREACHABLE`,
  * `TRUNCATED` and `MALFORMED` mean that no usable answer came. `TOO_LARGE` means that the answer's records would take
- * more than 256 KiB of JSON. `REFERRAL` means that the server only points elsewhere, and says nothing of the name.
+ * more than 256 KiB of JSON. `REFERRAL` means that the server only points elsewhere, and says nothing about the name.
  *
  * @group DNS
  */

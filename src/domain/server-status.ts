@@ -53,7 +53,7 @@ export interface TextSpan {
   readonly underlined?: true
   /** Whether it is struck through. */
   readonly strikethrough?: true
-  /** Characters that change all the time in the game. */
+  /** Whether its characters change all the time in the game. */
   readonly obfuscated?: true
 }
 

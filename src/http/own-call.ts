@@ -8,16 +8,16 @@ import type { Closing } from './closing.ts'
 import type { InFlightLimit, KnownCaller } from './in-flight.ts'
 
 /**
- * What a call of an operation within the program may say beside the input.
+ * Options of a call of an operation within the program.
  *
  * @group Operation
  */
 export interface OwnCallOptions {
-  /** Gives the call up. */
+  /** Cancels the call. */
   readonly signal?: AbortSignal | undefined
   /**
-   * Whose share of the bounds the call takes: any name of your own, such as a user's. It never meets the owner of a token.
-   * Default: the program itself is one caller.
+   * Whose share of the limits the call uses: any name of your own, such as a user's. It is never confused with the owner of
+   * a token. Default: the program itself is one caller.
    */
   readonly caller?: string | undefined
 }

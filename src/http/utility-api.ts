@@ -22,7 +22,7 @@ import { createRouter, noParams, type Route } from './router.ts'
 import { toResponse, WebRequest } from './web.ts'
 
 /**
- * Answers a standard `Request`. Rejects only if it is given something else (`invalid_argument`).
+ * Answers a standard `Request`. Rejects only if its argument is anything else (`invalid_argument`).
  *
  * @group Operation
  */
@@ -55,7 +55,7 @@ export interface UtilityApi extends Verifier, LicenseSigning {
   }
   /**
    * Does what `fetch` does, but takes a thin view of the request and returns a plain record, for authors of mounts.
-   * Rejects only if it is given something else (`invalid_argument`).
+   * Rejects only if its argument is anything else (`invalid_argument`).
    */
   readonly dispatch: (request: RequestLike, context?: RequestContext) => Promise<Reply>
   /**
@@ -64,7 +64,7 @@ export interface UtilityApi extends Verifier, LicenseSigning {
    *
    * @param question - `domain` as people write it; `recordType` is one of the twelve, in upper or lower case.
    *
-   * @param options - `onAnswer` is told of each location's element as it comes, with its position. What it throws is logged.
+   * @param options - `onAnswer` is called with each location's element as it arrives, and its position. What it throws is logged.
    *
    * @throws `UtilityApiError` `invalid_request` (400), `unavailable` (503), `not_found` (404) if the check is switched off;
    * the signal's reason if that aborts

@@ -53,7 +53,7 @@ export interface DnsCheckSummary {
   readonly unanswered: readonly DnsCheckResult[]
   /**
    * Seconds, or parts of one, from the end of the check until all that answered must have asked again; null if no answer
-   * says. A "no" without an SOA record says no time and does not count: it should not be kept, but some resolvers keep it
+   * says. A "no" without an SOA record gives no time and does not count: it should not be kept, but some resolvers keep it
    * for up to a minute.
    *
    * @see {@link https://www.rfc-editor.org/rfc/rfc2308#section-5 | RFC 2308 section 5}
@@ -88,7 +88,7 @@ export interface DnsArrivalSummary extends Omit<DnsCheckSummary, 'verdict'> {
   readonly differing: readonly DnsCheckResult[]
   /**
    * Seconds, or parts of one, from the end of the check until those that answered otherwise must have asked again, if the
-   * zone has changed; null if there are none, or if no answer says. A "no" without an SOA record says no time and does not
+   * zone has changed; null if there are none, or if no answer says. A "no" without an SOA record gives no time and does not
    * count.
    */
   readonly longestTtlSeconds: number | null

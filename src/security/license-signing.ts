@@ -11,14 +11,14 @@ import type { Verifier } from './verifier.ts'
  * @group Licenses
  */
 export interface SignLicenseOptions {
-  /** How long the statement holds, in whole seconds, at most ten years. Until then, no revocation reaches its reader. */
+  /** How long the statement is valid, in whole seconds, at most ten years. It cannot be revoked before then. */
   readonly lifetimeSeconds: number
   /** Whom it is for, as `aud`: a name without spaces, such as your product's. Default: left out. */
   readonly audience?: string
 }
 
 /**
- * Signs what your service says of a license, for software that goes on when the service cannot be reached.
+ * Signs what your service says about a license, for software that must keep working when the service cannot be reached.
  *
  * @group Licenses
  */

@@ -171,7 +171,7 @@ const wrong: Record<string, { args: string[]; says: string }> = {
   },
   'an option in the place of a value': {
     args: ['reseller', 'create', '--name', '--json', '--database', migrated],
-    says: '--name needs a value; one that begins like an option follows a "=".',
+    says: '--name needs a value; write one that begins with "-" after a "=".',
   },
   'a value taken away': { args: ['serve', '--no-port'], says: 'There is no option --no-port here.' },
   'a bad log format': { args: ['serve', '--log', 'xml'], says: '--log must be one of line, json, none.' },
@@ -269,7 +269,7 @@ const wrong: Record<string, { args: string[]; says: string }> = {
   },
   'a file that is no key': {
     args: ['license', 'jwks', '--signing-key', empty],
-    says: 'The file of --signing-key has no private key in PEM form, without passphrase.',
+    says: 'The file of --signing-key must have a private key in PEM form, without a passphrase.',
   },
   'a key that cannot sign': {
     args: ['license', 'jwks', '--signing-key', rsaKey],

@@ -55,7 +55,7 @@ function requireMysqlOptions(uri: string): void {
     throw new UsageError(`In the URL, only these options can follow the "?": ${mysqlOptions.join(', ')}.`)
   // The driver would print the value, and go on with another one.
   if (!/^(?:local|Z|[ +-]\d\d:\d\d)?$/.test(searchParams.get('timezone') ?? ''))
-    throw new UsageError('In the URL, the option timezone must be local, Z or such as +02:00.')
+    throw new UsageError('In the URL, the option timezone must be local, Z or an offset such as +02:00.')
 }
 
 /** The driver's own message would repeat what it cannot use. */

@@ -34,7 +34,7 @@ export const dns: AnyCommand = command({
       type: 'string',
       mayRepeat: true,
       valueHint: 'RECORD',
-      description: 'A record that is to be there, such as "10 mail.example.com"; all of them, or none.',
+      description: 'A record that you expect, such as "10 mail.example.com"; name all of them, or none.',
     },
     watch: {
       type: 'boolean',

@@ -18,7 +18,7 @@ export const ping: AnyCommand = command({
     handshake: {
       type: 'string',
       valueHint: 'HOST[:PORT]',
-      description: 'What to say was typed, for a server behind a proxy that routes by name.',
+      description: 'The address to send in the handshake, for a server behind a proxy that routes by name.',
     },
     timeout: {
       type: 'string',

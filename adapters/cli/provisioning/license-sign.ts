@@ -32,7 +32,7 @@ export const sign: AnyCommand = command({
       type: 'string',
       required: true,
       valueHint: 'TIME',
-      description: 'How long it holds, whatever becomes of the license: seconds, or 12h, 7d; at most 3650d.',
+      description: 'How long it is valid, even if the license changes: seconds, or 12h, 7d; at most 3650d.',
     },
     audience: {
       type: 'string',

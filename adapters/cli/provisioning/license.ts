@@ -47,7 +47,7 @@ export const license: AnyCommand = {
           type: 'string',
           valueHint: 'TEXT',
           description:
-            'What it was sold by, such as the number of a payment: within seven days, the same text gives the same license.',
+            'What identifies the sale, such as a payment number: within seven days, the same text gives the same license.',
         },
         ...licenseOptions,
         ...adminOptions,

@@ -10,7 +10,9 @@ export function signingKeyIn(file: string): KeyObject {
   try {
     return createPrivateKey(text)
   } catch {
-    throw new UsageError('The file of --signing-key has no private key in PEM form, without passphrase.')
+    throw new UsageError(
+      'The file of --signing-key must have a private key in PEM form, without a passphrase.',
+    )
   }
 }
 

@@ -28,7 +28,8 @@ export const serve: AnyCommand = command({
       type: 'string',
       default: '0',
       valueHint: 'N',
-      description: 'How many proxies of your own are in front of it, whose X-Forwarded-For is trusted.',
+      description:
+        'How many of your own proxies are in front of the server; their X-Forwarded-For is trusted.',
     },
     log: {
       type: 'string',

@@ -48,7 +48,7 @@ function optionValue(
   if (value === undefined || (value === '' && def.mayBeEmpty !== true))
     throw new UsageError(`--${name} needs a value.`)
   if (inlineValue === false && value.startsWith('--'))
-    throw new UsageError(`--${name} needs a value; one that begins like an option follows a "=".`)
+    throw new UsageError(`--${name} needs a value; write one that begins with "-" after a "=".`)
   return def.mayRepeat === true ? [...((given.get(name) ?? []) as readonly string[]), value] : value
 }
 
