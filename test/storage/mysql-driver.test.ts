@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { StorageError, type StorageErrorKind } from 'utility-api/storage'
 import { mysqlStorage, type MysqlConnection, type MysqlPool } from 'utility-api/storage/mysql'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { call } from './support/call.ts'
 
 // What the store makes of a driver's errors, on a pool that answers what a test wants it to.
@@ -253,4 +253,46 @@ test('a rollback that answers with a deadlock is repeated, and the work again on
   expect(asked.filter((text) => text === 'ROLLBACK')).toHaveLength(2)
   expect(asked.filter((text) => text === 'START TRANSACTION')).toHaveLength(2)
   expect(fake.released).not.toContain('destroyed')
+})
+
+/** Lets the statement fail with 1205 after a while on a node of a Galera cluster: once, then it succeeds. */
+function nodeThatWaited(waitedMs: number): FakePool {
+  let now = performance.now()
+  const spy = vi.spyOn(performance, 'now').mockImplementation(() => now)
+  onTestFinished(() => spy.mockRestore())
+  const fake = poolOf((attempt) => {
+    if (attempt > 1) return { affectedRows: 1 }
+    now += waitedMs
+    throw errorOf(1205, 'Lock wait timeout exceeded; try restarting transaction')
+  })
+  const { getConnection } = fake.pool
+  fake.pool.getConnection = async () => {
+    const connection = await getConnection()
+    const { execute } = connection
+    return {
+      ...connection,
+      execute: async (statement) =>
+        statement.sql.includes('wsrep')
+          ? [[{ version: '10.11-MariaDB', charset: 'utf8mb4', wsrep: 'ON' }], undefined]
+          : execute(statement),
+    }
+  }
+  return fake
+}
+
+test('on a node, error 1205 after less time than a lock is waited for says that the node lags', async () => {
+  const fake = nodeThatWaited(900)
+  expect(await outcomeOf(fake)).toMatchObject({
+    kind: 'unavailable',
+    retryable: true,
+    message: expect.stringContaining('has not caught up with its cluster') as string,
+  })
+  expect(fake.sent).toBe(1)
+  expect(fake.released.at(-1)).toBe('released')
+})
+
+test('on a node, error 1205 after the time that a lock is waited for is a lost race, and run again', async () => {
+  const fake = nodeThatWaited(3000)
+  expect(await outcomeOf(fake)).toBe(true)
+  expect(fake.sent).toBe(2)
 })

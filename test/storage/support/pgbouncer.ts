@@ -15,7 +15,8 @@ export interface Pooler {
   stop(): Promise<void>
 }
 
-const program = '/usr/sbin/pgbouncer'
+/** TEST_PGBOUNCER names another version. */
+const program = process.env['TEST_PGBOUNCER'] ?? '/usr/sbin/pgbouncer'
 
 /** Why there is no pooler to test with; null where there is one. */
 export function whyNoPgbouncer(): string | null {
