@@ -67,6 +67,23 @@ function whenClosed(response: ServerResponse, callback: () => void): void {
   else underWay.callbacks.push(callback)
 }
 
+/**
+ * Resolves when the response before this one of its connection has been written; undefined if there is none. Rejects if
+ * nothing can follow that one.
+ */
+function turnOf(response: ServerResponse): Promise<void> | undefined {
+  const underWay = underWayWith(response)
+  if (underWay.length < 2) return undefined
+  const before = underWay[underWay.findIndex((each) => each.response === response) - 1]
+  if (before === undefined) return undefined
+  return new Promise((resolve, reject) => {
+    before.callbacks.push(() => {
+      if (response.req.socket.writable) resolve()
+      else reject(new Error('The client has gone.'))
+    })
+  })
+}
+
 /** Returns all that is under way on a response's connection, itself included. */
 function underWayWith({ req }: { readonly req?: IncomingMessage }): UnderWay[] {
   return (req?.socket && connections.get(req.socket)) ?? []
@@ -220,6 +237,11 @@ export class NodeRequest implements RequestLike {
   drain(): void {
     if (this.#take !== undefined) this.#request.off('data', this.#take)
     if (this.#take !== undefined || this.#announcesBody()) this.#request.resume()
+  }
+
+  /** Work of many pipelined requests at once would take the turns of other connections. */
+  turn(): Promise<void> | undefined {
+    return turnOf(this.#response)
   }
 
   #announcesBody(): boolean {
