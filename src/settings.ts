@@ -53,9 +53,9 @@ export interface UtilityApiOptions {
    */
   readonly storageTimeoutMs?: number
   /**
-   * How many requests may be in progress. Applies separately to requests that wait for networks, requests that wait for
-   * storage, and requests whose callers are being looked up. One caller may have half of each. Requests beyond that are
-   * answered with 503 at once. Default: 1000.
+   * The maximum number of requests in progress, counted separately for requests that wait for networks, requests that
+   * wait for storage, and requests whose callers are being looked up. One caller may have half of each. Requests beyond
+   * that are answered with 503 at once. Default: 1000.
    */
   readonly maxInFlight?: number
   /**
@@ -63,7 +63,10 @@ export interface UtilityApiOptions {
    * them. Requests beyond that are answered with 503. A check takes up to 256 KiB for each location. Default: 67108864.
    */
   readonly maxAnswerBytes?: number
-  /** Asked as soon as a caller is known, or, if the answer is 401 before that, about the address. Default: none. */
+  /**
+   * Asked about a caller as soon as it is known; if the answer is 401 before that, asked about the address. Default:
+   * none.
+   */
   readonly rateLimiter?: RateLimiter
   /** Where log entries go. Default: false, nowhere. */
   readonly logger?: Logger | false
@@ -129,7 +132,7 @@ export interface DnsCheckOptions {
   readonly maxConcurrentPerResolver?: number
   /** The scope an access token must have. Default: none. */
   readonly requiredScope?: string
-  /** A client to use instead of ours, which keeps to the deadline it is given. Your program closes it. Default: ours. */
+  /** A client to use instead of ours. It must keep to the deadline it is given. Your program closes it. Default: ours. */
   readonly client?: DnsClient
 }
 
@@ -141,7 +144,7 @@ export interface DnsCheckOptions {
 export type BlockgameLookupOptions = BlockgameLimits &
   (
     | ({
-        /** A client to use instead of ours, which keeps to the deadline it is given. Your program closes it. */
+        /** A client to use instead of ours. It must keep to the deadline it is given. Your program closes it. */
         readonly client: BlockgameClient
       } & { readonly [Option in keyof BlockgameClientOptions]?: never })
     | (BlockgameClientOptions & { readonly client?: never })

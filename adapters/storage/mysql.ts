@@ -52,8 +52,8 @@ export interface MysqlStorage extends AdminStorage {
  * under way, share one transaction, and each has its own answer. A single one is sent at once.
  *
  * A statement is sent only while its call has time left, however long it waited for a connection. If it does not answer
- * in that time, its connection is closed; the server may still finish it. A pool with another `charset` than
- * `utf8mb4`, the default, is refused. Give it a `connectTimeout`.
+ * in that time, its connection is closed; the server may still finish it. A pool is refused if its `charset`
+ * is not `utf8mb4`, the default. Give the pool a `connectTimeout`.
  *
  * @example
  * ```ts

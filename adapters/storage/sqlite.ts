@@ -27,7 +27,7 @@ const migrationTimeoutMs = 30_000
 export interface SqliteStorageOptions {
   /**
    * `'full'` waits for the disk before it answers, so a power failure loses nothing. `'normal'` does not wait, and a
-   * power failure (never a crash of the process) may lose the last moments. Default: `'full'`.
+   * power failure (never a crash of the process) may lose the last writes. Default: `'full'`.
    */
   readonly durability?: 'full' | 'normal'
 }

@@ -16,7 +16,7 @@ export const pageNotes: Readonly<Record<string, PageNotes>> = {
     file: 'exchange-token.md',
     title: 'Exchange a code for a token',
     about:
-      'This is the second half of the OAuth 2.0 authorization code flow: the client sends the code that it received at its redirection URI, and gets an access token. A code can be exchanged for one token only, however often and wherever it is sent. The body is JSON or a form; the client may send its id and secret as HTTP Basic instead of in the body. The whole flow, with a picture: [credentials and authorization](../guide/authorization.md).',
+      'This is the second half of the OAuth 2.0 authorization code flow: the client sends the code that it received at its redirection URI, and gets an access token. A code can be exchanged for one token only, however often and wherever it is sent. The body is JSON or a form; the client may send its id and secret with HTTP Basic authentication instead of in the body. The whole flow, with a picture: [credentials and authorization](../guide/authorization.md).',
     ownCall: '`admin.createAccessToken({ scope, clientId, subject })` creates a token without a code',
   },
   updateLicense: {

@@ -93,7 +93,7 @@ title: Options
 
 # Options
 
-All options with their defaults. Two kinds are not listed: those of a [DNS](dns.md) or [game](blockgame.md) client that you create yourself, and \`randomKeys({ timeOrdered: false })\`, for a store that splits rows by ranges of keys. Durations in milliseconds end in \`Ms\`, those in seconds in \`Seconds\`. An invalid or unknown option throws an error whose message names it: \`createUtilityApi\` and \`createAdmin\` throw a \`UtilityApiError\` with the code \`invalid_options\`, mounts a \`TypeError\` with the same code, and \`sqliteStorage\` a \`StorageError\`.
+All options with their defaults. Not listed are those of a [DNS](dns.md) or [game](blockgame.md) client that you create yourself, and \`randomKeys({ timeOrdered: false })\`, for a database that splits rows by ranges of keys. Durations in milliseconds end in \`Ms\`, those in seconds in \`Seconds\`. An invalid or unknown option throws an error whose message names it: \`createUtilityApi\` and \`createAdmin\` throw a \`UtilityApiError\` with the code \`invalid_options\`, mounts a \`TypeError\` with the same code, and \`sqliteStorage\` a \`StorageError\`.
 
 ${parts.map(([title, type]) => `## ${title}\n\n${optionTable(optionsOf(type))}`).join('\n\n')}
 `

@@ -218,8 +218,8 @@ export interface Admin {
   /**
    * Creates a license for a reseller, as the operation does, for example when a payment has arrived.
    *
-   * With an `idempotencyKey`, a repeat returns the license of the first time as it was then, so a payment that is
-   * reported twice makes one license. These keys are separate from the `Idempotency-Key` of a reseller's request.
+   * With an `idempotencyKey`, a repeat returns the license that the first call created, as it was then, so a payment
+   * that is reported twice makes one license. These keys are separate from the `Idempotency-Key` of a reseller's request.
    *
    * @throws `UtilityApiError` `invalid_argument` if the operations would refuse a field or no such reseller exists;
    *   `idempotency_mismatch` if the key was used for other fields

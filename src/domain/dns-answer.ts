@@ -179,8 +179,8 @@ export interface DnsAnswer {
    */
   readonly ttlSeconds?: number
   /**
-   * Seconds for which resolvers may keep that there is no such record or name, as the zone's SOA record says; absent if
-   * there are records, or no SOA record came.
+   * Seconds for which resolvers may remember that there is no such record or name, as the zone's SOA record says; absent
+   * if there are records, or no SOA record came.
    */
   readonly negativeTtlSeconds?: number
   /** The largest TTL of the aliases passed through, in seconds; absent if there are none. */

@@ -6,7 +6,7 @@ export const serverCheckFailed: Refusal = {
 }
 export const addressNotAllowed: Refusal = {
   code: 'address_not_allowed',
-  message: 'This address may not be asked.',
+  message: 'Lookups of this address are not allowed.',
 }
 
 /**

@@ -13,7 +13,7 @@ const tooLarge: Refusal = {
 }
 const incomplete: Refusal = {
   code: 'invalid_request',
-  message: 'The body did not arrive whole, or in too many pieces.',
+  message: 'The body did not arrive whole, or arrived in too many pieces.',
 }
 const tooSlow: Refusal = { code: 'request_timeout', message: 'The body took too long to arrive.' }
 

@@ -46,12 +46,12 @@ const mostPerConnection = 16
 const full: Refusal = { code: 'unavailable', message: 'Too many requests are under way.' }
 const callerFull: Refusal = {
   code: 'unavailable',
-  message: 'Too many requests of this caller are under way.',
+  message: 'Too many requests from this caller are under way.',
 }
 
 const connectionOverrun: Refusal = {
   code: 'unavailable',
-  message: 'Too many requests of this connection are under way.',
+  message: 'Too many requests on this connection are under way.',
 }
 
 /** The refusals of a service with too many requests under way. */

@@ -71,7 +71,7 @@ export interface DnsCheckResult {
   status: DnsStatus
   /** Milliseconds that the resolver took. */
   latency_ms: number
-  /** Seconds for which resolvers may keep that there are no such records, if there are none and the zone says so. */
+  /** Seconds for which resolvers may remember that there are no such records, if there are none and the zone says so. */
   negative_ttl?: number | undefined
   /** The canonical names passed through, if there are any. */
   cname_chain?: string[] | undefined
@@ -312,10 +312,10 @@ function dnsCheckResultSchema(): z.ZodType<DnsCheckResult> {
     negative_ttl: z
       .int()
       .optional()
-      .describe('Seconds for which resolvers may keep that there are no such records (RFC 2308).'),
+      .describe('Seconds for which resolvers may remember that there are no such records (RFC 2308).'),
     cname_chain: z.array(z.string()).optional().describe('Canonical names passed through.'),
     cname_ttl: z.int().optional().describe('Largest TTL of the aliases passed through, in seconds.'),
-    transport: z.enum(['udp', 'tcp']).optional().describe('What carried the answer.'),
+    transport: z.enum(['udp', 'tcp']).optional().describe('The transport that carried the answer.'),
     ede: z
       .array(
         z.object({
@@ -334,6 +334,6 @@ function dnsCheckResultSchema(): z.ZodType<DnsCheckResult> {
     authenticated: z
       .literal(true)
       .optional()
-      .describe('The resolver says that it validated the answer with DNSSEC (the AD bit).'),
+      .describe('Sent only if the resolver says that it validated the answer with DNSSEC (the AD bit).'),
   })
 }

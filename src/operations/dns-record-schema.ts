@@ -4,7 +4,7 @@ import type { DnsRecord, RecordOf, RecordType } from '../domain/dns-answer.ts'
 /** Returns the schema of a DNS check's records for the OpenAPI document, with a shape per type. */
 export function dnsRecordSchema(): z.ZodType<DnsRecord> {
   const ip = z.string().describe('The address.')
-  const target = z.string().describe('The name pointed to, without final dot.')
+  const target = z.string().describe('The name pointed to, without the final dot.')
   const pri = z.int().describe('Priority; the lowest comes first.')
   const algorithm = z.int().describe('DNSSEC algorithm number.')
   const keyTag = z.int().describe('Key tag.')
@@ -39,7 +39,7 @@ export function dnsRecordSchema(): z.ZodType<DnsRecord> {
       target,
     }),
     CAA: shape('CAA', {
-      flags: z.int().describe('128: critical.'),
+      flags: z.int().describe('128 means critical.'),
       tag: z.string().describe('Property, such as issue.'),
       value: z.string().describe('Value of the property; octets that are not UTF-8 as \\DDD.'),
       base64: z
@@ -54,7 +54,7 @@ export function dnsRecordSchema(): z.ZodType<DnsRecord> {
       digest: z.string().describe('Digest in hexadecimal.'),
     }),
     DNSKEY: shape('DNSKEY', {
-      flags: z.int().describe('257: key signing key, 256: zone signing key.'),
+      flags: z.int().describe('257 for a key-signing key, 256 for a zone-signing key.'),
       protocol: z.int().describe('Always 3.'),
       algorithm,
       public_key: z.string().describe('Public key in base64.'),
@@ -67,7 +67,7 @@ export function dnsRecordSchema(): z.ZodType<DnsRecord> {
 function shape<Type extends RecordType, Fields extends z.ZodRawShape>(type: Type, fields: Fields) {
   return z.object({
     type: z.enum([type]).describe('The record type.'),
-    host: z.string().describe('Owner name, without final dot.'),
+    host: z.string().describe('Owner name, without the final dot.'),
     ttl: z.int().describe('Time to live in seconds.'),
     ...fields,
   })

@@ -88,13 +88,13 @@ export function exchangeToken(
       code: {
         in: 'body',
         name: 'code',
-        description: 'The authorization code received at the callback.',
+        description: 'The authorization code received at the redirection URI.',
         example: 'uapi_ac_00V8N98jIKc9vJ3c7iTzqLrJm2w8sVd1aXbN49TsKE',
       },
       redirectUri: {
         in: 'body',
         name: 'redirect_uri',
-        description: 'The callback address the code was sent to.',
+        description: 'The redirection URI that the code was sent to.',
         example: 'https://shop.example/callback',
       },
       codeVerifier: {

@@ -53,13 +53,13 @@ export interface GameServerLookup extends GameServerDetails {
   version: { name: string; protocol: number }
   /** The latency in milliseconds, with its unit: `23ms`. */
   ping: string
-  /** The SRV record followed; an empty object without one. */
+  /** The SRV record that was followed; an empty object if there is none. */
   srvRecord: { host?: string | undefined; port?: number | undefined }
 }
 
 const notAServer: Refusal = {
   code: 'invalid_request',
-  message: 'X-Address must be a host name or an IP address, X-Port a port.',
+  message: 'X-Address must be a host name or an IP address, and X-Port a port.',
 }
 const tooMany: Refusal = { code: 'unavailable', message: 'Too many lookups are under way.' }
 
@@ -84,7 +84,7 @@ const output = () =>
         host: z.string().optional().describe('Name that the record leads to.'),
         port: z.int().optional().describe('Port that the record leads to.'),
       })
-      .describe('The SRV record followed; an empty object without one.'),
+      .describe('The SRV record that was followed; an empty object if there is none.'),
   })
 
 const example: GameServerLookup = {

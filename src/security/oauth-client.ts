@@ -19,11 +19,11 @@ const malformedHeader: Refusal = {
 }
 const twoSecrets: Refusal = {
   code: 'invalid_request',
-  message: 'client_secret must be the one of the Authorization header.',
+  message: 'client_secret must match the one in the Authorization header.',
 }
 const twoClients: Refusal = {
   code: 'invalid_request',
-  message: 'client_id must be the one of the Authorization header.',
+  message: 'client_id must match the one in the Authorization header.',
 }
 
 /** The longest identifier that a store is asked for. */
@@ -54,7 +54,7 @@ const parameters: Readonly<Record<keyof ClientCredentials, SchemeParameter>> = {
     in: 'body',
     name: 'client_secret',
     description:
-      'The client secret. It and the identifier may be sent in an Authorization header instead (HTTP Basic, RFC 6749 section 2.3.1).',
+      'The client secret. The secret and the identifier may be sent in an Authorization header instead (HTTP Basic, RFC 6749 section 2.3.1).',
     example: 'uapi_cs_2nZd1Z1lRwL0dK4d8jUarMsKn3x9tWe2bYcO6fIgQhVp5Su2',
     schema: visibleText(),
   },

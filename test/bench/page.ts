@@ -12,11 +12,11 @@ export const chartFile: string = join(docs, 'speed.svg')
 const preface = [
   '---\ntitle: Benchmarks\n---',
   '# Benchmarks',
-  'These are measurements of utility-api beside the same work written by hand and beside peers. In each run, they took turns round by round. Everything in a chapter ran on one machine and on loopback, so the load generator used the same processors. The chapter names the machine and the day. SQLite is on a local disk, with full durability unless a table says otherwise.',
+  'utility-api was measured beside hand-written programs that do the same work, and beside comparable libraries. In each run, the programs took turns, round by round. Everything in a chapter ran on one machine and on loopback, so the load generator used the same processors. The chapter names the machine and the day. SQLite is on a local disk, with full durability unless a table says otherwise.',
 ].join('\n\n')
 
 const afterSummary = [
-  'Ratios [depend on the processor](decisions/mounts.md#ratios-depend-on-the-processor). [The number of statements that an operation sends to its database](decisions/storage.md#statements-per-operation) does not.',
+  'Ratios [depend on the processor](decisions/mounts.md#ratios-depend-on-the-processor). [The number of statements that an operation sends to its database](decisions/storage.md#statements-per-operation) does not depend on it.',
   'To repeat the measurements, install wrk, NSD and PostgreSQL, run `npm ci && npm ci --prefix test/peers`, and then `npm run bench`, or `SHORT=1 npm run bench` for a short run of three minutes. The run writes this page; `npm run bench -- page NAME` writes one chapter of it.',
 ].join('\n\n')
 

@@ -188,7 +188,7 @@ test('a lookup refuses a port that is none, and a private address', async () => 
   })
   await expect(api.lookUpGameServer({ address: '10.0.0.1' })).rejects.toMatchObject({
     code: 'address_not_allowed',
-    message: 'This address may not be asked.',
+    message: 'Lookups of this address are not allowed.',
     cause: 'Not a public address: 10.0.0.1. The option allowAddress can permit it.',
   })
   await api.close()

@@ -298,7 +298,7 @@ const clientRows: Row[] = [
   refuses(
     'HTTP Basic beside another client_secret',
     400,
-    invalidRequest('client_secret must be the one of the Authorization header.'),
+    invalidRequest('client_secret must match the one in the Authorization header.'),
     async (world) =>
       formRequest(
         await tokenFields(world, { client_secret: `${world.clientSecret}x` }),
@@ -349,7 +349,7 @@ const clientRows: Row[] = [
   refuses(
     'HTTP Basic beside another client_id',
     400,
-    invalidRequest('client_id must be the one of the Authorization header.'),
+    invalidRequest('client_id must match the one in the Authorization header.'),
     async (world) =>
       formRequest(
         await tokenFields(world, { client_id: 'other', client_secret: undefined }),
