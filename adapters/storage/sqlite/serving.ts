@@ -68,7 +68,12 @@ function insertLicense(
 
 function updateLicense(db: SqliteQueries, update: LicenseUpdate): UpdateLicenseResult {
   const { licenseKey, resellerId, at, patch } = update
-  const changes = db.run(sql.updateLicense, ...licensePatchValues(patch), at, licenseKey, resellerId)
+  const { registeredTo = null, domainOrIp, status = null } = patch
+  const which = [at, licenseKey, resellerId]
+  const changes =
+    domainOrIp === undefined
+      ? db.run(sql.updateLicenseExceptDomain, registeredTo, status, ...which)
+      : db.run(sql.updateLicense, ...licensePatchValues(patch), ...which)
   if (changes > 0) return 'updated'
   return db.get(sql.findLicense, licenseKey) === null ? 'not_found' : 'not_owner'
 }

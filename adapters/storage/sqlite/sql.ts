@@ -57,6 +57,12 @@ export const updateLicense: string = `
       compared_of = coalesce(?, compared_of), updated_at = ?
   WHERE license_key = ? AND reseller_id = ?`
 
+/** Changes no domain. SQLite writes the index of a column that a statement names, even if its value stays the same. */
+export const updateLicenseExceptDomain: string = `
+  UPDATE utility_api_licenses
+  SET registered_to = coalesce(?, registered_to), status = coalesce(?, status), updated_at = ?
+  WHERE license_key = ? AND reseller_id = ?`
+
 export const findLicense: string = `SELECT ${licenseColumns} FROM utility_api_licenses WHERE license_key = ?`
 
 export const changeLicense: string = `
