@@ -42,7 +42,7 @@ export const program: Group = {
       load: async () => (await import('./provisioning/revoke.ts')).revoke,
     },
     'revoke-access': {
-      description: 'End everything that a client or a user was granted: access tokens and unspent codes.',
+      description: 'End everything granted to a client or by a user: access tokens and unspent codes.',
       load: async () => (await import('./provisioning/revoke.ts')).revokeAccess,
     },
     license: {

@@ -110,7 +110,7 @@ function requireDatabase(database: Partial<SqliteDatabase> | undefined): void {
   throw new StorageError('invalid', message)
 }
 
-/** A misspelled durability would otherwise wait for no disk. */
+/** Without this check, a misspelled durability would not wait for the disk. */
 function durabilityOf(options: SqliteStorageOptions): 'full' | 'normal' {
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     throw new StorageError('invalid', "options: must be an object, as in { durability: 'normal' }.")

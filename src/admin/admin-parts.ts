@@ -14,8 +14,8 @@ export interface AdminParts extends LicenseRules {
 }
 
 /**
- * Returns the storage call that all of one method's questions to the storage share. It waits for half a minute, because
- * nobody else's request waits with it.
+ * Returns the storage call that one method shares among all that it asks of the storage. It waits for half a minute,
+ * because no other request waits for it.
  */
 export function storageCall(): StorageCall {
   return callWithin(30_000)

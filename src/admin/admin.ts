@@ -11,7 +11,7 @@ import type { AuthorizationServerMetadata, ServerEndpoints } from './server-meta
  *
  * Secrets are returned once and stored only as hashes. Input that is too long, malformed or taken throws a
  * `UtilityApiError` `invalid_argument` (status 400) before anything is stored. Storage failures are thrown as
- * `StorageError`; so is a storage that does not answer within 30 seconds, or ten minutes for `purgeExpired`.
+ * `StorageError`. A storage that does not answer within 30 seconds (ten minutes for `purgeExpired`) has failed.
  *
  * @group Provisioning
  */
@@ -40,7 +40,7 @@ export interface Admin {
    */
   revokeClient(clientId: string): Promise<boolean>
   /**
-   * Checks what a client asks a user for, for your own authorization page.
+   * Checks what a client asks of a user, for your own authorization page.
    *
    * Redirects nobody to an address that the client has not registered, and accepts PKCE only with `S256`. A request
    * without `redirect_uri` is refused, because the token endpoint requires one. On `127.0.0.1` and `[::1]`, a client may
@@ -48,7 +48,7 @@ export interface Admin {
    *
    * @param query - The query of the request, unchanged.
    * @param options - `scopes`: the names that clients may ask for. `defaultScope`: what a request without scope asks
-   *   for, names out of `scopes` separated by spaces; default: `''`.
+   *   for, names from `scopes` separated by spaces; default: `''`.
    *
    * @throws `UtilityApiError` `invalid_argument` if `defaultScope` has a name that is not in `scopes`
    *
@@ -72,7 +72,7 @@ export interface Admin {
    * Issues the code that a user has agreed to, and returns where to send them.
    *
    * @param asked - What {@link Admin.readAuthorizationRequest} returned.
-   * @param grant - `subject`: who agreed. `scope`: what they agreed to, if less than was asked.
+   * @param grant - `subject`: who agreed. `scope`: what they agreed to, if less than was asked for.
    *
    * @throws `UtilityApiError` `invalid_argument` if the scope is more than was asked for, the subject is malformed, or
    * the client was revoked meanwhile
@@ -109,7 +109,7 @@ export interface Admin {
    * `/.well-known/oauth-authorization-server`. Without the option `oauth.issuer`, the issuer is the origin of
    * `authorizationEndpoint`.
    *
-   * @throws `UtilityApiError` `invalid_argument` if an endpoint is no absolute URL, or a scope is malformed
+   * @throws `UtilityApiError` `invalid_argument` if an endpoint is not an absolute URL, or a scope is malformed
    *
    * @example
    * ```ts
@@ -167,15 +167,15 @@ export interface Admin {
    */
   revoke(which: { secret: string } | { id: string }): Promise<boolean>
   /**
-   * Ends everything granted to a client, or to the user that a subject names: access tokens and unspent codes. Such a
+   * Ends everything granted to a client, or by the user that a subject names: access tokens and unspent codes. Such a
    * code yields no token afterwards.
    */
   revokeAccess(which: AccessReference): Promise<RevokeCounts>
   /**
    * Returns a page of clients, oldest first, including revoked ones. Default limit: 50, at most 1000.
    *
-   * @throws `UtilityApiError` `invalid_argument` if the limit is not in that range, `after` is not the `next` of a page
-   *   before, or the storage cannot list
+   * @throws `UtilityApiError` `invalid_argument` if the limit is not in that range, `after` is not the `next` of an
+   *   earlier page, or the storage cannot list
    */
   listClients(page?: { after?: string | undefined; limit?: number }): Promise<ClientList>
   /**
@@ -188,7 +188,7 @@ export interface Admin {
    * Returns a page of credentials of one kind, oldest first, without secrets. Default limit: 50, at most 1000.
    *
    * `lastUsedOn` is the beginning of the last day (UTC) on which a reseller token or an API key was accepted. Servers
-   * report uses about once a minute; what a server that is killed has not reported yet is lost.
+   * report uses about once a minute; what a killed server has not reported yet is lost.
    *
    * @throws The same as {@link listClients}
    */
@@ -238,10 +238,10 @@ export interface Admin {
   /** Returns the license with this key, typed in any form the key generator accepts, or null if none exists. */
   getLicense(licenseKey: string): Promise<License | null>
   /**
-   * Changes the sent fields of any license, regardless of its owner. Returns false if no license has this key.
+   * Changes the given fields of any license, regardless of its owner. Returns false if no license has this key.
    *
-   * @throws `UtilityApiError` `invalid_argument` if the operations would refuse a field, if the new owner is no reseller,
-   *   or if no field is given
+   * @throws `UtilityApiError` `invalid_argument` if the operations would refuse a field, if the new owner is not a
+   *   reseller, or if no field is given
    */
   updateLicense(licenseKey: string, change: LicenseChange): Promise<boolean>
   /** Deletes a license permanently. Returns false if no license has this key. */

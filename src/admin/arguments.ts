@@ -25,8 +25,8 @@ function members<Shape extends z.ZodRawShape>(shape: Shape): z.ZodType {
 }
 
 /**
- * What the arguments of each method are made of, by their names. A misspelled member would otherwise be ignored, and a
- * wrong type end in the middle of the work. What the values may be is decided by the methods.
+ * What the arguments of each method are made of, by their names. Without them, a misspelled member would be ignored, and
+ * a wrong type would fail in the middle of the work. What the values may be is decided by the methods.
  */
 const argumentsOf: { readonly [Method in keyof Admin]: Readonly<Record<string, z.ZodType>> } = {
   createClient: {

@@ -26,7 +26,7 @@ const authorizationErrors = [
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc6749#section-4.1.2.1 | RFC 6749 section 4.1.2.1},
  * {@link https://openid.net/specs/openid-connect-core-1_0.html#AuthError | OpenID Connect Core section 3.1.2.6},
- * {@link https://openid.net/specs/openid-connect-unmet-authentication-requirements-1_0.html | its later code}
+ * {@link https://openid.net/specs/openid-connect-unmet-authentication-requirements-1_0.html | its later code, unmet_authentication_requirements}
  *
  * @group Provisioning
  */
@@ -41,7 +41,7 @@ export function errorParameters(
 ): Record<string, string> {
   demand(
     authorizationErrors.includes(error),
-    `error: "${error.slice(0, 255)}" is no error of an authorization page.`,
+    `error: "${error.slice(0, 255)}" is not an error that an authorization page may send.`,
   )
   if (description === undefined) return { error }
   // RFC 6749 appendix A.8.

@@ -21,7 +21,7 @@ export interface AuthorizationRequest {
   readonly clientName?: string
   /** Where the answer goes: one of the client's registered redirection URIs. */
   readonly redirectUri: string
-  /** The scope it asks for: names separated by spaces, `''` for nothing in particular. */
+  /** The scope it asks for: names separated by spaces, `''` for none. */
   readonly scope: string
   /** The client's own text, returned unchanged; null if none was sent. */
   readonly state: string | null
@@ -50,7 +50,7 @@ type ReturnAddress = Pick<AuthorizationRequest, 'redirectUri' | 'state'>
 export interface AuthorizationRules {
   /** The names that clients may ask for. */
   readonly scopes: readonly string[]
-  /** What a request asks for that names no scope. */
+  /** What a request that names no scope asks for. */
   readonly defaultScope: string
   readonly issuer: string | undefined
 }
@@ -69,7 +69,7 @@ export async function judgeRequest(
   const clientId = single(query, 'client_id')
   const client = clientId === undefined ? null : await findClient(clientId)
   if (client === null || client.revokedAt !== null) return refuse('The client is not known.')
-  // Not the only one registered instead: the token endpoint requires the URI, from the client.
+  // The only registered URI does not stand in for it: the token endpoint requires the client to send one.
   if ((query.get('redirect_uri') ?? '') === '') return refuse('The request has no redirect_uri.')
   const redirectUri = single(query, 'redirect_uri')
   // A row that the owner wrote directly may hold what is never registered here, such as a script.

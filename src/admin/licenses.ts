@@ -58,7 +58,7 @@ export function licenseMethods(parts: AdminParts): LicenseMethods {
 
 /**
  * Returns what makes the call repeatable. The owner's keys begin with a space, which no key in a header can contain, so
- * that they never meet a reseller's.
+ * that they never equal a reseller's.
  */
 function repeatableOf(
   idempotencyKey: string | undefined,

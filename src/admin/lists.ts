@@ -47,7 +47,7 @@ export function listMethods({ storage: { listing } }: AdminParts): ListMethods {
     },
     async listLicenses({ resellerId, domainOrIp, status, ...page } = {}) {
       demandIdentifier('resellerId', resellerId)
-      // Not the statuses of today: licenses may have those of before.
+      // Not only today's statuses: licenses may have earlier ones.
       demand(status === undefined || isStatus(status), 'status must be 1 to 64 visible ASCII characters.')
       const wanted = {
         ...(resellerId !== undefined && { resellerId }),
@@ -75,8 +75,8 @@ function formsOf(domainOrIp: string): readonly string[] {
 const notAMark = 'after must be the next of a page of this list.'
 
 /**
- * Reads the page that was asked for. A store refuses a text that is no mark in the same way as it refuses to work without
- * its tables; which it was is known once it has listed without the mark.
+ * Reads the page that was asked for. A store refuses a text that is not a mark the same way it refuses to work without
+ * its tables. Listing without the mark tells which it was.
  */
 async function pageOf<Page>(
   { after, limit = 50 }: { after?: string | undefined; limit?: number } = {},

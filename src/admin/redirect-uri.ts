@@ -5,8 +5,8 @@ import { isSecureUrl } from './checks.ts'
 const userInformation = /(?<=^[^:/?#]+:\/\/)[^/?#]*@/
 
 /**
- * What may not stand in a redirection URI, by name. Each has led a parser to another host than a person reads, has
- * broken out of the page that prints it, or promises a comparison that is not made.
+ * What may not stand in a redirection URI, by name. Each has led a parser to a host other than the one a person reads,
+ * has broken out of the page that prints it, or promises a comparison that is not made.
  *
  * @see RFC 3986 section 2, RFC 6749 section 3.1.2, RFC 9700 section 4.1.3
  */

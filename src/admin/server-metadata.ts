@@ -16,7 +16,7 @@ export interface ServerEndpoints {
 }
 
 /**
- * What OAuth clients read to find the endpoints and what these understand, ready to be sent as JSON.
+ * The document from which OAuth clients learn the endpoints and what they support, ready to be sent as JSON.
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc8414#section-2 | RFC 8414 section 2}
  *
@@ -29,7 +29,7 @@ export interface AuthorizationServerMetadata {
   readonly authorization_endpoint: string
   /** The URL of the token exchange. */
   readonly token_endpoint: string
-  /** The names of the scopes, if they are told. */
+  /** The names that clients may ask for; absent if none were given. */
   readonly scopes_supported?: string[]
   /** Always `code`. */
   readonly response_types_supported: string[]

@@ -29,11 +29,11 @@ export interface BlockgameClient {
  */
 export interface BlockgameTarget {
   /**
-   * Host name in ASCII, or an IPv4 or IPv6 address without brackets. A name's letters may be of either case, in which
-   * they are sent to the server.
+   * Host name in ASCII, or an IPv4 or IPv6 address without brackets. A name's letters may be of either case, and are
+   * sent to the server as they are.
    */
   readonly host: string
-  /** TCP port. The SRV record of a host name counts only if the port is 25565. Default: 25565. */
+  /** TCP port. The SRV record of a host name is used only if the port is 25565. Default: 25565. */
   readonly port?: number
   /** Deadline for the whole lookup, in milliseconds. Default: 5000. */
   readonly timeoutMs?: number
@@ -42,13 +42,14 @@ export interface BlockgameTarget {
   /** Whether the answer also has the status as the server sent it, as `raw`. Default: false. */
   readonly raw?: boolean
   /**
-   * What the handshake says was typed, for a server behind a proxy that routes by name. Where the lookup connects does
-   * not change. Default: `host` and `port`.
+   * The address to send in the handshake, for a server behind a proxy that routes by name. Where the lookup connects
+   * does not change. Default: `host` and `port`.
    */
   readonly handshake?: HandshakeAddress
   /**
-   * The version of the PROXY protocol that connections begin with, for a server that expects its proxy's: any other
-   * takes it for garbage. It tells the addresses of the connection itself. Default: none.
+   * The version of the PROXY protocol header that connections begin with, for a server that expects one from its proxy;
+   * any other server takes the header for garbage. The header has the addresses of the connection itself. Default:
+   * none.
    *
    * @see {@link https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt | The PROXY protocol}
    */

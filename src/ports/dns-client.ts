@@ -9,9 +9,9 @@ export interface DnsClient {
   /**
    * Asks a question and returns how it ended.
    *
-   * MUST resolve whatever the network and the resolver do: a silent, broken or unreachable resolver is a `status`.
-   * MUST settle within `timeoutMs`, free its sockets on every path, and accept any number of calls at once. Answers may be
-   * shared by calls that ask the same.
+   * MUST resolve whatever the network and the resolver do: a silent, broken or unreachable resolver is a `status`. MUST
+   * settle within `timeoutMs`, free its sockets on every path, and accept any number of calls at once. Calls that ask
+   * the same may share an answer.
    *
    * Rejects with the signal's reason if `signal` aborts, and with an error if the question itself is invalid.
    */
@@ -40,8 +40,8 @@ export interface DnsQuestion {
   /** EDNS Client Subnet to send, such as `192.0.2.0/24`. Default: none. */
   readonly clientSubnet?: string
   /**
-   * Whether the server is to ask others for the answer; false asks only for what it knows itself, as one asks the servers
-   * of a zone. Default: true.
+   * Whether the server is to ask others for the answer; false asks only for what it knows itself, which is how to ask
+   * the servers of a zone. Default: true.
    */
   readonly recursionDesired?: boolean
   /** `tcp` asks over TCP at once, `udp` only if the answer does not fit in a datagram. Default: `udp`. */

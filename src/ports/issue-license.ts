@@ -16,12 +16,12 @@ export interface IssueParts {
   readonly keyPrefix: string
 }
 
-/** The fields of a license that whoever issues it decides. */
+/** The fields of a license that its issuer decides. */
 export type IssuedFields = Pick<License, 'registeredTo' | 'domainOrIp' | 'status' | 'resellerId'>
 
-/** What makes a repeat get the license of the first time. */
+/** What makes a repeat return the license that the first call created. */
 export interface Repeatable {
-  /** Visible ASCII; a prefix keeps the keys of one sender from meeting those of another. */
+  /** Visible ASCII; a prefix keeps the keys of one sender separate from those of another. */
   readonly idempotencyKey: string
   readonly lifetimeMs: number
 }

@@ -1,6 +1,6 @@
 /**
- * Where log entries go, with the four levels of `console`. Loggers that take the fields before the message, such as pino,
- * need their arguments turned around.
+ * Where log entries go, with the four levels of `console`. Loggers that take the fields before the message, such as
+ * pino, need their arguments swapped.
  *
  * Failures on our side (5xx) are logged as `error`; refusals (4xx, and 503) as `debug`; a game server that could not be
  * checked as `info`. Fields never hold secrets or personal text. Anything a logger throws is ignored.

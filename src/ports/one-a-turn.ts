@@ -1,10 +1,10 @@
-// Captured now: if a test of the host took its fake timers back before they ran, nothing would be done any more.
+// Captured now: if a test of the host removed its fake timers before they ran, no work would be done anymore.
 const atEndOfTurn = setImmediate
 const waiting: (() => void)[] = []
 
 /**
- * Does long work, a piece in each turn of the event loop, in the order of the calls. All that one caller can make come at
- * once would otherwise be done in one turn, and everybody else's requests would wait for seconds.
+ * Does long work, one piece in each turn of the event loop, in the order of the calls. Otherwise, everything that one
+ * caller can make arrive at once would be done in one turn, and everybody else's requests would wait for seconds.
  */
 export function oneATurn(work: () => void): void {
   waiting.push(work)
@@ -17,7 +17,7 @@ function doNext(): void {
   work?.()
 }
 
-/** Resolves in a turn in which nothing else that is long is done. */
+/** Resolves in a turn in which no other long work is done. */
 export function ownTurn(): Promise<void> {
   return new Promise((resolve) => oneATurn(resolve))
 }

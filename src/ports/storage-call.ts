@@ -34,7 +34,7 @@ export interface StorageCall {
  * @group Storage
  */
 export function callWithin(timeoutMs: number): StorageCall {
-  // Nobody would ever stop waiting for a time that is no number.
+  // With a time that is not a number, nobody would ever stop waiting.
   demand(
     typeof timeoutMs === 'number' && !Number.isNaN(timeoutMs),
     'timeoutMs must be a number of milliseconds.',

@@ -25,8 +25,8 @@ export interface StorageListing {
   /**
    * Returns a page of licenses. Filters combine: a license is listed if it passes all that are given.
    *
-   * MUST compare `comparedDomain` with the form that came with the license's present `domainOrIp`. A store whose older
-   * servers still change domains without it MUST make the form anew (`comparedDomain` of `utility-api/storage`), and
+   * MUST compare `comparedDomains` with the form that came with the license's current `domainOrIp`. A store whose older
+   * servers still change domains without that form MUST make it anew (`comparedDomain` of `utility-api/storage`), and
    * never list a license by the domain that it had before.
    */
   licenses(page: LicensePage, call: StorageCall): MaybePromise<LicenseList>
@@ -69,7 +69,7 @@ export interface CredentialPage extends ListPage {
 export interface LicensePage extends ListPage {
   /** Only this reseller's licenses. Default: everyone's. */
   readonly resellerId?: string
-  /** Only licenses whose compared domain is one of these: one or two, both different. Default: all. */
+  /** Only licenses whose compared domain is one of these: one, or two that differ. Default: all. */
   readonly comparedDomains?: readonly string[]
   /** Only licenses with this status. Default: all. */
   readonly status?: string

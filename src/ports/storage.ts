@@ -20,9 +20,9 @@ import type { StorageListing } from './storage-listing.ts'
  * - Hashes are 32 bytes with any value in each byte. Compare them whole.
  * - Times are integer milliseconds since the epoch and come from the caller, never from the database's clock.
  * - Text is any Unicode without NUL and lone surrogates, and is returned unchanged. Identifiers and keys are compared
- *   byte for byte, including case. Identifiers, resellers and subjects have at most 255 ASCII characters, names and the
- *   texts of a license 255 code points, compared domains too, license keys 128 characters, scopes 1,024, and redirection
- *   URIs 2,048, with at most ten per client. Nothing longer is ever passed in.
+ *   byte for byte, including case. Identifiers, resellers and subjects have at most 255 ASCII characters; names, the
+ *   texts of a license and compared domains, 255 code points; license keys, 128 characters; scopes, 1,024; redirection
+ *   URIs, 2,048, with at most ten per client. Nothing longer is ever passed in.
  * - A member of a patch or change that is there but undefined counts as absent: TypeScript lets callers pass it unless
  *   `exactOptionalPropertyTypes` is on.
  * - Returned values are copies: changing one never changes the store. Arguments do not change until the method has
@@ -91,9 +91,9 @@ export interface UtilityStorage {
    * Changes the sent fields of a license if the reseller owns it.
    *
    * MUST test ownership and write in one step, and MUST change no column that was not sent, so that parallel updates of
-   * different fields are both kept. With a new `domainOrIp` comes its compared form, which replaces the one before in
-   * the same step. `updatedAt` becomes `at`. A license that is being deleted is `'not_found'`, and
-   * never `'not_owner'` to its owner.
+   * different fields are both kept. A new `domainOrIp` comes with its compared form, which replaces the previous one in
+   * the same step. `updatedAt` becomes `at`. A license that is being deleted is `'not_found'`, and never `'not_owner'`
+   * to its owner.
    */
   updateLicense(update: LicenseUpdate, call: StorageCall): MaybePromise<UpdateLicenseResult>
   /** Returns the license with this key, or null if none exists. */
@@ -196,8 +196,8 @@ export interface AdminStorage extends UtilityStorage {
   /**
    * Stores a new code as it is given.
    *
-   * A code that already exists is a `conflict`. So is a code of a revoked client, which MUST be decided in the same
-   * step that writes, against a revocation at the same time. The store does not check whether the client exists.
+   * A code that already exists is a `conflict`. So is a code of a revoked client. This MUST be decided in the same step
+   * that writes, even if the client is revoked at the same time. The store does not check whether the client exists.
    */
   insertAuthorizationCode(
     codeHash: Uint8Array,
@@ -348,7 +348,7 @@ export class StorageError extends Error {
   override readonly name: string = 'StorageError'
   /** Why the store failed. */
   readonly kind: StorageErrorKind
-  /** Whether the same call may succeed later. True only if this one is known to have changed nothing. */
+  /** Whether the same call may succeed later. True only if this call is known to have changed nothing. */
   readonly retryable: boolean
 
   /**

@@ -31,8 +31,8 @@ const lateQuery = (): Error => new DOMException(notSettled, 'TimeoutError')
 const lateLookup = (): Error => new ServerCheckError('timeout', { cause: new Error(notSettled) })
 
 /**
- * Wraps a host's DNS client. A query that did not end would hold a place among the open questions, and its caller, until
- * the service closes. Our own client measures an answer while it reads it, and needs no wrapper.
+ * Wraps a host's DNS client. A query that did not end would hold its place among the open questions, and keep its
+ * caller waiting, until the service closes. Our own client measures an answer while it reads it, and needs no wrapper.
  */
 export function timedDnsClient(client: DnsClient): TimedDnsClient {
   return {

@@ -15,8 +15,8 @@ export function isPromise<Value>(value: MaybePromise<Value>): value is Promise<V
 }
 
 /**
- * Goes on with what storage answered: at once if it did so at once, otherwise when it does. To wait for what is there in
- * an `async` function would cost a fiftieth of a request on Bun.
+ * Goes on with what storage answered: at once if the answer is there, otherwise when it comes. On Bun, waiting for an
+ * answer that is there, in an `async` function, would cost a fiftieth of a request.
  */
 export function andThen<Value, Result>(
   answer: MaybePromise<Value>,

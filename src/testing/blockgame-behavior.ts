@@ -3,7 +3,7 @@ import { PacketReader, type Packet } from '../blockgame/codec/packets.ts'
 import { encodeKick, encodePacket, encodeStatusPacket } from './blockgame-packets.ts'
 
 /**
- * The version of a fake server: `modern` is 1.7 or later and speaks today's protocol, the others answer only the legacy
+ * The version of a fake server: `modern` is 1.7 or later and speaks today's protocol; the others answer only the legacy
  * pings of their time.
  *
  * @group Testing
@@ -46,9 +46,9 @@ export interface FakeBlockgameServerOptions {
 export interface FakeBlockgameConnection {
   /** The server's end, for a script to write to. */
   readonly socket: Socket
-  /** What was received so far, at most the first 65,536 bytes. */
+  /** What has been received so far, at most the first 65,536 bytes. */
   readonly received: Uint8Array
-  /** The handshake, once it was received. */
+  /** The handshake, once it has been received. */
   readonly handshake: {
     readonly protocolVersion: number
     readonly host: string

@@ -35,7 +35,7 @@ export type StorageFault = 'refused' | 'late' | 'failed'
  * @group Testing
  */
 export interface FaultyStorageCall {
-  /** The method, such as `insertLicense`; those of the lists as `listing.licenses`. */
+  /** The method, such as `insertLicense`, or `listing.licenses` for a list. */
   readonly method: string
   /** What the caller got instead of an answer; null for a call without a fault. */
   readonly fault: StorageFault | null
@@ -99,7 +99,7 @@ const lists: Readonly<Record<keyof StorageListing, true>> = {
 type Method = (...args: readonly unknown[]) => MaybePromise<unknown>
 
 /**
- * Wraps a storage so that some of its calls fail in the ways of databases and networks, for tests of your own code: it
+ * Wraps a storage so that some of its calls fail the way databases and networks do, for tests of your own code: it
  * refuses, it answers after the deadline, and it does the call and then reports failure. A seed decides which call gets
  * which fault, so that a run that fails can be repeated.
  *
@@ -108,8 +108,8 @@ type Method = (...args: readonly unknown[]) => MaybePromise<unknown>
  *
  * @param storage - The storage to wrap. It is used, not copied.
  *
- * @returns The same storage with faults, and with a log of what really happened. `close` and methods that are not of the
- * port, such as `migrate`, are passed on.
+ * @returns The same storage with faults, and with a log of what really happened. `close` and methods that are not part
+ * of the port, such as `migrate`, are passed on.
  *
  * @example
  * ```ts

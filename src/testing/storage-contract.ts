@@ -57,7 +57,10 @@ export interface StorageFixture {
  * @group Testing
  */
 export interface StorageContractOptions {
-  /** Runs one history per integer, at least one. The same integer gives the same history. Default: `[1]`. */
+  /**
+   * The seeds: one history is run for each of these integers. There must be at least one. The same integer gives the
+   * same history. Default: `[1]`.
+   */
   readonly seeds?: readonly number[]
   /** The number of calls in a history, at least 1. Default: 500. */
   readonly calls?: number

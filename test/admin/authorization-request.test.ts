@@ -254,8 +254,8 @@ describe('the answer', () => {
   })
 
   test.each<[object, string]>([
-    [{ error: 'not_today' }, 'error: "not_today" is no error of an authorization page.'],
-    [{ error: '' }, 'error: "" is no error of an authorization page.'],
+    [{ error: 'not_today' }, 'error: "not_today" is not an error that an authorization page may send.'],
+    [{ error: '' }, 'error: "" is not an error that an authorization page may send.'],
     ...['', 'a "quote"', 'a \\', 'a\nb', 'caf\u00e9', 'x'.repeat(256)].map(
       (description): [object, string] => [
         { description },

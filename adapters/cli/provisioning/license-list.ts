@@ -16,7 +16,7 @@ export const list: AnyCommand = command({
     domain: {
       type: 'string',
       valueHint: 'HOST',
-      description: 'Only those that cover this host name or IP address, however they are written.',
+      description: 'Only those that cover this host name or IP address, however it is written.',
     },
     status: { type: 'string', valueHint: 'STATUS', description: 'Only those with this status.' },
     ...resellerOption,

@@ -14,11 +14,11 @@ const signingKeyOption = {
   type: 'string',
   required: true,
   valueHint: 'FILE',
-  description: 'A private Ed25519 key, made by: openssl genpkey -algorithm ed25519 -out FILE.',
+  description: 'A private Ed25519 key, made with: openssl genpkey -algorithm ed25519 -out FILE.',
 } as const
 
 export const sign: AnyCommand = command({
-  description: 'Print a signed statement of a license, which a product can check offline.',
+  description: 'Print a signed statement about a license, which a product can check offline.',
   args: {
     ...keyArgument,
     'signing-key': signingKeyOption,
@@ -26,7 +26,7 @@ export const sign: AnyCommand = command({
       type: 'string',
       required: true,
       valueHint: 'NAME',
-      description: 'Who says so: a name or a URL of yours, which the product expects.',
+      description: 'The issuer that the product expects: a name or a URL of yours.',
     },
     lifetime: {
       type: 'string',
@@ -42,7 +42,7 @@ export const sign: AnyCommand = command({
     ...keyPrefixOption,
     ...adminOptions,
   },
-  notes: ['A license of any status is signed: the statement says which.'],
+  notes: ['A license of any status is signed; the statement includes the status.'],
   examples: [
     'license sign LIC-75XVC-XCH31-DRPY0-5VTSW-B1ZKR --signing-key license-key.pem --issuer https://shop.example --lifetime 7d > license.jwt',
   ],
@@ -66,7 +66,7 @@ function rethrow(error: unknown): never {
 }
 
 export const jwks: AnyCommand = command({
-  description: 'Print the public keys of the statements as a JWKS, to be shipped with the product.',
+  description: 'Print the public keys that verify statements as a JWKS, to be shipped with the product.',
   args: {
     'signing-key': {
       ...signingKeyOption,

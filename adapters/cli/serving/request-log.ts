@@ -17,8 +17,8 @@ export interface RequestLog {
 }
 
 /**
- * Creates a request log, in which `redact` is applied to errors. Standard output says where the server listens; everything after that is a log and goes to
- * standard error.
+ * Creates a request log, in which `redact` is applied to errors. Standard output says only where the server listens;
+ * the log goes to standard error.
  */
 export function requestLog(format: LogFormat, redact: (error: unknown) => void = () => {}): RequestLog {
   const { warn, error, ...others } = format === 'json' ? jsonLogger : lineLogger

@@ -11,7 +11,7 @@ export interface SqliteAccess<Connection = SqliteQueries> {
   read<Result>(call: StorageCall, work: (db: Connection) => Result): Result | Promise<Result>
 }
 
-/** What a storage needs of its connection. */
+/** What a storage needs from its connection. */
 export interface SqliteConnection extends SqliteAccess {
   /** The same access for methods of one transaction, closed by `close`. */
   readonly whileOpen: SqliteAccess

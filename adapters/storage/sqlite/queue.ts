@@ -148,8 +148,9 @@ interface Refused {
 }
 
 /**
- * Commits a batch and settles its jobs, those that were refused too: the row that one of them found in its way may be a
- * neighbor's, which is there only after the commit. Returns the jobs that found the database busy and still have time.
+ * Commits a batch and settles its jobs, including those that were refused: the row that one of them found in its way
+ * may be a neighbor's, which is there only after the commit. Returns the jobs that found the database busy and still
+ * have time.
  */
 function commit(
   database: SqliteDatabase,

@@ -231,7 +231,7 @@ export const credentialCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'a hash stored under two credentialKinds is revoked in both, or half of a leaked secret still works',
+    name: 'a hash stored under two kinds is revoked in both, or half of a leaked secret still works',
     needs: ['admin'],
     async run({ admin }) {
       await admin.insertReseller(makeReseller())

@@ -143,7 +143,7 @@ export const valueCases: readonly ContractCase[] = [
         client: makeClient({ clientId, redirectUris: [`app:${clientId}`] }),
         code: makeCode({ clientId }),
         hash: hashOf(index),
-        // Two credentials of different credentialKinds may have the same hash.
+        // Two credentials of different kinds may have the same hash.
         credentials: credentialKinds.map((kind, position) =>
           position === index % 3 ? null : makeCredential(nameOf(`${kind}-${index}`), { scope: clientId }),
         ),
