@@ -24,8 +24,8 @@ export interface SignLicenseOptions {
  */
 export interface LicenseSigning {
   /**
-   * Returns a signed statement of a license: a compact JWS that every JWT library verifies. Its header has `alg` `EdDSA`,
-   * `typ` `license+jwt` and `kid`; its claims are `iss`, `sub` (the license key), `aud`, `iat`, `exp`, `status`,
+   * Returns a signed statement about a license: a compact JWS that every JWT library verifies. Its header has `alg`
+   * `EdDSA`, `typ` `license+jwt` and `kid`; its claims are `iss`, `sub` (the license key), `aud`, `iat`, `exp`, `status`,
    * `registered_to` and `domain_or_ip`. A license of any status is signed, so that the reader must check `status` too.
    *
    * @param licenseKey - The key as a person typed it.

@@ -62,7 +62,7 @@ export const dns: AnyCommand = command({
   },
   rest: true,
   notes: [
-    'Exit code: 0 if all answers have the same records, 1 if no resolver answered, 3 if they differ, 4 if some have the record and others do not, 5 if all agree that there is none; with several types, the first of 1, 3, 4, 0 and 5 that applies to one of them. With --expect: 0 if the records have arrived everywhere, 1 if no resolver answered, 3 if nowhere, 4 if at some.',
+    'Exit code: 0 if all answers have the same records, 1 if no resolver answered, 3 if they differ, 4 if some have the record and others do not, 5 if all agree that there is none; with several types, the first of 1, 3, 4, 0 and 5 that applies to one of them. With --expect: 0 if the records have arrived everywhere, 1 if no resolver answered, 3 if they have arrived nowhere, 4 if only at some resolvers.',
   ],
   examples: [
     'dns example.com',

@@ -117,12 +117,12 @@ export const revokeCredentialById: string =
 
 /** What ends the access of a client or a subject. Each statement works on one portion of rows, in their order. */
 export interface AccessStatements {
-  /** Finds where a portion of so many codes, and one more, ends. */
+  /** Finds the code that ends a portion: the one after so many others. */
   readonly findEndOfCodes: string
   readonly endCodes: string
   /** Revokes the tokens that these codes have bought. */
   readonly revokeBoughtTokens: string
-  /** Finds where a portion of so many other tokens, and one more, ends. */
+  /** Finds the token that ends a portion: the one after so many others. */
   readonly findEndOfTokens: string
   readonly revokeOtherTokens: string
 }
@@ -152,7 +152,7 @@ export const purgeTokens: string = `
   DELETE FROM utility_api_credentials WHERE rowid IN (
     SELECT rowid FROM utility_api_credentials WHERE kind = 'access_token' AND expires_at <= ? LIMIT ?)`
 
-/** Finds where a portion of so many codes, and one more, ends. */
+/** Finds the code that ends a portion: the one after so many others. */
 export const findEndOfCodes: string =
   'SELECT rowid FROM utility_api_codes WHERE rowid > ? ORDER BY rowid LIMIT 1 OFFSET ?'
 
