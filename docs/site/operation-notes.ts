@@ -31,7 +31,7 @@ export const pageNotes: Readonly<Record<string, PageNotes>> = {
     file: 'generate-license.md',
     title: 'Generate a license',
     about:
-      'Creates a license with a new key for the reseller whose token is sent. Send an `Idempotency-Key` whenever your program retries: the repeat then gets the first answer instead of a second license. No body. More: [licenses](../guide/licenses.md).',
+      'Creates a license with a new key for the reseller whose token is sent. Send an `Idempotency-Key` with every request that your program may retry: the repeat then gets the first answer instead of a second license. No body. More: [licenses](../guide/licenses.md).',
     ownCall: '`admin.createLicense({ resellerId, registeredTo, domainOrIp })`',
     credential: { name: 'Authorization', prefix: 'Bearer ', variable: 'RESELLER_TOKEN' },
   },

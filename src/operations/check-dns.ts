@@ -57,7 +57,7 @@ export interface CheckDnsInput {
  * @group DNS
  */
 export interface DnsCheckResult {
-  /** Place label of the resolver. */
+  /** Label of the resolver's place. */
   location: string
   /** Address of the resolver. */
   ip: string
@@ -302,7 +302,7 @@ function lifetimeOf({ records, ttlSeconds }: Outcome): number {
 
 function dnsCheckResultSchema(): z.ZodType<DnsCheckResult> {
   return z.object({
-    location: z.string().describe('Place label of the resolver.'),
+    location: z.string().describe("Label of the resolver's place."),
     ip: z.string().describe('Address of the resolver.'),
     provider: z.string().describe('Name of the resolver provider.'),
     dns_results: z.array(dnsRecordSchema()).describe('Records found.'),
