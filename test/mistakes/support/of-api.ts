@@ -47,7 +47,7 @@ export const ofTheApi: Mistakes = {
     [
       'a word for a port',
       called(api.lookUpGameServer, { address: 'play.example.com', port: 'x' }),
-      'address must be a host name or an IP address, port a port.',
+      'address must be a host name or an IP address, and port a port.',
     ],
   ],
   verifyAccessToken: [
