@@ -57,4 +57,5 @@ await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
 server.close()
 await api.close()
 await world?.close()
-server.closeAllConnections()
+// Requests to your own pages have ten seconds. A connection that never sent one would stay open forever.
+setTimeout(() => server.closeAllConnections(), 10_000).unref()

@@ -40,5 +40,6 @@ console.log(`curl -X POST ${url}/api/v2/reseller/licenses/generate -H 'Authoriza
 await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
 server.close()
 await api.close()
-server.closeAllConnections()
+// Requests to your own pages have ten seconds. A connection that never sent one would stay open forever.
+setTimeout(() => server.closeAllConnections(), 10_000).unref()
 database.close()

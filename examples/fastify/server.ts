@@ -45,6 +45,6 @@ console.log(`curl -X POST ${url}/api/v2/reseller/licenses/generate -H 'Authoriza
   -H 'X-Registered-To: Ada Lovelace' -H 'X-Domain-Or-IP: shop.example' -H 'X-Status: valid'`)
 
 await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
-// A connection on which no request has come yet is not idle for Node, and would keep the server open.
+// Requests to your own pages have ten seconds. A connection that never sent one would stay open forever.
 setTimeout(() => app.server.closeAllConnections(), 10_000).unref()
 await app.close()

@@ -30,8 +30,9 @@ await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
 express.close()
 hono.close()
 await api.close()
-express.closeAllConnections()
-hono.closeAllConnections()
+// Requests to your own pages have ten seconds. A connection that never sent one would stay open forever.
+setTimeout(() => express.closeAllConnections(), 10_000).unref()
+setTimeout(() => hono.closeAllConnections(), 10_000).unref()
 
 async function urlOf(server: Server): Promise<string> {
   if (!server.listening) await once(server, 'listening')

@@ -58,5 +58,6 @@ RESELLER_TOKEN=${token} php panel.php sell 4711 'Grace Hopper' shop.example
 
 await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
 server.close()
-server.closeAllConnections()
+// Requests to your own pages have ten seconds. A connection that never sent one would stay open forever.
+setTimeout(() => server.closeAllConnections(), 10_000).unref()
 await api.close()

@@ -52,7 +52,8 @@ console.log(`curl ${url} -H 'Basic: ${apiKey}' -H 'X-Address: ${ownServer ?? 'pl
 await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
 server.close()
 await api.close()
-server.closeAllConnections()
+// Requests to your own pages have ten seconds. A connection that never sent one would stay open forever.
+setTimeout(() => server.closeAllConnections(), 10_000).unref()
 
 function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex')

@@ -37,5 +37,6 @@ npx utility-api reseller create --name Shop  # with UTILITY_API_DATABASE set to 
 await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
 server.close()
 await api.close()
-server.closeAllConnections()
+// Requests to your own pages have ten seconds. A connection that never sent one would stay open forever.
+setTimeout(() => server.closeAllConnections(), 10_000).unref()
 await pool.end()

@@ -53,4 +53,5 @@ console.log(`Reseller token to authorize with: ${token}`)
 await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
 server.close()
 await api.close()
-server.closeAllConnections()
+// Requests to your own pages have ten seconds. A connection that never sent one would stay open forever.
+setTimeout(() => server.closeAllConnections(), 10_000).unref()

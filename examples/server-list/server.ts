@@ -64,4 +64,5 @@ server.close()
 await watching
 await client.close()
 await world?.close()
-server.closeAllConnections()
+// Requests to your own pages have ten seconds. A connection that never sent one would stay open forever.
+setTimeout(() => server.closeAllConnections(), 10_000).unref()
