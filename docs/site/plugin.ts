@@ -196,7 +196,7 @@ const weights: Readonly<Record<string, number>> = { Guide: 10, Operations: 6, De
  * search itself counts it ten times.
  */
 function weighDocuments(event: IndexEvent): void {
-  event.searchFieldWeights['keywords'] = 100
+  event.searchFieldWeights['keywords'] = 1000
   event.searchFieldWeights['headings'] = 5
   // From the last one on, as a result that is removed moves those behind it.
   for (let at = event.searchResults.length - 1; at >= 0; at -= 1) {

@@ -26,6 +26,8 @@ const jsonAsForm: Refusal = {
   code: 'invalid_request',
   message: 'The body looks like JSON: send it with Content-Type: application/json.',
 }
+/** Also in the form in which a host's own parser passes it on. */
+const beginsLikeJson = /^(?:\s|\+|%20|%0[9AD])*(?:\{|%7B)/i
 const maxMembers = 1000
 const maxDepth = 32
 const tooDeep: Refusal = {
@@ -214,7 +216,7 @@ function memberNames(validJson: string): string[] {
 function parseForm(text: string, known: readonly string[]): BodyMembers {
   // A body of nothing but short names would take a hundred times as long as others of its size.
   if (text.split('&', maxMembers + 1).length > maxMembers) throw refused(tooManyMembers)
-  const mistake = /^\s*\{/.test(text) ? jsonAsForm : undefined
+  const mistake = beginsLikeJson.test(text) ? jsonAsForm : undefined
   // URLSearchParams would keep a broken escape unchanged.
   if (/%(?![0-9a-f]{2})/i.test(text)) throw refused(mistake ?? notAForm)
   // URLSearchParams drops a leading question mark, which it takes for part of a URL.

@@ -16,7 +16,7 @@ async function sell(seed: number, keyOf: (attempt: number) => string | undefined
   const api = createUtilityApi({
     storage: faultyStorage(storage, { seed }),
     keyGenerator,
-    storageTimeoutMs: 5,
+    storageTimeoutMs: 50,
     logger: false,
   })
   const request = (): Request => {
