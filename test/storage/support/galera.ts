@@ -36,12 +36,26 @@ export function whyNoGalera(): string | null {
 }
 
 export async function startGalera(): Promise<Cluster> {
+  const servers: RunningServer[] = []
+  const folder = makeFolderFor(serverUser('mysql'), 'utility-api-galera-')
+  const stop = async (): Promise<void> => {
+    await Promise.all(servers.map((server) => server.end('SIGKILL')))
+    removeFolder(folder)
+  }
+  try {
+    return { nodes: await startNodes(folder, servers), stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** Adds each server to `servers` as soon as it runs, so that a failure of a later one leaves none behind. */
+async function startNodes(folder: string, servers: RunningServer[]): Promise<Node[]> {
   const user = serverUser('mysql')
-  const folder = makeFolderFor(user, 'utility-api-galera-')
   const ports = await distinctPorts(9)
   const group = (index: number): string => `127.0.0.1:${ports[index + 3]}`
   const members = [0, 1, 2].map(group).join(',')
-  const servers: RunningServer[] = []
   const nodes: Node[] = []
   for (const index of [0, 1, 2]) {
     const [port, data] = [ports[index], join(folder, `data${index}`)]
@@ -85,13 +99,7 @@ export async function startGalera(): Promise<Cluster> {
     // oxlint-disable-next-line no-await-in-loop -- as above
     await nodes[index]?.untilReady(true)
   }
-  return {
-    nodes,
-    async stop() {
-      await Promise.all(servers.map((server) => server.end('SIGKILL')))
-      removeFolder(folder)
-    },
-  }
+  return nodes
 }
 
 function nodeAt(url: string, servers: RunningServer[], index: number): Node {
