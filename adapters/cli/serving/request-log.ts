@@ -21,62 +21,80 @@ export interface RequestLog {
  * the log goes to standard error.
  */
 export function requestLog(format: LogFormat, redact: (error: unknown) => void = () => {}): RequestLog {
-  const { warn, error, ...others } = format === 'json' ? jsonLogger : lineLogger
+  const { warn, error, info } = format === 'json' ? jsonLogger : lineLogger
+  const requests = new AsyncLocalStorage<KnownRequest>()
   const redacted = (fields?: object): object | undefined => {
     Object.values(fields ?? {}).forEach(redact)
     return fields
   }
   const logger: Logger = {
-    ...others,
+    debug: (_, fields) => keepCause(requests.getStore(), fields),
+    info,
     warn: (message, fields) => warn(message, redacted(fields)),
     error: (message, fields) => error(message, redacted(fields)),
   }
   const say = format === 'json' ? sayJson : printLogLine
   if (format === 'none') return { options: { logger }, watch: (api) => api, say }
-  const clients = new AsyncLocalStorage<{ readonly address: string | undefined }>()
   const print = format === 'json' ? printJsonOf : printLineOf
   return {
     options: {
       logger,
-      onRequestEnd: (event) => print(event, clients.getStore()?.address),
+      onRequestEnd: (event) => print(event, requests.getStore()),
     },
     watch: (api) => ({
       ...api,
       dispatch: (request, context) =>
-        clients.run({ address: context?.ip }, () => api.dispatch(request, context)),
+        requests.run({ address: context?.ip }, () => api.dispatch(request, context)),
     }),
     say,
   }
 }
 
-const lineLogger: Logger = {
-  debug: () => {},
+/** What a request's line has besides what the request reports at its end. */
+interface KnownRequest {
+  readonly address: string | undefined
+  /** Why it was refused, which its caller is not told. */
+  cause?: string
+}
+
+/** Keeps why a request is refused. Causes that are not texts of the library's own are logged with failures. */
+function keepCause(request: KnownRequest | undefined, fields: object = {}): void {
+  const { code, cause } = fields as { readonly code?: unknown; readonly cause?: unknown }
+  // This one names an address, which the caller wrote.
+  if (code === 'address_not_allowed' || typeof cause !== 'string' || request === undefined) return
+  request.cause = cause
+}
+
+const lineLogger: Pick<Logger, 'info' | 'warn' | 'error'> = {
   // A game server that does not answer is reported in the line of its request.
   info: () => {},
   warn: (message, fields) => printLog('warn', message, fields),
   error: (message, fields) => printLog('error', message, fields),
 }
 
-const jsonLogger: Logger = {
-  debug: () => {},
+const jsonLogger: typeof lineLogger = {
   info: () => {},
   warn: (message, fields) => printLogJson({ time: now(), level: 'warn', message, ...fields }),
   error: (message, fields) => printLogJson({ time: now(), level: 'error', message, ...fields }),
 }
 
-/** `2026-11-22T08:30:00.000Z 192.0.2.7 GET lookUpGameServer 500 server_check_failed timeout 5001 ms caller=… request=…` */
-function printLineOf(event: RequestEndEvent, address = '-'): void {
+/**
+ * `2026-11-22T08:30:00.000Z 192.0.2.7 GET lookUpGameServer 500 server_check_failed timeout 5001 ms caller=… request=…`,
+ * and after that, where a refusal has one, `cause="The code has expired."`
+ */
+function printLineOf(event: RequestEndEvent, { address = '-', cause }: Partial<KnownRequest> = {}): void {
   const { method, operation = '-', status, errorCode, reason, durationMs, callerId, requestId } = event
   const outcome = [status, errorCode, reason].filter((each) => each !== undefined)
   const who = callerId === undefined ? [] : [`caller=${callerId}`]
   const ids = [...who, `request=${requestId}`]
+  const why = cause === undefined ? [] : [`cause=${JSON.stringify(cause)}`]
   const took = `${Math.round(durationMs)} ms`
-  printLogLine([now(), address, method, operation, ...outcome, took, ...ids].join(' '))
+  printLogLine([now(), address, method, operation, ...outcome, took, ...ids, ...why].join(' '))
 }
 
-function printJsonOf({ durationMs, ...event }: RequestEndEvent, address: string | undefined): void {
+function printJsonOf({ durationMs, ...event }: RequestEndEvent, known: KnownRequest | undefined): void {
   const rounded = Math.round(durationMs * 1000) / 1000
-  printLogJson({ time: now(), level: 'info', message: 'request', address, ...event, durationMs: rounded })
+  printLogJson({ time: now(), level: 'info', message: 'request', ...known, ...event, durationMs: rounded })
 }
 
 function sayJson(message: string): void {

@@ -112,6 +112,63 @@ describe('the log', () => {
     ])
   })
 
+  test.for(['line', 'json'] as const)(
+    'says in a %s why a request is refused, which its caller is not told',
+    async (log) => {
+      const { url, storage } = await startService({ log })
+      const admin = createAdmin({ storage })
+      const redirectUri = 'https://shop.example/callback'
+      const client = await admin.createClient({ redirectUris: [redirectUri] })
+      const { code } = await admin.issueAuthorizationCode({
+        clientId: client.clientId,
+        redirectUri,
+        scope: '',
+      })
+      const form = {
+        grant_type: 'authorization_code',
+        code,
+        redirect_uri: redirectUri,
+        client_id: client.clientId,
+        client_secret: client.clientSecret,
+      }
+      const exchange = async (fields: Partial<typeof form>): Promise<string> => {
+        const body = new URLSearchParams({ ...form, ...fields })
+        return (await fetch(`${url}/v4/oauth2/token`, { method: 'POST', body })).text()
+      }
+      const answers = [
+        await exchange({}),
+        await exchange({ redirect_uri: 'https://shop.example/other' }),
+        await exchange({}),
+        await exchange({ code: 'never-issued' }),
+        await exchange({ client_secret: 'wrong' }),
+      ]
+      const causes = logged
+        .filter((line) => line.includes('exchangeToken'))
+        .map((line) =>
+          log === 'json'
+            ? (JSON.parse(line) as { cause?: string }).cause
+            : /^20\S+Z 127\.0\.0\.1 POST exchangeToken .* request=\S+(?: cause="(.*)")?$/.exec(line)?.[1],
+        )
+      expect(causes).toEqual([
+        undefined,
+        'The code was issued for another redirect_uri.',
+        'The code is spent.',
+        'There is no such code: it was never issued, was revoked or is purged.',
+        'The client secret is wrong.',
+      ])
+      for (const cause of causes) if (cause !== undefined) expect(answers.join()).not.toContain(cause)
+      expect(logged.join()).not.toMatch(/uapi_|never-issued|shop\.example/)
+    },
+  )
+
+  test('does not repeat the address that a caller wrote', async () => {
+    const { url, storage } = await startService()
+    const { apiKey } = await createAdmin({ storage }).createApiKey()
+    const headers = { Basic: apiKey, 'X-Address': '127.0.0.1', 'X-Port': '25565', 'X-Request-Id': 'mine' }
+    await fetch(`${url}/v4/games/blockgame/lookup`, { headers })
+    expect(logged).toEqual([expect.stringMatching(/400 address_not_allowed \d+ ms caller=\S+ request=mine$/)])
+  })
+
   test('has no requests if switched off, but still has failures', async () => {
     const storage = { ...memoryStorage(), findCredential: () => Promise.reject(new Error('down')) }
     const { url } = await startService({ log: 'none', storage })
