@@ -28,6 +28,7 @@ import { createOctetBudget } from './operations/octet-budget.ts'
 import { createResultCache } from './operations/result-cache.ts'
 import type { SharedAnswer } from './operations/shared-answer.ts'
 import { updateLicense } from './operations/update-license.ts'
+import type { AdminOptions, UtilityApiOptions } from './options.ts'
 import type { Clock } from './ports/clock.ts'
 import type { Logger } from './ports/logger.ts'
 import {
@@ -43,15 +44,9 @@ import { oauthClientScheme } from './security/oauth-client.ts'
 import { createLicenseSigning } from './security/license-signing.ts'
 import { createUseRecorder, type UseRecorder } from './security/use-recorder.ts'
 import { createVerifier } from './security/verifier.ts'
-import {
-  adminSettingsOf,
-  settingsOf,
-  type AdminOptions,
-  type BlockgameLookupSettings,
-  type DnsCheckSettings,
-  type Settings,
-  type UtilityApiOptions,
-} from './settings.ts'
+import { adminSettingsOf, settingsOf, type Settings } from './settings.ts'
+import type { DnsCheckSettings } from './settings/dns-check.ts'
+import type { BlockgameLookupSettings } from './settings/game-server-lookup.ts'
 import { systemClock } from './system/clock.ts'
 import { randomKeys } from './system/random-keys.ts'
 import { requireSupportedRuntime } from './system/runtime.ts'
@@ -291,7 +286,7 @@ export type {
   LicenseOptions,
   OAuthOptions,
   UtilityApiOptions,
-} from './settings.ts'
+} from './options.ts'
 export type { BlockgameClientOptions } from './blockgame.ts'
 export type { BlockgameClient, BlockgameTarget } from './ports/blockgame-client.ts'
 export type { Clock } from './ports/clock.ts'

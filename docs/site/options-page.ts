@@ -14,7 +14,7 @@ export interface Option {
 }
 
 const files = [
-  'src/settings.ts',
+  'src/options.ts',
   'src/blockgame.ts',
   'adapters/http/mount-options.ts',
   'adapters/http/express.ts',
