@@ -8,3 +8,8 @@ declare module '@/lib/api' {
   import type { UtilityApi } from 'utility-api'
   export function utilityApi(): Promise<UtilityApi>
 }
+// The file that a page shows below the program which uses it.
+declare module '*/storage.js' {
+  import type { AdminStorage } from 'utility-api/storage'
+  export const storage: AdminStorage
+}

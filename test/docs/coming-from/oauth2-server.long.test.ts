@@ -1,13 +1,28 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
+import { DatabaseSync } from 'node:sqlite'
 import type { Express } from 'express'
 import * as library from 'utility-api'
 import * as expressMount from 'utility-api/express'
 import * as storageParts from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
+import { sqliteStorage } from 'utility-api/storage/sqlite'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { hasPeer, importPeer, namesIn, programOf, run, tableOf } from './programs.ts'
+
+type Move = (clients: object[], tokens: object[]) => Promise<void>
+
+/** The program of the page that moves rows into a storage. */
+async function moveInto(storage: storageParts.AdminStorage): Promise<Move> {
+  const { move } = await run(programOf('oauth2-server', 'import { createHash'), {
+    'node:crypto': await import('node:crypto'),
+    'utility-api': library,
+    'utility-api/storage': storageParts,
+    './storage.js': { storage },
+  })
+  return move as unknown as Move
+}
 
 describe.each(['@node-oauth/oauth2-server', 'oauth2-server'])('from %s', (peer) => {
   const redirectUri = 'https://client.example/callback'
@@ -104,19 +119,15 @@ describe.each(['@node-oauth/oauth2-server', 'oauth2-server'])('from %s', (peer) 
     const storage = memoryStorage()
     const after = await run(
       programOf('oauth2-server', "import express from 'express'\nimport { bearerToken"),
-      { express: expressModule, 'utility-api': library, 'utility-api/express': expressMount },
-      { storage },
-    )
-    const { move } = await run(
-      programOf('oauth2-server', 'import { createHash'),
       {
-        'node:crypto': await import('node:crypto'),
+        express: expressModule,
         'utility-api': library,
-        'utility-api/storage': storageParts,
+        'utility-api/express': expressMount,
+        './storage.js': { storage },
       },
-      { storage },
     )
-    await (move as unknown as (clients: object[], tokens: object[]) => Promise<void>)([client], [oldToken])
+    const move = await moveInto(storage)
+    await move([client], [oldToken])
     const call = storageParts.callWithin(5000)
     for (const [code, { expiresAt }] of codes as ReadonlyMap<string, { expiresAt: Date }>) {
       const granted = { clientId: client.id, subject: user.id, redirectUri, scope: 'profile' }
@@ -249,37 +260,61 @@ describe.each(['@node-oauth/oauth2-server', 'oauth2-server'])('from %s', (peer) 
   })
 })
 
-test('a move that is repeated goes on, and says which clients it leaves out', async () => {
+test('rows are moved as the page says, and those that cannot be are named', async () => {
   const printed: string[] = []
-  const storage = memoryStorage()
-  const modules = {
-    'node:crypto': await import('node:crypto'),
-    'utility-api': library,
-    'utility-api/storage': storageParts,
-  }
-  const console = { log: (line: string) => printed.push(line) }
-  const { move } = await run(programOf('oauth2-server', 'import { createHash'), modules, { storage, console })
-  const moved = move as unknown as (clients: object[], tokens: object[]) => Promise<void>
+  vi.spyOn(console, 'log').mockImplementation((line) => void printed.push(String(line)))
+  onTestFinished(() => void vi.restoreAllMocks())
+  const opened = await run(programOf('oauth2-server', 'import { DatabaseSync'), {
+    'node:sqlite': { DatabaseSync: MemoryDatabase },
+    'utility-api/storage/sqlite': { sqliteStorage },
+  })
+  const storage = opened['storage'] as unknown as storageParts.AdminStorage
+  const move = await moveInto(storage)
+
   const redirectUris = ['https://client.example/callback']
-  const clients = ['short', '0123456789'.repeat(4)].map((secret, at) => ({
-    id: `c${at}`,
-    secret,
-    redirectUris,
-  }))
-  const token = { client: { id: 'c1' }, user: { id: 'u' }, accessTokenExpiresAt: '2100-01-01T00:00:00Z' }
-  const tokens = [{}, { scope: 'a b' }, { scope: ['a', 'b'] }].map((scope, at) => ({
-    ...token,
-    ...scope,
-    accessToken: `token-${at}`,
-  }))
-  await moved(clients, tokens)
-  await moved(clients, tokens)
-  const line = 'c0 is not moved: clientSecret must have 32 to 1024 visible ASCII characters.'
-  expect(printed).toEqual([line, line])
+  const clients = [
+    { id: 7, secret: '0123456789'.repeat(4), redirectUris },
+    { id: 'short', secret: 'short', redirectUris },
+    { id: 'public', redirectUris },
+  ]
+  const date = { accessTokenExpiresAt: '2100-01-01T00:00:00Z' }
+  const whole = { client: { id: 7 }, user: { id: 42 }, ...date }
+  const tokens = [
+    { ...whole, scope: null },
+    { ...whole, scope: 'a  b', accessTokenExpiresAt: new Date(date.accessTokenExpiresAt) },
+    { ...whole, scope: ['a', 'b'] },
+    { ...whole, user: { username: 'ada' } },
+    { ...whole, user: undefined },
+    { ...whole, accessTokenExpiresAt: undefined },
+    { ...whole, accessTokenExpiresAt: null },
+  ].map((token, at) => ({ ...token, accessToken: `token-${at}` }))
+  await move(clients, tokens)
+  const named = [
+    ...['short', 'public'].map(
+      (id) => `Client ${id} is not moved: clientSecret must have 32 to 1024 visible ASCII characters.`,
+    ),
+    ...tokens.slice(3).map(() => 'A token of client 7 is not moved: it needs a user with an id, and a date.'),
+  ]
+  expect(printed).toEqual(named)
   const admin = library.createAdmin({ storage })
-  expect((await admin.listClients()).clients.map(({ clientId }) => clientId)).toEqual(['c1'])
   const { credentials } = await admin.listCredentials({ kind: 'access_token' })
-  expect(credentials.map(({ scope, expiresAt }) => [scope, expiresAt])).toEqual(
-    ['', 'a b', 'a b'].map((scope) => [scope, Date.UTC(2100, 0, 1)]),
-  )
+  expect(
+    credentials.map(({ ownerId, subject, scope, expiresAt }) => [ownerId, subject, scope, expiresAt]),
+  ).toEqual(['', 'a b', 'a b'].map((scope) => ['7', '42', scope, Date.UTC(2100, 0, 1)]))
+
+  // What the page says to do about a secret that does not fit.
+  const { clientSecret } = await admin.createClient({ clientId: 'short', redirectUris })
+  expect(clientSecret).toMatch(/^uapi_cs_/)
+  // A second run skips what is there.
+  await move(clients, tokens)
+  expect(printed.slice(named.length)).toEqual(named.slice(1))
+  expect((await admin.listClients()).clients.map(({ clientId }) => clientId)).toEqual(['7', 'short'])
+  expect((await admin.listCredentials({ kind: 'access_token' })).credentials).toHaveLength(3)
 })
+
+/** Leaves no file. */
+class MemoryDatabase extends DatabaseSync {
+  constructor() {
+    super(':memory:')
+  }
+}
