@@ -67,12 +67,18 @@ export interface AdminSettings extends Required<Omit<AdminOptions, 'oauth'>> {
  * @throws `UtilityApiError` `invalid_options` if an option is invalid; the message names it
  */
 export function settingsOf(options: UtilityApiOptions): Settings {
-  return checkedOptions(settings(), options, 'createUtilityApi')
+  return checkedOptions(settings(), options, 'createUtilityApi', {
+    name: 'createAdmin',
+    schema: adminSettings,
+  })
 }
 
 /** Does the same for the options of `createAdmin`. */
 export function adminSettingsOf(options: AdminOptions): AdminSettings {
-  return checkedOptions(adminSettings(), options, 'createAdmin')
+  return checkedOptions(adminSettings(), options, 'createAdmin', {
+    name: 'createUtilityApi',
+    schema: settings,
+  })
 }
 
 const clock = withMethods<Clock>('now').default(() => systemClock)

@@ -1,7 +1,12 @@
 import { createSecretKey, generateKeyPairSync, webcrypto } from 'node:crypto'
-import { createAdmin, createUtilityApi, UtilityApiError } from 'utility-api'
+import { createAdmin, createUtilityApi, UtilityApiError, type UtilityApiOptions } from 'utility-api'
+import { toBunHandler } from 'utility-api/bun'
+import { toExpressHandler, type ExpressMountOptions } from 'utility-api/express'
+import { toNodeHandler } from 'utility-api/node'
 import { memoryStorage } from 'utility-api/storage/memory'
+import type { SqliteStorageOptions } from 'utility-api/storage/sqlite'
 import { expect, test } from 'vitest'
+import { optionsOfOtherFunctions } from '../src/settings/checked-options.ts'
 
 const storage = memoryStorage()
 const lookupClient = { status: () => Promise.reject(new Error('unused')), close: () => Promise.resolve() }
@@ -111,6 +116,8 @@ test('the types refuse the options of the built-in client beside another client'
   expect(make).toThrow(UtilityApiError)
 })
 
+const issuer = 'https://shop.example'
+
 test.each<[object | undefined, string]>([
   [undefined, 'options: must be an object. Write createUtilityApi({ storage: memoryStorage() }).'],
   [
@@ -140,6 +147,9 @@ test.each<[object | undefined, string]>([
   [{ storage, protocolVersion: 4 }, 'protocolVersion: is not an option; blockgame.protocolVersion is.'],
   [{ storage, timeoutMs: 9 }, 'timeoutMs: is not an option; dns.timeoutMs and blockgame.timeoutMs are.'],
   [{ storage, dns: { logger: console } }, 'dns.logger: is not an option; logger is.'],
+  [{ storage, oauth: { issuer } }, 'oauth.issuer: is not an option; createAdmin takes it.'],
+  [{ storage, dns: { trustProxy: 1 } }, 'toNodeHandler, toExpressHandler and toBunHandler take it.'],
+  [{ storage, toString: 1 }, 'toString: is not an option.'],
   [
     { storage, dns: { locations: [{ ...location, ip: '192.0.2.1:53' }] } },
     'dns.locations.0.ip: must be an IP address, without a port: write { ip, port }.',
@@ -152,7 +162,30 @@ test.each<[object | undefined, string]>([
   expect(() => createUtilityApi(options as never)).toThrow(message)
 })
 
-const issuer = 'https://shop.example'
+test.each<[object, string]>([
+  [{ logger: console }, 'logger: is not an option; createUtilityApi takes it.'],
+  [{ requiredScope: 'a' }, 'requiredScope: is not an option; createUtilityApi takes dns.requiredScope.'],
+  [{ issuer }, 'issuer: is not an option; licenses.issuer and oauth.issuer are.'],
+  [{ oauth: { onReplay: 'deny' } }, 'oauth.onReplay: is not an option; createUtilityApi takes it.'],
+  [{ durability: 'full' }, 'durability: is not an option; sqliteStorage takes it.'],
+])('createAdmin says of %j: %s', (options, message) => {
+  expect(() => createAdmin({ storage, ...options } as never)).toThrow(message)
+})
+
+test('options of the mounts and of SQLite are known by the functions that take them', () => {
+  type Elsewhere = Exclude<keyof (ExpressMountOptions & SqliteStorageOptions), keyof UtilityApiOptions>
+  // Does not compile if one is missing.
+  const { prefix, ...elsewhere } = optionsOfOtherFunctions satisfies Record<Elsewhere | 'prefix', string>
+  for (const [name, takenBy] of Object.entries(elsewhere))
+    expect(() => createUtilityApi({ storage, [name]: 1 })).toThrow(`${name}: is not an option; ${takenBy}.`)
+  expect(() => createUtilityApi({ storage, prefix: '/api' } as never)).toThrow(`; ${prefix}.`)
+  const api = createUtilityApi({ storage })
+  for (const mount of [toNodeHandler, toExpressHandler, toBunHandler]) mount(api, { trustProxy: 1 })
+  expect(() => toExpressHandler(api, { basePath: '/api' } as never)).toThrow(
+    'basePath: is not an option of toExpressHandler, which takes trustProxy and fallthrough; others go to createUtilityApi.',
+  )
+})
+
 const { privateKey, publicKey } = generateKeyPairSync('ed25519')
 const rsa = generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey
 const ed448 = generateKeyPairSync('ed448').privateKey

@@ -34,7 +34,9 @@ export function requireMountOptions(
     throw invalid(`options: must be an object. Write ${mount}(api, { trustProxy: 1 }).`)
   const stranger = Object.keys(options).find((name) => !known.includes(name))
   if (stranger !== undefined)
-    throw invalid(`${stranger}: is not an option of ${mount}, which takes ${known.join(' and ')}.`)
+    throw invalid(
+      `${stranger}: is not an option of ${mount}, which takes ${known.join(' and ')}; others go to createUtilityApi.`,
+    )
   const { trustProxy = 0, fallthrough = false } = options
   if (!Number.isInteger(trustProxy) || trustProxy < 0)
     throw invalid('trustProxy: must be a number of proxies, 0 or more. Behind one, write { trustProxy: 1 }.')

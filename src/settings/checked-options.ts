@@ -4,13 +4,33 @@ import { optionProblem, unknownOption } from '../domain/option-problem.ts'
 import { storageMistake } from './storage-problem.ts'
 import { missingMethods } from './with-methods.ts'
 
+/** A function that takes options. */
+export interface Factory {
+  readonly name: string
+  /** Created only when needed, like the schema of the options that are checked. */
+  readonly schema: () => z.ZodType
+}
+
+/** Options of functions whose schemas are not in this layer, and one that has another name in the command. */
+export const optionsOfOtherFunctions = {
+  prefix: 'basePath of createUtilityApi is',
+  trustProxy: 'toNodeHandler, toExpressHandler and toBunHandler take it',
+  fallthrough: 'toExpressHandler takes it',
+  durability: 'sqliteStorage takes it',
+} as const
+
 /**
- * Returns what a schema makes of the options of a factory.
+ * Returns what a schema makes of the options of a factory. Where an option belongs to the other one, the message says so.
  *
  * @throws `UtilityApiError` `invalid_options` with one sentence: on a misspelled name if there is one, or else on the
  *   first problem
  */
-export function checkedOptions<Output>(schema: z.ZodType<Output>, options: unknown, factory: string): Output {
+export function checkedOptions<Output>(
+  schema: z.ZodType<Output>,
+  options: unknown,
+  factory: string,
+  other: Factory,
+): Output {
   const result = schema.safeParse(options, { error: optionProblem })
   if (result.success) return result.data
   requireNamed(options, factory)
@@ -20,7 +40,7 @@ export function checkedOptions<Output>(schema: z.ZodType<Output>, options: unkno
   const keys = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : []
   const option = [...(issue?.path ?? []), ...keys].join('.')
   const problem = issue?.message ?? 'is invalid'
-  const elsewhere = problem === unknownOption ? whereItIsOne(keys[0] ?? '', schema) : ''
+  const elsewhere = problem === unknownOption ? whereItIsOne(option.split('.'), schema, other) : ''
   throw invalidOption(option === '' ? 'options' : option, problem + elsewhere)
 }
 
@@ -35,16 +55,28 @@ function requireNamed(options: unknown, factory: string): void {
   if (!isOptions(options)) throw invalidOption('options', `must be an object. Write ${factory}({ storage })`)
 }
 
-/** Returns the end of a sentence for an option that is at the wrong level, or an empty string. */
-function whereItIsOne(name: string, schema: z.ZodType): string {
+/** Returns the end of a sentence for an option that another level or another function has, or an empty string. */
+function whereItIsOne(path: readonly string[], schema: z.ZodType, other: Factory): string {
+  const name = path.at(-1) ?? ''
+  const theirs = other.schema()
+  if (has(theirs, path)) return `; ${other.name} takes it`
+  const here = levelsOf(name, schema)
+  if (here.length > 0) return `; ${here.join(' and ')} ${here.length === 1 ? 'is' : 'are'}`
+  const there = levelsOf(name, theirs)
+  if (there.length > 0) return `; ${other.name} takes ${there.join(' and ')}`
+  const elsewhere: Readonly<Record<string, string>> = optionsOfOtherFunctions
+  return Object.hasOwn(elsewhere, name) ? `; ${elsewhere[name]}` : ''
+}
+
+function has(schema: z.ZodType | undefined, [name, ...rest]: readonly string[]): boolean {
   const known = membersOf(schema)
-  const groups = Object.keys(known).filter((group) => Object.hasOwn(membersOf(known[group]), name))
-  const options = [
-    ...(Object.hasOwn(known, name) ? [name] : []),
-    ...groups.map((group) => `${group}.${name}`),
-  ]
-  if (options.length === 0) return ''
-  return `; ${options.join(' and ')} ${options.length === 1 ? 'is' : 'are'}`
+  return name === undefined || (Object.hasOwn(known, name) && has(known[name], rest))
+}
+
+/** Returns where options of this name are, such as `dns.timeoutMs`. */
+function levelsOf(name: string, schema: z.ZodType): string[] {
+  const groups = Object.keys(membersOf(schema)).map((group) => [group, name])
+  return [[name], ...groups].filter((path) => has(schema, path)).map((path) => path.join('.'))
 }
 
 /** Returns the members that a schema knows, whatever it is wrapped in; none if it is not that of an object. */

@@ -33,7 +33,7 @@ export const ofMounts: Mistakes = {
         [
           'a misspelled option',
           called(mount, api, { trustproxy: 1 }),
-          `trustproxy: is not an option of ${name}, which takes trustProxy${name === 'toExpressHandler' ? ' and fallthrough' : ''}.`,
+          `trustproxy: is not an option of ${name}, which takes trustProxy${name === 'toExpressHandler' ? ' and fallthrough' : ''}; others go to createUtilityApi.`,
         ],
       ],
     ]),
