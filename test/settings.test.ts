@@ -190,7 +190,8 @@ const { privateKey, publicKey } = generateKeyPairSync('ed25519')
 const rsa = generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey
 const ed448 = generateKeyPairSync('ed448').privateKey
 const pem = privateKey.export({ type: 'pkcs8', format: 'pem' })
-const notAKey = 'licenses.signingKey: must be a private Ed25519 KeyObject of node:crypto, or a list of them.'
+const notAKey =
+  'licenses.signingKey: must be a private Ed25519 KeyObject of node:crypto, or a list of them: write createPrivateKey(pem).'
 
 test.each<[string, object, string]>([
   ['a text', { issuer, signingKey: pem }, notAKey],

@@ -6,6 +6,7 @@ import { namesOf, type Issue } from '../domain/option-problem.ts'
 import type { Admin } from './admin.ts'
 
 const text = z.string('must be a string')
+const scope = z.string("must be a string, '' for none")
 const textOrNull = z.string('must be a string or null').nullable()
 const texts = z.array(text, 'must be an array of strings')
 const count = z.number('must be a number')
@@ -21,7 +22,12 @@ const query = z.custom(
  * out. A member that is undefined is left out: a store could take it for a change.
  */
 function members<Shape extends z.ZodRawShape>(shape: Shape): z.ZodType {
-  return z.custom(isOptions, 'must be an object').pipe(z.strictObject(shape)).transform(withoutUndefined)
+  const required = Object.entries(shape).filter(([, schema]) => !z.safeParse(schema, undefined).success)
+  const example = required.length === 0 ? '' : `, as in { ${required.map(([name]) => name).join(', ')} }`
+  return z
+    .custom(isOptions, `must be an object${example}`)
+    .pipe(z.strictObject(shape))
+    .transform(withoutUndefined)
 }
 
 /**
@@ -63,7 +69,7 @@ const argumentsOf: { readonly [Method in keyof Admin]: Readonly<Record<string, z
     code: members({
       clientId: text,
       redirectUri: text,
-      scope: text,
+      scope,
       subject: text.optional(),
       codeChallenge: text.optional(),
       lifetimeSeconds: count.optional(),
@@ -82,7 +88,7 @@ const argumentsOf: { readonly [Method in keyof Admin]: Readonly<Record<string, z
   },
   createAccessToken: {
     token: members({
-      scope: text,
+      scope,
       lifetimeSeconds: count.optional(),
       clientId: text.optional(),
       subject: text.optional(),
@@ -152,7 +158,9 @@ export function withCheckedArguments(admin: Admin): Admin {
 function parse(schemas: readonly [argument: string, z.ZodType][], args: readonly unknown[]): unknown[] {
   return schemas.map(([argument, schema], index) => {
     const { data, error } = schema.safeParse(args[index], { error: argumentProblem })
-    const [issue] = error?.issues ?? []
+    // A member with a mistake in its name is also one that is missing.
+    const issues = error?.issues ?? []
+    const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]
     if (issue === undefined) return data
     const problem =
       issue.code === 'unrecognized_keys'

@@ -72,7 +72,7 @@ function formsOf(domainOrIp: string): readonly string[] {
   return forms
 }
 
-const notAMark = 'after must be the next of a page of this list.'
+const notAMark = 'after must be what an earlier page of this list has as next.'
 
 /**
  * Reads the page that was asked for. A store refuses a text that is not a mark the same way it refuses to work without

@@ -41,7 +41,7 @@ export interface LicenseSigner {
 /** Returns what is wrong with a value as a signing key, or null. Says nothing of what the key holds. */
 export function problemOfSigningKey(value: unknown): string | null {
   if (!(value instanceof KeyObject)) {
-    return 'must be a private Ed25519 KeyObject of node:crypto, or a list of them'
+    return 'must be a private Ed25519 KeyObject of node:crypto, or a list of them: write createPrivateKey(pem)'
   }
   if (value.type === 'public') return 'is a public key, and only the private one can sign'
   const type = value.asymmetricKeyType ?? value.type

@@ -87,7 +87,10 @@ export interface DnsCheckResult {
   authenticated?: true | undefined
 }
 
-const notADomain: Refusal = { code: 'invalid_request', message: 'X-Domain must be a domain name.' }
+const notADomain: Refusal = {
+  code: 'invalid_request',
+  message: 'X-Domain must be a domain name, or an IP address for the type PTR.',
+}
 
 /**
  * Asks every configured resolver for the records of a domain.

@@ -196,7 +196,7 @@ function expectedContent(expectation: DnsExpectation): ReadonlySet<string> | und
   const { expected } = expectation
   demandKnown(expectation, expectationMembers)
   const { data: recordType } = recordTypeText().safeParse(expectation.recordType)
-  demand(recordType !== undefined, `recordType must be one of ${recordTypes.join(', ')}.`)
+  demand(recordType !== undefined, `The expectation's recordType must be one of ${recordTypes.join(', ')}.`)
   if (expected === undefined) return undefined
   const areTexts = Array.isArray(expected) && expected.every((text) => typeof text === 'string')
   demand(areTexts, 'expected must be a list of records in presentation form.')

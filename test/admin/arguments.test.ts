@@ -9,9 +9,13 @@ const asked = { ...code, scope: '', state: null, codeChallenge: null }
 
 /** Arguments that TypeScript refuses, and what JavaScript is told. */
 const mistakes: [method: keyof typeof admin, args: unknown[], says: string][] = [
-  ['createClient', [], 'client must be an object.'],
+  ['createClient', [], 'client must be an object, as in { redirectUris }.'],
   ['createClient', [{}], 'redirectUris must be an array of strings.'],
-  ['createClient', [{ redirectUri: 'https://a.example/' }], 'redirectUris must be an array of strings.'],
+  [
+    'createClient',
+    [{ redirectUri: 'https://a.example/' }],
+    'redirectUri is not known here; redirectUris is.',
+  ],
   ['createClient', [{ redirectUris: 'https://a.example/' }], 'redirectUris must be an array of strings.'],
   [
     'createClient',
@@ -24,7 +28,7 @@ const mistakes: [method: keyof typeof admin, args: unknown[], says: string][] = 
   ['rotateClientSecret', [{ clientId: 'a' }], 'clientId must be a string.'],
   ['revokeClient', [], 'clientId must be a string.'],
   ['readAuthorizationRequest', [{ client_id: 'a' }, { scopes: [] }], 'query must be URLSearchParams.'],
-  ['readAuthorizationRequest', [new URLSearchParams()], 'options must be an object.'],
+  ['readAuthorizationRequest', [new URLSearchParams()], 'options must be an object, as in { scopes }.'],
   [
     'readAuthorizationRequest',
     [new URLSearchParams(), { scopes: [], defaultScopes: 'a' }],
@@ -34,14 +38,16 @@ const mistakes: [method: keyof typeof admin, args: unknown[], says: string][] = 
   ['grantAuthorization', [{ ...asked, codeChallenge: undefined }], 'codeChallenge must be a string or null.'],
   ['grantAuthorization', [{ ...asked, state: undefined }], 'state must be a string or null.'],
   ['grantAuthorization', [null], 'request must be an object.'],
-  ['issueAuthorizationCode', [code], 'scope must be a string.'],
+  ['issueAuthorizationCode', [code], "scope must be a string, '' for none."],
   [
     'createReseller',
     [{ title: 'a' }],
     'title is not known here, only name, resellerId, tokenLifetimeSeconds.',
   ],
   ['createResellerToken', [7], 'resellerId must be a string.'],
-  ['createAccessToken', [{}], 'scope must be a string.'],
+  ['createAccessToken', [], 'token must be an object, as in { scope }.'],
+  ['createAccessToken', [{}], "scope must be a string, '' for none."],
+  ['createAccessToken', [{ scopes: ['a'] }], 'scopes is not known here; scope is.'],
   [
     'createAccessToken',
     [{ scope: '', lifetimeMs: 5 }],
@@ -61,7 +67,7 @@ const mistakes: [method: keyof typeof admin, args: unknown[], says: string][] = 
     'owner is not known here, only registeredTo, domainOrIp, status, resellerId.',
   ],
   ['listClients', [{ limit: '5' }], 'limit must be a number.'],
-  ['listCredentials', [], 'page must be an object.'],
+  ['listCredentials', [], 'page must be an object, as in { kind }.'],
   ['countLicenses', [{ status: 'valid' }], 'status is not known here, only resellerId.'],
 ]
 

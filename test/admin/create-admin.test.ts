@@ -341,7 +341,7 @@ describe('licenses', () => {
       'limit must be an integer from 1 to 1000.',
     )
     expect(await refusal(admin.listLicenses({ after: 'x'.repeat(1025) }))).toBe(
-      'after must be the next of a page of this list.',
+      'after must be what an earlier page of this list has as next.',
     )
   })
 })

@@ -237,7 +237,7 @@ test.each(Object.entries(lists))('a list of %s refuses what is no mark of it', a
   await expect(list('\u0000', admin)).rejects.toMatchObject({
     code: 'invalid_argument',
     status: 400,
-    message: 'after must be the next of a page of this list.',
+    message: 'after must be what an earlier page of this list has as next.',
   })
 })
 

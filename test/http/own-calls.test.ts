@@ -80,7 +80,13 @@ test.each<[string, unknown, string, string]>([
     'a name that is none',
     { domain: 'not a name', recordType: 'A' },
     'invalid_request',
-    'must be a domain name.',
+    'domain must be a domain name, or an IP address for the type PTR.',
+  ],
+  [
+    'an address with another type',
+    { domain: '192.0.2.1', recordType: 'A' },
+    'invalid_request',
+    'domain must be a domain name, or an IP address for the type PTR.',
   ],
   ['a number', { domain: 7, recordType: 'A' }, 'invalid_request', 'domain must be a string.'],
   [

@@ -357,7 +357,7 @@ describe('where records are expected', () => {
     [{ recordType: 'A', expected: '192.0.2.1' }, 'expected must be a list of records in presentation form.'],
     [{ recordType: 'A', expected: [7] }, 'expected must be a list of records in presentation form.'],
     [{ recordType: 'ANY', expected: [] }, 'recordType must be one of A, AAAA, MX'],
-    [{ expected: [] }, 'recordType must be one of A, AAAA, MX'],
+    [{ expected: [] }, "The expectation's recordType must be one of A, AAAA, MX"],
     [{ recordType: 'A', expect: [] }, 'expect is not known here; expected is.'],
   ])('%j is refused', (expectation, message) => {
     expect(() => summarizeDnsCheck([], expectation as never)).toThrow(

@@ -472,13 +472,13 @@ describe('on a terminal', () => {
   test('an invalid name is refused before anything is drawn', async () => {
     const { code, stdout, stderr } = await runOnTerminal(['dns', 'a b', '--server', right], 80)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toContain('NAME must be a domain name.')
+    expect(stderr).toContain('NAME must be a domain name, or an IP address for the type PTR.')
     expect((await runOnTerminal(['dns', 'a\nb', '--server', right], 80)).stderr).toContain('NAME must be')
   })
 
   test.each([
     [['shop.example', 'A', 'FOO'], 'TYPE must be one of A, '],
-    [['192.0.2.1', 'PTR', 'A'], 'NAME must be a domain name.'],
+    [['192.0.2.1', 'PTR', 'A'], 'NAME must be a domain name, or an IP address for the type PTR.'],
   ])(
     'of several types, one that is invalid is refused before a question is sent: %s',
     async (words, says) => {
