@@ -1,6 +1,7 @@
 import { once, type EventEmitter } from 'node:events'
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { connect } from 'node:net'
 
 // A server of the library that most tools of this field build on, with the game's real packets.
 const peers = new URL('../../peers/', import.meta.url)
@@ -56,5 +57,18 @@ export async function startRealServer({ createServer }: Library, options: object
     ...options,
   })
   await once(server, 'listening')
-  return { port: server.socketServer.address().port, close: () => server.close() }
+  const { port } = server.socketServer.address()
+  await askOnce(port)
+  return { port, close: () => server.close() }
+}
+
+/** A handshake without a host, and a status request. */
+const statusRequest = Buffer.from('060000000001010100', 'hex')
+
+/** The library compiles its packets for the first client, which takes seconds on a busy machine. */
+async function askOnce(port: number): Promise<void> {
+  const socket = connect(port, '127.0.0.1')
+  socket.write(statusRequest)
+  await once(socket, 'data')
+  socket.destroy()
 }
