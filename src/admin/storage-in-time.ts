@@ -1,3 +1,4 @@
+import { inTime } from '../ports/in-time.ts'
 import { StorageError, type AdminStorage } from '../ports/storage.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import type { StorageListing } from '../ports/storage-listing.ts'
@@ -29,25 +30,18 @@ function methodsInTime<Methods extends object, Name extends keyof Methods & stri
   methods: Methods,
   names: readonly Name[],
 ): Pick<Methods, Name> {
-  const inTime = names.map((name) => {
+  const wrapped = names.map((name) => {
     // Called on its object: a storage may be an instance of a class.
     const method: Method = (...args) => (methods[name] as Method)(...args)
     return [name, (...args: Parameters<Method>) => answerInTime(name, method, args)]
   })
-  return Object.fromEntries(inTime) as Pick<Methods, Name>
+  return Object.fromEntries(wrapped) as Pick<Methods, Name>
 }
 
 async function answerInTime(name: string, method: Method, args: Parameters<Method>): Promise<unknown> {
   const timeLeftMs = (args.at(-1) as StorageCall).timeLeftMs()
-  if (timeLeftMs <= 0) throw late(name)
-  const result = Promise.withResolvers<unknown>()
-  // The work begins first: a store that watches the time itself knows better what it was waiting for.
-  Promise.resolve(method(...args)).then(result.resolve, result.reject)
-  // A program that waits for nothing else may end: the runtime then says that a promise was never settled.
-  const timer = setTimeout(() => result.reject(late(name)), timeLeftMs).unref()
-  return result.promise.finally(() => clearTimeout(timer))
-}
-
-function late(name: string): StorageError {
-  return new StorageError('unavailable', `The storage's ${name} did not answer in time.`)
+  const late = (): StorageError =>
+    new StorageError('unavailable', `The storage's ${name} did not answer in time.`)
+  if (timeLeftMs <= 0) throw late()
+  return inTime(timeLeftMs, () => method(...args), late, { keepsAlive: false })
 }

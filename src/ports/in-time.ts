@@ -1,15 +1,20 @@
 /**
  * Settles as the work does, or rejects with `late()` if that takes longer than `timeoutMs`. The work itself may go on.
+ *
+ * Without `keepsAlive`, a program that waits for nothing else may end before: the runtime then says that a promise was
+ * never settled.
  */
 export async function inTime<Value>(
   timeoutMs: number,
   work: () => Value | PromiseLike<Value>,
   late: () => Error,
+  { keepsAlive = true }: { readonly keepsAlive?: boolean } = {},
 ): Promise<Value> {
   const result = Promise.withResolvers<Value>()
   // Started first, so that a timer of the work's own for the same time ends before this one does.
   Promise.resolve(work()).then(result.resolve, result.reject)
   const timer = setTimeout(() => result.reject(late()), timeoutMs)
+  if (!keepsAlive) timer.unref()
   try {
     return await result.promise
   } finally {

@@ -100,6 +100,17 @@ test('what has no time left is not begun', async () => {
   expect(findLicense).not.toHaveBeenCalled()
 })
 
+test('a storage that hangs keeps no program alive', () => {
+  vi.useRealTimers()
+  const findLicense = vi.fn(never)
+  const timers = (): number => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length
+  const before = timers()
+  void createAdmin({ storage: hanging({ findLicense }) }).getLicense('a')
+  // In the same turn, so that no timer of the test runner comes between.
+  expect(findLicense).toHaveBeenCalledOnce()
+  expect(timers()).toBe(before)
+})
+
 test('a storage is called as the object that it is', async () => {
   const inner = memoryStorage()
   const storage = {
