@@ -1,4 +1,5 @@
 import type { DnsAnswer, DnsStatus } from '../domain/dns-answer.ts'
+import type { Writable } from '../domain/writable.ts'
 import { oneATurn } from '../ports/one-a-turn.ts'
 import type { OpenQuestion, OpenQuestions } from './open-questions.ts'
 import { randomId } from './random-id.ts'
@@ -312,5 +313,3 @@ function answerOf(
   if (authenticated) answer.authenticated = true
   return answer
 }
-
-type Writable<Shape> = { -readonly [Name in keyof Shape]: Shape[Name] }

@@ -4,6 +4,7 @@ import { refused, type Refusal } from '../domain/errors.ts'
 import { compared } from '../domain/compared-domain.ts'
 import type { LicensePatch } from '../domain/license.ts'
 import { storedLicenseKey } from '../domain/license-key.ts'
+import type { Writable } from '../domain/writable.ts'
 import { andThen } from '../ports/timed-storage.ts'
 import { requiredText } from './input-schemas.ts'
 import { domainOrIp, licenseStatus, licenseTag, registeredUser, type LicenseParts } from './license-fields.ts'
@@ -95,7 +96,7 @@ export function updateLicense(
 
 function patchOf({ registeredTo, domainOrIp: domain, status }: UpdateLicenseInput): LicensePatch {
   if (registeredTo === undefined && domain === undefined && status === undefined) throw refused(noFields)
-  const patch: { -readonly [Field in keyof LicensePatch]: LicensePatch[Field] } = {}
+  const patch: Writable<LicensePatch> = {}
   if (registeredTo !== undefined) patch.registeredTo = registeredTo
   if (domain !== undefined) patch.domainOrIp = domain
   if (status !== undefined) patch.status = status

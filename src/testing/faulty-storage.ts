@@ -1,4 +1,5 @@
 import { demand, invalidOption, requireOptions } from '../domain/arguments.ts'
+import type { Writable } from '../domain/writable.ts'
 import type { MaybePromise } from '../ports/maybe-promise.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import { StorageError, type AdminStorage, type UtilityStorage } from '../ports/storage.ts'
@@ -148,7 +149,7 @@ export function faultyStorage<Storage extends UtilityStorage>(
   function withFaults(owner: object, method: Method, name: string): Method {
     return (...args) => {
       const { fault, done } = draw()
-      const call: { -readonly [Field in keyof FaultyStorageCall]: FaultyStorageCall[Field] } = {
+      const call: Writable<FaultyStorageCall> = {
         method: name,
         fault,
         done,

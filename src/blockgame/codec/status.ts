@@ -1,4 +1,5 @@
 import type { ServerStatus } from '../../domain/server-status.ts'
+import type { Writable } from '../../domain/writable.ts'
 import { idText, playerText, versionText } from './clean-text.ts'
 import { parseGameJson } from './json-text.ts'
 import { parseMods } from './mods.ts'
@@ -79,8 +80,6 @@ export function parseStatus(text: string, { raw = false }: ParseOptions = {}): S
   if (raw && isShallow(json)) reply.raw = json
   return reply
 }
-
-type Writable<Shape> = { -readonly [Name in keyof Shape]: Shape[Name] }
 
 /** Tells whether whatever walks a value by recursion, such as `JSON.stringify`, has stack enough. */
 function isShallow(json: unknown): boolean {

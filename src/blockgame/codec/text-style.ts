@@ -1,4 +1,5 @@
 import type { TextColor, TextSpan } from '../../domain/server-status.ts'
+import type { Writable } from '../../domain/writable.ts'
 import { own } from './own-property.ts'
 
 const decorations = ['bold', 'italic', 'underlined', 'strikethrough', 'obfuscated'] as const
@@ -53,7 +54,7 @@ const decorationByCode: Readonly<Record<string, Decoration>> = {
 export function componentStyle(component: unknown, outer: TextStyle): TextStyle {
   if (typeof component !== 'object' || component === null) return outer
   const color = parseColor(own(component, 'color'))
-  const style: { -readonly [Key in keyof TextStyle]: TextStyle[Key] } = { ...outer }
+  const style: Writable<TextStyle> = { ...outer }
   if (color !== undefined) style.color = color
   for (const decoration of decorations) {
     const value = own(component, decoration)
