@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { UtilityApiError } from '../domain/errors.ts'
 import type { OperationCall } from '../operations/operation.ts'
 import type { BodyMembers, Presented } from '../security/scheme.ts'
-import type { Closing } from './closing.ts'
+import type { Closing, WorkSignal } from './closing.ts'
 import type { KnownCaller } from './in-flight.ts'
 import type { Answered } from './reply.ts'
 import type { RequestContext, RequestLike } from './request-like.ts'
@@ -41,8 +41,7 @@ export class Call implements OperationCall, Presented, Answered {
   letGo: (() => void) | undefined
   readonly #closing: Closing
   #endsAt = Number.POSITIVE_INFINITY
-  #controller: AbortController | undefined
-  #stopListening: (() => void) | undefined
+  #work: WorkSignal | undefined
 
   constructor(
     request: RequestLike,
@@ -93,31 +92,17 @@ export class Call implements OperationCall, Presented, Answered {
 
   /** Created on first use: operations that wait only for storage never need it. */
   get signal(): AbortSignal {
-    this.#controller ??= this.#listenTo(this.context.signal ?? this.request.signal)
-    return this.#controller.signal
+    this.#work ??= this.#closing.workSignal(this.context.signal ?? this.request.signal)
+    return this.#work.signal
   }
 
   /** Whether the client has gone or the service is closing; false if no operation has used `signal`. */
   get aborted(): boolean {
-    return this.#controller?.signal.aborted === true
+    return this.#work?.signal.aborted === true
   }
 
   /** Stops listening, because the work is done and nothing is left to abort. */
   end(): void {
-    this.#stopListening?.()
-    this.#stopListening = undefined
-  }
-
-  #listenTo(gone: AbortSignal | undefined): AbortController {
-    const controller = new AbortController()
-    const abort = (): void => controller.abort(gone?.reason)
-    gone?.addEventListener('abort', abort)
-    if (gone?.aborted === true) abort()
-    const leave = this.#closing.add(controller)
-    this.#stopListening = () => {
-      gone?.removeEventListener('abort', abort)
-      leave()
-    }
-    return controller
+    this.#work?.stop()
   }
 }

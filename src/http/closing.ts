@@ -1,4 +1,11 @@
-/** The controllers to abort when the service closes. */
+/** A signal for one piece of work, and what ends it once the work is done: a source of the signal may live longer. */
+export interface WorkSignal {
+  readonly signal: AbortSignal
+  /** Called once. */
+  stop(): void
+}
+
+/** Tells the work in progress that the service closes. */
 export class Closing {
   // An array: a Set, or `AbortSignal.any` with one signal for all, would keep whatever was removed, and all of its
   // request, in memory until a full garbage collection.
@@ -10,14 +17,22 @@ export class Closing {
     return this.#aborted
   }
 
-  /** Adds a controller. Returns a function that removes it. */
-  add(controller: AbortController): () => void {
+  /** Returns a signal that aborts when the client is gone, if `gone` tells that, or when the service closes. */
+  workSignal(gone: AbortSignal | undefined): WorkSignal {
+    const controller = new AbortController()
+    const abort = (): void => controller.abort(gone?.reason)
+    gone?.addEventListener('abort', abort)
+    if (gone?.aborted === true) abort()
     if (this.#aborted) controller.abort()
     const slot = this.#free.pop() ?? this.#open.length
     this.#open[slot] = controller
-    return () => {
-      this.#open[slot] = undefined
-      this.#free.push(slot)
+    return {
+      signal: controller.signal,
+      stop: () => {
+        gone?.removeEventListener('abort', abort)
+        this.#open[slot] = undefined
+        this.#free.push(slot)
+      },
     }
   }
 

@@ -44,18 +44,14 @@ export async function ownCall<Input, Output>(
   const fields = readInput(operation, input)
   const known: KnownCaller = { scheme: 'host', id: caller }
   inFlight.begin()
-  const controller = new AbortController()
-  const abort = (): void => controller.abort(signal?.reason)
-  signal?.addEventListener('abort', abort)
-  if (signal?.aborted === true) abort()
-  const leave = closing.add(controller)
+  const work = closing.workSignal(signal)
   try {
     inFlight.enter(operation.waitsFor, known)
     try {
       const call = {
         requestId: randomUUID(),
         callerKey: `host:${caller}`,
-        signal: controller.signal,
+        signal: work.signal,
         timeLeftMs: () => Number.POSITIVE_INFINITY,
         ...others,
       }
@@ -67,8 +63,7 @@ export async function ownCall<Input, Output>(
       inFlight.leave(operation.waitsFor, known)
     }
   } finally {
-    signal?.removeEventListener('abort', abort)
-    leave()
+    work.stop()
     inFlight.end()
   }
 }
