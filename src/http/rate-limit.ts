@@ -1,5 +1,5 @@
 import { refused, type Refusal } from '../domain/errors.ts'
-import { formatIpAddress, parseIpAddress } from '../domain/ip-address.ts'
+import { formatIpAddress, parseIpAddress, withoutMapping } from '../domain/ip-address.ts'
 import { inTime } from '../ports/in-time.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { RateLimitDecision, RateLimiter } from '../ports/rate-limiter.ts'
@@ -48,9 +48,10 @@ function isDecision(value: Partial<RateLimitDecision> | null | undefined): value
 export function addressKey(ip: string): string {
   // The zone of a link-local address is a name of our own network.
   const [withoutZone = ''] = ip.split('%')
-  const octets = parseIpAddress(withoutZone)
-  if (octets === null || octets.length === 4) return `address:${ip}`
-  const isMapped = octets.subarray(0, 10).every((octet) => octet === 0) && octets[10] === 0xff
-  if (isMapped) return `address:${formatIpAddress(octets.subarray(12))}`
-  return `address:${formatIpAddress(octets.fill(0, 8))}/64`
+  const parsed = parseIpAddress(withoutZone)
+  if (parsed === null) return `address:${ip}`
+  const octets = withoutMapping(parsed)
+  return octets.length === 4
+    ? `address:${formatIpAddress(octets)}`
+    : `address:${formatIpAddress(octets.fill(0, 8))}/64`
 }

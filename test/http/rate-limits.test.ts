@@ -4,6 +4,7 @@ import { memoryStorage } from 'utility-api/storage/memory'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { sendToFetch, type TestAnswer, type TestRequest } from './support/send.ts'
 import { createWorld, licenseHeaders, type World } from './support/world.ts'
+import { addressKey } from '../../src/http/rate-limit.ts'
 
 const storage = memoryStorage()
 const { token } = await createAdmin({ storage }).createReseller()
@@ -203,4 +204,16 @@ test('a limiter that hangs is waited for one second, and the log is told', async
   } finally {
     vi.useRealTimers()
   }
+})
+
+test.each([
+  ['192.0.2.7', 'address:192.0.2.7'],
+  ['::ffff:192.0.2.7', 'address:192.0.2.7'],
+  // No IPv4 address, although it begins like one.
+  ['::ff00:c000:207', 'address:::/64'],
+  ['2001:db8::7:1', 'address:2001:db8::/64'],
+  ['fe80::1%eth0', 'address:fe80::/64'],
+  ['unknown', 'address:unknown'],
+])('failures from %s count against %s', (ip, key) => {
+  expect(addressKey(ip)).toBe(key)
 })
