@@ -137,7 +137,7 @@ export function utilityApi(parts: UtilityApiParts): UtilityApi {
   const { service, storage, basePath } = parts
   const endpoints = Object.values(parts.endpoints).filter((each) => each !== undefined)
   const route = createRouter(endpoints, basePath)
-  const dispatch = (request: RequestLike, context: RequestContext, found: Found): Promise<Reply> => {
+  const serveFound = (request: RequestLike, context: RequestContext, found: Found): Promise<Reply> => {
     if (found === null && context.fallthrough === true) return Promise.resolve(unroutedReply())
     const call = new Call(request, context, found?.params ?? noParams, parts.closing)
     return serve(service, found?.target ?? null, call)
@@ -149,7 +149,7 @@ export function utilityApi(parts: UtilityApiParts): UtilityApi {
   ): Promise<Response> => {
     if (!isRequest(request)) return Promise.reject(new UtilityApiError('invalid_argument', notARequest))
     const view = new WebRequest(request)
-    return dispatch(view, context ?? {}, find(view.url)).then(toResponse)
+    return serveFound(view, context ?? {}, find(view.url)).then(toResponse)
   }
   const handlerOf = (id: OperationId): Handler => {
     const target = parts.endpoints[id]
@@ -168,7 +168,7 @@ export function utilityApi(parts: UtilityApiParts): UtilityApi {
     >,
     dispatch(request, context) {
       if (!isView(request)) return Promise.reject(new UtilityApiError('invalid_argument', notAView))
-      return dispatch(request, context ?? {}, route(request.url))
+      return serveFound(request, context ?? {}, route(request.url))
     },
     async checkDns(question, options) {
       // A name alone would be judged as an object without the fields.
