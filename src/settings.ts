@@ -130,7 +130,7 @@ function settings(): z.ZodType<Settings> {
       onRequestEnd: callback<NonNullable<UtilityApiOptions['onRequestEnd']>>().optional(),
       errorBody: callback<NonNullable<UtilityApiOptions['errorBody']>>().optional(),
     },
-    unlessObject(),
+    unlessObject,
   )
 }
 
@@ -143,6 +143,6 @@ function adminSettings(): z.ZodType<AdminSettings> {
       licenses: licenseRules,
       oauth: exactObject({ issuer: issuer.optional() }).prefault({}),
     },
-    unlessObject(),
+    unlessObject,
   )
 }

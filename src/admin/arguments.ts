@@ -54,12 +54,12 @@ const argumentsOf: { readonly [Method in keyof Admin]: Readonly<Record<string, z
     // Complete: without its challenge, the code would need no verifier.
     request: z.looseObject(
       { clientId: text, redirectUri: text, scope: text, state: textOrNull, codeChallenge: textOrNull },
-      unlessObject(),
+      unlessObject,
     ),
     grant: members({ subject: text.optional(), scope: text.optional() }).optional(),
   },
   denyAuthorization: {
-    request: z.looseObject({ redirectUri: text, state: textOrNull }, unlessObject()),
+    request: z.looseObject({ redirectUri: text, state: textOrNull }, unlessObject),
     reason: members({ error: text.optional(), description: text.optional() }).optional(),
   },
   authorizationServerMetadata: {

@@ -41,10 +41,8 @@ export function isPort(port: number): boolean {
 }
 
 /** The sentence of an object's schema for a value that is not an object. */
-export function unlessObject(message = 'must be an object'): {
-  readonly error: (issue: { readonly code?: string }) => string | undefined
-} {
-  return { error: ({ code }) => (code === 'invalid_type' ? message : undefined) }
+export const unlessObject: { readonly error: (issue: { readonly code?: string }) => string | undefined } = {
+  error: ({ code }) => (code === 'invalid_type' ? 'must be an object' : undefined),
 }
 
 /** Throws if an argument has members with other names: JavaScript would ignore a misspelled one. */
