@@ -4,8 +4,7 @@ import { hashSecret, isMistyped } from '../domain/secret.ts'
 import type { MaybePromise } from '../ports/maybe-promise.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import { andThen } from '../ports/timed-storage.ts'
-import type { BearerParts } from './bearer.ts'
-import { realm, type Presented, type Scheme } from './scheme.ts'
+import { realm, type CredentialParts, type Presented, type Scheme } from './scheme.ts'
 import { wrongKind } from './wrong-kind.ts'
 
 /** Visible ASCII without the comma, which joins repeated headers, with or without a space (RFC 9110 section 5.3). */
@@ -21,7 +20,7 @@ const lacking: Refusal = { code: 'invalid_api_key', message: 'The API key lacks 
 
 /** Returns the credential of an API key that is live. */
 export function verifyApiKey(
-  { storage, clock, uses }: BearerParts,
+  { storage, clock, uses }: CredentialParts,
   apiKey: string | undefined,
   call: StorageCall,
 ): MaybePromise<Credential> {
@@ -46,7 +45,7 @@ export function requirePermission({ scope }: Credential, permission: string | un
  *
  * @see docs/contract.md section 4.5
  */
-export function apiKeyScheme(parts: BearerParts): Scheme<Credential> {
+export function apiKeyScheme(parts: CredentialParts): Scheme<Credential> {
   return {
     name: 'api_key',
     parameters: [],

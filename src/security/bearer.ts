@@ -1,21 +1,11 @@
 import { isLive, permits, type Credential } from '../domain/access.ts'
 import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import { hashSecret, isMistyped } from '../domain/secret.ts'
-import type { Clock } from '../ports/clock.ts'
 import type { MaybePromise } from '../ports/maybe-promise.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
-import { andThen, type TimedStorage } from '../ports/timed-storage.ts'
-import { realm, type Scheme } from './scheme.ts'
-import type { UseRecorder } from './use-recorder.ts'
+import { andThen } from '../ports/timed-storage.ts'
+import { realm, type CredentialParts, type Scheme } from './scheme.ts'
 import { wrongKind } from './wrong-kind.ts'
-
-/** What looking up a bearer token needs. */
-export interface BearerParts {
-  readonly storage: Pick<TimedStorage, 'findCredential'>
-  readonly clock: Clock
-  /** Notes who was accepted; undefined if the store does not record it. */
-  readonly uses?: UseRecorder | undefined
-}
 
 /** The two kinds of bearer token. */
 export type BearerKind = 'access_token' | 'reseller_token'
@@ -74,7 +64,7 @@ export function bearerToken(authorization: string | readonly string[] | null | u
 
 /** Returns the credential of a bearer token that is live. */
 export function verifyBearer(
-  { storage, clock, uses }: BearerParts,
+  { storage, clock, uses }: CredentialParts,
   kind: BearerKind,
   token: string | undefined,
   call: StorageCall,
@@ -100,7 +90,11 @@ export function requireScope(credential: Credential, scope: string | undefined):
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc6750 | RFC 6750}
  */
-export function bearerScheme(parts: BearerParts, kind: BearerKind, description: string): Scheme<Credential> {
+export function bearerScheme(
+  parts: CredentialParts,
+  kind: BearerKind,
+  description: string,
+): Scheme<Credential> {
   return {
     name: kind,
     parameters: [],

@@ -1,8 +1,11 @@
 import type * as z from 'zod'
 import type { Refusal, UtilityApiError } from '../domain/errors.ts'
 import type { Parameter } from '../operations/operation.ts'
+import type { Clock } from '../ports/clock.ts'
 import type { MaybePromise } from '../ports/maybe-promise.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
+import type { TimedStorage } from '../ports/timed-storage.ts'
+import type { UseRecorder } from './use-recorder.ts'
 
 /** How callers of an operation prove who they are, and how this protocol shapes answers. */
 export interface Scheme<Caller> {
@@ -23,6 +26,14 @@ export interface Scheme<Caller> {
   /** Returns the error body that clients of this protocol know, instead of our own or the owner's. */
   errorBody?(error: UtilityApiError): object
   readonly openapi: SchemeDocument
+}
+
+/** What the schemes whose callers hold a credential look it up with. */
+export interface CredentialParts {
+  readonly storage: Pick<TimedStorage, 'findCredential'>
+  readonly clock: Clock
+  /** Notes who was accepted; undefined if the store does not record it. */
+  readonly uses?: UseRecorder | undefined
 }
 
 /** The parts of a request that a scheme sees. */
