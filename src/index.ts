@@ -4,7 +4,7 @@
  * @module utility-api
  */
 import type { Admin } from './admin/admin.ts'
-import { assembleAdmin } from './admin/create-admin.ts'
+import { assembleAdmin } from './admin/assemble-admin.ts'
 import { createBlockgameClient } from './blockgame.ts'
 import { createDnsClient } from './dns/client.ts'
 import { defaultResolverLocations } from './dns/default-locations.ts'
