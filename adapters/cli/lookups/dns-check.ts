@@ -16,8 +16,8 @@ import { UsageError } from '../terminal/command.ts'
 export interface CheckListener {
   /** Called when a resolver is queried. */
   onQuestion(): void
-  /** Called when the resolver at this place in the list has answered. */
-  onAnswer(type: string, place: number, answer: DnsAnswer): void
+  /** Called when the resolver at this position in the list has answered. */
+  onAnswer(type: string, position: number, answer: DnsAnswer): void
 }
 
 /** Runs our own DNS check any number of times. */
@@ -54,8 +54,8 @@ export async function createChecker(
         ...(overTcp && { transport: 'tcp' as const }),
         ...(authorities.has(question.server.ip) && { recursionDesired: false }),
       })
-      for (const [place, location] of locations.entries())
-        if (isAt(location, question)) listener.onAnswer(question.type, place, answer)
+      for (const [position, location] of locations.entries())
+        if (isAt(location, question)) listener.onAnswer(question.type, position, answer)
       return answer
     },
   }

@@ -173,16 +173,16 @@ function createView(types: readonly string[], locations: readonly ResolverLocati
     ])
   return {
     onQuestion: () => screen.draw(lines()),
-    onAnswer(type, place, answer) {
+    onAnswer(type, position, answer) {
       const section = sections.find((each) => each.type === type)
-      if (section !== undefined) section.seen[place] = seenIn(answer)
+      if (section !== undefined) section.seen[position] = seenIn(answer)
       screen.draw(lines())
     },
     conclude(results, summaries, footer) {
       for (const [at, section] of sections.entries()) {
         Object.assign(section, { summary: summaries[at], own: new Set(results[at]?.slice(0, own)) })
-        for (const [place, result] of (results[at] ?? []).entries())
-          section.seen[place] = { ...result, records: result.dns_results, latencyMs: result.latency_ms }
+        for (const [position, result] of (results[at] ?? []).entries())
+          section.seen[position] = { ...result, records: result.dns_results, latencyMs: result.latency_ms }
       }
       screen.finish([...lines(), ...footer])
     },

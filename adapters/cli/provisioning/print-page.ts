@@ -41,7 +41,7 @@ export async function printPage<Name extends string, Row extends object>(
   const readAt = (mark: string | undefined): Promise<Page<Name, Row>> =>
     withProgress('Reading', () => read({ limit: size, ...given({ after: mark }) }))
   const first = await readAt(after).catch((error: unknown) => {
-    throw after === undefined || !isBadPlace(error) ? error : badPlace(after)
+    throw after === undefined || !isBadMark(error) ? error : badMark(after)
   })
   if (all === true) {
     return printAll(name, first, readAt, json === true ? jsonListPrinter(name) : tableOf(columns))
@@ -81,15 +81,15 @@ function tableOf<Row>({ heading, cells }: Columns<Row>): ListPrinter<Row> {
   return { rows: (page) => print(page.map(cells)), end() {} }
 }
 
-function isBadPlace(error: unknown): boolean {
+function isBadMark(error: unknown): boolean {
   return isUtilityApiError(error) && error.message.startsWith('after ')
 }
 
-function badPlace(after: string): UsageError {
+function badMark(after: string): UsageError {
   return new UsageError(`--after: "${printable(after)}" is not a place where a list ended.`)
 }
 
-/** Quotes a place for the shell. It may contain an id that somebody chose, and must stay one word when pasted. */
+/** Quotes a mark for the shell. It may contain an id that somebody chose, and must stay one word when pasted. */
 function shellWord(text: string): string {
   return /^[\w:.@-]+$/.test(text) ? text : `'${printable(text).replaceAll("'", "'\\''")}'`
 }

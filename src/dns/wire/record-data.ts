@@ -4,7 +4,7 @@ import { formatError, type ReadingBudget } from './budget.ts'
 import type { NameReader } from './name.ts'
 import { isText, readStrings, readText } from './text.ts'
 
-/** A record whose data has not been read yet: its place in the message, and the reader for the names in it. */
+/** A record whose data has not been read yet: where it is in the message, and the reader for the names in it. */
 export interface RawRecord {
   readonly host: string
   readonly ttl: number
