@@ -1,5 +1,6 @@
 import { text } from 'node:stream/consumers'
 import { createAdmin } from 'utility-api'
+import { callWithin } from 'utility-api/storage'
 import { command, UsageError, type AnyCommand } from '../terminal/command.ts'
 import { noClient } from './client.ts'
 import { adminOptions, withAdmin, withDatabase } from '../database/database.ts'
@@ -50,14 +51,16 @@ export const revokeAccess: AnyCommand = command({
       const revoked = await createAdmin({ storage: opened }).revokeAccess(which)
       const isNothing = revoked.codes + revoked.tokens === 0
       // A mistyped id must not look as if a leak had been stopped.
-      if (clientId !== undefined && isNothing && (await opened.findClient(clientId, call)) === null)
+      if (
+        clientId !== undefined &&
+        isNothing &&
+        (await opened.findClient(clientId, callWithin(5000))) === null
+      )
         throw noClient(clientId)
       printFields({ ...revoked }, json)
     })
   },
 })
-
-const call = { timeLeftMs: () => 5000 }
 
 function referenceOf(
   clientId: string | undefined,

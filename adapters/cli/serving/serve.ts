@@ -1,4 +1,5 @@
 import { createUtilityApi } from 'utility-api'
+import { callWithin } from 'utility-api/storage'
 import { command, type AnyCommand } from '../terminal/command.ts'
 import { databaseOptions, withDatabase } from '../database/database.ts'
 import { requestLimits } from '../database/drivers.ts'
@@ -61,7 +62,7 @@ export const serve: AnyCommand = command({
     const format = oneOf('log', log, logFormats)
     await withDatabase({ database, storage: module, limits: requestLimits }, async (storage, redact) => {
       const watcher = requestLog(format, redact)
-      await storage.findClient('', { timeLeftMs: () => 5000 })
+      await storage.findClient('', callWithin(5000))
       await using api = createUtilityApi({ storage, basePath: prefix, licenses, ...watcher.options })
       const service = createService(watcher.watch(api), { prefix, trustProxy, openapi })
       using stop = watchForStop()
