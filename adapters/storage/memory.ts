@@ -3,7 +3,7 @@
  *
  * @module utility-api/storage/memory
  */
-import type { AdminStorage } from 'utility-api/storage'
+import { withCheckedRows, type AdminStorage } from 'utility-api/storage'
 import { closedError } from './shared/closing.ts'
 import { adminMethods } from './memory/admin.ts'
 import { listingOf } from './memory/listing.ts'
@@ -43,12 +43,12 @@ export function memoryStorage(): AdminStorage {
     },
   }
 
-  return {
+  return withCheckedRows({
     close: () => {
       closed = true
     },
     ...servingMethods(access),
     ...adminMethods(access),
     listing: listingOf(access),
-  }
+  })
 }

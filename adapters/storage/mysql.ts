@@ -3,7 +3,13 @@
  *
  * @module utility-api/storage/mysql
  */
-import { callWithin, StorageError, type AdminStorage, type StorageCall } from 'utility-api/storage'
+import {
+  callWithin,
+  StorageError,
+  withCheckedRows,
+  type AdminStorage,
+  type StorageCall,
+} from 'utility-api/storage'
 import { createGate } from './shared/closing.ts'
 import { adminMethods } from './mysql/admin.ts'
 import { renewComparedDomains } from './mysql/compared-domains.ts'
@@ -125,7 +131,7 @@ export function mysqlStorage(pool: MysqlPool): MysqlStorage {
     },
   }
 
-  return {
+  return withCheckedRows({
     ...gate.guard({
       migrate: async () => {
         await migrateSchema(pool)
@@ -136,7 +142,7 @@ export function mysqlStorage(pool: MysqlPool): MysqlStorage {
     }),
     listing: gate.guard(listingOf(access)),
     close: gate.close,
-  }
+  })
 }
 
 function connectionsOf({ pool }: MysqlPool): number {

@@ -3,7 +3,7 @@
  *
  * @module utility-api/storage/postgres
  */
-import { callWithin, StorageError, type AdminStorage } from 'utility-api/storage'
+import { callWithin, StorageError, withCheckedRows, type AdminStorage } from 'utility-api/storage'
 import { createGate } from './shared/closing.ts'
 import { createPostgresAccess } from './postgres/access.ts'
 import { adminMethods } from './postgres/admin.ts'
@@ -80,7 +80,7 @@ export function postgresStorage(pool: PostgresPool): PostgresStorage {
   const gate = createGate()
   const access = createPostgresAccess(pool)
   guardConnections(pool)
-  return {
+  return withCheckedRows({
     ...gate.guard({
       migrate: async () => {
         await migrateSchema(pool)
@@ -91,7 +91,7 @@ export function postgresStorage(pool: PostgresPool): PostgresStorage {
     }),
     listing: gate.guard(listingOf(access)),
     close: gate.close,
-  }
+  })
 }
 
 function requirePool(pool: Partial<PostgresPool> | undefined): void {

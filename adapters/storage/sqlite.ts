@@ -3,7 +3,7 @@
  *
  * @module utility-api/storage/sqlite
  */
-import { callWithin, StorageError, type AdminStorage } from 'utility-api/storage'
+import { callWithin, StorageError, withCheckedRows, type AdminStorage } from 'utility-api/storage'
 import { createGate } from './shared/closing.ts'
 import { createSqliteConnection } from './sqlite/access.ts'
 import { adminMethods } from './sqlite/admin.ts'
@@ -80,7 +80,7 @@ export function sqliteStorage(database: SqliteDatabase, options: SqliteStorageOp
   setUpSession(database, durabilityOf(options))
   // Only these have calls of several transactions, which run to their end even after the storage was closed.
   const gate = createGate()
-  return {
+  return withCheckedRows({
     ...gate.guard({
       migrate: async () => {
         await migrate(connection.bare, callWithin(migrationTimeoutMs))
@@ -94,7 +94,7 @@ export function sqliteStorage(database: SqliteDatabase, options: SqliteStorageOp
     close: async () => {
       await Promise.all([gate.close(), connection.close()])
     },
-  }
+  })
 }
 
 function requireDatabase(database: Partial<SqliteDatabase> | undefined): void {

@@ -165,6 +165,10 @@ export type UpdateLicenseResult = 'updated' | 'not_found' | 'not_owner'
 /**
  * The methods that provisioning needs in addition to {@link UtilityStorage}. Everything said there applies here too.
  *
+ * A program may call these methods itself, and `insertLicense`, with rows of its own. A row, hash or time that is not as
+ * described MUST be refused with a {@link StorageError} of the kind `invalid`, and nothing stored: an expiry that is lost
+ * on the way makes a token valid for ever. `withCheckedRows` does this for any storage.
+ *
  * @group Storage
  */
 export interface AdminStorage extends UtilityStorage {

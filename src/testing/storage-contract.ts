@@ -23,6 +23,7 @@ import { listingCases } from './contract/listing.ts'
 import { purgeCases } from './contract/purge.ts'
 import { useCases } from './contract/uses.ts'
 import { valueCases } from './contract/values.ts'
+import { wrongRowCases } from './contract/wrong-rows.ts'
 
 /**
  * What {@link storageContract} needs for one case.
@@ -143,6 +144,7 @@ const contract: readonly ContractCase[] = [
   ...useCases,
   ...purgeCases,
   ...valueCases,
+  ...wrongRowCases,
   ...copyCases,
   ...failureCases,
   ...cutCases,

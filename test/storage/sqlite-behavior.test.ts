@@ -8,7 +8,7 @@ import { sqliteStorage, type SqliteDatabase } from 'utility-api/storage/sqlite'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { call, callOfLooks } from './support/call.ts'
 import { errorOf } from './support/error-of.ts'
-import { newLicense } from './support/license.ts'
+import { license, newLicense } from './support/license.ts'
 import { testContract } from './support/register.ts'
 import { drivers, fileOf } from './support/sqlite-files.ts'
 import { openTwice } from './support/sqlite-fixture.ts'
@@ -299,10 +299,9 @@ describe.each(drivers)('%s', (_, openPath) => {
       codeChallenge: null,
       redeemedAt: null,
     }
-    const noTime = { ...code, expiresAt: 'soon' as unknown as number }
-    expect(
-      (await errorOf(() => storage.insertAuthorizationCode(new Uint8Array(32), noTime, call))).kind,
-    ).toBe('invalid')
+    await storage.insertLicense(newLicense('LIC-1'), undefined, call)
+    const update = { licenseKey: 'LIC-1', resellerId: 'r', patch: {}, at: 'soon' as unknown as number }
+    expect((await errorOf(() => storage.updateLicense(update, call))).kind).toBe('invalid')
     await storage.insertClient({ ...client, clientId: 'a' }, call)
     await storage.insertAuthorizationCode(new Uint8Array(32), { ...code, expiresAt: 1 }, call)
     const again = errorOf(() =>
@@ -382,11 +381,13 @@ describe.each(drivers)('%s', (_, openPath) => {
     await storage.insertAuthorizationCode(hash, { ...code, expiresAt: 9, redeemedAt: null }, call)
     const token = { id: 'an-id', hash, ownerId: 'Ada', subject: null, scope: '', createdAt: 0, expiresAt: 9 }
     await storage.insertCredential('access_token', hash, { ...token, revokedAt: null }, call)
+    await storage.insertLicense(newLicense('LIC-1'), undefined, call)
+    const update = { licenseKey: 'LIC-1', resellerId: 'r', patch: {}, at: 'Ada' as never }
     const errors = await Promise.all(
       [
         () => storage.redeemAuthorizationCode(hash, 1, { ...token, id: 'another-id' }, call),
         () => storage.redeemAuthorizationCode(hash, 1, { ...token, hash: Buffer.alloc(32) }, call),
-        () => storage.insertLicense(newLicense('LIC-1', { createdAt: 'Ada' as never }), undefined, call),
+        () => storage.updateLicense(update, call),
       ].map(errorOf),
     )
     expect(errors.map(({ kind }) => kind)).toEqual(['conflict', 'conflict', 'invalid'])

@@ -145,7 +145,7 @@ export const valueCases: readonly ContractCase[] = [
         hash: hashOf(index),
         // Two credentials of different kinds may have the same hash.
         credentials: credentialKinds.map((kind, position) =>
-          position === index % 3 ? null : makeCredential(nameOf(`${kind}-${index}`), { scope: clientId }),
+          position === index % 3 ? null : makeCredential(nameOf(`${kind}-${index}`), { name: clientId }),
         ),
       }))
       await seed.insertReseller(makeReseller())

@@ -8,6 +8,7 @@
  */
 import {
   StorageError,
+  withCheckedRows,
   type AccessReference,
   type AdminStorage,
   type AuthorizationCode,
@@ -83,7 +84,8 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
     return result
   }
 
-  return {
+  // MUST refuse what it would change or lose: JSON, like SQL, keeps an expiry of NaN as none.
+  return withCheckedRows({
     // ---- The eight methods that requests need ----
 
     async findClient(clientId, call) {
@@ -321,7 +323,7 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
       closed = true
       await journal.close()
     },
-  }
+  })
 }
 
 function toHex(bytes: Uint8Array): string {

@@ -1,7 +1,8 @@
 import { DatabaseSync } from 'node:sqlite'
 import { createPool } from 'mysql2/promise'
 import { Client, Pool } from 'pg'
-import { callWithin, comparedDomain } from 'utility-api/storage'
+import { callWithin, comparedDomain, withCheckedRows } from 'utility-api/storage'
+import { memoryStorage } from 'utility-api/storage/memory'
 import { mysqlStorage } from 'utility-api/storage/mysql'
 import { postgresStorage } from 'utility-api/storage/postgres'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
@@ -57,6 +58,23 @@ export const ofStores: Mistakes = {
   callWithin: [
     ['nothing', called(callWithin), 'timeoutMs must be a number of milliseconds.'],
     ['a text', called(callWithin, '5s'), 'timeoutMs must be a number of milliseconds.'],
+  ],
+  withCheckedRows: [
+    [
+      'nothing',
+      called(withCheckedRows),
+      'storage: must have the methods of AdminStorage, and lacks insertClient.',
+    ],
+    [
+      'a database',
+      called(withCheckedRows, database),
+      'storage: must have the methods of AdminStorage, and lacks insertClient.',
+    ],
+    [
+      'a storage that cannot purge',
+      called(withCheckedRows, { ...memoryStorage(), purgeExpired: undefined }),
+      'storage: must have the methods of AdminStorage, and lacks purgeExpired.',
+    ],
   ],
   comparedDomain: [['nothing', called(comparedDomain), 'domainOrIp must be a string.']],
 }

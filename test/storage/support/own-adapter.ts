@@ -1,5 +1,6 @@
 import {
   StorageError,
+  withCheckedRows,
   type AccessReference,
   type AdminStorage,
   type AuthorizationCode,
@@ -545,12 +546,12 @@ export function ownStorage(
       },
     ]
   }
-  return {
+  return withCheckedRows({
     ...Object.fromEntries(Object.entries(methods).map(bind)),
     listing: Object.fromEntries(Object.entries(lists).map(bind)),
     async close() {
       state.closed = true
       await Promise.all(inside)
     },
-  } as unknown as AdminStorage
+  } as unknown as AdminStorage)
 }

@@ -1,0 +1,44 @@
+import { callWithin, StorageError, withCheckedRows, type AdminStorage } from 'utility-api/storage'
+import { memoryStorage } from 'utility-api/storage/memory'
+import { expect, test } from 'vitest'
+
+const call = callWithin(Infinity)
+const credential = {
+  id: 'token',
+  ownerId: 'shop',
+  subject: null,
+  scope: '',
+  createdAt: 1,
+  expiresAt: null,
+  revokedAt: null,
+}
+
+test('a storage whose methods are those of a class keeps them all', async () => {
+  class Store {
+    readonly #inner = memoryStorage()
+    findCredential(...args: Parameters<AdminStorage['findCredential']>) {
+      return this.#inner.findCredential(...args)
+    }
+    insertCredential(...args: Parameters<AdminStorage['insertCredential']>) {
+      return this.#inner.insertCredential(...args)
+    }
+  }
+  const others = memoryStorage()
+  for (const [name, method] of Object.entries(others))
+    if (!(name in Store.prototype)) Object.assign(Store.prototype, { [name]: method })
+  const store = withCheckedRows(new Store() as unknown as AdminStorage)
+  const hash = new Uint8Array(32)
+  await store.insertCredential('api_key', hash, credential, call)
+  expect(await store.findCredential('api_key', hash, call)).toEqual(credential)
+})
+
+test('a refusal names the method and the member, and is a rejection', async () => {
+  const wrong = { ...credential, expiresAt: Number.NaN }
+  const refusal = memoryStorage().insertCredential('api_key', new Uint8Array(32), wrong, call)
+  await expect(refusal).rejects.toEqual(
+    new StorageError(
+      'invalid',
+      'insertCredential: expiresAt must be null or integer milliseconds since the epoch.',
+    ),
+  )
+})
