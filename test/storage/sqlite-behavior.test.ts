@@ -287,6 +287,17 @@ describe.each(drivers)('%s', (_, openPath) => {
     expect(turns).toBeGreaterThanOrEqual(3)
   })
 
+  test('the licenses of a domain are found without a turn of the event loop, like the license of a key', async () => {
+    const storage = sqliteStorage(openFile().open())
+    await storage.migrate()
+    await storage.insertLicense(newLicense('a'), undefined, call)
+    let turned = false
+    const turn = setImmediate(() => (turned = true))
+    const list = await storage.listing?.licenses({ comparedDomains: ['example.com'], limit: 50 }, call)
+    clearImmediate(turn)
+    expect([list?.licenses, turned]).toEqual([[license('a')], false])
+  })
+
   test('a value that a column cannot store is invalid, and an existing key a conflict', async () => {
     const storage = sqliteStorage(openFile().open())
     await storage.migrate()

@@ -7,16 +7,16 @@ import type { SqliteAccess } from './access.ts'
  */
 export const currentForm: string = 'CASE WHEN compared_of = domain_or_ip THEN compared_domain END'
 
+/** How many forms one transaction makes: it holds up the event loop and everybody else's writes. */
+const portion = 500
+
 const findOutdated = `
   SELECT seq, domain_or_ip FROM utility_api_licenses WHERE ${currentForm} IS NULL AND seq > ?
-  ORDER BY seq LIMIT ?`
+  ORDER BY seq LIMIT ${portion}`
 
 const renew = `
   UPDATE utility_api_licenses SET compared_domain = ?, compared_of = domain_or_ip
   WHERE seq = ? AND domain_or_ip = ?`
-
-/** How many forms one transaction makes: it holds up the event loop and everybody else's writes. */
-const portion = 500
 
 /** Makes the compared forms that are missing or of an older text, portion by portion, in the order of an index. */
 export async function renewComparedDomains(
@@ -28,7 +28,7 @@ export async function renewComparedDomains(
     const start: number = after
     // oxlint-disable-next-line no-await-in-loop -- portion after portion, so that others write in between
     const rows = await read(callForPortion(), (db) =>
-      db.all<{ seq: number; domain_or_ip: string }>(findOutdated, start, portion),
+      db.all<{ seq: number; domain_or_ip: string }>(findOutdated, start),
     )
     if (rows.length > 0)
       // oxlint-disable-next-line no-await-in-loop -- as above

@@ -24,24 +24,25 @@ import type { SqliteAccess } from './access.ts'
 import type { SqliteQueries } from './driver.ts'
 import { licensePage } from './license-list.ts'
 
+// Values have a plus where they could change the plan: SQLite would otherwise plan anew for each of them.
 const listClients = `
   SELECT ${listedClientColumns} FROM utility_api_clients
-  WHERE (created_at, client_id) > (?, ?) ORDER BY created_at, client_id LIMIT ?`
+  WHERE (created_at, client_id) > (?, ?) ORDER BY created_at, client_id LIMIT +?`
 
 const listResellers = `
   SELECT ${resellerColumns} FROM utility_api_resellers
-  WHERE (created_at, reseller_id) > (?, ?) ORDER BY created_at, reseller_id LIMIT ?`
+  WHERE (created_at, reseller_id) > (?, ?) ORDER BY created_at, reseller_id LIMIT +?`
 
 const credentials = `
   SELECT rowid AS seq, ${listedCredentialColumns}
   FROM utility_api_credentials WHERE rowid > ?`
 
-const listTokens = `${credentials} AND kind = 'access_token' ORDER BY rowid LIMIT ?`
+const listTokens = `${credentials} AND kind = 'access_token' ORDER BY rowid LIMIT +?`
 // The kind is tested twice so that the planner sees that the index without access tokens has all the rows.
-const listOthers = `${credentials} AND kind <> 'access_token' AND kind = ? ORDER BY rowid LIMIT ?`
-const listOfOwner = `${credentials} AND bought IS NULL AND kind = ? AND owner_id = ? ORDER BY rowid LIMIT ?`
+const listOthers = `${credentials} AND kind <> 'access_token' AND kind = +? ORDER BY rowid LIMIT +?`
+const listOfOwner = `${credentials} AND bought IS NULL AND kind = +? AND owner_id = +? ORDER BY rowid LIMIT +?`
 const listTokensOfOwner = `
-  ${credentials} AND rowid <= ? AND kind = 'access_token' AND owner_id = ? ORDER BY rowid LIMIT ?`
+  ${credentials} AND rowid <= ? AND kind = 'access_token' AND owner_id = +? ORDER BY rowid LIMIT +?`
 const endOfStretch =
   'SELECT rowid AS seq FROM utility_api_credentials WHERE rowid > ? ORDER BY rowid LIMIT 1 OFFSET ?'
 
