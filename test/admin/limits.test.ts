@@ -222,7 +222,9 @@ test('a page mark of 1,024 characters reaches storage, a longer one does not', a
   const listing = { ...(storage.listing as NonNullable<typeof storage.listing>), clients }
   const watched = createAdmin({ storage: { ...storage, listing } })
   await watched.listClients({ after: 'x'.repeat(1024) })
-  await expect(watched.listClients({ after: 'x'.repeat(1025) })).rejects.toThrow('after must be the next')
+  await expect(watched.listClients({ after: 'x'.repeat(1025) })).rejects.toThrow(
+    'after must be what an earlier page',
+  )
   expect(asked).toEqual([1024])
 })
 
