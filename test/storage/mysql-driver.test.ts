@@ -255,30 +255,53 @@ test('a rollback that answers with a deadlock is repeated, and the work again on
   expect(fake.released).not.toContain('destroyed')
 })
 
-/** Lets the statement fail with 1205 after a while on a node of a Galera cluster: once, then it succeeds. */
-function nodeThatWaited(waitedMs: number): FakePool {
-  let now = performance.now()
-  const spy = vi.spyOn(performance, 'now').mockImplementation(() => now)
-  onTestFinished(() => spy.mockRestore())
-  const fake = poolOf((attempt) => {
-    if (attempt > 1) return { affectedRows: 1 }
-    now += waitedMs
-    throw errorOf(1205, 'Lock wait timeout exceeded; try restarting transaction')
-  })
+/** Makes the server of a pool a node of a Galera cluster. */
+function asNode(fake: FakePool): FakePool {
   const { getConnection } = fake.pool
   fake.pool.getConnection = async () => {
     const connection = await getConnection()
     const { execute } = connection
-    return {
-      ...connection,
-      execute: async (statement) =>
+    return Object.assign(connection, {
+      execute: async (statement: Parameters<typeof execute>[0]) =>
         statement.sql.includes('wsrep')
           ? [[{ version: '10.11-MariaDB', charset: 'utf8mb4', wsrep: 'ON' }], undefined]
           : execute(statement),
-    }
+    })
   }
   return fake
 }
+
+/** Lets the statement fail with 1205 after a while on a node: once, then it succeeds. */
+function nodeThatWaited(waitedMs: number): FakePool {
+  let now = performance.now()
+  const spy = vi.spyOn(performance, 'now').mockImplementation(() => now)
+  onTestFinished(() => spy.mockRestore())
+  return asNode(
+    poolOf((attempt) => {
+      if (attempt > 1) return { affectedRows: 1 }
+      now += waitedMs
+      throw errorOf(1205, 'Lock wait timeout exceeded; try restarting transaction')
+    }),
+  )
+}
+
+const interruptedOnce = (attempt: number): unknown => {
+  if (attempt === 1) throw errorOf(1317, 'Query execution was interrupted')
+  return attempt < 4 ? [{ version: 1, step: 2 }] : []
+}
+
+test('a migration that another node of a cluster interrupts reads the schema again', async () => {
+  const fake = asNode(poolOf(interruptedOnce, 'FROM utility_api_'))
+  await mysqlStorage(fake.pool).migrate()
+  // Twice the schema; then the schema, and the licenses without a compared domain, by the first call of the storage.
+  expect(fake.sent).toBe(4)
+})
+
+test('a migration that a person interrupts stays interrupted', async () => {
+  const fake = poolOf(interruptedOnce, 'FROM utility_api_')
+  await expect(mysqlStorage(fake.pool).migrate()).rejects.toMatchObject({ kind: 'unavailable' })
+  expect(fake.sent).toBe(1)
+})
 
 test('on a node, error 1205 after less time than a lock is waited for says that the node lags', async () => {
   const fake = nodeThatWaited(900)

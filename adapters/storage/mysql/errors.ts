@@ -64,6 +64,11 @@ export function lostRace(error: unknown): boolean {
   return [1020, 1205, 1213].includes(serverErrno(error as DriverError) ?? 0)
 }
 
+/** Tells whether the statement was interrupted, by a person or by the writes of another node of a cluster. */
+export function isInterrupted(error: unknown): boolean {
+  return serverErrno(error as DriverError) === 1317
+}
+
 /** Tells whether a wait for a lock timed out, or on a Galera node the wait for the writes of other nodes. */
 export function isWaitTimeout(error: unknown): boolean {
   return serverErrno(error as DriverError) === 1205

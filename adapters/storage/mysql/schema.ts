@@ -4,6 +4,7 @@ import type { MysqlConnection, MysqlPool } from './driver.ts'
 import {
   isDefined,
   isDuplicate,
+  isInterrupted,
   isMissingDatabase,
   isMissingTable,
   lostRace,
@@ -170,15 +171,31 @@ async function migrateOn(connection: MysqlConnection): Promise<void> {
   const flavor = await flavorOf(connection)
   await setUp(connection, flavor.settings)
   // A role that may only read can migrate a schema that is current.
-  if (!(await isCurrent(connection))) await migrateAlone(connection, flavor)
-  await adopt(connection)
+  const isNewEnough = await despiteOthers(flavor, () => isCurrent(connection))
+  if (!isNewEnough) await migrateAlone(connection, flavor)
+  await despiteOthers(flavor, () => adopt(connection))
 }
 
-async function migrateAlone(connection: MysqlConnection, { collation }: Flavor): Promise<void> {
+/**
+ * Does its work again whenever it loses against another server. A lock of the database is local to a node of a
+ * cluster: on the others, servers may take the same steps, and interrupt whatever is in their way.
+ */
+async function despiteOthers<T>(flavor: Flavor, work: () => Promise<T>, attempt = 1): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const hasLost = lostRace(error) || isDuplicate(error) || (flavor.isNode && isInterrupted(error))
+    if (attempt === maxAttempts || !hasLost) throw error
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 2 ** Math.min(attempt + 3, 9)))
+    return despiteOthers(flavor, work, attempt + 1)
+  }
+}
+
+async function migrateAlone(connection: MysqlConnection, flavor: Flavor): Promise<void> {
   const [lock] = (await run(connection, takeLock)) as { got: number | null }[]
   if (lock?.got !== 1) throw new StorageError('unavailable', 'Another server is migrating the database.')
   try {
-    await takeSteps(connection, collation)
+    await despiteOthers(flavor, () => takeSteps(connection, flavor.collation))
   } catch (error) {
     // Gives the lock back, and ends a transaction that later writes would become part of.
     connection.destroy()
@@ -198,17 +215,10 @@ async function adopt(connection: MysqlConnection): Promise<void> {
   if ((adoptable as unknown[]).length > 0) await connection.query(adoptResellers)
 }
 
-/** Takes the steps that are left. The lock is local to a node of a cluster: others may take the same steps, and win. */
-async function takeSteps(connection: MysqlConnection, collation: string, attempt = 1): Promise<void> {
-  try {
-    const schema = await schemaOn(connection)
-    refuseNewer(schema, steps.length)
-    if (schema.step < steps.length) await takeStepsAfter(connection, collation, schema.step)
-  } catch (error) {
-    if (attempt === maxAttempts || !(lostRace(error) || isDuplicate(error))) throw error
-    await new Promise((resolve) => setTimeout(resolve, Math.random() * 2 ** Math.min(attempt + 3, 9)))
-    await takeSteps(connection, collation, attempt + 1)
-  }
+async function takeSteps(connection: MysqlConnection, collation: string): Promise<void> {
+  const schema = await schemaOn(connection)
+  refuseNewer(schema, steps.length)
+  if (schema.step < steps.length) await takeStepsAfter(connection, collation, schema.step)
 }
 
 async function takeStepsAfter(connection: MysqlConnection, collation: string, taken: number): Promise<void> {
