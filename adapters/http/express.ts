@@ -6,8 +6,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { UtilityApi } from 'utility-api'
 import { addressIn, forwardedAddress } from './client-address.ts'
+import { admit, type UnderWay } from './connections.ts'
 import { requireMountOptions, type MountOptions } from './mount-options.ts'
-import { admit, NodeRequest, writeReply } from './node-message.ts'
+import { NodeRequest, writeReply } from './node-message.ts'
 
 export type { MountOptions } from './mount-options.ts'
 
@@ -64,17 +65,18 @@ export function toExpressHandler(api: UtilityApi, options: ExpressMountOptions =
   requireMountOptions('toExpressHandler', api, options, ['trustProxy', 'fallthrough'])
   const { fallthrough = false, trustProxy } = options
   return (request, response, next) => {
-    if (!admit(request, response)) return
-    const view = new ParsedRequest(request, response)
+    const underWay = admit(request, response)
+    if (underWay === undefined) return
+    const view = new ParsedRequest(request, underWay)
     const ip = addressOf(request, view, trustProxy)
-    api
-      .dispatch(view, { fallthrough, ip })
-      .then((reply) => {
-        if (!fallthrough || reply.unrouted !== true) return writeReply(response, reply)
-        reply.written()
-        next()
-      })
-      .catch(next)
+    const answer = async (): Promise<void> => {
+      const reply = await api.dispatch(view, { fallthrough, ip })
+      if (!fallthrough || reply.unrouted !== true) return writeReply(underWay, reply)
+      reply.written()
+      next()
+    }
+    const turn = underWay.turn()
+    ;(turn === undefined ? answer() : turn.then(answer)).catch(next)
   }
 }
 
@@ -93,8 +95,8 @@ function addressOf(
 class ParsedRequest extends NodeRequest {
   readonly #request: ExpressRequest
 
-  constructor(request: ExpressRequest, response: ServerResponse) {
-    super(request, response)
+  constructor(request: ExpressRequest, underWay: UnderWay) {
+    super(request, underWay)
     this.#request = request
   }
 

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
+import { admit, isIdle } from './connections.ts'
 import { requireServer } from './mount-options.ts'
-import { admit, isIdle } from './node-message.ts'
 
 /** How long a client may take nothing of what waits for it. */
 const patienceMs = 10_000

@@ -7,8 +7,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { UtilityApi } from 'utility-api'
 import { forwardedAddress } from './client-address.ts'
+import { admit } from './connections.ts'
 import { requireMountOptions, type MountOptions } from './mount-options.ts'
-import { admit, NodeRequest, writeReply } from './node-message.ts'
+import { NodeRequest, writeReply } from './node-message.ts'
 
 export type { MountOptions } from './mount-options.ts'
 export { guardConnections } from './guard-connections.ts'
@@ -43,15 +44,18 @@ export function toNodeHandler(api: UtilityApi, options: MountOptions = {}): Node
   return async (incoming, outgoing) => {
     // What is used, the messages of HTTP/2 have too.
     const [request, response] = [incoming as IncomingMessage, outgoing as ServerResponse]
-    if (!admit(request, response)) return
-    const view = new NodeRequest(request, response)
+    const underWay = admit(request, response)
+    if (underWay === undefined) return
+    const turn = underWay.turn()
+    if (turn !== undefined) await turn
+    const view = new NodeRequest(request, underWay)
     const { remoteAddress } = request.socket
     const ip =
       trustProxy === 0
         ? remoteAddress
         : forwardedAddress(remoteAddress, trustProxy, (name) => view.header(name))
     try {
-      writeReply(response, await api.dispatch(view, { ip }))
+      writeReply(underWay, await api.dispatch(view, { ip }))
     } catch {
       // Code that a host has attached to its response may throw. That must cost one connection, not the process.
       response.destroy()

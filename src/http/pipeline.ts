@@ -191,13 +191,7 @@ function answer<Input, Output, Caller>(
   call: Call,
 ): Promise<Output | SharedAnswer<Output>> {
   const { members } = binding
-  if (members.length === 0) {
-    // Those with a body do not wait: sixteen bodies of a connection would be kept meanwhile.
-    const turn = call.request.turn?.()
-    return turn === undefined
-      ? perform(service, binding, call)
-      : turn.then(() => perform(service, binding, call), abandon)
-  }
+  if (members.length === 0) return perform(service, binding, call)
   // Before the request counts as under way: a slow sender would keep a place that others need, and hold up closing.
   return readBody(service.bodies, call.request, members).then((parseBody) =>
     perform(service, binding, call, parseBody),
@@ -284,10 +278,6 @@ function headerText(name: string, call: Call): string {
   if (value.includes(',') && call.request.isRepeated?.(name) === true)
     throw new UtilityApiError('invalid_request', `${name} must be sent once.`)
   return decodeHeaderText(value)
-}
-
-function abandon(cause: unknown): never {
-  throw abandoned(cause)
 }
 
 function abandoned(cause: unknown): UtilityApiError {

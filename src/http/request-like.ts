@@ -44,12 +44,6 @@ export interface RequestLike {
    * until the answer, so the request is refused at once. Default: false.
    */
   readonly bodyWithheld?: boolean
-  /**
-   * Resolves when the answers to all earlier requests of an HTTP/1 connection are written; rejects if the client is gone
-   * by then. Undefined if there are none. Asked for by operations without a body, before they begin. Optional, for hosts
-   * that do not see connections.
-   */
-  turn?(): Promise<void> | undefined
   /** Aborts when the client is gone. */
   readonly signal?: AbortSignal
 }

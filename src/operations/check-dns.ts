@@ -151,7 +151,7 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
           expiresAt = Math.min(expiresAt, answer === null ? 0 : clock.now() + lifetimeOf(answer))
           const outcome = answer ?? unanswered('TIMEOUT', performance.now() - started)
           // As JSON at once: records take several times as much memory, for as long as the slowest resolver takes.
-          if (isLongAnswer(outcome)) await ownTurn()
+          if (isLongAnswer(outcome)) await ownTurn(flight.signal)
           const element = jsonBody(JSON.stringify(resultOf(resolver.location, outcome)))
           collected.add(octetsOf(element))
           flight.progress.add([element, index])

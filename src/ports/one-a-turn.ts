@@ -17,7 +17,9 @@ function doNext(): void {
   work?.()
 }
 
-/** Resolves in a turn in which no other long work is done. */
-export function ownTurn(): Promise<void> {
-  return new Promise((resolve) => oneATurn(resolve))
+/** Resolves in a turn in which no other long work is done. Rejects if nobody waits for the work anymore by then. */
+export function ownTurn(signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) =>
+    oneATurn(() => (signal?.aborted === true ? reject(signal.reason) : resolve())),
+  )
 }

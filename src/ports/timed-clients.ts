@@ -38,7 +38,7 @@ export function timedDnsClient(client: DnsClient): TimedDnsClient {
   return {
     async query(question) {
       const answer = await ended(question, (own) => client.query(own), lateQuery)
-      if (isLongAnswer(answer)) await ownTurn()
+      if (isLongAnswer(answer)) await ownTurn(question.signal)
       return limitAnswer(answer)
     },
   }

@@ -106,8 +106,11 @@ describe.each<[string, () => RequestListener]>([
     client.write(names.map(check).join(''))
     await vi.waitFor(() => expect(asked).toEqual(['n0.example']))
     client.close()
-    await vi.waitFor(() => expect(ended).toEqual(names.map(() => 503)))
+    await vi.waitFor(() => expect(ended).toEqual([503]))
+    release()
+    await api.close()
     expect(asked).toEqual(['n0.example'])
+    expect(ended).toEqual([503])
   })
 
   test('nor those behind an answer after which the connection closes', async () => {
@@ -123,6 +126,24 @@ describe.each<[string, () => RequestListener]>([
     expect((await client.answer()).status).toBe(200)
     await client.ended()
     expect(asked).toEqual(['n0.example'])
+  })
+
+  test('a connection that sends too many at once gets nothing asked', async () => {
+    const client = await rawClient(await listen(listener()))
+    client.write(check('one-more.example').repeat(names.length + 1))
+    await client.ended()
+    await api.close()
+    expect(asked).toEqual([])
+    expect(ended).toEqual([503])
+  })
+
+  test('a GET with a body, which could not wait, ends the connection', async () => {
+    const client = await rawClient(await listen(listener()))
+    const withBody = { ...headers, 'X-Domain': 'n1.example', 'Content-Length': '1' }
+    client.write(check('n0.example') + rawRequestText('GET /v3/tools/dnscheck', withBody, 'x'))
+    await client.ended()
+    await api.close()
+    expect(asked).toEqual([])
   })
 
   test('one with a body does not wait, since its body would be kept meanwhile', async () => {
