@@ -62,7 +62,6 @@ func check(licenseKey, host string) string {
 		}
 	} else {
 		before, _ := os.ReadFile(stored)
-		// A file that the command or an editor wrote ends in a line feed.
 		said = verified(strings.TrimSpace(string(before)), keys)
 	}
 	switch {
@@ -90,7 +89,8 @@ func ask(licenseKey string) string {
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, 65536))
 	if err == nil && response.StatusCode == 200 {
-		return string(text)
+		// A file that the command wrote ends in a line feed.
+		return strings.TrimSpace(string(text))
 	}
 	// Any other 404 may come from a proxy.
 	if response.StatusCode == 404 && strings.Contains(string(text), `"license_not_found"`) {

@@ -26,7 +26,7 @@ function check(string $licenseKey, string $host, string $server, string $folder)
     // Shipped with the product: keys that were fetched from the server would prove nothing.
     $keys = json_decode((string) @file_get_contents("$folder/license-keys.json"), true)['keys'] ?? null;
     if ($keys === null) {
-        throw new RuntimeException("$folder/license-keys.json is missing, or is not the JWKS of your service.");
+        throw new RuntimeException("$folder/license-keys.json is missing, or is not what `utility-api license jwks` prints.");
     }
     $claims = verified($answer, $keys);
     if (is_array($claims)) {
@@ -35,7 +35,6 @@ function check(string $licenseKey, string $host, string $server, string $folder)
         rename("$stored.new", $stored);
     } else {
         $why = "the answer: $claims; ";
-        // A file that the command or an editor wrote ends in a line feed.
         $claims = verified(trim((string) @file_get_contents($stored)), $keys);
     }
     if (is_string($claims)) {
@@ -65,7 +64,7 @@ function ask(string $server, string $licenseKey): string
     $text = (string) stream_get_contents($stream, 65536);
     $status = (int) explode(' ', stream_get_meta_data($stream)['wrapper_data'][0])[1];
     if ($status === 200) {
-        return $text;
+        return trim($text); // A file that the command wrote ends in a line feed.
     }
     // Any other 404 may come from a proxy.
     return $status === 404 && str_contains($text, '"license_not_found"') ? 'unknown' : '';

@@ -51,7 +51,8 @@ def ask(license_key):
     url = f"{SERVER}/license/{urllib.parse.quote(license_key, safe='')}"
     try:
         with urllib.request.urlopen(url, timeout=5) as response:
-            return response.read(65536).decode("ascii", "replace")
+            # A file that the command wrote ends in a line feed.
+            return response.read(65536).decode("ascii", "replace").strip()
     except urllib.error.HTTPError as error:
         # Any other 404 may come from a proxy.
         is_ours = error.code == 404 and b'"license_not_found"' in error.read(65536)
@@ -82,7 +83,7 @@ def verified(statement, keys):
 def stored():
     try:
         with open(STORED) as file:
-            return file.read().strip()  # A file that the command or an editor wrote ends in a line feed.
+            return file.read().strip()
     except OSError:
         return ""
 

@@ -248,6 +248,12 @@ describe.for(Object.entries(languages))('%s', ([name, { prepare, needs }]) => {
       routes = answer
       expect(await check(key)).toBe('valid')
     }
+    // A file that `utility-api license sign` wrote, served as it is.
+    const statement = await signedAgo(0, key)
+    routes = (_, response) => response.end(`${statement}\n`)
+    rmSync(stored)
+    expect(await check(key)).toBe('valid')
+    expect(readFileSync(stored, 'utf8')).toBe(statement)
     routes = licenseRoutes(api)
     expect(await check('LIC-other')).toBe('refused: there is no such license')
     expect(existsSync(stored)).toBe(false)

@@ -32,7 +32,6 @@ async function check(licenseKey: string, ownHost: string): Promise<string> {
   }
   let claims = await verified(answer)
   if (claims !== null) await store(answer)
-  // A file that the command or an editor wrote ends in a line feed.
   else claims = await verified((await readFile(stored, 'utf8').catch(() => '')).trim())
   if (claims === null) return 'refused: no statement holds; try again when the server can be reached'
   if (folded(String(claims.sub)) !== folded(licenseKey)) {
@@ -48,7 +47,8 @@ async function ask(licenseKey: string): Promise<string> {
   try {
     const url = `${server}/license/${encodeURIComponent(licenseKey)}`
     const response = await fetch(url, { signal: AbortSignal.timeout(5000) })
-    const text = await response.text()
+    // A file that the command wrote ends in a line feed.
+    const text = (await response.text()).trim()
     if (response.ok) return text
     // Any other 404 may come from a proxy.
     return response.status === 404 && text.includes('"license_not_found"') ? 'unknown' : ''
