@@ -12,7 +12,7 @@ import { startWorld } from './world.ts'
 const intervalMs = 60_000
 const own = process.env['SERVERS']?.split(',')
 const world = own === undefined ? await startWorld() : undefined
-// Only the servers of the example are on this machine. Those that strangers may name must be public.
+// The servers of the example are on this machine. Others must have public addresses: their names lead where their owners like.
 const client = createBlockgameClient(
   world === undefined ? {} : { allowAddress: ({ ip }) => ip === '127.0.0.1' },
 )

@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest'
-import type { ServerStatus } from 'utility-api/blockgame'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { createBlockgameClient, ServerCheckError, type ServerStatus } from 'utility-api/blockgame'
 import { createWatcher } from './watcher.ts'
 
 const status: ServerStatus = {
@@ -41,7 +41,7 @@ test('only the second failure in a row means that a server is offline', async ()
   const client = {
     async status() {
       seen.push(watcher.list()[0]?.state ?? '')
-      if (answers.shift() !== true) throw new Error('down')
+      if (answers.shift() !== true) throw new ServerCheckError('refused')
       return status
     },
   }
@@ -67,10 +67,33 @@ test('it stops when it is told to', async () => {
   const stopping = new AbortController()
   const client = {
     async status(): Promise<ServerStatus> {
-      throw new Error('down')
+      throw new ServerCheckError('refused')
     },
   }
   const refreshing = createWatcher({ client, addresses: ['a.example'] }).refresh(stopping.signal)
   stopping.abort()
   await expect(refreshing).rejects.toThrow('aborted')
+})
+
+test('what could not be asked is not offline, and the log says why', async () => {
+  const logged: string[] = []
+  vi.spyOn(console, 'error').mockImplementation((...words) => void logged.push(words.join(' ')))
+  onTestFinished(() => void vi.restoreAllMocks())
+  const addresses = ['127.0.0.1:25565', '[::1]:25566', '[::1]', 'a.example:80', ':']
+  const client = createBlockgameClient()
+  const watcher = createWatcher({ client, addresses })
+  await watcher.refresh(signal)
+  await client.close()
+  expect(watcher.list()).toEqual(addresses.map((address) => ({ address, state: 'unknown' })))
+  const refused = 'Lookups of this address are not allowed. Not a public address:'
+  const says = (address: string, why: string) => expect.stringContaining(`${address} was not asked. ${why}`)
+  expect(logged).toEqual(
+    expect.arrayContaining([
+      says('127.0.0.1:25565', `${refused} 127.0.0.1. The option allowAddress can permit it.`),
+      says('[::1]:25566', `${refused} ::1.`),
+      says('[::1]', `${refused} ::1.`),
+      says('a.example:80', 'Lookups of this'),
+      says(':', ''),
+    ]),
+  )
 })

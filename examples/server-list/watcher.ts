@@ -1,11 +1,16 @@
 // Asks many servers again and again, politely: few at once, and no server more often than the interval says.
 import { setTimeout as delay } from 'node:timers/promises'
-import type { BlockgameClient, ServerStatus, TextSpan } from 'utility-api/blockgame'
+import {
+  ServerCheckError,
+  type BlockgameClient,
+  type ServerStatus,
+  type TextSpan,
+} from 'utility-api/blockgame'
 
 /** What the page shows of a server. */
 export interface Listed {
   readonly address: string
-  /** `unknown` until a first check has ended, and while a failed one is being confirmed. */
+  /** `unknown` until a first check has ended, while its failure is being confirmed, and where nothing could be asked. */
   readonly state: 'online' | 'offline' | 'unknown'
   readonly players?: ServerStatus['players']
   readonly version?: string
@@ -16,7 +21,7 @@ export interface Listed {
 
 export interface WatcherOptions {
   readonly client: Pick<BlockgameClient, 'status'>
-  /** `host` or `host:port`. */
+  /** `host` or `host:port`; an IPv6 address in brackets. */
   readonly addresses: readonly string[]
   /** How many servers are asked at once. More would crowd your own line, and the pings would measure that. */
   readonly atOnce?: number
@@ -55,7 +60,11 @@ async function ask(
   address: string,
   signal: AbortSignal,
 ): Promise<Listed | null> {
-  const [host = '', port = '25565'] = address.split(':')
+  const {
+    1: v6,
+    2: host = v6 ?? address,
+    3: port = '25565',
+  } = /^(?:\[(.+)\]|([^:]+))(?::(\d+))?$/.exec(address) ?? []
   try {
     const status = await client.status({ host, port: Number(port), signal })
     return {
@@ -67,8 +76,12 @@ async function ask(
       description: status.descriptionSpans ?? [{ text: status.description }],
       ...(status.favicon === undefined ? {} : { favicon: status.favicon }),
     }
-  } catch {
+  } catch (error) {
     signal.throwIfAborted()
-    return null
+    if (error instanceof ServerCheckError) return null
+    // Not the server's fault: an address that is not allowed, for one.
+    const { message, cause } = error as Error
+    console.error(`${address} was not asked. ${message}`, cause ?? '')
+    return { address, state: 'unknown' }
   }
 }
