@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { callWithin } from 'utility-api/storage'
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -58,7 +59,15 @@ test('a backup of SQLite is restored as the page says; beside the two files, new
   const service = new DatabaseSync(file)
   const storage = sqliteStorage(service)
   await storage.migrate()
-  service.exec(`VACUUM INTO '${copy}'`)
+  const page = readFileSync(join(root, 'docs/storage-schema.md'), 'utf8')
+  const [line = ''] = /^node -e .*$/m.exec(page) ?? []
+  const asPrinted = line.replace('node -e', `'${process.execPath}' --no-warnings -e`)
+  expect(spawnSync('sh', ['-c', asPrinted], { cwd: folder, encoding: 'utf8' })).toMatchObject({
+    status: 0,
+    stderr: '',
+  })
+  // It overwrites nothing.
+  expect(spawnSync('sh', ['-c', asPrinted], { cwd: folder, encoding: 'utf8' }).stderr).toContain('exists')
   await storage.insertReseller({ resellerId: 'newer', createdAt: 1 }, callWithin(Infinity))
   const afterCrash = mkdtempSync(join(folder, 'crash-'))
   for (const each of [wal, shm]) cpSync(each, join(afterCrash, basename(each)))
