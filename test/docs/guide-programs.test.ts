@@ -251,6 +251,8 @@ test('the check in PHP understands the route for signed licenses', async ({ skip
   expect(await check(licenseKey)).toBe('refused: the license is invalid')
   await admin.deleteLicense(licenseKey)
   expect(await check(licenseKey)).toBe('refused: there is no such license')
+  const { headers } = await fetch(`${url}/license/${licenseKey}`)
+  expect(headers.get('Content-Type')).toBe('application/json; charset=utf-8')
   expect(existsSync(join(folder, 'license.jwt'))).toBe(false)
 })
 
@@ -292,7 +294,7 @@ test('a guarded route is open to a token with the scope, and answers every other
     null,
     { error: 'database_error', message: expect.any(String) },
   ])
-  expect(complaint.mock.calls).toEqual([['The database failed.', why]])
+  expect(complaint.mock.calls).toEqual([['GET', '/orders', why]])
 })
 
 test('the DNS page shows who answers what', async () => {
