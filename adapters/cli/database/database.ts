@@ -58,7 +58,7 @@ async function openDatabase({
   }
   const text = database ?? process.env['UTILITY_API_DATABASE']
   if (text === undefined || text === '') {
-    throw new UsageError('Which database? Give --database FILE, or set UTILITY_API_DATABASE.')
+    throw new UsageError('Which database? Give --database FILE or URL, or set UTILITY_API_DATABASE.')
   }
   const location = locationOf(text, database === undefined ? 'UTILITY_API_DATABASE' : '--database')
   if (location.kind === 'sqlite') {
