@@ -1,9 +1,6 @@
 // A server in a process of its own whose resolvers answer with as much as an answer may hold:
 // `node --import test/support/sources.ts test/http/support/answers-server.ts <mount>`, or with Bun. Speaks in lines of JSON: the port and
 // credentials first, then its memory for every line it reads.
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { createInterface } from 'node:readline'
 import { setTimeout as wait } from 'node:timers/promises'
 import {
   createAdmin,
@@ -13,49 +10,9 @@ import {
   type DnsClient,
   type DnsRecord,
   type ServerStatus,
-  type UtilityApi,
 } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
-
-type Start = (api: UtilityApi) => Promise<number>
-
-const starts: Readonly<Record<string, Start>> = {
-  async Node(api) {
-    const { toNodeHandler } = await import('utility-api/node')
-    return listen(createServer(toNodeHandler(api)))
-  },
-  async Express(api) {
-    const [{ default: express }, { toExpressHandler }] = await Promise.all([
-      import('express'),
-      import('utility-api/express'),
-    ])
-    return listen(createServer(express().use(toExpressHandler(api))))
-  },
-  async Hono(api) {
-    const [{ serve }, { guardConnections }] = await Promise.all([
-      import('@hono/node-server'),
-      import('utility-api/node'),
-    ])
-    const server = serve({ fetch: (request) => api.fetch(request), port: 0, hostname: '127.0.0.1' }) as Server
-    guardConnections(server)
-    if (!server.listening) await new Promise((resolve) => server.once('listening', resolve))
-    return (server.address() as AddressInfo).port
-  },
-  async Bun(api) {
-    const { toBunHandler } = await import('utility-api/bun')
-    const { Bun } = globalThis as unknown as { Bun: { serve(options: object): { port: number } } }
-    return Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: toBunHandler(api) }).port
-  },
-  async serve(api) {
-    const { createService } = await import('../../../adapters/cli/serving/http-service.ts')
-    return listen(createService(api, { prefix: '', trustProxy: 0, openapi: true }).server)
-  },
-}
-
-async function listen(server: ReturnType<typeof createServer>): Promise<number> {
-  await new Promise<void>((resolve) => server.listen({ port: 0, host: '127.0.0.1', backlog: 8000 }, resolve))
-  return (server.address() as AddressInfo).port
-}
+import { speak, startMount } from './measured-server.ts'
 
 const large = 'x'.repeat(90)
 
@@ -127,17 +84,5 @@ const exchanges = codes.map(({ code }) => ({
   client_id: clientId,
   client_secret: clientSecret,
 }))
-const port = await (starts[process.argv[2] ?? ''] as Start)(api)
-console.log(JSON.stringify({ port, attacker, bystander, honest, apiKey, exchanges }))
-
-function memory(): { held: number; rss: number } {
-  const { Bun, gc } = globalThis as { Bun?: { gc(synchronously: boolean): void }; gc?: () => void }
-  if (Bun === undefined) gc?.()
-  else Bun.gc(true)
-  const { heapUsed, external, rss } = process.memoryUsage()
-  return { held: heapUsed + external, rss }
-}
-
-createInterface(process.stdin)
-  .on('line', () => console.log(JSON.stringify(memory())))
-  .on('close', () => process.exit())
+const port = await startMount(api)
+speak({ port, attacker, bystander, honest, apiKey, exchanges })
