@@ -9,10 +9,8 @@ export const defaultServerPort = 25565
 export interface ServerAddress {
   /** Host name in lower-case ASCII without a final dot, or an address in canonical text without brackets. */
   readonly host: string
-  /** TCP port. */
+  /** TCP port, {@link defaultServerPort} if none was typed. */
   readonly port: number
-  /** Whether the port was typed. If not, it is {@link defaultServerPort}. */
-  readonly portGiven: boolean
 }
 
 const bracketed = /^\[([^\]]*)\](?::(.*))?$/s
@@ -33,7 +31,7 @@ export function parseServerAddress(text: string, port?: string): ServerAddress |
   const typed = [port, parts.port].filter((each) => each !== undefined).map(parsePort)
   const host = parts.inBrackets ? parseIpv6(parts.host) : parseServerHost(parts.host)
   if (host === null || typed.includes(null)) return null
-  return { host, port: typed[0] ?? defaultServerPort, portGiven: typed.length > 0 }
+  return { host, port: typed[0] ?? defaultServerPort }
 }
 
 /** Returns the host of a valid typed address as {@link spelledHost} has it. */

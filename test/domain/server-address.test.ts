@@ -3,31 +3,30 @@ import { parseServerAddress, spelledHostOf } from '../../src/domain/server-addre
 
 describe('addresses that people type', () => {
   test.for([
-    ['mc.example.com', 'mc.example.com', 25565, false],
-    ['MC.Example.COM.', 'mc.example.com', 25565, false],
-    ['my_server.example.com', 'my_server.example.com', 25565, false],
-    ['localhost', 'localhost', 25565, false],
-    ['mc.example.com:25566', 'mc.example.com', 25566, true],
-    ['mc.example.com:25565', 'mc.example.com', 25565, true],
-    ['mc.example.com:1', 'mc.example.com', 1, true],
-    ['mc.example.com:65535', 'mc.example.com', 65535, true],
-    ['bücher.example', 'xn--bcher-kva.example', 25565, false],
-    ['1.2.3.4', '1.2.3.4', 25565, false],
-    ['1.2.3.4:80', '1.2.3.4', 80, true],
-    ['2001:DB8:0:0::1', '2001:db8::1', 25565, false],
-    ['[2001:db8::1]', '2001:db8::1', 25565, false],
-    ['[2001:db8::1]:25570', '2001:db8::1', 25570, true],
-    ['::ffff:1.2.3.4', '::ffff:1.2.3.4', 25565, false],
-    ['::ffff:102:304', '::ffff:1.2.3.4', 25565, false],
-  ] as const)('%s', ([text, host, port, portGiven]) => {
-    expect(parseServerAddress(text)).toEqual({ host, port, portGiven })
+    ['mc.example.com', 'mc.example.com', 25565],
+    ['MC.Example.COM.', 'mc.example.com', 25565],
+    ['my_server.example.com', 'my_server.example.com', 25565],
+    ['localhost', 'localhost', 25565],
+    ['mc.example.com:25566', 'mc.example.com', 25566],
+    ['mc.example.com:25565', 'mc.example.com', 25565],
+    ['mc.example.com:1', 'mc.example.com', 1],
+    ['mc.example.com:65535', 'mc.example.com', 65535],
+    ['bücher.example', 'xn--bcher-kva.example', 25565],
+    ['1.2.3.4', '1.2.3.4', 25565],
+    ['1.2.3.4:80', '1.2.3.4', 80],
+    ['2001:DB8:0:0::1', '2001:db8::1', 25565],
+    ['[2001:db8::1]', '2001:db8::1', 25565],
+    ['[2001:db8::1]:25570', '2001:db8::1', 25570],
+    ['::ffff:1.2.3.4', '::ffff:1.2.3.4', 25565],
+    ['::ffff:102:304', '::ffff:1.2.3.4', 25565],
+  ] as const)('%s', ([text, host, port]) => {
+    expect(parseServerAddress(text)).toEqual({ host, port })
   })
 
   test('a separate port overrides the one in the address', () => {
     expect(parseServerAddress('mc.example.com', '1234')).toEqual({
       host: 'mc.example.com',
       port: 1234,
-      portGiven: true,
     })
     expect(parseServerAddress('mc.example.com:99', '1234')?.port).toBe(1234)
     expect(parseServerAddress('2001:db8::1', '1234')?.port).toBe(1234)
