@@ -1,7 +1,7 @@
 import { demand, demandKnown, isOptions, isSignal, isTimeout } from '../domain/arguments.ts'
 import type { DnsAnswer, DnsStatus, RecordType } from '../domain/dns-answer.ts'
 import { parseDnsName, splitDnsName } from '../domain/dns-name.ts'
-import { isPublicAddress, isServerAddress } from '../domain/ip-address.ts'
+import { isPublicAddress, isDnsServerAddress } from '../domain/ip-address.ts'
 import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'
 
 /**
@@ -72,7 +72,7 @@ export async function findAuthoritativeServers(
   demandKnown(options, optionMembers)
   const { resolver, signal, timeoutMs = 5000 } = options
   demand(typeof client?.query === 'function', 'client must be what createDnsClient() returns.')
-  const isResolver = isOptions(resolver) && isServerAddress(resolver.ip)
+  const isResolver = isOptions(resolver) && isDnsServerAddress(resolver.ip)
   demand(isResolver, 'resolver must be an object with an IP address: write { resolver: { ip } }.')
   demand(isTimeout(timeoutMs), 'timeoutMs must be a positive number of milliseconds.')
   demand(isSignal(signal), 'signal must be an AbortSignal.')

@@ -8,7 +8,7 @@ import {
   isTimeout,
   requireOptions,
 } from '../domain/arguments.ts'
-import { isServerAddress } from '../domain/ip-address.ts'
+import { isDnsServerAddress } from '../domain/ip-address.ts'
 import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'
 import { OpenQuestions } from './open-questions.ts'
 import { Query, type Asker, type Upstream } from './query.ts'
@@ -209,7 +209,7 @@ function demandQuestion(question: Partial<DnsQuestion> | undefined): void {
 }
 
 function checkedServer(ip: string, port: number): ServerAddress {
-  demand(isServerAddress(ip), 'server.ip must be an IPv4 or IPv6 address.')
+  demand(isDnsServerAddress(ip), 'server.ip must be an IPv4 or IPv6 address.')
   demand(isPort(port), 'server.port must be a port number.')
   return { ip, port }
 }

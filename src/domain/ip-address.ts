@@ -13,8 +13,8 @@ export function parseIpAddress(text: string): Uint8Array | null {
 /** On this machine only: `fe80::1%eth0` is a neighbor at the interface `eth0`. */
 const linkLocal = /^fe[89ab][0-9a-f]:[0-9a-f:.]*(?=%[\w.:@-]{1,64}$)/i
 
-/** Tells whether a text is the address of a server to ask: an IP address, and a link-local one may name its interface. */
-export function isServerAddress(text: string): boolean {
+/** Tells whether a text is the address of a DNS server to ask: an IP address, and a link-local one may name its interface. */
+export function isDnsServerAddress(text: string): boolean {
   return parseIpAddress(linkLocal.exec(text)?.[0] ?? text) !== null
 }
 

@@ -6,7 +6,7 @@ import { canonicalIpAddress, parseIpAddress } from './ip-address.ts'
 export const defaultServerPort = 25565
 
 /** The parts of a Minecraft server's address as a person types it. */
-export interface ServerAddress {
+export interface GameServerAddress {
   /** Host name in lower-case ASCII without a final dot, or an address in canonical text without brackets. */
   readonly host: string
   /** TCP port, {@link defaultServerPort} if none was typed. */
@@ -26,7 +26,7 @@ const decimalPort = /^[1-9]\d{0,4}$/
  * @param text - What was typed, trimmed.
  * @param port - A port typed separately from the address. It takes precedence over one in the address.
  */
-export function parseServerAddress(text: string, port?: string): ServerAddress | null {
+export function parseServerAddress(text: string, port?: string): GameServerAddress | null {
   const parts = splitPort(text)
   const typed = [port, parts.port].filter((each) => each !== undefined).map(parsePort)
   const host = parts.inBrackets ? parseIpv6(parts.host) : parseServerHost(parts.host)

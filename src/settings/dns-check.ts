@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { defaultResolverLocations } from '../dns/default-locations.ts'
-import { isServerAddress, parseNetwork } from '../domain/ip-address.ts'
+import { isDnsServerAddress, parseNetwork } from '../domain/ip-address.ts'
 import type { DnsCheckOptions } from '../options.ts'
 import type { DnsClient } from '../ports/dns-client.ts'
 import {
@@ -33,7 +33,7 @@ const clientSubnet = z
 const location = exactObject(
   {
     location: label.min(1),
-    ip: z.string().refine(isServerAddress, notAnIpAddress),
+    ip: z.string().refine(isDnsServerAddress, notAnIpAddress),
     provider: label.min(1),
     port: port.exactOptional(),
     clientSubnet: clientSubnet.exactOptional(),
