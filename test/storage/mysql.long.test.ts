@@ -55,10 +55,12 @@ describe.skipIf(reason)('MySQL', () => {
     safe ??= [safePool(), safePool()]
     const [storage, second] = [mysqlStorage(safe[0]), mysqlStorage(safe[1])]
     await storage.migrate()
-    await emptyTables(pool())
+    emptying ??= pool()
+    await emptyTables(emptying)
     return { storage, second, close() {} }
   }
   let safe: [Pool, Pool] | undefined
+  let emptying: Pool | undefined
   if (allSetups) testContract('with safe updates', safely)
 
   for (const flags of allSetups ? ['FOUND_ROWS', '-FOUND_ROWS'] : ['-FOUND_ROWS']) {
