@@ -32,40 +32,41 @@ function members<Shape extends z.ZodRawShape>(shape: Shape): z.ZodType {
 
 /**
  * What the arguments of each method are made of, by their names. Without them, a misspelled member would be ignored, and
- * a wrong type would fail in the middle of the work. What the values may be is decided by the methods.
+ * a wrong type would fail in the middle of the work. What the values may be is decided by the methods. The schemas are
+ * made when a method is called for the first time: a start should not pay for those of twenty methods.
  */
-const argumentsOf: { readonly [Method in keyof Admin]: Readonly<Record<string, z.ZodType>> } = {
-  createClient: {
+const argumentsOf: { readonly [Method in keyof Admin]: () => Readonly<Record<string, z.ZodType>> } = {
+  createClient: () => ({
     client: members({
       ...label,
       redirectUris: texts,
       clientId: text.optional(),
       clientSecret: text.optional(),
     }),
-  },
-  updateClient: { clientId: text, patch: members({ ...label, redirectUris: texts.optional() }) },
-  rotateClientSecret: { clientId: text },
-  revokeClient: { clientId: text },
-  readAuthorizationRequest: {
+  }),
+  updateClient: () => ({ clientId: text, patch: members({ ...label, redirectUris: texts.optional() }) }),
+  rotateClientSecret: () => ({ clientId: text }),
+  revokeClient: () => ({ clientId: text }),
+  readAuthorizationRequest: () => ({
     query,
     options: members({ scopes: texts, defaultScope: text.optional() }),
-  },
-  grantAuthorization: {
+  }),
+  grantAuthorization: () => ({
     // Complete: without its challenge, the code would need no verifier.
     request: z.looseObject(
       { clientId: text, redirectUri: text, scope: text, state: textOrNull, codeChallenge: textOrNull },
       unlessObject,
     ),
     grant: members({ subject: text.optional(), scope: text.optional() }).optional(),
-  },
-  denyAuthorization: {
+  }),
+  denyAuthorization: () => ({
     request: z.looseObject({ redirectUri: text, state: textOrNull }, unlessObject),
     reason: members({ error: text.optional(), description: text.optional() }).optional(),
-  },
-  authorizationServerMetadata: {
+  }),
+  authorizationServerMetadata: () => ({
     endpoints: members({ authorizationEndpoint: text, tokenEndpoint: text, scopes: texts.optional() }),
-  },
-  issueAuthorizationCode: {
+  }),
+  issueAuthorizationCode: () => ({
     code: members({
       clientId: text,
       redirectUri: text,
@@ -74,39 +75,39 @@ const argumentsOf: { readonly [Method in keyof Admin]: Readonly<Record<string, z
       codeChallenge: text.optional(),
       lifetimeSeconds: count.optional(),
     }),
-  },
-  createReseller: {
+  }),
+  createReseller: () => ({
     reseller: members({
       ...label,
       resellerId: text.optional(),
       tokenLifetimeSeconds: count.optional(),
     }).optional(),
-  },
-  createResellerToken: {
+  }),
+  createResellerToken: () => ({
     resellerId: text,
     options: members({ lifetimeSeconds: count.optional() }).optional(),
-  },
-  createAccessToken: {
+  }),
+  createAccessToken: () => ({
     token: members({
       scope,
       lifetimeSeconds: count.optional(),
       clientId: text.optional(),
       subject: text.optional(),
     }),
-  },
-  createApiKey: {
+  }),
+  createApiKey: () => ({
     key: members({ ...label, permissions: texts.optional(), lifetimeSeconds: count.optional() }).optional(),
-  },
-  revoke: {
+  }),
+  revoke: () => ({
     which: z.union([members({ id: text }), members({ secret: text })], 'must have either id or secret'),
-  },
-  revokeAccess: {
+  }),
+  revokeAccess: () => ({
     which: z.union(
       [members({ clientId: text }), members({ subject: text })],
       'must have either clientId or subject',
     ),
-  },
-  createLicense: {
+  }),
+  createLicense: () => ({
     license: members({
       resellerId: text,
       registeredTo: text,
@@ -115,9 +116,9 @@ const argumentsOf: { readonly [Method in keyof Admin]: Readonly<Record<string, z
       idempotencyKey: text.optional(),
       idempotencyLifetimeSeconds: count.optional(),
     }),
-  },
-  getLicense: { licenseKey: text },
-  updateLicense: {
+  }),
+  getLicense: () => ({ licenseKey: text }),
+  updateLicense: () => ({
     licenseKey: text,
     change: members({
       registeredTo: text.optional(),
@@ -125,21 +126,21 @@ const argumentsOf: { readonly [Method in keyof Admin]: Readonly<Record<string, z
       status: text.optional(),
       resellerId: text.optional(),
     }),
-  },
-  deleteLicense: { licenseKey: text },
-  listClients: { page: members(page).optional() },
-  listResellers: { page: members(page).optional() },
-  listCredentials: { page: members({ ...page, kind: text, ownerId: text.optional() }) },
-  listLicenses: {
+  }),
+  deleteLicense: () => ({ licenseKey: text }),
+  listClients: () => ({ page: members(page).optional() }),
+  listResellers: () => ({ page: members(page).optional() }),
+  listCredentials: () => ({ page: members({ ...page, kind: text, ownerId: text.optional() }) }),
+  listLicenses: () => ({
     page: members({
       ...page,
       resellerId: text.optional(),
       domainOrIp: text.optional(),
       status: text.optional(),
     }).optional(),
-  },
-  countLicenses: { filter: members({ resellerId: text.optional() }).optional() },
-  purgeExpired: {},
+  }),
+  countLicenses: () => ({ filter: members({ resellerId: text.optional() }).optional() }),
+  purgeExpired: () => ({}),
 }
 
 /** The methods that ask no storage and return no promise. */
@@ -148,14 +149,20 @@ const returnAtOnce: ReadonlySet<string> = new Set(['denyAuthorization', 'authori
 /** Returns the same methods, which refuse arguments that are not made of what they should be. */
 export function withCheckedArguments(admin: Admin): Admin {
   const checked = Object.entries(admin).map(([name, method]: [string, (...args: unknown[]) => unknown]) => {
-    const schemas = Object.entries(argumentsOf[name as keyof Admin])
-    if (returnAtOnce.has(name)) return [name, (...args: unknown[]) => method(...parse(schemas, args))]
-    return [name, async (...args: unknown[]) => method(...parse(schemas, args))]
+    let schemas: readonly Argument[] | undefined
+    const parsed = (args: unknown[]): unknown[] => {
+      schemas ??= Object.entries(argumentsOf[name as keyof Admin]())
+      return parse(schemas, args)
+    }
+    if (returnAtOnce.has(name)) return [name, (...args: unknown[]) => method(...parsed(args))]
+    return [name, async (...args: unknown[]) => method(...parsed(args))]
   })
   return Object.fromEntries(checked) as Admin
 }
 
-function parse(schemas: readonly [argument: string, z.ZodType][], args: readonly unknown[]): unknown[] {
+type Argument = readonly [name: string, schema: z.ZodType]
+
+function parse(schemas: readonly Argument[], args: readonly unknown[]): unknown[] {
   return schemas.map(([argument, schema], index) => {
     const { data, error } = schema.safeParse(args[index], { error: argumentProblem })
     // A member with a mistake in its name is also one that is missing.

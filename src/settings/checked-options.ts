@@ -31,7 +31,7 @@ export function checkedOptions<Output>(
   factory: string,
   other: Factory,
 ): Output {
-  const result = schema.safeParse(options, { error: optionProblem })
+  const result = schema.safeParse(options, { error: optionProblem, jitless: true })
   if (result.success) return result.data
   requireNamed(options, factory)
   const { issues } = result.error
