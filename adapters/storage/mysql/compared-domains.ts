@@ -22,11 +22,15 @@ const renew = `
     revision = revision + 1
   WHERE seq IN (${listOf('?').replaceAll(' ', ', ')})`
 
-/** Makes the compared forms that are missing or of an older text, portion by portion, in the order of an index. */
+/**
+ * Makes the compared forms that are missing or of an older text, portion by portion, in the order of an index. Returns
+ * whether there were any.
+ */
 export async function renewComparedDomains(
   { read, write }: Access,
   callForPortion: () => StorageCall,
-): Promise<void> {
+): Promise<boolean> {
+  let wereOutdated = false
   let after: number | undefined = 0
   while (after !== undefined) {
     const start: number = after
@@ -35,7 +39,8 @@ export async function renewComparedDomains(
       db.rows<{ seq: number; domain_or_ip: string }>(findOutdated, start),
     )
     const [first] = rows
-    if (first === undefined) return
+    if (first === undefined) break
+    wereOutdated = true
     // As many rows as the statement has placeholders: one that is named twice is changed once.
     const all = Array.from({ length: portion }, (_, index) => rows[index] ?? first)
     const values = [
@@ -47,4 +52,5 @@ export async function renewComparedDomains(
     await write(callForPortion(), (db) => db.count(renew, ...values))
     after = rows.length < portion ? undefined : rows.at(-1)?.seq
   }
+  return wereOutdated
 }

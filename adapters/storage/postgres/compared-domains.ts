@@ -15,11 +15,15 @@ const renew = `
 /** How many forms one statement makes: a longer one would hold up everybody else's writes. */
 const portion = 1000
 
-/** Makes the compared forms that are missing or of an older text, portion by portion, in the order of an index. */
+/**
+ * Makes the compared forms that are missing or of an older text, portion by portion, in the order of an index. Returns
+ * whether there were any.
+ */
 export async function renewComparedDomains(
   db: PostgresAccess,
   callForPortion: () => StorageCall,
-): Promise<void> {
+): Promise<boolean> {
+  let wereOutdated = false
   let after: string | undefined = '0'
   while (after !== undefined) {
     // oxlint-disable-next-line no-await-in-loop -- portion after portion, so that others write in between
@@ -29,6 +33,7 @@ export async function renewComparedDomains(
       after,
       portion,
     )
+    wereOutdated ||= rows.length > 0
     const seqs = rows.map(({ seq }) => seq)
     const texts = rows.map((row) => row.domain_or_ip)
     if (rows.length > 0)
@@ -36,4 +41,5 @@ export async function renewComparedDomains(
       await db.count(callForPortion(), renew, seqs, texts, texts.map(comparedDomain))
     after = rows.length < portion ? undefined : seqs.at(-1)
   }
+  return wereOutdated
 }

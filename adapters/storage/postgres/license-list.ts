@@ -14,10 +14,14 @@ export async function licensePage(
   call: StorageCall,
 ): Promise<LicenseList> {
   const { comparedDomains, limit } = page
-  if (comparedDomains !== undefined) await renewComparedDomains(db, () => call)
-  const lists = await Promise.all(
-    (comparedDomains ?? [undefined]).map((form) => licensesOf(db, form, page, call)),
-  )
+  const read = (): Promise<NumberedLicense[][]> =>
+    Promise.all((comparedDomains ?? [undefined]).map((form) => licensesOf(db, form, page, call)))
+  // At once: hardly ever is a form outdated.
+  const [found, wasOutdated] = await Promise.all([
+    read(),
+    comparedDomains !== undefined && renewComparedDomains(db, () => call),
+  ])
+  const lists = wasOutdated ? await read() : found
   const rows = lists.flat().toSorted((a, b) => Number(a.seq) - Number(b.seq))
   const { page: cut, ...next } = cutPage(rows, limit, ({ seq }) => String(seq))
   return { licenses: cut.map(toLicense), ...next }
