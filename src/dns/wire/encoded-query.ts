@@ -1,14 +1,13 @@
 import { randomInt } from 'node:crypto'
+import dnsPacket from 'dns-packet'
 import { recordTypes, type RecordType } from '../../domain/dns-answer.ts'
 import { octetsOfLabel, parseDnsName, splitDnsName } from '../../domain/dns-name.ts'
 import { UtilityApiError } from '../../domain/errors.ts'
-import { parseNetwork } from '../../domain/ip-address.ts'
+import { formatIpAddress, parseNetwork } from '../../domain/ip-address.ts'
 import {
   headerFlags,
   headerLength,
-  inClass,
   optionCodes,
-  optType,
   questionTailLength,
   recordFixedLength,
   typeNumbers,
@@ -76,7 +75,7 @@ function hashOf(message: Buffer, questionEnd: number): number {
 }
 
 function rootQuery(type: RecordType, clientSubnet: string | undefined): Buffer {
-  if (clientSubnet !== undefined) return encodeRootQuery(type, clientSubnetOption(clientSubnet))
+  if (clientSubnet !== undefined) return encodeRootQuery(type, [clientSubnetOption(clientSubnet)])
   const known = rootQueries.get(type)
   if (known !== undefined) return known
   const query = encodeRootQuery(type, [])
@@ -84,22 +83,26 @@ function rootQuery(type: RecordType, clientSubnet: string | undefined): Buffer {
   return query
 }
 
-/** RFC 6840 section 5.7: AD in a question asks for AD in the answer, without the signatures that DO would bring. */
-const queryFlags = headerFlags.recursionDesired | headerFlags.authenticData
-
-/** @param option - The whole option of the OPT record, empty for none. */
-function encodeRootQuery(type: RecordType, option: readonly number[]): Buffer {
-  const root = 0
-  // The id, flags, and one record each in the first and last of the four sections.
-  const header = words(0, queryFlags, 1, 0, 0, 1)
-  const question = [root, ...words(typeNumbers[type], inClass)]
-  // Instead of a class and a TTL, the OPT record has a size, and an extended code, a version and flags, all zero.
-  const opt = [root, ...words(optType, udpPayloadSize, 0, 0, option.length), ...option]
-  return Buffer.from([...header, ...question, ...opt])
-}
-
-function words(...numbers: number[]): number[] {
-  return numbers.flatMap((number) => [number >> 8, number & 0xff])
+function encodeRootQuery(type: RecordType, options: dnsPacket.PacketOpt[]): Buffer {
+  return dnsPacket.encode({
+    type: 'query',
+    id: 0,
+    // RFC 6840 section 5.7: AD in a question asks for AD in the answer, without the signatures that DO would bring.
+    flags: headerFlags.recursionDesired | headerFlags.authenticData,
+    questions: [{ type, name: '.', class: 'IN' }],
+    additionals: [
+      {
+        type: 'OPT',
+        name: '.',
+        udpPayloadSize,
+        extendedRcode: 0,
+        ednsVersion: 0,
+        flags: 0,
+        flag_do: false,
+        options,
+      },
+    ],
+  })
 }
 
 /** The name, fixed fields and length of an OPT record, and the code and length of its option. */
@@ -166,17 +169,18 @@ function checkedName(text: string): string {
   return name
 }
 
-/** @see {@link https://www.rfc-editor.org/rfc/rfc7871#section-6 | RFC 7871 section 6} */
-function clientSubnetOption(clientSubnet: string): number[] {
+function clientSubnetOption(clientSubnet: string): dnsPacket.PacketOpt {
   const network = parseNetwork(clientSubnet)
   if (network === null)
     throw new UtilityApiError('invalid_argument', 'clientSubnet must be a network like 192.0.2.0/24.')
   const { octets, prefixLength } = network
-  const family = octets.length === 4 ? 1 : 2
-  const prefix = withoutHostBits(octets, prefixLength).subarray(0, Math.ceil(prefixLength / 8))
-  const scopePrefixLength = 0
-  const data = [...words(family), prefixLength, scopePrefixLength, ...prefix]
-  return [...words(optionCodes.clientSubnet, data.length), ...data]
+  return {
+    code: optionCodes.clientSubnet,
+    family: octets.length === 4 ? 1 : 2,
+    ip: formatIpAddress(withoutHostBits(octets, prefixLength)),
+    sourcePrefixLength: prefixLength,
+    scopePrefixLength: 0,
+  }
 }
 
 /** Clears the host bits, because resolvers refuse a network that has any set (RFC 7871 section 6). */
