@@ -15,12 +15,23 @@ const entry = Object.fromEntries(
 )
 
 /** Bundled with us, so that a start reads few files, and nobody installs more than this package. */
-const bundled = ['zod']
+const bundled = ['zod', 'dns-packet', '@leichtgewicht/ip-codec']
 
 function licenseOf(name: string): string {
   const folder = join('node_modules', name)
   const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }
   return `${name} ${version}\n\n${readFileSync(join(folder, 'LICENSE'), 'utf8').trim()}\n`
+}
+
+/** dns-packet is CommonJS and requires `buffer`, which an ES module cannot. */
+const importedBuffer: NonNullable<Options['esbuildPlugins']>[number] = {
+  name: 'imported-buffer',
+  setup(build) {
+    build.onResolve({ filter: /^buffer$/ }, () => ({ path: 'buffer', namespace: 'imported' }))
+    build.onLoad({ filter: /^buffer$/, namespace: 'imported' }, () => ({
+      contents: "export { Buffer } from 'node:buffer'",
+    }))
+  },
 }
 
 export default defineConfig(({ outDir = 'dist' }) => ({
@@ -33,6 +44,7 @@ export default defineConfig(({ outDir = 'dist' }) => ({
   sourcemap: true,
   clean: true,
   noExternal: bundled,
+  esbuildPlugins: [importedBuffer],
   // Adapters and the command import the package by its name: a start reads three files less.
   external: [/^utility-api/],
   onSuccess: async () => {
