@@ -173,9 +173,12 @@ test('a start reads few files, and none of another package', () => {
     expect(all.length).toBeLessThanOrEqual(most)
     return all
   }
-  const help =
-    "process.argv[2] = '--help'\nconsole.log = () => {}\nawait import(import.meta.resolve('utility-api').replace('index.js', 'cli.js'))"
-  paths(help, 8)
+  const command = (...args: string[]): string =>
+    `process.argv.push(...${JSON.stringify(args)})
+console.log = () => {}
+await import(import.meta.resolve('utility-api').replace('index.js', 'cli.js'))`
+  paths(command('--help'), 8)
+  paths(command('dns', '--help'), 9)
   paths("await import('utility-api')", 12)
   const start = paths(firstAnswer, 15)
   // The clients of the network operations come with their first call, and not before.
