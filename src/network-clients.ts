@@ -2,7 +2,10 @@ import type { BlockgameClient } from './ports/blockgame-client.ts'
 import type { DnsClient } from './ports/dns-client.ts'
 import type { BlockgameClientOptions } from './blockgame.ts'
 
-/** Returns a DNS client, whose code is loaded at the first query. */
+/** When code is loaded that no call has needed yet. */
+const loadedAfterMs = 1000
+
+/** Returns a DNS client, whose code is loaded at the first query, or soon after the start. */
 export function lazyDnsClient(): DnsClient {
   const lazy = onFirstUse(async () => (await import('./dns.ts')).createDnsClient())
   return {
@@ -11,7 +14,7 @@ export function lazyDnsClient(): DnsClient {
   }
 }
 
-/** Returns a block-game client, whose code is loaded at the first lookup. Its options must have been checked. */
+/** Returns a block-game client, whose code is loaded as that of the DNS client. Its options must have been checked. */
 export function lazyBlockgameClient(options: BlockgameClientOptions): BlockgameClient {
   const lazy = onFirstUse(async () => (await import('./blockgame.ts')).createBlockgameClient(options))
   return {
@@ -31,14 +34,17 @@ function onFirstUse<Client extends { close(): Promise<void> }>(
 ): OnFirstUse<Client> {
   let loading: Promise<Client> | undefined
   let loaded: Client | undefined
+  const begin = (): Promise<Client> => (loading ??= load().then((client) => (loaded = client)))
+  // Not only at the first call: by then, an update may have replaced the files of a running server.
+  const timer = setTimeout(() => void begin().catch(() => {}), loadedAfterMs).unref()
   return {
     use(work) {
       // At once: the questions of a check must leave together.
       if (loaded !== undefined) return work(loaded)
-      loading ??= load().then((client) => (loaded = client))
-      return loading.then(work)
+      return begin().then(work)
     },
     async close() {
+      clearTimeout(timer)
       await loaded?.close()
     },
   }

@@ -21,6 +21,7 @@ export const ofStores: Mistakes = {
     ['a class', called(sqliteStorage, DatabaseSync), sqlite],
     ['a pool', called(sqliteStorage, pool), sqlite],
     ['named', called(sqliteStorage, { database }), sqlite],
+    ['what can only prepare', called(sqliteStorage, { prepare: () => ({}) }), sqlite],
     [
       'a word',
       called(sqliteStorage, database, 'full'),
