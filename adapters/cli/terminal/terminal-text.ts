@@ -28,7 +28,7 @@ function escape(character: string): string {
 
 const wide =
   /^(?:[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{16fe0}-\u{18aff}\u{1b000}-\u{1b2ff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\p{Emoji}\ufe0f)/u
-const plain = /^[\x20-\x7e]*$/
+const plain = /^[\x20-\x7e…]*$/
 // Loading its data takes a quarter of the time of a `--help`.
 let graphemes: Intl.Segmenter | undefined
 
