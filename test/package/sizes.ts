@@ -10,14 +10,18 @@ const { project, entries, remove } = packAndInstall()
 const dist = join(project, 'node_modules/utility-api')
 const exports = manifest().exports as Record<string, { default: string }>
 
-/** A program with everything of ours that it imports. */
+/** A program with everything of ours that it imports at its start. */
 function closure(path: string, seen = new Set<string>()): Set<string> {
   if (seen.has(path)) return seen
   seen.add(path)
   const text = readFileSync(path, 'utf8')
-  for (const [, target] of text.matchAll(/(?:from|import)\s*"(\.[^"]+)"/g))
-    closure(join(dirname(path), target ?? ''), seen)
+  for (const [, target = ''] of text.matchAll(/(?:from|import)\s*"((?:\.|utility-api)[^"]*)"/g))
+    closure(target.startsWith('.') ? join(dirname(path), target) : pathOf(target), seen)
   return seen
+}
+
+function pathOf(entry: string): string {
+  return join(dist, exports[entry.replace('utility-api', '.')]?.default ?? '')
 }
 
 /** The shortest of several first imports, each in a process of its own: the one that was disturbed least. */
@@ -34,8 +38,7 @@ function importMs(...specifiers: string[]): number {
 
 console.log('| entry | kB | gzip kB | import ms |\n|---|---|---|---|')
 for (const entry of entries) {
-  const path = join(dist, exports[entry.replace('utility-api', '.')]?.default ?? '')
-  const texts = [...closure(path)].map((each) => readFileSync(each))
+  const texts = [...closure(pathOf(entry))].map((each) => readFileSync(each))
   const bytes = Buffer.concat(texts)
   const cells = [bytes.length / 1000, gzipSync(bytes).length / 1000, importMs(entry)].map((value) =>
     value.toFixed(1),
