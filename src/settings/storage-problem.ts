@@ -5,6 +5,10 @@ export interface StorageMistake {
   readonly write: string
 }
 
+/** Where `await sqliteStorage(database).migrate()` was taken for a storage, an offer of memory would lose its data. */
+export const undefinedStorage =
+  'is undefined; migrate() returns nothing: write const storage = sqliteStorage(database), then await storage.migrate()'
+
 /** Returns what a value is that somebody took for a storage, or null for an object that may have been meant as one. */
 export function storageMistake(value: unknown): StorageMistake | null {
   if (value === undefined || value === null)
@@ -14,7 +18,8 @@ export function storageMistake(value: unknown): StorageMistake | null {
   if (typeof value === 'function') return mistake('is a function:', callOf(value))
   if (typeof value !== 'object') return mistake(`is a ${typeof value}:`, 'memoryStorage()')
   const has = (name: string): boolean => typeof (value as Record<string, unknown>)[name] === 'function'
-  if (has('then')) return mistake('is a promise:', 'await …')
+  if (has('then'))
+    return mistake('is a promise: if it is that of migrate(), pass the storage itself, or else', 'await …')
   if (has('prepare')) return mistake('is a database:', 'sqliteStorage(database)')
   if (has('getConnection')) return mistake('is a pool:', mysqlStorageOf(has('promise')))
   if (has('connect') && has('query')) return postgresMistake('totalCount' in value)

@@ -94,7 +94,12 @@ export const ofTheLibrary: Mistakes = {
     [
       'a promise',
       create({ storage: Promise.resolve(storage) }),
-      'storage: is a promise: write { storage: await … }.',
+      'storage: is a promise: if it is that of migrate(), pass the storage itself, or else write { storage: await … }.',
+    ],
+    [
+      'what migrate() returns',
+      create({ storage: undefined }),
+      'storage: is undefined; migrate() returns nothing: write const storage = sqliteStorage(database), then await storage.migrate().',
     ],
     [
       'a database',
