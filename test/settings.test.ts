@@ -146,6 +146,7 @@ test.each<[object | undefined, string]>([
   [{ storage, locations: [] }, 'locations: is not an option; dns.locations is.'],
   [{ storage, protocolVersion: 4 }, 'protocolVersion: is not an option; blockgame.protocolVersion is.'],
   [{ storage, timeoutMs: 9 }, 'timeoutMs: is not an option; dns.timeoutMs and blockgame.timeoutMs are.'],
+  [{ storage, timeout: 9 }, 'timeout: is not an option; dns.timeoutMs and blockgame.timeoutMs are.'],
   [{ storage, dns: { logger: console } }, 'dns.logger: is not an option; logger is.'],
   [{ storage, oauth: { issuer } }, 'oauth.issuer: is not an option; createAdmin takes it.'],
   [{ storage, dns: { trustProxy: 1 } }, 'toNodeHandler, toExpressHandler and toBunHandler take it.'],

@@ -5,21 +5,21 @@ export function notKnown(name: string, known: Iterable<string>): string {
 
 /** Returns the end of a sentence for a name that is nearly one of those that are known, or an empty string. */
 export function hint(name: string, known: Iterable<string>): string {
-  const typed = name.toLowerCase()
-  const meant = [...known].find((each) => isNear(typed, each.toLowerCase()))
+  const meant = [...known].find((each) => isNear(name, each))
   return meant === undefined ? '' : `; ${meant} is`
 }
 
 const shortestStart = 4
 
-/** Tells whether two names differ by nothing, by one letter, by two that are exchanged, or by a missing end. */
-function isNear(one: string, other: string): boolean {
+/** Tells whether two names differ by case alone, by one letter, by two that are exchanged, or by a missing end. */
+export function isNear(name: string, known: string): boolean {
+  const [one, other] = [name.toLowerCase(), known.toLowerCase()]
   const shorter = Math.min(one.length, other.length)
   let [start, end] = [0, 0]
   while (start < shorter && one[start] === other[start]) start += 1
   if (start === shorter && shorter >= shortestStart) return true
   while (end < shorter - start && one.at(-1 - end) === other.at(-1 - end)) end += 1
-  const [left, right] = [one, other].map((name) => name.slice(start, name.length - end)) as [string, string]
+  const [left, right] = [one, other].map((each) => each.slice(start, each.length - end)) as [string, string]
   return (
     (left.length <= 1 && right.length <= 1) ||
     (left.length === 2 && left === [...right].toReversed().join(''))

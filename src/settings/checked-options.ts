@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { invalidOption, isOptions } from '../domain/arguments.ts'
+import { isNear } from '../domain/near-name.ts'
 import { optionProblem, unknownOption } from '../domain/option-problem.ts'
 import { storageMistake, undefinedStorage } from './storage-problem.ts'
 import { missingMethods } from './with-methods.ts'
@@ -66,12 +67,15 @@ function whereItIsOne(path: readonly string[], schema: z.ZodType, other: Factory
   const name = path.at(-1) ?? ''
   const theirs = other.schema()
   if (has(theirs, path)) return `; ${other.name} takes it`
-  const here = levelsOf(name, schema)
-  if (here.length > 0) return `; ${here.join(' and ')} ${here.length === 1 ? 'is' : 'are'}`
-  const there = levelsOf(name, theirs)
+  const isIt = (each: string): boolean => each === name
+  const here = levelsOf(isIt, schema)
+  if (here.length > 0) return areOptions(here)
+  const there = levelsOf(isIt, theirs)
   if (there.length > 0) return `; ${other.name} takes ${there.join(' and ')}`
   const elsewhere: Readonly<Record<string, string>> = optionsOfOtherFunctions
-  return Object.hasOwn(elsewhere, name) ? `; ${elsewhere[name]}` : ''
+  if (Object.hasOwn(elsewhere, name)) return `; ${elsewhere[name]}`
+  const near = levelsOf((each) => isNear(name, each), schema)
+  return near.length > 0 ? areOptions(near) : ''
 }
 
 function has(schema: z.ZodType | undefined, [name, ...rest]: readonly string[]): boolean {
@@ -79,10 +83,17 @@ function has(schema: z.ZodType | undefined, [name, ...rest]: readonly string[]):
   return name === undefined || (Object.hasOwn(known, name) && has(known[name], rest))
 }
 
-/** Returns where options of this name are, such as `dns.timeoutMs`. */
-function levelsOf(name: string, schema: z.ZodType): string[] {
-  const groups = Object.keys(membersOf(schema)).map((group) => [group, name])
-  return [[name], ...groups].filter((path) => has(schema, path)).map((path) => path.join('.'))
+function areOptions(paths: readonly string[]): string {
+  return `; ${paths.join(' and ')} ${paths.length === 1 ? 'is' : 'are'}`
+}
+
+/** Returns where options are that have a name that fits, such as `dns.timeoutMs`. */
+function levelsOf(fits: (name: string) => boolean, schema: z.ZodType): string[] {
+  const top = membersOf(schema)
+  const nested = Object.entries(top).flatMap(([group, inner]) =>
+    Object.keys(membersOf(inner)).flatMap((name) => (fits(name) ? [`${group}.${name}`] : [])),
+  )
+  return [...Object.keys(top).filter(fits), ...nested]
 }
 
 /** Returns the members that a schema knows, whatever it is wrapped in; none if it is not that of an object. */
