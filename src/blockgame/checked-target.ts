@@ -62,6 +62,9 @@ function checkHandshake(
 /** Returns a host in canonical form, and as it was spelled. */
 function requireHost(host: string | undefined, member: string): [canonical: string, spelled: string] {
   const canonical = typeof host === 'string' ? parseServerHost(host) : null
-  demand(canonical !== null, `${member} must be a host name or an IP address.`)
+  demand(
+    canonical !== null,
+    `${member} must be a host name or an IP address, without a port: write { host, port }.`,
+  )
   return [canonical, spelledHost(host ?? '', canonical)]
 }

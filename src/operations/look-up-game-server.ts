@@ -59,7 +59,7 @@ export interface GameServerLookup extends GameServerDetails {
 
 const notAServer: Refusal = {
   code: 'invalid_request',
-  message: 'X-Address must be a host name or an IP address, and X-Port a port.',
+  message: 'X-Address must be host, host:port or [IPv6]:port, not a URL, and X-Port a port.',
 }
 const tooMany: Refusal = { code: 'unavailable', message: 'Too many lookups are under way.' }
 

@@ -45,9 +45,14 @@ export const ofTheApi: Mistakes = {
       'host is not known here, only address, port.',
     ],
     [
+      'a URL',
+      called(api.lookUpGameServer, { address: 'https://play.example.com' }),
+      'address must be host, host:port or [IPv6]:port, not a URL, and port a port.',
+    ],
+    [
       'a word for a port',
       called(api.lookUpGameServer, { address: 'play.example.com', port: 'x' }),
-      'address must be a host name or an IP address, and port a port.',
+      'address must be host, host:port or [IPv6]:port, not a URL, and port a port.',
     ],
   ],
   verifyAccessToken: [

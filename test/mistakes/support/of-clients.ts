@@ -83,6 +83,11 @@ export const ofClients: Mistakes = {
       'timeout is not known here; timeoutMs is.',
     ],
     [
+      'a port in the host',
+      called(blockgameClient.status, { host: 'play.example.com:25565' }),
+      'host must be a host name or an IP address, without a port: write { host, port }.',
+    ],
+    [
       'a text for a port',
       called(blockgameClient.status, { host: 'play.example.com', port: '25565' }),
       'port must be an integer from 1 to 65535.',
