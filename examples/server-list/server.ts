@@ -10,7 +10,7 @@ import { createWatcher } from './watcher.ts'
 import { startWorld } from './world.ts'
 
 const intervalMs = 60_000
-const own = process.env['SERVERS']?.split(',')
+const own = process.env['SERVERS']?.split(',').map((address) => address.trim())
 const world = own === undefined ? await startWorld() : undefined
 // The servers of the example are on this machine. Others must have public addresses: their names lead where their owners like.
 const client = createBlockgameClient(
