@@ -13,7 +13,9 @@ if (supported || process.versions['bun'] !== undefined) {
     process.exitCode = code
   })
 } else {
-  console.error(`utility-api needs Node.js 22.18 or newer; this is ${process.versions.node}.`)
+  console.error(
+    `utility-api needs Node.js 22.18 or newer; this is ${process.versions.node}. On Bun: bunx --bun utility-api.`,
+  )
   process.exitCode = 1
 }
 

@@ -295,6 +295,7 @@ describe('on a Node.js that is too old, the error is one clear sentence', () => 
     const { status, stdout, stderr } = inProject(old ?? '', 'node_modules/utility-api/dist/cli.js', 'migrate')
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
     expect(stderr).toMatch(sentence)
+    expect(stderr).toMatch(/ On Bun: bunx --bun utility-api\.$/m)
     expect(stderr.trimEnd().split('\n')).toHaveLength(1)
   })
 })
