@@ -67,7 +67,7 @@ test('there is a README for each, and a place in the index', () => {
   expect(names.filter((name) => !index.includes(`](${name}/README.md)`))).toEqual([])
   for (const name of names) {
     expect(packed.paths).toContain(`examples/${name}/README.md`)
-    expect(readFileSync(`examples/${name}/README.md`, 'utf8')).toMatch(/^# .+\n\n[^]*npm start\n```/)
+    expect(readFileSync(`examples/${name}/README.md`, 'utf8')).toMatch(/^# .+\n\n[^]*(?:npm|bun) start\n```/)
   }
 })
 
