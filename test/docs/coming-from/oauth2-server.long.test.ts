@@ -282,18 +282,25 @@ test('rows are moved as the page says, and those that cannot be are named', asyn
   const tokens = [
     { ...whole, scope: null },
     { ...whole, scope: 'a  b', accessTokenExpiresAt: new Date(date.accessTokenExpiresAt) },
-    { ...whole, scope: ['a', 'b'] },
+    { ...whole, scope: ['a', 'b'], accessTokenExpiresAt: '2100-01-01 00:00:00Z' },
     { ...whole, user: { username: 'ada' } },
     { ...whole, user: undefined },
     { ...whole, accessTokenExpiresAt: undefined },
     { ...whole, accessTokenExpiresAt: null },
+    { ...whole, accessTokenExpiresAt: 4_102_444_800 },
+    { ...whole, accessTokenExpiresAt: '2100-01-01 00:00:00' },
+    { ...whole, accessTokenExpiresAt: 'no dateZ' },
   ].map((token, at) => ({ ...token, accessToken: `token-${at}` }))
   await move(clients, tokens)
   const named = [
     ...['short', 'public'].map(
       (id) => `Client ${id} is not moved: clientSecret must have 32 to 1024 visible ASCII characters.`,
     ),
-    ...tokens.slice(3).map(() => 'A token of client 7 is not moved: it needs a user with an id, and a date.'),
+    ...tokens.slice(3).map(({ user }, at) => {
+      const lacks =
+        user === whole.user ? 'accessTokenExpiresAt as a Date, or a text with a time zone' : 'user.id'
+      return `tokens[${at + 3}], of client 7, is not moved: it needs ${lacks}.`
+    }),
   ]
   expect(printed).toEqual(named)
   const admin = library.createAdmin({ storage })
