@@ -25,9 +25,11 @@ export function verifyApiKey(
   call: StorageCall,
 ): MaybePromise<Credential> {
   if (apiKey === undefined) throw refusedKey(missing)
-  if (isMistyped(apiKey)) throw refusedKey(invalid, 'The checksum of the key is wrong.')
+  if (isMistyped(apiKey))
+    throw refusedKey(invalid, 'The checksum of the key is wrong: it was changed or mistyped.')
   return andThen(storage.findCredential('api_key', hashSecret(apiKey), call), (credential) => {
-    if (credential === null) throw refusedKey(invalid, wrongKind('api_key', apiKey))
+    if (credential === null)
+      throw refusedKey(invalid, wrongKind('api_key', apiKey) ?? 'There is no such key in this storage.')
     const now = clock.now()
     if (!isLive(credential, now)) throw refusedKey(invalid, 'The key has expired or was revoked.')
     uses?.note('api_key', credential.id, now)
@@ -68,7 +70,8 @@ function presentedKey(presented: Presented): string | undefined {
     if (presented.header('Authorization') === null) return undefined
     throw refusedKey(missing, 'The key belongs into a header called Basic, not into Authorization.')
   }
-  if (!grammar.test(header)) throw refusedKey(invalid)
+  if (!grammar.test(header))
+    throw refusedKey(invalid, 'The header has a space, a comma or another character that no key has.')
   return header
 }
 

@@ -70,9 +70,10 @@ export function verifyBearer(
   call: StorageCall,
 ): MaybePromise<Credential> {
   if (token === undefined) throw missingToken()
-  if (isMistyped(token)) throw invalidToken('The checksum of the token is wrong.')
+  if (isMistyped(token)) throw invalidToken('The checksum of the token is wrong: it was changed or mistyped.')
   return andThen(storage.findCredential(kind, hashSecret(token), call), (credential) => {
-    if (credential === null) throw invalidToken(wrongKind(kind, token))
+    if (credential === null)
+      throw invalidToken(wrongKind(kind, token) ?? 'There is no such token in this storage.')
     const now = clock.now()
     if (!isLive(credential, now)) throw invalidToken('The token has expired or was revoked.')
     if (kind === 'reseller_token') uses?.note(kind, credential.id, now)

@@ -246,25 +246,33 @@ describe('hooks', () => {
     const { accessToken } = await admin.createAccessToken({ scope: '', lifetimeSeconds: 1 })
     const { token } = await admin.createReseller()
     const { apiKey } = await admin.createApiKey()
-    const tokens = [`Bearer ${token}`, token, `Bearer ${accessToken}`, `Bearer ${accessToken.slice(0, -1)}~`]
+    const altered = (secret: string): string => secret.slice(0, -1) + (secret.endsWith('0') ? '1' : '0')
+    const sent = [token, accessToken, altered(accessToken), accessToken.slice(0, -1)]
+    const tokens = [token, ...sent.map((each) => `Bearer ${each}`)]
     clock.advance(1000)
     const dns = tokens.map((Authorization) => ['v3/tools/dnscheck', { Authorization }] as const)
-    const keys = [{ Authorization: `Basic ${apiKey}` }, { Basic: token }]
+    const basics = [token, `${apiKey}a`, altered(apiKey), `${apiKey} x`]
+    const keys = [{ Authorization: `Basic ${apiKey}` }, ...basics.map((Basic) => ({ Basic }))]
     const lookups = keys.map((headers) => ['v4/games/blockgame/lookup', headers] as const)
     const bodies = await Promise.all(
       [...dns, ...lookups].map(async ([path, headers]) =>
         (await api.fetch(new Request(`http://localhost/${path}`, { headers: { ...headers } }))).text(),
       ),
     )
-    expect(new Set(bodies.slice(0, 4)).size).toBe(1)
+    expect(new Set(bodies.slice(0, 5)).size).toBe(1)
+    expect(new Set(bodies.slice(6)).size).toBe(1)
     expect(new Set(entries.map(([, , fields]) => (fields as { cause?: unknown }).cause))).toEqual(
       new Set([
         'The header does not consist of Bearer, a space and a token.',
-        undefined,
+        'The checksum of the token is wrong: it was changed or mistyped.',
+        'There is no such token in this storage.',
         'The key belongs into a header called Basic, not into Authorization.',
         'The credential is of the kind reseller_token; access_token is needed.',
         'The token has expired or was revoked.',
         'The credential is of the kind reseller_token; api_key is needed.',
+        'The checksum of the key is wrong: it was changed or mistyped.',
+        'There is no such key in this storage.',
+        'The header has a space, a comma or another character that no key has.',
       ]),
     )
     expect(inspect(entries, { depth: Infinity })).not.toContain('uapi_')
