@@ -276,6 +276,9 @@ test('a guarded route is open to a token with the scope, and answers every other
   )) as string
   expect(await ask(`Bearer ${token}`)).toEqual([200, null, { orders: 'those of user-42' }])
   const challenge = 'Bearer realm="utility-api"'
+  // Nothing but the handler sees why.
+  const complaint = vi.spyOn(console, 'error').mockImplementation(() => {})
+  onTestFinished(() => complaint.mockRestore())
   expect(await ask()).toEqual([401, challenge, { error: 'invalid_token', message: expect.any(String) }])
   const { accessToken } = await admin.createAccessToken({ scope: 'orders:write' })
   expect(await ask(`Bearer ${accessToken}`)).toEqual([
@@ -284,9 +287,7 @@ test('a guarded route is open to a token with the scope, and answers every other
     { error: 'insufficient_scope', message: expect.any(String) },
   ])
 
-  // Nothing but the handler sees why.
-  const complaint = vi.spyOn(console, 'error').mockImplementation(() => {})
-  onTestFinished(() => complaint.mockRestore())
+  expect((await ask('Bearer other'))[0]).toBe(401)
   const why = new StorageError('unavailable', 'The disk is gone.')
   storage.findCredential = () => Promise.reject(why)
   expect(await ask(`Bearer ${token}`)).toEqual([
@@ -294,7 +295,12 @@ test('a guarded route is open to a token with the scope, and answers every other
     null,
     { error: 'database_error', message: expect.any(String) },
   ])
-  expect(complaint.mock.calls).toEqual([['GET', '/orders', why]])
+  expect(complaint.mock.calls).toEqual([
+    ['GET', '/orders', 'invalid_token', ''],
+    ['GET', '/orders', 'insufficient_scope', ''],
+    ['GET', '/orders', 'invalid_token', 'There is no such token in this storage.'],
+    ['GET', '/orders', 'database_error', why],
+  ])
 })
 
 test('the DNS page shows who answers what', async () => {
