@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/url"
@@ -54,7 +55,7 @@ func check(licenseKey, host string) string {
 		return "refused: there is no such license"
 	}
 	keys := shippedKeys(filepath.Join(folder, "license-keys.json"))
-	said := verified(answer, keys)
+	said, why := verified(answer, keys)
 	if said != nil {
 		// Renamed, so that no crash leaves half a statement.
 		if os.WriteFile(stored+".new", []byte(answer), 0o600) == nil {
@@ -62,11 +63,18 @@ func check(licenseKey, host string) string {
 		}
 	} else {
 		before, _ := os.ReadFile(stored)
-		said = verified(strings.TrimSpace(string(before)), keys)
+		var whyNot string
+		said, whyNot = verified(strings.TrimSpace(string(before)), keys)
+		// What is in the log is for you; a customer can do nothing about it.
+		if said == nil {
+			log.Printf("License check: the answer: %s; the stored statement: %s.", why, whyNot)
+			return "refused: no statement holds; try again when the server can be reached"
+		}
+		if answer != "" {
+			log.Printf("License check: the stored statement holds, but the answer does not: %s.", why)
+		}
 	}
 	switch {
-	case said == nil:
-		return "refused: no statement holds; try again when the server can be reached"
 	case folded(said.LicenseKey) != folded(licenseKey):
 		return "refused: the statement is for another license key"
 	case said.Status != "valid":
@@ -76,7 +84,9 @@ func check(licenseKey, host string) string {
 	case time.Now().Unix() < said.Expires:
 		return "valid"
 	}
-	return "grace: the server must be reached within days"
+	end := time.Unix(said.Expires, 0).Add(grace).UTC().Format("2006-01-02 15:04 UTC")
+	log.Printf("License check: grace: the server must be reached before %s.", end)
+	return "grace: the server must be reached before " + end
 }
 
 // ask returns a statement, "unknown" if the service says that the license does not exist, or "" if it says nothing.
@@ -118,29 +128,35 @@ func shippedKeys(file string) map[string]ed25519.PublicKey {
 	return keys
 }
 
-// verified returns the claims of a statement that a key of ours has signed for this product, and that holds; else nil.
-func verified(statement string, keys map[string]ed25519.PublicKey) *claims {
+// verified returns the claims of a statement that a key of ours has signed for this product, and that holds; otherwise nil and why not.
+func verified(statement string, keys map[string]ed25519.PublicKey) (*claims, string) {
+	if statement == "" {
+		return nil, "none"
+	}
 	parts := strings.Split(statement, ".")
 	if len(parts) != 3 {
-		return nil
+		return nil, "not three parts"
 	}
 	var header struct{ Alg, Typ, Kid string }
 	if !decoded(parts[0], &header) || header.Alg != "EdDSA" || header.Typ != "license+jwt" {
-		return nil
+		return nil, "not a license statement"
 	}
 	key, known := keys[header.Kid]
+	if !known {
+		return nil, "its key is not in license-keys.json"
+	}
 	signature, err := base64.RawURLEncoding.DecodeString(parts[2])
-	if !known || err != nil || !ed25519.Verify(key, []byte(parts[0]+"."+parts[1]), signature) {
-		return nil
+	if err != nil || !ed25519.Verify(key, []byte(parts[0]+"."+parts[1]), signature) {
+		return nil, "its signature is wrong"
 	}
 	var said claims
 	if !decoded(parts[1], &said) || said.Issuer != "https://shop.example" || said.Audience != "shop-plugin" {
-		return nil
+		return nil, "its issuer or audience is not the one in this program"
 	}
 	if time.Now().Unix() >= said.Expires+int64(grace.Seconds()) {
-		return nil
+		return nil, "expired"
 	}
-	return &said
+	return &said, ""
 }
 
 // folded makes forms of one key equal: a key may be typed in lower case, with blanks, or with O for 0.

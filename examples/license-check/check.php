@@ -34,11 +34,15 @@ function check(string $licenseKey, string $host, string $server, string $folder)
         file_put_contents("$stored.new", $answer);
         rename("$stored.new", $stored);
     } else {
-        $why = "the answer: $claims; ";
+        $why = $claims;
         $claims = verified(trim((string) @file_get_contents($stored)), $keys);
+        // What is in the log is for you; a customer can do nothing about it.
+        if ($answer !== '' && is_array($claims)) {
+            error_log("License check: the stored statement holds, but the answer does not: $why.");
+        }
     }
     if (is_string($claims)) {
-        error_log("License check: {$why}the stored statement: $claims."); // For you; a customer can do nothing about it.
+        error_log("License check: the answer: $why; the stored statement: $claims.");
         return 'refused: no statement holds; try again when the server can be reached';
     }
     if (folded((string) ($claims['sub'] ?? '')) !== folded($licenseKey)) {
@@ -50,7 +54,12 @@ function check(string $licenseKey, string $host, string $server, string $folder)
     if (!covers($claims['domain_or_ip'], $host)) {
         return 'refused: the license is for another host';
     }
-    return time() < $claims['exp'] ? 'valid' : 'grace: the server must be reached within days';
+    if (time() < $claims['exp']) {
+        return 'valid';
+    }
+    $grace = 'grace: the server must be reached before ' . gmdate('Y-m-d H:i', $claims['exp'] + GRACE_SECONDS) . ' UTC';
+    error_log("License check: $grace.");
+    return $grace;
 }
 
 /** Returns a statement, 'unknown' if the service says that the license does not exist, or '' if it says nothing. */

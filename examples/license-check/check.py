@@ -4,6 +4,7 @@ Needs PyJWT, cryptography and idna: pip install 'pyjwt[crypto]' idna
 """
 import ipaddress
 import json
+import logging
 import os
 import re
 import sys
@@ -19,6 +20,7 @@ SERVER = os.environ.get("LICENSE_SERVER", "http://127.0.0.1:3000")
 FOLDER = os.environ.get("LICENSE_FOLDER", ".")
 STORED = os.path.join(FOLDER, "license.jwt")  # What the server said last.
 GRACE_SECONDS = 3 * 86400  # How long the product runs on, with a warning, after a statement has expired; 0: not at all.
+log = logging.getLogger(__name__)
 
 
 def check(license_key, host):
@@ -31,19 +33,28 @@ def check(license_key, host):
     with open(os.path.join(FOLDER, "license-keys.json")) as file:
         keys = {key["kid"]: jwt.PyJWK(key).key for key in json.load(file)["keys"]}
     claims = verified(answer, keys)
-    if claims is not None:
+    if isinstance(claims, dict):
         store(answer)
     else:
+        why = claims
         claims = verified(stored(), keys)
-    if claims is None:
-        return "refused: no statement holds; try again when the server can be reached"
+        # What is in the log is for you; a customer can do nothing about it.
+        if isinstance(claims, str):
+            log.warning("License check: the answer: %s; the stored statement: %s.", why, claims)
+            return "refused: no statement holds; try again when the server can be reached"
+        if answer != "":
+            log.warning("License check: the stored statement holds, but the answer does not: %s.", why)
     if folded(str(claims.get("sub"))) != folded(license_key):
         return "refused: the statement is for another license key"
     if claims["status"] != "valid":
         return f"refused: the license is {claims['status']}"
     if not covers(claims["domain_or_ip"], host):
         return "refused: the license is for another host"
-    return "valid" if time.time() < claims["exp"] else "grace: the server must be reached within days"
+    if time.time() < claims["exp"]:
+        return "valid"
+    end = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(claims["exp"] + GRACE_SECONDS))
+    log.warning("License check: grace: the server must be reached before %s.", end)
+    return f"grace: the server must be reached before {end}"
 
 
 def ask(license_key):
@@ -62,11 +73,15 @@ def ask(license_key):
 
 
 def verified(statement, keys):
-    """Returns the claims of a statement that a key of ours has signed for this product, and that holds; else None."""
+    """Returns the claims of a statement that a key of ours has signed for this product, and that holds; otherwise why not."""
+    if statement == "":
+        return "none"
     try:
         header = jwt.get_unverified_header(statement)
-        if header.get("typ") != "license+jwt" or header.get("kid") not in keys:
-            return None
+        if header.get("typ") != "license+jwt":
+            return "not a license statement"
+        if header.get("kid") not in keys:
+            return "its key is not in license-keys.json"
         return jwt.decode(
             statement,
             keys[header["kid"]],
@@ -76,8 +91,8 @@ def verified(statement, keys):
             options={"require": ["exp"], "verify_iat": False},
             leeway=GRACE_SECONDS,
         )
-    except jwt.PyJWTError:
-        return None
+    except jwt.PyJWTError as error:
+        return str(error)
 
 
 def stored():

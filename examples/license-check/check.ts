@@ -31,15 +31,29 @@ async function check(licenseKey: string, ownHost: string): Promise<string> {
     return 'refused: there is no such license'
   }
   let claims = await verified(answer)
-  if (claims !== null) await store(answer)
-  else claims = await verified((await readFile(stored, 'utf8').catch(() => '')).trim())
-  if (claims === null) return 'refused: no statement holds; try again when the server can be reached'
+  if (typeof claims !== 'string') await store(answer)
+  else {
+    const why = claims
+    claims = await verified((await readFile(stored, 'utf8').catch(() => '')).trim())
+    // What is in the log is for you; a customer can do nothing about it.
+    if (typeof claims === 'string') {
+      console.error(`License check: the answer: ${why}; the stored statement: ${claims}.`)
+      return 'refused: no statement holds; try again when the server can be reached'
+    }
+    if (answer !== '')
+      console.error(`License check: the stored statement holds, but the answer does not: ${why}.`)
+  }
   if (folded(String(claims.sub)) !== folded(licenseKey)) {
     return 'refused: the statement is for another license key'
   }
   if (claims['status'] !== 'valid') return `refused: the license is ${String(claims['status'])}`
   if (!coversHost(String(claims['domain_or_ip']), ownHost)) return 'refused: the license is for another host'
-  return Date.now() / 1000 < (claims.exp ?? 0) ? 'valid' : 'grace: the server must be reached within days'
+  const { exp = 0 } = claims
+  if (Date.now() / 1000 < exp) return 'valid'
+  const end = new Date((exp + graceSeconds) * 1000).toISOString()
+  const grace = `grace: the server must be reached before ${end.slice(0, 16).replace('T', ' ')} UTC`
+  console.error(`License check: ${grace}.`)
+  return grace
 }
 
 /** Returns a statement, `unknown` if the service says that the license does not exist, or `''` if it says nothing. */
@@ -57,7 +71,9 @@ async function ask(licenseKey: string): Promise<string> {
   }
 }
 
-async function verified(statement: string): Promise<JWTPayload | null> {
+/** Returns the claims of a statement that a key of ours has signed for this product, and that holds; otherwise why not. */
+async function verified(statement: string): Promise<JWTPayload | string> {
+  if (statement === '') return 'none'
   try {
     const { payload } = await jwtVerify(statement, keys, {
       algorithms: ['EdDSA'],
@@ -68,8 +84,8 @@ async function verified(statement: string): Promise<JWTPayload | null> {
       clockTolerance: graceSeconds,
     })
     return payload
-  } catch {
-    return null
+  } catch (error) {
+    return (error as Error).message
   }
 }
 

@@ -34,7 +34,7 @@ keys = {key['kid']: jwt.PyJWK(key).key for key in json.load(open(sys.argv[1]))['
 accepted = read = 0
 for line in sys.stdin:
     read += 1
-    accepted += check.verified(base64.b64decode(line).decode('latin1'), keys) is not None
+    accepted += isinstance(check.verified(base64.b64decode(line).decode('latin1'), keys), dict)
 print(accepted, read, end='')
 `
 const go = `package main
@@ -44,7 +44,7 @@ func main() {
 	accepted, read := 0, 0
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); read++ {
 		statement, _ := base64.StdEncoding.DecodeString(lines.Text())
-		if verified(string(statement), keys) != nil { accepted++ }
+		if said, _ := verified(string(statement), keys); said != nil { accepted++ }
 	}
 	fmt.Print(accepted, " ", read)
 }
