@@ -25,6 +25,11 @@ const noScopes = ['a  b', ' a', 'a ', ['a'], 'a"b', 's'.repeat(1025), undefined]
 const noHashes = ['0'.repeat(32), new Uint8Array(31), new Uint8Array(33), undefined]
 const noUris = ['https://app.example/', [42], [`https://app.example/${'p'.repeat(2029)}`]]
 
+/** Expects that a value is refused. A failure names what refuses it, for an author who has left that out. */
+function refusesValue(call: () => MaybePromise<unknown>, what: string): Promise<void> {
+  return rejectsAs('invalid', call, `withCheckedRows of utility-api/storage refuses ${what}`)
+}
+
 /** Makes a call with each wrong value of each member in turn, and expects that it is refused. */
 async function refuses(
   wrong: Readonly<Record<string, readonly unknown[]>>,
@@ -32,7 +37,7 @@ async function refuses(
 ): Promise<void> {
   await inTurn(Object.entries(wrong), ([member, values]) =>
     inTurn(values, (value) =>
-      rejectsAs('invalid', () => call({ [member]: value } as never), `${member}: ${String(value)}`),
+      refusesValue(() => call({ [member]: value } as never), `${member}: ${String(value)}`),
     ),
   )
 }
@@ -172,7 +177,7 @@ export const wrongRowCases: readonly ContractCase[] = [
             ['revokeClient', clientId],
           ] as const,
           ([method, which]) =>
-            rejectsAs('invalid', () => loose(unboundAdmin, method)(which, at), `${method} at ${String(at)}`),
+            refusesValue(() => loose(unboundAdmin, method)(which, at), `${method} at ${String(at)}`),
         ),
       )
       await refuses({ at: noTimes }, ({ at }: { at: unknown }) => loose(unboundAdmin, 'purgeExpired')(at))
@@ -198,7 +203,8 @@ export const wrongRowCases: readonly ContractCase[] = [
           ['rotateClientSecret', hashOf(1)],
           ['changeLicense', {}, 5],
         ] as const,
-        ([method, ...rest]) => rejectsAs('invalid', () => loose(unboundAdmin, method)(42, ...rest), method),
+        ([method, ...rest]) =>
+          refusesValue(() => loose(unboundAdmin, method)(42, ...rest), `42 in ${method}`),
       )
     },
   },
