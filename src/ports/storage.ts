@@ -77,10 +77,10 @@ export interface UtilityStorage {
    * store returns do not have it.
    *
    * MUST decide in the same step that writes: `'key_taken'` if the license key exists, and the existing row stays as it
-   * is. With `idempotency`, MUST first look for a row of the same reseller and key hash that has not expired at
-   * `license.createdAt`. If one exists, nothing is written and its first answer is returned as `replay`, unchanged by
-   * later updates of the license. Otherwise the idempotency row is stored with the license, both or neither. Among
-   * racing callers with the same idempotency key, exactly one inserts, and the others get its answer.
+   * is. With `idempotency`, MUST first look for a row with the same `idempotency.resellerId` and `idempotency.keyHash`
+   * that has not expired at `license.createdAt`. If one exists, nothing is written and its first answer is returned as
+   * `replay`, unchanged by later updates of the license. Otherwise the idempotency row is stored with the license, both
+   * or neither. Among racing callers with the same idempotency key, exactly one inserts, and the others get its answer.
    */
   insertLicense(
     license: NewLicense,
