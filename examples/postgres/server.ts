@@ -15,10 +15,11 @@ try {
   await storage.migrate()
 } catch (error) {
   const { message, cause = message } = error as Error
-  console.error(`PostgreSQL does not answer (${String(cause)}): start one, or name yours in DATABASE_URL.`)
+  console.error(`PostgreSQL cannot be used (${String(cause)}): start one, or name yours in DATABASE_URL.`)
   process.exit(1)
 }
 
+// `logger: console` also logs refusals, which clients cause, and says why: an expired code, a wrong secret.
 const api = createUtilityApi({ storage, logger: { ...console, debug: () => {} } })
 const server = createServer(async (request, response) => {
   if (request.url !== '/health') return serve(request, response)
