@@ -40,9 +40,11 @@ type CheckedMethods = Pick<
  *
  * @example
  * ```ts
- * import { withCheckedRows, type AdminStorage } from 'utility-api/storage'
+ * import { withCheckedRows } from 'utility-api/storage'
+ * import { memoryStorage } from 'utility-api/storage/memory'
  *
- * export const myStorage = (): AdminStorage => withCheckedRows({ ...servingMethods, ...provisioningMethods })
+ * // As a storage of your own does with the methods that it has. One of this package has these checks already.
+ * export const storage = withCheckedRows({ ...memoryStorage() })
  * ```
  *
  * @throws `UtilityApiError` `invalid_options` if it is no storage that can provision
