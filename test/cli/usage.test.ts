@@ -96,7 +96,7 @@ const wrong: Record<string, { args: string[]; says: string }> = {
     says: 'There is no command "utility-api license nonsense".\n',
   },
   'a bad port': { args: ['serve', '--port', '70000'], says: '--port must be a number from 0 to 65535.' },
-  'no database': { args: ['purge'], says: 'Give --database FILE, or set UTILITY_API_DATABASE.' },
+  'no database': { args: ['purge'], says: 'Give --database FILE or URL, or set UTILITY_API_DATABASE.' },
   'a database in memory': {
     args: ['migrate', '--database', ':memory:'],
     says: 'A database in memory would end with the command. To try everything: utility-api dev\n',
