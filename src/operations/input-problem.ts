@@ -15,9 +15,6 @@ export function inputProblem(
   if (issue?.message === 'is missing' && mistake !== undefined) return refused(mistake)
   if (issue?.code === 'custom' && issue.params !== undefined)
     return refused(issue.params['refusal'] as Refusal)
-  const parameter = new Map(parameters).get(String(issue?.path[0]))
-  const message = issue?.message ?? 'is invalid'
-  // Whoever sends a body or a query instead has to hear that it is a header.
-  const what = parameter?.in === 'header' && message === 'is missing' ? 'The header ' : ''
-  return new UtilityApiError('invalid_request', `${what}${parameter?.name ?? 'The request'} ${message}.`)
+  const name = new Map(parameters).get(String(issue?.path[0]))?.name
+  return new UtilityApiError('invalid_request', `${name ?? 'The request'} ${issue?.message ?? 'is invalid'}.`)
 }

@@ -25,12 +25,11 @@ function accepts(header: string, sent: string, stored: string, name = JSON.strin
 }
 
 function refuses(header: string, sent: string | string[], problem: string, name = JSON.stringify(sent)): Row {
-  const what = problem === 'is missing' ? `The header ${header}` : header
   return {
     name: `${header}: ${name}`,
     request: generate({ [header]: sent }),
     status: 400,
-    body: { error: 'invalid_request', message: `${what} ${problem}.` },
+    body: { error: 'invalid_request', message: `${header} ${problem}.` },
   }
 }
 
