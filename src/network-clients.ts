@@ -34,7 +34,11 @@ function onFirstUse<Client extends { close(): Promise<void> }>(
 ): OnFirstUse<Client> {
   let loading: Promise<Client> | undefined
   let loaded: Client | undefined
-  const begin = (): Promise<Client> => (loading ??= load().then((client) => (loaded = client)))
+  const begin = (): Promise<Client> => {
+    clearTimeout(timer)
+    loading ??= load().then((client) => (loaded = client))
+    return loading
+  }
   // Not only at the first call: by then, an update may have replaced the files of a running server.
   const timer = setTimeout(() => void begin().catch(() => {}), loadedAfterMs).unref()
   return {
