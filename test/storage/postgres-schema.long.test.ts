@@ -163,14 +163,17 @@ test('a column added by a newer server does not affect running servers', async (
 })
 
 describe('a migration beside servers of version 1', () => {
-  /** A database of version 1, a connection to it, and a store whose pool limits the time of statements. */
+  /**
+   * A database of version 1, a connection to it, and a store whose pool limits the time of statements: to less than the
+   * second after which PostgreSQL looks for a deadlock.
+   */
   async function begin(): Promise<{ database: string; other: Client; storage: PostgresStorage }> {
     const database = await server.createDatabase()
     await execute(database, version1.postgresSchema)
     const other = new Client({ connectionString: database })
     await other.connect()
     onTestFinished(() => other.end())
-    const pool = new Pool({ connectionString: database, statement_timeout: 100, lock_timeout: 100 })
+    const pool = new Pool({ connectionString: database, statement_timeout: 700, lock_timeout: 700 })
     pools.push(pool)
     return { database, other, storage: postgresStorage(pool) }
   }
