@@ -5,6 +5,8 @@
  */
 import type { Admin } from './admin/admin.ts'
 import { assembleAdmin } from './admin/assemble-admin.ts'
+import { createBlockgameClient } from './blockgame.ts'
+import { createDnsClient } from './dns/client.ts'
 import { defaultResolverLocations } from './dns/default-locations.ts'
 import { BodyReader } from './http/body-reader.ts'
 import { Closing } from './http/closing.ts'
@@ -26,7 +28,6 @@ import { createOctetBudget } from './operations/octet-budget.ts'
 import { createResultCache } from './operations/result-cache.ts'
 import type { SharedAnswer } from './operations/shared-answer.ts'
 import { updateLicense } from './operations/update-license.ts'
-import { lazyBlockgameClient, lazyDnsClient } from './network-clients.ts'
 import type { AdminOptions, UtilityApiOptions } from './options.ts'
 import type { Clock } from './ports/clock.ts'
 import type { Logger } from './ports/logger.ts'
@@ -175,7 +176,7 @@ function dnsCheck(
   callers: CallerParts,
 ): NetworkPart<CheckDnsInput, DnsCheckResult[]> {
   const { clock } = callers
-  const client: TimedDnsClient = dns.client === undefined ? lazyDnsClient() : timedDnsClient(dns.client)
+  const client: TimedDnsClient = dns.client === undefined ? createDnsClient() : timedDnsClient(dns.client)
   const scheme = bearerScheme(callers, 'access_token', 'An access token.')
   const cache = createResultCache<SharedAnswer<DnsCheckResult[]>>(clock)
   const { budget, logger } = service
@@ -199,7 +200,7 @@ function gameServerLookup(
   const { clock } = callers
   const client: TimedBlockgameClient =
     blockgame.client === undefined
-      ? lazyBlockgameClient(blockgame.clientOptions)
+      ? createBlockgameClient(blockgame.clientOptions)
       : timedBlockgameClient(blockgame.client)
   const cache = createResultCache<SharedAnswer<GameServerLookup>>(clock)
   const operation = lookUpGameServer({ ...blockgame, client, cache, logger: service.logger })

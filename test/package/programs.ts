@@ -123,16 +123,3 @@ const request = new Request('http://localhost/v4/oauth2/token', { method: 'POST'
 const response = await api.fetch(request)
 if (response.status !== 400) throw new Error(await response.text())
 `
-
-/** Looks up a server and checks a domain, at ports that nobody listens on. */
-export const firstLookups = `
-const location = { location: 'here', provider: 'nobody', ip: '127.0.0.1', port: 1 }
-const local = createUtilityApi({
-  storage: memoryStorage(),
-  dns: { locations: [location] },
-  blockgame: { allowAddress: () => true },
-})
-await local.lookUpGameServer({ address: '127.0.0.1', port: 1 }).catch(() => undefined)
-await local.checkDns({ domain: 'shop.example', recordType: 'A' })
-await Promise.all([api.close(), local.close()])
-`
