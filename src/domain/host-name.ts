@@ -6,8 +6,8 @@ export interface HostNameRules {
   readonly underscores?: boolean
 }
 
-const ldhName = nameOf('[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?')
-const underscoreName = nameOf('[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?')
+const ldhName = nameOf('(?!-)[a-z0-9-]{1,63}(?<!-)')
+const underscoreName = nameOf('(?!-)[a-z0-9_-]{1,63}(?<!-)')
 const numericEnd = /(?:^|\.)(?:\d+|0x[0-9a-f]*)$/
 // domainToASCII silently drops or rewrites much of what is outside this set ('a.com/x' becomes 'a.com').
 const internationalName = /^(?:[\p{L}\p{M}\p{N}\u3002\uff0e\uff61._-]|\u200c|\u200d)+$/u
