@@ -76,7 +76,7 @@ function demandFields(fields: LicenseChange, rules: LicenseRules): void {
   demandNoProblem('registeredTo', registeredTo, problemOfTrimmedText)
   demandNoProblem('domainOrIp', domainOrIp, (text) => problemOfDomainOrIp(text, rules))
   const isStatus = status === undefined || rules.statuses.includes(status)
-  demand(isStatus, `status must be one of ${rules.statuses.join(', ')}.`)
+  demand(isStatus, `status must be one of ${rules.statuses.join(', ')}; the option statuses adds others.`)
   demandIdentifier('resellerId', resellerId)
 }
 

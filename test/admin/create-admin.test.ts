@@ -402,7 +402,7 @@ describe('a license that the owner creates', () => {
       { domainOrIp: 'https://shop.example' },
       'domainOrIp must be a host name or an IP address, without scheme, port or path.',
     ],
-    [{ status: 'paid' }, 'status must be one of valid, invalid.'],
+    [{ status: 'paid' }, 'status must be one of valid, invalid; the option statuses adds others.'],
     [{ idempotencyKey: 'payment 1' }, 'idempotencyKey must be 1 to 255 visible ASCII characters.'],
     [{ idempotencyKey: '' }, 'idempotencyKey must be 1 to 255 visible ASCII characters.'],
     [{ idempotencyLifetimeSeconds: 0 }, 'idempotencyLifetimeSeconds must be an integer from 1 to 31536000.'],

@@ -224,7 +224,7 @@ const wrong: Record<string, { args: string[]; says: string }> = {
   },
   'a status that licenses do not have': {
     args: ['license', 'set', 'LIC-1', '--status', 'odd', '--database', migrated],
-    says: '--status must be one of valid, invalid.',
+    says: '--status must be one of valid, invalid; the option statuses adds others.',
   },
   'an id that can be none': {
     args: ['reseller', 'token', 'a b', '--database', migrated],

@@ -19,8 +19,8 @@ test('licenses that WHMCS issued are found as they are, by key and by domain', a
 
   const options: unknown[] = []
   await run(
-    programOf('whmcs', 'import { createUtilityApi }'),
-    { 'utility-api': { createUtilityApi: (each: unknown) => options.push(each) } },
+    programOf('whmcs', 'import { createAdmin, createUtilityApi }'),
+    { 'utility-api': { createUtilityApi: (each: unknown) => options.push(each), createAdmin: () => {} } },
     { storage },
   )
   const api: UtilityApi = createUtilityApi(options[0] as Parameters<typeof createUtilityApi>[0])
