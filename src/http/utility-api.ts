@@ -64,7 +64,8 @@ export interface UtilityApi extends Verifier, LicenseSigning {
    *
    * @param question - `domain` as people write it; `recordType` is one of the twelve, in upper or lower case.
    *
-   * @param options - `onAnswer` is called with each location's element as it arrives, and its position. What it throws is logged.
+   * @param options - `onAnswer` is called with each location's element as it arrives, and its position; also with those of an
+   * answer from the cache. What it throws is logged.
    *
    * @throws `UtilityApiError` `invalid_request` (400), `unavailable` (503), `not_found` (404) if the check is switched off;
    * the signal's reason if that aborts

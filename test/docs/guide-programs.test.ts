@@ -316,6 +316,35 @@ test('the DNS page shows who answers what', async () => {
   expect((await get('/dns/127.0.0.1')).status).toBe(400)
 })
 
+test('the DNS page sends a line for each answer, also for those that were kept', async () => {
+  const records = [{ type: 'A', host: 'shop.example', ttl: 60, ip: '192.0.2.7' }] as const
+  const server = await fakeDnsServer({ records })
+  onTestFinished(() => server.close())
+  const locations = ['L0', 'L1'].map((location) => ({
+    location,
+    ip: server.ip,
+    port: server.port,
+    provider: 'P',
+  }))
+  const program = programOf('dns', "app.get('/rows/:domain'")
+  const { get } = await serve(program, { dns: { locations, cacheTtlMs: 60_000 } })
+  for (let check = 0; check < 2; check += 1) {
+    // oxlint-disable-next-line no-await-in-loop
+    const { text } = await get('/rows/shop.example')
+    const rows = text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { position: number })
+    expect(rows.toSorted((a, b) => a.position - b.position)).toMatchObject([
+      { position: 0, location: 'L0', status: 'NOERROR' },
+      { position: 1, location: 'L1', status: 'NOERROR' },
+    ])
+  }
+  // Both locations have the same address, and the second check asks nobody.
+  expect(server.queries).toHaveLength(1)
+  expect((await get('/rows/127.0.0.1')).status).toBe(400)
+})
+
 test('the status page shows who plays, and what is down', async () => {
   const status = { version: { name: '1', protocol: 1 }, players: { online: 2, max: 20 }, description: '' }
   const game = await fakeBlockgameServer({ status })
