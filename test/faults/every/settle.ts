@@ -80,7 +80,9 @@ async function readAll(storage: AdminStorage, { calls }: History): Promise<void>
     read(`code ${hex(hash)}`, () => storage.findAuthorizationCode(hash, call))
   const readCredential = (...[kind, hash]: Parameters<BoundAdmin['findCredential']>): void =>
     read(`${kind} ${hex(hash)}`, () => storage.findCredential(kind, hash, call))
-  for (const { method, args } of calls) {
+  for (const { method, args, refused } of calls) {
+    // Its row is none, and may have a name that no store can look for.
+    if (refused) continue
     if (method === 'insertClient') {
       const [{ clientId }] = args as Parameters<BoundAdmin['insertClient']>
       read(`client ${clientId}`, () => storage.findClient(clientId, call))

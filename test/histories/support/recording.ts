@@ -72,9 +72,8 @@ export class History {
   }
 
   async #ask(method: Method, args: readonly unknown[], ask: () => unknown): Promise<unknown> {
-    const what = portCall(method, ...(args as Parameters<BoundAdmin[typeof method]>))
     const call: Recorded = {
-      ...what,
+      ...described(method, args),
       method,
       args,
       answer: null,
@@ -104,5 +103,14 @@ export class History {
 
   #tick(): number {
     return (this.#now += 1)
+  }
+}
+
+/** Returns what a call should do, which for a row without a name is nothing: the case that makes it expects a refusal. */
+function described(method: Method, args: readonly unknown[]): ReturnType<typeof portCall> {
+  try {
+    return portCall(method, ...(args as Parameters<BoundAdmin[typeof method]>))
+  } catch {
+    return { text: `${method}(${args.map(show).join(', ')})`, touches: [], steps: [] }
   }
 }
