@@ -21,8 +21,8 @@ function shownUrl(text: string): string {
   const [scheme = ''] = text.split('://')
   const isDatabase = /^(?:postgres|mysql|mariadb)/i.test(scheme)
   const url = URL.canParse(text) ? new URL(text) : null
-  // An "@" after the host was meant to come before it.
-  if (url === null || (isDatabase && url.pathname.includes('@'))) return `${scheme}://…`
+  // An "@" after the host was meant to come before it, and URLs lose their tabs.
+  if (url === null || (isDatabase && (url.pathname.includes('@') || /\s/.test(text)))) return `${scheme}://…`
   if (isDatabase) return `${scheme}://${url.host}${url.pathname}`
   if (url.username + url.password === '') return text
   return `${scheme}://…@${url.host}${url.pathname}${url.search}`

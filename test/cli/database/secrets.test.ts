@@ -31,6 +31,8 @@ const mistyped = [
   'postgres://u:12 HUNTER2@127.0.0.1:1/d',
   'postgres://u:%HUNTER2@127.0.0.1:1/d',
   'postgres://u@127.0.0.1:HUNTER2/d',
+  'postgres://u@127.0.0.1:1/d#HUNTER2',
+  'postgres://u@127.0.0.1:1/d\tHUNTER2',
   'mysql://u:12/HUNTER2@127.0.0.1:1/d',
   'mysql://u@127.0.0.1:1/d?HUNTER2',
   'mysql://u@127.0.0.1:1/d?timezone=HUNTER2',
@@ -77,6 +79,14 @@ test.for(mistyped.filter((text) => /:|password=/i.test(text)))(
       expect(code).not.toBe(0)
       expect(stderr).not.toContain('HUNTER2')
     }
+  },
+)
+
+test.for(['postgres://u@127.0.0.1:1/d#secret', 'postgres://u:1\t2@127.0.0.1:1/d', 'mysql://u@h/d@e'])(
+  '%s is no URL that a driver reads as it was meant, so it is not used',
+  async (url) => {
+    const { stderr } = await run(['migrate', '--database', url])
+    expect(stderr).toMatch(/^--database is not a valid URL\. In a password, % is written as %25/)
   },
 )
 
