@@ -126,6 +126,11 @@ export function isLive(credential: Credential, now: number): boolean {
   return credential.revokedAt === null && (credential.expiresAt === null || now < credential.expiresAt)
 }
 
+/** Says, for the log, why a credential that is not live is refused. */
+export function howEnded({ revokedAt }: Credential): string {
+  return revokedAt === null ? 'has expired' : 'was revoked'
+}
+
 /** The default lifetime of an access token, in seconds. */
 export const defaultTokenLifetimeSeconds = 3600
 

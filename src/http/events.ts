@@ -39,7 +39,7 @@ export interface RequestEndEvent {
   readonly durationMs: number
   /** The id sent as `X-Request-Id`. */
   readonly requestId: string
-  /** The id of the client, reseller or key holder, once it is known. */
+  /** The id of the client, the reseller or the API key, once it is known; for an access token without a client, its own. */
   readonly callerId?: string
 }
 

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { AuthorizationCode, Client } from '../domain/access.ts'
 import { refused, type Refusal, type UtilityApiError } from '../domain/errors.ts'
-import { hashSecret, newSecret, sha256 } from '../domain/secret.ts'
+import { hashSecret, isMistyped, newSecret, sha256 } from '../domain/secret.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyGenerator } from '../ports/key-generator.ts'
 import type { Logger } from '../ports/logger.ts'
@@ -165,15 +165,19 @@ export function exchangeToken(
 /** Returns the code if it was issued for this request, even if it is spent or has expired. */
 function requireCode(
   code: AuthorizationCode | null,
-  { redirectUri, codeVerifier }: ExchangeTokenInput,
+  { code: sent, redirectUri, codeVerifier }: ExchangeTokenInput,
   clientId: string,
 ): AuthorizationCode {
-  if (code === null)
-    throw refusedGrant('There is no such code: it was never issued, was revoked or is purged.')
+  if (code === null) throw refusedGrant(whyUnknown(sent))
   if (code.clientId !== clientId) throw refusedGrant('The code was issued to another client.')
   if (code.redirectUri !== redirectUri) throw refusedGrant('The code was issued for another redirect_uri.')
   checkVerifier(code.codeChallenge, codeVerifier)
   return code
+}
+
+function whyUnknown(sent: string): string {
+  if (isMistyped(sent)) return 'The checksum of the code is wrong: it was changed or mistyped.'
+  return 'There is no such code in this storage: it was cut or mistyped, revoked or purged, or never issued.'
 }
 
 /** @see RFC 7636 section 4.6 */

@@ -83,7 +83,7 @@ export function updateLicense(
     run(input, { ownerId: resellerId }, call) {
       const patch = patchOf(input)
       const licenseKey = storedLicenseKey(parts, input.licenseKey)
-      if (licenseKey === null) throw refused(noSuchLicense)
+      if (licenseKey === null) throw refused(noSuchLicense, { cause: 'The key was changed or mistyped.' })
       const update = { licenseKey, resellerId, patch: compared(patch), at: clock.now() }
       return andThen(storage.updateLicense(update, call), (result) => {
         if (result === 'not_found') throw refused(noSuchLicense)

@@ -1,4 +1,4 @@
-import { isLive, permits, type Credential } from '../domain/access.ts'
+import { howEnded, isLive, permits, type Credential } from '../domain/access.ts'
 import { refused, type Refusal, type UtilityApiError } from '../domain/errors.ts'
 import { hashSecret, isMistyped } from '../domain/secret.ts'
 import type { MaybePromise } from '../ports/maybe-promise.ts'
@@ -31,7 +31,7 @@ export function verifyApiKey(
     if (credential === null)
       throw refusedKey(invalid, wrongKind('api_key', apiKey) ?? 'There is no such key in this storage.')
     const now = clock.now()
-    if (!isLive(credential, now)) throw refusedKey(invalid, 'The key has expired or was revoked.')
+    if (!isLive(credential, now)) throw refusedKey(invalid, `The key ${howEnded(credential)}.`)
     uses?.note('api_key', credential.id, now)
     return credential
   })

@@ -1,4 +1,4 @@
-import { isLive, permits, type Credential } from '../domain/access.ts'
+import { howEnded, isLive, permits, type Credential } from '../domain/access.ts'
 import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import { hashSecret, isMistyped } from '../domain/secret.ts'
 import type { MaybePromise } from '../ports/maybe-promise.ts'
@@ -72,13 +72,18 @@ export function verifyBearer(
   if (token === undefined) throw missingToken()
   if (isMistyped(token)) throw invalidToken('The checksum of the token is wrong: it was changed or mistyped.')
   return andThen(storage.findCredential(kind, hashSecret(token), call), (credential) => {
-    if (credential === null)
-      throw invalidToken(wrongKind(kind, token) ?? 'There is no such token in this storage.')
+    if (credential === null) throw invalidToken(wrongKind(kind, token) ?? notFound(token))
     const now = clock.now()
-    if (!isLive(credential, now)) throw invalidToken('The token has expired or was revoked.')
+    if (!isLive(credential, now)) throw invalidToken(`The token ${howEnded(credential)}.`)
     if (kind === 'reseller_token') uses?.note(kind, credential.id, now)
     return credential
   })
+}
+
+/** Says, for the log, that nothing is stored for a text. A program that passes the header itself is told its mistake. */
+function notFound(text: string): string {
+  if (/^bearer /i.test(text)) return 'This is the whole header: pass what bearerToken() returns for it.'
+  return 'There is no such token in this storage.'
 }
 
 /** Throws unless the credential permits all names of a scope. */

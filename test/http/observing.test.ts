@@ -246,12 +246,18 @@ describe('hooks', () => {
     const { accessToken } = await admin.createAccessToken({ scope: '', lifetimeSeconds: 1 })
     const { token } = await admin.createReseller()
     const { apiKey } = await admin.createApiKey()
+    const revoked = await admin.createAccessToken({ scope: '', lifetimeSeconds: 1 })
+    await admin.revoke({ id: revoked.accessTokenId })
+    const revokedKey = await admin.createApiKey()
+    await admin.revoke({ id: revokedKey.apiKeyId })
+    const expiredKey = await admin.createApiKey({ lifetimeSeconds: 1 })
     const altered = (secret: string): string => secret.slice(0, -1) + (secret.endsWith('0') ? '1' : '0')
-    const sent = [token, accessToken, altered(accessToken), accessToken.slice(0, -1)]
+    const sent = [token, accessToken, revoked.accessToken, altered(accessToken), accessToken.slice(0, -1)]
     const tokens = [token, ...sent.map((each) => `Bearer ${each}`)]
     clock.advance(1000)
     const dns = tokens.map((Authorization) => ['v3/tools/dnscheck', { Authorization }] as const)
-    const basics = [token, `${apiKey}a`, altered(apiKey), `${apiKey} x`]
+    const dead = [revokedKey.apiKey, expiredKey.apiKey]
+    const basics = [token, ...dead, `${apiKey}a`, altered(apiKey), `${apiKey} x`]
     const keys = [{ Authorization: `Basic ${apiKey}` }, ...basics.map((Basic) => ({ Basic }))]
     const lookups = keys.map((headers) => ['v4/games/blockgame/lookup', headers] as const)
     const bodies = await Promise.all(
@@ -259,8 +265,8 @@ describe('hooks', () => {
         (await api.fetch(new Request(`http://localhost/${path}`, { headers: { ...headers } }))).text(),
       ),
     )
-    expect(new Set(bodies.slice(0, 5)).size).toBe(1)
-    expect(new Set(bodies.slice(6)).size).toBe(1)
+    expect(new Set(bodies.slice(0, 6)).size).toBe(1)
+    expect(new Set(bodies.slice(7)).size).toBe(1)
     expect(new Set(entries.map(([, , fields]) => (fields as { cause?: unknown }).cause))).toEqual(
       new Set([
         'The header does not consist of Bearer, a space and a token.',
@@ -268,7 +274,10 @@ describe('hooks', () => {
         'There is no such token in this storage.',
         'The key belongs into a header called Basic, not into Authorization.',
         'The credential is of the kind reseller_token; access_token is needed.',
-        'The token has expired or was revoked.',
+        'The token has expired.',
+        'The token was revoked.',
+        'The key has expired.',
+        'The key was revoked.',
         'The credential is of the kind reseller_token; api_key is needed.',
         'The checksum of the key is wrong: it was changed or mistyped.',
         'There is no such key in this storage.',
@@ -276,6 +285,29 @@ describe('hooks', () => {
       ]),
     )
     expect(inspect(entries, { depth: Infinity })).not.toContain('uapi_')
+    await api.close()
+  })
+
+  test('the log tells a license key that was mistyped from one that is not there', async () => {
+    const { entries, logger } = recordingLogger()
+    const storage = memoryStorage()
+    const api = createUtilityApi({ storage, logger })
+    const admin = createAdmin({ storage })
+    const { resellerId, token } = await admin.createReseller()
+    const license = { resellerId, registeredTo: 'Ada', domainOrIp: 'shop.example' }
+    const { licenseKey } = await admin.createLicense(license)
+    await admin.deleteLicense(licenseKey)
+    const headers = { Authorization: `Bearer ${token}`, 'X-Status': 'valid' }
+    const bodies: string[] = []
+    for (const key of [licenseKey, licenseKey.slice(0, -1) + (licenseKey.endsWith('A') ? 'B' : 'A')]) {
+      const url = `http://localhost/v2/reseller/${key}/update`
+      bodies.push(await (await api.fetch(new Request(url, { method: 'PUT', headers }))).text())
+    }
+    expect(new Set(bodies).size).toBe(1)
+    expect(entries.map(([, , fields]) => (fields as { cause?: unknown }).cause)).toEqual([
+      undefined,
+      'The key was changed or mistyped.',
+    ])
     await api.close()
   })
 

@@ -54,8 +54,12 @@ async function exchange(changes: Record<string, string>): Promise<Refused> {
 
 describe('a code', () => {
   const ways: Record<string, () => Promise<Refused>> = {
-    'There is no such code: it was never issued, was revoked or is purged.': () =>
-      exchange({ code: 'something' }),
+    'There is no such code in this storage: it was cut or mistyped, revoked or purged, or never issued.':
+      () => exchange({ code: 'something' }),
+    'The checksum of the code is wrong: it was changed or mistyped.': async () => {
+      const code = await issued()
+      return exchange({ code: code.slice(0, -1) + (code.endsWith('0') ? '1' : '0') })
+    },
     'The code was issued to another client.': async () =>
       exchange({ code: await issued(), client_id: other.clientId, client_secret: other.clientSecret }),
     'The code was issued for another redirect_uri.': async () =>

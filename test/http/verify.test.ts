@@ -421,6 +421,16 @@ describe('storage reads', () => {
     expect(reads.findCredential).toBe(0)
   })
 
+  test('the whole header in place of the token is named in the cause', async () => {
+    const { api, admin } = createWorld()
+    const { accessToken } = await admin.createAccessToken({ scope: '' })
+    const { code, cause } = await refusal(() => api.verifyAccessToken(`Bearer ${accessToken}`))
+    expect([code, cause]).toEqual([
+      'invalid_token',
+      'This is the whole header: pass what bearerToken() returns for it.',
+    ])
+  })
+
   test('every other text is looked up, as it may have been issued elsewhere', async () => {
     const { api, admin, reads } = createWorld()
     const { accessToken } = await admin.createAccessToken({ scope: '' })

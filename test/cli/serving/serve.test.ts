@@ -153,7 +153,7 @@ describe('the log', () => {
         undefined,
         'The code was issued for another redirect_uri.',
         'The code is spent.',
-        'There is no such code: it was never issued, was revoked or is purged.',
+        'There is no such code in this storage: it was cut or mistyped, revoked or purged, or never issued.',
         'The client secret is wrong.',
       ])
       for (const cause of causes) if (cause !== undefined) expect(answers.join()).not.toContain(cause)
