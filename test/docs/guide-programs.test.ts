@@ -296,10 +296,15 @@ test('a guarded route is open to a token with the scope, and answers every other
     { error: 'database_error', message: expect.any(String) },
   ])
   expect(complaint.mock.calls).toEqual([
-    ['GET', '/orders', 'invalid_token', ''],
-    ['GET', '/orders', 'insufficient_scope', ''],
-    ['GET', '/orders', 'invalid_token', 'There is no such token in this storage.'],
-    ['GET', '/orders', 'database_error', why],
+    ['GET', '/orders', 'The bearer token is missing.', ''],
+    ['GET', '/orders', 'The access token lacks the scope orders:read.', ''],
+    [
+      'GET',
+      '/orders',
+      'The bearer token is invalid, expired or revoked.',
+      'There is no such token in this storage.',
+    ],
+    ['GET', '/orders', 'The database failed.', why],
   ])
 })
 
