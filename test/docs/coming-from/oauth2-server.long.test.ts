@@ -290,17 +290,23 @@ test('rows are moved as the page says, and those that cannot be are named', asyn
     { ...whole, accessTokenExpiresAt: 4_102_444_800 },
     { ...whole, accessTokenExpiresAt: '2100-01-01 00:00:00' },
     { ...whole, accessTokenExpiresAt: 'no dateZ' },
-  ].map((token, at) => ({ ...token, accessToken: `token-${at}` }))
+    { ...whole, scope: 'a "b"' },
+    { ...whole, client: undefined, client_id: 7 },
+    { ...whole, accessToken: undefined },
+  ].map((token, at) => ({ accessToken: `token-${at}`, ...token }))
   await move(clients, tokens)
   const named = [
     ...['short', 'public'].map(
       (id) => `Client ${id} is not moved: clientSecret must have 32 to 1024 visible ASCII characters.`,
     ),
-    ...tokens.slice(3).map(({ user }, at) => {
+    ...tokens.slice(3, -3).map(({ user }, at) => {
       const lacks =
         user === whole.user ? 'accessTokenExpiresAt as a Date, or a text with a time zone' : 'user.id'
       return `tokens[${at + 3}], of client 7, is not moved: it needs ${lacks}.`
     }),
+    'tokens[10], of client 7, is not moved: insertCredential: scope must be names separated by single spaces, at most 1024 characters.',
+    'tokens[11], of client undefined, is not moved: it needs client.id.',
+    'tokens[12], of client 7, is not moved: it needs accessToken.',
   ]
   expect(printed).toEqual(named)
   const admin = library.createAdmin({ storage })
