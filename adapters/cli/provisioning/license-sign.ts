@@ -51,7 +51,9 @@ export const sign: AnyCommand = command({
     const licenses = { ...licenseRules(args), issuer, signingKey: signingKeyIn(args['signing-key']) }
     return withDatabase({ database, storage: module }, async (storage) => {
       await using api = createUtilityApi({ storage, licenses, dns: false, blockgame: false })
-      const statement = await api.signLicense(key, { lifetimeSeconds, ...given({ audience }) }).catch(rethrow)
+      const statement = await api
+        .signLicense(key, { lifetimeSeconds, ...given({ audience }) })
+        .catch((error: unknown) => rethrow(error, key, args['key-prefix']))
       if (json === true) printFields({ statement }, json)
       else console.log(statement)
     })
@@ -59,9 +61,9 @@ export const sign: AnyCommand = command({
 })
 
 /** The cause says more of a database than what a stranger is told over HTTP. */
-function rethrow(error: unknown): never {
+function rethrow(error: unknown, key: string, prefix: string | undefined): never {
   if (!isUtilityApiError(error)) throw error
-  if (error.code === 'license_not_found') throw noLicense()
+  if (error.code === 'license_not_found') throw noLicense(key, prefix)
   throw error.cause instanceof StorageError ? error.cause : error
 }
 

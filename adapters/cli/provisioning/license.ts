@@ -75,7 +75,7 @@ export const license: AnyCommand = {
       run: ({ key, json, ...args }) =>
         withAdminOf(args, async (admin) => {
           const found = await admin.getLicense(key)
-          if (found === null) throw noLicense()
+          if (found === null) throw noLicense(key, args['key-prefix'])
           printLicense(found, json)
         }),
     }),
@@ -110,7 +110,7 @@ export const license: AnyCommand = {
           throw new UsageError('Give --status, --registered-to, --domain-or-ip or --reseller.')
         }
         return withAdminOf(args, async (admin) => {
-          if (!(await admin.updateLicense(key, change))) throw noLicense()
+          if (!(await admin.updateLicense(key, change))) throw noLicense(key, args['key-prefix'])
           printFields({ updated: key }, json)
         })
       },
@@ -122,7 +122,7 @@ export const license: AnyCommand = {
       examples: ['license delete LIC-75XVC-XCH31-DRPY0-5VTSW-B1ZKR --database utility.sqlite'],
       run: ({ key, json, ...args }) =>
         withAdminOf(args, async (admin) => {
-          if (!(await admin.deleteLicense(key))) throw noLicense()
+          if (!(await admin.deleteLicense(key))) throw noLicense(key, args['key-prefix'])
           printFields({ deleted: key }, json)
         }),
     }),

@@ -318,6 +318,11 @@ describe('license', () => {
     expect(await json<object>('license', 'get', key)).toEqual(shown)
     expect(await json<object>('license', 'list', '--reseller', resellerId)).toEqual({ licenses: [shown] })
     expect(await failure('license', 'get', 'LIC-NONE')).toBe('There is no license with this key.\n')
+    const mistyped = key.slice(0, -1) + (key.endsWith('A') ? 'B' : 'A')
+    for (const [verb, ...rest] of [['get'], ['set', '--status', 'valid'], ['delete']] as const)
+      expect(await failure('license', verb, mistyped, ...rest)).toBe(
+        'There is no license with this key: it was changed or mistyped.\n',
+      )
   })
 
   test('a key without a prefix is found as a person types it, if the prefix is said to be empty', async () => {
@@ -428,6 +433,9 @@ describe('license', () => {
     const { key } = await generate()
     const terms = ['--issuer', 'https://shop.example', '--lifetime', '7d', '--audience', 'plugin']
     const sign = ['license', 'sign', key.toLowerCase(), '--signing-key', files[1] ?? '', ...terms]
+    expect(await failure(...sign.with(2, `${key.slice(0, -1)}${key.endsWith('A') ? 'B' : 'A'}`))).toBe(
+      'There is no license with this key: it was changed or mistyped.\n',
+    )
     const [statement = '', ...others] = await lines(...sign)
     expect(others).toEqual([])
     const { stdout } = await runHere(['license', 'jwks', ...files.flatMap((pem) => ['--signing-key', pem])])
