@@ -390,3 +390,60 @@ test('a pool without a free connection says so, instead of a server that does no
   await vi.advanceTimersByTimeAsync(3000)
   expect((await silence).message).toContain('the server does not answer, or a pooler')
 })
+
+/** Lets its one connection tell what it is sent; what `answer` returns is the answer. */
+async function tapped(
+  fake: FakePool,
+  answer: (text: string) => PostgresResult | undefined,
+): Promise<FakePool> {
+  const client = await fake.pool.connect()
+  const { query } = client
+  client.query = async (statement) =>
+    answer(typeof statement === 'string' ? statement : statement.text) ?? query(statement)
+  return fake
+}
+
+/** A pool whose schema is read by a standby; `standby` is what it says when it is asked as a write would be. */
+function balancedPool(standby: boolean | string): Promise<FakePool> {
+  const fake = poolOf(() => ({ rows: [{ standby }], rowCount: 1 }), 'pg_is_in_recovery')
+  const schema = { rows: [{ version: 1, step: 99, standby: 'on' }], rowCount: 1 }
+  return tapped(fake, (text) => (text.includes('in_hot_standby') ? schema : undefined))
+}
+
+test.each([false, 'f'])('reads that a standby answers for a primary are refused: %s', async (standby) => {
+  const storage = postgresStorage((await balancedPool(standby)).pool)
+  for (const work of [() => storage.migrate(), () => storage.findClient('a', call)]) {
+    // oxlint-disable-next-line no-await-in-loop -- two
+    const error = await errorOf(async () => work())
+    expect([error.kind, error.message]).toEqual([
+      'invalid',
+      expect.stringContaining('set load_balance_mode = off'),
+    ])
+  }
+})
+
+test.each([true, 't'])('a pool that leads to a standby alone is served: %s', async (standby) => {
+  expect(await outcomeOf(await balancedPool(standby))).toBe(true)
+})
+
+test('a server that is no standby is not asked again', async () => {
+  const fake = poolOf(() => done, 'pg_is_in_recovery')
+  expect(await outcomeOf(fake)).toBe(true)
+  expect(fake.sent).toBe(0)
+})
+
+test('what reads begins with the comment that keeps pgpool-II from balancing it, and what writes does not', async () => {
+  const texts: string[] = []
+  const { pool } = await tapped(
+    poolOf(() => done),
+    (text) => void texts.push(text),
+  )
+  const storage = postgresStorage(pool)
+  await storage.findClient('a', call)
+  await storage.ping?.(call)
+  const reads = texts.splice(0)
+  expect(reads).toHaveLength(3)
+  for (const text of reads) expect(text).toMatch(/^\/\*NO LOAD BALANCE\*\/ SELECT/)
+  await storage.revokeClient('a', 5, call)
+  expect(texts[0]).toMatch(/^UPDATE/)
+})

@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { StorageError } from 'utility-api/storage'
+import { onPrimary } from './balancing.ts'
 import { withConnection } from './connection.ts'
 import type { PostgresClient, PostgresPool } from './driver.ts'
 
@@ -16,13 +17,15 @@ export const createDomainIndex: string = `CREATE INDEX ${name} ON utility_api_li
 
 const createWhileOthersWrite = createDomainIndex.replace('INDEX', 'INDEX CONCURRENTLY')
 
-const readState = `SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = to_regclass('${name}')`
-const tryLock = `SELECT pg_try_advisory_lock(hashtext('${name}')) AS got`
-const unlock = `SELECT pg_advisory_unlock(hashtext('${name}'))`
+const readState = onPrimary(
+  `SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = to_regclass('${name}')`,
+)
+const tryLock = onPrimary(`SELECT pg_try_advisory_lock(hashtext('${name}')) AS got`)
+const unlock = onPrimary(`SELECT pg_advisory_unlock(hashtext('${name}'))`)
 
 const limits = "FROM pg_settings WHERE name IN ('statement_timeout', 'lock_timeout', 'transaction_timeout')"
-const liftLimits = `SELECT set_config(name, '0', false) ${limits}`
-const restoreLimits = `SELECT set_config(name, reset_val, false) ${limits}`
+const liftLimits = onPrimary(`SELECT set_config(name, '0', false) ${limits}`)
+const restoreLimits = onPrimary(`SELECT set_config(name, reset_val, false) ${limits}`)
 
 /** How long to wait before looking again at an index that another server builds. */
 const pauseMs = 100
@@ -60,7 +63,7 @@ async function buildAlone(client: PostgresClient): Promise<boolean> {
  * all servers would wait for it. A pooler makes up the number that it tells a connection.
  */
 async function requireOwnSession(client: PostgresClient): Promise<void> {
-  const { rows } = await client.query('SELECT pg_backend_pid() AS pid')
+  const { rows } = await client.query(onPrimary('SELECT pg_backend_pid() AS pid'))
   const [{ pid }] = rows as [{ pid: number | bigint | string }]
   // A driver of another kind may not know its number.
   if ((client.processID ?? null) === null || Number(pid) === client.processID) return

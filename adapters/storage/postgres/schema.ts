@@ -1,4 +1,5 @@
 import { callWithin, StorageError } from 'utility-api/storage'
+import { askedOfStandby, isStandby, onPrimary, requireUnbalanced } from './balancing.ts'
 import { withConnection } from './connection.ts'
 import { buildDomainIndex, createDomainIndex } from './domain-index.ts'
 import type { PostgresClient, PostgresPool } from './driver.ts'
@@ -30,12 +31,13 @@ const adoptResellers = `
  * tables, even if the table exists and nothing is left to do.
  */
 const findTable = (name: string): string =>
-  `SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = '${name}'`
+  onPrimary(`SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = '${name}'`)
 
 /** Reads the schema through JSON, because the column named `step` does not exist before step 2. */
 const readSchema = `
   SELECT coalesce(max(version), 0) AS version,
-         coalesce(max((to_jsonb(row)->>'step')::integer), max(version), 0) AS step
+         coalesce(max((to_jsonb(row)->>'step')::integer), max(version), 0) AS step,
+         ${askedOfStandby} AS standby
   FROM utility_api_schema AS row`
 
 /** How long the first read of the schema may take before it is tried again. */
@@ -53,9 +55,11 @@ const lockTables = `
   IN ACCESS EXCLUSIVE MODE`
 
 /** Only the limits that this version has: the last one came with PostgreSQL 17. */
-const withoutTimeLimits = `
+const withoutTimeLimits = onPrimary(`
   SELECT set_config(name, '0', true) FROM pg_settings
-  WHERE name IN ('statement_timeout', 'lock_timeout', 'transaction_timeout')`
+  WHERE name IN ('statement_timeout', 'lock_timeout', 'transaction_timeout')`)
+
+const takeTurn = onPrimary("SELECT pg_advisory_xact_lock(hashtext('utility_api_schema'))")
 
 /** Brings the schema up to date. Servers that start at the same time take turns. */
 export async function migrateSchema(pool: PostgresPool): Promise<void> {
@@ -77,7 +81,7 @@ async function migrateTables(pool: PostgresPool, attempt = 1): Promise<void> {
       await client.query('BEGIN ISOLATION LEVEL READ COMMITTED')
       // The pool's time limits are for requests. Indexes of large tables take longer, and so may another's migration.
       await client.query(withoutTimeLimits)
-      await client.query("SELECT pg_advisory_xact_lock(hashtext('utility_api_schema'))")
+      await client.query(takeTurn)
       await runSteps(client)
       await client.query('COMMIT')
     })
@@ -90,14 +94,16 @@ async function migrateTables(pool: PostgresPool, attempt = 1): Promise<void> {
 /** Tells whether no step is left to take. */
 async function isCurrent(client: PostgresClient): Promise<boolean> {
   if (!(await hasTable(client, 'utility_api_schema'))) return false
-  const schema = schemaIn(await client.query(readSchema))
+  const result = await client.query(onPrimary(readSchema))
+  await requireUnbalanced(standbyIn(result), () => client.query(isStandby))
+  const schema = schemaIn(result)
   refuseNewer(schema, steps.length)
   return schema.step >= steps.length
 }
 
 /** Reads first: a role that may only read can migrate a schema that is current. */
 async function adopt(client: PostgresClient): Promise<void> {
-  const { rows } = await client.query(findAdoptable)
+  const { rows } = await client.query(onPrimary(findAdoptable))
   if (rows.length > 0) await client.query(adoptResellers)
 }
 
@@ -109,7 +115,7 @@ async function hasTable(client: PostgresClient, name: string): Promise<boolean> 
 async function runSteps(client: PostgresClient): Promise<void> {
   if (!(await hasTable(client, 'utility_api_schema')))
     await client.query('CREATE TABLE utility_api_schema (version integer NOT NULL)')
-  const schema = schemaIn(await client.query(readSchema))
+  const schema = schemaIn(await client.query(onPrimary(readSchema)))
   refuseNewer(schema, steps.length)
   if (schema.step === 0) await requireNew(client)
   if (schema.step < steps.length) {
@@ -159,7 +165,12 @@ export async function requireSchema(pool: PostgresPool, read: Run): Promise<void
 
 async function findSchema(read: Run, statement: Statement): Promise<Schema> {
   try {
-    return schemaIn(await read(statement))
+    const result = await read(statement)
+    const { call } = statement
+    await requireUnbalanced(standbyIn(result), () =>
+      read({ toSql: () => ({ text: isStandby, values: [] }), call }),
+    )
+    return schemaIn(result)
   } catch (error) {
     const missingTable = (error as { code?: unknown }).code === '42P01'
     if (missingTable) return noSchema
@@ -192,4 +203,9 @@ async function requireTimeLimit(pool: PostgresPool): Promise<void> {
 function schemaIn({ rows }: { readonly rows: unknown[] }): Schema {
   const [{ version, step }] = rows as [Record<keyof Schema, number | bigint | string>]
   return { version: Number(version), step: Number(step) }
+}
+
+function standbyIn({ rows }: { readonly rows: unknown[] }): string | null | undefined {
+  const [row] = rows as { readonly standby?: string | null }[]
+  return row?.standby
 }

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { StorageCall } from 'utility-api/storage'
+import { onPrimary } from './balancing.ts'
 import { withConnection } from './connection.ts'
 import type { PostgresClient, PostgresPool, PostgresResult } from './driver.ts'
 import { leavesConnection, losesStatements, lostConnection, lostRace, neverBegan } from './errors.ts'
@@ -54,11 +55,7 @@ export interface Manner {
  * or if the server had ended the session before. What only reads is also repeated, once, if its connection is lost.
  * A write whose connection is lost may have been done.
  */
-export async function run(
-  pool: PostgresPool,
-  statement: Statement,
-  { waitOn, reads }: Manner,
-): Promise<PostgresResult> {
+export async function run(pool: PostgresPool, statement: Statement, manner: Manner): Promise<PostgresResult> {
   let workedSince = performance.now() - idleMs
   let hasLost = false
   for (let attempt = 1; ; attempt += 1) {
@@ -66,13 +63,13 @@ export async function run(
     let isLent = false
     const work = (client: PostgresClient): Promise<PostgresResult> => {
       isLent = true
-      return send(pool, client, statement, waitOn)
+      return send(pool, client, statement, manner)
     }
     try {
       // oxlint-disable-next-line no-await-in-loop -- one attempt after the other
       return await withConnection(pool, work, leavesConnection, workedSince)
     } catch (error) {
-      const isLost = neverBegan(error) || (reads && isLent && lostConnection(error))
+      const isLost = neverBegan(error) || (manner.reads && isLent && lostConnection(error))
       const hasLostRace = lostRace(error) && statement.isShared !== true
       const mayRepeat = hasLostRace || losesStatements(error) || (isLost && !hasLost)
       if (attempt === maxAttempts || !mayRepeat) throw error
@@ -96,13 +93,14 @@ async function send(
   pool: PostgresPool,
   client: PostgresClient,
   { toSql, call }: Statement,
-  waitOn: Patience,
+  { waitOn, reads }: Manner,
 ): Promise<PostgresResult> {
   const timeLeftMs = requireTime(call, 'PostgreSQL')
-  const { text, values } = toSql()
+  const sql = toSql()
+  const text = reads ? onPrimary(sql.text) : sql.text
   const sentAt = performance.now()
   const name = keepsNoStatements.has(pool) ? undefined : nameOf(text)
-  const answer = client.query({ name, text, values, types: postgresTypes })
+  const answer = client.query({ name, text, values: sql.values, types: postgresTypes })
   const result = (await within(timeLeftMs, answer)) ?? (await waitOn(answer, sentAt))
   if (result === undefined) throw new Error('The server did not answer in the time that the call had.')
   return result
