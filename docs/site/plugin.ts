@@ -117,7 +117,7 @@ function gatherExamples(project: ProjectReflection): void {
     project.removeChild(page)
     page.parent = list
     list.addChild(page)
-    for (const file of globSync(`${folderOf(page)}/*.{ts,php,py,go}`).toSorted()) {
+    for (const file of globSync(`${folderOf(page)}/*.{ts,js,php,py,go}`).toSorted()) {
       if (/\.(?:test|d)\.ts$/.test(file)) continue
       const language = extname(file) === '.py' ? 'python' : extname(file).slice(1)
       page.content.push(
@@ -169,14 +169,14 @@ function inlineDiagrams(html: string): string {
  */
 function labelTables(html: string): string {
   return html.replaceAll(/<table>[^]*?<\/table>/g, (table) => {
-    const labels = [...table.matchAll(/<th>([^]*?)<\/th>/g)].map(([, label = '']) =>
+    const labels = [...table.matchAll(/<th(?: [^>]*)?>([^]*?)<\/th>/g)].map(([, label = '']) =>
       label.replaceAll(/<.*?>/g, ''),
     )
     return table.replaceAll(/<tr>[^]*?<\/tr>/g, (row) => {
       let column = 0
-      return row.replaceAll(/<td>([^]*?)<\/td>/g, (_, cell: string) => {
+      return row.replaceAll(/<td((?: [^>]*)?)>([^]*?)<\/td>/g, (_, style: string, cell: string) => {
         const label = labels[column++] ?? ''
-        return `<td${label === '' ? '' : ` data-label="${label}"`}>${breakLongNames(cell)}</td>`
+        return `<td${style}${label === '' ? '' : ` data-label="${label}"`}>${breakLongNames(cell)}</td>`
       })
     })
   })

@@ -51,6 +51,11 @@ test('a link to an example leads to its page, and a link to its program to where
   expect(example).toContain('GRACE_SECONDS')
 })
 
+test('a cell says which column it is in, also where numbers stand on the right', () => {
+  const page = readFileSync(join(site, 'documents/Benchmarks.html'), 'utf8')
+  expect(page).toContain('<td style="text-align:right" data-label="Lowest">')
+})
+
 interface Reflection {
   readonly name: string
   readonly kind: number
