@@ -246,4 +246,8 @@ async function webCryptoKey(): Promise<unknown> {
 test('a storage is told which of its methods are missing', () => {
   const { findLicense: _, ...others } = storage
   expect(() => createUtilityApi({ storage: others as never })).toThrow(/^storage: lacks findLicense\.$/)
+  const { findClient: __, insertLicense: ___, updateLicense: ____, ...few } = others
+  expect(() => createUtilityApi({ storage: few as never })).toThrow(
+    /^storage: lacks findClient, insertLicense, updateLicense and 1 more method\.$/,
+  )
 })

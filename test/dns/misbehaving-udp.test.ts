@@ -66,7 +66,14 @@ const unrelated: Record<string, Forge> = {
   'eleven octets': (query) => query.answer().subarray(0, 11),
   'a bare header that says NOERROR': (query) => words(query.id, 0x8180, 0, 0, 0, 0),
   'a bare header that says NXDOMAIN': (query) => words(query.id, 0x8183, 0, 0, 0, 0),
+  'an error that announces 256 questions': (query) => errorOf(query, 0x100, 0),
+  'an error that announces 256 answers': (query) => errorOf(query, 0, 0x100),
   'noise behind the right id': (query) => Buffer.concat([words(query.id), Buffer.alloc(200, 0xa7)]),
+}
+
+/** A SERVFAIL with these counts, and an octet after its header. */
+function errorOf(query: FakeDnsQuery, questions: number, answers: number): Buffer {
+  return Buffer.concat([words(query.id, 0x8182, questions, answers, 0, 0), Buffer.of(0)])
 }
 
 /** The right id and question, and then no DNS message. */
