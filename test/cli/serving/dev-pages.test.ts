@@ -38,6 +38,7 @@ async function askAs(host: string, path: string): Promise<IncomingMessage> {
 
 test('the page may run only its own script, and fetch only from its own origin', async () => {
   const answer = await fetch(url)
+  expect(answer.status).toBe(200)
   expect(answer.headers.get('Content-Type')).toBe('text/html; charset=utf-8')
   const policy = (answer.headers.get('Content-Security-Policy') ?? '').split('; ')
   expect(policy).toEqual([
