@@ -17,7 +17,7 @@ const preface = [
 
 const afterSummary = [
   'Ratios [depend on the processor](decisions/mounts.md#ratios-depend-on-the-processor). [The number of statements that an operation sends to its database](decisions/storage.md#statements-per-operation) does not depend on it.',
-  'To repeat the measurements, install wrk, NSD and PostgreSQL, run `npm ci && npm ci --prefix test/peers`, and then `npm run bench`, or `SHORT=1 npm run bench` for a short run of three minutes. The run writes this page; `npm run bench -- page NAME` writes one chapter of it.',
+  'To repeat the measurements, install wrk, NSD, PostgreSQL, MariaDB, Galera and rsync, run `npm ci && npm ci --prefix test/peers`, and then `npm run bench`, or `SHORT=1 npm run bench` for a short run of five minutes. The run writes this page; `npm run bench -- page NAME` writes one chapter of it.',
 ].join('\n\n')
 
 /** What the chart shows, of all that the summary has. */

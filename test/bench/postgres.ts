@@ -7,6 +7,7 @@ import { findBinaries } from '../faults/failover/binaries.ts'
 import { makeDirectory, prepareTemplate, startCluster } from '../faults/failover/cluster.ts'
 import { createWorld, redirectUri, type World } from '../faults/failover/world.ts'
 import { forkServer, measureServers, printResults, type ServerUnderLoad } from './http-load.ts'
+import { callers, licenseCount, operations } from './storage-requests.ts'
 
 const options = {
   connections: Number(process.env['CONNECTIONS'] ?? 32),
@@ -22,10 +23,6 @@ const starters: Readonly<Record<string, URL>> = {
   ...(BEFORE === undefined ? {} : { before: pathToFileURL(`${BEFORE}/test/bench/postgres-subject.ts`) }),
 }
 const codeCount = Number(process.env['CODES'] ?? 400_000)
-const codeOf = (index: number): string => `code-${String(index).padStart(10, '0')}`
-
-/** Clients and resellers that take turns: reads of one and the same could be shared. */
-const callers = 100
 
 const insertClients = `
   INSERT INTO utility_api_clients (client_id, secret_hashes, redirect_uris)
@@ -45,7 +42,7 @@ const insertTokens = `
 const insertLicenses = `
   INSERT INTO utility_api_licenses (license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at)
   SELECT 'bench-' || number, 'Ada', 'shop.example.com', 'valid', 'reseller-' || number % ${callers}, 1, 1
-  FROM generate_series(0, 999) AS number`
+  FROM generate_series(0, ${licenseCount - 1}) AS number`
 
 // Each server has codes of its own.
 const share = Math.floor(codeCount / Object.keys(starters).length)
@@ -68,42 +65,6 @@ async function prepare(url: string): Promise<void> {
   await client.end()
 }
 
-type MakeRequest = (port: number, world: World, index: number) => string
-
-function request(port: number, line: string, headers: Record<string, string>, body: string = ''): string {
-  const all = { Host: `127.0.0.1:${port}`, ...headers, 'Content-Length': `${body.length}` }
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
-  return `${line} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
-}
-
-const operations: Readonly<Record<string, MakeRequest>> = {
-  exchange: (port, { clientSecret: client_secret }, index) => {
-    if (index >= codeCount) throw new Error('Out of codes: set CODES higher.')
-    const fields = {
-      grant_type: 'authorization_code',
-      code: codeOf(index),
-      redirect_uri: redirectUri,
-      client_id: `client-${index % callers}`,
-      client_secret,
-    }
-    const type = { 'Content-Type': 'application/json' }
-    return request(port, 'POST /v4/oauth2/token', type, JSON.stringify(fields))
-  },
-  generate: (port, _, index) =>
-    request(port, 'POST /v2/reseller/licenses/generate', {
-      Authorization: `Bearer token-${index % callers}`,
-      'X-Registered-To': 'Ada Lovelace',
-      'X-Domain-Or-IP': 'shop.example.com',
-      'X-Status': 'valid',
-    }),
-  // Of licenses that differ: updates of one wait for each other.
-  update: (port, _, index) =>
-    request(port, `PUT /v2/reseller/bench-${index % 1000}/update`, {
-      Authorization: `Bearer token-${index % callers}`,
-      'X-Registered-To': `Ada ${index}`,
-    }),
-}
-
 const binaries = await findBinaries()
 if (binaries === null) throw new Error('There is no PostgreSQL here, or no user "postgres" to run it.')
 const directory = makeDirectory(binaries)
@@ -121,7 +82,9 @@ for (const [title, settings] of [
       const subject = name === byHand ? name : 'utility-api'
       const { child, port } = await forkServer(file, [subject, cluster.primary.node.url])
       const first = servers.length * share
-      const requests = Array.from({ length: share }, (_, index) => make(port, worldOf(), first + index))
+      const requests = Array.from({ length: share }, (_, index) =>
+        make(port, worldOf().clientSecret, first + index),
+      )
       servers.push({ name, port, child, requests })
     }
     const results = await measureServers(servers, options)

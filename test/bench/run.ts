@@ -22,6 +22,10 @@ const chapters: Readonly<Record<string, Chapter>> = {
   },
   licenses: { title: 'Licenses generated, SQLite', short: { ROUNDS: '2', ROUND_MS: '1000' } },
   postgres: { title: 'The storage operations on PostgreSQL', short: { ROUNDS: '1', ROUND_MS: '1000' } },
+  galera: {
+    title: 'The storage operations on MariaDB and Galera',
+    short: { ROUNDS: '1', ROUND_MS: '1000', CODES: '30000' },
+  },
   mounts: { title: 'Mounts', short: { ROUNDS: '2', ROUND_MS: '1000' } },
   dns: { title: 'DNS', short: { ROUNDS: '1', WARM_UP_MS: '1000' } },
   blockgame: { title: 'Game server lookups', short: { ROUNDS: '2' } },

@@ -35,7 +35,8 @@ export function whyNoGalera(): string | null {
   return `skipped: there is no ${program}, ${provider} or rsync (Debian: mariadb-server, galera-4, rsync)`
 }
 
-export async function startGalera(): Promise<Cluster> {
+/** Starts three nodes. `settings` are options of the servers, which count more than those here. */
+export async function startGalera(settings: readonly string[] = []): Promise<Cluster> {
   const servers: RunningServer[] = []
   const folder = makeFolderFor(serverUser('mysql'), 'utility-api-galera-')
   const stop = async (): Promise<void> => {
@@ -43,7 +44,7 @@ export async function startGalera(): Promise<Cluster> {
     removeFolder(folder)
   }
   try {
-    return { nodes: await startNodes(folder, servers), stop }
+    return { nodes: await startNodes(folder, servers, settings), stop }
   } catch (error) {
     await stop()
     throw error
@@ -51,7 +52,11 @@ export async function startGalera(): Promise<Cluster> {
 }
 
 /** Adds each server to `servers` as soon as it runs, so that a failure of a later one leaves none behind. */
-async function startNodes(folder: string, servers: RunningServer[]): Promise<Node[]> {
+async function startNodes(
+  folder: string,
+  servers: RunningServer[],
+  settings: readonly string[],
+): Promise<Node[]> {
   const user = serverUser('mysql')
   const ports = await distinctPorts(9)
   const group = (index: number): string => `127.0.0.1:${ports[index + 3]}`
@@ -83,6 +88,7 @@ async function startNodes(folder: string, servers: RunningServer[]): Promise<Nod
       '--wsrep-sst-method=rsync',
       `--wsrep-sst-receive-address=127.0.0.1:${ports[index + 6]}`,
       `--wsrep-provider-options=base_port=${ports[index + 3]};gmcast.listen_addr=tcp://${group(index)};ist.recv_addr=127.0.0.1:${(ports[index + 6] ?? 0) + 1};evs.keepalive_period=PT0.5S;evs.suspect_timeout=PT2S;evs.inactive_timeout=PT4S;evs.inactive_check_period=PT0.5S;gcache.size=16M`,
+      ...settings,
     ]
     const initial = ['--auth-root-authentication-method=normal', '--skip-test-db', '--skip-name-resolve']
     // oxlint-disable-next-line no-await-in-loop -- one after the other: each joins those before

@@ -1,0 +1,86 @@
+// The operations on one node of a Galera cluster of three beside a single MariaDB, by the same code: `npm run bench -- galera`.
+// ROUNDS and ROUND_MS change how long, CONNECTIONS how many (default: 32). Needs Debian's mariadb-server, galera-4 and rsync.
+import { hash } from 'node:crypto'
+import { createAdmin } from 'utility-api'
+import { mysqlStorage } from 'utility-api/storage/mysql'
+import { redirectUri } from '../faults/failover/world.ts'
+import { startGalera, whyNoGalera } from '../storage/support/galera.ts'
+import { execute, makePool, startMysql } from '../storage/support/mysql-server.ts'
+import { forkServer, measureServers, printResults, type ServerUnderLoad } from './http-load.ts'
+import { callers, licenseCount, operations, verify } from './storage-requests.ts'
+
+const options = {
+  connections: Number(process.env['CONNECTIONS'] ?? 32),
+  rounds: Number(process.env['ROUNDS'] ?? 5),
+  roundMs: Number(process.env['ROUND_MS'] ?? 2000),
+}
+const codeCount = Number(process.env['CODES'] ?? 200_000)
+const clientSecret = 'the-secret-of-every-client-of-this-benchmark'
+const secretHash = hash('sha256', clientSecret)
+const soon = Date.now() + 3_600_000
+
+/** Fills the tables that a migration made. MariaDB has a table of numbers for each range. */
+const rows = [
+  `INSERT INTO utility_api_clients (client_id, secret_hashes, redirect_uris, created_at)
+   SELECT CONCAT('client-', seq), UNHEX('${secretHash}'), redirect_uris, 1
+   FROM seq_0_to_${callers - 1}, (SELECT redirect_uris FROM utility_api_clients) AS made`,
+  `INSERT INTO utility_api_codes (hash, client_id, redirect_uri, scope, expires_at)
+   SELECT UNHEX(SHA2(CONCAT('code-', LPAD(seq, 10, '0')), 256)), CONCAT('client-', seq MOD ${callers}),
+     '${redirectUri}', 'dns:check', ${soon} FROM seq_0_to_${codeCount - 1}`,
+  ...[
+    ['reseller_token', 'token-', 'reseller-', 'NULL'],
+    ['access_token', 'access-', 'client-', String(soon)],
+  ].map(
+    ([kind, name, owner, end]) =>
+      `INSERT INTO utility_api_credentials (id, kind, hash, owner_id, scope, created_at, expires_at)
+       SELECT CONCAT('${name}', seq), '${kind}', UNHEX(SHA2(CONCAT('${name}', seq), 256)), CONCAT('${owner}', seq),
+         'dns:check', 1, ${end} FROM seq_0_to_${callers - 1}`,
+  ),
+  `INSERT INTO utility_api_licenses
+     (license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at)
+   SELECT CONCAT('bench-', seq), 'Ada', 'shop.example.com', 'valid', CONCAT('reseller-', seq MOD ${callers}), 1, 1
+   FROM seq_0_to_${licenseCount - 1}`,
+]
+
+async function prepare(url: string): Promise<void> {
+  const pool = makePool(url)
+  const storage = mysqlStorage(pool)
+  await storage.migrate()
+  await createAdmin({ storage }).createClient({ redirectUris: [redirectUri] })
+  await pool.end()
+  // oxlint-disable-next-line no-await-in-loop -- one after the other
+  for (const statement of rows) await execute(url, statement)
+}
+
+const reason = whyNoGalera()
+if (reason !== null) throw new Error(reason)
+process.on('SIGINT', () => process.exit(130))
+
+const single = await startMysql()
+// Each node waits for its disk at each commit, as the single server does.
+const cluster = await startGalera(['--innodb-flush-log-at-trx-commit=1'])
+try {
+  const [alone, node] = [await single.createDatabase(), cluster.nodes[0]?.url ?? '']
+  await Promise.all([alone, node].map(prepare))
+  const subjects = [
+    ['a single MariaDB', alone, 'waits'],
+    ['a node of three', node, 'waits'],
+    ['a node of three, without wsrep_sync_wait', node, 'does not wait'],
+  ] as const
+  console.log('All servers run on this machine, and each waits for the disk at each commit.\n')
+  const share = Math.floor(codeCount / subjects.length)
+  for (const [operation, make] of Object.entries({ ...operations, verify })) {
+    const servers: ServerUnderLoad[] = []
+    for (const [name, url, waits] of subjects) {
+      const { child, port } = await forkServer(new URL('galera-subject.ts', import.meta.url), [url, waits])
+      const first = servers.length * share
+      const requests = Array.from({ length: share }, (_, index) => make(port, clientSecret, first + index))
+      servers.push({ name, port, child, requests })
+    }
+    const results = await measureServers(servers, options)
+    printResults(`${operation}, ${options.connections} connections`, results)
+    for (const { child } of servers) child.disconnect()
+  }
+} finally {
+  await Promise.all([single.stop(), cluster.stop()])
+}
