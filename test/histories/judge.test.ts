@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { BoundAdmin } from '../../src/testing/contract/bound.ts'
-import { show } from '../../src/testing/contract/model.ts'
+import { createModel, show } from '../../src/testing/contract/model.ts'
+import { hasOrder } from '../../src/testing/contract/order.ts'
 import { judge, type HistoryCall } from './support/judge.ts'
 import { portCall, type Method } from './support/port-call.ts'
 
@@ -194,6 +195,18 @@ describe('what a store may do is accepted', () => {
         index === 13,
       ]),
     ],
+    [
+      'twenty revocations at once, of which the one that wins is not the first to be answered',
+      [1, 2, 'insertClient', [client], 'inserted'],
+      ...Array.from({ length: 20 }, (_, index): Line => [
+        3 + index,
+        index < 10 ? 60 - index : 24 + index,
+        'revokeClient',
+        ['client', 100 + index],
+        index === 13 ? unknown : index === 1,
+      ]),
+      [70, 71, 'findClient', ['client'], { ...client, revokedAt: 101 }],
+    ],
   ])('%s', (_, ...lines) => {
     expect(judge(lines.map(seen))).toEqual({ wrong: [], right: 1, undecided: 0 })
   })
@@ -212,4 +225,15 @@ test('what has nothing in common is judged apart, and each mistake is told by it
   ]).flat()
   const { wrong, right } = judge(lines.map(seen))
   expect([wrong.length, right]).toEqual([4, 36])
+})
+
+test('a history with too many orders that are possible is undecided', () => {
+  const hashes = Array.from({ length: 20 }, (_, index) => bytes(20 + index))
+  const calls = [
+    ...hashes.map((hash): Line => [1, 2, 'insertAuthorizationCode', [hash, code], undefined]),
+    ...hashes.map((hash): Line => [3, 4, 'redeemAuthorizationCode', [hash, 5, { ...token, hash }], unknown]),
+    [5, 6, 'findClient', ['client'], { ...client, revokedAt: 5 }] as Line,
+  ].map(seen)
+  expect(hasOrder(createModel(), calls, 50)).toBe('undecided')
+  expect(judge(calls, 20)).toEqual({ wrong: [], right: 0, undecided: 1 })
 })

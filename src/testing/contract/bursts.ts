@@ -35,7 +35,7 @@ export async function checkBursts(stores: readonly Asked[], seed: number, calls:
       ...answered.map((each) => seen(each, began, ended)),
       ...inTurn(last, ended + 1),
     ])
-    ok(isExplained, describe({ seed, number, first, answered, last }))
+    ok(isExplained === true, describe({ seed, number, first, answered, last }))
   }
 }
 

@@ -27,9 +27,13 @@ interface SearchState {
 
 /**
  * Returns whether there is an order of the calls in which the model gives the answers that were seen. A call without an
- * answer is done at any time after it was asked, or never. After so many states, the search ends without having found one.
+ * answer is done at any time after it was asked, or never. After so many states, the search ends undecided.
  */
-export function hasOrder(start: Model, calls: readonly SeenCall[], maxStates: number = Infinity): boolean {
+export function hasOrder(
+  start: Model,
+  calls: readonly SeenCall[],
+  maxStates: number = Infinity,
+): boolean | 'undecided' {
   const deadEnds = new Set<string>()
 
   function isLeft({ done }: SearchState, index: number): boolean {
@@ -67,6 +71,13 @@ export function hasOrder(start: Model, calls: readonly SeenCall[], maxStates: nu
     }
   }
 
+  /** Tells whether a call answers as it did if no other comes between its steps: then it was probably done now. */
+  function fits(state: SearchState, index: number): boolean {
+    let after: SearchState | null = state
+    while (after !== null && isLeft(after, index)) after = take(after, index)
+    return after !== null
+  }
+
   /** Takes the steps that need no choice. Returns null after the last answer. */
   function goOn(
     from: SearchState,
@@ -84,7 +95,10 @@ export function hasOrder(start: Model, calls: readonly SeenCall[], maxStates: nu
           ? after
           : null
       })
-      if (sure === null) return { state, choices: [...answered, ...unknown] }
+      if (sure === null) {
+        const fitting = answered.filter((index) => fits(now, index))
+        return { state, choices: [...new Set([...fitting, ...answered, ...unknown])] }
+      }
       state = sure
     }
   }
@@ -105,7 +119,8 @@ export function hasOrder(start: Model, calls: readonly SeenCall[], maxStates: nu
   }
 
   const none = { done: calls.map(() => 0), said: calls.map(() => undefined) }
-  return leadsOn({ ...none, model: start, rows: once(() => start.text()) })
+  if (leadsOn({ ...none, model: start, rows: once(() => start.text()) })) return true
+  return deadEnds.size < maxStates ? false : 'undecided'
 }
 
 function firstOf<Item, Found>(items: readonly Item[], find: (item: Item) => Found | null): Found | null {

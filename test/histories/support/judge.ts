@@ -8,7 +8,7 @@ export interface HistoryCall extends SeenCall {
   readonly touches: readonly string[]
 }
 
-/** How far to look for an order: of calls without answers, any could have been done. An order that is there is found soon. */
+/** How far to look for an order: of calls without answers, any could have been done. An order that is there is mostly found soon. */
 const maxStates = 20_000
 
 /** How many calls on the same things are judged: of calls at once, the time that it takes grows with the cube of their number. */
@@ -20,7 +20,7 @@ export interface Verdict {
   readonly wrong: readonly string[]
   /** How many groups have an order. */
   readonly right: number
-  /** How many groups were too large to be judged. */
+  /** How many groups were too large to be judged, or have too many orders that are possible. */
   readonly undecided: number
 }
 
@@ -30,12 +30,13 @@ export interface Verdict {
  */
 export function judge(history: readonly HistoryCall[], maxCalls: number = mostCalls): Verdict {
   const groups = groupsOf(history)
-  const decided = groups.filter(({ length }) => length <= maxCalls)
-  const wrong = decided.filter((calls) => !hasOrder(createModel(), calls, maxStates))
+  const verdicts = groups.map((calls) =>
+    calls.length > maxCalls ? 'undecided' : hasOrder(createModel(), calls, maxStates),
+  )
   return {
-    wrong: wrong.map(describe),
-    right: decided.length - wrong.length,
-    undecided: groups.length - decided.length,
+    wrong: groups.filter((_, index) => verdicts[index] === false).map(describe),
+    right: verdicts.filter((verdict) => verdict === true).length,
+    undecided: verdicts.filter((verdict) => verdict === 'undecided').length,
   }
 }
 
