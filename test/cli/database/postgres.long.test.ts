@@ -43,7 +43,7 @@ test('the command works on PostgreSQL, its URL taken from the environment', asyn
   // The statement ended before its client was told: it cannot write once the lock is gone.
   await expect.poll(() => log).toContain('due to statement timeout')
   // A command may take longer than a request.
-  const longWaits = `SELECT FROM pg_stat_activity WHERE query LIKE 'SELECT count%utility_api_licenses%'
+  const longWaits = `SELECT FROM pg_stat_activity WHERE query LIKE '%SELECT count%utility_api_licenses%'
     AND wait_event_type = 'Lock' AND clock_timestamp() - query_start > interval '3.5 s'`
   await expect.poll(async () => (await blocker.query(longWaits)).rowCount, { timeout: 20_000 }).toBe(1)
   await blocker.query('ROLLBACK')
