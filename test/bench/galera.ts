@@ -62,6 +62,10 @@ const cluster = await startGalera(['--innodb-flush-log-at-trx-commit=1'])
 try {
   const [alone, node] = [await single.createDatabase(), cluster.nodes[0]?.url ?? '']
   await Promise.all([alone, node].map(prepare))
+  // The rows reach the other nodes later, which hold up whoever writes meanwhile.
+  const whenApplied =
+    'SET STATEMENT wsrep_sync_wait = 1 FOR SELECT count(*) AS count FROM utility_api_licenses'
+  await Promise.all(cluster.nodes.map(({ url }) => execute(url, whenApplied)))
   const subjects = [
     ['a single MariaDB', alone, 'waits'],
     ['a node of three', node, 'waits'],
