@@ -173,6 +173,18 @@ describe('what a store may do is accepted', () => {
       [9, 10, 'findAuthorizationCode', [bytes(1)], code],
     ],
     [
+      'a revocation without an answer whose first half had nothing to do',
+      [3, 4, 'insertAuthorizationCode', [bytes(1), code], undefined],
+      [5, 6, 'revokeClient', ['client', 5], unknown],
+      [7, 8, 'findAuthorizationCode', [bytes(1)], null],
+    ],
+    [
+      'a revocation of access without an answer, where there was no code',
+      [1, 2, 'insertCredential', ['access_token', bytes(3), live], 'inserted'],
+      [3, 4, 'revokeAccess', [{ clientId: 'client' }, 5], unknown],
+      [5, 6, 'findCredential', ['access_token', bytes(3)], { ...live, revokedAt: 5 }],
+    ],
+    [
       'twenty updates at once, of which the last to be answered was the last',
       made,
       ...Array.from({ length: 20 }, (_, index): Line => [

@@ -49,7 +49,7 @@ export function hasOrder(
     const said = outcomeOf(() => steps[done]?.(model, state.said[index]))
     if (isLast && answer !== null && said !== open && said.text !== answer) return null
     const rows = once(() => model.text())
-    if (answer === null && rows() === state.rows()) return null
+    if (isLast && answer === null && rows() === state.rows()) return null
     const value = isLast || said === open ? undefined : said.value
     return { done: state.done.with(index, done + 1), said: state.said.with(index, value), model, rows }
   }
