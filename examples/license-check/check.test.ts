@@ -12,6 +12,7 @@ import { memoryStorage } from 'utility-api/storage/memory'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { issuer, newKey, signingWorld, startTime } from '../../test/security/support/signing-world.ts'
 import { startExample } from '../../test/package/start-example.ts'
+import { quoted } from '../../test/support/shell.ts'
 import { licenseRoutes } from './routes.ts'
 
 const here = import.meta.dirname
@@ -367,7 +368,7 @@ test('the lines that the server prints do what they say', async () => {
   const [, statementUrl = ''] = /curl (\S+)/.exec(example.output()) ?? []
   expect(await (await fetch(statementUrl)).text()).toMatch(/^[\w-]+\.[\w-]+\.[\w-]{86}$/)
   const lines = /^export .*\nnode .*$/m.exec(example.output())?.[0] ?? ''
-  const script = lines.replace('node ', `'${process.execPath}' --import '${sources}' `)
+  const script = lines.replace('node ', `${quoted(process.execPath)} --import ${quoted(sources)} `)
   const printed = await new Promise((resolve) => {
     execFile('bash', ['-c', script], { cwd: here }, (_, stdout, stderr) => resolve(stdout + stderr))
   })

@@ -17,7 +17,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 // Each takes the file of keys, reads statements in base64, one a line, and prints how many it accepts and has read.
 const php = `<?php
 const GRACE_SECONDS = 0;
-eval(strstr(file_get_contents('${join(here, 'check.php')}'), 'function check('));
+eval(strstr(file_get_contents(${JSON.stringify(join(here, 'check.php'))}), 'function check('));
 $keys = json_decode(file_get_contents($argv[1]), true)['keys'];
 [$accepted, $read] = [0, 0];
 while (($line = fgets(STDIN)) !== false) {
@@ -28,7 +28,7 @@ echo "$accepted $read";
 `
 const python = `
 import base64, json, sys
-sys.path.insert(0, '${here}')
+sys.path.insert(0, ${JSON.stringify(here)})
 import check, jwt
 keys = {key['kid']: jwt.PyJWK(key).key for key in json.load(open(sys.argv[1]))['keys']}
 accepted = read = 0

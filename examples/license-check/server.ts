@@ -45,7 +45,7 @@ curl ${url}/license/${licenseKey}
 
 What a product does with it; also after this server has stopped:
 
-export LICENSE_SERVER=${url} LICENSE_FOLDER=${folder}
+export LICENSE_SERVER=${url} LICENSE_FOLDER='${folder}'
 node check.ts ${licenseKey} customer.example
 php check.php ${licenseKey} customer.example
 python3 check.py ${licenseKey} customer.example

@@ -6,6 +6,7 @@ import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
 import { expect, onTestFinished, test } from 'vitest'
+import { quoted } from '../support/shell.ts'
 
 // The page on the tables names every table and column there is, and no other.
 
@@ -61,7 +62,7 @@ test('a backup of SQLite is restored as the page says; beside the two files, new
   await storage.migrate()
   const page = readFileSync(join(root, 'docs/storage-schema.md'), 'utf8')
   const [line = ''] = /^node -e .*$/m.exec(page) ?? []
-  const asPrinted = line.replace('node -e', `'${process.execPath}' --no-warnings -e`)
+  const asPrinted = line.replace('node -e', `${quoted(process.execPath)} --no-warnings -e`)
   expect(spawnSync('sh', ['-c', asPrinted], { cwd: folder, encoding: 'utf8' })).toMatchObject({
     status: 0,
     stderr: '',

@@ -18,13 +18,15 @@ function moduleOf(name: string, code: string): string {
 
 /** A storage of an integrator's own: here, ours on a file of theirs, which they open and close themselves. */
 function ownStorage(name: string, { withMigrate = true } = {}): string {
-  const sqlite = pathToFileURL(join(import.meta.dirname, '../../../adapters/storage/sqlite.ts')).href
+  const sqlite = JSON.stringify(
+    pathToFileURL(join(import.meta.dirname, '../../../adapters/storage/sqlite.ts')).href,
+  )
   const mark = JSON.stringify(join(folder.path, `${name}.closed`))
   return moduleOf(
     name,
     `import { writeFileSync } from 'node:fs'
     import { DatabaseSync } from 'node:sqlite'
-    import { sqliteStorage } from '${sqlite}'
+    import { sqliteStorage } from ${sqlite}
     export default async function () {
       const database = new DatabaseSync(${JSON.stringify(join(folder.path, `${name}.sqlite`))})
       const { ${withMigrate ? '' : 'migrate, '}...storage } = sqliteStorage(database)

@@ -7,6 +7,7 @@ import { createChecker } from '../../../adapters/cli/lookups/dns-check.ts'
 import { questionOf } from '../../../adapters/cli/lookups/dns-question.ts'
 import { addressOf, locationsOf } from '../../../adapters/cli/lookups/server-option.ts'
 import { widthOf } from '../../../adapters/cli/terminal/terminal-text.ts'
+import { quoted } from '../../support/shell.ts'
 import { outcomeOf, start } from '../support/cli.ts'
 import { runHere } from '../support/cli-here.ts'
 import { runOnTerminal } from '../support/on-terminal.ts'
@@ -492,7 +493,7 @@ describe('on a terminal', () => {
 
   test.skipIf(!existsSync('/usr/bin/script'))('the table fills as answers come', async () => {
     const line = [
-      process.execPath,
+      quoted(process.execPath),
       '--import ./test/support/sources.ts adapters/cli/main.ts dns shop.example',
       `--server ${right},${stale}`,
     ].join(' ')

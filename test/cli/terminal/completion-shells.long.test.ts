@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
+import { quoted } from '../../support/shell.ts'
 import { temporaryFolder } from '../support/cli.ts'
 
 // The scripts that `completion` prints, in the shells that are installed.
@@ -10,7 +11,7 @@ const folder = temporaryFolder()
 afterAll(() => folder.remove())
 const program = join(folder.path, 'utility-api')
 const sources = ['--import', resolve('test/support/sources.ts'), resolve('adapters/cli/main.ts')]
-writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${sources.join("' '")}' "$@"\n`)
+writeFileSync(program, `#!/bin/sh\nexec ${[process.execPath, ...sources].map(quoted).join(' ')} "$@"\n`)
 chmodSync(program, 0o755)
 
 /** Runs a script in a shell whose only unusual program is the command. */

@@ -1,6 +1,7 @@
 /** Worlds in other runtimes: the same fixture there, and a line of JSON for each call from here. */
 import { spawn, spawnSync, type ChildProcessByStdio } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { pathToFileURL } from 'node:url'
@@ -14,7 +15,7 @@ export interface Remote {
   readonly args: readonly string[]
 }
 
-const fixture = new URL('fixture.ts', import.meta.url).pathname
+const fixture = join(import.meta.dirname, 'fixture.ts')
 
 export const remotes: Readonly<Record<string, Remote>> = {
   Bun: { command: 'bun', args: [fixture] },
