@@ -57,6 +57,7 @@ export const nsdWith = (zone: string): EngineSpec => ({
   pidfile: "${folder}/pid"
   xfrdfile: "${folder}/xfrd"
   zonelistfile: "${folder}/zonelist"
+  database: ""
   server-count: 1
 remote-control:
   control-enable: no

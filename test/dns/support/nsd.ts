@@ -1,11 +1,11 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
+import { execFile } from 'node:child_process'
 import { accessSync, constants, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { freePort } from '../../support/free-port.ts'
 import { removeFolder } from '../../support/remove-folder.ts'
+import { runServer } from '../../support/run-server.ts'
 
 const run = promisify(execFile)
 const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin']
@@ -37,26 +37,27 @@ export async function startNsd(
   ips: readonly string[] = ['127.0.0.1'],
 ): Promise<Nsd> {
   const folder = mkdtempSync(join(tmpdir(), 'nsd-'))
-  const [ip = ''] = ips
-  const port = await freePort()
-  writeFileSync(join(folder, 'zone'), zoneFile)
-  const { stdout } = await run(
-    program('ldns-keygen'),
-    ['-r', '/dev/urandom', '-a', 'ECDSAP256SHA256', '-k', origin],
-    { cwd: folder },
-  )
-  await run(program('ldns-signzone'), ['-o', origin, '-f', 'signed', 'zone', stdout.trim()], { cwd: folder })
-  writeFileSync(join(folder, 'nsd.conf'), configuration(folder, ips, port, origin))
-  const nsd = spawn(program('nsd'), ['-d', '-c', join(folder, 'nsd.conf')], { stdio: 'ignore' })
-  await waitUntilItAnswers(nsd, ip, port, origin)
-  return {
-    ip,
-    port,
-    async [Symbol.asyncDispose]() {
-      nsd.kill()
-      if (nsd.exitCode === null) await once(nsd, 'exit')
-      removeFolder(folder)
-    },
+  try {
+    const port = await freePort()
+    writeFileSync(join(folder, 'zone'), zoneFile)
+    const keygen = ['-r', '/dev/urandom', '-a', 'ECDSAP256SHA256', '-k', origin]
+    const { stdout } = await run(program('ldns-keygen'), keygen, { cwd: folder })
+    const sign = ['-o', origin, '-f', 'signed', 'zone', stdout.trim()]
+    await run(program('ldns-signzone'), sign, { cwd: folder })
+    const config = join(folder, 'nsd.conf')
+    writeFileSync(config, configuration(folder, ips, port, origin))
+    const nsd = await runServer(program('nsd'), ['-d', '-c', config], /nsd started/, undefined)
+    return {
+      ip: ips[0] ?? '',
+      port,
+      async [Symbol.asyncDispose]() {
+        await nsd.end('SIGTERM')
+        removeFolder(folder)
+      },
+    }
+  } catch (error) {
+    removeFolder(folder)
+    throw error
   }
 }
 
@@ -76,6 +77,7 @@ ${ips.map((ip) => `  ip-address: ${ip}@${port}`).join('\n')}
   pidfile: "${folder}/pid"
   xfrdfile: "${folder}/xfrd"
   zonelistfile: "${folder}/zonelist"
+  database: ""
   server-count: 1
   refuse-any: no
 remote-control:
@@ -84,23 +86,6 @@ zone:
   name: ${origin}
   zonefile: signed
 `
-}
-
-async function waitUntilItAnswers(
-  nsd: ChildProcess,
-  ip: string,
-  port: number,
-  origin: string,
-): Promise<void> {
-  for (let left = 50; left > 0; left -= 1) {
-    if (nsd.exitCode !== null) throw new Error(`nsd ended with ${nsd.exitCode}`)
-    const { stdout } = await dig(ip, port, ['+time=1', '+tries=1', '+short', origin, 'SOA']).catch(() => ({
-      stdout: '',
-    }))
-    if (stdout !== '') return
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
-  throw new Error('nsd does not answer')
 }
 
 /** Runs dig against a server. */
