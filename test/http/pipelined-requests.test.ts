@@ -8,6 +8,7 @@ import { toExpressHandler } from 'utility-api/express'
 import { toNodeHandler } from 'utility-api/node'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { admit } from '../../adapters/http/connections.ts'
 import { rawClient, rawRequestText } from './support/raw.ts'
 
 const empty: DnsAnswer = { status: 'NOERROR', records: [], cnameChain: [], transport: 'udp', latencyMs: 1 }
@@ -125,7 +126,9 @@ describe.each<[string, () => RequestListener]>([
     release()
     expect((await client.answer()).status).toBe(200)
     await client.ended()
+    await api.close()
     expect(asked).toEqual(['n0.example'])
+    expect(ended).toEqual([200])
   })
 
   test('a connection that sends too many at once gets nothing asked', async () => {
@@ -158,4 +161,19 @@ describe.each<[string, () => RequestListener]>([
     expect((await client.answer()).status).toBe(400)
     client.close()
   })
+})
+
+test('each answer that is not written hears of the end of its connection', async () => {
+  const arrived: string[] = []
+  const heard: string[] = []
+  const port = await listen((request, response) => {
+    const path = request.url ?? ''
+    arrived.push(path)
+    admit(request, response)?.whenWritten(() => heard.push(path))
+  })
+  const client = await rawClient(port)
+  client.write(['/1', '/2', '/3'].map((path) => rawRequestText(`GET ${path}`)).join(''))
+  await vi.waitFor(() => expect(arrived).toEqual(['/1', '/2', '/3']))
+  client.close()
+  await vi.waitFor(() => expect(heard.toSorted()).toEqual(['/1', '/2', '/3']))
 })
