@@ -126,7 +126,7 @@ function headersOf({ rawHeaders, rawTrailers }: IncomingMessage): number {
 function watch(socket: Socket): UnderWay[] {
   const underWay: UnderWay[] = []
   connections.set(socket, underWay)
-  // Node closes only the response that is being written; those that wait for it would never end.
+  // Node 22 closes only the response that is being written; those that wait for it would never end.
   socket.once('close', () => {
     for (const each of underWay.splice(0)) each.close()
   })
