@@ -52,10 +52,25 @@ function reasonOf({ code, errno, message }: NodeJS.ErrnoException): string {
 async function sqliteDriver(): Promise<SqliteConstructor> {
   if (process.versions['bun'] !== undefined) return constructorIn('bun:sqlite', 'Database')
   const betterSqlite = resolvePackage('better-sqlite3')
-  if (betterSqlite !== null) return constructorIn(betterSqlite, 'default')
+  const installed = betterSqlite === null ? null : await usable(betterSqlite)
+  if (installed !== null) return installed
   // Node 22 warns that its own SQLite is experimental: noise in a command's output.
   process.removeAllListeners('warning')
   return constructorIn('node:sqlite', 'DatabaseSync')
+}
+
+/**
+ * Returns the constructor of an installed driver, or null if it does not work. Its compiled part is missing where the
+ * package manager runs no install scripts, and fits one version of Node.js.
+ */
+async function usable(driver: string): Promise<SqliteConstructor | null> {
+  try {
+    const Database = await constructorIn(driver, 'default')
+    new Database(':memory:').close()
+    return Database
+  } catch {
+    return null
+  }
 }
 
 async function constructorIn(specifier: string, name: string): Promise<SqliteConstructor> {

@@ -8,7 +8,10 @@ const folder = temporaryFolder()
 afterAll(() => folder.remove())
 
 /** A folder whose `better-sqlite3` leaves a mark where it is loaded. */
-function plantedFolder(): { readonly path: string; wasLoaded(): boolean } {
+function plantedFolder(driver = "require('node:sqlite').DatabaseSync"): {
+  readonly path: string
+  wasLoaded(): boolean
+} {
   const path = mkdtempSync(join(folder.path, 'planted-'))
   const module = join(path, 'node_modules', 'better-sqlite3')
   const mark = join(path, 'loaded')
@@ -16,7 +19,7 @@ function plantedFolder(): { readonly path: string; wasLoaded(): boolean } {
   writeFileSync(
     join(module, 'index.js'),
     `require('node:fs').writeFileSync(${JSON.stringify(mark)}, '')
-    module.exports = require('node:sqlite').DatabaseSync`,
+    module.exports = ${driver}`,
   )
   return { path, wasLoaded: () => existsSync(mark) }
 }
@@ -71,6 +74,20 @@ describe('the SQLite driver', () => {
     const told = { cwd: folder.path, imports: [hiddenBeside()], env: { UTILITY_API_DRIVERS: planted.path } }
     expect(migrateIn(told)).toEqual({ status: 0, stderr: '' })
     expect(planted.wasLoaded()).toBe(true)
+  })
+
+  test.each([
+    [
+      'has no compiled part',
+      "class { constructor() { throw new Error('Could not locate the bindings file.') } }",
+    ],
+    ['is for another version of Node.js', "(() => { throw new Error('NODE_MODULE_VERSION 115') })()"],
+  ])('that %s leaves the work to the SQLite of Node.js', (_, driver) => {
+    const planted = plantedFolder(driver)
+    const told = { cwd: planted.path, imports: [hiddenBeside()], env: { UTILITY_API_DRIVERS: '.' } }
+    expect(migrateIn(told)).toEqual({ status: 0, stderr: '' })
+    expect(planted.wasLoaded()).toBe(true)
+    expect(existsSync(join(planted.path, 'new.sqlite'))).toBe(true)
   })
 
   test('installed beside the package is preferred to a named one', () => {
