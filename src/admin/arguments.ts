@@ -11,7 +11,7 @@ const textOrNull = z.string('must be a string or null').nullable()
 const texts = z.array(text, 'must be an array of strings')
 const count = z.number('must be a number')
 const label = { name: text.optional() }
-const page = { after: text.optional(), limit: count.optional() }
+const page = { limit: count.optional(), after: text.optional() }
 const query = z.custom(
   (value) => typeof (value as Partial<URLSearchParams> | null)?.getAll === 'function',
   'must be URLSearchParams',
@@ -22,10 +22,11 @@ const query = z.custom(
  * out. A member that is undefined is left out: a store could take it for a change.
  */
 function members<Shape extends z.ZodRawShape>(shape: Shape): z.ZodType {
-  const required = Object.entries(shape).filter(([, schema]) => !z.safeParse(schema, undefined).success)
-  const example = required.length === 0 ? '' : `, as in { ${required.map(([name]) => name).join(', ')} }`
+  const names = Object.keys(shape)
+  const required = names.filter((name) => !z.safeParse(shape[name] as z.ZodType, undefined).success)
+  const example = (required.length === 0 ? names.slice(0, 1) : required).join(', ')
   return z
-    .custom(isOptions, `must be an object${example}`)
+    .custom(isOptions, `must be an object, as in { ${example} }`)
     .pipe(z.strictObject(shape))
     .transform(withoutUndefined)
 }

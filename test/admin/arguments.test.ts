@@ -53,9 +53,11 @@ const mistakes: [method: keyof typeof admin, args: unknown[], says: string][] = 
     [{ scope: '', lifetimeMs: 5 }],
     'lifetimeMs is not known here, only scope, lifetimeSeconds, clientId, subject.',
   ],
+  ['createReseller', ['Example Hosting'], 'reseller must be an object, as in { name }.'],
+  ['listLicenses', [10], 'page must be an object, as in { limit }.'],
   ['createApiKey', [{ permissions: 'a' }], 'permissions must be an array of strings.'],
-  ['createApiKey', [new Map([['name', 'a']])], 'key must be an object.'],
-  ['createApiKey', [['a']], 'key must be an object.'],
+  ['createApiKey', [new Map([['name', 'a']])], 'key must be an object, as in { name }.'],
+  ['createApiKey', [['a']], 'key must be an object, as in { name }.'],
   ['revoke', ['a'], 'which must have either id or secret.'],
   ['revoke', [{ token: 'a' }], 'which must have either id or secret.'],
   ['revokeAccess', [{ subject: undefined }], 'which must have either clientId or subject.'],
@@ -82,7 +84,7 @@ test('denyAuthorization, which returns at once, throws at once', () => {
   )
   expect(() => admin.denyAuthorization(code as never)).toThrow('state must be a string or null.')
   expect(() => admin.denyAuthorization(asked as never, 'login_required' as never)).toThrow(
-    'reason must be an object.',
+    'reason must be an object, as in { error }.',
   )
   expect(() => admin.denyAuthorization(asked as never, { code: 'login_required' } as never)).toThrow(
     'code is not known here, only error, description.',
