@@ -32,6 +32,8 @@ export class Call implements OperationCall, Presented, Answered {
   body: BodyMembers = noMembers
   /** The caller, once it is known. */
   caller: KnownCaller | undefined
+  /** Why the path leads nowhere, for the log. */
+  nearMiss: string | undefined
   /** The error that the request was refused with. */
   error: UtilityApiError | undefined
   /** Whether it counts as under way, so that closing waits for it. */

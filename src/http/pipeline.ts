@@ -54,7 +54,7 @@ async function respond(service: Service, endpoint: Endpoint | null, call: Call):
   if (endpoint?.hasBody !== true || method !== endpoint.method) call.request.drain?.()
   try {
     enterConnection(service.inFlight, call)
-    const routed = requireEndpoint(endpoint, method)
+    const routed = requireEndpoint(endpoint, call)
     if (method === 'OPTIONS') return optionsReply(allowedMethods(routed), call)
     if (call.request.bodyWithheld === true) throw refused(bodyWithheld, closeConnection)
     const value = await routed.answer(call)
@@ -111,8 +111,8 @@ function answerTogether(): void {
   waiting = 0
 }
 
-function requireEndpoint(endpoint: Endpoint | null, method: string): Endpoint {
-  if (endpoint === null) throw refused(nothingHere)
+function requireEndpoint(endpoint: Endpoint | null, { request: { method }, nearMiss }: Call): Endpoint {
+  if (endpoint === null) throw refused(nothingHere, { cause: nearMiss })
   if (method === 'OPTIONS' || isAllowed(method, endpoint)) return endpoint
   throw methodNotAllowed(endpoint)
 }

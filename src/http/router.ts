@@ -44,6 +44,25 @@ export function createRouter<Target extends Routed>(
   }
 }
 
+/** The most segments that a prefix is looked for in: a path of slashes should cost no more than another. */
+const longestPrefix = 4
+
+/**
+ * Returns why a path leads nowhere if it is nearly that of a route, or undefined. The text is for the log, and has nothing
+ * of the path.
+ */
+export function nearMissOf(url: string, isRoute: (path: string) => boolean): string | undefined {
+  const path = pathOf(url)
+  if (path.endsWith('/') && isRoute(path.slice(0, -1)))
+    return 'The path is that of an operation, with a slash at its end.'
+  for (let segments = 0, at = path.indexOf('/', 1); at > 0 && segments < longestPrefix; segments += 1) {
+    if (isRoute(path.slice(at)))
+      return 'The path is that of an operation, after a prefix that basePath (--prefix) does not name.'
+    at = path.indexOf('/', at + 1)
+  }
+  return undefined
+}
+
 /** Returns a matcher for a path with one parameter, which must be a whole segment and not empty. */
 function matcherOf<Target extends Routed>(target: Target): (path: string) => Route<Target> | null {
   const [before = '', name = '', after = ''] = target.path.split(/[{}]/)

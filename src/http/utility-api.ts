@@ -18,7 +18,7 @@ import { ownCall, ownCallOptions, type OwnCallOptions } from './own-call.ts'
 import { serve, type Endpoint, type Service } from './pipeline.ts'
 import { unroutedReply } from './reply.ts'
 import type { Reply, RequestContext, RequestLike } from './request-like.ts'
-import { createRouter, noParams, type Route } from './router.ts'
+import { createRouter, nearMissOf, noParams, type Route } from './router.ts'
 import { toResponse, WebRequest } from './web.ts'
 
 /**
@@ -141,6 +141,7 @@ export function utilityApi(parts: UtilityApiParts): UtilityApi {
   const serveFound = (request: RequestLike, context: RequestContext, found: Found): Promise<Reply> => {
     if (found === null && context.fallthrough === true) return Promise.resolve(unroutedReply())
     const call = new Call(request, context, found?.params ?? noParams, parts.closing)
+    if (found === null) call.nearMiss = nearMissOf(request.url, (path) => route(path) !== null)
     return serve(service, found?.target ?? null, call)
   }
   const respond = (

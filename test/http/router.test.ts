@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createRouter } from '../../src/http/router.ts'
+import { createRouter, nearMissOf } from '../../src/http/router.ts'
 
 const check = { method: 'GET', path: '/v3/tools/dnscheck' } as const
 const update = { method: 'PUT', path: '/v2/reseller/{license_key}/update' } as const
@@ -29,6 +29,29 @@ test.each([
 ])('the target "%s" leads nowhere', (target) => {
   expect(createRouter(targets, '')(target)).toBeNull()
 })
+
+test.each([
+  ['/api/v3/tools/dnscheck?x=1', /after a prefix that basePath/],
+  ['/base/base/v3/tools/dnscheck', /after a prefix that basePath/],
+  ['/a/b/c/d/v2/reseller/LIC-1/update', /after a prefix that basePath/],
+  ['/v3/tools/dnscheck/', /with a slash at its end/],
+  ['/base/v3/tools/dnscheck/?x=1', /with a slash at its end/],
+])('the log says why the target %s leads nowhere', (target, reason) => {
+  const route = createRouter(targets, '/base')
+  expect(route(target)).toBeNull()
+  expect(nearMissOf(target, (path) => route(path) !== null)).toMatch(reason)
+})
+
+test.each(['/', '', '*', '/api', '/v3/tools', '/v3/tools/dnscheck/x', '/a/b/c/d/e/v3/tools/dnscheck'])(
+  'nothing is known about the target "%s", and little is tried',
+  (target) => {
+    const tried: string[] = []
+    const route = createRouter(targets, '')
+    const isRoute = (path: string): boolean => tried.push(path) > 0 && route(path) !== null
+    expect(nearMissOf(target, isRoute)).toBeUndefined()
+    expect(tried.length).toBeLessThanOrEqual(5)
+  },
+)
 
 test('a license key is one segment, decoded once and never resolved', () => {
   const route = createRouter(targets, '')

@@ -86,6 +86,17 @@ describe('the log', () => {
     expect(logged.join()).not.toMatch(/uapi_|Ada|shop\.example/)
   })
 
+  test('says of a path that is nowhere that it has a prefix too many, and not which', async () => {
+    const { url } = await startService()
+    await fetch(`${url}/my-prefix/v4/games/blockgame/lookup`)
+    expect(logged).toEqual([
+      expect.stringMatching(
+        / GET - 404 not_found .* cause="The path is that of an operation, after a prefix /,
+      ),
+    ])
+    expect(logged.join()).not.toContain('my-prefix')
+  })
+
   test('is JSON on request, including the causes of failures', async () => {
     const cause = new StorageError('unavailable', 'The disk is gone.')
     const storage = { ...memoryStorage(), findCredential: () => Promise.reject(cause) }
