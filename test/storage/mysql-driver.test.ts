@@ -14,14 +14,14 @@ interface FakePool {
 }
 
 /** A server with the schema; `answer` is asked for every statement that names the table. */
-function poolOf(answer: (attempt: number) => unknown, table = 'utility_api_clients'): FakePool {
+function poolOf(answer: (attempt: number, sql: string) => unknown, table = 'utility_api_clients'): FakePool {
   const fake = { sent: 0, released: [] as string[] }
   const connection = {
     query: async () => [{}, undefined] as const,
     execute: async ({ sql }: { readonly sql: string }) => {
       if (!sql.includes(table)) return [[{ version: 1, step: 99, charset: 'utf8mb4' }], undefined] as const
       fake.sent += 1
-      return [answer(fake.sent), undefined] as const
+      return [answer(fake.sent, sql), undefined] as const
     },
     release: () => void fake.released.push('released'),
     destroy: () => void fake.released.push('destroyed'),
@@ -301,6 +301,29 @@ test('a migration that a person interrupts stays interrupted', async () => {
   const fake = poolOf(interruptedOnce, 'FROM utility_api_')
   await expect(mysqlStorage(fake.pool).migrate()).rejects.toMatchObject({ kind: 'unavailable' })
   expect(fake.sent).toBe(1)
+})
+
+test('a code is taken back if another node of the cluster has revoked its client meanwhile', async () => {
+  const sent: string[] = []
+  const revokedAt = (attempt: number): number | null => (attempt === 1 ? null : 5)
+  const { pool } = asNode(
+    poolOf((attempt, sql) => {
+      sent.push(/\w+/.exec(sql)?.[0] ?? '')
+      return sql.includes('SELECT') ? [{ revoked_at: revokedAt(attempt) }] : { affectedRows: 1 }
+    }, 'utility_api_c'),
+  )
+  const code = {
+    clientId: 'a',
+    redirectUri: 'https://shop.example/',
+    scope: '',
+    subject: null,
+    codeChallenge: null,
+    expiresAt: 9,
+    redeemedAt: null,
+  }
+  const issued = mysqlStorage(pool).insertAuthorizationCode(new Uint8Array(32), code, call)
+  await expect(issued).rejects.toMatchObject({ kind: 'conflict', message: 'The client is revoked.' })
+  expect(sent).toEqual(['SELECT', 'INSERT', 'SELECT', 'DELETE'])
 })
 
 test('on a node, error 1205 after less time than a lock is waited for says that the node lags', async () => {
