@@ -151,7 +151,8 @@ describe.each(Object.entries(expresses))('%s', (_, express) => {
         expect(status).toBeGreaterThanOrEqual(400)
       }
       const twice = await exchange(parsed, [...pairs, [name, fields[name as keyof typeof fields]]])
-      expect(twice).toMatchObject({ status: 400, json: { error: 'invalid_request' } })
+      const error = { error: 'invalid_request', error_description: `${name} must be sent once.` }
+      expect(twice).toMatchObject({ status: 400, json: error })
     }
     expect(await exchange(parsed, [...pairs, ['client_id[]', 'another']])).toMatchObject({ status: 400 })
     expect(await exchange(parsed, pairs)).toMatchObject({ status: 200 })
