@@ -8,6 +8,7 @@ import { fakeBlockgameServer, fakeDnsServer } from 'utility-api/testing'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { StorageError, type AdminStorage } from 'utility-api/storage'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { rawClient, rawRequestText } from '../../http/support/raw.ts'
 import { requestLog, type LogFormat } from '../../../adapters/cli/serving/request-log.ts'
 import { createService, type ServiceOptions } from '../../../adapters/cli/serving/http-service.ts'
 
@@ -320,6 +321,17 @@ test('slow connections and the number of connections are bounded', async () => {
     keepAliveTimeout: 65_000,
     maxConnections: 10_000,
   })
+})
+
+test('a connection with too many requests to its own pages is ended', async () => {
+  const { server, port } = await startService()
+  let asked = 0
+  server.on('request', () => void (asked += 1))
+  const client = await rawClient(port)
+  const page = 'GET /openapi.json'
+  client.write(rawRequestText(page).repeat(999) + rawRequestText(page, { Connection: 'close' }))
+  await client.ended()
+  expect(asked).toBeLessThanOrEqual(17)
 })
 
 describe('draining', () => {
