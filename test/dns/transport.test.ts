@@ -1,8 +1,11 @@
+import crypto from 'node:crypto'
 import { Socket } from 'node:dgram'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createDnsClient } from '../../src/dns/client.ts'
+import { randomId } from '../../src/dns/random-id.ts'
 import { fakeDnsServer, type FakeDnsQuery } from '../../src/testing/dns-server.ts'
 import { endsBefore } from '../support/ends-before.ts'
+import { spyOnBuiltin } from '../support/spy-on-builtin.ts'
 import { patched, rightRecord } from './support/messages.ts'
 import { hasIpv6 } from '../support/loopback.ts'
 
@@ -68,6 +71,25 @@ describe('ports and ids', () => {
       await Promise.all(times(200, (index) => client.query({ ...numbered(index), server })))
     await client.close()
     expect(twice).toEqual([])
+  })
+
+  test('never come twice from one port, even if chance repeats itself', async () => {
+    const reply = ({ clientPort, id }: FakeDnsQuery): undefined => void sent.push(`${clientPort} ${id}`)
+    const sent: string[] = []
+    await using server = await fakeDnsServer({ ...zone, reply })
+    const client = createDnsClient()
+    const drawAnew = (): void => void times(1024, randomId)
+    onTestFinished(drawAnew)
+    // As many ids as a port has queries: each is drawn many times before the last is found.
+    spyOnBuiltin(crypto, 'randomFillSync').mockImplementation((numbers: Uint16Array) =>
+      numbers.set(numbers.map(() => crypto.randomInt(256))),
+    )
+    drawAnew()
+    for (let rounds = 9; rounds > 0; rounds -= 1)
+      await Promise.all(times(100, (index) => client.query({ ...numbered(index), server })))
+    await client.close()
+    expect(sent.length).toBeGreaterThanOrEqual(900)
+    expect(new Set(sent).size).toBe(sent.length)
   })
 
   test('change with every try of a query', async () => {
@@ -302,7 +324,7 @@ describe('a server that cannot be reached', () => {
     expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set(['UNREACHABLE']))
   })
 
-  test('is seen even if the last query of a turn was given up before it was sent', async () => {
+  test('is seen even if the first and the last query of a turn were given up before they were sent', async () => {
     const reply = ({ name }: FakeDnsQuery): null | undefined => (name.endsWith('.silent') ? null : undefined)
     await using server = await fakeDnsServer({ ...zone, reply })
     const client = createDnsClient()
@@ -312,9 +334,13 @@ describe('a server that cannot be reached', () => {
     onTestFinished(() => sent.mockRestore())
     const silent = (name: string) => ({ ...question, name: `${name}.silent`, server })
     const givenUp = new AbortController()
+    const giveUp = (name: string): void => {
+      for (let left = 40; left > 0; left -= 1)
+        client.query({ ...silent(`${name}${left}`), signal: givenUp.signal }).catch(() => {})
+    }
+    giveUp('first')
     const answers = times(40, (index) => client.query(silent(`n${index}`)))
-    for (let left = 40; left > 0; left -= 1)
-      client.query({ ...silent(`g${left}`), signal: givenUp.signal }).catch(() => {})
+    giveUp('last')
     givenUp.abort()
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
     // A refusal is reported to a send that has a callback, and lost with one that has none.
