@@ -206,6 +206,29 @@ describe('a migration beside servers of version 1', () => {
     await migrated
     expect(await storage.findClient('a', call)).toBeNull()
   })
+
+  test('builds the index of domains while they go on writing', async () => {
+    const { database, other, storage } = await begin()
+    // The index waits for those that have read before it was there.
+    await other.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1')
+    const migrated = storage.migrate()
+    const building = `SELECT 1 AS building FROM pg_index
+      WHERE indexrelid = to_regclass('utility_api_licenses_domain') AND NOT indisvalid`
+    await expect.poll(() => execute(database, building), { timeout: 20_000 }).toEqual([{ building: 1 }])
+    await execute(
+      database,
+      `INSERT INTO utility_api_licenses
+         (license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at)
+       VALUES ('LIC-1', 'Ada', 'Shop.example', 'valid', 'r', 1, 1)`,
+    )
+    await other.query('COMMIT')
+    await migrated
+    expect(
+      await storage.listing?.licenses({ comparedDomains: ['shop.example'], limit: 5 }, call),
+    ).toMatchObject({
+      licenses: [{ licenseKey: 'LIC-1' }],
+    })
+  })
 })
 
 test('a database of version 1 is migrated completely, and a process of version 1 keeps working on it', async () => {
