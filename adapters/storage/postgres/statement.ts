@@ -59,7 +59,6 @@ export async function run(pool: PostgresPool, statement: Statement, manner: Mann
   let workedSince = performance.now() - idleMs
   let hasLost = false
   for (let attempt = 1; ; attempt += 1) {
-    requireTime(statement.call, 'PostgreSQL')
     let isLent = false
     const work = (client: PostgresClient): Promise<PostgresResult> => {
       isLent = true
