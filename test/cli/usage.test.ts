@@ -334,6 +334,8 @@ test.for(Object.entries(unknown))(
 test.for([
   [':memory:', 'A database in memory would end with the command.'],
   ['file:x.sqlite', 'UTILITY_API_DATABASE takes the path of a file, without "file:".'],
+  ['sqlite:x.sqlite', 'UTILITY_API_DATABASE takes the path of a file, without "sqlite:".'],
+  ['SQLite3:///x.sqlite', 'UTILITY_API_DATABASE takes the path of a file, without "sqlite3:".'],
 ])('%s in the environment is refused, too, and no file gets this name', async ([name = '', says]) => {
   const { code, stderr } = await run(['migrate'], { UTILITY_API_DATABASE: name })
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(says ?? '') })

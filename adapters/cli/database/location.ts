@@ -19,7 +19,9 @@ export function locationOf(text: string, source: Source): DatabaseLocation {
     throw new UsageError(
       'A database in memory would end with the command. To try everything: utility-api dev',
     )
-  if (/^file:/i.test(text)) throw new UsageError(`${source} takes the path of a file, without "file:".`)
+  const [scheme] = /^(?:file|sqlite3?):/i.exec(text) ?? []
+  if (scheme !== undefined)
+    throw new UsageError(`${source} takes the path of a file, without "${scheme.toLowerCase()}".`)
   const kind = serverOf(text)
   if (kind !== null) {
     if (isWellFormed(text)) return { kind, url: text }
