@@ -46,7 +46,9 @@ afterEach(async () => {
 function programAfter(heading: string, position = 0): string {
   const page = readFileSync(join(root, 'docs/guide/mounting.md'), 'utf8')
   const line = page.split('\n').indexOf(`## ${heading}`)
-  const blocks = codeBlocks().filter(({ file, line: at }) => file === 'docs/guide/mounting.md' && at > line)
+  const blocks = codeBlocks().filter(
+    ({ file, line: at, language }) => file === 'docs/guide/mounting.md' && at > line && language !== 'sh',
+  )
   const block = blocks[position]
   if (line < 0 || block === undefined) throw new Error(`The page has no program below "${heading}".`)
   return block.text
