@@ -60,8 +60,8 @@ async function sqliteDriver(): Promise<SqliteConstructor> {
 }
 
 /**
- * Returns the constructor of an installed driver, or null if it does not work. Its compiled part is missing where the
- * package manager runs no install scripts, and fits one version of Node.js.
+ * Returns the constructor of an installed driver, or null if it does not load. The compiled part of better-sqlite3 12,
+ * which npm on Node.js 20 chooses, fits one version of Node.js and is missing where install scripts are not run.
  */
 async function usable(driver: string): Promise<SqliteConstructor | null> {
   try {
