@@ -89,6 +89,14 @@ test.each([1020, 1205, 1213])('a lost race (%i) is run again, on the same connec
   expect(fake.released).not.toContain('destroyed')
 })
 
+test('a race lost every time is given up after twelve attempts, with a retryable error', async () => {
+  const fake = poolOf(() => {
+    throw errorOf(1213)
+  })
+  expect(await outcomeOf(fake)).toMatchObject({ kind: 'conflict', retryable: true })
+  expect(fake.sent).toBe(12)
+})
+
 test.each<[Error, StorageErrorKind]>([
   [new TypeError('x is undefined'), 'bug'],
   [new RangeError('too deep'), 'bug'],

@@ -200,6 +200,10 @@ test('beyond a thousand spans, the text stays and the style does not', () => {
   expect(textOf(spans)).toBe('ab'.repeat(1000))
 })
 
+test('beyond a thousand parts, counting the list that holds the others, nothing is read', () => {
+  expect(textOf(componentSpans(Array.from({ length: 2000 }, () => 'a')))).toBe('a'.repeat(999))
+})
+
 test('a bound in the middle of a style cuts there', () => {
   const spans = componentSpans([
     { text: '🎮'.repeat(4000), color: 'gold' },
