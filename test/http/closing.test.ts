@@ -4,7 +4,7 @@ import type { Socket } from 'node:dgram'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import {
   createAdmin,
   createUtilityApi,
@@ -261,8 +261,8 @@ describe('close', () => {
   })
 
   test('lets the process end, with every accepted request answered', async () => {
-    const sources = join(import.meta.dirname, '../support/sources.ts')
-    const program = join(import.meta.dirname, 'support/closing-process.ts')
+    const sources = fileURLToPath(new URL('../support/sources.ts', import.meta.url))
+    const program = fileURLToPath(new URL('support/closing-process.ts', import.meta.url))
     const child = spawn('node', ['--import', sources, program])
     let output = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)))

@@ -1,10 +1,9 @@
 /** Worlds in other runtimes: the same fixture there, and a line of JSON for each call from here. */
 import { spawn, spawnSync, type ChildProcessByStdio } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { sendToPort } from './send.ts'
 import { decode, encode } from './wire.ts'
 import type { World, WorldOptions } from './world.ts'
@@ -15,7 +14,7 @@ export interface Remote {
   readonly args: readonly string[]
 }
 
-const fixture = join(import.meta.dirname, 'fixture.ts')
+const fixture = fileURLToPath(new URL('fixture.ts', import.meta.url))
 
 export const remotes: Readonly<Record<string, Remote>> = {
   Bun: { command: 'bun', args: [fixture] },
