@@ -31,8 +31,7 @@ export async function renderedPage(): Promise<string> {
       const lines = part.split('\n').filter((line) => line.startsWith('$ '))
       const outputs: string[] = []
       for (const line of lines) {
-        const command = disguise.lift(line.slice(2))
-        const output = await outputOf(command, env)
+        const output = await outputOf(line.slice(2), disguise, env)
         outputs.push(`${line}\n${disguise.put(output)}`.trimEnd())
       }
       parts[at] = ['```text', outputs.join('\n\n'), '```'].join('\n')
@@ -50,11 +49,12 @@ function signingKeyIn(folder: string): string {
   return file
 }
 
-async function outputOf(line: string, env: Record<string, string>): Promise<string> {
+async function outputOf(line: string, disguise: Disguise, env: Record<string, string>): Promise<string> {
   const [command = '', head] = line.split(' | head -n ')
   const [program, ...words] = command.match(/"[^"]*"|\S+/g) ?? []
   if (program !== 'utility-api') throw new Error(`No command of ours: ${line}`)
-  const args = words.map((word) => word.replaceAll('"', ''))
+  // Each word by itself: a real path may have spaces.
+  const args = words.map((word) => disguise.lift(word.replaceAll('"', '')))
   const isServer = (args[0] === 'serve' || args[0] === 'dev') && !args.includes('--help')
   const { stdout, stderr } = isServer ? await serverOutput(args, env) : await runHere(args, env)
   const output = stdout + stderr
