@@ -5,7 +5,7 @@ import { page, renderedPage } from './command-page.ts'
 
 test('the output on the page of the command is what the command prints; if not: vitest run -u', async () => {
   await expect(await renderedPage()).toMatchFileSnapshot(page)
-}, 30_000)
+})
 
 test('every command is run on the page, and every option named', async () => {
   const text = readFileSync(page, 'utf8')

@@ -273,7 +273,7 @@ describe('close', () => {
     expect(refused).toBeGreaterThan(0)
     expect(finished).toBe(accepted)
     expect(Number(answered) + Number(refused)).toBe(accepted)
-  }, 30_000)
+  })
 })
 
 describe('overload', () => {
