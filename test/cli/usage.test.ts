@@ -189,7 +189,7 @@ const wrong: Record<string, { args: string[]; says: string }> = {
   },
   'a bad interval': {
     args: ['dns', 'a.example', '--interval', '0'],
-    says: '--interval must be a number from 1 to 3600.',
+    says: '--interval must be 1 to 3600 seconds, or a time such as 30s or 5m.',
   },
   'a resolver with a zone': {
     args: ['dns', 'a.example', '--server', '2001:db8::1%eth0'],
@@ -200,7 +200,29 @@ const wrong: Record<string, { args: string[]; says: string }> = {
     says: 'TYPE must be one',
   },
   'a bad port to try': { args: ['dev', '--port', 'x'], says: '--port must be a number from 0 to 65535.' },
-  'a bad drain time': { args: ['serve', '--drain', '1.5'], says: '--drain must be a number from 0 to 3600.' },
+  'a bad drain time': {
+    args: ['serve', '--drain', '1.5'],
+    says: '--drain must be 0 to 3600 seconds, or a time such as 30s or 5m.',
+  },
+  'a code that would live too long': {
+    args: [
+      'code',
+      'issue',
+      '--client',
+      'a',
+      '--redirect-uri',
+      'https://a.example/',
+      '--lifetime',
+      '30m',
+      '--database',
+      migrated,
+    ],
+    says: '--lifetime must be 1 to 600 seconds, or a time such as 30s or 5m.',
+  },
+  'a drain time that is too long': {
+    args: ['serve', '--drain', '2h'],
+    says: '--drain must be 0 to 3600 seconds',
+  },
   'a bad kind of token': {
     args: ['token', 'list', '--kind', 'client', '--database', migrated],
     says: '--kind must be one of access, reseller.',
@@ -240,7 +262,7 @@ const wrong: Record<string, { args: string[]; says: string }> = {
   },
   'a lifetime that ends at once': {
     args: ['api-key', 'create', '--lifetime', '0d', '--database', migrated],
-    says: '--lifetime must be 1 to 315360000 seconds, or a time such as 30m, 12h or 90d.',
+    says: '--lifetime must be 1 to 315360000 seconds, or a time such as 30s, 5m, 12h or 90d.',
   },
   'a lifetime that is too long': {
     args: ['token', 'create', '--lifetime', '366d', '--database', migrated],

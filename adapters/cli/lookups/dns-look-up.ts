@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { defaultResolverLocations } from 'utility-api'
 import type { DnsAnswer, DnsCheckResult, ResolverLocation } from 'utility-api'
 import { UsageError } from '../terminal/command.ts'
-import { integer } from '../terminal/option-values.ts'
+import { secondsOf } from '../terminal/option-values.ts'
 import { columns, isOutputLost, printJson, styled } from '../terminal/output.ts'
 import { createScreen } from '../terminal/screen.ts'
 import { watchForStop } from '../terminal/stop-signal.ts'
@@ -32,8 +32,8 @@ export async function lookUp(values: Options, words: readonly string[]): Promise
   const { interval, json } = values
   const question = questionOf(words)
   const { name, types } = question
-  const intervalMs = integer('interval', interval, 1, 3600) * 1000
-  const seconds = integer('timeout', values.timeout, 1, 60)
+  const intervalMs = secondsOf('interval', interval, 1, 3600) * 1000
+  const seconds = secondsOf('timeout', values.timeout, 1, 60)
   const expected = expectedOf(values.expect)
   if (expected !== undefined && types.length > 1)
     throw new UsageError('--expect goes with one record type, not with several.')
@@ -53,7 +53,11 @@ export async function lookUp(values: Options, words: readonly string[]): Promise
   const authorities = values.authority ? await authoritiesOf(name, types, resolvers, stop.signal) : []
   const locations = withAuthorities(resolvers, authorities)
   const view = json === true ? null : createView(types, locations, authorities.length)
-  const terms = { seconds, overTcp: values.tcp, authorities: new Set(authorities.map(({ ip }) => ip)) }
+  const terms = {
+    seconds,
+    overTcp: values.tcp,
+    authorities: new Set(authorities.map(({ ip }) => ip)),
+  }
   await using checker = await createChecker(locations, view ?? silent, terms)
   for (;;) {
     const results = await checkAll(checker, name, types, stop.signal)

@@ -8,7 +8,7 @@ import {
 } from 'utility-api/blockgame'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { command, UsageError, type AnyCommand } from '../terminal/command.ts'
-import { given, integer } from '../terminal/option-values.ts'
+import { given, secondsOf } from '../terminal/option-values.ts'
 import { jsonOption, printJson } from '../terminal/output.ts'
 import { statusLines } from './status-lines.ts'
 
@@ -35,7 +35,7 @@ export const ping: AnyCommand = command({
     'ping 192.0.2.7 --handshake survival.example.com',
   ],
   async run({ host, handshake, timeout, json }) {
-    const seconds = integer('timeout', timeout, 1, 60)
+    const seconds = secondsOf('timeout', timeout, 1, 60)
     const { status, body } = await lookUp(
       host,
       seconds,

@@ -1,6 +1,6 @@
 import { command, type AnyCommand } from '../terminal/command.ts'
 import { adminOptions, withAdmin } from '../database/database.ts'
-import { given, seconds } from '../terminal/option-values.ts'
+import { given, secondsOf } from '../terminal/option-values.ts'
 import { printSecrets } from '../terminal/output.ts'
 
 /** The options for what a code or token grants, and on whose behalf. */
@@ -62,7 +62,7 @@ export const code: AnyCommand = {
             clientId,
             redirectUri: args['redirect-uri'],
             scope,
-            lifetimeSeconds: seconds('lifetime', lifetime, 600),
+            lifetimeSeconds: secondsOf('lifetime', lifetime, 1, 600),
             ...given({ subject, codeChallenge: challenge }),
           })
           printSecrets({ ...issued }, json)

@@ -5,7 +5,7 @@ import { adminOptions, withDatabase } from '../database/database.ts'
 import { command, type AnyCommand } from '../terminal/command.ts'
 import { isUtilityApiError } from '../terminal/error-sentence.ts'
 import { keyPrefixOption, licenseRules } from '../terminal/license-options.ts'
-import { given, seconds, tenYears } from '../terminal/option-values.ts'
+import { given, secondsOf, tenYears } from '../terminal/option-values.ts'
 import { printFields, printJson } from '../terminal/output.ts'
 import { keyArgument, noLicense } from './license-key.ts'
 import { signingKeyIn } from './signing-key.ts'
@@ -47,7 +47,7 @@ export const sign: AnyCommand = command({
     'license sign LIC-75XVC-XCH31-DRPY0-5VTSW-B1ZKR --signing-key license-key.pem --issuer https://shop.example --lifetime 7d > license.jwt',
   ],
   run: ({ key, issuer, lifetime, audience, json, database, storage: module, ...args }) => {
-    const lifetimeSeconds = seconds('lifetime', lifetime, tenYears)
+    const lifetimeSeconds = secondsOf('lifetime', lifetime, 1, tenYears)
     const licenses = { ...licenseRules(args), issuer, signingKey: signingKeyIn(args['signing-key']) }
     return withDatabase({ database, storage: module }, async (storage) => {
       await using api = createUtilityApi({ storage, licenses, dns: false, blockgame: false })

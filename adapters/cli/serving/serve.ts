@@ -6,7 +6,7 @@ import { requestLimits } from '../database/drivers.ts'
 import { createService } from './http-service.ts'
 import { licenseOptions, licenseRules } from '../terminal/license-options.ts'
 import { listen } from './listen.ts'
-import { integer, oneOf } from '../terminal/option-values.ts'
+import { integer, oneOf, secondsOf } from '../terminal/option-values.ts'
 import { logFormats, requestLog } from './request-log.ts'
 import { watchForStop } from '../terminal/stop-signal.ts'
 
@@ -56,7 +56,7 @@ export const serve: AnyCommand = command({
   async run({ port, host, prefix = '', log, drain, database, storage: module, ...args }) {
     const wanted = integer('port', port, 0, 65_535)
     const trustProxy = integer('trust-proxy', args['trust-proxy'], 0, 100)
-    const drainMs = integer('drain', drain, 0, 3600) * 1000
+    const drainMs = secondsOf('drain', drain, 0, 3600) * 1000
     const licenses = licenseRules(args)
     const openapi = !args['no-openapi']
     const format = oneOf('log', log, logFormats)
@@ -69,7 +69,7 @@ export const serve: AnyCommand = command({
       const baseUrl = await listen(service.server, wanted, host)
       console.log(`Listening on ${baseUrl}${prefix}`)
       await stop.stopped
-      watcher.say(`Stopping within ${drain} s.`)
+      watcher.say(`Stopping within ${drainMs / 1000} s.`)
       endBy(drainMs + lastWritesMs)
       await service.drain(drainMs)
     })

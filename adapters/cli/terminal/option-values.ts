@@ -19,16 +19,24 @@ export const lifetimeOption = {
 const secondsIn: Readonly<Record<string, number>> = { '': 1, s: 1, m: 60, h: 3600, d: 86_400 }
 
 /** Returns how many seconds a time given for an option is: a number of them, or of `s`, `m`, `h` or `d`. */
-export function seconds(name: string, text: string, max: number): number {
-  const [, amount = '', unit = ''] = /^(\d{1,10})([smhd]?)$/.exec(text) ?? []
-  const value = Number(amount) * (secondsIn[unit] ?? 0)
-  if (value >= 1 && value <= max) return value
-  throw new UsageError(`--${name} must be 1 to ${max} seconds, or a time such as 30m, 12h or 90d.`)
+export function secondsOf(name: string, text: string, min: number, max: number): number {
+  const value = timeOf(text)
+  if (value >= min && value <= max) return value
+  // An example that is too long would be refused next.
+  const [longest = '', ...others] = ['90d', '12h', '5m', '30s'].filter((example) => timeOf(example) <= max)
+  const examples = others.length === 0 ? longest : `${others.toReversed().join(', ')} or ${longest}`
+  throw new UsageError(`--${name} must be ${min} to ${max} seconds, or a time such as ${examples}.`)
+}
+
+/** Returns the seconds of a time such as `90`, `30s` or `5m`, or NaN. */
+function timeOf(text: string): number {
+  const [, amount, unit = ''] = /^(\d{1,10})([smhd]?)$/.exec(text) ?? []
+  return Number(amount) * (secondsIn[unit] ?? 0)
 }
 
 /** Returns the seconds of a `--lifetime`, or undefined if it is not given. */
 export function lifetimeSeconds(text: string | undefined): number | undefined {
-  return text === undefined ? undefined : seconds('lifetime', text, tenYears)
+  return text === undefined ? undefined : secondsOf('lifetime', text, 1, tenYears)
 }
 
 /** The longest lifetime that the library accepts, in seconds. */

@@ -89,7 +89,7 @@ test.each(['a b', 'a.example:0', 'a.example:70000', '127.1', 'a.example:x'])(
 
 test('waits as long as it is told', async () => {
   const silent = await fakeBlockgameServer({ script() {} })
-  expect(await runHere(['ping', `${silent.ip}:${silent.port}`, '--timeout', '1'])).toEqual({
+  expect(await runHere(['ping', `${silent.ip}:${silent.port}`, '--timeout', '1s'])).toEqual({
     code: 1,
     stdout: '',
     stderr: 'No answer within a second: the server is down, or a firewall drops the packets.\n',
@@ -99,7 +99,7 @@ test('waits as long as it is told', async () => {
     const { code, stderr } = await runHere(['ping', address, '--timeout', timeout])
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: expect.stringContaining('--timeout must be a number from 1 to 60'),
+      stderr: expect.stringContaining('--timeout must be 1 to 60 seconds, or a time such as 30s.'),
     })
   }
 })

@@ -62,7 +62,7 @@ describe('serve', () => {
   test('logs nothing but JSON if that was asked for, at its end too', async () => {
     const env = { UTILITY_API_DATABASE: join(folder.path, 'json.sqlite') }
     await runHere(['migrate'], env)
-    const child = start(['serve', '--port', '0', '--drain', '1', '--log', 'json'], env)
+    const child = start(['serve', '--port', '0', '--drain', '1s', '--log', 'json'], env)
     let log = ''
     child.stderr?.on('data', (chunk) => (log += String(chunk)))
     const url = (await firstLine(child)).replace('Listening on ', '')
