@@ -33,9 +33,12 @@ function ask(type: RecordType) {
 }
 
 describe('the size of records as JSON', () => {
+  /** The first and the last units of each length in UTF-8, and of the halves of pairs. */
+  const edges = '\u0000\u007F\u0080\u07FF\u0800\uD7FF\uD800\uDBFF\uDC00\uDFFF\uE000\uFFFF'.split('')
   const anyText = fc.oneof(
     fc.string({ unit: codePoint }),
     fc.string({ unit: fc.nat(0xffff).map((unit) => String.fromCharCode(unit)) }),
+    fc.string({ unit: fc.constantFrom(...edges) }),
   )
   const anyTxt = fc
     .record({ txt: anyText, entries: fc.array(anyText), host: anyText, ttl: fc.nat() })
