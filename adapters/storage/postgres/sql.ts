@@ -277,10 +277,14 @@ const revokeTokensOf = (column: 'owner_id' | 'subject'): string => `
 export const revokeTokensOfClient: string = revokeTokensOf('owner_id')
 export const revokeTokensOfSubject: string = revokeTokensOf('subject')
 
+/**
+ * What follows IN may be read again for each row, with some plans: more than a portion would be deleted, and some rows
+ * missed. An array is made once.
+ */
 export const purgeTokens: string = `
-  DELETE FROM utility_api_credentials WHERE id IN (
+  DELETE FROM utility_api_credentials WHERE id = ANY (ARRAY (
     SELECT id FROM utility_api_credentials WHERE kind = 'access_token' AND expires_at <= $1
-    LIMIT $2 FOR UPDATE SKIP LOCKED)`
+    LIMIT $2 FOR UPDATE SKIP LOCKED))`
 
 /**
  * Reads the next codes, and which of them are dead. The LIMIT inside makes PostgreSQL look up each token: for an EXISTS,
@@ -293,11 +297,13 @@ export const readCodes: string = `
 
 /** Purges codes, but not those that are being spent, or were spent since they were found unspent. */
 export const purgeCodes: string = `
-  DELETE FROM utility_api_codes WHERE hash IN (
+  DELETE FROM utility_api_codes WHERE hash = ANY (ARRAY (
     SELECT hash FROM utility_api_codes WHERE hash = ANY ($1) AND (redeemed_at IS NULL OR hash = ANY ($2))
-    FOR UPDATE SKIP LOCKED)`
+    FOR UPDATE SKIP LOCKED))`
 
 export const purgeIdempotencyKeys: string = `
-  DELETE FROM utility_api_idempotency_keys WHERE (reseller_id, key_hash) IN (
+  WITH late AS (
     SELECT reseller_id, key_hash FROM utility_api_idempotency_keys WHERE expires_at <= $1
-    LIMIT $2 FOR UPDATE SKIP LOCKED)`
+    LIMIT $2 FOR UPDATE SKIP LOCKED)
+  DELETE FROM utility_api_idempotency_keys AS held USING late
+  WHERE held.reseller_id = late.reseller_id AND held.key_hash = late.key_hash`
