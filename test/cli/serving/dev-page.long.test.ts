@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
 import axe from 'axe-core'
-import type { Browser, Locator, Page } from 'playwright-core'
+import type { Browser, Locator, Page, Route } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { devPages } from '../../../adapters/cli/serving/dev-pages.ts'
 import { createDevWorld, type DevWorld } from '../../../adapters/cli/serving/dev-world.ts'
@@ -343,9 +343,18 @@ describe.skipIf(!hasBrowser())('the page of dev in a browser', () => {
       if (request.url().endsWith('/dev/summary')) summaries.push(request.url())
     })
     const first = page.waitForResponse((response) => response.url().endsWith('/dnscheck') && response.ok())
+    const later = Promise.withResolvers<void>()
+    const hold = async (route: Route): Promise<void> => {
+      await later.promise
+      await route.continue()
+    }
+    await page.route('**/dnscheck', hold, { times: 1 })
+    const sent = page.waitForRequest('**/dnscheck')
     await within('dns', '.send').click()
+    await sent
     await within('dns', '[name=X-Domain]').fill('a..b')
     await send('dns', /^400 /)
+    later.resolve()
     await (await first).finished()
     await page.evaluate(() => new Promise(requestAnimationFrame))
     expect([await textOf('dns', '.status'), summaries]).toEqual([expect.stringMatching(/^400 /), []])
