@@ -681,29 +681,3 @@ for (const [name, { prepare, write, made }] of Object.entries(kinds) as [Name, K
     expect(sent.statements).toBeLessThan(count / 8)
   })
 }
-
-test('a purge is complete whatever plan PostgreSQL makes', async () => {
-  const one = pool(undefined, 1)
-  // With these, it would read what follows IN again for each row.
-  const settings = ['hashjoin', 'hashagg', 'mergejoin', 'sort', 'material', 'seqscan', 'bitmapscan']
-  await one.query(settings.map((name) => `SET enable_${name} = off`).join('; '))
-  const planned = await storeOn(one)
-  // They expire in another order than that of their names.
-  const rows = `generate_series(1, 1500) AS n, sha256(convert_to(n::text, 'UTF8')) AS hash`
-  await execute(
-    url,
-    `INSERT INTO utility_api_credentials (id, kind, hash, owner_id, scope, created_at, expires_at)
-     SELECT to_char(n, '0000'), 'access_token', hash, 'owner', '', 0, 7 * n % 1500 FROM ${rows}`,
-  )
-  await execute(
-    url,
-    `INSERT INTO utility_api_codes (hash, client_id, redirect_uri, scope, expires_at)
-     SELECT hash, 'client', 'https://shop.example', '', 7 * n % 1500 FROM ${rows}`,
-  )
-  await execute(
-    url,
-    `INSERT INTO utility_api_idempotency_keys (reseller_id, key_hash, request_hash, expires_at, license)
-     SELECT to_char(n, '0000'), hash, hash, 7 * n % 1500, '{}' FROM ${rows}`,
-  )
-  expect(await planned.purgeExpired(2000, call)).toEqual({ codes: 1500, tokens: 1500, idempotency: 1500 })
-})

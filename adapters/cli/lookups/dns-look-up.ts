@@ -53,11 +53,7 @@ export async function lookUp(values: Options, words: readonly string[]): Promise
   const authorities = values.authority ? await authoritiesOf(name, types, resolvers, stop.signal) : []
   const locations = withAuthorities(resolvers, authorities)
   const view = json === true ? null : createView(types, locations, authorities.length)
-  const terms = {
-    seconds,
-    overTcp: values.tcp,
-    authorities: new Set(authorities.map(({ ip }) => ip)),
-  }
+  const terms = { seconds, overTcp: values.tcp, authorities: new Set(authorities.map(({ ip }) => ip)) }
   await using checker = await createChecker(locations, view ?? silent, terms)
   for (;;) {
     const results = await checkAll(checker, name, types, stop.signal)

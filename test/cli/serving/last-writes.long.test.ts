@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { firstLine, start, temporaryFolder } from '../support/cli.ts'
 import { runHere } from '../support/cli-here.ts'
+import { licenseHeaders } from '../../http/support/world.ts'
 
 const folder = temporaryFolder()
 afterAll(() => folder.remove())
@@ -39,12 +40,7 @@ test('a database that never answers a write does not keep the process alive', as
   const child = start(['serve', '--port', '0', '--drain', '0', '--storage', hangingStorage(database)])
   onTestFinished(() => void child.kill('SIGKILL'))
   const url = (await firstLine(child)).replace('Listening on ', '')
-  const headers = {
-    Authorization: `Bearer ${token}`,
-    'X-Registered-To': 'Ada',
-    'X-Domain-Or-IP': 'shop.example',
-    'X-Status': 'valid',
-  }
+  const headers = { Authorization: `Bearer ${token}`, ...licenseHeaders }
   const writing = once(child.stdout ?? child, 'data')
   const cutOff = expect(fetch(`${url}/v2/reseller/licenses/generate`, { method: 'POST', headers })).rejects
   await writing
