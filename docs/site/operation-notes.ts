@@ -40,7 +40,7 @@ export const pageNotes: Readonly<Record<string, PageNotes>> = {
     title: 'Check DNS',
     about:
       'Asks every configured resolver for the records of a domain. The answer has one element for each location, in the configured order, even if a resolver fails. Statuses, locations and a picture: [DNS check](../guide/dns.md). A 403 is sent only if [`dns.requiredScope`](../guide/options.md) is set.',
-    ownCall: '[`api.checkDns({ domain, recordType })`](../guide/dns.md#a-dns-page)',
+    ownCall: '[`api.checkDns({ domain, recordType })`](../guide/dns.md#build-a-dns-page)',
     credential: { name: 'Authorization', prefix: 'Bearer ', variable: 'ACCESS_TOKEN' },
   },
   lookUpGameServer: {
@@ -48,7 +48,7 @@ export const pageNotes: Readonly<Record<string, PageNotes>> = {
     title: 'Look up a game server',
     about:
       'Asks a Minecraft server for what players see in their server list. The header that carries the API key is called `Basic`. For a server that is down, the answer is a 500 `server_check_failed`: [show it as offline](../guide/blockgame.md#show-a-server-that-is-down-as-offline). More: [Minecraft servers](../guide/blockgame.md).',
-    ownCall: '[`api.lookUpGameServer({ address })`](../guide/blockgame.md#a-status-page)',
+    ownCall: '[`api.lookUpGameServer({ address })`](../guide/blockgame.md#build-a-status-page)',
     credential: { name: 'Basic', prefix: '', variable: 'API_KEY' },
   },
 }
