@@ -23,7 +23,7 @@ export const pageNotes: Readonly<Record<string, PageNotes>> = {
     file: 'update-license.md',
     title: 'Update a license',
     about:
-      'Changes only the fields that are sent, in one statement that also checks the owner of the license. At least one of the three headers is required. If one of them is invalid, nothing is changed. No body. More: [licenses](../guide/licenses.md).',
+      'Changes only the fields that are sent, in one statement that also checks the owner of the license. At least one of the three headers is required. If one of them is invalid, nothing is changed. The request has no body. More: [licenses](../guide/licenses.md).',
     ownCall: '`admin.updateLicense(licenseKey, { status })`, for a license of any reseller',
     credential: { name: 'Authorization', prefix: 'Bearer ', variable: 'RESELLER_TOKEN' },
   },
@@ -31,7 +31,7 @@ export const pageNotes: Readonly<Record<string, PageNotes>> = {
     file: 'generate-license.md',
     title: 'Generate a license',
     about:
-      'Creates a license with a new key for the reseller whose token is sent. Send an `Idempotency-Key` with every request that your program may retry: the repeat then gets the first answer instead of a second license. No body. More: [licenses](../guide/licenses.md).',
+      'Creates a license with a new key for the reseller whose token is sent. Send an `Idempotency-Key` with every request that your program may retry: the repeat then gets the first answer instead of a second license. The request has no body. More: [licenses](../guide/licenses.md).',
     ownCall: '`admin.createLicense({ resellerId, registeredTo, domainOrIp })`',
     credential: { name: 'Authorization', prefix: 'Bearer ', variable: 'RESELLER_TOKEN' },
   },

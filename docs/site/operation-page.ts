@@ -44,7 +44,7 @@ ${method} ${path}
 
 ${notes.about}
 
-In your own program, without a request or a credential: ${notes.ownCall}. To answer requests: \`api.fetch\` for all five operations, \`api.handlers.${operation.operationId}\` for this one alone. If you mounted them below a prefix such as \`/api\`, it comes before the path.
+In your own program, this needs no request and no credential: ${notes.ownCall}. To serve it over HTTP, mount \`api.fetch\` for all five operations, or \`api.handlers.${operation.operationId}\` for this one alone. A prefix such as \`/api\` comes before the path.
 
 ## Request
 
