@@ -104,7 +104,7 @@ export async function fakeDnsServer(options: FakeDnsServerOptions = {}): Promise
     for (const each of messagesOf(reply, query)) send(each)
   }
 
-  const { tcp, udp, port } = await listen(ip, options.port ?? 0)
+  const { tcp, udp, port } = await listenOnBoth(ip, options.port ?? 0)
   udp.on('message', (message, from) => {
     void respond(message, 'udp', from.port, (reply) => udp.send(reply, from.port, from.address, () => {}))
   })
@@ -155,8 +155,8 @@ interface Listening {
   readonly port: number
 }
 
-/** Listens on the same port for both. A port that is free for one may be taken for the other, so several are tried. */
-async function listen(ip: string, wantedPort: number, triesLeft = 10): Promise<Listening> {
+/** Listens on the same port for UDP and TCP. A port that is free for one may be taken for the other, so several are tried. */
+export async function listenOnBoth(ip: string, wantedPort = 0, triesLeft = 10): Promise<Listening> {
   const tcp = createServer()
   const udp = createSocket(ip.includes(':') ? 'udp6' : 'udp4')
   tcp.listen(wantedPort, ip)
@@ -170,6 +170,6 @@ async function listen(ip: string, wantedPort: number, triesLeft = 10): Promise<L
     tcp.close()
     udp.close()
     if (wantedPort !== 0 || triesLeft === 0) throw error
-    return listen(ip, wantedPort, triesLeft - 1)
+    return listenOnBoth(ip, wantedPort, triesLeft - 1)
   }
 }

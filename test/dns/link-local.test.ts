@@ -1,6 +1,3 @@
-import { createSocket } from 'node:dgram'
-import { once } from 'node:events'
-import { createServer, type AddressInfo } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { createUtilityApi, UtilityApiError } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
@@ -9,6 +6,7 @@ import { createDnsClient } from '../../src/dns/client.ts'
 import { FrameReader } from '../../src/dns/tcp.ts'
 import { readFakeDnsQuery } from '../../src/testing/dns-query.ts'
 import { words } from '../../src/testing/dns-encoding.ts'
+import { listenOnBoth } from '../../src/testing/dns-server.ts'
 import { rightRecord } from './support/messages.ts'
 
 /** An address of this machine itself: what is sent there does not leave it. */
@@ -21,7 +19,8 @@ test.skipIf(own === undefined)('a resolver at a link-local address answers over 
   const ip = own ?? ''
   const answer = (message: Buffer, transport: 'udp' | 'tcp'): Buffer =>
     readFakeDnsQuery(message, transport, 0, { records: [rightRecord] })?.answer() ?? Buffer.alloc(0)
-  const tcp = createServer((connection) => {
+  const { tcp, udp, port } = await listenOnBoth(ip)
+  tcp.on('connection', (connection) => {
     const frames = new FrameReader()
     connection.on('error', () => {})
     connection.on('data', (chunk) => {
@@ -30,13 +29,8 @@ test.skipIf(own === undefined)('a resolver at a link-local address answers over 
         connection.end(Buffer.concat([words(reply.length), reply]))
       }
     })
-  }).listen(0, ip)
-  await once(tcp, 'listening')
-  const { port } = tcp.address() as AddressInfo
-  const udp = createSocket('udp6')
+  })
   udp.on('message', (message, from) => udp.send(answer(message, 'udp'), from.port, from.address))
-  udp.bind(port, ip)
-  await once(udp, 'listening')
 
   const client = createDnsClient()
   const api = createUtilityApi({

@@ -1,7 +1,5 @@
-import { createSocket } from 'node:dgram'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { once } from 'node:events'
-import { createServer, type AddressInfo, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -9,7 +7,7 @@ import { createDnsClient } from '../../src/dns/client.ts'
 import { FrameReader, sendOverTcp } from '../../src/dns/tcp.ts'
 import { oneATurn } from '../../src/ports/one-a-turn.ts'
 import { words } from '../../src/testing/dns-encoding.ts'
-import type { FakeDnsQuery } from '../../src/testing/dns-server.ts'
+import { listenOnBoth, type FakeDnsQuery } from '../../src/testing/dns-server.ts'
 import { readFakeDnsQuery } from '../../src/testing/dns-query.ts'
 import { endsBefore } from '../support/ends-before.ts'
 import { patched, pointerChain, rawRecord, rawReply, rightRecord } from './support/messages.ts'
@@ -24,7 +22,8 @@ type Behavior = (connection: Socket, query: FakeDnsQuery) => void | Promise<void
 /** A server whose UDP side says "too long" and whose TCP side does what the test wants. */
 async function listen(behave: Behavior | 'no tcp', truncate: (query: FakeDnsQuery) => Buffer) {
   const connections: Socket[] = []
-  const tcp = createServer((connection) => {
+  const { tcp, udp, port } = await listenOnBoth('127.0.0.1')
+  tcp.on('connection', (connection) => {
     connections.push(connection)
     connection.on('error', () => {})
     const frames = new FrameReader()
@@ -35,17 +34,11 @@ async function listen(behave: Behavior | 'no tcp', truncate: (query: FakeDnsQuer
       }
     })
   })
-  tcp.listen(0, '127.0.0.1')
-  await once(tcp, 'listening')
-  const { port } = tcp.address() as AddressInfo
   if (behave === 'no tcp') tcp.close()
-  const udp = createSocket('udp4')
   udp.on('message', (message, from) => {
     const query = readFakeDnsQuery(message, 'udp', from.port, { ...zone, truncate: true })
     if (query !== null) udp.send(truncate(query), from.port, from.address)
   })
-  udp.bind(port, '127.0.0.1')
-  await once(udp, 'listening')
   return {
     server: { ip: '127.0.0.1', port },
     connections,
