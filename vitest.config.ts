@@ -55,8 +55,8 @@ const config: ViteUserConfig = {
     testTimeout: 60_000,
     // Databases and a browser start there, on disks that may be slow or busy.
     hookTimeout: 60_000,
-    // One less than there are processors, but three: much of a suite with sockets and databases is waiting.
-    maxWorkers: Math.max(3, availableParallelism() - 1),
+    // One less than there are processors, but four: much of a suite with sockets and databases is waiting.
+    maxWorkers: Math.max(4, availableParallelism() - 1),
     globalSetup: 'test/support/temporary-folder.ts',
     setupFiles: 'test/support/restore.ts',
     projects: [

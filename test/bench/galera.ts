@@ -1,4 +1,5 @@
-// The operations on one node of a Galera cluster of three beside a single MariaDB, by the same code: `npm run bench -- galera`.
+// The operations on a single MariaDB, beside a node of a Galera cluster of three and beside `mysql2` by hand:
+// `npm run bench -- galera`.
 // ROUNDS and ROUND_MS change how long, CONNECTIONS how many (default: 32). Needs Debian's mariadb-server, galera-4 and rsync.
 import { hash } from 'node:crypto'
 import { createAdmin } from 'utility-api'
@@ -14,7 +15,8 @@ const options = {
   rounds: Number(process.env['ROUNDS'] ?? 5),
   roundMs: Number(process.env['ROUND_MS'] ?? 2000),
 }
-const codeCount = Number(process.env['CODES'] ?? 200_000)
+const codeCount = Number(process.env['CODES'] ?? 260_000)
+const byHand = 'a single MariaDB, mysql2 by hand'
 const clientSecret = 'the-secret-of-every-client-of-this-benchmark'
 const secretHash = hash('sha256', clientSecret)
 const soon = Date.now() + 3_600_000
@@ -70,13 +72,15 @@ try {
     ['a single MariaDB', alone, 'waits'],
     ['a node of three', node, 'waits'],
     ['a node of three, without wsrep_sync_wait', node, 'does not wait'],
+    [byHand, alone, 'by hand'],
   ] as const
   console.log('All servers run on this machine, and each waits for the disk at each commit.\n')
   const share = Math.floor(codeCount / subjects.length)
   for (const [operation, make] of Object.entries({ ...operations, verify })) {
     const servers: ServerUnderLoad[] = []
-    for (const [name, url, waits] of subjects) {
-      const { child, port } = await forkServer(new URL('galera-subject.ts', import.meta.url), [url, waits])
+    for (const [name, url, how] of subjects) {
+      if (name === byHand && operation === 'verify') continue
+      const { child, port } = await forkServer(new URL('galera-subject.ts', import.meta.url), [url, how])
       const first = servers.length * share
       const requests = Array.from({ length: share }, (_, index) => make(port, clientSecret, first + index))
       servers.push({ name, port, child, requests })

@@ -7,7 +7,8 @@ import { createUtilityApi } from 'utility-api'
 import { toNodeHandler } from 'utility-api/node'
 import { postgresStorage } from 'utility-api/storage/postgres'
 import { reportToParent } from './http-load.ts'
-import { byHand } from './postgres-hand.ts'
+import { postgresByHand } from './postgres-hand.ts'
+import { byHand } from './storage-by-hand.ts'
 
 const [name, connectionString] = process.argv.slice(2)
 const pool = new Pool({ connectionString, max: 10 })
@@ -19,6 +20,6 @@ function library(): Server {
   return createServer(toNodeHandler(api))
 }
 
-const server = name === 'utility-api' ? library() : byHand(pool)
+const server = name === 'utility-api' ? library() : byHand(postgresByHand(pool))
 await once(server.listen(0, '127.0.0.1'), 'listening')
 reportToParent((server.address() as AddressInfo).port)

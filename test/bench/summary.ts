@@ -45,6 +45,13 @@ const works: readonly Work[] = [
     ours: 'utility-api',
     beside: { 'pg by hand': 'pg by hand' },
   })),
+  ...['exchange', 'generate', 'update'].map((operation) => ({
+    work: `MariaDB: ${operation}`,
+    chapter: 'The storage operations on MariaDB and Galera',
+    table: `${operation}, 32 connections`,
+    ours: 'a single MariaDB',
+    beside: { 'a single MariaDB, mysql2 by hand': 'mysql2 by hand' },
+  })),
   ...[
     ['Node', { 'node:http by hand': 'node:http by hand', 'Fastify by hand': 'Fastify by hand' }] as const,
     ['Express 5', { 'Express 5 by hand': 'Express 5 by hand' }] as const,
