@@ -56,6 +56,8 @@ export async function ownCall<Input, Output>(
         ...others,
       }
       const answer = await operation.run(fields, undefined, call)
+      // One from the cache has not waited, and so has not seen the signal.
+      work.signal.throwIfAborted()
       return answer instanceof SharedAnswer ? answer.value() : answer
     } catch (error) {
       throw inFields(error, operation.parameters)

@@ -227,7 +227,12 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
       if (name === null) throw refused(notADomain)
       const question = { name, type: recordType }
       const key = `${recordType} ${name}`
-      const tell = onPart && (([json, position]: Element) => onPart(json, position))
+      // Not who has left: the check goes on for others.
+      const tell =
+        onPart &&
+        (([json, position]: Element) => {
+          if (!signal.aborted) onPart(json, position)
+        })
       const kept = cache.get(keptFor(callerKey, key))
       if (kept === undefined)
         return checks.join(key, callerKey, signal, (flight) => check(key, question, flight), tell)

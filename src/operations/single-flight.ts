@@ -109,7 +109,9 @@ function untilAborted<Value>(signal: AbortSignal, result: Promise<Value>, leave:
       leave()
       reject(signal.reason)
     }
-    signal.addEventListener('abort', onAbort, { once: true })
+    // Perhaps it has aborted already: by one who was just told of a part.
+    if (signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort, { once: true })
     result.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
   })
 }

@@ -234,6 +234,38 @@ test('who gives up gets the reason of the signal, and the questions are aborted'
   expect(asked.every(({ signal }) => signal?.aborted)).toBe(true)
 })
 
+test('who gives up when told of an element is told of no other, and others are', async () => {
+  const slow = Promise.withResolvers<DnsAnswer>()
+  const { api } = service(({ server }) => (server.ip === '192.0.2.3' ? slow.promise : Promise.resolve(found)))
+  const question = { domain: 'a.example', recordType: 'A' } as const
+  const positions: number[] = []
+  const first = api.checkDns(question, { onAnswer: (_, position) => void positions.push(position) })
+  await turn()
+  const controller = new AbortController()
+  const onAnswer = vi.fn(() => controller.abort(new Error('enough')))
+  const second = api.checkDns(question, { signal: controller.signal, onAnswer })
+  const refusal = expect(second).rejects.toThrow('enough')
+  await turn()
+  slow.resolve(found)
+  await refusal
+  expect(await first).toHaveLength(3)
+  expect(positions).toEqual([0, 1, 2])
+  expect(onAnswer).toHaveBeenCalledTimes(1)
+})
+
+test('who has given up gets no kept answer', async () => {
+  const { api } = service(undefined, {
+    dns: { locations, client: { query: async () => found, close: async () => {} }, cacheTtlMs: 60_000 },
+    blockgame: { client: { status: async () => status, close: async () => {} }, cacheTtlMs: 60_000 },
+  })
+  const question = { domain: 'a.example', recordType: 'A' } as const
+  const server = { address: 'play.example' }
+  await Promise.all([api.checkDns(question), api.lookUpGameServer(server)])
+  const signal = AbortSignal.abort(new Error('enough'))
+  await expect(api.checkDns(question, { signal })).rejects.toThrow('enough')
+  await expect(api.lookUpGameServer(server, { signal })).rejects.toThrow('enough')
+})
+
 test('closing waits for calls within the program, and refuses new ones', async () => {
   const held = Promise.withResolvers<DnsAnswer>()
   const { api } = service(() => held.promise)

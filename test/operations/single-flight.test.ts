@@ -76,6 +76,21 @@ test('work is aborted when the last one has left, and is not joined any more', a
   expect(await next).toBe('fresh')
 })
 
+test('a caller who leaves when told of a part has left', async () => {
+  const checks = createSingleFlight<string, string>(Number.POSITIVE_INFINITY)
+  const result = Promise.withResolvers<string>()
+  const stayed = checks.join('a', 'me', forever, ({ progress }) => {
+    progress.add('part')
+    return result.promise
+  })
+  const leaving = new AbortController()
+  const leave = (): void => leaving.abort(new Error('enough'))
+  const left = checks.join('a', 'me', leaving.signal, () => result.promise, leave)
+  result.resolve('result')
+  await expect(left).rejects.toThrow('enough')
+  expect(await stayed).toBe('result')
+})
+
 test('a caller who has left already starts nothing', async () => {
   const { work, signals } = controlledWork()
   await expect(shared().join('a', 'me', AbortSignal.abort(new Error('gone')), work)).rejects.toThrow('gone')
