@@ -75,8 +75,9 @@ export function createUseRecorder(parts: UseRecorderParts): UseRecorder {
     const isAlike = ({ kind, day: each }: Use): boolean => kind === first.kind && each === first.day
     const alike = uses.filter(isAlike).slice(0, maxIds)
     try {
-      // In one order everywhere, so that two servers do not wait for each other's rows.
-      const ids = alike.map(({ id }) => id).toSorted()
+      // Each once, as the port promises: a clock that goes back over midnight makes the recorder collect one again. In one
+      // order everywhere, so that two servers do not wait for each other's rows.
+      const ids = [...new Set(alike.map(({ id }) => id))].toSorted()
       await storage.recordUse(first.kind, ids, first.day, call)
     } catch (error) {
       logger.warn('The uses of credentials could not be recorded.', { cause: (error as Error).cause })
@@ -92,6 +93,8 @@ export function createUseRecorder(parts: UseRecorderParts): UseRecorder {
   return {
     note(kind, id, at) {
       const today = at - (at % dayMs)
+      // The clock tells no time. A use on such a day would be like no other, and reports would never end.
+      if (Number.isNaN(today)) return
       if (today !== day) for (const ids of Object.values(remembered)) ids.clear()
       day = today
       const known = remembered[kind]

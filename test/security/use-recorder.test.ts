@@ -124,6 +124,29 @@ test('what could not be reported is reported later, with the day of its use', as
   ])
 })
 
+test('a clock that goes back over midnight has no credential named twice', async () => {
+  const { parts, reports } = record()
+  const uses = createUseRecorder(parts)
+  for (const at of [start, start + day, start]) uses.note('api_key', 'a', at)
+  await uses.close()
+  expect(reports).toEqual([
+    ['api_key', ['a'], start],
+    ['api_key', ['a'], start + day],
+  ])
+})
+
+test.each([Number.NaN, Number.POSITIVE_INFINITY])(
+  'a clock that tells %d has nothing recorded',
+  async (at) => {
+    let calls = 0
+    const { parts } = record(() => (calls += 1) > 3)
+    const uses = createUseRecorder(parts)
+    uses.note('api_key', 'a', at)
+    await uses.close()
+    expect(calls).toBe(0)
+  },
+)
+
 test('closing reports at once, and leaves no timer', async () => {
   const { parts, reports, clock } = record()
   const uses = createUseRecorder(parts)
