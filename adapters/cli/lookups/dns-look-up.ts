@@ -65,7 +65,7 @@ export async function lookUp(values: Options, words: readonly string[]): Promise
     const isOver = !values.watch || areOver.every(Boolean)
     const isBlocked = view !== null && !values.tcp && results.every(allTimedOut)
     const footer = isBlocked ? await blockedLines(name, types, resolvers, terms, stop.signal) : []
-    view?.conclude(results, comparisons, isOver ? footer : [...footer, ...againLines(interval)])
+    view?.conclude(results, comparisons, isOver ? footer : [...footer, ...againLines(intervalMs)])
     if (isOver) {
       if (json === true) printJson(inShape(types, results))
       process.exitCode = exitCodeOf(comparisons)
@@ -179,10 +179,10 @@ async function checkAll(
   }
 }
 
-function againLines(interval: string): string[] {
+function againLines(intervalMs: number): string[] {
   const time = new Date().toISOString().slice(11, 19)
-  const again = wrap(`At ${time} UTC; again in ${interval} s. Ctrl-C ends it.`, columns()).map((line) =>
-    styled('dim', line),
+  const again = wrap(`At ${time} UTC; again in ${intervalMs / 1000} s. Ctrl-C ends it.`, columns()).map(
+    (line) => styled('dim', line),
   )
   // If nothing is drawn over, the next table follows below.
   return process.stdout.isTTY ? ['', ...again] : ['', ...again, '']

@@ -185,7 +185,7 @@ describe('--watch', () => {
   })
 
   test('waits for what is expected', async () => {
-    const args = ['--watch', '--interval', '1', '--expect', '203.0.113.20']
+    const args = ['--watch', '--interval', '1s', '--expect', '203.0.113.20']
     const { code, stdout } = await ask([right, await learning(1)], ...args)
     expect(code).toBe(0)
     expect(stdout).toMatch(/Partly[^]*again in 1 s[^]*Arrived: all 2 resolvers/)
