@@ -75,8 +75,7 @@ export async function createChecker(
       return await of.checkDns({ domain, recordType: type as RecordType }, { signal })
     } catch (error) {
       if (!(error instanceof UtilityApiError) || error.code !== 'invalid_request') throw error
-      const message = error.message.replace('X-Domain', 'NAME').replace(/^domain/, 'NAME')
-      throw new UsageError(message.replace(/^recordType/, 'TYPE'))
+      throw new UsageError(error.message.replace(/^domain/, 'NAME').replace(/^recordType/, 'TYPE'))
     }
   }
 
