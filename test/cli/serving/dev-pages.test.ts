@@ -119,6 +119,13 @@ test('a question that is none has no rows', async () => {
   }
 })
 
+test('a question at a host that is none has no rows, and does not end the process', async () => {
+  const headers = { host: '127.0.0.1' }
+  const asked = request(url, { path: 'http://[/dev/rows?domain=a..b&type=A', headers }).end()
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  expect([answer.statusCode, await text(answer)]).toEqual([200, ''])
+})
+
 test('a summary of what is no answer is refused in words', async () => {
   for (const [body, message] of [
     ['no JSON', /JSON/],
