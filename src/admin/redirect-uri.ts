@@ -20,6 +20,9 @@ const refusedParts: readonly (readonly [pattern: RegExp, name: string])[] = [
   [userInformation, 'user information'],
 ]
 
+/** The longest that a store must hold. */
+const longestUri = 2048
+
 /** Returns the name of the first thing in a URI that may not stand there, or undefined. */
 function refusedPart(uri: string): string | undefined {
   return refusedParts.find(([pattern]) => pattern.test(uri))?.[1]
@@ -32,7 +35,7 @@ function refusedPart(uri: string): string | undefined {
  * @see RFC 6749 section 3.1.2, RFC 8252 sections 7 and 8.4, RFC 9700 section 2.6
  */
 export function isRedirectUri(text: string): boolean {
-  if (text.length > 2048 || refusedPart(text) !== undefined) return false
+  if (text.length > longestUri || refusedPart(text) !== undefined) return false
   if (/^https?:/i.test(text)) return isSecureUrl(text)
   return URL.canParse(text) && new URL(text).protocol.includes('.')
 }
@@ -46,6 +49,8 @@ const loopbackPort = /^(http:\/\/(?:127\.0\.0\.1|\[::1\])):\d{1,5}(?=[/?]|$)/
  * which may lead elsewhere (section 8.3), and has no such exception.
  */
 export function isRegistered(redirectUri: string, { redirectUris }: Client): boolean {
+  // A port makes it longer than the one that is registered.
+  if (redirectUri.length > longestUri) return false
   const asked = withoutPort(redirectUri)
   return redirectUris.some((each) => withoutPort(each) === asked)
 }

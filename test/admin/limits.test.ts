@@ -49,6 +49,16 @@ const limits: [what: string, longest: number, call: (length: number) => Promise<
   ['permissions', 1024, (length) => admin.createApiKey({ permissions: [text(24), text(length - 25)] })],
   ['name of a key', 255, (length) => admin.createApiKey({ name: text(length) })],
   ['subject of a code', 255, (length) => admin.issueAuthorizationCode({ ...code, subject: text(length) })],
+  [
+    'redirect URI of a code, with a port of its own',
+    2048,
+    async (length) => {
+      const path = text(length - 'http://127.0.0.1:8080/'.length)
+      const { clientId: native } = await admin.createClient({ redirectUris: [`http://127.0.0.1/${path}`] })
+      const redirectUri = `http://127.0.0.1:8080/${path}`
+      await admin.issueAuthorizationCode({ clientId: native, redirectUri, scope: '' })
+    },
+  ],
   ['scope of a code', 1024, (length) => admin.issueAuthorizationCode({ ...code, scope: text(length) })],
   ['subject to revoke', 255, (length) => admin.revokeAccess({ subject: text(length) })],
   ['owner to list', 255, (length) => admin.listCredentials({ kind: 'api_key', ownerId: text(length) })],
