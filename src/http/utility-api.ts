@@ -101,11 +101,15 @@ export interface UtilityApi extends Verifier, LicenseSigning {
   ) => Promise<GameServerLookup>
   /** Returns the OpenAPI 3.1 document of the enabled operations. */
   readonly openapi: () => OpenApiDocument
-  /** Tells whether storage answers. */
+  /**
+   * Tells whether storage answers within `storageTimeoutMs`. Never rejects: why storage failed is logged. A storage without
+   * `ping` counts as healthy.
+   */
   readonly health: () => Promise<{ storage: 'ok' | 'failed' }>
   /**
    * Refuses new requests with 503, waits for those in progress, and closes the network clients that this library opened.
-   * The host's server and database stay open. Waits at most a second longer than the longest configured deadline.
+   * The host's server and database stay open. Waits for requests at most a second longer than the longest configured
+   * deadline. After that, a storage that records uses gets the last of them, which takes at most twice `storageTimeoutMs`.
    */
   readonly close: () => Promise<void>
   /** The same as `close`. */
