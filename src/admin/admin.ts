@@ -26,6 +26,8 @@ export interface Admin {
   /**
    * Changes the label or the redirection URIs of a client. Returns false if no such client exists. Codes issued before
    * keep their URI.
+   *
+   * @throws `UtilityApiError` `invalid_argument` if the label or a redirection URI is invalid
    */
   updateClient(clientId: string, patch: ClientPatch): Promise<boolean>
   /**
@@ -159,7 +161,11 @@ export interface Admin {
   createAccessToken(
     token: NewAdminAccessToken,
   ): Promise<{ accessTokenId: string; accessToken: string; expiresAt: Date }>
-  /** Creates an API key. Default permissions: `['blockgame:lookup']`. */
+  /**
+   * Creates an API key. Default permissions: `['blockgame:lookup']`.
+   *
+   * @throws `UtilityApiError` `invalid_argument` if a permission, the label or the lifetime is invalid
+   */
   createApiKey(key?: NewApiKey): Promise<{ apiKeyId: string; apiKey: string }>
   /**
    * Revokes a credential of any kind by its secret or its id. Returns false if no such credential exists or it was
@@ -169,6 +175,8 @@ export interface Admin {
   /**
    * Ends everything granted to a client, or by the user that a subject names: access tokens and unspent codes. Such a
    * code yields no token afterwards.
+   *
+   * @throws `UtilityApiError` `invalid_argument` if the client or the subject is malformed
    */
   revokeAccess(which: AccessReference): Promise<RevokeCounts>
   /**
@@ -213,7 +221,11 @@ export interface Admin {
     after?: string | undefined
     limit?: number
   }): Promise<LicenseList>
-  /** Returns the number of licenses. */
+  /**
+   * Returns the number of licenses, of all resellers or of one.
+   *
+   * @throws `UtilityApiError` `invalid_argument` if the storage cannot list
+   */
   countLicenses(of?: { resellerId?: string }): Promise<number>
   /**
    * Creates a license for a reseller, as the operation does, for example when a payment has arrived.

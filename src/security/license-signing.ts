@@ -30,8 +30,8 @@ export interface LicenseSigning {
    *
    * @param licenseKey - The key as a person typed it.
    *
-   * @throws `UtilityApiError` `license_not_found` (404), `database_error` (500), `unavailable` (503) after `close()`;
-   * `invalid_options` without `licenses.issuer` and `licenses.signingKey`
+   * @throws `UtilityApiError` `invalid_argument` (400) if an option is invalid, `license_not_found` (404), `database_error`
+   * (500), `unavailable` (503) after `close()`; `invalid_options` without `licenses.issuer` and `licenses.signingKey`
    *
    * @example
    * ```ts

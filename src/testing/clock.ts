@@ -22,6 +22,8 @@ export interface FixedClock extends Clock {
  * clock.advance(60_000)
  * ```
  *
+ * @throws `UtilityApiError` `invalid_argument` if a number of milliseconds is none
+ *
  * @group Testing
  */
 export function fixedClock(start: number = Date.UTC(2026, 0, 1)): FixedClock {

@@ -122,7 +122,8 @@ type Method = (...args: readonly unknown[]) => MaybePromise<unknown>
  * console.log(faulty.log)
  * ```
  *
- * @throws `UtilityApiError` `invalid_options` if an option is missing, invalid or unknown
+ * @throws `UtilityApiError` `invalid_options` if an option is missing, invalid or unknown; `invalid_argument` if it is given
+ * no storage
  *
  * @group Testing
  */

@@ -108,7 +108,8 @@ export interface StorageContractCase {
  * }
  * ```
  *
- * @throws `UtilityApiError` `invalid_options` if an option is invalid or unknown
+ * @throws `UtilityApiError` `invalid_options` if an option is invalid or unknown; `invalid_argument` if `make` is not a
+ * function
  *
  * @group Testing
  */

@@ -23,6 +23,8 @@ export const legacyPing: Uint8Array = Uint8Array.of(0xfe, 0x01)
 /**
  * Encodes what 1.6 servers expect after {@link legacyPing}: the host and port as typed, in a plugin message.
  *
+ * @throws `RangeError` if the port does not fit in 32 bits, or the host has more than 32,764 characters
+ *
  * @group Minecraft
  */
 export function encodeLegacyPingHost(host: string, port: number): Uint8Array {

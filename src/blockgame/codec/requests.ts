@@ -17,6 +17,8 @@ export interface StatusRequest {
 /**
  * Encodes the handshake and the status request, to be sent in one write.
  *
+ * @throws `RangeError` if the port is not from 0 to 65535
+ *
  * @group Minecraft
  */
 export function encodeStatusRequest({ host, port, protocolVersion }: StatusRequest): Uint8Array {
