@@ -1,10 +1,10 @@
-import { createSocket, type Socket as UdpSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { invalidOption, requireOptions } from '../domain/arguments.ts'
 import type { DnsRecord } from '../domain/dns-answer.ts'
 import { FrameReader } from '../dns/tcp.ts'
 import { keepLast } from './keep-last.ts'
+import { listenOnBoth } from './listen-on-both.ts'
 import { readFakeDnsQuery, type FakeDnsQuery, type FakeDnsRcode } from './dns-query.ts'
 import { requireEncodable, words } from './dns-encoding.ts'
 
@@ -147,29 +147,4 @@ function messagesOf(reply: FakeDnsReply, query: FakeDnsQuery): readonly Uint8Arr
   if (reply === null) return []
   if (reply === undefined) return [query.answer()]
   return reply instanceof Uint8Array ? [reply] : reply
-}
-
-interface Listening {
-  readonly tcp: Server
-  readonly udp: UdpSocket
-  readonly port: number
-}
-
-/** Listens on the same port for UDP and TCP. A port that is free for one may be taken for the other, so several are tried. */
-export async function listenOnBoth(ip: string, wantedPort = 0, triesLeft = 10): Promise<Listening> {
-  const tcp = createServer()
-  const udp = createSocket(ip.includes(':') ? 'udp6' : 'udp4')
-  tcp.listen(wantedPort, ip)
-  await once(tcp, 'listening')
-  const { port } = tcp.address() as AddressInfo
-  try {
-    udp.bind(port, ip)
-    await once(udp, 'listening')
-    return { tcp, udp, port }
-  } catch (error) {
-    tcp.close()
-    udp.close()
-    if (wantedPort !== 0 || triesLeft === 0) throw error
-    return listenOnBoth(ip, wantedPort, triesLeft - 1)
-  }
 }

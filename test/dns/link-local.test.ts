@@ -6,7 +6,7 @@ import { createDnsClient } from '../../src/dns/client.ts'
 import { FrameReader } from '../../src/dns/tcp.ts'
 import { readFakeDnsQuery } from '../../src/testing/dns-query.ts'
 import { words } from '../../src/testing/dns-encoding.ts'
-import { listenOnBoth } from '../../src/testing/dns-server.ts'
+import { listenOnBoth } from '../../src/testing/listen-on-both.ts'
 import { rightRecord } from './support/messages.ts'
 
 /** An address of this machine itself: what is sent there does not leave it. */
