@@ -13,7 +13,7 @@ const quick = [
   'test/package/{lock-file,mounting}.test.ts',
   'test/mistakes/*.test.ts',
   'test/settings.test.ts',
-  'test/storage/{broken*,closing,memory,mysql-driver,own-adapter,postgres-{driver,find}}.test.ts',
+  'test/storage/{broken*,closing,find-together,memory,mysql-driver,own-adapter,postgres-driver}.test.ts',
   'test/storage/{semaphore,sqlite-pages,write-together,wrong-drivers}.test.ts',
 ]
 const long = 'test/**/*.long.test.ts'

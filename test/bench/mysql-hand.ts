@@ -19,8 +19,8 @@ export function mysqlByHand(pool: Pool): DatabaseByHand {
     return affectedRows === 1
   }
   return {
-    findClient: (clientId) => one(sql.findClient, clientId),
-    findCode: (hash) => one(sql.findCode, hash),
+    findClient: (clientId) => one(sql.findClient(1).text, clientId),
+    findCode: (hash) => one(sql.findCode(1).text, hash),
     redeemCode: async (codeHash, at, tokenHash, token) => {
       const connection = await pool.getConnection()
       try {
@@ -34,7 +34,7 @@ export function mysqlByHand(pool: Pool): DatabaseByHand {
       }
     },
     findReseller: async (hash) => {
-      const found = await one<{ owner_id: string }>(sql.findCredential, hash, 'reseller_token')
+      const found = await one<{ owner_id: string }>(sql.findCredential('reseller_token')(1).text, hash)
       return found?.owner_id
     },
     insertLicense: (license) => pool.execute(sql.insertLicense, license as Values),

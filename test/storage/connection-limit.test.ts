@@ -43,3 +43,16 @@ test('a place is given back when the work fails', async () => {
   await expect(failed).rejects.toThrow('Refused.')
   expect(await limit.run(call, async () => 'done')).toBe('done')
 })
+
+test('a call that others join while it waits has the time of the last of them', async () => {
+  const limit = createConnectionLimit(1, 'MariaDB')
+  const holder = Promise.withResolvers<void>()
+  const held = limit.run(call, () => holder.promise)
+  const ends = [performance.now() + 5]
+  const joined = limit.run({ timeLeftMs: () => Math.max(...ends) - performance.now() }, async () => 'done')
+  ends.push(Infinity)
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  holder.resolve()
+  expect(await joined).toBe('done')
+  await held
+})

@@ -3,6 +3,7 @@ import { StorageError, type StorageErrorKind } from 'utility-api/storage'
 import { mysqlStorage, type MysqlConnection, type MysqlPool } from 'utility-api/storage/mysql'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { call } from './support/call.ts'
+import { newLicense } from './support/license.ts'
 
 // What the store makes of a driver's errors, on a pool that answers what a test wants it to.
 
@@ -240,6 +241,37 @@ test('a read whose connection is lost is made again, once, and a write never', a
   })
   expect(await mysqlStorage(fake.pool).findClient('a', call)).toBeNull()
   expect(fake.sent).toBe(2)
+})
+
+test.each([1213, 1205, 1020])(
+  'several writes that lost a race together (%i) are not repeated together: they go alone, as often as they must',
+  async (errno) => {
+    const texts: string[] = []
+    const fake = poolOf((attempt, sql) => {
+      texts.push(sql)
+      if (attempt < 3) throw errorOf(errno)
+      return { affectedRows: 1 }
+    }, 'utility_api_licenses')
+    const storage = mysqlStorage(fake.pool)
+    const inserts = ['a', 'b'].map((key) => storage.insertLicense(newLicense(key), undefined, call))
+    expect(await Promise.all(inserts)).toEqual(['inserted', 'inserted'])
+    expect(texts.map((text) => text.includes('JSON_TABLE'))).toEqual([true, false, false, false])
+  },
+)
+
+test('a lookup whose time is over does not affect others that share its statement', async () => {
+  const { pool, asked } = slowPoolOf(1)
+  const storage = mysqlStorage(pool)
+  await answering(asked, Promise.resolve(storage.ping?.(call)))
+  const holder = storage.revokeClient('a', 5, call)
+  const until = performance.now() + 5
+  const short = storage.findCredential('api_key', new Uint8Array(32), {
+    timeLeftMs: () => until - performance.now(),
+  })
+  const long = storage.findCredential('api_key', new Uint8Array(32).fill(1), call)
+  await expect(short).rejects.toMatchObject({ kind: 'unavailable' })
+  await answering(asked, holder)
+  await expect(answering(asked, Promise.resolve(long))).resolves.toBeNull()
 })
 
 test('a rollback that answers with a deadlock is repeated, and the work again on the same connection', async () => {

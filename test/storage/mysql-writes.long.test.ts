@@ -6,7 +6,7 @@ import { call } from './support/call.ts'
 import { license, newLicense } from './support/license.ts'
 import { emptyTables, makePool, startMysql, whyNoMysql, type MysqlServer } from './support/mysql-server.ts'
 
-// Writes that share a transaction, on a real server.
+// Writes that share a commit, and lookups that share a statement, on a real server.
 
 const count = 256
 /** The one of them that has a problem. */
@@ -226,6 +226,39 @@ describe.skipIf(whyNoMysql())('MySQL', () => {
       await holder.query('ROLLBACK')
       holder.release()
       expect(await waiting).toBe(made)
+    },
+  )
+
+  test.each([1, 2, 4, 5, 17, 100, 130])(
+    '%i lookups of each kind that arrive together share statements, and each gets its own row or none',
+    async (lookups) => {
+      await insertCodes()
+      await direct.query(
+        `INSERT INTO utility_api_clients (client_id, secret_hashes, redirect_uris)
+         VALUES ${indexes.map(() => "(?, '', '[]')").join(', ')}`,
+        indexes.map(keyOf),
+      )
+      await direct.query(
+        `INSERT INTO utility_api_credentials (id, kind, hash, owner_id, scope)
+         VALUES ${indexes.map(() => "(?, 'api_key', ?, 'client', '')").join(', ')}`,
+        indexes.flatMap((index) => [keyOf(index), hashOf(index)]),
+      )
+      // The last one of each kind is not there.
+      const asked = [...indexes.slice(0, lookups - 1), count]
+      const counts = counted()
+      const found = await Promise.all(
+        asked.map(async (index) => [
+          (await storage.findClient(keyOf(index), call))?.clientId,
+          (await storage.findAuthorizationCode(hashOf(index), call))?.clientId,
+          (await storage.findCredential('api_key', hashOf(index), call))?.id,
+          (await storage.findCredential('reseller_token', hashOf(index), call))?.id,
+        ]),
+      )
+      const missing = [undefined, undefined, undefined, undefined]
+      expect(found).toEqual(
+        asked.map((index) => (index === count ? missing : [keyOf(index), 'client', keyOf(index), undefined])),
+      )
+      expect(counts.lent).toBeLessThanOrEqual(4 * Math.ceil(lookups / 100))
     },
   )
 

@@ -6,8 +6,9 @@ import type {
   RevokeCounts,
   UtilityStorage,
 } from 'utility-api/storage'
+import type { Access } from './access.ts'
 import { isInserted } from './serving.ts'
-import type { Access, Queries, Session } from './session.ts'
+import type { Queries, Session } from './session.ts'
 import * as sql from './sql.ts'
 import {
   clientPatchValues,

@@ -1,5 +1,5 @@
 import { comparedDomain, type StorageCall } from 'utility-api/storage'
-import type { Access } from './session.ts'
+import type { Access } from './access.ts'
 
 /** How many forms one statement makes: a longer one would hold up everybody else's writes. */
 const portion = 250

@@ -1,9 +1,10 @@
 import type { LicenseList, LicensePage, StorageCall } from 'utility-api/storage'
 import { cutPage, toSeq } from '../shared/list-pages.ts'
 import { licenseColumns, toLicense, type LicenseRow } from '../shared/rows.ts'
+import type { Access } from './access.ts'
 import { renewComparedDomains } from './compared-domains.ts'
 import { rowsFor } from './list-limit.ts'
-import type { Access, Queries } from './session.ts'
+import type { Queries } from './session.ts'
 
 type NumberedLicense = LicenseRow & { readonly seq: number }
 

@@ -6,9 +6,10 @@ import type {
   ResellerList,
   StorageListing,
 } from 'utility-api/storage'
+import type { Access } from './access.ts'
 import { licensePage } from './license-list.ts'
 import { rowsFor } from './list-limit.ts'
-import type { Access, Queries } from './session.ts'
+import type { Queries } from './session.ts'
 import { cutPage, pageMark, toPageMark } from '../shared/list-pages.ts'
 import {
   listedClientColumns,

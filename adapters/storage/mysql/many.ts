@@ -1,10 +1,10 @@
 import type { LicenseUpdate, NewAccessToken, NewLicense } from 'utility-api/storage'
-import type { Queries } from './session.ts'
+import type { Queries, Session } from './session.ts'
 import * as sql from './sql.ts'
 import { boughtTokenValues, licensePatchValues, licenseValues, type ColumnValue } from '../shared/rows.ts'
 
-// Writes of one kind in one transaction. Each function makes those that need not wait for a locked row, and returns the
-// keys of these in hexadecimal.
+// Writes of one kind with one commit. Each function makes those that need not wait for a locked row, and returns the keys
+// of these in hexadecimal.
 
 /** A code that is spent for a token. */
 export interface Redemption {
@@ -13,33 +13,34 @@ export interface Redemption {
   readonly token: NewAccessToken
 }
 
-export async function redeemMany(
-  db: Queries,
-  redemptions: readonly Redemption[],
-): Promise<readonly string[]> {
+export function redeemMany(db: Session, redemptions: readonly Redemption[]): Promise<readonly string[]> {
   const rows = redemptions.map(({ codeHash, at, token }) => [codeHash, at, ...boughtTokenValues(token)])
-  const { keys, given } = await lockRows(db, sql.lockCodes, rows)
-  await db.count(sql.spendCodes, given)
-  await db.count(sql.insertTokens, given)
-  return keys
+  return db.transact(async (queries) => {
+    const { keys, given } = await lockRows(queries, sql.lockCodes, rows)
+    await queries.count(sql.spendCodes, given)
+    await queries.count(sql.insertTokens, given)
+    return keys
+  })
 }
 
 /** Inserts all of the licenses. A key that is taken undoes them. */
-export async function insertMany(db: Queries, licenses: readonly NewLicense[]): Promise<readonly string[]> {
+export async function insertMany(db: Session, licenses: readonly NewLicense[]): Promise<readonly string[]> {
   await db.count(sql.insertLicenses, toGiven(licenses.map(licenseValues)))
   return licenses.map(({ licenseKey }) => toHex(licenseKey))
 }
 
-export async function updateMany(db: Queries, updates: readonly LicenseUpdate[]): Promise<readonly string[]> {
+export function updateMany(db: Session, updates: readonly LicenseUpdate[]): Promise<readonly string[]> {
   const rows = updates.map(({ licenseKey, resellerId, at, patch }) => [
     licenseKey,
     resellerId,
     at,
     ...licensePatchValues(patch),
   ])
-  const { keys, given } = await lockRows(db, sql.lockLicenses, rows)
-  await db.count(sql.updateLicenses, given)
-  return keys
+  return db.transact(async (queries) => {
+    const { keys, given } = await lockRows(queries, sql.lockLicenses, rows)
+    await queries.count(sql.updateLicenses, given)
+    return keys
+  })
 }
 
 /** Locks the rows that are free, by the first of their values, and returns their keys and the values given for them. */

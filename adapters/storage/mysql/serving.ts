@@ -1,4 +1,5 @@
 import type {
+  Credential,
   CredentialKind,
   InsertLicenseResult,
   LicenseUpdate,
@@ -8,9 +9,10 @@ import type {
   UpdateLicenseResult,
   UtilityStorage,
 } from 'utility-api/storage'
+import type { Access } from './access.ts'
 import { isDuplicate } from './errors.ts'
 import { insertMany, redeemMany, toHex, updateMany, type Redemption } from './many.ts'
-import { Undone, type Access, type Queries, type Session } from './session.ts'
+import { Undone, type Queries, type Session } from './session.ts'
 import * as sql from './sql.ts'
 import {
   boughtTokenValues,
@@ -22,12 +24,40 @@ import {
   toCredential,
   toIdempotencyKey,
   toLicense,
+  type ClientRow,
+  type CodeRow,
   type ColumnValue,
+  type CredentialRow,
   type LicenseRow,
 } from '../shared/rows.ts'
+import type { Find } from '../shared/find-together.ts'
 
 /** Returns the methods that requests need. */
-export function servingMethods({ read, write, writer }: Access): Required<UtilityStorage> {
+export function servingMethods({ read, write, finder, writer }: Access): Required<UtilityStorage> {
+  const findClient = finder({
+    select: sql.findClient,
+    keyOf: (row: ClientRow) => row.client_id,
+    toParameter: (clientId) => clientId,
+    convert: toClient,
+  })
+  const findCode = finder({
+    select: sql.findCode,
+    keyOf: keyOf<CodeRow>,
+    toParameter: fromHex,
+    convert: toCode,
+  })
+  const credentialFinder = (kind: CredentialKind): Find<Credential> =>
+    finder({
+      select: sql.findCredential(kind),
+      keyOf: keyOf<CredentialRow>,
+      toParameter: fromHex,
+      convert: toCredential,
+    })
+  const findCredential: Record<CredentialKind, Find<Credential>> = {
+    access_token: credentialFinder('access_token'),
+    reseller_token: credentialFinder('reseller_token'),
+    api_key: credentialFinder('api_key'),
+  }
   const redeemCode = writer<Redemption, boolean>({
     keysOf: ({ codeHash }) => [toHex(codeHash)],
     together: redeemMany,
@@ -49,16 +79,15 @@ export function servingMethods({ read, write, writer }: Access): Required<Utilit
   })
   return {
     ping: (call) => read(call, async (db) => void (await db.rows(sql.ping))),
-    findClient: (clientId, call) => read(call, (db) => db.row(toClient, sql.findClient, clientId)),
-    findAuthorizationCode: (hash, call) => read(call, (db) => db.row(toCode, sql.findCode, hash)),
+    findClient: (clientId, call) => findClient(call, clientId),
+    findAuthorizationCode: (codeHash, call) => findCode(call, toHex(codeHash)),
     redeemAuthorizationCode: (codeHash, at, token, call) => redeemCode(call, { codeHash, at, token }),
     revokeAccessTokensOfCode: (codeHash, at, call) =>
       write(call, async (db) => {
         const [code] = await db.rows<{ token_hash: Uint8Array }>(sql.findTokenOfCode, codeHash)
         return code === undefined ? 0 : db.count(sql.revokeToken, at, code.token_hash)
       }),
-    findCredential: (kind, hash, call) =>
-      read(call, (db) => db.row(toCredential, sql.findCredential, hash, kind)),
+    findCredential: (kind, hash, call) => findCredential[kind](call, toHex(hash)),
     insertLicense: (license, idempotency, call) =>
       idempotency === undefined
         ? insertLicense(call, license)
@@ -144,4 +173,12 @@ async function recordUse(
   const portion = Array.from({ length: sql.usePortion }, (_, index) => ids[index - 1] ?? first)
   await db.count(sql.recordUse, at, kind, ...portion, at)
   await recordUse(db, kind, ids.slice(sql.usePortion - 1), at)
+}
+
+function keyOf<Row>({ hash }: Row & { readonly hash: Uint8Array }): string {
+  return toHex(hash)
+}
+
+function fromHex(key: string): Uint8Array {
+  return Buffer.from(key, 'hex')
 }

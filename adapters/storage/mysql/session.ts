@@ -1,6 +1,5 @@
 import { StorageError, type StorageCall } from 'utility-api/storage'
 import { requireTime } from '../shared/call-time.ts'
-import type { MakeWrite, WriteKind } from '../shared/write-together.ts'
 import type { MysqlConnection, MysqlStatement, MysqlValue } from './driver.ts'
 import { isInTransaction, isWaitTimeout, lostRace } from './errors.ts'
 
@@ -8,7 +7,7 @@ import { isInTransaction, isWaitTimeout, lostRace } from './errors.ts'
 const lockWaitSeconds = 3
 
 /** The maximum number of attempts at work that keeps losing to others. */
-const maxAttempts = 12
+export const maxAttempts = 12
 
 type Value = string | number | Uint8Array | null
 
@@ -29,16 +28,8 @@ export interface Queries {
 export interface Session extends Queries {
   /** Whether the server is a node of a Galera cluster: locks are local to a node. */
   readonly isNode: boolean
-  /** Commits everything that `work` does, or nothing. Starts over if it lost a race. */
+  /** Commits everything that `work` does, or nothing. */
   transact<Result>(work: (queries: Queries) => Promise<Result>): Promise<Result>
-  /** The same, but fails if it lost a race. */
-  transactOnce<Result>(work: (queries: Queries) => Promise<Result>): Promise<Result>
-}
-
-/** A kind of write, of which one transaction can make many. */
-export interface TransactionKind<Write, Outcome> extends Omit<WriteKind<Write, Outcome>, 'together'> {
-  /** Makes the writes that need not wait for a locked row, and returns the first key of each. */
-  readonly together: (queries: Queries, writes: readonly Write[]) => Promise<readonly string[]>
 }
 
 /**
@@ -80,22 +71,6 @@ export async function setUp(connection: MysqlConnection, settings: string): Prom
     const message = 'A transaction of the host program is open on a connection that the pool has lent.'
     throw new StorageError('bug', message)
   }
-}
-
-/** Lends a call a connection, while the call has time left. */
-export type Lend = <Result>(call: StorageCall, work: (session: Session) => Promise<Result>) => Promise<Result>
-
-/** How the store's methods access the database: one connection for each call. */
-export interface Access {
-  /** For work that only reads: on any connection. */
-  readonly read: Lend
-  /**
-   * For work that writes: on all connections but one. A lock that another program holds would soon have all connections
-   * waiting.
-   */
-  readonly write: Lend
-  /** Creates a function that makes writes of a kind, together with others that arrive with it. */
-  writer<Write, Outcome>(kind: TransactionKind<Write, Outcome>): MakeWrite<Write, Outcome>
 }
 
 /** Thrown to undo a transaction and still return an answer. */
@@ -143,11 +118,19 @@ function queriesOn(send: (sql: string, values: MysqlValue[]) => Promise<unknown>
   }
 }
 
+/** How a session works. */
+export interface SessionTerms {
+  readonly call: StorageCall
+  readonly isNode: boolean
+  /** How often work that lost a race is tried. */
+  readonly attempts: number
+}
+
 /**
  * Creates a session. Each statement commits on its own unless it is in a transaction. Work that lost a race is undone
  * and repeated.
  */
-export function sessionOn(connection: MysqlConnection, call: StorageCall, isNode: boolean): Session {
+export function sessionOn(connection: MysqlConnection, { call, isNode, attempts }: SessionTerms): Session {
   let hasBegun = false
   async function again<Result>(attempt: () => Promise<Result>, number = 1): Promise<Result> {
     // The first statement needs a caller that still waits; those after it finish what it began.
@@ -159,7 +142,7 @@ export function sessionOn(connection: MysqlConnection, call: StorageCall, isNode
       return result
     } catch (error) {
       if (isNode) requireCaughtUp(error, performance.now() - startedAt)
-      if (number === maxAttempts || !lostRace(error) || isBroken(connection)) throw error
+      if (number === attempts || !lostRace(error) || isBroken(connection)) throw error
     }
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 2 ** Math.min(number, 6)))
     return again(attempt, number + 1)
@@ -169,7 +152,6 @@ export function sessionOn(connection: MysqlConnection, call: StorageCall, isNode
     isNode,
     ...queriesOn((sql, values) => again(() => run(connection, sql, values))),
     transact: (work) => again(() => transact(connection, () => work(inOne))),
-    transactOnce: (work) => again(() => transact(connection, () => work(inOne)), maxAttempts),
   }
 }
 

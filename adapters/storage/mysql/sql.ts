@@ -1,3 +1,5 @@
+import type { CredentialKind } from 'utility-api/storage'
+import { maxCalls } from '../shared/find-together.ts'
 import {
   boughtTokenColumns,
   clientColumns,
@@ -39,9 +41,28 @@ function given(columns: string): string {
 /** Reads a table, because a Galera node that is cut off from its cluster still answers what reads none. */
 export const ping: string = 'SELECT version FROM utility_api_schema LIMIT 1'
 
-export const findClient: string = `SELECT ${clientColumns} FROM utility_api_clients WHERE client_id = ?`
+/** Returns a statement with places for at least this many keys. */
+export type KeyedSelect = (keys: number) => { readonly text: string; readonly places: number }
 
-export const findCode: string = `SELECT ${codeColumns} FROM utility_api_codes WHERE hash = ?`
+/** How many keys a statement has places for. One for each number would be prepared a hundred times on each connection. */
+const keyPlaces = [1, 4, 16, maxCalls]
+
+/** Returns the statement with `keys` replaced by places. */
+function selectBy(text: string): KeyedSelect {
+  const selects = keyPlaces.map((places) => {
+    const list = Array.from({ length: places }, () => '?').join(', ')
+    return { text: text.replace('keys', list), places }
+  })
+  return (keys) => selects.find(({ places }) => places >= keys) ?? { text, places: 0 }
+}
+
+export const findClient: KeyedSelect = selectBy(
+  `SELECT ${clientColumns} FROM utility_api_clients WHERE client_id IN (keys)`,
+)
+
+export const findCode: KeyedSelect = selectBy(
+  `SELECT hash, ${codeColumns} FROM utility_api_codes WHERE hash IN (keys)`,
+)
 
 export const spendCode: string =
   'UPDATE utility_api_codes SET redeemed_at = ?, token_hash = ? WHERE hash = ? AND redeemed_at IS NULL'
@@ -74,8 +95,11 @@ export const revokeToken: string = `
   UPDATE utility_api_credentials SET revoked_at = ?
   WHERE hash = ? AND kind = 'access_token' AND revoked_at IS NULL`
 
-export const findCredential: string = `
-  SELECT ${credentialColumns} FROM utility_api_credentials WHERE hash = ? AND kind = ?`
+export function findCredential(kind: CredentialKind): KeyedSelect {
+  return selectBy(
+    `SELECT hash, ${credentialColumns} FROM utility_api_credentials WHERE hash IN (keys) AND kind = '${kind}'`,
+  )
+}
 
 export const insertLicense: string = `
   INSERT INTO utility_api_licenses (${newLicenseColumns}) VALUES (${placeholders(newLicenseColumns)})`

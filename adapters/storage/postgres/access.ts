@@ -1,12 +1,12 @@
 import type { StorageCall } from 'utility-api/storage'
 import type { PostgresPool, PostgresResult } from './driver.ts'
 import { isUndone, toStorageError } from './errors.ts'
-import { findTogether, type Find } from './find.ts'
 import { readsOf, writesOf } from './reads-and-writes.ts'
 import { requireSchema } from './schema.ts'
 import type { KeyedSelect } from './sql.ts'
 import type { Run, Sql } from './statement.ts'
 import { requireTime, within } from '../shared/call-time.ts'
+import { findTogether, type Find } from '../shared/find-together.ts'
 import { writeTogether, type MakeWrite, type WriteKind } from '../shared/write-together.ts'
 
 /** A kind of write, of which one statement can make many. */
@@ -91,7 +91,7 @@ export function createPostgresAccess(pool: PostgresPool): PostgresAccess {
         return { text: select.many, values: [keys, ...rest] }
       }
       const find = findTogether<Row>(
-        (call, takeKeys) => read({ toSql: () => toSql(takeKeys()), call }),
+        async (call, takeKeys) => (await read({ toSql: () => toSql(takeKeys()), call })).rows as Row[],
         keyOf,
       )
       return async (call, key) => {

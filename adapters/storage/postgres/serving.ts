@@ -13,7 +13,6 @@ import type {
 } from 'utility-api/storage'
 import type { PostgresAccess } from './access.ts'
 import { violatedConstraint } from './errors.ts'
-import type { Find } from './find.ts'
 import * as sql from './sql.ts'
 import {
   boughtTokenValues,
@@ -31,6 +30,7 @@ import {
   type CredentialRow,
   type LicenseRow,
 } from '../shared/rows.ts'
+import type { Find } from '../shared/find-together.ts'
 
 /** Returns the methods that requests need. */
 export function servingMethods(db: PostgresAccess): Required<UtilityStorage> {

@@ -17,10 +17,12 @@ export function createConnectionLimit(places: number, database: string): Connect
       free -= 1
       return
     }
-    const timeLeftMs = requireTime(call, database)
+    requireTime(call, database)
     const { promise, resolve } = Promise.withResolvers<void>()
     waiting.add(resolve)
-    await within(timeLeftMs, promise)
+    // A call that others join has more time than it began with.
+    // oxlint-disable-next-line no-await-in-loop -- as long as any of them waits
+    while (waiting.has(resolve) && call.timeLeftMs() > 0) await within(call.timeLeftMs(), promise)
     // Callers that give up must not pile up while the places stay taken for a long time.
     if (waiting.delete(resolve)) throw nobodyWaits(database)
   }

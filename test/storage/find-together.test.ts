@@ -1,6 +1,6 @@
 import { StorageError, type StorageCall } from 'utility-api/storage'
 import { expect, test } from 'vitest'
-import { findTogether, type Find } from '../../adapters/storage/postgres/find.ts'
+import { findTogether, type Find } from '../../adapters/storage/shared/find-together.ts'
 import { call } from './support/call.ts'
 import { errorOf } from './support/error-of.ts'
 
@@ -22,11 +22,11 @@ function start(): { find: Find<Row>; statements: Statement[] } {
   const statements: Statement[] = []
   const find = findTogether<Row>(
     (of, takeKeys) => {
-      const { promise, resolve, reject } = Promise.withResolvers<{ rows: Row[]; rowCount: number }>()
+      const { promise, resolve, reject } = Promise.withResolvers<readonly Row[]>()
       const answer = (): void => {
         const rows = takeKeys().flatMap((key) => (key.startsWith('a') ? [{ key }] : []))
         // The database promises no order.
-        resolve({ rows: rows.toReversed(), rowCount: rows.length })
+        resolve(rows.toReversed())
       }
       statements.push({ call: of, send: takeKeys, answer, fail: reject })
       return promise

@@ -1,11 +1,10 @@
 import type { StorageCall } from 'utility-api/storage'
-import type { PostgresResult } from './driver.ts'
 
-/** The maximum number of calls that wait for one statement. */
-const maxCalls = 100
+/** The maximum number of calls that wait for one statement, and so of its keys. */
+export const maxCalls = 100
 
 /** Reads the rows with the given keys, which are taken once there is a connection. */
-type Ask = (call: StorageCall, takeKeys: () => readonly string[]) => Promise<PostgresResult>
+type Ask<Row> = (call: StorageCall, takeKeys: () => readonly string[]) => Promise<readonly Row[]>
 
 /** Finds the value with this key, or null if there is none. */
 export type Find<Value> = (call: StorageCall, key: string) => Promise<Value | null>
@@ -22,7 +21,7 @@ interface Batch<Row> {
  * the busier a server is, the fewer statements a request costs. A call is never answered with rows that were read
  * before it arrived.
  */
-export function findTogether<Row>(ask: Ask, keyOf: (row: Row) => string): Find<Row> {
+export function findTogether<Row>(ask: Ask<Row>, keyOf: (row: Row) => string): Find<Row> {
   let open: Batch<Row> | undefined
 
   function close(batch: Batch<Row>): void {
@@ -41,8 +40,8 @@ export function findTogether<Row>(ask: Ask, keyOf: (row: Row) => string): Find<R
       return [...batch.keys]
     }
     try {
-      const { rows } = await ask({ timeLeftMs }, takeKeys)
-      return new Map((rows as Row[]).map((row) => [keyOf(row), row]))
+      const rows = await ask({ timeLeftMs }, takeKeys)
+      return new Map(rows.map((row) => [keyOf(row), row]))
     } finally {
       close(batch)
     }

@@ -1,0 +1,123 @@
+import type { StorageCall } from 'utility-api/storage'
+import { withConnection } from './connection.ts'
+import type { MysqlConnection, MysqlPool } from './driver.ts'
+import { isUndone, toStorageError } from './errors.ts'
+import { requireSchema, type Flavor } from './schema.ts'
+import { maxAttempts, sessionOn, type Session } from './session.ts'
+import type { KeyedSelect } from './sql.ts'
+import { inTime } from './time.ts'
+import { createConnectionLimit } from '../shared/connection-limit.ts'
+import { findTogether, type Find } from '../shared/find-together.ts'
+import { writeTogether, type MakeWrite, type WriteKind } from '../shared/write-together.ts'
+
+/** Lends a call a connection, while the call has time left. */
+export type Lend = <Result>(call: StorageCall, work: (session: Session) => Promise<Result>) => Promise<Result>
+
+/** How rows are found by key. */
+export interface RowKind<Row, Value> {
+  readonly select: KeyedSelect
+  readonly keyOf: (row: Row) => string
+  /** Converts a key for the statement. */
+  readonly toParameter: (key: string) => string | Uint8Array
+  readonly convert: (row: Row) => Value
+}
+
+/** A kind of write, of which one session can make many with one commit. */
+export interface SharedKind<Write, Outcome> extends Omit<WriteKind<Write, Outcome>, 'together'> {
+  /** Makes the writes that need not wait for a locked row, and returns the first key of each. */
+  readonly together: (db: Session, writes: readonly Write[]) => Promise<readonly string[]>
+}
+
+/** How the store's methods access the database: one connection for each call, or for several that arrive together. */
+export interface Access {
+  /** For work that only reads: on any connection. */
+  readonly read: Lend
+  /**
+   * For work that writes: on all connections but one. A lock that another program holds would soon have all connections
+   * waiting.
+   */
+  readonly write: Lend
+  /** Creates a function that finds a row by its key, as a value, together with others that are looked up meanwhile. */
+  finder<Row, Value>(kind: RowKind<Row, Value>): Find<Value>
+  /** Creates a function that makes writes of a kind, together with others that arrive with it. */
+  writer<Write, Outcome>(kind: SharedKind<Write, Outcome>): MakeWrite<Write, Outcome>
+}
+
+export function createMysqlAccess(pool: MysqlPool): Access {
+  let ready: Promise<Flavor> | undefined
+
+  function requireReady(): Promise<Flavor> {
+    ready ??= requireSchema(pool).catch((error: unknown) => {
+      ready = undefined
+      throw error
+    })
+    return ready
+  }
+  // The pool keeps everybody who asks for a connection in its queue until there is one. While a database hangs, callers
+  // that gave up long ago would pile up there. So no more ask than there are connections, and the others wait here.
+  const limit = createConnectionLimit(connectionsOf(pool), 'MariaDB')
+  const writeLimit = createConnectionLimit(Math.max(1, connectionsOf(pool) - 1), 'MariaDB')
+
+  async function lend<Result>(
+    call: StorageCall,
+    work: (session: Session) => Promise<Result>,
+    { reads, attempts = maxAttempts }: { readonly reads: boolean; readonly attempts?: number },
+  ): Promise<Result> {
+    const { settings, isNode } = await requireReady()
+    const onSession = (connection: MysqlConnection): Promise<Result> =>
+      work(sessionOn(connection, { call, isNode, attempts }))
+    return limit.run(call, () => withConnection(pool, call, { first: settings, work: onSession, reads }))
+  }
+
+  return {
+    read: (call, work) => answer(call, () => lend(call, work, { reads: true })),
+    write: (call, work) => writeLimit.run(call, () => answer(call, () => lend(call, work, { reads: false }))),
+    finder<Row, Value>({ select, keyOf, toParameter, convert }: RowKind<Row, Value>): Find<Value> {
+      const find = findTogether<Row>((call, takeKeys) => {
+        const readAll = (db: Session): Promise<Row[]> => {
+          const keys = takeKeys()
+          const { text, places } = select(keys.length)
+          const [first = ''] = keys
+          // A key that is named twice is found once.
+          const filled = Array.from({ length: places }, (_, index) => toParameter(keys[index] ?? first))
+          return db.rows<Row>(text, ...filled)
+        }
+        return lend(call, readAll, { reads: true })
+      }, keyOf)
+      return (call, key) =>
+        answer(call, async () => {
+          const row = await find(call, key)
+          return row === null ? null : convert(row)
+        })
+    },
+    writer({ together, ...kind }) {
+      const make = writeTogether(
+        { name: 'MariaDB', isUndone },
+        {
+          ...kind,
+          together: (call, takeWrites) => {
+            const makeAll = (db: Session): Promise<readonly string[]> => together(db, takeWrites())
+            // Writes that lose a race together go alone: nothing is repeated for all of them.
+            const once = { reads: false, attempts: 1 }
+            return writeLimit.run(call, () => answer(call, () => lend(call, makeAll, once)))
+          },
+        },
+      )
+      return (call, one) => answer(call, () => make(call, one))
+    },
+  }
+}
+
+function connectionsOf({ pool }: MysqlPool): number {
+  // For `mysql2`, 0 is no limit.
+  return pool?.config?.connectionLimit || Number.POSITIVE_INFINITY
+}
+
+/** Returns the result of work, or throws the error that the port expects. */
+async function answer<Result>(call: StorageCall, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await inTime(call, work)
+  } catch (error) {
+    throw toStorageError(error)
+  }
+}
