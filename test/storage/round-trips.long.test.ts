@@ -1,30 +1,43 @@
-import { mysqlStorage, type MysqlPool } from 'utility-api/storage/mysql'
-import { expect, test } from 'vitest'
+import { mysqlStorage, type MysqlPool, type MysqlStorage } from 'utility-api/storage/mysql'
+import { describe, expect, test } from 'vitest'
 import { makePool, startMysql, whyNoMysql } from './support/mysql-server.ts'
-import { counting, countRoundTrips, replacing } from './support/round-trips.ts'
+import { counting, countRoundTrips, countUnderLoad, replacing } from './support/round-trips.ts'
 
-test.skipIf(whyNoMysql() !== null)(
-  'MariaDB: the settings of each borrowed connection, and transactions of single statements',
-  async () => {
-    const server = await startMysql()
-    const pool = makePool(await server.createDatabase())
-    try {
-      let sent = 0
-      const plain = pool as unknown as MysqlPool
-      const lend = async (): ReturnType<MysqlPool['getConnection']> =>
-        counting(await plain.getConnection(), ['query', 'execute'], () => (sent += 1))
-      const storage = mysqlStorage(replacing(plain, 'getConnection', lend))
-      await storage.migrate()
-      expect(await countRoundTrips(storage, () => sent)).toEqual({
+/** Works with a store on a MariaDB of its own, and what counts the statements that it has sent. */
+async function withMysql(work: (storage: MysqlStorage, sent: () => number) => Promise<void>): Promise<void> {
+  const server = await startMysql()
+  const pool = makePool(await server.createDatabase())
+  try {
+    let sent = 0
+    const plain = pool as unknown as MysqlPool
+    const lend = async (): ReturnType<MysqlPool['getConnection']> =>
+      counting(await plain.getConnection(), ['query', 'execute'], () => (sent += 1))
+    const storage = mysqlStorage(replacing(plain, 'getConnection', lend))
+    await storage.migrate()
+    await work(storage, () => sent)
+  } finally {
+    await pool.end()
+    await server.stop()
+  }
+}
+
+describe.skipIf(whyNoMysql() !== null)('MariaDB', () => {
+  test('the settings of each borrowed connection, and transactions of single statements', () =>
+    withMysql(async (storage, sent) => {
+      expect(await countRoundTrips(storage, sent)).toEqual({
         exchange: 9,
         update: 4,
         generate: 4,
         generateWithKey: 7,
         verify: 2,
       })
-    } finally {
-      await pool.end()
-      await server.stop()
-    }
-  },
-)
+    }))
+
+  test('with 32 callers: requests share statements, and each sends half of one at most', () =>
+    withMysql(async (storage, sent) => {
+      const { generateWithKey, ...counts } = await countUnderLoad(storage, sent, { callers: 32, each: 10 })
+      expect(Object.entries(counts).filter(([, count]) => count > 1)).toEqual([])
+      // A license with an idempotency key shares only what is read.
+      expect(generateWithKey).toBeLessThan(6)
+    }))
+})
