@@ -22,7 +22,7 @@ function draw({ element }, tone, answer = '', time = '') {
   element.querySelector('.time').textContent = time
 }
 
-const tones = { arrived: 'good', agree: 'good', not_yet: 'waiting', unanswered: 'bad' }
+const tones = { arrived: 'good', agree: 'good', nowhere: 'bad', not_yet: 'waiting', unanswered: 'bad' }
 const words = {
   NODATA: 'no such record',
   NXDOMAIN: 'no such name',
@@ -53,6 +53,7 @@ function drawVerdict({ verdict, all, differing, unanswered, groups }) {
     partly: `Partly: ${answered - differing} of ${answered} ${haveOrHas(answered - differing)} what is expected.`,
     not_yet: `Not yet: none of ${answered} has what is expected.`,
     agree: `${answered} of ${all} answered, and all say the same.`,
+    nowhere: `${answered} of ${all} answered, and all say that there is no such record.`,
     differ: `They differ: ${groups} different answers.`,
     not_everywhere: 'Some have the record, others do not.',
     unanswered: 'Nobody answered.',

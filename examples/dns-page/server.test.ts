@@ -139,6 +139,15 @@ describe.skipIf(!hasBrowser())('in a browser', () => {
     await expect.poll(verdict, patience).toBe('They differ: 2 different answers.')
   })
 
+  test('agreeing that there is no such record is no success', async () => {
+    await open(1280)
+    await page.locator('[name=type]').selectOption('MX')
+    await submit()
+    await expect.poll(verdict, patience).toBe('3 of 4 answered, and all say that there is no such record.')
+    expect(await tones()).toEqual(['bad', 'bad', 'bad', 'bad'])
+    expect(await page.locator('#outcome').getAttribute('data-tone')).toBe('bad')
+  })
+
   test('a deletion is expected as none', async () => {
     await open(1280)
     await page.locator('[name=expect]').fill('none')
