@@ -29,7 +29,8 @@ export interface Rows {
 export function listingOf(begin: (call: StorageCall) => Rows): StorageListing {
   return {
     async clients(page, call) {
-      // Clients and resellers are never deleted: a position in their map stays valid.
+      // Clients and resellers are never deleted: a position in their map stays valid. If your database does not keep the
+      // order of insertion, give these rows a number too.
       const { rows, ...next } = pageOf(numbered([...begin(call).clients.values()]), page)
       return { clients: rows.map(toListed), ...next }
     },

@@ -318,6 +318,11 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
       return { clients, resellers, credentials, licenses }
     }),
 
+    // Optional: throws if the database does not answer. Without it, `api.health()` is always `ok`.
+    async ping(call) {
+      begin(call)
+    },
+
     async close() {
       if (closed) return
       closed = true
