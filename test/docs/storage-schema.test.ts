@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { callWithin } from 'utility-api/storage'
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -61,12 +61,13 @@ test('a backup of SQLite is restored as the page says; beside the two files, new
   const storage = sqliteStorage(service)
   await storage.migrate()
   const page = readFileSync(join(root, 'docs/storage-schema.md'), 'utf8')
-  const [line = ''] = /^node -e .*$/m.exec(page) ?? []
+  const [line = ''] = /^\(umask 077; node -e .*\)$/m.exec(page) ?? []
   const asPrinted = line.replace('node -e', `${quoted(process.execPath)} --no-warnings -e`)
   expect(spawnSync('sh', ['-c', asPrinted], { cwd: folder, encoding: 'utf8' })).toMatchObject({
     status: 0,
     stderr: '',
   })
+  expect(statSync(join(folder, 'copy.sqlite')).mode & 0o077).toBe(0)
   // It overwrites nothing.
   expect(spawnSync('sh', ['-c', asPrinted], { cwd: folder, encoding: 'utf8' }).stderr).toContain('exists')
   await storage.insertReseller({ resellerId: 'newer', createdAt: 1 }, callWithin(Infinity))
