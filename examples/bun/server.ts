@@ -7,7 +7,7 @@ import { sqliteStorage } from 'utility-api/storage/sqlite'
 const database = new Database(process.env['DATABASE'] ?? 'utility.sqlite')
 const storage = sqliteStorage(database)
 await storage.migrate()
-const api = createUtilityApi({ storage })
+const api = createUtilityApi({ storage, logger: console })
 
 const server = Bun.serve({
   port: Number(process.env['PORT'] ?? 3000),

@@ -3,7 +3,7 @@ import { createAdmin, createUtilityApi } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
 
 const storage = memoryStorage()
-const api = createUtilityApi({ storage })
+const api = createUtilityApi({ storage, logger: console })
 
 const server = Deno.serve(
   { port: Number(Deno.env.get('PORT') ?? 3000), hostname: '127.0.0.1', onListen: () => {} },

@@ -10,7 +10,7 @@ import { sqliteStorage } from 'utility-api/storage/sqlite'
 const database = new Database(process.env['DATABASE'] ?? 'utility.sqlite')
 const storage = sqliteStorage(database)
 await storage.migrate()
-const api = createUtilityApi({ storage })
+const api = createUtilityApi({ storage, logger: console })
 
 const app = express()
 // Behind one proxy of your own, call `app.set('trust proxy', 1)`: the mount follows the application's setting.

@@ -9,7 +9,7 @@ import { createAdmin, createUtilityApi } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
 
 const storage = memoryStorage()
-const api = createUtilityApi({ storage, basePath: '/api' })
+const api = createUtilityApi({ storage, basePath: '/api', logger: console })
 
 const app = new Hono()
 app.get('/', (context) => context.text('A page of our own.\n'))

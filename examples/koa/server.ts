@@ -10,7 +10,7 @@ import { sqliteStorage } from 'utility-api/storage/sqlite'
 const database = new Database(process.env['DATABASE'] ?? 'utility.sqlite')
 const storage = sqliteStorage(database)
 await storage.migrate()
-const api = createUtilityApi({ storage, basePath: '/api' })
+const api = createUtilityApi({ storage, basePath: '/api', logger: console })
 const serveApi = toNodeHandler(api)
 
 const app = new Koa()

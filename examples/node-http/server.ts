@@ -11,7 +11,7 @@ const database = new Database(process.env['DATABASE'] ?? 'utility.sqlite')
 const storage = sqliteStorage(database)
 await storage.migrate()
 
-const api = createUtilityApi({ storage, logger: { ...console, debug: () => {} } })
+const api = createUtilityApi({ storage, logger: console })
 const server = createServer(toNodeHandler(api)).listen(Number(process.env['PORT'] ?? 3000), '127.0.0.1')
 await once(server, 'listening')
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
