@@ -270,8 +270,8 @@ test('a guarded route is open to a token with the scope, and answers every other
     return [response.status, response.headers.get('WWW-Authenticate'), await response.json()]
   }
   const token = (await run(
-    programOf('verifying', 'const { accessToken }'),
-    { admin },
+    programOf('verifying', "import { createAdmin } from 'utility-api'"),
+    { storage },
     'accessToken',
   )) as string
   expect(await ask(`Bearer ${token}`)).toEqual([200, null, { orders: 'those of user-42' }])
