@@ -113,7 +113,10 @@ const handlerImports =
 
 test('a payment that is reported for days sells one license, and a reseller never meets it', async () => {
   const route = programOf('licenses', "app.post('/paid'")
-  const handler = programOf('licenses', `${handlerImports}const notSold`)
+  const handler = programOf(
+    'licenses',
+    `${handlerImports.replace('UtilityApiError', 'coversHost')}const notSold`,
+  )
   const { url, admin, clock, post } = await serve(`${route}\n${handler}`)
   const paid = { payment: 'payment-4711', customer: 'Łukasz', domain: 'shop.example' }
   const keys = new Set<string>()
@@ -135,11 +138,17 @@ test('a payment that is reported for days sells one license, and a reseller neve
     text: '{"refused":"invalid_argument"}',
   })
   expect(complaint.mock.calls).toEqual([
-    ['Paid, but no license:', paid.payment, 'The Idempotency-Key was sent before with other fields.'],
+    [
+      'Paid, but no license:',
+      paid.payment,
+      expect.objectContaining({ message: 'The Idempotency-Key was sent before with other fields.' }),
+    ],
     [
       'Paid, but no license:',
       'other',
-      'domainOrIp must be a host name or an IP address, without scheme, port or path.',
+      expect.objectContaining({
+        message: 'domainOrIp must be a host name or an IP address, without scheme, port or path.',
+      }),
     ],
   ])
   vi.restoreAllMocks()
@@ -159,6 +168,24 @@ test('a payment that is reported for days sells one license, and a reseller neve
   expect([...keys]).toEqual([JSON.stringify({ licenseKey: licenses[0]?.licenseKey })])
   expect((await post('/paid', paid)).text).toBe([...keys][0])
   expect(await admin.countLicenses()).toBe(2)
+})
+
+test('a payment whose reseller was never created, or whose field has another name, is reported again', async () => {
+  const route = programOf('licenses', "app.post('/paid'")
+  const handler = programOf(
+    'licenses',
+    `${handlerImports.replace('UtilityApiError', 'coversHost')}const notSold`,
+  )
+  const { admin, post } = await serve(`${route.replace("'shop'", "'shop-2'")}\n${handler}`)
+  vi.spyOn(console, 'error').mockImplementation(() => {})
+  onTestFinished(() => void vi.restoreAllMocks())
+  const paid = { payment: 'payment-4711', customer: 'Ada', domain: 'shop.example' }
+  const again = { status: 500, text: '{"refused":"invalid_argument"}' }
+  expect(await post('/paid', paid)).toEqual(again)
+  expect(await post('/paid', { ...paid, domain: undefined, domainOrIp: 'shop.example' })).toEqual(again)
+  expect((await post('/paid', 'no object' as never)).status).toBe(500)
+  await admin.createReseller({ resellerId: 'shop-2' })
+  expect((await post('/paid', paid)).status).toBe(200)
 })
 
 test('the licenses for a domain are found, and moved', async () => {
