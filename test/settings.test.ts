@@ -133,6 +133,18 @@ test.each<[object | undefined, string]>([
   [{ storage, dns: { timeout: 9 } }, 'dns.timeout: is not an option; timeoutMs is.'],
   [{ storage, licenses: { status: ['valid'] } }, 'licenses.status: is not an option; statuses is.'],
   [{ storage, licenses: { keyprefix: 'A-' } }, 'licenses.keyprefix: is not an option; keyPrefix is.'],
+  [{ storage, licenses: { prefix: 'X-' } }, 'licenses.prefix: is not an option; keyPrefix is.'],
+  [{ storage, dns: { scope: 'a' } }, 'dns.scope: is not an option; requiredScope is.'],
+  [{ storage, dns: { ttlMs: 9 } }, 'dns.ttlMs: is not an option; cacheTtlMs is.'],
+  [
+    { storage, oauth: { lifetimeSeconds: 9 } },
+    'oauth.lifetimeSeconds: is not an option; accessTokenLifetimeSeconds is.',
+  ],
+  [
+    { storage, blockgame: { permission: 'a' } },
+    'blockgame.permission: is not an option; requiredPermission is.',
+  ],
+  [{ storage, prefix: '/api' }, 'prefix: is not an option; basePath of createUtilityApi is.'],
   [{ storage, dns: true }, 'dns: must be an object, or false to remove the operation.'],
   [{ storage, blockgame: 'no' }, 'blockgame: must be an object, or false to remove the operation.'],
   [{ storage, dns: { timeoutMs: 1.5 } }, 'dns.timeoutMs: must be a whole number from 1 to 600000.'],

@@ -67,6 +67,8 @@ function whereItIsOne(path: readonly string[], schema: z.ZodType, other: Factory
   const name = path.at(-1) ?? ''
   const theirs = other.schema()
   if (has(theirs, path)) return `; ${other.name} takes it`
+  const beside = namesWith(name, groupAt(schema, path.slice(0, -1)))
+  if (path.length > 1 && beside.length > 0) return areOptions(beside)
   const isIt = (each: string): boolean => each === name
   const here = levelsOf(isIt, schema)
   if (here.length > 0) return areOptions(here)
@@ -81,6 +83,17 @@ function whereItIsOne(path: readonly string[], schema: z.ZodType, other: Factory
 function has(schema: z.ZodType | undefined, [name, ...rest]: readonly string[]): boolean {
   const known = membersOf(schema)
   return name === undefined || (Object.hasOwn(known, name) && has(known[name], rest))
+}
+
+/** Returns the members of the group that a path leads to. */
+function groupAt(schema: z.ZodType | undefined, [name, ...rest]: readonly string[]): object {
+  return name === undefined ? membersOf(schema) : groupAt(membersOf(schema)[name], rest)
+}
+
+/** Returns the longer names that have a name as one of their words after the first, such as `keyPrefix` for `prefix`. */
+function namesWith(word: string, group: object): string[] {
+  const capitalized = word.charAt(0).toUpperCase() + word.slice(1)
+  return Object.keys(group).filter((each) => each.includes(capitalized, 1))
 }
 
 function areOptions(paths: readonly string[]): string {
