@@ -195,9 +195,9 @@ const checks: {
   insertCredential: (ofKind, ofHash, row) =>
     problemOf({ kind, hash }, { kind: ofKind, hash: ofHash }) ?? problemOf(credential, row),
   revokeCredential: (which, at) =>
-    problemOf('id' in which ? { id: identifier } : { hash }, which) ?? problemOf({ at: time }, { at }),
+    problemOf(has(which, 'id') ? { id: identifier } : { hash }, which) ?? problemOf({ at: time }, { at }),
   revokeAccess: (which, at) =>
-    problemOf('clientId' in which ? { clientId: identifier } : { subject: identifier }, which) ??
+    problemOf(has(which, 'clientId') ? { clientId: identifier } : { subject: identifier }, which) ??
     problemOf({ at: time }, { at }),
   insertLicense: (row) => problemOf(license, row),
   changeLicense: (licenseKey, change, at) =>
@@ -207,7 +207,17 @@ const checks: {
   purgeExpired: (at) => problemOf({ at: time }, { at }),
 }
 
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+function has(value: unknown, member: string): boolean {
+  return isObject(value) && member in value
+}
+
 function problemOf<Row extends object>(rules: Rules<Row>, row: Row): string | null {
+  // In JavaScript, it may be null. Reading from that would throw outside the promise.
+  if (!isObject(row)) return `${Object.keys(rules).join(', ')} must come in an object`
   for (const member in rules) {
     const { be, fits } = rules[member]
     if (!fits(row[member])) return `${member} must be ${be}`

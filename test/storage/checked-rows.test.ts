@@ -42,3 +42,26 @@ test('a refusal names the method and the member, and is a rejection', async () =
     ),
   )
 })
+
+test('null instead of an object is a rejection too, and nothing is thrown', async () => {
+  const storage = memoryStorage()
+  const nothing = null as never
+  const calls: Record<string, () => unknown> = {
+    insertClient: () => storage.insertClient(nothing, call),
+    updateClient: () => storage.updateClient('client', nothing, call),
+    insertAuthorizationCode: () => storage.insertAuthorizationCode(new Uint8Array(32), nothing, call),
+    insertReseller: () => storage.insertReseller(nothing, call),
+    insertCredential: () => storage.insertCredential('api_key', new Uint8Array(32), nothing, call),
+    revokeCredential: () => storage.revokeCredential(nothing, 1, call),
+    revokeAccess: () => storage.revokeAccess('client' as never, 1, call),
+    insertLicense: () => storage.insertLicense(nothing, undefined, call),
+    changeLicense: () => storage.changeLicense('LIC-1', nothing, 1, call),
+  }
+  for (const [name, attempt] of Object.entries(calls)) {
+    // oxlint-disable-next-line no-await-in-loop
+    await expect(attempt(), name).rejects.toMatchObject({
+      kind: 'invalid',
+      message: expect.stringMatching(new RegExp(`^${name}: .* must come in an object\\.$`)),
+    })
+  }
+})
