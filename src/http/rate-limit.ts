@@ -20,10 +20,9 @@ export function rateLimitWith(limiter: RateLimiter, logger: Logger): RateLimit {
     })
     if (decision.allowed) return
     const { retryAfterSeconds } = decision
-    throw refused(
-      tooManyRequests,
-      retryAfterSeconds >= 0 && Number.isFinite(retryAfterSeconds) ? { retryAfterSeconds } : {},
-    )
+    const isKnown = retryAfterSeconds >= 0 && Number.isFinite(retryAfterSeconds)
+    // Clients rely on the header, which the OpenAPI document promises.
+    throw refused(tooManyRequests, { retryAfterSeconds: isKnown ? retryAfterSeconds : 1 })
   }
 }
 

@@ -112,11 +112,11 @@ test('are answered with 429, Retry-After, and the codes of the endpoint', async 
 })
 
 test.each([Number.NaN, Number.POSITIVE_INFINITY, -3, undefined])(
-  'a limiter that refuses for %s seconds refuses, without Retry-After',
+  'a limiter that refuses for %s seconds refuses, with a Retry-After that is valid',
   async (retryAfterSeconds) => {
     decide = async () => ({ allowed: false, retryAfterSeconds: retryAfterSeconds as number })
     const { status, headers } = await generateAs(world.resellerToken)
-    expect([status, headers['retry-after']]).toEqual([429, undefined])
+    expect([status, headers['retry-after']]).toEqual([429, '1'])
   },
 )
 
