@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { DnsRecord, RecordOf, RecordType } from '../domain/dns-answer.ts'
 
-/** Returns the schema of a DNS check's records for the OpenAPI document, with a shape per type. */
+/** Returns the schema of a DNS check's records, with a shape per type. */
 export function dnsRecordSchema(): z.ZodType<DnsRecord> {
   const ip = z.string().describe('The address.')
   const target = z.string().describe('The name pointed to, without the final dot.')

@@ -2,6 +2,7 @@ import { demand, demandKnown, isOptions } from '../domain/arguments.ts'
 import { recordTypes, type DnsRecord, type RecordType } from '../domain/dns-answer.ts'
 import { contentOfPresentation, contentOfRecord, presentationExamples } from '../domain/dns-record-content.ts'
 import type { DnsCheckResult } from './check-dns.ts'
+import { dnsRecordSchema } from './dns-record-schema.ts'
 import { recordTypeText } from './input-schemas.ts'
 
 /**
@@ -223,8 +224,12 @@ function isResult(value: unknown): boolean {
   return hasAll && records.every(isRecord)
 }
 
+let recordSchema: ReturnType<typeof dnsRecordSchema> | undefined
+
+/** Tells whether a record has all the members of its type, which are compared without another look. */
 function isRecord(value: unknown): boolean {
-  return typeof value === 'object' && value !== null
+  recordSchema ??= dnsRecordSchema()
+  return recordSchema.safeParse(value).success
 }
 
 function saysSomething({ status }: DnsCheckResult): boolean {

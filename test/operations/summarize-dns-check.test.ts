@@ -400,6 +400,17 @@ describe('anything but the answer of a check is refused', () => {
     ['a text', 'NOERROR'],
     ['a list with null', [null]],
     ['a record that is null', [{ status: 'NOERROR', dns_results: [null], latency_ms: 1 }]],
+    ['a record without its data', [{ status: 'NOERROR', dns_results: [{ type: 'NS' }], latency_ms: 1 }]],
+    [
+      'a record without one of its fields',
+      [
+        {
+          status: 'NOERROR',
+          dns_results: [{ type: 'MX', host: 'a', ttl: 1, target: 'mail.example' }],
+          latency_ms: 1,
+        },
+      ],
+    ],
     ['an element without records', [{ status: 'NOERROR', latency_ms: 1 }]],
     ['an element without a status', [{ dns_results: [], latency_ms: 1 }]],
     ['an element without a time', [{ status: 'NOERROR', dns_results: [] }]],
