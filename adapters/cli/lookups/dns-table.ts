@@ -163,6 +163,8 @@ function recordText(record: DnsRecord): string {
   // Between strings there is nothing, though it looks like a space.
   if (record.type === 'TXT') return printable(record.entries.map((each) => JSON.stringify(each)).join(' '))
   if (record.type === 'A' || record.type === 'AAAA') return record.ip
+  // Without its octets in base64, which would look like a part of the value.
+  if (record.type === 'CAA') return printable(`${record.flags} ${record.tag} ${record.value}`)
   const { type: _type, host: _host, ttl: _ttl, ...fields } = record
   return printable(Object.values(fields).join(' '))
 }

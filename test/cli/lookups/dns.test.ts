@@ -97,6 +97,14 @@ describe('how answers compare', () => {
     })
   })
 
+  test('a CAA value that is not UTF-8 stands alone, without its octets in base64', async () => {
+    const octets = { value: 'ca\\255', base64: Buffer.from('ca\u00ff', 'latin1').toString('base64') }
+    const caa = { type: 'CAA', host: 'shop.example', ttl: 60, flags: 0, tag: 'issue', ...octets } as const
+    const { stdout } = await ask([await resolver({ records: [caa] })], 'CAA')
+    expect(stdout).toContain(' 0 issue ca\\255\n')
+    expect(stdout).not.toContain(octets.base64)
+  })
+
   test('of several types the worst one counts, but one without a record is none of them', async () => {
     const both = await ask([right, right], 'A', 'MX', 'a')
     expect(both.code).toBe(0)
