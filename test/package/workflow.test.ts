@@ -155,6 +155,7 @@ test("the packed package names the workflow's own repository, and no other is pu
     expect(run(name, own)).toMatchObject({ status: 0 })
     expect(run('npm pack --ignore-scripts', {})).toMatchObject({ status: 0 })
     const packed = run(`tar -xOf utility-api-${version}.tgz package/package.json`, {}).stdout
+    expect(JSON.parse(packed).scripts).not.toHaveProperty('prepare')
     expect(JSON.parse(packed)).toMatchObject({
       repository: { type: 'git', url: 'git+https://github.example/ada/utility.git' },
       homepage: 'https://github.example/ada/utility#readme',
