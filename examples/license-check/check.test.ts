@@ -375,3 +375,7 @@ test('the lines that the server prints do what they say', async () => {
   expect(printed).toBe('valid\n')
   expect(await example.stop()).toBe(0)
 }, 60_000)
+
+test.each(['/license/%zz', '/license/', '//', '/other'])('the routes have nothing at %s', async (path) => {
+  expect((await fetch(`${url}${path}`)).status).toBe(404)
+})

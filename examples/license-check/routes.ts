@@ -16,17 +16,27 @@ export function licenseRoutes(api: UtilityApi): RequestListener {
 }
 
 async function answer(api: UtilityApi, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { pathname } = new URL(request.url ?? '', 'http://localhost')
-  if (pathname === '/license-keys') {
+  const [path = ''] = (request.url ?? '').split('?')
+  if (path === '/license-keys') {
     response.setHeader('Content-Type', 'application/jwk-set+json').end(JSON.stringify(api.licenseJwks()))
     return
   }
-  const key = /^\/license\/([^/]+)$/.exec(pathname)?.[1]
-  if (key === undefined) {
+  const key = keyIn(path)
+  if (key === null) {
     response.writeHead(404).end()
     return
   }
   const options = { lifetimeSeconds, audience: 'shop-plugin' }
-  const statement = await api.signLicense(decodeURIComponent(key), options)
+  const statement = await api.signLicense(key, options)
   response.setHeader('Content-Type', 'application/jwt').end(statement)
+}
+
+/** Returns the license key in a path, or null. A path that cannot be decoded has none, and is not a failure. */
+function keyIn(path: string): string | null {
+  const segment = /^\/license\/([^/]+)$/.exec(path)?.[1]
+  try {
+    return segment === undefined ? null : decodeURIComponent(segment)
+  } catch {
+    return null
+  }
 }
