@@ -23,7 +23,7 @@ function draw(server) {
   part('div.icon').hidden = hasIcon
   if (hasIcon && part('img').src !== server.favicon) part('img').src = server.favicon
 }
-const said = { offline: 'Offline', unknown: 'Asking …', online: '' }
+const said = { offline: 'Offline', refused: 'This address cannot be asked', unknown: 'Asking …', online: '' }
 
 async function refresh() {
   try {

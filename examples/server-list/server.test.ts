@@ -1,9 +1,35 @@
 import * as fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { Browser, Page } from 'playwright-core'
 import { parseStatus, type TextSpan } from 'utility-api/blockgame'
 import { hasBrowser, launchBrowser } from '../../test/docs/browser.ts'
 import { startExample, type RunningExample } from '../../test/package/start-example.ts'
+
+test.skipIf(!hasBrowser())(
+  'an address that cannot be asked is shown as such, and the page waits',
+  async () => {
+    const example = await startExample('server-list', { SERVERS: '127.0.0.1' })
+    const browser = await launchBrowser()
+    onTestFinished(async () => {
+      await browser.close()
+      expect(await example.stop()).toBe(0)
+    })
+    const page = await browser.newPage()
+    await page.clock.install()
+    let polls = 0
+    page.on('request', (request) => {
+      polls += Number(request.url().endsWith('/servers'))
+    })
+    await page.goto(example.url)
+    const description = page.locator('[data-state=refused] .description')
+    await expect.poll(() => description.count(), { timeout: 15_000 }).toBe(1)
+    expect(await description.innerText()).toBe('This address cannot be asked')
+    const before = polls
+    await page.clock.runFor(14_000)
+    expect(polls).toBe(before)
+  },
+  60_000,
+)
 
 describe.skipIf(!hasBrowser())('in a browser', () => {
   let example: RunningExample

@@ -84,7 +84,7 @@ test('what could not be asked is not offline, and the log says why', async () =>
   const watcher = createWatcher({ client, addresses })
   await watcher.refresh(signal)
   await client.close()
-  expect(watcher.list()).toEqual(addresses.map((address) => ({ address, state: 'unknown' })))
+  expect(watcher.list()).toEqual(addresses.map((address) => ({ address, state: 'refused' })))
   const refused = 'Lookups of this address are not allowed. Not a public address:'
   const says = (address: string, why: string) => expect.stringContaining(`${address} was not asked. ${why}`)
   expect(logged).toEqual(

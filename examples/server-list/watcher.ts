@@ -10,8 +10,8 @@ import {
 /** What the page shows of a server. */
 export interface Listed {
   readonly address: string
-  /** `unknown` until a first check has ended, while its failure is being confirmed, and where nothing could be asked. */
-  readonly state: 'online' | 'offline' | 'unknown'
+  /** `unknown` until a first check has ended and while its failure is being confirmed; `refused`: it cannot be asked. */
+  readonly state: 'online' | 'offline' | 'refused' | 'unknown'
   readonly players?: ServerStatus['players']
   readonly version?: string
   readonly pingMs?: number
@@ -82,6 +82,6 @@ async function ask(
     // Not the server's fault: an address that is not allowed, for one.
     const { message, cause } = error as Error
     console.error(`${address} was not asked. ${message}`, cause ?? '')
-    return { address, state: 'unknown' }
+    return { address, state: 'refused' }
   }
 }
