@@ -103,7 +103,7 @@ function readInput<Input, Output>(
 function inFields(error: unknown, parameters: Readonly<Record<string, Parameter>>): unknown {
   if (!(error instanceof UtilityApiError) || error.code !== 'invalid_request') return error
   const message = Object.entries(parameters).reduce(
-    (text, [field, { name }]) => text.replaceAll(name, field),
+    (text, [field, { name }]) => text.replaceAll(`The header ${name}`, field).replaceAll(name, field),
     error.message,
   )
   return new UtilityApiError(error.code, message)

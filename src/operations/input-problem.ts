@@ -15,6 +15,9 @@ export function inputProblem(
   if (issue?.message === 'is missing' && mistake !== undefined) return refused(mistake)
   if (issue?.code === 'custom' && issue.params !== undefined)
     return refused(issue.params['refusal'] as Refusal)
-  const name = new Map(parameters).get(String(issue?.path[0]))?.name
-  return new UtilityApiError('invalid_request', `${name ?? 'The request'} ${issue?.message ?? 'is invalid'}.`)
+  const parameter = new Map(parameters).get(String(issue?.path[0]))
+  const problem = issue?.message ?? 'is invalid'
+  // Some send the fields of a JSON body instead, and would look there for what is missing.
+  const where = problem === 'is missing' && parameter?.in === 'header' ? 'The header ' : ''
+  return new UtilityApiError('invalid_request', `${where}${parameter?.name ?? 'The request'} ${problem}.`)
 }

@@ -23,7 +23,10 @@ async function exchange(
 }
 
 const tokenPath = { method: 'POST', path: '/v4/oauth2/token' }
-const missing = (name: string): object => ({ error: 'invalid_request', message: `${name} is missing.` })
+const missing = (name: string): object => ({
+  error: 'invalid_request',
+  message: `The header ${name} is missing.`,
+})
 const missingField = (name: string): object => ({
   error: 'invalid_request',
   error_description: `${name} is missing.`,

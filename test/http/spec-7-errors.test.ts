@@ -92,7 +92,7 @@ const generateRows: Row[] = [
       headers: { Authorization: `Bearer ${resellerToken}` },
     }),
     status: 400,
-    body: { error: 'invalid_request', message: 'X-Registered-To is missing.' },
+    body: { error: 'invalid_request', message: 'The header X-Registered-To is missing.' },
   },
   {
     name: 'generate: a status off the list',
@@ -107,7 +107,7 @@ const lookupRows: Row[] = [
     name: 'lookup: address missing in headers',
     request: ({ apiKey }) => lookUp({ Basic: apiKey }),
     status: 400,
-    body: { error: 'invalid_request', message: 'X-Address is missing.' },
+    body: { error: 'invalid_request', message: 'The header X-Address is missing.' },
   },
   {
     name: 'lookup: API key missing, though the address is missing too',

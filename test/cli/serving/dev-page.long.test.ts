@@ -27,7 +27,7 @@ const operations = [
     id: 'generate',
     answer: /License generated\./,
     status: 400,
-    sentence: 'X-Status is missing.',
+    sentence: 'The header X-Status is missing.',
     code: 'invalid_request',
     wrong: 'X-Status was left out',
   },
