@@ -28,6 +28,9 @@ export const bodyReaderRefusals: readonly Refusal[] = [tooLarge, incomplete, too
 /** A client that has sent part of a body will send the rest, so the connection cannot serve another request. */
 export const closeConnection = { headers: { Connection: 'close' } }
 
+const bodyGone =
+  'The body was read before the request was passed on. Mount the operations before whatever reads bodies.'
+
 /** Why a body cannot be read although the client has sent it. */
 class HostFault extends Error {
   override readonly name: string = 'HostFault'
@@ -110,6 +113,6 @@ export class BodyReader {
 async function bodyOf(request: RequestLike): Promise<Uint8Array> {
   const bytes: unknown = await request.body(maxBodyBytes)
   if (bytes instanceof Uint8Array) return bytes
-  if (bytes === null) throw new HostFault('The body was read before the request was passed on.')
+  if (bytes === null) throw new HostFault(bodyGone)
   throw new HostFault(`The mount's body() gave ${typeof bytes} instead of a Uint8Array.`)
 }

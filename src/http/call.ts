@@ -33,7 +33,7 @@ export class Call implements OperationCall, Presented, Answered {
   /** The caller, once it is known. */
   caller: KnownCaller | undefined
   /** Why the path leads nowhere, for the log. */
-  nearMiss: string | undefined
+  noRoute: string | undefined
   /** The error that the request was refused with. */
   error: UtilityApiError | undefined
   /** Whether it counts as under way, so that closing waits for it. */

@@ -111,8 +111,8 @@ function answerTogether(): void {
   waiting = 0
 }
 
-function requireEndpoint(endpoint: Endpoint | null, { request: { method }, nearMiss }: Call): Endpoint {
-  if (endpoint === null) throw refused(nothingHere, { cause: nearMiss })
+function requireEndpoint(endpoint: Endpoint | null, { request: { method }, noRoute }: Call): Endpoint {
+  if (endpoint === null) throw refused(nothingHere, { cause: noRoute })
   if (method === 'OPTIONS' || isAllowed(method, endpoint)) return endpoint
   throw methodNotAllowed(endpoint)
 }

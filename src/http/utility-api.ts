@@ -137,15 +137,20 @@ export interface UtilityApiParts {
   closeClients(): Promise<void>
 }
 
+/** For the log of a mount that could let the request go on to a route of the host's. */
+const endsHere = 'No operation has this path. Routes after this mount need { fallthrough: true }.'
+
 /** Creates the object that users hold. */
 export function utilityApi(parts: UtilityApiParts): UtilityApi {
   const { service, storage, basePath } = parts
   const endpoints = Object.values(parts.endpoints).filter((each) => each !== undefined)
   const route = createRouter(endpoints, basePath)
+  const noRouteFor = (url: string, { fallthrough }: RequestContext): string | undefined =>
+    nearMissOf(url, (path) => route(path) !== null) ?? (fallthrough === false ? endsHere : undefined)
   const serveFound = (request: RequestLike, context: RequestContext, found: Found): Promise<Reply> => {
     if (found === null && context.fallthrough === true) return Promise.resolve(unroutedReply())
     const call = new Call(request, context, found?.params ?? noParams, parts.closing)
-    if (found === null) call.nearMiss = nearMissOf(request.url, (path) => route(path) !== null)
+    if (found === null) call.noRoute = noRouteFor(request.url, context)
     return serve(service, found?.target ?? null, call)
   }
   const respond = (

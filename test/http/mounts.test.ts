@@ -66,14 +66,24 @@ describe.each(Object.entries(expresses))('%s', (_, express) => {
     expect(events.map(({ status }) => status)).toStrictEqual([405, 200, 404])
   })
 
-  test('without it, other paths are answered', async () => {
-    const app = express().use(toExpressHandler(api))
+  test('without it, other paths are answered, and the log says that there is such an option', async () => {
+    const debug = vi.fn()
+    const logger = { debug, info() {}, warn() {}, error() {} }
+    const watched = createUtilityApi({ storage, logger })
+    const app = express().use(toExpressHandler(watched))
     const next = vi.fn()
     app.use(next)
-    expect(await sendToPort(await listen(app), { method: 'GET', path: '/other' })).toMatchObject({
-      status: 404,
-    })
+    const port = await listen(app)
+    const causeOf = async (mount: number, path: string): Promise<unknown> => {
+      expect(await sendToPort(mount, { method: 'GET', path })).toMatchObject({ status: 404 })
+      return debug.mock.lastCall?.[1]?.cause
+    }
+    expect(await causeOf(port, '/other')).toBe(
+      'No operation has this path. Routes after this mount need { fallthrough: true }.',
+    )
+    expect(await causeOf(port, '/v3/tools/dnscheck/')).toMatch(/with a slash at its end/)
     expect(next).not.toHaveBeenCalled()
+    expect(await causeOf(await listen(toNodeHandler(watched)), '/other')).toBeUndefined()
   })
 
   test('an error of the host reaches its own error handler', async () => {
@@ -390,7 +400,9 @@ describe('the Node mount', () => {
         incoming.resume().on('end', () => void handler(incoming, response, () => {}))
       })
       expect(await sendToPort(port, { ...request, headers })).toMatchObject({ status: 500 })
-      const cause = { name: 'HostFault', message: 'The body was read before the request was passed on.' }
+      const message =
+        'The body was read before the request was passed on. Mount the operations before whatever reads bodies.'
+      const cause = { name: 'HostFault', message }
       expect(error.mock.lastCall?.[1]).toMatchObject({ cause })
       // Without a body, there was nothing to read.
       const empty = await sendToPort(port, {
