@@ -19,7 +19,8 @@ export const databaseOptions = {
   storage: {
     type: 'string',
     valueHint: 'MODULE',
-    description: 'A module to use instead of a database: its default export returns an AdminStorage.',
+    description:
+      'A module to use instead of a database: its default export is a function that returns an AdminStorage.',
   },
 } as const
 

@@ -28,7 +28,7 @@ export function requestLog(format: LogFormat, redact: (error: unknown) => void =
     return fields
   }
   const logger: Logger = {
-    debug: (_, fields) => keepCause(requests.getStore(), fields),
+    debug: (message, fields) => keepCause(requests.getStore(), message, fields),
     info,
     warn: (message, fields) => warn(message, redacted(fields)),
     error: (message, fields) => error(message, redacted(fields)),
@@ -53,16 +53,18 @@ export function requestLog(format: LogFormat, redact: (error: unknown) => void =
 /** What a request's line has besides what the request reports at its end. */
 interface KnownRequest {
   readonly address: string | undefined
-  /** Why it was refused, which its caller is not told. */
+  /** Why it was refused, which its caller may not be told. */
   cause?: string
 }
 
 /** Keeps why a request is refused. Causes that are not texts of the library's own are logged with failures. */
-function keepCause(request: KnownRequest | undefined, fields: object = {}): void {
+function keepCause(request: KnownRequest | undefined, message: string, fields: object = {}): void {
   const { code, cause } = fields as { readonly code?: unknown; readonly cause?: unknown }
   // This one names an address, which the caller wrote.
-  if (code === 'address_not_allowed' || typeof cause !== 'string' || request === undefined) return
-  request.cause = cause
+  if (code === 'address_not_allowed' || request === undefined) return
+  if (typeof cause === 'string') request.cause = cause
+  // The answer's message, which names what is wrong and quotes nothing of the request.
+  else if (code === 'invalid_request') request.cause = message
 }
 
 const lineLogger: Pick<Logger, 'info' | 'warn' | 'error'> = {

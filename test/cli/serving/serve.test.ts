@@ -124,6 +124,26 @@ describe('the log', () => {
     ])
   })
 
+  test('says what is wrong with a request that is refused as invalid, in none of its words', async () => {
+    const { url, storage } = await startService()
+    const { token } = await createAdmin({ storage }).createReseller()
+    const headers = { Authorization: `Bearer ${token}`, 'X-Registered-To': 'Evil-Text' }
+    const path = `${url}/v2/reseller/licenses/generate`
+    await fetch(path, { method: 'POST', headers })
+    const fields = { 'X-Domain-Or-IP': 'https://Evil-Text/\u009b2J', 'X-Status': 'valid' }
+    await fetch(path, { method: 'POST', headers: { ...headers, ...fields } })
+    await fetch(`${url}/v4/oauth2/token`, {
+      method: 'POST',
+      body: new URLSearchParams('Evil-Text=Evil-Text'),
+    })
+    expect(logged).toEqual([
+      expect.stringMatching(/ 400 invalid_request .* cause="The header X-Domain-Or-IP is missing\."$/),
+      expect.stringMatching(/ 400 invalid_request .* cause="X-Domain-Or-IP must not contain .*"$/),
+      expect.stringMatching(/ 400 invalid_request .* cause="client_id is missing\."$/),
+    ])
+    expect(logged.join()).not.toMatch(/Evil-Text|\u009b/)
+  })
+
   test.for(['line', 'json'] as const)(
     'says in a %s why a request is refused, which its caller is not told',
     async (log) => {
