@@ -25,11 +25,12 @@ function accepts(header: string, sent: string, stored: string, name = JSON.strin
 }
 
 function refuses(header: string, sent: string | string[], problem: string, name = JSON.stringify(sent)): Row {
+  const where = problem === 'is missing' ? 'The header ' : ''
   return {
     name: `${header}: ${name}`,
     request: generate({ [header]: sent }),
     status: 400,
-    body: { error: 'invalid_request', message: `${header} ${problem}.` },
+    body: { error: 'invalid_request', message: `${where}${header} ${problem}.` },
   }
 }
 
