@@ -270,7 +270,7 @@ test('a lookup whose time is over does not affect others that share its statemen
   })
   const long = storage.findCredential('api_key', new Uint8Array(32).fill(1), call)
   await expect(short).rejects.toMatchObject({ kind: 'unavailable' })
-  await answering(asked, holder)
+  await answering(asked, Promise.resolve(holder))
   await expect(answering(asked, Promise.resolve(long))).resolves.toBeNull()
 })
 
