@@ -46,15 +46,22 @@ async function exchange(): Promise<Request> {
 async function answer(
   request: Request,
   options: Partial<UtilityApiOptions> = {},
-): Promise<{ status: number; error: unknown; retryAfter: string | null; causes: string[] }> {
+): Promise<{
+  status: number
+  error: unknown
+  message: unknown
+  retryAfter: string | null
+  causes: string[]
+}> {
   const causes: string[] = []
   const error = (_: string, fields?: object): void => void causes.push(inspect(fields))
   const logger = { debug: () => {}, info: () => {}, warn: () => {}, error }
   const response = await createUtilityApi({ storage, clock, logger, ...options }).fetch(request)
-  const body = (await response.json()) as { error?: unknown }
+  const body = (await response.json()) as { error?: unknown; message?: unknown }
   return {
     status: response.status,
     error: body.error,
+    message: body.message,
     retryAfter: response.headers.get('Retry-After'),
     causes,
   }
@@ -296,7 +303,7 @@ test.each(['invalid_argument', 'invalid_options'] as const)(
     })
     const client = { status, close: async () => {} }
     const { causes, ...answered } = await answer(request, { blockgame: { client } })
-    expect(answered).toMatchObject({ status: 500, error: 'internal_error' })
+    expect(answered).toMatchObject({ status: 500, error: 'internal_error', message: 'Something went wrong.' })
     expect(causes.join('')).toContain('db.internal')
   },
 )

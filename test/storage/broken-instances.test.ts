@@ -1,3 +1,4 @@
+import type { Credential } from 'utility-api/storage'
 import { testMistakes, type Mistake } from './support/mistake.ts'
 
 // What each server remembers by itself, and another one changes.
@@ -31,6 +32,25 @@ const mistakes: Omit<Mistake, 'second'>[] = [
           if (before !== undefined) await good.rotateClientSecret(clientId, before)
           first.set(clientId, newHash)
           return good.rotateClientSecret(clientId, newHash)
+        },
+      }
+    },
+  },
+  {
+    what: 'remembers live credentials until it revokes some itself',
+    caughtBy: 'a credential revoked through one instance is revoked in all',
+    change(good) {
+      const live = new Map<string, Credential>()
+      return {
+        async findCredential(kind, hash) {
+          const key = `${kind} ${hash.join()}`
+          const found = live.get(key) ?? (await good.findCredential(kind, hash))
+          if (found?.revokedAt === null) live.set(key, found)
+          return found
+        },
+        revokeCredential(which, at) {
+          live.clear()
+          return good.revokeCredential(which, at)
         },
       }
     },
