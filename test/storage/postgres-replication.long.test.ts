@@ -1,5 +1,5 @@
 import { createServer, type AddressInfo, connect, type Socket } from 'node:net'
-import type { StorageCall, StorageError } from 'utility-api/storage'
+import { callWithin, type StorageCall, type StorageError } from 'utility-api/storage'
 import { postgresStorage, type PostgresStorage } from 'utility-api/storage/postgres'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -150,7 +150,7 @@ describe.skipIf(process.env['TEST_POSTGRES_URL'] !== undefined)('PostgreSQL with
       for (let wave = 0; wave < 2; wave += 1) {
         const writes: Promise<StorageError>[] = []
         for (let index = 0; index < 8; index += 1) {
-          writes.push(errorOf(() => insert(storage, `${wave}-${index}`, shortCall(1500))))
+          writes.push(errorOf(() => insert(storage, `${wave}-${index}`, callWithin(1500))))
           // Each has a commit of its own: those that arrive before it waits could share one.
           await untilWaiting(url, Math.min(index + 1, 5))
         }

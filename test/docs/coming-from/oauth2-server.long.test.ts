@@ -231,7 +231,7 @@ describe.each(['@node-oauth/oauth2-server', 'oauth2-server'])('from %s', (peer) 
           { ...fields, client_secret: 'wrong' },
         ],
         '`grant_type=refresh_token`': [{ ...credentials, grant_type: 'refresh_token', refresh_token: 'x' }],
-        'another `redirect_uri`': [
+        'a different `redirect_uri`': [
           { ...fields, code: 'twice', redirect_uri: 'https://client.example/other' },
         ],
         'verifier for a code without challenge': [{ ...fields, code_verifier: verifier }],
