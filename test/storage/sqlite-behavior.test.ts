@@ -298,6 +298,28 @@ describe.each(drivers)('%s', (_, openPath) => {
     expect([list?.licenses, turned]).toEqual([[license('a')], false])
   })
 
+  test('a status that few licenses have is searched for with turns of the event loop in between', async () => {
+    const database = openPath(':memory:')
+    const storage = sqliteStorage(database)
+    await storage.migrate()
+    database.exec(`
+      INSERT INTO utility_api_licenses
+        (license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at)
+      WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers LIMIT 65000)
+      SELECT 'LIC-' || number, 'Ada', 'shop.example', 'valid', 'r', 1, 1 FROM numbers`)
+    let turns = 0
+    let isListed = false
+    const count = (): void => {
+      turns += 1
+      if (!isListed) setImmediate(count)
+    }
+    const listed = storage.listing?.licenses({ status: 'rare', limit: 10 }, call)
+    setImmediate(count)
+    expect((await listed)?.licenses).toEqual([])
+    isListed = true
+    expect(turns).toBeGreaterThanOrEqual(2)
+  })
+
   test('a value that a column cannot store is invalid, and an existing key a conflict', async () => {
     const storage = sqliteStorage(openFile().open())
     await storage.migrate()
