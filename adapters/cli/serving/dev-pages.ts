@@ -71,7 +71,7 @@ async function streamRows(
   response: ServerResponse,
 ): Promise<void> {
   // Not by URL, which throws on some that name their host.
-  const asked = new URLSearchParams(request.url?.split('?')[1])
+  const asked = new URLSearchParams(request.url?.replace(/^[^?]*/, ''))
   const gone = new AbortController()
   response.once('close', () => gone.abort())
   response.writeHead(200, { 'Content-Type': 'application/x-ndjson', 'Cache-Control': 'no-store' })

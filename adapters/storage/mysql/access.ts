@@ -3,12 +3,15 @@ import { withConnection } from './connection.ts'
 import type { MysqlConnection, MysqlPool } from './driver.ts'
 import { isUndone, toStorageError } from './errors.ts'
 import { requireSchema, type Flavor } from './schema.ts'
-import { maxAttempts, sessionOn, type Session } from './session.ts'
+import { sessionOn, type Session } from './session.ts'
 import type { KeyedSelect } from './sql.ts'
 import { inTime } from './time.ts'
 import { createConnectionLimit } from '../shared/connection-limit.ts'
 import { findTogether, type Find } from '../shared/find-together.ts'
 import { writeTogether, type MakeWrite, type WriteKind } from '../shared/write-together.ts'
+
+/** The maximum number of attempts at work that keeps losing to others. */
+const maxAttempts = 12
 
 /** Lends a call a connection, while the call has time left. */
 export type Lend = <Result>(call: StorageCall, work: (session: Session) => Promise<Result>) => Promise<Result>
@@ -61,17 +64,25 @@ export function createMysqlAccess(pool: MysqlPool): Access {
   async function lend<Result>(
     call: StorageCall,
     work: (session: Session) => Promise<Result>,
-    { reads, attempts = maxAttempts }: { readonly reads: boolean; readonly attempts?: number },
+    { reads, attempts }: { readonly reads: boolean; readonly attempts: number },
   ): Promise<Result> {
     const { settings, isNode } = await requireReady()
     const onSession = (connection: MysqlConnection): Promise<Result> =>
       work(sessionOn(connection, { call, isNode, attempts }))
     return limit.run(call, () => withConnection(pool, call, { first: settings, work: onSession, reads }))
   }
+  const toRead = { reads: true, attempts: maxAttempts }
+  function write<Result>(
+    call: StorageCall,
+    work: (session: Session) => Promise<Result>,
+    attempts = maxAttempts,
+  ): Promise<Result> {
+    return writeLimit.run(call, () => answer(call, () => lend(call, work, { reads: false, attempts })))
+  }
 
   return {
-    read: (call, work) => answer(call, () => lend(call, work, { reads: true })),
-    write: (call, work) => writeLimit.run(call, () => answer(call, () => lend(call, work, { reads: false }))),
+    read: (call, work) => answer(call, () => lend(call, work, toRead)),
+    write: (call, work) => write(call, work),
     finder<Row, Value>({ select, keyOf, toParameter, convert }: RowKind<Row, Value>): Find<Value> {
       const find = findTogether<Row>((call, takeKeys) => {
         const readAll = (db: Session): Promise<Row[]> => {
@@ -82,7 +93,7 @@ export function createMysqlAccess(pool: MysqlPool): Access {
           const filled = Array.from({ length: places }, (_, index) => toParameter(keys[index] ?? first))
           return db.rows<Row>(text, ...filled)
         }
-        return lend(call, readAll, { reads: true })
+        return lend(call, readAll, toRead)
       }, keyOf)
       return (call, key) =>
         answer(call, async () => {
@@ -95,12 +106,8 @@ export function createMysqlAccess(pool: MysqlPool): Access {
         { name: 'MariaDB', isUndone },
         {
           ...kind,
-          together: (call, takeWrites) => {
-            const makeAll = (db: Session): Promise<readonly string[]> => together(db, takeWrites())
-            // Writes that lose a race together go alone: nothing is repeated for all of them.
-            const once = { reads: false, attempts: 1 }
-            return writeLimit.run(call, () => answer(call, () => lend(call, makeAll, once)))
-          },
+          // Once: writes that lose a race together go alone, and nothing is repeated for all of them.
+          together: (call, takeWrites) => write(call, (db) => together(db, takeWrites()), 1),
         },
       )
       return (call, one) => answer(call, () => make(call, one))

@@ -6,9 +6,6 @@ import { isInTransaction, isWaitTimeout, lostRace } from './errors.ts'
 /** How long a statement waits for a lock. */
 const lockWaitSeconds = 3
 
-/** The maximum number of attempts at work that keeps losing to others. */
-export const maxAttempts = 12
-
 type Value = string | number | Uint8Array | null
 
 /** Statements on one connection. */

@@ -47,21 +47,21 @@ export type KeyedSelect = (keys: number) => { readonly text: string; readonly pl
 /** How many keys a statement has places for. One for each number would be prepared a hundred times on each connection. */
 const keyPlaces = [1, 4, 16, maxCalls]
 
-/** Returns the statement with `keys` replaced by places. */
+/** Returns the statement with `:keys` replaced by places. */
 function selectBy(text: string): KeyedSelect {
   const selects = keyPlaces.map((places) => {
     const list = Array.from({ length: places }, () => '?').join(', ')
-    return { text: text.replace('keys', list), places }
+    return { text: text.replace(':keys', list), places }
   })
   return (keys) => selects.find(({ places }) => places >= keys) ?? { text, places: 0 }
 }
 
 export const findClient: KeyedSelect = selectBy(
-  `SELECT ${clientColumns} FROM utility_api_clients WHERE client_id IN (keys)`,
+  `SELECT ${clientColumns} FROM utility_api_clients WHERE client_id IN (:keys)`,
 )
 
 export const findCode: KeyedSelect = selectBy(
-  `SELECT hash, ${codeColumns} FROM utility_api_codes WHERE hash IN (keys)`,
+  `SELECT hash, ${codeColumns} FROM utility_api_codes WHERE hash IN (:keys)`,
 )
 
 export const spendCode: string =
@@ -97,7 +97,7 @@ export const revokeToken: string = `
 
 export function findCredential(kind: CredentialKind): KeyedSelect {
   return selectBy(
-    `SELECT hash, ${credentialColumns} FROM utility_api_credentials WHERE hash IN (keys) AND kind = '${kind}'`,
+    `SELECT hash, ${credentialColumns} FROM utility_api_credentials WHERE hash IN (:keys) AND kind = '${kind}'`,
   )
 }
 
