@@ -234,6 +234,73 @@ test('connections that were cut while they were idle are replaced before a write
   expect(fake.released.filter((each) => each === 'destroyed')).toHaveLength(before)
 })
 
+/** A pool of one connection, on which the statements that set it up are counted. `stream` is its socket. */
+function poolWith(stream: { bytesWritten: number } | undefined, written: () => number) {
+  const fake = poolOf(() => ({ affectedRows: 1 }))
+  let setUps = 0
+  const write = (): void => void (stream && (stream.bytesWritten = written()))
+  const itself = { stream }
+  const pool: MysqlPool = {
+    async getConnection() {
+      const connection = await fake.pool.getConnection()
+      return {
+        ...connection,
+        connection: itself,
+        query: (text) => {
+          if (text.includes('sql_mode')) setUps += 1
+          write()
+          return connection.query(text)
+        },
+        execute: (statement) => {
+          write()
+          return connection.execute(statement)
+        },
+      }
+    },
+  }
+  const storage = mysqlStorage(pool)
+  const work = (): Promise<unknown> => storage.rotateClientSecret('a', new Uint8Array(32), call)
+  return { work, write, setUps: () => setUps }
+}
+
+function growing(): () => number {
+  let octets = 0
+  return () => (octets += 100)
+}
+
+test('a connection is set up once for calls that follow each other, and again after others have used it', async () => {
+  const { work, write, setUps } = poolWith({ bytesWritten: 0 }, growing())
+  for (let each = 0; each < 3; each += 1)
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    await work()
+  expect(setUps()).toBe(1)
+  write()
+  await work()
+  await work()
+  expect(setUps()).toBe(2)
+})
+
+test('a connection that has been idle for a second is set up again', async () => {
+  const { work, setUps } = poolWith({ bytesWritten: 0 }, growing())
+  await work()
+  const now = performance.now()
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now + 1000)
+  onTestFinished(() => clock.mockRestore())
+  await work()
+  expect(setUps()).toBe(2)
+})
+
+test.each([
+  ['does not count what it sends', undefined, growing()],
+  ['always counts the same', { bytesWritten: 7 }, () => 7],
+])('a connection of a driver that %s is set up for each call', async (_, stream, written) => {
+  const { work, setUps } = poolWith(stream, written)
+  await work()
+  await work()
+  await work()
+  expect(setUps()).toBe(3)
+})
+
 test('a read whose connection is lost is made again, once, and a write never', async () => {
   const fake = poolOf((attempt) => {
     if (attempt === 1) throw new Error('Connection lost')

@@ -22,14 +22,14 @@ async function withMysql(work: (storage: MysqlStorage, sent: () => number) => Pr
 }
 
 describe.skipIf(whyNoMysql() !== null)('MariaDB', () => {
-  test('the settings of each borrowed connection, and transactions of single statements', () =>
+  test('one request alone, and transactions of single statements', () =>
     withMysql(async (storage, sent) => {
       expect(await countRoundTrips(storage, sent)).toEqual({
-        exchange: 9,
-        update: 4,
-        generate: 4,
-        generateWithKey: 7,
-        verify: 2,
+        exchange: 6,
+        update: 2,
+        generate: 2,
+        generateWithKey: 5,
+        verify: 1,
       })
     }))
 

@@ -5,8 +5,20 @@ import { isBroken, setUp } from './session.ts'
 import { inTime } from './time.ts'
 import { within } from '../shared/call-time.ts'
 
-/** When each connection was last given back, sound. Those that were never lent are new. */
-const lastUsed = new WeakMap<object, number>()
+/** How a connection was when it was given back, sound. */
+interface Rest {
+  readonly since: number
+  /** What set it up. */
+  readonly first: string
+  /** How many octets had been sent on it. */
+  readonly sent: number | undefined
+}
+
+/** Those that were never lent are new. */
+const rests = new WeakMap<object, Rest>()
+
+/** For how long a connection may be idle before it is asked whether it is still open. */
+const idleMs = 1000
 
 /** How long a connection that was idle may take to answer. One that was cut silently never does. */
 const idleAnswerMs = 1000
@@ -45,6 +57,7 @@ async function lend<Result>(
   workedSince: number,
 ): Promise<Result> {
   const connection = await take(pool, call, first, workedSince)
+  const sentBefore = sentOn(connection)
   let isSound = true
   try {
     return await inTime(call, () => work(connection))
@@ -52,13 +65,17 @@ async function lend<Result>(
     isSound = leavesConnection(error)
     throw error
   } finally {
-    giveBack(connection, isSound)
+    const sent = sentOn(connection)
+    // A driver whose number does not grow cannot tell who has used a connection.
+    if (isSound) giveBack(connection, { first, sent: sent === sentBefore ? undefined : sent })
+    else giveUp(connection)
   }
 }
 
 /**
- * Takes a connection of the pool and sets it up, which shows whether it was cut while it was idle. If it was, nothing has
- * been done, and the next one is taken; those that have been idle as long are closed unasked.
+ * Takes a connection of the pool and sets it up, unless nobody else has used it since it was, a moment ago. That shows
+ * whether it was cut while it was idle. If it was, nothing has been done, and the next one is taken; those that have been
+ * idle as long are closed unasked.
  */
 async function take(
   pool: MysqlPool,
@@ -67,22 +84,35 @@ async function take(
   workedSince: number,
 ): Promise<MysqlConnection> {
   const connection = await pool.getConnection()
-  const usedAt = lastUsed.get(itselfOf(connection))
+  const rest = rests.get(itselfOf(connection))
   try {
-    if (usedAt === undefined) {
+    if (rest === undefined) {
       await inTime(call, () => setUp(connection, first))
       return connection
     }
-    if (usedAt >= workedSince && (await isSetUp(connection, first))) return connection
+    if (rest.since >= workedSince) {
+      if (isAsLeft(connection, rest, first) || (await isSetUp(connection, first))) return connection
+    }
   } catch (error) {
-    const wasCut = usedAt !== undefined && lostConnection(error)
+    const wasCut = rest !== undefined && lostConnection(error)
     if (!wasCut) {
-      giveBack(connection, leavesConnection(error))
+      if (leavesConnection(error)) giveBack(connection, { first, sent: undefined })
+      else giveUp(connection)
       throw error
     }
   }
-  giveBack(connection, false)
+  giveUp(connection)
   return take(pool, call, first, performance.now())
+}
+
+/** Tells whether a connection is as it was given back, and so need not be set up. */
+function isAsLeft(connection: MysqlConnection, { since, first, sent }: Rest, wanted: string): boolean {
+  return (
+    first === wanted &&
+    performance.now() - since < idleMs &&
+    sent !== undefined &&
+    sent === sentOn(connection)
+  )
 }
 
 async function isSetUp(connection: MysqlConnection, first: string): Promise<boolean> {
@@ -90,13 +120,21 @@ async function isSetUp(connection: MysqlConnection, first: string): Promise<bool
   return (await within(idleAnswerMs, done)) ?? false
 }
 
-function giveBack(connection: MysqlConnection, isSound: boolean): void {
-  if (isSound && !isBroken(connection)) {
-    lastUsed.set(itselfOf(connection), performance.now())
-    return connection.release()
-  }
-  lastUsed.delete(itselfOf(connection))
+function giveBack(connection: MysqlConnection, { first, sent }: Omit<Rest, 'since'>): void {
+  if (isBroken(connection)) return giveUp(connection)
+  rests.set(itselfOf(connection), { since: performance.now(), first, sent })
+  connection.release()
+}
+
+function giveUp(connection: MysqlConnection): void {
+  rests.delete(itselfOf(connection))
   connection.destroy()
+}
+
+/** Returns how many octets have been sent on a connection, if the driver tells. While it is idle, only others send more. */
+function sentOn(connection: MysqlConnection): number | undefined {
+  const { stream } = itselfOf(connection) as { readonly stream?: { readonly bytesWritten?: number } }
+  return stream?.bytesWritten
 }
 
 /** `mysql2/promise` lends the same connection in another object each time. */

@@ -28,7 +28,10 @@ export interface MysqlConnection {
   release(): void
   /** Closes the connection. */
   destroy(): void
-  /** The connection itself, if each loan of it is another object, as in `mysql2/promise`. */
+  /**
+   * The connection itself, if each loan of it is another object, as in `mysql2/promise`. If its `stream` counts
+   * `bytesWritten`, as a socket does, it is not set up again for each call of the storage while nobody else uses it.
+   */
   readonly connection?: object
 }
 
