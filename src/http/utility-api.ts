@@ -222,7 +222,8 @@ function tellOf(
 
 type Found = Route<Endpoint> | null
 
-const notARequest = 'A handler takes a Request of the Fetch standard: write new Request(url).'
+const notARequest =
+  'A handler takes a Request of the Fetch standard: write new Request(url), or mount toNodeHandler(api) or toExpressHandler(api).'
 const notAView = 'dispatch takes a view of a request, with a url and a header function.'
 
 /** Hosts have request classes of their own. Express's and Node's requests have headers too, but no `get`. */

@@ -68,7 +68,7 @@ function presentedKey(presented: Presented): string | undefined {
   const header = presented.header('Basic')
   if (header === null || header === '') {
     if (presented.header('Authorization') === null) return undefined
-    throw refusedKey(missing, 'The key belongs into a header called Basic, not into Authorization.')
+    throw refusedKey(missing, 'The key belongs in a header called Basic, not into Authorization.')
   }
   if (!grammar.test(header))
     throw refusedKey(invalid, 'The header has a space, a comma or another character that no key has.')

@@ -272,7 +272,7 @@ describe('hooks', () => {
         'The header does not consist of Bearer, a space and a token.',
         'The checksum of the token is wrong: it was changed or mistyped.',
         'There is no such token in this storage.',
-        'The key belongs into a header called Basic, not into Authorization.',
+        'The key belongs in a header called Basic, not into Authorization.',
         'The credential is of the kind reseller_token; access_token is needed.',
         'The token has expired.',
         'The token was revoked.',

@@ -6,7 +6,7 @@ export const ofTheApi: Mistakes = {
     [
       'a URL',
       called(api.fetch, 'http://localhost/'),
-      'A handler takes a Request of the Fetch standard: write new Request(url).',
+      'A handler takes a Request of the Fetch standard: write new Request(url), or mount toNodeHandler(api) or toExpressHandler(api).',
     ],
   ],
   dispatch: [
