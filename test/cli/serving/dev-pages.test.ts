@@ -112,6 +112,11 @@ test('rows come as resolvers answer, and the resolvers are asked once for them a
   expect(lines.toSorted((a, b) => a.index - b.index).map(({ result }) => result)).toEqual(operation)
 })
 
+test('a query may have a question mark of its own', async () => {
+  const answer = await fetch(`${url}/dev/rows?note=why?&domain=shop.example&type=A`)
+  expect((await answer.text()).trim().split('\n')).toHaveLength(3)
+})
+
 test('a question that is none has no rows', async () => {
   for (const query of ['', '?domain=a..b&type=A', '?domain=shop.example&type=ALIAS']) {
     const answer = await fetch(`${url}/dev/rows${query}`)
