@@ -35,9 +35,13 @@ function signal(pids: readonly number[], name: 'SIGSTOP' | 'SIGCONT'): void {
 /** A pool that counts the licenses it has sent to the server. */
 function countingPool(pool: PostgresPool): { pool: PostgresPool; sent: { licenses: number } } {
   const sent = { licenses: 0 }
+  // The store listens to each client that it has not seen before.
+  const known: WeakMap<PostgresClient, PostgresClient> = new WeakMap()
   function counted(client: PostgresClient): PostgresClient {
+    const counting = known.get(client)
+    if (counting !== undefined) return counting
     const { query } = client
-    return Object.assign(Object.create(client) as PostgresClient, {
+    const made = Object.assign(Object.create(client) as PostgresClient, {
       query(statement: Parameters<typeof query>[0]) {
         if (typeof statement === 'object' && /INSERT INTO utility_api_licenses/.test(statement.text)) {
           const [first] = statement.values
@@ -48,6 +52,8 @@ function countingPool(pool: PostgresPool): { pool: PostgresPool; sent: { license
       },
       release: (destroy?: boolean) => client.release(destroy),
     })
+    known.set(client, made)
+    return made
   }
   return { pool: { options: pool.options, connect: async () => counted(await pool.connect()) }, sent }
 }
