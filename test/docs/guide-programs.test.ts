@@ -186,6 +186,16 @@ test('a payment whose reseller was never created, or whose field has another nam
   expect((await post('/paid', 'no object' as never)).status).toBe(500)
   await admin.createReseller({ resellerId: 'shop-2' })
   expect((await post('/paid', paid)).status).toBe(200)
+  expect((await post('/paid', { ...paid, payment: undefined, id: 'payment-4711' })).status).toBe(500)
+  expect(await admin.countLicenses()).toBe(1)
+})
+
+test('a payment whose id is a number sells one license', async () => {
+  const { admin, post } = await serve(programOf('licenses', "app.post('/paid'"))
+  const paid = { payment: 4711, customer: 'Ada', domain: 'shop.example' }
+  expect((await post('/paid', paid)).status).toBe(200)
+  expect((await post('/paid', paid)).status).toBe(200)
+  expect(await admin.countLicenses()).toBe(1)
 })
 
 test('the licenses for a domain are found, and moved', async () => {
