@@ -192,8 +192,7 @@ async function despiteOthers<T>(flavor: Flavor, work: () => Promise<T>, attempt 
 }
 
 async function migrateAlone(connection: MysqlConnection, flavor: Flavor): Promise<void> {
-  const [lock] = (await run(connection, takeLock)) as { got: number | null }[]
-  if (lock?.got !== 1) throw new StorageError('unavailable', 'Another server is migrating the database.')
+  await takeTurn(connection)
   try {
     await despiteOthers(flavor, () => takeSteps(connection, flavor.collation))
   } catch (error) {
@@ -202,6 +201,13 @@ async function migrateAlone(connection: MysqlConnection, flavor: Flavor): Promis
     throw error
   }
   await connection.query(`DO release_lock(${lockName})`)
+}
+
+/** Waits for a migration on another server, however long it takes: it builds indexes on tables of any length. */
+async function takeTurn(connection: MysqlConnection): Promise<void> {
+  const [lock] = (await run(connection, takeLock)) as { got: number | null }[]
+  if (lock?.got === 0) return takeTurn(connection)
+  if (lock?.got !== 1) throw new StorageError('unavailable', 'MariaDB gives no lock for the migration.')
 }
 
 async function isCurrent(connection: MysqlConnection): Promise<boolean> {
