@@ -7,7 +7,12 @@
 declare(strict_types=1);
 
 const ATTEMPTS = 3;
+const ARGUMENTS = ['sell' => 4, 'move' => 3, 'suspend' => 2, 'unsuspend' => 2];
 
+if (count($argv) - 1 !== (ARGUMENTS[$argv[1] ?? ''] ?? null)) {
+    fwrite(STDERR, "Usage: php panel.php sell ORDER NAME DOMAIN, move LICENSE_KEY DOMAIN, or suspend or unsuspend LICENSE_KEY\n");
+    exit(2);
+}
 try {
     echo panel($argv), "\n";
 } catch (RuntimeException $error) {

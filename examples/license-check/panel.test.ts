@@ -73,6 +73,13 @@ test('a license is moved, suspended and unsuspended', async () => {
   expect(await panel('move', 'LIC-1', 'a.example')).toMatchObject({ code: 1 })
 })
 
+test.each([[], ['sell', '4711', 'Ada'], ['suspend'], ['refund', '4711']])(
+  'arguments that are missing or unknown get the usage: %s',
+  async (...args) => {
+    expect(await panel(...args)).toEqual({ code: 2, printed: expect.stringMatching(/^Usage: .*DOMAIN/) })
+  },
+)
+
 test('a lost answer makes no second license', async () => {
   const before = await admin.countLicenses({ resellerId })
   let requests = 0
