@@ -219,6 +219,25 @@ const wrong: Record<string, { args: string[]; says: string }> = {
     ],
     says: '--lifetime must be 1 to 600 seconds, or a time such as 30s or 5m.',
   },
+  'scopes of a token with a comma': {
+    args: ['token', 'create', '--scope', 'dns:check,orders:read', '--database', migrated],
+    says: '--scope takes names separated by spaces: --scope "dns:check orders:read".',
+  },
+  'scopes of a code with a comma': {
+    args: [
+      'code',
+      'issue',
+      '--client',
+      'a',
+      '--redirect-uri',
+      'https://a.example',
+      '--scope',
+      'a, b',
+      '--database',
+      migrated,
+    ],
+    says: '--scope takes names separated by spaces: --scope "dns:check orders:read".',
+  },
   'a drain time that is too long': {
     args: ['serve', '--drain', '2h'],
     says: '--drain must be 0 to 3600 seconds',

@@ -1,6 +1,6 @@
 import { command, type AnyCommand } from '../terminal/command.ts'
 import { adminOptions, withAdmin } from '../database/database.ts'
-import { given, secondsOf } from '../terminal/option-values.ts'
+import { given, scopeOf, secondsOf } from '../terminal/option-values.ts'
 import { printSecrets } from '../terminal/output.ts'
 
 /** The options for what a code or token grants, and on whose behalf. */
@@ -46,22 +46,12 @@ export const code: AnyCommand = {
       examples: [
         'code issue --client ID --redirect-uri https://shop.example/callback --subject user-42 --lifetime 600',
       ],
-      run: ({
-        client: clientId,
-        scope = '',
-        subject,
-        challenge,
-        lifetime,
-        database,
-        storage,
-        json,
-        ...args
-      }) =>
+      run: ({ client: clientId, scope, subject, challenge, lifetime, database, storage, json, ...args }) =>
         withAdmin({ database, storage }, async (admin) => {
           const issued = await admin.issueAuthorizationCode({
             clientId,
             redirectUri: args['redirect-uri'],
-            scope,
+            scope: scopeOf(scope),
             lifetimeSeconds: secondsOf('lifetime', lifetime, 1, 600),
             ...given({ subject, codeChallenge: challenge }),
           })

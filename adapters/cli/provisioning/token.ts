@@ -2,7 +2,7 @@ import type { ListedCredential } from 'utility-api'
 import { command, type AnyCommand } from '../terminal/command.ts'
 import { adminOptions, withAdmin } from '../database/database.ts'
 import { grantOptions } from './code.ts'
-import { given, oneOf, secondsOf } from '../terminal/option-values.ts'
+import { given, oneOf, scopeOf, secondsOf } from '../terminal/option-values.ts'
 import { dayText, printSecrets, timeText } from '../terminal/output.ts'
 import { pageOptions, printPage, type Columns } from './print-page.ts'
 
@@ -88,10 +88,10 @@ export const token: AnyCommand = {
         'token create --lifetime 86400 --database utility.sqlite',
         'token create --scope orders:read --client ID --subject user-42 --database utility.sqlite',
       ],
-      run: ({ client: clientId, subject, scope = '', lifetime, database, storage, json }) =>
+      run: ({ client: clientId, subject, scope, lifetime, database, storage, json }) =>
         withAdmin({ database, storage }, async (admin) => {
           const lifetimeSeconds = secondsOf('lifetime', lifetime, 1, 31_536_000)
-          const wanted = { scope, lifetimeSeconds, ...given({ clientId, subject }) }
+          const wanted = { scope: scopeOf(scope), lifetimeSeconds, ...given({ clientId, subject }) }
           printSecrets(await admin.createAccessToken(wanted), json)
         }),
     }),

@@ -39,6 +39,12 @@ export function lifetimeSeconds(text: string | undefined): number | undefined {
   return text === undefined ? undefined : secondsOf('lifetime', text, 1, tenYears)
 }
 
+/** Returns the names of a `--scope`. A comma is part of a name in OAuth, but whoever types one means several names. */
+export function scopeOf(text: string = ''): string {
+  if (!text.includes(',')) return text
+  throw new UsageError('--scope takes names separated by spaces: --scope "dns:check orders:read".')
+}
+
 /** The longest lifetime that the library accepts, in seconds. */
 export const tenYears = 315_360_000
 
