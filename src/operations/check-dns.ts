@@ -111,7 +111,7 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
   async function ask(
     { location, semaphore, target }: Resolver,
     question: Question,
-    { callers, signal }: Flight<Element>,
+    { callers, signal, abortAtEnd }: Flight<Element>,
   ): Promise<Outcome | null> {
     const started = performance.now()
     const send = (): Promise<DnsAnswer> => {
@@ -129,7 +129,8 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
       if (error instanceof NoTurnError) return null
       const isTimeout = error instanceof DOMException && error.name === 'TimeoutError'
       // Ours never fails: this is a client of the host.
-      if (!isTimeout) logger.warn('The DNS client failed.', { server: location.ip, cause: error })
+      if (isTimeout) abortAtEnd()
+      else logger.warn('The DNS client failed.', { server: location.ip, cause: error })
       return unanswered(isTimeout ? 'TIMEOUT' : 'UNREACHABLE', performance.now() - started)
     }
   }

@@ -351,8 +351,28 @@ test('a DNS client that fails at its deadline is heard before it is given up', a
   expect(await response.json()).toMatchObject([{ status: 'UNREACHABLE' }])
 })
 
-test('a game client that does not settle gives its place back at the deadline, and the log says so', async () => {
+test('the signal of a DNS client that has settled in time does not abort', async () => {
+  const { accessToken } = await admin.createAccessToken({ scope: '' })
+  const signals: (AbortSignal | undefined)[] = []
+  const answer: DnsAnswer = { status: 'NODATA', records: [], cnameChain: [], transport: 'udp', latencyMs: 0 }
+  const query = async ({ signal }: DnsQuestion): Promise<DnsAnswer> => {
+    signals.push(signal)
+    return answer
+  }
+  const dns = { client: { query, close: async () => {} }, locations: oneResolver }
+  const headers = { Authorization: `Bearer ${accessToken}`, 'X-Domain': 'a.example', 'X-Record-Type': 'A' }
+  const request = new Request('http://localhost/v3/tools/dnscheck', { headers })
+  expect((await createUtilityApi({ storage, clock, dns }).fetch(request)).status).toBe(200)
+  expect(signals.map((signal) => signal?.aborted)).toEqual([false])
+})
+
+test('a game client that does not settle gives its place back at the deadline and is told that it is over, and the log says so', async () => {
   const { apiKey } = await admin.createApiKey()
+  const signals: (AbortSignal | undefined)[] = []
+  const status = ({ signal }: { readonly signal?: AbortSignal }): Promise<never> => {
+    signals.push(signal)
+    return never()
+  }
   const told: unknown[] = []
   const logger = {
     debug: () => {},
@@ -360,7 +380,7 @@ test('a game client that does not settle gives its place back at the deadline, a
     error: () => {},
     info: (_: string, fields?: object) => void told.push(fields),
   }
-  const blockgame = { client: { status: never, close: async () => {} }, timeoutMs: 20, maxConcurrent: 1 }
+  const blockgame = { client: { status, close: async () => {} }, timeoutMs: 20, maxConcurrent: 1 }
   const api = createUtilityApi({ storage, clock, blockgame, logger })
   for (const host of ['a.example', 'b.example']) {
     const headers = { Basic: apiKey, 'X-Address': host }
@@ -374,4 +394,5 @@ test('a game client that does not settle gives its place back at the deadline, a
     { reason: 'timeout', cause },
     { reason: 'timeout', cause },
   ])
+  expect(signals.map((signal) => signal?.aborted)).toEqual([true, true])
 })
