@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { stripTypeScriptTypes } from 'node:module'
 import type { AddressInfo } from 'node:net'
-import express, { type Express } from 'express'
+import { setTimeout } from 'node:timers/promises'
+import express, { type Express, type Request, type Response } from 'express'
 import { createUtilityApi, type UtilityApi } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { fakeDnsServer } from 'utility-api/testing'
@@ -19,6 +20,26 @@ function blockOf(start: string): string {
   return found[0]?.text ?? ''
 }
 
+/** Sends each line in two parts, as a network may. */
+function inHalves(_request: Request, response: Response, next: () => void): void {
+  const write = response.write.bind(response) as (text: string) => boolean
+  const end = response.end.bind(response) as () => Response
+  let written = Promise.resolve()
+  response.write = (text: string) => {
+    written = written.then(async () => {
+      write(text.slice(0, 20))
+      await setTimeout(30)
+      write(text.slice(20))
+    })
+    return true
+  }
+  response.end = () => {
+    void written.then(end)
+    return response
+  }
+  next()
+}
+
 test.skipIf(!hasBrowser())('the page of the guide draws each row as its answer comes', async () => {
   const released = Promise.withResolvers<void>()
   const servers = [
@@ -30,6 +51,7 @@ test.skipIf(!hasBrowser())('the page of the guide draws each row as its answer c
 
   // Express prints errors while it is not in production.
   const app = express().set('env', 'test')
+  app.use('/rows', inHalves)
   const route = stripTypeScriptTypes(blockOf("app.get('/rows/:domain'"))
   const mount = new Function('app', 'api', route) as (app: Express, api: UtilityApi) => void
   mount(app, api)
