@@ -1,0 +1,18 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { within } from '../../adapters/storage/shared/call-time.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+test('no timer is left of work that has ended, or it would keep the program from ending', async () => {
+  expect(await within(60_000, Promise.resolve('done'))).toBe('done')
+  expect(vi.getTimerCount()).toBe(0)
+  await expect(within(60_000, Promise.reject(new Error('failed')))).rejects.toThrow('failed')
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('work that takes longer has no result', async () => {
+  const result = within(60_000, new Promise(() => {}))
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(await result).toBeUndefined()
+})
