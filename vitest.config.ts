@@ -6,15 +6,15 @@ const quick = [
   'test/{admin,domain,operations,system}/**/*.test.ts',
   'test/testing/{options,rows}.test.ts',
   'test/blockgame/{codec/*,srv-order}.test.ts',
-  'test/cli/terminal/output.test.ts',
-  'test/dns/{costly-replies,hostile-replies,round-trip,waiting-room}.test.ts',
+  'test/cli/{lookups/{dns-notes,dns-table},terminal/output}.test.ts',
+  'test/dns/{costly-replies,default-locations,hostile-replies,round-trip,waiting-room}.test.ts',
   'test/http/{body-reader,careless-hosts,client-secrets,dispatch,in-flight,mount-options,repeated-members}.test.ts',
   'test/http/{router,side-by-side,small-promises,web-request}.test.ts',
   'test/package/{lock-file,mounting}.test.ts',
   'test/mistakes/*.test.ts',
   'test/settings.test.ts',
-  'test/storage/{broken*,closing,find-together,memory,mysql-driver,own-adapter,postgres-driver}.test.ts',
-  'test/storage/{semaphore,sqlite-pages,write-together,wrong-drivers}.test.ts',
+  'test/storage/{broken*,call-time,closing,connection-limit,find-together,memory,mysql-driver,own-adapter,postgres-driver}.test.ts',
+  'test/storage/{sqlite-pages,write-together,wrong-drivers}.test.ts',
 ]
 const long = 'test/**/*.long.test.ts'
 
