@@ -354,10 +354,10 @@ test('a DNS client that fails at its deadline is heard before it is given up', a
 test('the signal of a DNS client that has settled in time does not abort', async () => {
   const { accessToken } = await admin.createAccessToken({ scope: '' })
   const signals: (AbortSignal | undefined)[] = []
-  const answer: DnsAnswer = { status: 'NODATA', records: [], cnameChain: [], transport: 'udp', latencyMs: 0 }
+  const nothing: DnsAnswer = { status: 'NODATA', records: [], cnameChain: [], transport: 'udp', latencyMs: 0 }
   const query = async ({ signal }: DnsQuestion): Promise<DnsAnswer> => {
     signals.push(signal)
-    return answer
+    return nothing
   }
   const dns = { client: { query, close: async () => {} }, locations: oneResolver }
   const headers = { Authorization: `Bearer ${accessToken}`, 'X-Domain': 'a.example', 'X-Record-Type': 'A' }
