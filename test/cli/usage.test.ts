@@ -66,6 +66,14 @@ const wrong: Record<string, { args: string[]; says: string }> = {
     args: ['client'],
     says: 'Which client command? list, create, update, rotate, revoke.\n',
   },
+  'an option of the program, mistyped': {
+    args: ['--versoin'],
+    says: 'There is no option --versoin here. Did you mean --version?',
+  },
+  'an option that a group has not': {
+    args: ['license', '--versoin'],
+    says: 'There is no option --versoin here.\n',
+  },
   'an unknown option': { args: ['serve', '--prot', '1'], says: 'There is no option --prot here.' },
   'an option without value': { args: ['serve', '--port'], says: '--port needs a value.' },
   'an option with an empty value': { args: ['serve', '--host', ''], says: '--host needs a value.' },
