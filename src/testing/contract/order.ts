@@ -35,6 +35,7 @@ export function hasOrder(
   maxStates: number = Infinity,
 ): boolean | 'undecided' {
   const deadEnds = new Set<string>()
+  let states = 0
 
   function isLeft({ done }: SearchState, index: number): boolean {
     return (done[index] ?? 0) < (calls[index]?.steps.length ?? 0)
@@ -104,12 +105,14 @@ export function hasOrder(
   }
 
   function leadsOn(from: SearchState): boolean {
+    if (states >= maxStates) return false
+    states += 1
     const reached = goOn(from)
     if (reached === null) return true
     const { state, choices } = reached
     // Orders that lead to the same rows with the same steps left count as one.
     const key = `${state.done.join()} ${show(state.said)} ${state.rows()}`
-    if (deadEnds.has(key) || deadEnds.size >= maxStates) return false
+    if (deadEnds.has(key)) return false
     const found = choices.some((index) => {
       const after = take(state, index)
       return after !== null && leadsOn(after)
@@ -120,7 +123,7 @@ export function hasOrder(
 
   const none = { done: calls.map(() => 0), said: calls.map(() => undefined) }
   if (leadsOn({ ...none, model: start, rows: once(() => start.text()) })) return true
-  return deadEnds.size < maxStates ? false : 'undecided'
+  return states < maxStates ? false : 'undecided'
 }
 
 function firstOf<Item, Found>(items: readonly Item[], find: (item: Item) => Found | null): Found | null {
