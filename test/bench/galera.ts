@@ -54,6 +54,19 @@ async function prepare(url: string): Promise<void> {
   for (const statement of rows) await execute(url, statement)
 }
 
+/** The rows reach the other nodes later, which hold up whoever writes meanwhile. A node gives up waiting after 5 s. */
+async function untilApplied(url: string, attempt = 1): Promise<void> {
+  const whenApplied =
+    'SET STATEMENT wsrep_sync_wait = 1 FOR SELECT count(*) AS count FROM utility_api_licenses'
+  try {
+    await execute(url, whenApplied)
+  } catch (error) {
+    const isBehind = (error as { errno?: number }).errno === 1205
+    if (!isBehind || attempt === 24) throw error
+    await untilApplied(url, attempt + 1)
+  }
+}
+
 const reason = whyNoGalera()
 if (reason !== null) throw new Error(reason)
 process.on('SIGINT', () => process.exit(130))
@@ -64,10 +77,7 @@ const cluster = await startGalera(['--innodb-flush-log-at-trx-commit=1'])
 try {
   const [alone, node] = [await single.createDatabase(), cluster.nodes[0]?.url ?? '']
   await Promise.all([alone, node].map(prepare))
-  // The rows reach the other nodes later, which hold up whoever writes meanwhile.
-  const whenApplied =
-    'SET STATEMENT wsrep_sync_wait = 1 FOR SELECT count(*) AS count FROM utility_api_licenses'
-  await Promise.all(cluster.nodes.map(({ url }) => execute(url, whenApplied)))
+  await Promise.all(cluster.nodes.map(({ url }) => untilApplied(url)))
   const subjects = [
     ['a single MariaDB', alone, 'waits'],
     ['a node of three', node, 'waits'],
