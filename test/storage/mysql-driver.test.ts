@@ -204,7 +204,8 @@ test('an update that finds its license only when it looks for the reason is made
   expect(await mysqlStorage(fake.pool).updateLicense(update, call)).toBe('updated')
 })
 
-test('connections that were cut while they were idle are replaced before a write, which is made once', async () => {
+/** A pool whose connections can be cut while they are idle. With `octets`, they tell how many they have sent. */
+function cuttablePool(octets?: number): { fake: FakePool; pool: MysqlPool; cut(): void; opened(): number } {
   const fake = poolOf(() => ({ affectedRows: 1 }))
   const free: MysqlConnection[] = []
   let isCut = false
@@ -212,64 +213,90 @@ test('connections that were cut while they were idle are replaced before a write
   async function open(): Promise<MysqlConnection> {
     const isOld = !isCut
     opened += 1
+    const stream = { bytesWritten: octets }
+    const inner = await fake.pool.getConnection()
+    function send<Answer>(statement: () => Promise<Answer>): Promise<Answer> {
+      if (stream.bytesWritten !== undefined) stream.bytesWritten += 100
+      const error = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+      return isOld && isCut ? Promise.reject(error) : statement()
+    }
     const connection: MysqlConnection = {
-      ...(await fake.pool.getConnection()),
-      query: async () => {
-        if (isOld && isCut) throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
-        return [{}, undefined]
-      },
+      ...inner,
+      connection: { stream },
+      query: (text) => send(() => inner.query(text)),
+      execute: (statement) => send(() => inner.execute(statement)),
       release: () => void free.push(connection),
     }
     return connection
   }
   const pool: MysqlPool = { getConnection: async () => free.pop() ?? open() }
+  return { fake, pool, cut: () => void (isCut = true), opened: () => opened }
+}
+
+test('connections that were cut while they were idle are replaced before a write, which is made once', async () => {
+  const { fake, pool, cut, opened } = cuttablePool()
   const storage = mysqlStorage(pool)
   const write = (): unknown => storage.rotateClientSecret('a', new Uint8Array(32), call)
   await Promise.all([write(), write(), write()])
-  const [before, sent] = [opened, fake.sent]
-  isCut = true
+  const [before, sent] = [opened(), fake.sent]
+  cut()
   expect(await write()).toBe(true)
   expect(fake.sent).toBe(sent + 1)
-  expect(opened).toBe(before + 1)
+  expect(opened()).toBe(before + 1)
   expect(fake.released.filter((each) => each === 'destroyed')).toHaveLength(before)
 })
 
+interface CountedPool {
+  work(): unknown
+  /** Sends something that is not the storage's. */
+  write(): void
+  /** What is done while the next statements are under way. */
+  readonly meanwhile: (() => void)[]
+  setUps(): number
+}
+
+/** What a connection of the driver tells of itself. */
+interface Told {
+  readonly stream?: { bytesWritten: number; writable?: boolean }
+  readonly config?: { readonly compress: unknown }
+}
+
 /** A pool of one connection, on which what sets it up is counted. Its socket counts so many octets a statement. */
-function poolWith(
-  stream: { bytesWritten: number } | undefined,
-  octets: number,
-): { work(): unknown; write(): void; setUps(): number } {
+function poolWith(told: Told, octets: number): CountedPool {
   const fake = poolOf(() => ({ affectedRows: 1 }))
   let setUps = 0
+  const meanwhile: (() => void)[] = []
   function write(): void {
-    if (stream !== undefined) stream.bytesWritten += octets
+    if (told.stream !== undefined) told.stream.bytesWritten += octets
   }
-  const itself = { stream }
   const pool: MysqlPool = {
     async getConnection(): Promise<MysqlConnection> {
       const connection = await fake.pool.getConnection()
       return {
         ...connection,
-        connection: itself,
+        connection: told,
         query: (text) => {
           if (text.includes('sql_mode')) setUps += 1
           write()
           return connection.query(text)
         },
-        execute: (statement) => {
+        async execute(statement) {
           write()
-          return connection.execute(statement)
+          const result = await connection.execute(statement)
+          meanwhile.shift()?.()
+          return result
         },
       }
     },
   }
   const storage = mysqlStorage(pool)
-  const work = (): unknown => storage.rotateClientSecret('a', new Uint8Array(32), call)
-  return { work, write, setUps: () => setUps }
+  // Two statements.
+  const work = (): unknown => storage.revokeClient('a', 5, call)
+  return { work, write, meanwhile, setUps: () => setUps }
 }
 
 test('a connection is set up once for calls that follow each other, and again after others have used it', async () => {
-  const { work, write, setUps } = poolWith({ bytesWritten: 0 }, 100)
+  const { work, write, setUps } = poolWith({ stream: { bytesWritten: 0 } }, 100)
   for (let each = 0; each < 3; each += 1)
     // oxlint-disable-next-line no-await-in-loop -- one after the other
     await work()
@@ -280,8 +307,34 @@ test('a connection is set up once for calls that follow each other, and again af
   expect(setUps()).toBe(2)
 })
 
+test.each([
+  ['first', 0],
+  ['last', 1],
+])(
+  'a connection that others use during the %s statement of a call is set up again',
+  async (_, statementsBefore) => {
+    const { work, write, meanwhile, setUps } = poolWith({ stream: { bytesWritten: 0 } }, 100)
+    await work()
+    meanwhile.push(...Array.from({ length: statementsBefore }, () => () => {}), write)
+    await work()
+    expect(setUps()).toBe(1)
+    await work()
+    await work()
+    expect(setUps()).toBe(2)
+  },
+)
+
+test('a connection whose socket is closed must answer before it is used', async () => {
+  const stream = { bytesWritten: 0, writable: true }
+  const { work, setUps } = poolWith({ stream }, 100)
+  await work()
+  stream.writable = false
+  await work()
+  expect(setUps()).toBe(2)
+})
+
 test('a connection that has been idle for a second is set up again', async () => {
-  const { work, setUps } = poolWith({ bytesWritten: 0 }, 100)
+  const { work, setUps } = poolWith({ stream: { bytesWritten: 0 } }, 100)
   await work()
   const now = performance.now()
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => now + 1000)
@@ -290,11 +343,12 @@ test('a connection that has been idle for a second is set up again', async () =>
   expect(setUps()).toBe(2)
 })
 
-test.each([
-  ['does not count what it sends', undefined, 100],
-  ['always counts the same', { bytesWritten: 7 }, 0],
-])('a connection of a driver that %s is set up for each call', async (_, stream, octets) => {
-  const { work, setUps } = poolWith(stream, octets)
+test.each<[string, Told, number]>([
+  ['does not count what it sends', {}, 100],
+  ['always counts the same', { stream: { bytesWritten: 7 } }, 0],
+  ['counts when it has compressed', { stream: { bytesWritten: 0 }, config: { compress: 32 } }, 100],
+])('a connection of a driver that %s is set up for each call', async (_, told, octets) => {
+  const { work, setUps } = poolWith(told, octets)
   await work()
   await work()
   await work()

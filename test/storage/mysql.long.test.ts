@@ -16,6 +16,7 @@ import { startCuttingProxy, type CuttingProxy } from './support/cutting-proxy.ts
 import { errorOf } from './support/error-of.ts'
 import { license, newLicense, withForm } from './support/license.ts'
 import { testContract } from './support/register.ts'
+import { replacing } from './support/round-trips.ts'
 
 /** Whether the whole suite runs on every setup of the connections, as in the long tests. */
 const allSetups = process.env['ALL_SETUPS'] !== undefined
@@ -169,6 +170,49 @@ describe.skipIf(reason)('MySQL', () => {
       expect((await own.query('SELECT id FROM orders'))[0]).toEqual([])
     },
   )
+
+  test('a transaction of the host whose statements still wait to be compressed is refused', async () => {
+    const own = pool({ connectionLimit: 1, compress: true })
+    const storage = mysqlStorage(own)
+    await storage.migrate()
+    await storage.findLicense('nobody', call)
+    const host = await own.getConnection()
+    const sent = [host.query('DO length(?)', [randomBytes(50_000)]), host.query('START TRANSACTION')]
+    host.release()
+    const insert = async (): Promise<unknown> => storage.insertLicense(newLicense('waiting'), undefined, call)
+    expect((await errorOf(insert)).message).toContain('transaction of the host')
+    expect(await insert()).toBe('inserted')
+    await Promise.all(sent)
+    expect(await mysqlStorage(pool()).findLicense('waiting', call)).toEqual(license('waiting'))
+  })
+
+  test('a transaction that the host begins while the storage has the connection is refused from the next call on', async () => {
+    const own = pool({ connectionLimit: 1 })
+    let meanwhile: string | undefined
+    const storage = mysqlStorage({
+      async getConnection() {
+        const connection = await own.getConnection()
+        const execute: MysqlConnection['execute'] = (statement) => {
+          const answer = connection.execute(statement)
+          if (meanwhile !== undefined) void connection.query(meanwhile)
+          meanwhile = undefined
+          return answer
+        }
+        return replacing(connection as MysqlConnection, 'execute', execute)
+      },
+    })
+    await storage.migrate()
+    const insert = async (key: string): Promise<unknown> =>
+      storage.insertLicense(newLicense(key), undefined, call)
+    await insert('before')
+    await insert('warm')
+    meanwhile = 'START TRANSACTION'
+    expect(await insert('beside')).toBe('inserted')
+    expect((await errorOf(() => insert('after'))).message).toContain('transaction of the host')
+    expect(await insert('after')).toBe('inserted')
+    const found = ['beside', 'after'].map((key) => mysqlStorage(pool()).findLicense(key, call))
+    expect(await Promise.all(found)).toEqual([license('beside'), license('after')])
+  })
 
   // What puts the rows in and reads them back keeps its connections.
   let direct: Pool | undefined

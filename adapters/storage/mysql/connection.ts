@@ -57,18 +57,43 @@ async function lend<Result>(
   workedSince: number,
 ): Promise<Result> {
   const connection = await take(pool, call, first, workedSince)
-  const sentBefore = sentOn(connection)
+  const { lent, sent } = watch(connection)
   let isSound = true
   try {
-    return await inTime(call, () => work(connection))
+    return await inTime(call, () => work(lent))
   } catch (error) {
     isSound = leavesConnection(error)
     throw error
   } finally {
-    const sent = sentOn(connection)
-    // A driver whose number does not grow cannot tell who has used a connection.
-    if (isSound) giveBack(connection, { first, sent: sent === sentBefore ? undefined : sent })
+    if (isSound && !isBroken(lent)) giveBack(connection, { first, sent: sent() })
     else giveUp(connection)
+  }
+}
+
+/**
+ * Returns a connection for an errand, and what tells how many octets had been sent on it after the last statement, unless
+ * others have used it meanwhile: a host program may use a connection that it has given back. What a statement sends later,
+ * as when it is prepared first, counts as theirs.
+ */
+function watch(connection: MysqlConnection): { lent: MysqlConnection; sent(): number | undefined } {
+  const start = sentOn(connection)
+  let sent = start
+  let isAlone = true
+  function send<Answer>(statement: () => Answer): Answer {
+    isAlone &&= sent === sentOn(connection)
+    const answer = statement()
+    sent = sentOn(connection)
+    return answer
+  }
+  return {
+    lent: {
+      query: (text) => send(() => connection.query(text)),
+      execute: (statement) => send(() => connection.execute(statement)),
+      release: () => connection.release(),
+      destroy: () => connection.destroy(),
+    },
+    // A driver whose number does not grow cannot tell who has used a connection.
+    sent: () => (isAlone && sent !== start ? sent : undefined),
   }
 }
 
@@ -91,7 +116,8 @@ async function take(
       return connection
     }
     if (rest.since >= workedSince) {
-      if (isAsLeft(connection, rest, first) || (await isSetUp(connection, first))) return connection
+      const isReady = first === rest.first && isAsLeft(connection, rest)
+      if (isReady || (await isSetUp(connection, first))) return connection
     }
   } catch (error) {
     const wasCut = rest !== undefined && lostConnection(error)
@@ -105,14 +131,9 @@ async function take(
   return take(pool, call, first, performance.now())
 }
 
-/** Tells whether a connection is as it was given back, and so need not be set up. */
-function isAsLeft(connection: MysqlConnection, { since, first, sent }: Rest, wanted: string): boolean {
-  return (
-    first === wanted &&
-    performance.now() - since < idleMs &&
-    sent !== undefined &&
-    sent === sentOn(connection)
-  )
+/** Tells whether a connection is as it was given back, and probably open. */
+function isAsLeft(connection: MysqlConnection, { since, sent }: Rest): boolean {
+  return performance.now() - since < idleMs && sent !== undefined && sent === sentOn(connection)
 }
 
 async function isSetUp(connection: MysqlConnection, first: string): Promise<boolean> {
@@ -121,7 +142,6 @@ async function isSetUp(connection: MysqlConnection, first: string): Promise<bool
 }
 
 function giveBack(connection: MysqlConnection, { first, sent }: Omit<Rest, 'since'>): void {
-  if (isBroken(connection)) return giveUp(connection)
   rests.set(itselfOf(connection), { since: performance.now(), first, sent })
   connection.release()
 }
@@ -131,10 +151,20 @@ function giveUp(connection: MysqlConnection): void {
   connection.destroy()
 }
 
-/** Returns how many octets have been sent on a connection, if the driver tells. While it is idle, only others send more. */
+/**
+ * Returns how many octets have been sent on an open connection, if that can be told. While it is idle, only others send
+ * more. What waits to be compressed is not counted yet.
+ */
 function sentOn(connection: MysqlConnection): number | undefined {
-  const { stream } = itselfOf(connection) as { readonly stream?: { readonly bytesWritten?: number } }
+  const { stream, config } = itselfOf(connection) as DriverConnection
+  if (stream?.writable === false || config?.compress) return undefined
   return stream?.bytesWritten
+}
+
+/** What a connection of `mysql2` tells. */
+interface DriverConnection {
+  readonly stream?: { readonly bytesWritten?: number; readonly writable?: boolean }
+  readonly config?: { readonly compress?: unknown }
 }
 
 /** `mysql2/promise` lends the same connection in another object each time. */

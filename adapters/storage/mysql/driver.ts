@@ -30,7 +30,7 @@ export interface MysqlConnection {
   destroy(): void
   /**
    * The connection itself, if each loan of it is another object, as in `mysql2/promise`. If its `stream` counts
-   * `bytesWritten`, as a socket does, it is not set up again for each call of the storage while nobody else uses it.
+   * `bytesWritten` at once, as a socket does, it is not set up again for each call of the storage while nobody else uses it.
    */
   readonly connection?: object
 }

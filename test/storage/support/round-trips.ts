@@ -58,9 +58,13 @@ interface Operation {
 
 type Operations = Readonly<Record<keyof RoundTrips, Operation>>
 
-/** Does each operation once to warm up, then once more alone, and counts what that sends. */
+/**
+ * Does each operation twice to warm up, since a connection prepares its statements at first, then once more alone, and
+ * counts what that sends.
+ */
 export function countRoundTrips(storage: AdminStorage, sent: () => number): Promise<RoundTrips> {
   return countEach(storage, async ({ prepare, work }) => {
+    await work(await prepare())
     await work(await prepare())
     const prepared = await prepare()
     // A transaction of reads ends with the turn of the event loop.
