@@ -246,6 +246,20 @@ test('connections that were cut while they were idle are replaced before a write
   expect(fake.released.filter((each) => each === 'destroyed')).toHaveLength(before)
 })
 
+test('when a connection is lost, those that were idle then must answer before they are used', async () => {
+  const { fake, pool, cut, opened } = cuttablePool(0)
+  const storage = mysqlStorage(pool)
+  const write = async (): Promise<unknown> => storage.rotateClientSecret('a', new Uint8Array(32), call)
+  await Promise.all([write(), write(), write()])
+  const [before, sent] = [opened(), fake.sent]
+  expect(before).toBeGreaterThan(2)
+  cut()
+  await expect(write()).rejects.toMatchObject({ kind: 'unavailable' })
+  expect(await write()).toBe(true)
+  expect(fake.sent).toBe(sent + 1)
+  expect(opened()).toBe(before + 1)
+})
+
 interface CountedPool {
   work(): unknown
   /** Sends something that is not the storage's. */

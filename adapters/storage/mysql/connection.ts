@@ -17,6 +17,9 @@ interface Rest {
 /** Those that were never lent are new. */
 const rests = new WeakMap<object, Rest>()
 
+/** When a connection of each pool was last given up. What ended it may have ended those that were idle then. */
+const losses = new WeakMap<MysqlPool, number>()
+
 /** For how long a connection may be idle before it is asked whether it is still open. */
 const idleMs = 1000
 
@@ -66,7 +69,7 @@ async function lend<Result>(
     throw error
   } finally {
     if (isSound && !isBroken(lent)) giveBack(connection, { first, sent: sent() })
-    else giveUp(connection)
+    else giveUp(pool, connection)
   }
 }
 
@@ -116,24 +119,25 @@ async function take(
       return connection
     }
     if (rest.since >= workedSince) {
-      const isReady = first === rest.first && isAsLeft(connection, rest)
+      const isReady = first === rest.first && isAsLeft(pool, connection, rest)
       if (isReady || (await isSetUp(connection, first))) return connection
     }
   } catch (error) {
     const wasCut = rest !== undefined && lostConnection(error)
     if (!wasCut) {
       if (leavesConnection(error)) giveBack(connection, { first, sent: undefined })
-      else giveUp(connection)
+      else giveUp(pool, connection)
       throw error
     }
   }
-  giveUp(connection)
+  giveUp(pool, connection)
   return take(pool, call, first, performance.now())
 }
 
 /** Tells whether a connection is as it was given back, and probably open. */
-function isAsLeft(connection: MysqlConnection, { since, sent }: Rest): boolean {
-  return performance.now() - since < idleMs && sent !== undefined && sent === sentOn(connection)
+function isAsLeft(pool: MysqlPool, connection: MysqlConnection, { since, sent }: Rest): boolean {
+  const doubted = Math.max(performance.now() - idleMs, losses.get(pool) ?? 0)
+  return since > doubted && sent !== undefined && sent === sentOn(connection)
 }
 
 async function isSetUp(connection: MysqlConnection, first: string): Promise<boolean> {
@@ -146,7 +150,8 @@ function giveBack(connection: MysqlConnection, { first, sent }: Omit<Rest, 'sinc
   connection.release()
 }
 
-function giveUp(connection: MysqlConnection): void {
+function giveUp(pool: MysqlPool, connection: MysqlConnection): void {
+  losses.set(pool, performance.now())
   rests.delete(itselfOf(connection))
   connection.destroy()
 }
