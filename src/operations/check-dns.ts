@@ -111,7 +111,7 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
   async function ask(
     { location, semaphore, target }: Resolver,
     question: Question,
-    { callers, signal, abortAtEnd }: Flight<Element>,
+    { callers, signal }: Flight<Element>,
   ): Promise<Outcome | null> {
     const started = performance.now()
     const send = (): Promise<DnsAnswer> => {
@@ -129,8 +129,7 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
       if (error instanceof NoTurnError) return null
       const isTimeout = error instanceof DOMException && error.name === 'TimeoutError'
       // Ours never fails: this is a client of the host.
-      if (isTimeout) abortAtEnd()
-      else logger.warn('The DNS client failed.', { server: location.ip, cause: error })
+      if (!isTimeout) logger.warn('The DNS client failed.', { server: location.ip, cause: error })
       return unanswered(isTimeout ? 'TIMEOUT' : 'UNREACHABLE', performance.now() - started)
     }
   }

@@ -108,11 +108,7 @@ export function lookUpGameServer(
   const semaphore = createSemaphore(parts.maxConcurrent)
   const lookups = createSingleFlight<SharedAnswer<GameServerLookup>>(timeoutMs / 2)
 
-  async function lookUp(
-    host: string,
-    port: number,
-    { callers, signal, abortAtEnd }: Flight,
-  ): Promise<GameServerLookup> {
+  async function lookUp(host: string, port: number, { callers, signal }: Flight): Promise<GameServerLookup> {
     const started = performance.now()
     const ping = (): Promise<ServerStatus> => {
       const remainingMs = Math.max(1, Math.floor(timeoutMs - (performance.now() - started)))
@@ -125,8 +121,6 @@ export function lookUpGameServer(
       return details ? { ...outputOf(status), ...detailsOf(status) } : outputOf(status)
     } catch (error) {
       if (error instanceof NoTurnError) throw refused(tooMany, { retryAfterSeconds: 1 })
-      // The client of a host may not have settled.
-      if (error instanceof ServerCheckError && error.reason === 'timeout') abortAtEnd()
       if (error instanceof UtilityApiError || signal.aborted) throw error
       // A client fails with one of these: this is a mistake of the host's client, or of its rule for addresses.
       logger.warn('The block-game client failed.', { cause: error })

@@ -27,8 +27,6 @@ export interface Flight<Part = never> {
   readonly signal: AbortSignal
   /** Where the work reports parts of its result. */
   readonly progress: Progress<Part>
-  /** Aborts the signal when the work has its result, because a client goes on without being waited for. */
-  readonly abortAtEnd: () => void
 }
 
 interface Execution<Value, Part> {
@@ -69,13 +67,9 @@ export function createSingleFlight<Value, Part = never>(joinableMs: number): Sin
     const controller = new AbortController()
     const joinableUntil = performance.now() + joinableMs
     const progress = new Progress<Part>()
-    let aborts = false
-    const abortAtEnd = (): void => void (aborts = true)
-    const flight = { callers, signal: controller.signal, progress, abortAtEnd }
-    const result = work(flight).finally(() => {
-      forget(key, execution)
-      if (aborts) controller.abort()
-    })
+    const result = work({ callers, signal: controller.signal, progress }).finally(() =>
+      forget(key, execution),
+    )
     const execution = { callers, controller, result, progress, joinableUntil }
     underWay.set(key, { execution })
     return execution

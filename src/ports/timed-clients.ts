@@ -37,7 +37,7 @@ const lateLookup = (): Error => new ServerCheckError('timeout', { cause: new Err
 export function timedDnsClient(client: DnsClient): TimedDnsClient {
   return {
     async query(question) {
-      const answer = await inTime(question.timeoutMs, () => client.query(question), lateQuery)
+      const answer = await ended(question, (own) => client.query(own), lateQuery)
       if (isLongAnswer(answer)) await ownTurn(question.signal)
       return limitAnswer(answer)
     },
@@ -46,5 +46,23 @@ export function timedDnsClient(client: DnsClient): TimedDnsClient {
 
 /** Wraps a host's block-game client, for the same reason. */
 export function timedBlockgameClient(client: BlockgameClient): TimedBlockgameClient {
-  return { status: (target) => inTime(target.timeoutMs, () => client.status(target), lateLookup) }
+  return { status: (target) => ended(target, (own) => client.status(own), lateLookup) }
+}
+
+/** Ends a call at its deadline, and tells the client so by the signal that it gets. */
+function ended<Call extends Terms, Answer>(
+  call: Call,
+  work: (own: Call) => Promise<Answer>,
+  late: () => Error,
+): Promise<Answer> {
+  const deadline = new AbortController()
+  const signal = AbortSignal.any([call.signal, deadline.signal])
+  return inTime(
+    call.timeoutMs,
+    () => work({ ...call, signal }),
+    () => {
+      deadline.abort()
+      return late()
+    },
+  )
 }
