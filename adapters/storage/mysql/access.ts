@@ -82,7 +82,7 @@ export function createMysqlAccess(pool: MysqlPool): Access {
 
   return {
     read: (call, work) => answer(call, () => lend(call, work, toRead)),
-    write: (call, work) => write(call, work),
+    write,
     finder<Row, Value>({ select, keyOf, toParameter, convert }: RowKind<Row, Value>): Find<Value> {
       const find = findTogether<Row>((call, takeKeys) => {
         const readAll = (db: Session): Promise<Row[]> => {

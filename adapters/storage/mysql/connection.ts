@@ -101,9 +101,9 @@ function watch(connection: MysqlConnection): { lent: MysqlConnection; sent(): nu
 }
 
 /**
- * Takes a connection of the pool and sets it up, unless nobody else has used it since it was, a moment ago. That shows
- * whether it was cut while it was idle. If it was, nothing has been done, and the next one is taken; those that have been
- * idle as long are closed unasked.
+ * Takes a connection of the pool. Sets it up, unless that was done a moment ago and nobody else has used it since. Setting
+ * it up shows whether it was cut while it was idle. If it was, nothing has been done, and the next one is taken; those that
+ * have been idle as long are closed unasked.
  */
 async function take(
   pool: MysqlPool,
