@@ -123,7 +123,7 @@ async function refuse(
   call: Call,
   thrown: UtilityApiError,
 ): Promise<Reply> {
-  const error = await limitFailures(service, thrown, call)
+  const error = await limitFailures(service, thrown, call).catch(publicError)
   call.error = error
   logError(service.logger, error, { requestId: call.requestId, operation: endpoint?.id })
   const reply = errorReply(service, endpoint?.errorStyle, call, error)
@@ -141,7 +141,8 @@ async function limitFailures(
   const { ip } = context
   // In JavaScript, a host may pass null or a list for what it does not know.
   if (typeof ip !== 'string') return error
-  return countFailure(() => rateLimit(addressKey(ip), requestId), inFlight).then(() => error, publicError)
+  await countFailure(() => rateLimit(addressKey(ip), requestId), inFlight)
+  return error
 }
 
 /** Asks the limiter in a place of its own: it may hang, and strangers' requests would pile up behind it. */

@@ -133,15 +133,19 @@ test('are waited for within the bounds of requests under way', async () => {
   expect(await Promise.all(waiting)).toMatchObject([{ status: 200 }, { status: 200 }])
 })
 
-test('the address of a request is not looked up where nobody counts it', async () => {
+test('the address of a request is looked up only where it is counted, and an error of that is answered', async () => {
   const context = {
     get ip(): string {
-      throw new Error('Nobody asked for it.')
+      throw new Error('The host does not know.')
     },
   }
-  const api = createUtilityApi({ storage })
-  const url = 'http://localhost/v2/reseller/licenses/generate'
-  expect((await api.fetch(new Request(url, { method: 'POST' }), context)).status).toBe(401)
+  const send = (options: object): Promise<Response> =>
+    createUtilityApi({ storage, ...options }).fetch(
+      new Request('http://localhost/v2/reseller/licenses/generate', { method: 'POST' }),
+      context,
+    )
+  expect((await send({})).status).toBe(401)
+  expect((await send({ rateLimiter: { consume: decide } })).status).toBe(500)
 })
 
 test.each<[string, RateLimiter['consume']]>([
