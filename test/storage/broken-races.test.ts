@@ -17,6 +17,18 @@ const writeBacks = [
 ] as const
 
 testMistakes([
+  {
+    what: 'acknowledges a rotation before it is made',
+    caughtBy: 'random bursts over two instances',
+    second: true,
+    change: (good) => ({
+      async rotateClientSecret(clientId, newHash) {
+        if ((await good.findClient(clientId)) === null) return false
+        setImmediate(() => good.rotateClientSecret(clientId, newHash))
+        return true
+      },
+    }),
+  },
   ...both(
     'reads that an idempotency key has expired, then takes it over',
     [
