@@ -622,6 +622,23 @@ const mistakes: readonly Mistake[] = [
       },
     }),
   },
+  ...(['id', 'hash'] as const).map((way): Mistake => ({
+    what: `says yes to each that revokes a credential by its ${way}`,
+    caughtBy: 'a credential is revoked by hash and by id, once',
+    change(good) {
+      const known = new Set<string>()
+      return {
+        insertCredential(kind, hash, credential) {
+          known.add(way === 'id' ? credential.id : hash.join())
+          return good.insertCredential(kind, hash, credential)
+        },
+        async revokeCredential(which, at) {
+          const wasLive = await good.revokeCredential(which, at)
+          return wasLive || known.has(String(Object.values(which)))
+        },
+      }
+    },
+  })),
   {
     what: 'revokes every kind of credential of a client',
     caughtBy: "revoking a client's access ends its tokens and codes and no others",
@@ -965,4 +982,13 @@ test('a store of eight methods is covered by means of a seed', async () => {
   })
   const outcomes = await Promise.all(cases.map(({ run }) => run()))
   expect(outcomes.filter((outcome) => outcome === 'passed').length).toBeGreaterThan(30)
+})
+
+test('a store that can provision but not list fails no case', async () => {
+  const cases = storageContract(() => {
+    const { listing: _, ...storage } = memoryStorage()
+    return { storage, second: storage, close() {} }
+  })
+  const outcomes = await Promise.all(cases.map(({ run }) => run()))
+  expect(outcomes.filter((outcome) => outcome === 'passed').length).toBeGreaterThan(60)
 })
