@@ -23,6 +23,7 @@ test('the JSON of an array is that of its elements, whether they are kept as tex
 test('a long body is kept as octets, and a short one as text', () => {
   expect(jsonBody('x'.repeat(16 * 1024))).toBeTypeOf('string')
   expect(jsonBody('x'.repeat(16 * 1024 + 1))).toBeInstanceOf(Uint8Array)
+  expect(jsonArray(['1', '2'])).toBe('[1,2]')
 })
 
 test('each caller gets a result of its own', () => {
