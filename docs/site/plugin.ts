@@ -25,15 +25,19 @@ export function load(application: Application): void {
   application.on(Application.EVENT_BOOTSTRAP_END, () =>
     options.setValue('markdownItLoader', nameHeadingsWhole),
   )
+  // Types as they are declared: else one with a name, such as RecordType, is written out as its dozen values.
+  converter.on(Converter.EVENT_BEGIN, (context) => void (context.convertingTypeNode = true))
   converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => {
-    for (const page of project.documents ?? []) if (page.name === 'SECURITY') page.name = 'Security'
+    for (const page of project.documents ?? [])
+      if (/^[A-Z]+$/.test(page.name)) page.name = page.name.charAt(0) + page.name.slice(1).toLowerCase()
     gatherExamples(project)
   })
   converter.on(Converter.EVENT_RESOLVE_END, ({ project }) => unlinkSources(project))
   renderer.on(Renderer.EVENT_BEGIN, ({ project }) => openGroup(renderer, project))
   renderer.hooks.on('content.end', neighbors)
   renderer.on(Renderer.EVENT_END_PAGE, (page) => {
-    page.contents = labelTables(inlineDiagrams(linkFiles(renderer, page)))
+    const contents = labelTables(inlineDiagrams(linkFiles(renderer, page)))
+    page.contents = describePage(keepNamesWhole(contents))
   })
   renderer.on(Renderer.EVENT_PREPARE_INDEX, weighDocuments)
 }
@@ -186,6 +190,23 @@ function breakLongNames(cell: string): string {
   return cell.replaceAll(/<code>([^<\s]{17,})<\/code>/g, (_, name: string) => {
     return `<code>${name.replaceAll(/(?<=[a-z])(?=[A-Z])|(?<=[._/-])(?=\w)/g, '<wbr>')}</code>`
   })
+}
+
+/** Headings in the list of a page's contents break between words: typedoc would also break SQLite after SQ. */
+function keepNamesWhole(html: string): string {
+  return html.replaceAll(/<a href="#[^"]*"><span>[^<]* [^]*?<\/span>/g, (link) =>
+    link.replaceAll('<wbr/>', ''),
+  )
+}
+
+/** A search engine and a link that is shared show the page's first paragraph, not the same words for every page. */
+function describePage(html: string): string {
+  const [, paragraph] = /<div class="col-content">[^]*?<p>([^]*?)<\/p>/.exec(html) ?? []
+  const text = paragraph
+    ?.replaceAll(/<[^>]*>/g, '')
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll('"', '&quot;')
+  return text === undefined ? html : html.replace(/(?<=<meta name="description" content=")[^"]*/, () => text)
 }
 
 /** How much more a page counts than an export, by the part of the site it is in. A guide links to the example it comes before. */

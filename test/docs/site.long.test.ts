@@ -56,6 +56,26 @@ test('a cell says which column it is in, also where numbers stand on the right',
   expect(page).toContain('<td style="text-align:right" data-label="Lowest">')
 })
 
+test('a page says in its head what it is about', () => {
+  const pages = globSync('{index.html,*/*.html}', { cwd: site })
+  const textOf = (page: string): string => readFileSync(join(site, page), 'utf8')
+  expect(pages.filter((page) => textOf(page).includes('content="Documentation for'))).toEqual([])
+  expect(textOf('documents/Guide.Start.html')).toContain(
+    '<meta name="description" content="This page takes you from an empty folder ',
+  )
+})
+
+test('a type that has a name is shown by its name, with a link', () => {
+  const page = readFileSync(join(site, 'interfaces/utility-api.DnsQuestion.html'), 'utf8')
+  expect(page).toContain('<a href="../types/utility-api.RecordType.html"')
+  expect(page).not.toContain('DNSKEY')
+})
+
+test('a name in the list of contents is not broken', () => {
+  const page = readFileSync(join(site, 'documents/Benchmarks.html'), 'utf8')
+  expect(page).toContain('<span>Many licenses, SQLite</span>')
+})
+
 interface Reflection {
   readonly name: string
   readonly kind: number
