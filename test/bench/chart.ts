@@ -2,7 +2,8 @@ import type { Comparison } from './summary.ts'
 
 // The picture of the README: one bar for each server, as long as its rate, in groups of one work.
 
-const [labelWidth, barWidth, valueWidth] = [250, 420, 60]
+// As narrow as the names allow: on a phone the picture is shrunk to the screen, its text with it.
+const [labelWidth, barWidth, valueWidth] = [210, 240, 36]
 const [rowHeight, groupGap, headHeight, margin] = [19, 12, 21, 12]
 
 /** Draws rates relative to utility-api's, from its least favorable run. */
@@ -11,16 +12,17 @@ export function drawChart(comparisons: readonly Comparison[]): string {
   const bars = [...groups].map(([work, others]) => ({ work, rows: rowsOf(others) }))
   const longest = Math.max(...bars.flatMap(({ rows }) => rows.map(({ rate }) => rate)))
   const lines: string[] = []
-  let y = margin
+  lines.push(`  <text x="${margin}" y="${margin + 14}">${caption}</text>`)
+  let y = margin + headHeight + groupGap
   for (const { work, rows } of bars) {
     lines.push(`  <text class="work" x="${margin}" y="${y + 14}">${escaped(work)}</text>`)
     y += headHeight
     for (const { name, rate } of rows) {
       const length = Math.max(1, Math.round((barWidth * rate) / longest))
       lines.push(
-        `  <text x="${margin + labelWidth - 10}" y="${y + 13}" text-anchor="end">${escaped(name)}</text>`,
+        `  <text x="${margin + labelWidth - 10}" y="${y + 14}" text-anchor="end">${escaped(name)}</text>`,
         `  <rect class="${name === ours ? 'ours' : 'other'}" x="${margin + labelWidth}" y="${y + 3}" width="${length}" height="${rowHeight - 5}" rx="2"/>`,
-        `  <text x="${margin + labelWidth + length + 6}" y="${y + 13}">${rate.toFixed(2)}</text>`,
+        `  <text x="${margin + labelWidth + length + 6}" y="${y + 14}">${rate.toFixed(2)}</text>`,
       )
       y += rowHeight
     }
@@ -39,6 +41,7 @@ export function drawChart(comparisons: readonly Comparison[]): string {
 }
 
 const ours = 'utility-api'
+const caption = `Rate relative to ${ours}: a longer bar is faster`
 
 interface Row {
   readonly name: string
@@ -55,13 +58,13 @@ function spoken(bars: readonly { work: string; rows: readonly Row[] }[]): string
   const groups = bars.map(
     ({ work, rows }) => `${work}: ${rows.map(({ name, rate }) => `${name} ${rate.toFixed(2)}`).join(', ')}`,
   )
-  return `Rates relative to utility-api. ${groups.join('. ')}.`
+  return `${caption}. ${groups.join('. ')}.`
 }
 
 const style = [
   'text{font:13px system-ui,-apple-system,"Segoe UI",Helvetica,Arial,sans-serif;fill:#1f2328}',
   '.work{font-weight:600}',
-  '.paper{fill:#fff}.ours{fill:#0969da}.other{fill:#afb8c1}',
+  '.paper{fill:#fff}.ours{fill:#0969da}.other{fill:#818b98}',
   '@media(prefers-color-scheme:dark){.paper{fill:#0d1117}text{fill:#e6edf3}.ours{fill:#4493f8}.other{fill:#6e7681}}',
 ].join('')
 
