@@ -209,8 +209,17 @@ function describePage(html: string): string {
   return text === undefined ? html : html.replace(/(?<=<meta name="description" content=")[^"]*/, () => text)
 }
 
-/** How much more a page counts than an export, by the part of the site it is in. A guide links to the example it comes before. */
-const weights: Readonly<Record<string, number>> = { Guide: 10, Operations: 6, Decisions: 2, Examples: 0.1 }
+/**
+ * How much more a page counts than an export, by the part of the site it is in. A guide links to the example it comes before.
+ * The pages "From another package" name it more often than the page about the thing itself.
+ */
+const weights: Readonly<Record<string, number>> = {
+  Guide: 10,
+  From: 5,
+  Operations: 6,
+  Decisions: 2,
+  Examples: 0.1,
+}
 
 /**
  * A page about a word says so in its `keywords` or in a heading. An export that is named exactly so still comes first: the
@@ -235,7 +244,8 @@ function weighDocuments(event: IndexEvent): void {
       headings: headings.join(' '),
       keywords: String(result.frontmatter['keywords'] ?? ''),
     }
-    result.relevanceBoost = weights[result.parent?.name ?? ''] ?? 1
+    const part = result.name.startsWith('From ') ? 'From' : (result.parent?.name ?? '')
+    result.relevanceBoost = weights[part] ?? 1
   }
 }
 
