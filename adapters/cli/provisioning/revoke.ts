@@ -26,6 +26,9 @@ export const revoke: AnyCommand = command({
         id === '-'
           ? await admin.revoke({ secret: (await text(process.stdin)).trim() })
           : (await admin.revoke({ id })) || (await admin.revokeClient(id))
+      // "It was revoked before" would leave a leaked secret valid.
+      if (!revoked && id.startsWith('uapi_'))
+        throw new UsageError('This is a secret, not an id. Pass it on standard input: utility-api revoke -')
       if (!revoked) throw new Error('There is nothing to revoke: it was revoked before, or never existed.')
       printFields({ revoked: id === '-' ? 'the secret' : id }, json)
     }),

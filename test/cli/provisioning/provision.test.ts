@@ -119,6 +119,11 @@ test('purge prints what it deleted', async () => {
 
 test('a leaked secret is revoked by its text, from standard input', async () => {
   const { apiKey = '', apiKeyId = '' } = await json('api-key', 'create')
+  const asId = await run(['revoke', apiKey, '--database', file])
+  expect(asId.code).toBe(2)
+  expect(asId.stderr).toMatch(
+    /^This is a secret, not an id\. Pass it on standard input: utility-api revoke -\n/,
+  )
   const { code, stdout } = await runInProcess(['revoke', '-', '--database', file], {}, `${apiKey}\n`)
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'revoked  the secret\n' })
   const again = await run(['revoke', apiKeyId, '--database', file])
