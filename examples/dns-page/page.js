@@ -107,6 +107,7 @@ async function check(question) {
     if (question.getAll('expect').join('').trim() === '' || verdict === 'arrived') return
   } catch (error) {
     if (signal.aborted) return
+    for (const row of rows) if (row.element.dataset.tone === 'asking') draw(row, '')
     outcome.dataset.tone = 'bad'
     find('#verdict').textContent =
       error instanceof TypeError ? 'The server of this page cannot be reached.' : error.message

@@ -167,6 +167,7 @@ describe.skipIf(!hasBrowser())('in a browser', () => {
     const before = resolvers.map(({ queries }) => queries.length)
     await submit()
     await expect.poll(verdict, patience).toMatch(message)
+    expect(await page.locator('.answer').allInnerTexts()).toEqual(['', '', '', ''])
     expect(resolvers.map(({ queries }) => queries.length)).toEqual(before)
     // The browser reports every 400 in its console.
     expect(complaints.splice(0)).toEqual([expect.stringContaining('400')])
