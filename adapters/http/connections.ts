@@ -86,7 +86,6 @@ export function admit(request: IncomingMessage, response: ServerResponse): Under
   const known = connections.get(socket)
   // Another listener of the host may have ended it.
   if (known === null) return undefined
-  if (socket.destroyed) return new UnderWay(response, [])
   const connection = known ?? watch(socket)
   if (connection.length > 0) {
     const admitted = connection.find((each) => each.response === response)

@@ -114,6 +114,20 @@ describe.each<[string, () => RequestListener]>([
     expect(ended).toEqual([503])
   })
 
+  test('nor those that the host hands over after that, behind the first', async () => {
+    const handler = listener()
+    const arrived: Parameters<RequestListener>[] = []
+    const client = await rawClient(await listen((...messages) => arrived.push(messages)))
+    client.write(names.map(check).join(''))
+    await vi.waitFor(() => expect(arrived).toHaveLength(names.length))
+    client.close()
+    await vi.waitFor(() => expect(arrived[0]?.[0].socket.closed).toBe(true))
+    for (const messages of arrived) handler(...messages)
+    await api.close()
+    expect(asked).toEqual([])
+    expect(ended).toEqual([503])
+  })
+
   test('nor those behind an answer after which the connection closes', async () => {
     const handler = listener()
     const port = await listen((request, response) => {
