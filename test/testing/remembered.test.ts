@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { FrameReader } from '../../src/dns/tcp.ts'
+import type { FakeBlockgameConnection } from '../../src/testing/blockgame-behavior.ts'
 import { encodePacket, fakeBlockgameServer } from '../../src/testing/blockgame-server.ts'
 import { encodeName, words } from '../../src/testing/dns-encoding.ts'
 import { fakeDnsServer } from '../../src/testing/dns-server.ts'
@@ -79,6 +80,19 @@ test('a game server remembers the last thousand connections, but closes all of t
   expect(server.connections.some(({ socket }) => socket.remotePort === first.localPort)).toBe(false)
   await server[Symbol.asyncDispose]()
   await closed
+})
+
+test('a game server lets go of a connection that is closed', async () => {
+  const server = await fakeBlockgameServer()
+  const client = await open(server.port)
+  await vi.waitFor(() => expect(server.connections).toHaveLength(1))
+  const { socket } = server.connections[0] as FakeBlockgameConnection
+  const closed = once(socket, 'close')
+  client.destroy()
+  await closed
+  const destroy = vi.spyOn(socket, 'destroy')
+  await server.close()
+  expect(destroy).not.toHaveBeenCalled()
 })
 
 test('a game server remembers the first bytes that a connection sends', async () => {
