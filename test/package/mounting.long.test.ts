@@ -1,7 +1,7 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pathToFileURL } from 'node:url'
 import ts from 'typescript'
@@ -169,12 +169,17 @@ class OrdersController {
 test('Next, whose route handlers are functions of a request', async () => {
   const route = join(folder, 'app/api/[...path]/route.ts')
   const shared = join(folder, 'lib/api.ts')
-  for (const [at, file] of [shared, route].entries()) {
+  const orders = join(folder, 'app/orders/route.ts')
+  const files = [shared, route, orders]
+  for (const [at, file] of files.entries()) {
     mkdirSync(join(file, '..'), { recursive: true })
     // As Next resolves the alias of its own projects.
-    writeFileSync(file, programAfter('Next', at).replace("'@/lib/api'", "'../../../lib/api.ts'"))
+    writeFileSync(
+      file,
+      programAfter('Next', at).replace("'@/lib/api'", `'${relative(dirname(file), shared)}'`),
+    )
   }
-  for (const file of [shared, route]) expect(compile(file, { noEmit: true })).toEqual([])
+  for (const file of files) expect(compile(file, { noEmit: true })).toEqual([])
   const caller = join(folder, 'caller.mjs')
   const url = 'http://localhost:3000/api/v2/reseller/licenses/generate'
   writeFileSync(
@@ -184,7 +189,8 @@ test('Next, whose route handlers are functions of a request', async () => {
     if (globalThis.utilityApi !== undefined) throw new Error('The database is open before the first request.')
     // Next hands over a second argument, its context.
     const { status } = await POST(new Request('${url}', { method: 'POST', headers }), { params: Promise.resolve({}) })
-    console.error(status, typeof GET, typeof PUT)`,
+    const refused = await (await import(${JSON.stringify(pathToFileURL(orders).href)})).GET(new Request('${url}'))
+    console.error(status, typeof GET, typeof PUT, refused.status, refused.headers.get('WWW-Authenticate'))`,
   )
   child = spawn(process.execPath, ['--import', sources, caller], {
     cwd: folder,
@@ -192,5 +198,5 @@ test('Next, whose route handlers are functions of a request', async () => {
   })
   let output = ''
   for await (const chunk of child.stderr) output += String(chunk)
-  expect(output).toBe('200 function function\n')
+  expect(output).toBe('200 function function 401 Bearer realm="utility-api"\n')
 })
