@@ -216,6 +216,36 @@ describe.each(['@node-oauth/oauth2-server', 'oauth2-server'])('from %s', (peer) 
     expect((await before.token({ ...fields, code: 'plain' })).body).toHaveProperty('refresh_token')
   })
 
+  test.skipIf(!hasPeer(peer))('what an authorization request must have', async () => {
+    interface Authorizing {
+      authorize(request: object, response: object, options: object): Promise<{ redirectUri: string }>
+    }
+    type Made<Type> = new (given: object) => Type
+    const { default: theirs } = await importPeer(peer)
+    const Server = theirs as unknown as Made<Authorizing> & Record<'Request' | 'Response', Made<object>>
+    const model = {
+      getClient: async () => client,
+      saveAuthorizationCode: async (code: object) => ({ ...code, client, user }),
+      validateScope: async () => true,
+    }
+    const server = new Server({ model })
+    const storage = memoryStorage()
+    const admin = library.createAdmin({ storage })
+    await admin.createClient({ clientId: client.id, redirectUris: [redirectUri] })
+    const both = async (fields: Readonly<Record<string, string>>): Promise<string[]> => {
+      const query = { response_type: 'code', client_id: client.id, ...fields }
+      const request = new Server.Request({ method: 'GET', headers: {}, query })
+      const options = { authenticateHandler: { handle: () => user } }
+      const before = server.authorize(request, new Server.Response({}), options)
+      const after = await admin.readAuthorizationRequest(new URLSearchParams(query), { scopes: [] })
+      return [await before.then(({ redirectUri: to }) => to, String), after.kind]
+    }
+    expect(await both({ redirect_uri: redirectUri, state: 'x' })).toEqual([redirectUri, 'ask'])
+    expect(await both({ state: 'x' })).toEqual([redirectUri, 'refuse'])
+    const stateless = [expect.stringContaining('`state`'), 'ask']
+    expect(await both({ redirect_uri: redirectUri })).toEqual(stateless)
+  })
+
   // The page has the answers of version 5.
   test.skipIf(!hasPeer(peer) || peer === 'oauth2-server')(
     'the errors that the table names differ',
