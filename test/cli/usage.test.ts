@@ -335,6 +335,10 @@ const wrong: Record<string, { args: string[]; says: string }> = {
   'a short spelling of an address': { args: ['ping', '127.1'], says: '"127.1" is not an address' },
   'a bad game address': { args: ['ping', 'https://a.example/'], says: 'is not an address' },
   'a bad domain': { args: ['dns', 'not a name', '--server', '127.0.0.1:9'], says: 'NAME must be' },
+  'a URL in place of a domain': {
+    args: ['dns', 'https://a.example/', '--server', '127.0.0.1:9'],
+    says: 'NAME must be a domain name, not a URL',
+  },
   'a bad record type': {
     args: ['dns', 'a.example', 'ANY', '--server', '127.0.0.1:9'],
     says: 'TYPE must be one',
