@@ -135,6 +135,7 @@ test.each<[object | undefined, string]>([
   [{ storage, licenses: { keyprefix: 'A-' } }, 'licenses.keyprefix: is not an option; keyPrefix is.'],
   [{ storage, licenses: { prefix: 'X-' } }, 'licenses.prefix: is not an option; keyPrefix is.'],
   [{ storage, dns: { scope: 'a' } }, 'dns.scope: is not an option; requiredScope is.'],
+  [{ storage, dns: { resolvers: [] } }, 'dns.resolvers: is not an option; dns.locations is.'],
   [{ storage, dns: { ttlMs: 9 } }, 'dns.ttlMs: is not an option; cacheTtlMs is.'],
   [
     { storage, oauth: { lifetimeSeconds: 9 } },

@@ -65,6 +65,8 @@ function hasUndefinedStorage(options: unknown): boolean {
 /** Returns the end of a sentence for an option that another level or another function has, or an empty string. */
 function whereItIsOne(path: readonly string[], schema: z.ZodType, other: Factory): string {
   const name = path.at(-1) ?? ''
+  // The lookup's option of this name would not change whom the check asks.
+  if (path.join('.') === 'dns.resolvers') return areOptions(['dns.locations'])
   const theirs = other.schema()
   if (has(theirs, path)) return `; ${other.name} takes it`
   const beside = namesWith(name, groupAt(schema, path.slice(0, -1)))
