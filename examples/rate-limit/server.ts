@@ -9,7 +9,7 @@ import { memoryStorage } from 'utility-api/storage/memory'
 import { flexibleLimiter } from './limiter.ts'
 
 const storage = memoryStorage()
-// Over several processes: RateLimiterRedis or RateLimiterPostgres, with the same two settings.
+// Over several processes: RateLimiterRedis or RateLimiterPostgres, with the same two settings and a storeClient.
 const callers = new RateLimiterMemory({ points: 5, duration: 1 })
 const failures = new RateLimiterMemory({ points: 3, duration: 60 })
 const api = createUtilityApi({ storage, rateLimiter: flexibleLimiter(callers, failures) })
