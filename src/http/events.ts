@@ -113,9 +113,9 @@ function ignore(): void {}
 /** Logs an error at the level of its cause: our own fault as `error`, a failed lookup as `info`, a refusal as `debug`. */
 export function logError(logger: Logger, error: UtilityApiError, fields: object): void {
   const { code, message, status, cause } = error
+  const why = cause === undefined ? {} : { cause }
   if (error instanceof ServerCheckError)
-    logger.info(message, { ...fields, code, reason: error.reason, cause })
-  else if (status < 500 || code === 'unavailable')
-    logger.debug(message, { ...fields, code, ...(cause !== undefined && { cause }) })
-  else logger.error(message, { ...fields, code, cause })
+    logger.info(message, { ...fields, code, reason: error.reason, ...why })
+  else if (status < 500 || code === 'unavailable') logger.debug(message, { ...fields, code, ...why })
+  else logger.error(message, { ...fields, code, ...why })
 }

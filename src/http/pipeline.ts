@@ -125,7 +125,8 @@ async function refuse(
 ): Promise<Reply> {
   const error = await limitFailures(service, thrown, call).catch(publicError)
   call.error = error
-  logError(service.logger, error, { requestId: call.requestId, operation: endpoint?.id })
+  const operation = endpoint === null ? {} : { operation: endpoint.id }
+  logError(service.logger, error, { requestId: call.requestId, ...operation })
   const reply = errorReply(service, endpoint?.errorStyle, call, error)
   return endpoint === null ? { ...reply, unrouted: true } : reply
 }

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { tracingChannel, type TracingChannelSubscribers } from 'node:diagnostics_channel'
 import { inspect } from 'node:util'
 import { createAdmin, createUtilityApi, type Logger, type RequestEndEvent } from 'utility-api'
+import { ServerCheckError } from 'utility-api/blockgame'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { fixedClock } from 'utility-api/testing'
 import { afterEach, describe, expect, test, vi } from 'vitest'
@@ -331,6 +332,24 @@ describe('hooks', () => {
       ['error', 'database_error'],
     ])
     expect(codes[0]).toStrictEqual(['debug', 'not_found'])
+  })
+
+  test('an entry has no field that is undefined, which a console would show', async () => {
+    const { entries, logger } = recordingLogger()
+    const storage = memoryStorage()
+    const client = { status: () => Promise.reject(new ServerCheckError('dns')), close: async () => {} }
+    const api = createUtilityApi({ storage, logger, blockgame: { client } })
+    const { apiKey } = await createAdmin({ storage }).createApiKey()
+    const headers = { Basic: apiKey, 'X-Address': 'missing.example' }
+    for (const path of ['nowhere', 'v4/games/blockgame/lookup'])
+      await api.fetch(new Request(`http://localhost/${path}`, { headers }), { requestId: 'a' })
+    const code = 'server_check_failed'
+    const checked = { requestId: 'a', operation: 'lookUpGameServer', code, reason: 'dns' }
+    expect(entries).toStrictEqual([
+      ['debug', 'There is nothing at this path.', { requestId: 'a', code: 'not_found' }],
+      ['info', 'The server check failed.', checked],
+    ])
+    await api.close()
   })
 })
 
