@@ -944,6 +944,23 @@ test('a failing history is reported with its seed, the few calls it needs, and b
   expect(message?.match(/^ {2}\d+\. /gm)?.length).toBeLessThan(5)
 })
 
+test('a failure of the wrong kind is reported with the kind that it has', async () => {
+  const cases = storageContract(() => {
+    const resellers = (): never => {
+      throw new StorageError('bug', 'This is no page.')
+    }
+    const good = memoryStorage()
+    return { storage: { ...good, listing: { ...good.listing, resellers } as StorageListing }, close() {} }
+  })
+  const message = await cases
+    .find(({ name }) => name.startsWith('an invalid page mark'))
+    ?.run()
+    .then(String, ({ message: text }: Error) => text)
+  expect(message).toBe(
+    "page mark of resellers: expected a StorageError of kind 'invalid', not of kind 'bug': This is no page.",
+  )
+})
+
 /** The eight methods alone, as an adapter to tables of one's own would have them. */
 function eightMethods(store: AdminStorage = memoryStorage()): UtilityStorage {
   const { findClient, findAuthorizationCode, redeemAuthorizationCode, ...rest } = store

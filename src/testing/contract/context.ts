@@ -192,9 +192,14 @@ export async function rejectsAs(
   call: () => MaybePromise<unknown>,
   message: string,
 ): Promise<void> {
+  const expected = `${message}: expected a StorageError of kind '${kind}'`
   await rejects(
     async () => call(),
-    (error: unknown) => error instanceof StorageError && error.kind === kind,
-    `${message}: expected a StorageError of kind '${kind}'`,
+    (error: unknown) => {
+      if (error instanceof StorageError && error.kind === kind) return true
+      const got = error instanceof StorageError ? `of kind '${error.kind}': ${error.message}` : String(error)
+      throw new Error(`${expected}, not ${got}`, { cause: error })
+    },
+    expected,
   )
 }
