@@ -5,6 +5,18 @@ export function isMissingPassword({ message }: StorageError): boolean {
   return /^PostgreSQL: (?:SASL: .*client password must be|empty password returned by client)/.test(message)
 }
 
+/** What to do about what PostgreSQL refuses, by its codes. */
+const advice: Readonly<Record<string, string>> = {
+  '3D000': "To create it, in psql: CREATE DATABASE NAME OWNER ROLE TEMPLATE template0 ENCODING 'UTF8'",
+  '42501':
+    'migrate must run as the owner of the tables or, before there are any, of the database.\nOther commands need all rights on the tables.',
+}
+
+/** Returns what to do about an error of PostgreSQL, or undefined if its message has to do. */
+export function adviceOn({ cause }: StorageError): string | undefined {
+  return advice[(cause as { readonly code?: string } | undefined)?.code ?? '']
+}
+
 /** Adds the database's name to its error, which says "attempt to write a readonly database" but not which one. */
 export function naming(name: string, error: StorageError): Error {
   const message = error.message.replace(/^(?:SQLite|MariaDB): /, '')

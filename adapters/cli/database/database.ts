@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import type { Admin, LicenseOptions } from 'utility-api'
 import { StorageError } from 'utility-api/storage'
 import { UsageError } from '../terminal/command.ts'
-import { isMissingPassword, isMissingTables, naming } from './database-errors.ts'
+import { adviceOn, isMissingPassword, isMissingTables, naming } from './database-errors.ts'
 import { commandLimits, type OpenDatabase, type TimeLimits } from './drivers.ts'
 import { jsonOption } from '../terminal/output.ts'
 import { locationOf } from './location.ts'
@@ -101,13 +101,15 @@ export async function withDatabase<Value>(
   return result
 }
 
-/** Says what to do about missing tables or a missing password, and in other errors which database it was. */
+/** Says what to do about missing tables, a missing password or missing rights, and else which database it was. */
 function explained(error: StorageError, { database, storage }: Where, name: string | undefined): Error {
   if (storage === undefined && isMissingPassword(error)) {
     const message =
       'PostgreSQL asks for a password. Put the URL with its password into UTILITY_API_DATABASE, or set PGPASSWORD.'
     return new Error(message, { cause: error })
   }
+  const advice = adviceOn(error)
+  if (advice !== undefined) return new Error(`${error.message}\n${advice}`, { cause: error })
   if (!isMissingTables(error)) return name === undefined ? error : naming(name, error)
   return new Error(`${error.message}\nTo do so: utility-api migrate${sameOptions({ database, storage })}`, {
     cause: error,

@@ -56,6 +56,29 @@ test('the command works on PostgreSQL, its URL taken from the environment', asyn
   await postgres.stop()
 }, 60_000)
 
+test('a role without rights, and a database that does not exist, are told with what to do', async () => {
+  const postgres = await startPostgres()
+  const database = await postgres.createDatabase()
+  await execute(database, "CREATE ROLE stranger LOGIN PASSWORD 'a-password'")
+  const strange = Object.assign(new URL(database), { username: 'stranger', password: 'a-password' }).href
+  const missing = Object.assign(new URL(database), { pathname: '/none' }).href
+  const refused = async (text: string): Promise<string> =>
+    (await run(['migrate'], { UTILITY_API_DATABASE: text })).stderr
+  expect(await refused(strange)).toBe(
+    `PostgreSQL: permission denied for schema public
+migrate must run as the owner of the tables or, before there are any, of the database.
+Other commands need all rights on the tables.
+`,
+  )
+  expect(await refused(missing)).toBe(
+    `PostgreSQL: database "none" does not exist
+To create it, in psql: CREATE DATABASE NAME OWNER ROLE TEMPLATE template0 ENCODING 'UTF8'
+`,
+  )
+  await execute(database, 'DROP ROLE stranger')
+  await postgres.stop()
+}, 60_000)
+
 test.each(['password', 'scram-sha-256'])(
   'a server that asks for a password (%s) and gets none ends the command at once, with what to do',
   async (method) => {
