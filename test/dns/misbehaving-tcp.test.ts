@@ -253,11 +253,13 @@ test('a connection that breaks as it is ended ends nothing else', async () => {
   expect(fail).not.toHaveBeenCalled()
 })
 
-test('an answer that comes octet after octet keeps no segment', async () => {
+test('an answer that comes octet after octet keeps no segment, and is not copied for each', async () => {
   const frames = new FrameReader()
   const segments = Array.from({ length: 1000 }, (_, at) => Buffer.from([[0xff], [0xff]][at] ?? [at & 0xff]))
   const kept = segments.map((segment) => new WeakRef(segment))
+  const buffers = vi.spyOn(Buffer, 'allocUnsafe')
   for (const segment of segments.splice(0)) expect(frames.add(segment)).toEqual([])
+  expect(buffers.mock.calls.length).toBeLessThan(10)
   // Until the end of a turn, a weak reference is a strong one.
   await new Promise((resolve) => setImmediate(resolve))
   collectGarbage()
