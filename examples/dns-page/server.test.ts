@@ -19,6 +19,19 @@ const hostile: DnsRecord = {
 /** For a busy machine. */
 const patience = { timeout: 15_000 }
 
+test('resolvers may have IPv6 addresses', async () => {
+  const resolver = await fakeDnsServer({ records: [moved], ip: '::1' })
+  const example = await startExample('dns-page', { RESOLVERS: `[::1]:${resolver.port},::1` })
+  try {
+    const { body } = await fetch(`${example.url}/check?name=shop.example&type=A`)
+    const { value } = (await body?.pipeThrough(new TextDecoderStream()).getReader().read()) ?? {}
+    expect(value).toContain('203.0.113.20')
+  } finally {
+    expect(await example.stop()).toBe(0)
+    await resolver.close()
+  }
+})
+
 describe.skipIf(!hasBrowser())('in a browser', () => {
   const resolvers: FakeDnsServer[] = []
   /** How many resolvers have the new address. */

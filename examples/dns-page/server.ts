@@ -20,8 +20,8 @@ const api = createUtilityApi({
 
 function named(list: string): ResolverLocation[] {
   return list.split(',').map((address) => {
-    const [ip = '', port = '53'] = address.split(':')
-    return { location: address, ip, provider: 'Resolver', port: Number(port) }
+    const { 1: v6, 2: ip = v6 ?? address, 3: port } = /^(?:\[(.+)\]|([^:]+))(?::(\d+))?$/.exec(address) ?? []
+    return { location: address, ip, provider: 'Resolver', port: Number(port ?? 53) }
   })
 }
 
