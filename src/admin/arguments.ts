@@ -100,12 +100,12 @@ const argumentsOf: { readonly [Method in keyof Admin]: () => Readonly<Record<str
     key: members({ ...label, permissions: texts.optional(), lifetimeSeconds: count.optional() }).optional(),
   }),
   revoke: () => ({
-    which: z.union([members({ id: text }), members({ secret: text })], 'must have either id or secret'),
+    which: z.union([members({ id: text }), members({ secret: text })], 'must be either { id } or { secret }'),
   }),
   revokeAccess: () => ({
     which: z.union(
       [members({ clientId: text }), members({ subject: text })],
-      'must have either clientId or subject',
+      'must be either { clientId } or { subject }',
     ),
   }),
   createLicense: () => ({
