@@ -1,5 +1,6 @@
+import { isScopeName } from '../domain/access.ts'
 import { demand } from '../domain/arguments.ts'
-import { demandScope, isSecureUrl } from './checks.ts'
+import { isSecureUrl } from './checks.ts'
 
 /**
  * Where an authorization server's endpoints are.
@@ -56,17 +57,18 @@ export function isIssuer(url: string): boolean {
 
 /** @param issuer - The admin's; without one, it is the origin of the page, which no answer repeats. */
 export function serverMetadata(
-  { authorizationEndpoint, tokenEndpoint, scopes }: ServerEndpoints,
+  { authorizationEndpoint, tokenEndpoint, scopes = [] }: ServerEndpoints,
   issuer: string | undefined,
 ): AuthorizationServerMetadata {
   demandEndpoint('authorizationEndpoint', authorizationEndpoint)
   demandEndpoint('tokenEndpoint', tokenEndpoint)
-  if (scopes !== undefined) demandScope(scopes.join(' '))
+  demand(scopes.every(isScopeName), 'scopes must be names without spaces.')
   return {
     issuer: issuer ?? new URL(authorizationEndpoint).origin,
     authorization_endpoint: authorizationEndpoint,
     token_endpoint: tokenEndpoint,
-    ...(scopes !== undefined && { scopes_supported: [...scopes] }),
+    // RFC 8414 section 3.2: an empty list is left out.
+    ...(scopes.length > 0 && { scopes_supported: [...scopes] }),
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
     grant_types_supported: ['authorization_code'],

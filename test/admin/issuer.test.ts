@@ -106,6 +106,25 @@ test('without the option, the metadata promises no issuer in answers', () => {
   expect(metadata).not.toHaveProperty('scopes_supported')
 })
 
+test('the metadata has as many scopes as there are, and no empty list', () => {
+  const scopes = Array.from({ length: 300 }, (_, index) => `scope:${index}`)
+  expect(admin.authorizationServerMetadata({ ...endpoints, scopes })).toMatchObject({
+    scopes_supported: scopes,
+  })
+  expect(admin.authorizationServerMetadata({ ...endpoints, scopes: [] })).not.toHaveProperty(
+    'scopes_supported',
+  )
+})
+
+test.each([['a b'], [''], ['a', ''], ['é'], ['"']])(
+  'scopes in the metadata are single names, not %j',
+  (...scopes) => {
+    expect(() => admin.authorizationServerMetadata({ ...endpoints, scopes })).toThrow(
+      'scopes must be names without spaces.',
+    )
+  },
+)
+
 test.each([
   [{ authorizationEndpoint: '/authorize' }, 'authorizationEndpoint'],
   [{ tokenEndpoint: 'http://auth.example/token' }, 'tokenEndpoint'],
