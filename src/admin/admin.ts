@@ -354,9 +354,9 @@ export interface NewApiKey {
 export interface NewAdminLicense {
   /** The reseller who owns it. */
   readonly resellerId: string
-  /** Name of the registered user, without spaces at its ends: 1 to 255 characters. */
+  /** Name of the registered user: 1 to 255 characters. Trimmed. */
   readonly registeredTo: string
-  /** The host name or IP address it is bound to. */
+  /** The host name or IP address it is bound to. Trimmed. */
   readonly domainOrIp: string
   /** One of the configured statuses. Default: the first of them, `valid`. */
   readonly status?: string

@@ -29,7 +29,7 @@ export function licenseMethods(parts: AdminParts): LicenseMethods {
       status = parts.statuses[0] ?? '',
       ...given
     }) {
-      const fields = { ...given, status }
+      const fields = trimmed({ ...given, status })
       demandFields(fields, parts)
       const repeatable = repeatableOf(idempotencyKey, idempotencyLifetimeSeconds)
       const call = storageCall()
@@ -41,8 +41,9 @@ export function licenseMethods(parts: AdminParts): LicenseMethods {
       const license = stored === null ? null : await storage.findLicense(stored, storageCall())
       return license && toLicense(license)
     },
-    async updateLicense(licenseKey, change) {
-      demand(Object.keys(change).length > 0, 'There is nothing to change.')
+    async updateLicense(licenseKey, given) {
+      demand(Object.keys(given).length > 0, 'There is nothing to change.')
+      const change = trimmed(given)
       demandFields(change, parts)
       const call = storageCall()
       if (change.resellerId !== undefined) await demandReseller(change.resellerId, call)
@@ -70,19 +71,24 @@ function repeatableOf(
   return { idempotencyKey: ` ${idempotencyKey}`, lifetimeMs: lifetimeSeconds * 1000 }
 }
 
+/** Trims what people type, as the operations do: a name with a space behind it would refuse somebody who has paid. */
+function trimmed<Fields extends LicenseChange>(fields: Fields): Fields {
+  const { registeredTo, domainOrIp } = fields
+  return {
+    ...fields,
+    ...(registeredTo !== undefined && { registeredTo: registeredTo.trim() }),
+    ...(domainOrIp !== undefined && { domainOrIp: domainOrIp.trim() }),
+  }
+}
+
 /** Checks the fields by the rules of the operations. */
 function demandFields(fields: LicenseChange, rules: LicenseRules): void {
   const { registeredTo, domainOrIp, status, resellerId } = fields
-  demandNoProblem('registeredTo', registeredTo, problemOfTrimmedText)
+  demandNoProblem('registeredTo', registeredTo, problemOfLicenseText)
   demandNoProblem('domainOrIp', domainOrIp, (text) => problemOfDomainOrIp(text, rules))
   const isStatus = status === undefined || rules.statuses.includes(status)
   demand(isStatus, `status must be one of ${rules.statuses.join(', ')}; the option statuses adds others.`)
   demandIdentifier('resellerId', resellerId)
-}
-
-/** The operations trim what they are sent, so no text of theirs has spaces at its ends. */
-function problemOfTrimmedText(text: string): string | null {
-  return text === text.trim() ? problemOfLicenseText(text) : 'must not begin or end with a space'
 }
 
 function demandNoProblem(

@@ -365,6 +365,19 @@ describe('a license that the owner creates', () => {
     expect(invalid.status).toBe('invalid')
   })
 
+  test('is registered to and bound to what the customer typed, without the blanks around it', async () => {
+    const { resellerId } = await admin.createReseller()
+    const typed = { registeredTo: '\u00a0Ada ', domainOrIp: ' shop.example\r\n' }
+    const license = await admin.createLicense({ ...typed, resellerId, idempotencyKey: 'payment-1' })
+    expect(license).toMatchObject(fields)
+    // The same payment, reported by another program.
+    expect(await admin.createLicense({ ...fields, resellerId, idempotencyKey: 'payment-1' })).toEqual(license)
+    const moved = { registeredTo: 'Eve\n', domainOrIp: ' 192.0.2.1' }
+    expect(await admin.updateLicense(license.licenseKey, moved)).toBe(true)
+    const stored = await admin.getLicense(license.licenseKey)
+    expect(stored).toMatchObject({ registeredTo: 'Eve', domainOrIp: '192.0.2.1' })
+  })
+
   test('is made once for each payment, for seven days, and never meets a key that a reseller has sent', async () => {
     const { resellerId, token } = await admin.createReseller()
     const paid = { ...fields, resellerId, idempotencyKey: 'payment-1' }
@@ -397,7 +410,7 @@ describe('a license that the owner creates', () => {
   test.each([
     [{ resellerId: 'nobody' }, 'resellerId: there is no reseller "nobody".'],
     [{ resellerId: 'a b' }, 'resellerId must be 1 to 255 visible ASCII characters.'],
-    [{ registeredTo: ' Ada' }, 'registeredTo must not begin or end with a space.'],
+    [{ registeredTo: ' \u00a0' }, 'registeredTo must not be empty.'],
     [
       { domainOrIp: 'https://shop.example' },
       'domainOrIp must be a host name or an IP address, without scheme, port or path.',

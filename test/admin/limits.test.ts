@@ -214,7 +214,7 @@ test.each([
   { registeredTo: 'a\u0000' },
   { registeredTo: 'a\udc00' },
   { registeredTo: '\u00a0 ' },
-  { registeredTo: 'Ada ' },
+  { domainOrIp: ' \u00a0' },
   { status: undefined },
   { domainOrIp: 'https://a.example/' },
   { domainOrIp: '*.a.example' },
