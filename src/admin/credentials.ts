@@ -10,7 +10,14 @@ import type { StorageCall } from '../ports/storage-call.ts'
 import { storageCall, type AdminParts } from './admin-parts.ts'
 import type { Admin } from './admin.ts'
 import { demand } from '../domain/arguments.ts'
-import { demandIdentifier, demandInteger, demandLabel, demandScope, isIdentifier } from './checks.ts'
+import {
+  demandIdentifier,
+  demandInteger,
+  demandLabel,
+  demandScope,
+  isIdentifier,
+  uniqueNames,
+} from './checks.ts'
 import { requireLiveClient } from './clients.ts'
 
 type CredentialMethods = Pick<Admin, 'createAccessToken' | 'createApiKey' | 'revoke' | 'revokeAccess'>
@@ -26,7 +33,7 @@ export function credentialMethods(parts: AdminParts): CredentialMethods {
       if (clientId !== undefined) await requireLiveClient(parts, clientId, call)
       const expiresAt = clock.now() + lifetimeSeconds * 1000
       const grant = {
-        scope,
+        scope: uniqueNames(scope),
         expiresAt,
         ...(clientId !== undefined && { ownerId: clientId }),
         ...(subject !== undefined && { subject }),
@@ -42,7 +49,7 @@ export function credentialMethods(parts: AdminParts): CredentialMethods {
       demandLabel(name)
       const expiresAt = expiryOf('lifetimeSeconds', lifetimeSeconds, clock.now())
       const label = name === undefined ? {} : { name }
-      const key = { scope, expiresAt, ...label }
+      const key = { scope: uniqueNames(scope), expiresAt, ...label }
       const { id, secret } = await insertCredential(parts, 'api_key', key, storageCall())
       return { apiKeyId: id, apiKey: secret }
     },

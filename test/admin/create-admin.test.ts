@@ -87,6 +87,15 @@ test('a member that is undefined is not handed to the storage', async () => {
   expect(await refusal(nothing)).toBe('There is nothing to change.')
 })
 
+test('a scope or a permission that is named twice is granted once', async () => {
+  const { accessToken } = await admin.createAccessToken({ scope: 'a b a' })
+  const { apiKey } = await admin.createApiKey({ permissions: ['a', 'b', 'a'] })
+  const api = createUtilityApi({ storage, clock })
+  expect(await api.verifyAccessToken(accessToken)).toMatchObject({ scope: 'a b' })
+  expect(await api.verifyApiKey(apiKey)).toMatchObject({ permissions: ['a', 'b'] })
+  await api.close()
+})
+
 test('a storage failure while a code is being issued is passed on', async () => {
   const { clientId } = await admin.createClient({ redirectUris: [redirectUri] })
   for (const kind of ['conflict', 'unavailable'] as const) {
