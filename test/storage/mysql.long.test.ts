@@ -469,8 +469,8 @@ describe.skipIf(reason)('MySQL', () => {
     await storage.migrate()
     const numbers = Array.from({ length: 3000 }, (_, index) => 10_000 + index)
     await own.query(
-      'INSERT INTO utility_api_licenses (license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at) VALUES ?',
-      [numbers.map((n) => [`LIC-${n}`, '', '', '', n % 10 === 0 ? 'other' : 'big', n, n])],
+      'INSERT INTO utility_api_licenses (license_key, registered_to, domain_or_ip, compared_of, compared_domain, status, reseller_id, created_at, updated_at) VALUES ?',
+      [numbers.map((n) => [`LIC-${n}`, '', 'a', 'a', 'a', '', n % 10 === 0 ? 'other' : 'big', n, n])],
     )
     await own.query(
       'INSERT INTO utility_api_credentials (kind, id, hash, owner_id, scope, created_at, expires_at) VALUES ?',
@@ -502,6 +502,7 @@ describe.skipIf(reason)('MySQL', () => {
     await watched.findLicense('nobody', call)
     sent.length = 0
     await listing?.licenses({ resellerId: 'big', after: '1000', limit: 50 }, call)
+    await listing?.licenses({ comparedDomains: ['a'], resellerId: 'big', after: '1000', limit: 50 }, call)
     await listing?.credentials({ kind: 'access_token', after: '11000:x', limit: 50 }, call)
     await listing?.credentials({ kind: 'access_token', ownerId: 'big', after: '11000:x', limit: 50 }, call)
     await watched.revokeAccess({ clientId: 'big' }, 5, call)
@@ -511,9 +512,11 @@ describe.skipIf(reason)('MySQL', () => {
         return `${plan?.['type']} ${plan?.['key']} ${plan?.['Extra']}`
       }),
     )
-    const [licenses, tokens, tokensOfOwner, codes, ...portions] = plans
-    expect([licenses, tokens, tokensOfOwner]).toEqual([
+    const [licenses, ofDomain, outdated, tokens, tokensOfOwner, codes, ...portions] = plans
+    expect(outdated).toMatch(/ current_domain /)
+    expect([licenses, ofDomain, tokens, tokensOfOwner]).toEqual([
       expect.stringMatching(/^range reseller_id (?!.*filesort)/),
+      expect.stringMatching(/^range current_domain (?!.*filesort)/),
       expect.stringMatching(/^range kind (?!.*filesort)/),
       expect.stringMatching(/^range kind (?!.*filesort)/),
     ])
