@@ -385,6 +385,32 @@ describe.skipIf(reason)('MySQL', () => {
     }
   })
 
+  // With CHAIN, a COMMIT begins the next transaction.
+  test.each(['completion_type = CHAIN', 'sql_select_limit = 1', 'tx_read_only = 1'])(
+    'after the host has set %s, what is written is committed, and what is looked up together is found',
+    async (setting) => {
+      const [own, others] = [pool({ connectionLimit: 1 }), mysqlStorage(pool())]
+      const storage = mysqlStorage(own)
+      await storage.migrate()
+      await emptyTables(own)
+      const keys = ['a', 'b', 'c']
+      const client = { secretHashes: [], redirectUris: [], createdAt: 1, revokedAt: null }
+      await Promise.all(keys.map((clientId) => storage.insertClient({ ...client, clientId }, call)))
+      await own.query(`SET SESSION ${setting}`)
+      // Two together, in a transaction, and one that commits on its own.
+      await Promise.all(['a', 'b'].map((key) => storage.insertLicense(newLicense(key), undefined, call)))
+      const update = { resellerId: 'r', patch: { status: 'new' }, at: 5 }
+      await Promise.all(
+        ['a', 'b'].map((licenseKey) => storage.updateLicense({ ...update, licenseKey }, call)),
+      )
+      await storage.insertLicense(newLicense('c'), undefined, call)
+      const found = await Promise.all(keys.map((key) => others.findLicense(key, call)))
+      expect(found.map((each) => each?.status)).toEqual(['new', 'new', 'valid'])
+      const clients = await Promise.all(keys.map((key) => storage.findClient(key, call)))
+      expect(clients.map((each) => each?.clientId)).toEqual(keys)
+    },
+  )
+
   test('a migration is seen by a connection that was in a transaction before', async () => {
     const database = await server.createDatabase()
     const [own, other] = [makePool(database, { connectionLimit: 1 }), makePool(database)]

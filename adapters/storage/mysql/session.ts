@@ -37,11 +37,16 @@ export interface Session extends Queries {
  * The first assignment, to the next transaction alone, is an error while a transaction is open, and then none is made:
  * `autocommit = 1` would commit what the host has left half done.
  */
-export function sessionSettings(isolation: string, isNode = false): string {
+export function sessionSettings(prefix: 'tx' | 'transaction', isNode = false): string {
   return `SET ${[
-    `@@${isolation} = 'READ-COMMITTED'`,
-    `SESSION ${isolation} = 'READ-COMMITTED'`,
+    `@@${prefix}_isolation = 'READ-COMMITTED'`,
+    `SESSION ${prefix}_isolation = 'READ-COMMITTED'`,
+    `SESSION ${prefix}_read_only = 0`,
     'SESSION autocommit = 1',
+    // With CHAIN, COMMIT begins a transaction, and what is written next is never committed.
+    'SESSION completion_type = 0',
+    // A lookup for many would find only the first of them.
+    'SESSION sql_select_limit = 18446744073709551615',
     "SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
     `SESSION innodb_lock_wait_timeout = ${lockWaitSeconds}`,
     "SESSION character_set_client = 'utf8mb4'",
