@@ -6,7 +6,7 @@ import {
   type PostgresResult,
   type PostgresStatement,
 } from 'utility-api/storage/postgres'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { call } from './support/call.ts'
 import { errorOf } from './support/error-of.ts'
 import { newLicense } from './support/license.ts'
@@ -325,24 +325,6 @@ test('a connection that was idle is asked before it is used, one that is in use 
   await storage.findClient('a', call)
   expect(asked).toEqual(['SELECT 1', 'SELECT 1'])
   clock.mockRestore()
-})
-
-test('a connection that only others have used since it was opened is asked before it is used', async () => {
-  const fake = poolOf(() => done)
-  const { asked } = await listening(fake)
-  const events = new EventEmitter()
-  const first = await fake.pool.connect()
-  let lent = first
-  const storage = postgresStorage({ ...fake.pool, on: events.on.bind(events), connect: async () => lent })
-  await storage.revokeClient('a', 5, call)
-  let at = performance.now()
-  const clock = vi.spyOn(performance, 'now').mockImplementation(() => at)
-  onTestFinished(() => clock.mockRestore())
-  lent = { ...first }
-  events.emit('connect', lent)
-  at += 1100
-  await storage.revokeClient('a', 5, call)
-  expect(asked).toEqual(['SELECT 1'])
 })
 
 test('a connection whose end was seen is never lent, also not right after its last use', async () => {

@@ -9,7 +9,7 @@ const guarded = new WeakSet<PostgresPool>()
 const watched = new WeakSet<PostgresClient>()
 /** The connections whose server has reported that no standby confirmed a commit. */
 const unconfirmed = new WeakSet<PostgresClient>()
-/** When each connection was opened, or last given back, sound. */
+/** When each connection was last given back, sound. Those that were never lent are new. */
 const lastUsed = new WeakMap<PostgresClient, number>()
 const ended = new WeakSet<PostgresClient>()
 
@@ -25,11 +25,7 @@ export function guardConnections(pool: PostgresPool): void {
   if (guarded.has(pool)) return
   guarded.add(pool)
   if (pool.listenerCount?.('error') === 0) pool.on?.('error', ignore)
-  pool.on?.('connect', (client) => {
-    // The host may use it first, and then leave it idle.
-    lastUsed.set(client, performance.now())
-    watch(client)
-  })
+  pool.on?.('connect', watch)
 }
 
 /** Listens to a connection for as long as it exists. Starting and stopping with each statement would cost more. */
