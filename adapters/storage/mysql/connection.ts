@@ -1,9 +1,9 @@
 import type { StorageCall } from 'utility-api/storage'
 import type { MysqlConnection, MysqlPool } from './driver.ts'
 import { leavesConnection, lostConnection } from './errors.ts'
-import { isBroken, isEarly, setUp } from './session.ts'
+import { isBroken, setUp } from './session.ts'
 import { inTime } from './time.ts'
-import { requireTime, within } from '../shared/call-time.ts'
+import { within } from '../shared/call-time.ts'
 
 /** How a connection was when it was given back, sound. */
 interface Rest {
@@ -14,7 +14,7 @@ interface Rest {
   readonly sent: number | undefined
 }
 
-/** Those that were never lent have none. */
+/** Those that were never lent are new. */
 const rests = new WeakMap<object, Rest>()
 
 /** When a connection of each pool was last given up. What ended it may have ended those that were idle then. */
@@ -31,7 +31,7 @@ export interface Errand<Result> {
   /** The first statement, which sets the connection up. */
   readonly first: string
   readonly work: (connection: MysqlConnection) => Promise<Result>
-  /** Whether it only reads: then it is done again, once, if its connection is lost. A write is if it had not begun. */
+  /** Whether it only reads: then it is done again, once, if its connection is lost. */
   readonly reads?: boolean
 }
 
@@ -48,8 +48,7 @@ export async function withConnection<Result>(
   try {
     return await lend(pool, call, errand, Number.NEGATIVE_INFINITY)
   } catch (error) {
-    const isRepeatable = errand.reads === true || isEarly(error)
-    if (!isRepeatable || !lostConnection(error) || call.timeLeftMs() <= 0) throw error
+    if (errand.reads !== true || !lostConnection(error) || call.timeLeftMs() <= 0) throw error
     return lend(pool, call, errand, performance.now())
   }
 }
@@ -112,11 +111,10 @@ async function take(
   first: string,
   workedSince: number,
 ): Promise<MysqlConnection> {
-  requireTime(call, 'MariaDB')
   const connection = await pool.getConnection()
-  const rest = restOf(connection)
+  const rest = rests.get(itselfOf(connection))
   try {
-    if (rest === null) {
+    if (rest === undefined) {
       await inTime(call, () => setUp(connection, first))
       return connection
     }
@@ -125,7 +123,7 @@ async function take(
       if (isReady || (await isSetUp(connection, first))) return connection
     }
   } catch (error) {
-    const wasCut = rest !== null && lostConnection(error)
+    const wasCut = rest !== undefined && lostConnection(error)
     if (!wasCut) {
       if (leavesConnection(error)) giveBack(connection, { first, sent: undefined })
       else giveUp(pool, connection)
@@ -134,14 +132,6 @@ async function take(
   }
   giveUp(pool, connection)
   return take(pool, call, first, performance.now())
-}
-
-/** Returns the rest of a connection, or null if it is new. One that only others have used has been idle if it says so. */
-function restOf(connection: MysqlConnection): Rest | null {
-  const itself = itselfOf(connection)
-  const idleForMs = Date.now() - ((itself as DriverConnection).lastActiveTime ?? Date.now())
-  const othersRest = { since: performance.now() - idleForMs, first: '', sent: undefined }
-  return rests.get(itself) ?? (idleForMs < idleMs ? null : othersRest)
 }
 
 /** Tells whether a connection is as it was given back, and probably open. */
@@ -180,8 +170,6 @@ function sentOn(connection: MysqlConnection): number | undefined {
 interface DriverConnection {
   readonly stream?: { readonly bytesWritten?: number; readonly writable?: boolean }
   readonly config?: { readonly compress?: unknown }
-  /** When a pool's connection was created, or last given back. */
-  readonly lastActiveTime?: number
 }
 
 /** `mysql2/promise` lends the same connection in another object each time. */

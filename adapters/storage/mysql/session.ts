@@ -153,7 +153,7 @@ export function sessionOn(connection: MysqlConnection, { call, isNode, attempts 
   return {
     isNode,
     ...queriesOn((sql, values) => again(() => run(connection, sql, values))),
-    transact: (work) => again(() => transact(connection, () => work(inOne), !hasBegun)),
+    transact: (work) => again(() => transact(connection, () => work(inOne))),
   }
 }
 
@@ -172,26 +172,12 @@ export function isBroken(connection: MysqlConnection): boolean {
   return broken.has(connection)
 }
 
-/** What was thrown when nothing had been sent for a call but the beginning of a transaction. */
-const early = new WeakSet<object>()
-
-/** Tells whether surely nothing of a call was done: it can be done on another connection. */
-export function isEarly(error: unknown): boolean {
-  return early.has(error as object)
-}
-
 /** Runs work in a transaction. If it fails, nothing of it is left. */
 export async function transact<Result>(
   connection: MysqlConnection,
   work: () => Promise<Result>,
-  isFirst = false,
 ): Promise<Result> {
-  try {
-    await connection.query('START TRANSACTION')
-  } catch (error) {
-    if (isFirst) early.add(error as Error)
-    throw error
-  }
+  await connection.query('START TRANSACTION')
   try {
     const result = await work()
     await connection.query('COMMIT')
