@@ -6,14 +6,7 @@ import {
   type MysqlStatement,
 } from 'utility-api/storage/mysql'
 import { randomBytes } from 'node:crypto'
-import {
-  createConnection,
-  type Connection,
-  type Pool,
-  type ResultSetHeader,
-  type RowDataPacket,
-  type TypeCastField,
-} from 'mysql2/promise'
+import type { Pool, ResultSetHeader, RowDataPacket, TypeCastField } from 'mysql2/promise'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { storageContract, type StorageFixture } from '../../src/testing/storage-contract.ts'
 import { emptyTables, makePool, startMysql, whyNoMysql, type MysqlServer } from './support/mysql-server.ts'
@@ -91,29 +84,6 @@ describe.skipIf(reason)('MySQL', () => {
     const [rows] = await early.query('SELECT version, step FROM utility_api_schema')
     expect(rows).toEqual([{ version: 1, step: 2 }])
   })
-
-  test('a migration waits for one that works, and says which one has stopped without an end', async () => {
-    async function beginOther(): Promise<{ own: Pool; id: number; other: Connection }> {
-      const uri = await server.createDatabase()
-      const other = await createConnection(uri)
-      other.on('error', () => {})
-      onTestFinished(() => other.destroy())
-      const lock = "get_lock(concat('utility_api_schema:', md5(database())), 0)"
-      const [[row]] = await other.query<RowDataPacket[]>(`SELECT ${lock}, connection_id() AS id`)
-      return { own: pool({ uri }), id: Number(row?.['id']), other }
-    }
-    const [working, stopped] = [await beginOther(), await beginOther()]
-    const [error] = await Promise.all([
-      errorOf(() => mysqlStorage(stopped.own).migrate()),
-      mysqlStorage(working.own).migrate(),
-      // Longer than one wait for the lock.
-      working.other.query('SELECT sleep(31)').then(() => working.other.end()),
-    ])
-    expect(error).toMatchObject({ kind: 'unavailable' })
-    expect(error.message).toContain(`KILL ${stopped.id} `)
-    await stopped.own.query(`KILL ${stopped.id}`)
-    await mysqlStorage(stopped.own).migrate()
-  }, 120_000)
 
   test('the domains of licenses are compared after a migration beside servers that change them without it', async () => {
     const database = await server.createDatabase()

@@ -11,7 +11,6 @@ import {
   toStorageError,
 } from './errors.ts'
 import { requireNoTransaction, run, sessionSettings, setUp, transact } from './session.ts'
-import { inTime } from './time.ts'
 import { inTimeOf } from '../shared/call-time.ts'
 import { noSchema, refuseNewer, requireSteps, type Schema } from '../shared/schema-version.ts'
 
@@ -158,12 +157,6 @@ const lockName = "concat('utility_api_schema:', md5(database()))"
 /** The maximum number of attempts at a migration that other nodes of a cluster make at the same time. */
 const maxAttempts = 12
 const takeLock = `SELECT get_lock(${lockName}, 30) AS got`
-/** How long the server may take to answer it. One that is frozen never does. */
-const turnTimeoutMs = 60_000
-/** Finds the connection that has the lock, if it sends nothing: a migration has no pauses. A user sees its own connections. */
-const findStopped = `
-  SELECT id FROM information_schema.processlist
-  WHERE id = is_used_lock(${lockName}) AND command = 'Sleep' AND time >= 20`
 
 /** Brings the schema up to date. Servers that start at the same time take turns. */
 export async function migrateSchema(pool: MysqlPool): Promise<void> {
@@ -210,19 +203,10 @@ async function migrateAlone(connection: MysqlConnection, flavor: Flavor): Promis
   await connection.query(`DO release_lock(${lockName})`)
 }
 
-/**
- * Waits for a migration on another server, as long as it works: it builds indexes on tables of any length. One whose
- * program was stopped, or whose machine is gone, would have the lock for hours.
- */
+/** Waits for a migration on another server, however long it takes: it builds indexes on tables of any length. */
 async function takeTurn(connection: MysqlConnection): Promise<void> {
-  const answer = await inTime(callWithin(turnTimeoutMs), () => run(connection, takeLock))
-  const [lock] = answer as { got: number | null }[]
-  if (lock?.got === 0) {
-    const [stopped] = (await run(connection, findStopped)) as { id: number | string }[]
-    if (stopped === undefined) return takeTurn(connection)
-    const message = `MariaDB: another migration has stopped without an end, on connection ${stopped.id}. End its program, or run KILL ${stopped.id} on the server.`
-    throw new StorageError('unavailable', message)
-  }
+  const [lock] = (await run(connection, takeLock)) as { got: number | null }[]
+  if (lock?.got === 0) return takeTurn(connection)
   if (lock?.got !== 1) throw new StorageError('unavailable', 'MariaDB gives no lock for the migration.')
 }
 
