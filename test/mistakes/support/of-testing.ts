@@ -53,13 +53,5 @@ export const ofTesting: Mistakes = {
       () => storageContract(() => ({ storage }) as never)[0]?.run(),
       `make must return a storage and close(): write storageContract(${fixture}).`,
     ],
-    [
-      'one storage for all cases',
-      async () => {
-        const shared = memoryStorage()
-        for (const { run } of storageContract(() => ({ storage: shared, close() {} }))) await run()
-      },
-      'make must create an empty store, and this one has rows: use a new database for each case, or delete all rows.',
-    ],
   ],
 }
