@@ -38,11 +38,11 @@ export interface MysqlStorage extends AdminStorage {
  * 10.6 or newer.
  *
  * Every call, or several that share a statement, borrows one connection. If it is new, others have used it, or it was
- * idle for a second, the store first sets on it what it needs: a strict `sql_mode`, READ COMMITTED, transactions that
- * may write, `autocommit`, no `completion_type`, no `sql_select_limit`, text in utf8mb4 and at most 3 seconds of
- * waiting for a lock. Writes use all connections but one, so that reads go on while writes wait. Work that loses a race
- * (1213, 1205, 1020) is undone and repeated. If connections are lost, the calls in progress fail with `unavailable`;
- * later calls reconnect on their own. The caller is responsible for ending the pool.
+ * idle for a second, the store first sets on it what it needs: a strict `sql_mode`, READ COMMITTED, `autocommit`, no
+ * `completion_type`, no `sql_select_limit`, text in utf8mb4 and at most 3 seconds of waiting for a lock. Writes use all
+ * connections but one, so that reads go on while writes wait. Work that loses a race (1213, 1205, 1020) is undone and
+ * repeated. If connections are lost, the calls in progress fail with `unavailable`; later calls reconnect on their own.
+ * The caller is responsible for ending the pool.
  *
  * Clients, codes and credentials that are looked up together share one statement. Exchanges, updates and new licenses
  * without an idempotency key that arrive together, or while others of their kind are under way, share one commit, and

@@ -386,7 +386,7 @@ describe.skipIf(reason)('MySQL', () => {
   })
 
   // With CHAIN, a COMMIT begins the next transaction.
-  test.each(['completion_type = CHAIN', 'sql_select_limit = 1', 'tx_read_only = 1'])(
+  test.each(['completion_type = CHAIN', 'sql_select_limit = 1'])(
     'after the host has set %s, what is written is committed, and what is looked up together is found',
     async (setting) => {
       const [own, others] = [pool({ connectionLimit: 1 }), mysqlStorage(pool())]

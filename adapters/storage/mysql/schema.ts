@@ -26,13 +26,13 @@ export interface Flavor {
 
 const mariadb: Flavor = {
   collation: 'utf8mb4_nopad_bin',
-  settings: sessionSettings('tx'),
+  settings: sessionSettings('tx_isolation'),
   isNode: false,
 }
-const galera: Flavor = { ...mariadb, settings: sessionSettings('tx', true), isNode: true }
+const galera: Flavor = { ...mariadb, settings: sessionSettings('tx_isolation', true), isNode: true }
 const mysql: Flavor = {
   collation: 'utf8mb4_0900_bin',
-  settings: sessionSettings('transaction'),
+  settings: sessionSettings('transaction_isolation'),
   isNode: false,
 }
 

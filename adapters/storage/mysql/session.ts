@@ -37,11 +37,10 @@ export interface Session extends Queries {
  * The first assignment, to the next transaction alone, is an error while a transaction is open, and then none is made:
  * `autocommit = 1` would commit what the host has left half done.
  */
-export function sessionSettings(prefix: 'tx' | 'transaction', isNode = false): string {
+export function sessionSettings(isolation: string, isNode = false): string {
   return `SET ${[
-    `@@${prefix}_isolation = 'READ-COMMITTED'`,
-    `SESSION ${prefix}_isolation = 'READ-COMMITTED'`,
-    `SESSION ${prefix}_read_only = 0`,
+    `@@${isolation} = 'READ-COMMITTED'`,
+    `SESSION ${isolation} = 'READ-COMMITTED'`,
     'SESSION autocommit = 1',
     // With CHAIN, COMMIT begins a transaction, and what is written next is never committed.
     'SESSION completion_type = 0',
