@@ -140,7 +140,7 @@ describe('translations', () => {
   })
 })
 
-const code = fc.constantFrom('§', '§6', '§l', '§r', '§x§f§f§0§0§0§0', '%s', '%1$s', '%%')
+const code = fc.constantFrom('§', '§6', '§e', '§l', '§r', '§x§f§f§0§0§0§0', '%s', '%1$s', '%%')
 const piece = fc.oneof(
   code,
   fc.string({ unit: codePoint, maxLength: 12 }),
@@ -171,7 +171,7 @@ const { component } = fc.letrec<{ component: unknown }>((tie) => ({
   ),
 }))
 
-const allowedColor = /^(?:#[0-9a-f]{6}|[a-z]{3,5}|(?:dark|light)_[a-z]+)$/
+const allowedColor = /^(?:#[0-9a-f]{6}|[a-z]{3,6}|(?:dark|light)_[a-z]+)$/
 // oxlint-disable-next-line no-control-regex
 const unwanted = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u
 
