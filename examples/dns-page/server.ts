@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { isIPv6, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { createUtilityApi, defaultResolverLocations, type ResolverLocation } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
@@ -20,8 +20,9 @@ const api = createUtilityApi({
 
 function named(list: string): ResolverLocation[] {
   return list.split(',').map((address) => {
-    const { 1: v6, 2: ip = v6 ?? address, 3: port } = /^(?:\[(.+)\]|([^:]+))(?::(\d+))?$/.exec(address) ?? []
-    return { location: address, ip, provider: 'Resolver', port: Number(port ?? 53) }
+    // With a port, an IPv6 address is in brackets.
+    const [, ip = address, port = '53'] = isIPv6(address) ? [] : (/^\[?(.+?)\]?:(\d+)$/.exec(address) ?? [])
+    return { location: address, ip, provider: 'Resolver', port: Number(port) }
   })
 }
 

@@ -170,6 +170,8 @@ export interface Admin {
   /**
    * Revokes a credential of any kind by its secret or its id. Returns false if no such credential exists or it was
    * already revoked.
+   *
+   * @throws `UtilityApiError` `invalid_argument` if `id` is a secret
    */
   revoke(which: { secret: string } | { id: string }): Promise<boolean>
   /**

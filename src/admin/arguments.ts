@@ -6,6 +6,8 @@ import { namesOf, type Issue } from '../domain/option-problem.ts'
 import type { Admin } from './admin.ts'
 
 const text = z.string('must be a string')
+/** What people type, trimmed as in the operations: a name with a space behind it would refuse somebody who has paid. */
+const typed = text.trim()
 const scope = z.string("must be a string, '' for none")
 const textOrNull = z.string('must be a string or null').nullable()
 const texts = z.array(text, 'must be an array of strings')
@@ -111,8 +113,8 @@ const argumentsOf: { readonly [Method in keyof Admin]: () => Readonly<Record<str
   createLicense: () => ({
     license: members({
       resellerId: text,
-      registeredTo: text,
-      domainOrIp: text,
+      registeredTo: typed,
+      domainOrIp: typed,
       status: text.optional(),
       idempotencyKey: text.optional(),
       idempotencyLifetimeSeconds: count.optional(),
@@ -122,8 +124,8 @@ const argumentsOf: { readonly [Method in keyof Admin]: () => Readonly<Record<str
   updateLicense: () => ({
     licenseKey: text,
     change: members({
-      registeredTo: text.optional(),
-      domainOrIp: text.optional(),
+      registeredTo: typed.optional(),
+      domainOrIp: typed.optional(),
       status: text.optional(),
       resellerId: text.optional(),
     }),
@@ -136,7 +138,7 @@ const argumentsOf: { readonly [Method in keyof Admin]: () => Readonly<Record<str
     page: members({
       ...page,
       resellerId: text.optional(),
-      domainOrIp: text.optional(),
+      domainOrIp: typed.optional(),
       status: text.optional(),
     }).optional(),
   }),

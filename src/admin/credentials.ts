@@ -10,6 +10,7 @@ import type { StorageCall } from '../ports/storage-call.ts'
 import { storageCall, type AdminParts } from './admin-parts.ts'
 import type { Admin } from './admin.ts'
 import { demand } from '../domain/arguments.ts'
+import { kindOfSecret } from '../domain/secret.ts'
 import {
   demandIdentifier,
   demandInteger,
@@ -57,6 +58,8 @@ export function credentialMethods(parts: AdminParts): CredentialMethods {
       if ('secret' in which) {
         return storage.revokeCredential({ hash: hashSecret(which.secret) }, clock.now(), storageCall())
       }
+      // False would pass for "revoked before", and leave a leaked secret valid.
+      demand(kindOfSecret(which.id) === undefined, 'id is a secret: write { secret }.')
       return isIdentifier(which.id) && storage.revokeCredential(which, clock.now(), storageCall())
     },
     async revokeAccess(which) {

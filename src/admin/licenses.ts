@@ -29,7 +29,7 @@ export function licenseMethods(parts: AdminParts): LicenseMethods {
       status = parts.statuses[0] ?? '',
       ...given
     }) {
-      const fields = trimmed({ ...given, status })
+      const fields = { ...given, status }
       demandFields(fields, parts)
       const repeatable = repeatableOf(idempotencyKey, idempotencyLifetimeSeconds)
       const call = storageCall()
@@ -41,9 +41,8 @@ export function licenseMethods(parts: AdminParts): LicenseMethods {
       const license = stored === null ? null : await storage.findLicense(stored, storageCall())
       return license && toLicense(license)
     },
-    async updateLicense(licenseKey, given) {
-      demand(Object.keys(given).length > 0, 'There is nothing to change.')
-      const change = trimmed(given)
+    async updateLicense(licenseKey, change) {
+      demand(Object.keys(change).length > 0, 'There is nothing to change.')
       demandFields(change, parts)
       const call = storageCall()
       if (change.resellerId !== undefined) await demandReseller(change.resellerId, call)
@@ -69,16 +68,6 @@ function repeatableOf(
   if (idempotencyKey === undefined) return undefined
   demandIdentifier('idempotencyKey', idempotencyKey)
   return { idempotencyKey: ` ${idempotencyKey}`, lifetimeMs: lifetimeSeconds * 1000 }
-}
-
-/** Trims what people type, as the operations do: a name with a space behind it would refuse somebody who has paid. */
-function trimmed<Fields extends LicenseChange>(fields: Fields): Fields {
-  const { registeredTo, domainOrIp } = fields
-  return {
-    ...fields,
-    ...(registeredTo !== undefined && { registeredTo: registeredTo.trim() }),
-    ...(domainOrIp !== undefined && { domainOrIp: domainOrIp.trim() }),
-  }
 }
 
 /** Checks the fields by the rules of the operations. */

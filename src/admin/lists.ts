@@ -67,7 +67,7 @@ export function listMethods({ storage: { listing } }: AdminParts): ListMethods {
 }
 
 function formsOf(domainOrIp: string): readonly string[] {
-  const forms = searchedForms(domainOrIp.trim())
+  const forms = searchedForms(domainOrIp)
   demand(forms.length > 0, 'domainOrIp must be a host name or an IP address, without scheme, port or path.')
   return forms
 }

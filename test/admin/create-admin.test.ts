@@ -96,6 +96,11 @@ test('a scope or a permission that is named twice is granted once', async () => 
   await api.close()
 })
 
+test('a secret that is passed as an id is refused, and not taken for one that was revoked before', async () => {
+  const { accessToken } = await admin.createAccessToken({ scope: '' })
+  expect(await refusal(admin.revoke({ id: accessToken }))).toBe('id is a secret: write { secret }.')
+})
+
 test('a storage failure while a code is being issued is passed on', async () => {
   const { clientId } = await admin.createClient({ redirectUris: [redirectUri] })
   for (const kind of ['conflict', 'unavailable'] as const) {

@@ -19,19 +19,19 @@ export const revoke: AnyCommand = command({
     'revoke 787f76b4-edee-4f61-9dd6-159a1df4cd62 --database utility.sqlite',
     'revoke - --database utility.sqlite < leaked-secret.txt',
   ],
-  run: ({ id, database, storage, json }) =>
-    withAdmin({ database, storage }, async (admin) => {
+  run: ({ id, database, storage, json }) => {
+    if (id.startsWith('uapi_'))
+      throw new UsageError('This is a secret, not an id. Pass it on standard input: utility-api revoke -')
+    return withAdmin({ database, storage }, async (admin) => {
       // A secret passed as an argument would leak again, into the shell's history.
       const revoked =
         id === '-'
           ? await admin.revoke({ secret: (await text(process.stdin)).trim() })
           : (await admin.revoke({ id })) || (await admin.revokeClient(id))
-      // "It was revoked before" would leave a leaked secret valid.
-      if (!revoked && id.startsWith('uapi_'))
-        throw new UsageError('This is a secret, not an id. Pass it on standard input: utility-api revoke -')
       if (!revoked) throw new Error('There is nothing to revoke: it was revoked before, or never existed.')
       printFields({ revoked: id === '-' ? 'the secret' : id }, json)
-    }),
+    })
+  },
 })
 
 export const revokeAccess: AnyCommand = command({
