@@ -160,6 +160,16 @@ export function race<Result>(
   return Promise.all(Array.from({ length: count }, async (_, index) => call(index)))
 }
 
+/**
+ * Makes many calls, a hundred at once, to fill a store. All at once, the last would wait for all others, and its time
+ * would run out where each takes some milliseconds.
+ */
+export async function fill(count: number, call: (index: number) => MaybePromise<unknown>): Promise<void> {
+  for (let made = 0; made < count; made += 100)
+    // oxlint-disable-next-line no-await-in-loop -- one hundred after the other is the point
+    await race(Math.min(100, count - made), (index) => call(made + index))
+}
+
 /** Makes the calls one after the other. */
 export async function inTurn<Item>(
   items: Iterable<Item>,

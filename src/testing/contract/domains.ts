@@ -3,6 +3,7 @@ import type { LicensePage } from '../../ports/storage-listing.ts'
 import type { BoundListing } from './bound.ts'
 import {
   equalValues,
+  fill,
   inTurn,
   makeLicense,
   nameOf,
@@ -188,7 +189,7 @@ export const domainCases: readonly ContractCase[] = [
     name: 'a thousand licenses of one domain are all listed and hide none of another, or support stops looking',
     needs: ['admin', 'listing'],
     async run({ admin, listing }) {
-      await race(1001, (index) =>
+      await fill(1001, (index) =>
         admin.insertLicense(makeLicense(nameOf(`many-${index}`), { domainOrIp: 'localhost' })),
       )
       const last = { domainOrIp: 'shop.example', status: 'last' }

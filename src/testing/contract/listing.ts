@@ -5,6 +5,7 @@ import type { MaybePromise } from '../../ports/maybe-promise.ts'
 import type { BoundAdmin, BoundListing } from './bound.ts'
 import {
   equalValues,
+  fill,
   hashOf,
   inTurn,
   makeClient,
@@ -198,7 +199,7 @@ export const listingCases: readonly ContractCase[] = [
     needs: ['admin', 'listing'],
     async run({ admin, listing }) {
       const names = namesOf(300)
-      await race(300, (index) => admin.insertLicense(makeLicense(names[index] ?? '')))
+      await fill(300, (index) => admin.insertLicense(makeLicense(names[index] ?? '')))
       const doomed = names.filter((_, index) => index % 3 === 0)
       const seen = await allNames(licenses.list(listing), { limit: 17 }, () =>
         race(10, () => admin.deleteLicense(doomed.pop() ?? '')),
@@ -213,7 +214,7 @@ export const listingCases: readonly ContractCase[] = [
     needs: ['admin', 'listing'],
     async run({ admin, listing }) {
       const names = namesOf(300)
-      await race(300, (index) => {
+      await fill(300, (index) => {
         const expiresAt = index % 3 === 0 ? index : null
         const token = makeCredential(names[index] ?? '', { expiresAt })
         return admin.insertCredential('access_token', hashOf(index), token)
@@ -354,7 +355,7 @@ export const listingCases: readonly ContractCase[] = [
     name: 'a thousand licenses are all counted and listed and hide none of another reseller, or a report lacks the rest',
     needs: ['admin', 'listing'],
     async run({ admin, listing }) {
-      await race(1001, (index) => admin.insertLicense(makeLicense(nameOf(`${index}`))))
+      await fill(1001, (index) => admin.insertLicense(makeLicense(nameOf(`${index}`))))
       await admin.insertLicense(makeLicense(nameOf('last'), { resellerId: nameOf('other') }))
       const [all, large, other] = [{}, { resellerId: nameOf('reseller') }, { resellerId: nameOf('other') }]
       const listOf = (of: object): NameList =>
@@ -372,7 +373,7 @@ export const listingCases: readonly ContractCase[] = [
     async run({ admin, listing }) {
       const many = [clients, resellers, credentials('access_token', 'shop')]
       await inTurn(many, async (listed) => {
-        await race(501, (index) => listed.insert(admin, nameOf(`${index}`), index))
+        await fill(501, (index) => listed.insert(admin, nameOf(`${index}`), index))
         strictEqual(await countAll(listed.list(listing)), 501, listed.what)
       })
       const other = credentials('access_token', 'other')

@@ -4,6 +4,7 @@ import type { NewIdempotencyKey } from '../../ports/storage.ts'
 import type { BoundAdmin, BoundStorage } from './bound.ts'
 import {
   equalValues,
+  fill,
   hashOf,
   inTurn,
   makeClient,
@@ -143,7 +144,7 @@ export const purgeCases: readonly ContractCase[] = [
     name: 'a purge deletes thousands of rows completely, or a busy service never gets rid of them',
     needs: ['admin'],
     async run({ admin }) {
-      await race(3300, (index) => {
+      await fill(3300, (index) => {
         const number = Math.floor(index / 3)
         if (index % 3 === 0) return admin.insertAuthorizationCode(hashOf(number), makeCode({ expiresAt: 1 }))
         if (index % 3 === 1) return admin.insertLicense(...licenseOf(number, { createdAt: 0, expiresAt: 1 }))
@@ -162,7 +163,7 @@ export const purgeCases: readonly ContractCase[] = [
         await admin.redeemAuthorizationCode(hashOf(index), 5, makeToken(index, { expiresAt }))
       }
       // Every fourth code is dead, with an expired token or none. All expire at once, in no order of their tokens.
-      await race(1500, (index) =>
+      await fill(1500, (index) =>
         index % 8 === 0
           ? admin.insertAuthorizationCode(hashOf(index), makeCode({ expiresAt: 10 }))
           : spend(index, index % 8 === 4 ? 50 : 200),

@@ -1,6 +1,7 @@
 import type { BoundListing } from './bound.ts'
 import {
   equalValues,
+  fill,
   hashOf,
   inTurn,
   makeCredential,
@@ -72,7 +73,7 @@ export const useCases: readonly ContractCase[] = [
     needs: ['admin', 'listing', 'recordUse'],
     async run({ admin, listing, recordUse }) {
       const ids = Array.from({ length: 500 }, (_, index) => nameOf(`key-${index}`))
-      await race(500, (index) =>
+      await fill(500, (index) =>
         admin.insertCredential('api_key', hashOf(index), makeCredential(ids[index] ?? '')),
       )
       await race(10, (index) =>
