@@ -84,8 +84,9 @@ export function mysqlStorage(pool: MysqlPool): MysqlStorage {
 }
 
 function requirePool(pool: (Partial<MysqlPool> & { readonly promise?: unknown }) | undefined): void {
-  // The pool of `mysql2` itself, whose methods take callbacks, has the other one behind `promise()`.
-  if (typeof pool?.getConnection === 'function' && pool.promise === undefined) return
+  // Without its callback, a pool or a cluster of `mysql2` itself throws where nothing catches it. A cluster of
+  // `mysql2/promise`, which takes a pattern, would lend connections to any of its servers.
+  if (typeof pool?.getConnection === 'function' && pool.getConnection.length === 0) return
   const write = pool?.promise === undefined ? 'createPool(url)' : 'pool.promise()'
   throw new StorageError('bug', `mysqlStorage takes a Pool of mysql2/promise. Write mysqlStorage(${write}).`)
 }

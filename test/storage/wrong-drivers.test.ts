@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3'
-import { createPool } from 'mysql2'
+import { createPool, createPoolCluster } from 'mysql2'
+import { createPoolCluster as createPromiseCluster } from 'mysql2/promise'
 import { Client } from 'pg'
 import { mysqlStorage } from 'utility-api/storage/mysql'
 import { postgresStorage } from 'utility-api/storage/postgres'
@@ -22,12 +23,16 @@ test.each([undefined, 'postgres://localhost/a', new Client()])(
   },
 )
 
-test.each([undefined, 'mysql://localhost/a', createPool({})])(
-  'mysqlStorage %# says what it takes',
-  (wrong) => {
-    expect(() => mysqlStorage(wrong as never)).toThrow('mysqlStorage takes a Pool of mysql2/promise.')
-  },
-)
+test.each([
+  undefined,
+  'mysql://localhost/a',
+  createPool({}),
+  createPoolCluster(),
+  createPoolCluster().of('*'),
+  createPromiseCluster(),
+])('mysqlStorage %# says what it takes', (wrong) => {
+  expect(() => mysqlStorage(wrong as never)).toThrow('mysqlStorage takes a Pool of mysql2/promise.')
+})
 
 test.each([null, 5, []])('sqliteStorage refuses %j in place of options', (options) => {
   const database = new Database(':memory:')

@@ -4,7 +4,7 @@
  * @group Storage
  */
 export interface MysqlPool {
-  /** Lends a connection. */
+  /** Lends a connection. A method with parameters is refused: it wants a callback, or the name of a server. */
   getConnection(): Promise<MysqlConnection>
   /** Where `mysql2` keeps the number of connections: writes use all but one. Without a number, or with 0, they use all. */
   readonly pool?: { readonly config?: { readonly connectionLimit?: number | undefined } }
