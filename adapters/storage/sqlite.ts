@@ -51,8 +51,8 @@ export interface SqliteStorage extends AdminStorage {
  * Creates a store from a SQLite connection: the `Database` of better-sqlite3, the `DatabaseSync` of `node:sqlite` or
  * the `Database` of `bun:sqlite`.
  *
- * The connection belongs to the storage alone, which sets its `synchronous`, `busy_timeout` and `cache_size` and
- * decides when transactions begin and end. The tables' names begin with `utility_api_`, so they may share a file with
+ * The connection belongs to the storage alone, which sets its `synchronous`, `busy_timeout`, `cache_size` and names of
+ * columns, and decides when transactions begin and end. The tables' names begin with `utility_api_`, so they may share a file with
  * other tables. Several processes may open the same file. The caller is responsible for closing the connection.
  *
  * Writes that arrive together share one transaction and are answered after its commit. Reads that follow each other

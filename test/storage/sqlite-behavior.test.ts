@@ -102,6 +102,19 @@ describe.each(drivers)('%s', (_, openPath) => {
     expect(await pragmas('normal')).toEqual(['wal', 1, 3])
   })
 
+  test('a connection that names columns otherwise finds the same rows', async () => {
+    const database = openFile().open()
+    database.exec('PRAGMA full_column_names = ON')
+    database.exec('PRAGMA short_column_names = OFF')
+    const storage = sqliteStorage(database)
+    await storage.migrate()
+    const reseller = { resellerId: 'r', createdAt: 5, name: 'Ada' }
+    await storage.insertReseller(reseller, call)
+    await storage.insertLicense(newLicense('a'), undefined, call)
+    expect(await storage.findReseller('r', call)).toEqual(reseller)
+    expect(await storage.findLicense('a', call)).toEqual(license('a'))
+  })
+
   test('a file that another process holds while it closes is waited for, or a restart fails', async () => {
     const { path, open } = openFile()
     const first = openPath(path)
