@@ -17,6 +17,7 @@ import { servingMethods } from './postgres/serving.ts'
 export type {
   PostgresClient,
   PostgresNotice,
+  PostgresParameter,
   PostgresPool,
   PostgresResult,
   PostgresStatement,

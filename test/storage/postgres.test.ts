@@ -408,6 +408,89 @@ describe('PostgreSQL trouble', () => {
     expect(await postgresStorage(pool()).findLicense('swallowed', call)).toEqual(license('swallowed'))
   })
 
+  test('a transaction that the host begins without waiting for it is refused, and no write is lost in it', async () => {
+    const own = pool('read committed', 1)
+    const storage = postgresStorage(own)
+    await storage.migrate()
+    await storage.ping?.(call)
+    const host = await own.connect()
+    const begun = host.query('BEGIN')
+    host.release()
+    const error = await errorOf(() => storage.insertLicense(newLicense('swallowed-2'), undefined, call))
+    expect([error.kind, error.message]).toEqual(['bug', expect.stringContaining('transaction of the host')])
+    await begun
+    expect(await storage.insertLicense(newLicense('swallowed-2'), undefined, call)).toBe('inserted')
+    expect(await postgresStorage(pool()).findLicense('swallowed-2', call)).toEqual(license('swallowed-2'))
+  })
+
+  test('where arrays have no NULL, writes that arrive together store none as a text', async () => {
+    const own = new Pool({ connectionString: url, options: '-c array_nulls=off' })
+    pools.push(own)
+    const storage = postgresStorage(own)
+    await storage.migrate()
+    await emptyTables(own)
+    const granted = { clientId: 'c', subject: null, redirectUri: 'https://shop.example/', scope: '' }
+    const code = { ...granted, codeChallenge: null, expiresAt: 2 ** 41, redeemedAt: null }
+    const owner = { ownerId: 'c', subject: null, scope: '', createdAt: 1, expiresAt: 2 ** 41 }
+    const update = { resellerId: 'r', patch: { status: 'new' }, at: 5 }
+    const hashes = [1, 2, 3].map((byte) => Buffer.alloc(32, byte))
+    await Promise.all(hashes.map((hash) => storage.insertAuthorizationCode(hash, code, call)))
+    await Promise.all(
+      hashes.map((hash, index) =>
+        storage.redeemAuthorizationCode(hash, 5, { ...owner, id: `t${index}`, hash }, call),
+      ),
+    )
+    await Promise.all(
+      hashes.map((_, index) => storage.insertLicense(newLicense(`${index}`), undefined, call)),
+    )
+    await Promise.all(
+      hashes.map((_, index) => storage.updateLicense({ ...update, licenseKey: `${index}` }, call)),
+    )
+    const tokens = await Promise.all(hashes.map((hash) => storage.findCredential('access_token', hash, call)))
+    expect(tokens.map((token) => token?.subject)).toEqual([null, null, null])
+    for (const index of hashes.keys())
+      // oxlint-disable-next-line no-await-in-loop -- three
+      expect(await storage.findLicense(`${index}`, call)).toEqual({
+        ...license(`${index}`),
+        status: 'new',
+        updatedAt: 5,
+      })
+  })
+
+  const latin1 = "SET client_encoding = 'LATIN1'"
+  const setLatin1 = async (client: { query(text: string): Promise<unknown> }): Promise<void> => {
+    await client.query(latin1)
+  }
+
+  test('a connection on which the host has changed the encoding is refused once, and stores no other text', async () => {
+    const own = pool('read committed', 1)
+    const [storage, others] = [postgresStorage(own), postgresStorage(pool())]
+    await storage.migrate()
+    const fields = { registeredTo: 'Zoë', domainOrIp: 'zoë.example' }
+    await own.query(latin1)
+    const insert = (): unknown => storage.insertLicense(newLicense('encoded', fields), undefined, call)
+    const error = await errorOf(insert)
+    expect([error.kind, error.message]).toEqual(['invalid', expect.stringContaining('to LATIN1')])
+    expect(await insert()).toBe('inserted')
+    expect(await others.findLicense('encoded', call)).toEqual({ ...license('encoded'), ...fields })
+  })
+
+  test.each<[string, (made: Pool) => unknown, PoolConfig & { onConnect?: typeof setLatin1 }]>([
+    ['that it then lends', (made) => made.on('connect', (client) => void setLatin1(client)), {}],
+    ['before it lends it', () => {}, { onConnect: setLatin1 }],
+  ])('a pool that changes the encoding of every connection %s is refused', async (_, prepare, options) => {
+    await postgresStorage(pool()).migrate()
+    const own = new Pool({ connectionString: url, ...options })
+    pools.push(own)
+    prepare(own)
+    const storage = postgresStorage(own)
+    for (const key of ['encoded-1', 'encoded-2']) {
+      // oxlint-disable-next-line no-await-in-loop -- two
+      const error = await errorOf(() => storage.insertLicense(newLicense(key), undefined, call))
+      expect([error.kind, error.message]).toEqual(['invalid', expect.stringContaining('to LATIN1')])
+    }
+  })
+
   test('a database that does not exist is invalid, not a bug', async () => {
     const own = new Pool({ connectionString: Object.assign(new URL(url), { pathname: '/no_such_one' }).href })
     pools.push(own)

@@ -12,6 +12,8 @@ const unconfirmed = new WeakSet<PostgresClient>()
 /** When each connection was last given back, sound. Those that were never lent are new. */
 const lastUsed = new WeakMap<PostgresClient, number>()
 const ended = new WeakSet<PostgresClient>()
+/** The encoding of the connections on which the host has changed it. */
+const encodings = new WeakMap<PostgresClient, string>()
 
 /** How long a connection that nobody used may take to answer. One that was cut silently never does. */
 const probeTimeoutMs = 1000
@@ -37,6 +39,9 @@ function watch(client: PostgresClient): void {
   client.on('end', () => ended.add(client))
   client.on('notice', ({ routine }) => {
     if (routine === commitWait) unconfirmed.add(client)
+  })
+  client.connection?.on('parameterStatus', ({ parameterName, parameterValue }) => {
+    if (parameterName === 'client_encoding') encodings.set(client, parameterValue)
   })
 }
 
@@ -82,18 +87,26 @@ export async function withConnection<Result>(
   unconfirmed.delete(client)
   let broken = false
   try {
-    requireNoTransaction(client)
+    requireOurs(client)
     const result = await work(client)
+    // Before it, the server may not have answered what the host had sent and not waited for.
+    requireOurs(client)
     if (unconfirmed.has(client))
       throw new StorageError('unavailable', 'PostgreSQL: no standby has confirmed the commit.')
     return result
   } catch (error) {
-    broken = !isSound(error) || hasTransaction(client)
+    broken = !isSound(error) || hasTransaction(client) || encodingOf(client) !== spoken
     throw error
   } finally {
     if (!broken) lastUsed.set(client, performance.now())
     client.release(broken)
   }
+}
+
+/** Throws if the host has left the connection in a state in which what we write is lost, or stored as another text. */
+function requireOurs(client: PostgresClient): void {
+  requireNoTransaction(client)
+  requireSpoken(encodingOf(client))
 }
 
 /**
@@ -113,6 +126,20 @@ function requireNoTransaction(client: Partial<PostgresClient>): void {
 
 function hasTransaction(client: Partial<PostgresClient>): boolean {
   return client.getTransactionStatus?.() !== 'I'
+}
+
+/** The only encoding that `pg` speaks. It asks for it when it connects. */
+const spoken = 'UTF8'
+
+function encodingOf(client: PostgresClient): string {
+  return encodings.get(client) ?? spoken
+}
+
+/** Throws if the server takes what it is sent for text in another encoding: it would store other characters. */
+export function requireSpoken(encoding: string = spoken): void {
+  if (encoding === spoken) return
+  const message = `The host program has set client_encoding to ${encoding} on a connection of the pool: leave it at ${spoken}.`
+  throw new StorageError('invalid', message)
 }
 
 function ignore(): void {}

@@ -40,6 +40,11 @@ export interface PostgresClient {
   readonly processID?: number | null
   /** Returns `I` if no transaction is open. `pg` has this method since version 8.21. */
   getTransactionStatus(): string | null
+  /** Tells what the server reports of its settings. Without it, the host must not change `client_encoding`. */
+  readonly connection?: {
+    /** Listens for settings that change. */
+    on(event: 'parameterStatus', listener: (status: PostgresParameter) => void): unknown
+  }
   /** Gives the connection back; `true` closes it. */
   release(destroy?: boolean): void
   /** Listens for errors of the connection. */
@@ -58,6 +63,18 @@ export interface PostgresClient {
 export interface PostgresNotice {
   /** The function in the server that sends the notice. The notice's text is translated. */
   readonly routine?: string | undefined
+}
+
+/**
+ * A setting that has changed on a connection.
+ *
+ * @group Storage
+ */
+export interface PostgresParameter {
+  /** Its name. */
+  readonly parameterName: string
+  /** Its new value. */
+  readonly parameterValue: string
 }
 
 /**

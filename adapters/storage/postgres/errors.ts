@@ -7,6 +7,8 @@ const kinds: Readonly<Record<string, StorageErrorKind>> = {
   '23505': 'conflict', // unique violation
   '23': 'invalid', // another constraint
   '25006': 'unavailable', // read-only transaction: a standby
+  '25P03': 'unavailable', // a transaction that was idle for too long
+  '25P04': 'unavailable', // a transaction that took too long
   '28': 'invalid', // wrong user or password
   '3D000': 'invalid', // no such database
   '3F000': 'invalid', // no such schema

@@ -1,6 +1,6 @@
 import { callWithin, StorageError } from 'utility-api/storage'
 import { askedOfStandby, isStandby, onPrimary, requireUnbalanced } from './balancing.ts'
-import { withConnection } from './connection.ts'
+import { requireSpoken, withConnection } from './connection.ts'
 import { buildDomainIndex, createDomainIndex } from './domain-index.ts'
 import type { PostgresClient, PostgresPool } from './driver.ts'
 import { limitOfRole, lostRace, toStorageError } from './errors.ts'
@@ -37,7 +37,7 @@ const findTable = (name: string): string =>
 const readSchema = `
   SELECT coalesce(max(version), 0) AS version,
          coalesce(max((to_jsonb(row)->>'step')::integer), max(version), 0) AS step,
-         ${askedOfStandby} AS standby
+         ${askedOfStandby} AS standby, current_setting('client_encoding') AS encoding
   FROM utility_api_schema AS row`
 
 /** How long the first read of the schema may take before it is tried again. */
@@ -167,6 +167,7 @@ async function findSchema(read: Run, statement: Statement): Promise<Schema> {
   try {
     const result = await read(statement)
     const { call } = statement
+    requireSpoken(encodingIn(result))
     await requireUnbalanced(standbyIn(result), () =>
       read({ toSql: () => ({ text: isStandby, values: [] }), call }),
     )
@@ -203,6 +204,11 @@ async function requireTimeLimit(pool: PostgresPool): Promise<void> {
 function schemaIn({ rows }: { readonly rows: unknown[] }): Schema {
   const [{ version, step }] = rows as [Record<keyof Schema, number | bigint | string>]
   return { version: Number(version), step: Number(step) }
+}
+
+function encodingIn({ rows }: { readonly rows: unknown[] }): string | undefined {
+  const [row] = rows as { readonly encoding?: string }[]
+  return row?.encoding
 }
 
 function standbyIn({ rows }: { readonly rows: unknown[] }): string | null | undefined {

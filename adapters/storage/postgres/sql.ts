@@ -42,6 +42,12 @@ function given(columns: string): string {
  */
 const withLockTimeout = "set_config('lock_timeout', '100', true)"
 
+/**
+ * Whether the server reads NULL in an array as NULL, and not as a text (`array_nulls = off`). Where it does not, no write is
+ * made together: each goes alone, without an array.
+ */
+const arraysHaveNulls = "current_setting('array_nulls') = 'on'"
+
 function typeOf(column: string): string {
   if (column.endsWith('_at')) return 'bigint'
   return /hash/.test(column) ? 'bytea' : 'text'
@@ -84,7 +90,7 @@ export const redeemCodes: string = `
   WITH taken AS MATERIALIZED (
     SELECT given.* FROM ${givenRows(`code_hash, spent_at, ${boughtTokenColumns}`)}
     JOIN utility_api_codes AS code ON code.hash = given.code_hash
-    WHERE code.redeemed_at IS NULL ORDER BY code_hash FOR NO KEY UPDATE OF code SKIP LOCKED),
+    WHERE code.redeemed_at IS NULL AND ${arraysHaveNulls} ORDER BY code_hash FOR NO KEY UPDATE OF code SKIP LOCKED),
   spent AS (
     UPDATE utility_api_codes AS code SET redeemed_at = taken.spent_at, token_hash = taken.hash
     FROM taken WHERE code.hash = taken.code_hash
@@ -179,7 +185,7 @@ export const updateLicenses: string = `
     SELECT given.*
     FROM ${givenRows('license_key, reseller_id, changed_at, registered_to, domain_or_ip, status, compared_domain, compared_of')}
     JOIN utility_api_licenses AS license ON license.license_key = given.license_key
-    WHERE license.reseller_id = given.reseller_id
+    WHERE license.reseller_id = given.reseller_id AND ${arraysHaveNulls}
     ORDER BY given.license_key FOR NO KEY UPDATE OF license SKIP LOCKED)
   UPDATE utility_api_licenses AS license
   SET registered_to = coalesce(taken.registered_to, license.registered_to),
