@@ -142,11 +142,11 @@ async function start(
 
 /** @param api - One without a log: the requests made here are not the developer's. */
 async function provision(admin: Admin, api: UtilityApi): Promise<DevCredentials> {
-  const client = await admin.createClient({ name: 'Dev client', redirectUris: [redirectUri] })
-  const { token: resellerToken } = await admin.createReseller({ name: 'Dev reseller' })
+  const client = await admin.createClient({ redirectUris: [redirectUri] })
+  const { token: resellerToken } = await admin.createReseller()
   const wanted = { scope: 'dns:check', lifetimeSeconds: daySeconds, clientId: client.clientId }
   const { accessToken } = await admin.createAccessToken(wanted)
-  const { apiKey } = await admin.createApiKey({ name: 'Dev key' })
+  const { apiKey } = await admin.createApiKey()
   const licenseKey = await generateLicense(api, resellerToken)
   return { ...client, redirectUri, resellerToken, licenseKey, accessToken, apiKey }
 }
