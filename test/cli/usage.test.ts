@@ -494,6 +494,19 @@ test.each([80, 40])('no line of help but examples is wider than %i columns', asy
   process.stdout.columns = before
 })
 
+test('every argument, option and command in the help is described', async () => {
+  const before = process.stdout.columns
+  process.stdout.columns = 100
+  for (const words of commands) {
+    const { stdout } = await run([...words, '--help'])
+    const [text = ''] = stdout.split('EXAMPLES')
+    const [, ...sections] = text.split(/^(?:ARGUMENTS|OPTIONS|COMMANDS)$/m)
+    for (const row of sections.join('').match(/^ {2}\S.*/gm) ?? [])
+      expect(row).toMatch(/^ {2}\S.*? {2,}(?!Default:|Required\.)\S/)
+  }
+  process.stdout.columns = before
+})
+
 test('help shows the help of a command, and of all', async () => {
   expect(await run(['help'])).toEqual(await run(['--help']))
   expect(await run(['help', 'license', 'list'])).toEqual(await run(['license', 'list', '-h']))
