@@ -243,12 +243,13 @@ describe.each(Object.entries(expresses))('%s', (_, express) => {
     expect(answer).toMatchObject({ status: 200 })
   })
 
-  test('in a function of a cloud, whose adapter makes requests without a raw list of headers', async () => {
+  test('in a function of a cloud, whose adapter makes requests without a raw list of headers or a socket', async () => {
     const app = express().use(toExpressHandler(api))
     const port = await listen((request, response) => {
       // Read first: the list is what they are made of.
       expect(request.headers.authorization).toBeDefined()
       Object.defineProperty(request, 'rawHeaders', { value: [] })
+      Object.defineProperty(request, 'socket', { value: { remoteAddress: '192.0.2.1' } })
       app(request, response)
     })
     expect(await sendToPort(port, generate)).toMatchObject({ status: 200 })
