@@ -1,4 +1,4 @@
-import type { Client, ListedCredential } from 'utility-api/storage'
+import type { Client, License, ListedCredential } from 'utility-api/storage'
 import type { BoundListing } from '../../src/testing/contract/bound.ts'
 import { testMistakes, type Mistake } from './support/mistake.ts'
 
@@ -108,6 +108,27 @@ testMistakes([
       }
     },
   })),
+  {
+    what: 'lists a deleted license once more, at the end',
+    caughtBy: 'three hundred licenses are listed once each while others are deleted',
+    change(good, lists) {
+      let deleted: License[] = []
+      return {
+        async deleteLicense(licenseKey) {
+          const license = await good.findLicense(licenseKey)
+          if (license !== null) deleted = [license]
+          return good.deleteLicense(licenseKey)
+        },
+        listing: {
+          ...lists,
+          async licenses(page) {
+            const { licenses, next } = await lists.licenses(page)
+            return next === undefined ? { licenses: [...licenses, ...deleted] } : { licenses, next }
+          },
+        },
+      }
+    },
+  },
   {
     what: 'leaves revoked credentials out of the list of their owner',
     caughtBy: 'the list of one owner has its revoked and expired rows and no other kind',
