@@ -17,6 +17,7 @@ import { errorOf } from './support/error-of.ts'
 import { license, newLicense, withForm } from './support/license.ts'
 import { testContract } from './support/register.ts'
 import { replacing } from './support/round-trips.ts'
+import { verifyTooNew } from './support/upgrade.ts'
 
 /** Whether the whole suite runs on every setup of the connections, as in the long tests. */
 const allSetups = process.env['ALL_SETUPS'] !== undefined
@@ -83,6 +84,14 @@ describe.skipIf(reason)('MySQL', () => {
     await mysqlStorage(early).migrate()
     const [rows] = await early.query('SELECT version, step FROM utility_api_schema')
     expect(rows).toEqual([{ version: 1, step: 2 }])
+  })
+
+  test('a schema newer than this version is refused, before anything is read or written', async () => {
+    const newer = makePool(await server.createDatabase())
+    pools.push(newer)
+    await mysqlStorage(newer).migrate()
+    await newer.query('UPDATE utility_api_schema SET version = 99, step = 99')
+    await verifyTooNew(mysqlStorage(newer))
   })
 
   test('the domains of licenses are compared after a migration beside servers that change them without it', async () => {
