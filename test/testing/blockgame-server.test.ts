@@ -18,3 +18,17 @@ test.for([null, { version: null, players: null, description: null }])(
     )
   },
 )
+
+test('a fake server answers a ping with its payload', async () => {
+  await using server = await fakeBlockgameServer()
+  const socket = createConnection(server.port, server.ip)
+  await once(socket, 'connect')
+  const [handshake, ping] = [
+    [1, 0],
+    [9, 1, 1, 2, 3, 4, 5, 6, 7, 8],
+  ] as const
+  socket.write(Uint8Array.of(...handshake, ...ping))
+  const [pong] = await once(socket, 'data')
+  expect([...pong]).toEqual(ping)
+  socket.destroy()
+})
