@@ -16,7 +16,7 @@ const label = { name: text.optional() }
 const page = { limit: count.optional(), after: text.optional() }
 const query = z.custom(
   (value) => typeof (value as Partial<URLSearchParams> | null)?.getAll === 'function',
-  'must be URLSearchParams',
+  'must be URLSearchParams: write new URL(request.url, issuer).searchParams',
 )
 
 /**

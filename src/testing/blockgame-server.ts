@@ -6,8 +6,8 @@ import {
   type FakeBlockgameConnection,
   type FakeBlockgameServerOptions,
 } from './blockgame-behavior.ts'
-import { requireOptions } from '../domain/arguments.ts'
 import { keepLast } from './keep-last.ts'
+import { anything, callback, integer, milliseconds, oneOf, requireValues, text } from './option-values.ts'
 
 export type {
   BlockgameEra,
@@ -16,18 +16,18 @@ export type {
 } from './blockgame-behavior.ts'
 export { encodeKick, encodePacket, encodeStatusPacket } from './blockgame-packets.ts'
 
-const optionNames = [
-  'status',
-  'pong',
-  'delayMs',
-  'pongDelayMs',
-  'chunkBytes',
-  'era',
-  'unknownPacket',
-  'script',
-  'ip',
-  'port',
-] satisfies (keyof FakeBlockgameServerOptions)[]
+const optionValues = {
+  status: anything,
+  pong: oneOf(true, false, 'close'),
+  delayMs: milliseconds,
+  pongDelayMs: milliseconds,
+  chunkBytes: integer(1, 2 ** 31 - 1),
+  era: oneOf('modern', '1.6', '1.4', 'beta'),
+  unknownPacket: oneOf('close', 'wait', 'kick'),
+  script: callback,
+  ip: text,
+  port: integer(0, 65_535),
+} as const satisfies Record<keyof FakeBlockgameServerOptions, unknown>
 
 /**
  * A running fake server.
@@ -64,14 +64,14 @@ interface Connection extends FakeBlockgameConnection {
  * await server.close()
  * ```
  *
- * @throws `UtilityApiError` `invalid_options` if an option is unknown
+ * @throws `UtilityApiError` `invalid_options` if an option is unknown or invalid
  *
  * @group Testing
  */
 export async function fakeBlockgameServer(
   options: FakeBlockgameServerOptions = {},
 ): Promise<FakeBlockgameServer> {
-  requireOptions(options, optionNames)
+  requireValues(options, optionValues)
   const behave = behaviorOf(options)
   const connections: Connection[] = []
   const sockets = new Set<Socket>()

@@ -130,6 +130,12 @@ function payloadSizeOf(message: Buffer, questionEnd: number): number | null {
   return hasOpt ? Math.max(512, message.readUInt16BE(questionEnd + 3)) : null
 }
 
+/** Tells whether a response code can be sent: with its upper bits in an OPT record. */
+export function isFakeDnsRcode(value: unknown): boolean {
+  if (typeof value === 'string') return Object.hasOwn(rcodes, value)
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 12
+}
+
 function rcodeNumber(rcode: FakeDnsRcode): number {
   return typeof rcode === 'number' ? rcode : rcodes[rcode]
 }

@@ -1,11 +1,12 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
-import { invalidOption, requireOptions } from '../domain/arguments.ts'
+import { invalidOption } from '../domain/arguments.ts'
 import type { DnsRecord } from '../domain/dns-answer.ts'
 import { FrameReader } from '../dns/tcp.ts'
 import { keepLast } from './keep-last.ts'
 import { listenOnBoth } from './listen-on-both.ts'
-import { readFakeDnsQuery, type FakeDnsQuery, type FakeDnsRcode } from './dns-query.ts'
+import { callback, integer, list, milliseconds, oneOf, requireValues } from './option-values.ts'
+import { isFakeDnsRcode, readFakeDnsQuery, type FakeDnsQuery, type FakeDnsRcode } from './dns-query.ts'
 import { requireEncodable, words } from './dns-encoding.ts'
 
 export type { FakeDnsAnswer, FakeDnsQuery, FakeDnsRcode } from './dns-query.ts'
@@ -60,6 +61,20 @@ export interface FakeDnsServer extends AsyncDisposable {
   close(): Promise<void>
 }
 
+const optionValues = {
+  records: list,
+  rcode: [isFakeDnsRcode, 'the name or the number of a response code'],
+  delayMs: milliseconds,
+  drop: [
+    (value: unknown) => value === Infinity || (Number(value) >= 0 && Number.isInteger(value)),
+    'a number of queries',
+  ],
+  truncate: oneOf(true, false),
+  ip: oneOf('127.0.0.1', '::1'),
+  port: integer(0, 65_535),
+  reply: callback,
+} as const satisfies Record<keyof FakeDnsServerOptions, unknown>
+
 /**
  * Starts a DNS server on loopback, over UDP and TCP: for tests and demonstrations.
  *
@@ -74,12 +89,12 @@ export interface FakeDnsServer extends AsyncDisposable {
  * await server.close()
  * ```
  *
- * @throws `UtilityApiError` `invalid_options` if an option is unknown, or a record cannot be encoded
+ * @throws `UtilityApiError` `invalid_options` if an option is unknown or invalid, or a record cannot be encoded
  *
  * @group Testing
  */
 export async function fakeDnsServer(options: FakeDnsServerOptions = {}): Promise<FakeDnsServer> {
-  requireOptions(options, ['records', 'rcode', 'delayMs', 'drop', 'truncate', 'ip', 'port', 'reply'])
+  requireValues(options, optionValues)
   requireRecords(options.records ?? [])
   const queries: FakeDnsQuery[] = []
   let received = 0

@@ -27,7 +27,11 @@ const mistakes: [method: keyof typeof admin, args: unknown[], says: string][] = 
   ['updateClient', [undefined, {}], 'clientId must be a string.'],
   ['rotateClientSecret', [{ clientId: 'a' }], 'clientId must be a string.'],
   ['revokeClient', [], 'clientId must be a string.'],
-  ['readAuthorizationRequest', [{ client_id: 'a' }, { scopes: [] }], 'query must be URLSearchParams.'],
+  [
+    'readAuthorizationRequest',
+    [{ client_id: 'a' }, { scopes: [] }],
+    'query must be URLSearchParams: write new URL(request.url, issuer).searchParams.',
+  ],
   ['readAuthorizationRequest', [new URLSearchParams()], 'options must be an object, as in { scopes }.'],
   [
     'readAuthorizationRequest',
