@@ -154,3 +154,8 @@ test('can be closed with an answer under way', async () => {
   // A rejection that nobody handles would end the test run.
   await new Promise((resolve) => setTimeout(resolve, 150))
 })
+
+test('a fake DNS server may never answer, and takes a response code by number', async () => {
+  const server = await fakeDnsServer({ drop: Infinity, rcode: 23, delayMs: 0, port: undefined } as object)
+  await server.close()
+})

@@ -104,8 +104,3 @@ test.each([
     await expect(start(options as object)).rejects.toMatchObject({ code: 'invalid_options', message })
   },
 )
-
-test('a fake DNS server may never answer, and takes a response code by number', async () => {
-  const server = await fakeDnsServer({ drop: Infinity, rcode: 23, delayMs: 0, port: undefined } as object)
-  await server.close()
-})
