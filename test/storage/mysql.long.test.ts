@@ -91,7 +91,15 @@ describe.skipIf(reason)('MySQL', () => {
     pools.push(newer)
     await mysqlStorage(newer).migrate()
     await newer.query('UPDATE utility_api_schema SET version = 99, step = 99')
+    // Its reseller would be added.
+    const token = ['token', 'reseller_token', randomBytes(32), 'shop', '', 1]
+    await newer.query(
+      'INSERT INTO utility_api_credentials (id, kind, hash, owner_id, scope, created_at) VALUES (?)',
+      [token],
+    )
     await verifyTooNew(mysqlStorage(newer))
+    const [resellers] = await newer.query('SELECT * FROM utility_api_resellers')
+    expect(resellers).toEqual([])
   })
 
   test('the domains of licenses are compared after a migration beside servers that change them without it', async () => {
