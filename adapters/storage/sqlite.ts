@@ -52,8 +52,9 @@ export interface SqliteStorage extends AdminStorage {
  * the `Database` of `bun:sqlite`.
  *
  * The connection belongs to the storage alone, which sets its `synchronous`, `busy_timeout`, `cache_size` and names of
- * columns, and decides when transactions begin and end. The tables' names begin with `utility_api_`, so they may share a file with
- * other tables. Several processes may open the same file. The caller is responsible for closing the connection.
+ * columns, and decides when transactions begin and end. The tables' names begin with `utility_api_`, so they may share a
+ * file with other tables. Several processes may open the same file. The caller is responsible for closing the
+ * connection.
  *
  * Writes that arrive together share one transaction and are answered after its commit. Reads that follow each other
  * without a turn of the event loop also share one. If others keep the database busy, the storage tries again as long as

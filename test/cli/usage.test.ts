@@ -501,8 +501,9 @@ test('every argument, option and command in the help is described', async () => 
     const { stdout } = await run([...words, '--help'])
     const [text = ''] = stdout.split('EXAMPLES')
     const [, ...sections] = text.split(/^(?:ARGUMENTS|OPTIONS|COMMANDS)$/m)
-    for (const row of sections.join('').match(/^ {2}\S.*/gm) ?? [])
-      expect(row).toMatch(/^ {2}\S.*? {2,}(?!Default:|Required\.)\S/)
+    const rows = sections.join('').match(/^ {2}\S.*/gm) ?? []
+    expect(rows.length > 0, words.join(' ')).toBe(words[0] !== 'version')
+    for (const row of rows) expect(row).toMatch(/^ {2}\S.*? {2,}(?!Default:|Required\.)\S/)
   }
   process.stdout.columns = before
 })

@@ -155,7 +155,10 @@ test('can be closed with an answer under way', async () => {
   await new Promise((resolve) => setTimeout(resolve, 150))
 })
 
-test('a fake DNS server may never answer, and takes a response code by number', async () => {
-  const server = await fakeDnsServer({ drop: Infinity, rcode: 23, delayMs: 0, port: undefined } as object)
-  await server.close()
+test('answers with a response code by its number, and takes an undefined option for an absent one', async () => {
+  await using server = await fakeDnsServer({ rcode: 5, delayMs: 0, port: undefined } as object)
+  const client = createDnsClient()
+  const question = { name: 'shop.example', type: 'A', server: { ip: server.ip, port: server.port } } as const
+  expect(await client.query(question)).toMatchObject({ status: 'REFUSED' })
+  await client.close()
 })
