@@ -1,4 +1,5 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net'
+import * as z from 'zod'
 import { PacketReader } from '../blockgame/codec/packets.ts'
 import { readVarInt } from '../blockgame/codec/varint.ts'
 import {
@@ -7,7 +8,7 @@ import {
   type FakeBlockgameServerOptions,
 } from './blockgame-behavior.ts'
 import { keepLast } from './keep-last.ts'
-import { anything, callback, integer, milliseconds, oneOf, requireValues, text } from './option-values.ts'
+import { callback, milliseconds, portNumber, requireValid, wholeNumber } from './option-values.ts'
 
 export type {
   BlockgameEra,
@@ -16,18 +17,20 @@ export type {
 } from './blockgame-behavior.ts'
 export { encodeKick, encodePacket, encodeStatusPacket } from './blockgame-packets.ts'
 
-const optionValues = {
-  status: anything,
-  pong: oneOf(true, false, 'close'),
-  delayMs: milliseconds,
-  pongDelayMs: milliseconds,
-  chunkBytes: integer(1, 2 ** 31 - 1),
-  era: oneOf('modern', '1.6', '1.4', 'beta'),
-  unknownPacket: oneOf('close', 'wait', 'kick'),
-  script: callback,
-  ip: text,
-  port: integer(0, 65_535),
-} as const satisfies Record<keyof FakeBlockgameServerOptions, unknown>
+const schema = z
+  .object({
+    status: z.unknown(),
+    pong: z.union([z.boolean(), z.literal('close')], "must be true, false or 'close'"),
+    delayMs: milliseconds,
+    pongDelayMs: milliseconds,
+    chunkBytes: wholeNumber(1, 2 ** 31 - 1),
+    era: z.enum(['modern', '1.6', '1.4', 'beta']),
+    unknownPacket: z.enum(['close', 'wait', 'kick']),
+    script: callback(),
+    ip: z.string(),
+    port: portNumber,
+  } satisfies Record<keyof FakeBlockgameServerOptions, z.ZodType>)
+  .partial()
 
 /**
  * A running fake server.
@@ -71,7 +74,7 @@ interface Connection extends FakeBlockgameConnection {
 export async function fakeBlockgameServer(
   options: FakeBlockgameServerOptions = {},
 ): Promise<FakeBlockgameServer> {
-  requireValues(options, optionValues)
+  requireValid(schema, options)
   const behave = behaviorOf(options)
   const connections: Connection[] = []
   const sockets = new Set<Socket>()

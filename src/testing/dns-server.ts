@@ -1,11 +1,12 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
+import * as z from 'zod'
 import { invalidOption } from '../domain/arguments.ts'
 import type { DnsRecord } from '../domain/dns-answer.ts'
 import { FrameReader } from '../dns/tcp.ts'
 import { keepLast } from './keep-last.ts'
 import { listenOnBoth } from './listen-on-both.ts'
-import { callback, integer, list, milliseconds, oneOf, requireValues } from './option-values.ts'
+import { callback, milliseconds, portNumber, requireValid } from './option-values.ts'
 import { isFakeDnsRcode, readFakeDnsQuery, type FakeDnsQuery, type FakeDnsRcode } from './dns-query.ts'
 import { requireEncodable, words } from './dns-encoding.ts'
 
@@ -61,19 +62,18 @@ export interface FakeDnsServer extends AsyncDisposable {
   close(): Promise<void>
 }
 
-const optionValues = {
-  records: list,
-  rcode: [isFakeDnsRcode, 'the name or the number of a response code'],
-  delayMs: milliseconds,
-  drop: [
-    (value: unknown) => value === Infinity || (Number(value) >= 0 && Number.isInteger(value)),
-    'a number of queries',
-  ],
-  truncate: oneOf(true, false),
-  ip: oneOf('127.0.0.1', '::1'),
-  port: integer(0, 65_535),
-  reply: callback,
-} as const satisfies Record<keyof FakeDnsServerOptions, unknown>
+const schema = z
+  .object({
+    records: z.array(z.unknown()),
+    rcode: z.custom(isFakeDnsRcode, 'must be the name or the number of a response code'),
+    delayMs: milliseconds,
+    drop: z.union([z.int().min(0), z.literal(Infinity)], 'must be a number of queries'),
+    truncate: z.boolean(),
+    ip: z.enum(['127.0.0.1', '::1']),
+    port: portNumber,
+    reply: callback(),
+  } satisfies Record<keyof FakeDnsServerOptions, z.ZodType>)
+  .partial()
 
 /**
  * Starts a DNS server on loopback, over UDP and TCP: for tests and demonstrations.
@@ -94,7 +94,7 @@ const optionValues = {
  * @group Testing
  */
 export async function fakeDnsServer(options: FakeDnsServerOptions = {}): Promise<FakeDnsServer> {
-  requireValues(options, optionValues)
+  requireValid(schema, options)
   requireRecords(options.records ?? [])
   const queries: FakeDnsQuery[] = []
   let received = 0

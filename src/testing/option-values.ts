@@ -1,38 +1,31 @@
-import { invalidOption, isTimeout, requireOptions } from '../domain/arguments.ts'
-
-/** What an option may be, and the words for it. */
-type OptionValue = readonly [isValid: (value: unknown) => boolean, words: string]
+import * as z from 'zod'
+import { invalidOption, requireOptions } from '../domain/arguments.ts'
+import { optionProblem } from '../domain/option-problem.ts'
 
 /**
  * Refuses options that are unknown or have a wrong value. A fake server would take the value for another one, and a test
  * would believe that it had tried what it asked for.
  */
-export function requireValues(options: object, values: Readonly<Record<string, OptionValue>>): void {
-  requireOptions(options, Object.keys(values))
-  for (const [name, value] of Object.entries(options)) {
-    const [isValid, words] = values[name] as OptionValue
-    if (value !== undefined && !isValid(value)) throw invalidOption(name, `must be ${words}`)
-  }
+export function requireValid(schema: z.ZodObject, options: object): void {
+  requireOptions(options, Object.keys(schema.shape))
+  const { error } = schema.safeParse(options, { error: optionProblem, jitless: true })
+  const [issue] = error?.issues ?? []
+  if (issue !== undefined) throw invalidOption(issue.path.join('.'), issue.message)
 }
 
-export const anything: OptionValue = [() => true, '']
-export const list: OptionValue = [Array.isArray, 'an array']
-export const callback: OptionValue = [(value) => typeof value === 'function', 'a function']
-export const text: OptionValue = [(value) => typeof value === 'string', 'a string']
-export const milliseconds: OptionValue = [
-  (value) => value === 0 || isTimeout(value),
-  'a number of milliseconds, 0 or more',
-]
+/** How long a timer can wait. */
+export const milliseconds: z.ZodNumber = z
+  .number()
+  .min(0, 'must not be negative')
+  .max(2 ** 31 - 1, 'is too long')
 
-export function integer(least: number, most: number): OptionValue {
-  const isValid = (value: unknown): boolean =>
-    Number.isInteger(value) && Number(value) >= least && Number(value) <= most
-  return [isValid, `an integer from ${least} to ${most}`]
+export const portNumber: z.ZodInt = wholeNumber(0, 65_535)
+
+export function wholeNumber(least: number, most: number): z.ZodInt {
+  const message = `must be a whole number from ${least} to ${most}`
+  return z.int(message).min(least, message).max(most, message)
 }
 
-export function oneOf(...values: readonly unknown[]): OptionValue {
-  return [
-    (value) => values.includes(value),
-    `one of ${values.map((each) => JSON.stringify(each)).join(', ')}`,
-  ]
+export function callback(): z.ZodType {
+  return z.custom((value) => typeof value === 'function', 'must be a function')
 }
