@@ -71,3 +71,9 @@ export type Compared<Change extends LicensePatch> = Change & {
   /** The form of the new `domainOrIp` in which licenses are found by it; absent without one. */
   readonly comparedDomain?: string
 }
+
+/** What a store may answer to a new license that is no replay. */
+export const insertOutcomes = ['inserted', 'key_taken'] as const
+
+/** What a store may answer to a reseller's update. */
+export const updateOutcomes = ['updated', 'not_found', 'not_owner'] as const

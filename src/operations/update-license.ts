@@ -5,6 +5,7 @@ import { compared } from '../domain/compared-domain.ts'
 import type { LicensePatch } from '../domain/license.ts'
 import { storedLicenseKey } from '../domain/license-key.ts'
 import type { Writable } from '../domain/writable.ts'
+import type { UpdateLicenseResult } from '../ports/storage.ts'
 import { andThen } from '../ports/timed-storage.ts'
 import { requiredText } from './input-schemas.ts'
 import { domainOrIp, licenseStatus, licenseTag, registeredUser, type LicenseParts } from './license-fields.ts'
@@ -25,10 +26,13 @@ const noFields: Refusal = {
   code: 'invalid_request',
   message: 'Send at least one of the headers X-Registered-To, X-Domain-Or-IP, X-Status.',
 }
-const noSuchLicense: Refusal = { code: 'license_not_found', message: 'The license does not exist.' }
-const otherOwner: Refusal = {
-  code: 'license_owner_mismatch',
-  message: 'The reseller token does not match the license.',
+/** By what storage answers: an answer without a refusal of its own does not compile. */
+const refusals: Readonly<Record<Exclude<UpdateLicenseResult, 'updated'>, Refusal>> = {
+  not_found: { code: 'license_not_found', message: 'The license does not exist.' },
+  not_owner: {
+    code: 'license_owner_mismatch',
+    message: 'The reseller token does not match the license.',
+  },
 }
 
 /**
@@ -78,16 +82,16 @@ export function updateLicense(
     output: () => z.object({ message: z.string().describe('A confirmation text.') }),
 
     example: { message: 'License updated.' },
-    refusals: [noFields, noSuchLicense, otherOwner],
+    refusals: [noFields, ...Object.values(refusals)],
 
     run(input, { ownerId: resellerId }, call) {
       const patch = patchOf(input)
       const licenseKey = storedLicenseKey(parts, input.licenseKey)
-      if (licenseKey === null) throw refused(noSuchLicense, { cause: 'The key was changed or mistyped.' })
+      if (licenseKey === null)
+        throw refused(refusals.not_found, { cause: 'The key was changed or mistyped.' })
       const update = { licenseKey, resellerId, patch: compared(patch), at: clock.now() }
       return andThen(storage.updateLicense(update, call), (result) => {
-        if (result === 'not_found') throw refused(noSuchLicense)
-        if (result === 'not_owner') throw refused(otherOwner)
+        if (result !== 'updated') throw refused(refusals[result])
         return { message: 'License updated.' }
       })
     },

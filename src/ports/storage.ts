@@ -6,7 +6,15 @@ import type {
   NewAccessToken,
   Reseller,
 } from '../domain/access.ts'
-import type { Compared, License, LicenseChange, LicensePatch, NewLicense } from '../domain/license.ts'
+import type {
+  Compared,
+  insertOutcomes,
+  License,
+  LicenseChange,
+  LicensePatch,
+  NewLicense,
+  updateOutcomes,
+} from '../domain/license.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import type { StorageCall } from './storage-call.ts'
 import type { StorageListing } from './storage-listing.ts'
@@ -137,7 +145,7 @@ export interface NewIdempotencyKey {
  * @group Storage
  */
 export type InsertLicenseResult =
-  'inserted' | 'key_taken' | { readonly replay: License; readonly requestHash: Uint8Array }
+  (typeof insertOutcomes)[number] | { readonly replay: License; readonly requestHash: Uint8Array }
 
 /**
  * A change to one license by one reseller.
@@ -160,7 +168,7 @@ export interface LicenseUpdate {
  *
  * @group Storage
  */
-export type UpdateLicenseResult = 'updated' | 'not_found' | 'not_owner'
+export type UpdateLicenseResult = (typeof updateOutcomes)[number]
 
 /**
  * The methods that provisioning needs in addition to {@link UtilityStorage}. Everything said there applies here too.

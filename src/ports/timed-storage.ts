@@ -1,4 +1,5 @@
 import { refused, type Refusal, type UtilityApiError } from '../domain/errors.ts'
+import { insertOutcomes, updateOutcomes } from '../domain/license.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import type { StorageCall } from './storage-call.ts'
 import type { UtilityStorage } from './storage.ts'
@@ -66,11 +67,15 @@ const isAnswer: Readonly<Record<Method, (answer: unknown) => boolean>> = {
   redeemAuthorizationCode: (answer) => typeof answer === 'boolean',
   revokeAccessTokensOfCode: (answer) => typeof answer === 'number',
   findCredential: isRowOrNull,
-  insertLicense: (answer) => answer === 'inserted' || answer === 'key_taken' || isReplay(answer),
-  updateLicense: (answer) => answer === 'updated' || answer === 'not_found' || answer === 'not_owner',
+  insertLicense: (answer) => isOneOf(insertOutcomes, answer) || isReplay(answer),
+  updateLicense: (answer) => isOneOf(updateOutcomes, answer),
   findLicense: isRowOrNull,
   recordUse: () => true,
   ping: () => true,
+}
+
+function isOneOf(outcomes: readonly unknown[], answer: unknown): boolean {
+  return outcomes.includes(answer)
 }
 
 function isReplay(answer: unknown): boolean {
