@@ -8,7 +8,7 @@ import { credentialMethods } from './credentials.ts'
 import { licenseMethods } from './licenses.ts'
 import { listMethods } from './lists.ts'
 import { resellerMethods } from './resellers.ts'
-import { storageInTime } from './storage-in-time.ts'
+import { storageInTime } from '../storage/storage-in-time.ts'
 
 /** A purge deletes rows in portions, and after a long pause there are many portions. */
 const purgeTimeoutMs = 600_000

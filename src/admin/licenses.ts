@@ -5,7 +5,7 @@ import { storedLicenseKey } from '../domain/license-key.ts'
 import { storageCall, type AdminParts } from './admin-parts.ts'
 import type { Admin } from './admin.ts'
 import { demand } from '../domain/arguments.ts'
-import { issueLicense, type Repeatable } from '../ports/issue-license.ts'
+import { issueLicense, type Repeatable } from '../storage/issue-license.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import { demandIdentifier, demandInteger } from './checks.ts'
 

@@ -1,6 +1,6 @@
 import type { DnsAnswer, DnsStatus } from '../domain/dns-answer.ts'
 import type { Writable } from '../domain/writable.ts'
-import { oneATurn } from '../ports/one-a-turn.ts'
+import { oneATurn } from '../bounds/one-a-turn.ts'
 import type { OpenQuestion, OpenQuestions } from './open-questions.ts'
 import { randomId } from './random-id.ts'
 import { overTcp, sendOverTcp } from './tcp.ts'

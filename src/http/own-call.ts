@@ -3,9 +3,9 @@ import { demand, demandKnown, isOptions, isSignal } from '../domain/arguments.ts
 import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import { inputProblem } from '../operations/input-problem.ts'
 import type { Operation, OperationCall, Parameter } from '../operations/operation.ts'
-import { SharedAnswer } from '../operations/shared-answer.ts'
-import type { Closing } from './closing.ts'
-import type { InFlightLimit, KnownCaller } from './in-flight.ts'
+import { SharedAnswer } from '../bounds/shared-answer.ts'
+import type { Closing } from '../bounds/closing.ts'
+import type { InFlightLimit, KnownCaller } from '../bounds/in-flight.ts'
 
 /**
  * Options of a call of an operation within the program.

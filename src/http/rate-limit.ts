@@ -1,6 +1,6 @@
 import { refused, type Refusal } from '../domain/errors.ts'
 import { formatIpAddress, parseIpAddress, withoutMapping } from '../domain/ip-address.ts'
-import { inTime } from '../ports/in-time.ts'
+import { inTime } from '../bounds/in-time.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { RateLimitDecision, RateLimiter } from '../ports/rate-limiter.ts'
 

@@ -1,4 +1,4 @@
-import { SharedAnswer } from '../operations/shared-answer.ts'
+import { SharedAnswer } from '../bounds/shared-answer.ts'
 import type { Reply } from './request-like.ts'
 
 /** What a reply needs to know of its request. */

@@ -5,7 +5,7 @@ import { hashSecret, isMistyped, newSecret, sha256 } from '../domain/secret.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyGenerator } from '../ports/key-generator.ts'
 import type { Logger } from '../ports/logger.ts'
-import type { TimedStorage } from '../ports/timed-storage.ts'
+import type { TimedStorage } from '../storage/timed-storage.ts'
 import { refuseWith, requiredText, visibleText } from './input-schemas.ts'
 import type { Operation, OperationCall } from './operation.ts'
 

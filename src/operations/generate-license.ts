@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Credential } from '../domain/access.ts'
-import { issueLicense, otherFields } from '../ports/issue-license.ts'
+import { issueLicense, otherFields } from '../storage/issue-license.ts'
 import { requiredText } from './input-schemas.ts'
 import { domainOrIp, licenseStatus, licenseTag, registeredUser, type LicenseParts } from './license-fields.ts'
 import type { Operation } from './operation.ts'

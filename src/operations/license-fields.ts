@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { problemOfDomainOrIp, problemOfLicenseText, type LicenseRules } from '../domain/license-rules.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyGenerator } from '../ports/key-generator.ts'
-import type { TimedStorage } from '../ports/timed-storage.ts'
+import type { TimedStorage } from '../storage/timed-storage.ts'
 import { missingOr, requiredText } from './input-schemas.ts'
 
 /** What both license operations need. */

@@ -9,14 +9,14 @@ import {
 } from '../domain/server-status.ts'
 import { channels, trace } from '../ports/diagnostics.ts'
 import type { Logger } from '../ports/logger.ts'
-import type { TimedBlockgameClient } from '../ports/timed-clients.ts'
+import type { TimedBlockgameClient } from '../bounds/timed-clients.ts'
 import { detailSchemas, detailsOf, exampleDetails, type GameServerDetails } from './game-server-details.ts'
 import { requiredText } from './input-schemas.ts'
 import type { Operation } from './operation.ts'
-import { keptFor, type ResultCache } from './result-cache.ts'
-import { createSemaphore, NoTurnError } from './semaphore.ts'
-import { jsonBody, SharedAnswer } from './shared-answer.ts'
-import { createSingleFlight, type Flight } from './single-flight.ts'
+import { keptFor, type ResultCache } from '../bounds/result-cache.ts'
+import { createSemaphore, NoTurnError } from '../bounds/semaphore.ts'
+import { jsonBody, SharedAnswer } from '../bounds/shared-answer.ts'
+import { createSingleFlight, type Flight } from '../bounds/single-flight.ts'
 
 export interface LookUpGameServerParts {
   readonly client: TimedBlockgameClient

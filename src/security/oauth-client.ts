@@ -4,7 +4,7 @@ import { refused, type ErrorCode, type Refusal, type UtilityApiError } from '../
 import { matchesSecret } from '../domain/secret.ts'
 import { inputProblem } from '../operations/input-problem.ts'
 import { isVisibleText, visibleText } from '../operations/input-schemas.ts'
-import type { TimedStorage } from '../ports/timed-storage.ts'
+import type { TimedStorage } from '../storage/timed-storage.ts'
 import { realm, type Presented, type Scheme, type SchemeParameter } from './scheme.ts'
 
 /** RFC 7617: base64 with its padding. `Buffer` would decode almost anything. */

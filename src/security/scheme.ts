@@ -4,7 +4,7 @@ import type { Parameter } from '../operations/operation.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { MaybePromise } from '../ports/maybe-promise.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
-import type { TimedStorage } from '../ports/timed-storage.ts'
+import type { TimedStorage } from '../storage/timed-storage.ts'
 import type { UseRecorder } from './use-recorder.ts'
 
 /** How callers of an operation prove who they are, and how this protocol shapes answers. */

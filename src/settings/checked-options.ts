@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { invalidOption, isOptions } from '../domain/arguments.ts'
 import { isNear } from '../domain/near-name.ts'
 import { optionProblem, unknownOption } from '../domain/option-problem.ts'
-import { storageMistake, undefinedStorage } from './storage-problem.ts'
+import { storageMistake, undefinedStorage } from '../storage/storage-problem.ts'
 import { missingMethods } from './with-methods.ts'
 
 /** A function that takes options. */

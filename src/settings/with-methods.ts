@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { lacks, storageProblem } from './storage-problem.ts'
+import { lacks, storageProblem } from '../storage/storage-problem.ts'
 
 /** The schema of an object that a program provides, such as a clock. */
 export function withMethods<Type>(...names: (keyof Type & string)[]): z.ZodType<Type, Type> {

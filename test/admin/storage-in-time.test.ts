@@ -2,7 +2,7 @@ import { createAdmin, type Admin, type AdminStorage } from 'utility-api'
 import { callWithin, type StorageCall } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { storageInTime } from '../../src/admin/storage-in-time.ts'
+import { storageInTime } from '../../src/storage/storage-in-time.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())

@@ -15,7 +15,7 @@ import {
 import { toNodeHandler } from 'utility-api/node'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { describe, expect, test, vi } from 'vitest'
-import { Closing } from '../../src/http/closing.ts'
+import { Closing } from '../../src/bounds/closing.ts'
 import { sendToFetch, sendToPort, type TestRequest } from './support/send.ts'
 import { createWorld, licenseHeaders, type WorldOptions } from './support/world.ts'
 

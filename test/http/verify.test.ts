@@ -8,7 +8,7 @@ import { fixedClock } from 'utility-api/testing'
 import { describe, expect, test } from 'vitest'
 import { hashSecret } from '../../src/domain/secret.ts'
 import { callWithin } from '../../src/ports/storage-call.ts'
-import { timedStorage } from '../../src/ports/timed-storage.ts'
+import { timedStorage } from '../../src/storage/timed-storage.ts'
 import { apiKeyScheme } from '../../src/security/api-key.ts'
 import { bearerScheme } from '../../src/security/bearer.ts'
 

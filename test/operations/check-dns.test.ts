@@ -4,8 +4,8 @@ import { afterEach, expect, test, vi } from 'vitest'
 import { ampleBudget, callerNamed, callWith, valueOf } from './support/calls.ts'
 import { checkDns, type CheckDnsInput, type CheckDnsParts } from '../../src/operations/check-dns.ts'
 import { harmlessLogger } from '../../src/http/events.ts'
-import { createResultCache } from '../../src/operations/result-cache.ts'
-import { timedDnsClient } from '../../src/ports/timed-clients.ts'
+import { createResultCache } from '../../src/bounds/result-cache.ts'
+import { timedDnsClient } from '../../src/bounds/timed-clients.ts'
 import type { OperationCall } from '../../src/operations/operation.ts'
 
 afterEach(() => void vi.useRealTimers())

@@ -5,8 +5,8 @@ import { afterEach, expect, test, vi } from 'vitest'
 import { ampleBudget, callerNamed, callWith } from './support/calls.ts'
 import { checkDns } from '../../src/operations/check-dns.ts'
 import { harmlessLogger } from '../../src/http/events.ts'
-import { createResultCache } from '../../src/operations/result-cache.ts'
-import { timedDnsClient } from '../../src/ports/timed-clients.ts'
+import { createResultCache } from '../../src/bounds/result-cache.ts'
+import { timedDnsClient } from '../../src/bounds/timed-clients.ts'
 
 afterEach(() => void vi.restoreAllMocks())
 

@@ -13,7 +13,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { callerNamed, callWith, valueOf } from './support/calls.ts'
 import { harmlessLogger } from '../../src/http/events.ts'
-import { createResultCache } from '../../src/operations/result-cache.ts'
+import { createResultCache } from '../../src/bounds/result-cache.ts'
 import type { OperationCall } from '../../src/operations/operation.ts'
 import { lookUpGameServer, type LookUpGameServerParts } from '../../src/operations/look-up-game-server.ts'
 

@@ -4,7 +4,7 @@ import { memoryStorage } from 'utility-api/storage/memory'
 import { fixedClock } from 'utility-api/testing'
 import { expect, test } from 'vitest'
 import { callerNamed, callWith } from './support/calls.ts'
-import { timedStorage } from '../../src/ports/timed-storage.ts'
+import { timedStorage } from '../../src/storage/timed-storage.ts'
 import { updateLicense, type UpdateLicenseInput } from '../../src/operations/update-license.ts'
 
 const keyGenerator = randomKeys()

@@ -1,7 +1,7 @@
 import type { Credential } from '../../../src/domain/access.ts'
-import { createOctetBudget, type OctetBudget } from '../../../src/operations/octet-budget.ts'
+import { createOctetBudget, type OctetBudget } from '../../../src/bounds/octet-budget.ts'
 import type { OperationCall } from '../../../src/operations/operation.ts'
-import { SharedAnswer } from '../../../src/operations/shared-answer.ts'
+import { SharedAnswer } from '../../../src/bounds/shared-answer.ts'
 
 /** A caller of an operation. */
 export function callerNamed(ownerId: string): Credential {

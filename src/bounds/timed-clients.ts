@@ -1,8 +1,8 @@
 import { isLongAnswer, limitAnswer } from '../domain/dns-answer-limit.ts'
 import type { DnsAnswer } from '../domain/dns-answer.ts'
 import { ServerCheckError, type ServerStatus } from '../domain/server-status.ts'
-import type { BlockgameClient, BlockgameTarget } from './blockgame-client.ts'
-import type { DnsClient, DnsQuestion } from './dns-client.ts'
+import type { BlockgameClient, BlockgameTarget } from '../ports/blockgame-client.ts'
+import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'
 import { inTime } from './in-time.ts'
 import { ownTurn } from './one-a-turn.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Callers } from '../../src/operations/callers.ts'
-import { createOctetBudget } from '../../src/operations/octet-budget.ts'
+import { Callers } from '../../src/bounds/callers.ts'
+import { createOctetBudget } from '../../src/bounds/octet-budget.ts'
 
 const full = expect.objectContaining({ code: 'unavailable', status: 503, retryAfterSeconds: 1 })
 const kilobytes = (count: number): { readonly octets: number } => ({ octets: count * 1024 })

@@ -1,6 +1,6 @@
 import { refused, shuttingDown, type Refusal } from '../domain/errors.ts'
-import { closeConnection } from './body-reader.ts'
-import { addressKey } from './rate-limit.ts'
+import { closeConnection } from '../http/body-reader.ts'
+import { addressKey } from '../http/rate-limit.ts'
 
 /**
  * What the time of a request depends on: the look-up of its caller, its operation, or a rate limiter that is asked about

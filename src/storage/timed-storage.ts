@@ -1,9 +1,9 @@
 import { refused, type Refusal, type UtilityApiError } from '../domain/errors.ts'
 import { insertOutcomes, updateOutcomes } from '../domain/license.ts'
-import type { MaybePromise } from './maybe-promise.ts'
-import type { StorageCall } from './storage-call.ts'
-import type { UtilityStorage } from './storage.ts'
-import { channels, trace } from './diagnostics.ts'
+import type { MaybePromise } from '../ports/maybe-promise.ts'
+import type { StorageCall } from '../ports/storage-call.ts'
+import type { UtilityStorage } from '../ports/storage.ts'
+import { channels, trace } from '../ports/diagnostics.ts'
 
 export const databaseFailed: Refusal = { code: 'database_error', message: 'The database failed.' }
 

@@ -1,6 +1,6 @@
 import { fixedClock } from 'utility-api/testing'
 import { afterEach, expect, test, vi } from 'vitest'
-import { createResultCache } from '../../src/operations/result-cache.ts'
+import { createResultCache } from '../../src/bounds/result-cache.ts'
 
 const clock = fixedClock()
 /** A result of so many octets. */

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
-import { Callers } from '../../src/operations/callers.ts'
-import { createSemaphore, NoTurnError, type SemaphoreTerms } from '../../src/operations/semaphore.ts'
+import { Callers } from '../../src/bounds/callers.ts'
+import { createSemaphore, NoTurnError, type SemaphoreTerms } from '../../src/bounds/semaphore.ts'
 import { gatedTask, turn } from './support/gated-task.ts'
 
 const forever = new AbortController().signal

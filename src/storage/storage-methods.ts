@@ -1,4 +1,4 @@
-import type { AdminStorage, UtilityStorage } from './storage.ts'
+import type { AdminStorage, UtilityStorage } from '../ports/storage.ts'
 
 /** The methods that a storage must have to serve. */
 export const storageMethods: readonly (keyof UtilityStorage)[] = [

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { codePoint } from '../support/code-point.ts'
-import { jsonArray, jsonBody, octetsOf, SharedAnswer } from '../../src/operations/shared-answer.ts'
+import { jsonArray, jsonBody, octetsOf, SharedAnswer } from '../../src/bounds/shared-answer.ts'
 
 const textOf = (body: string | Uint8Array): string => Buffer.from(body as string).toString()
 

@@ -3,10 +3,10 @@ import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import type { License } from '../domain/license.ts'
 import { storedLicenseKey } from '../domain/license-key.ts'
 import { sha256 } from '../domain/secret.ts'
-import type { Clock } from './clock.ts'
-import type { KeyGenerator } from './key-generator.ts'
-import type { InsertLicenseResult, NewIdempotencyKey, UtilityStorage } from './storage.ts'
-import type { StorageCall } from './storage-call.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { KeyGenerator } from '../ports/key-generator.ts'
+import type { InsertLicenseResult, NewIdempotencyKey, UtilityStorage } from '../ports/storage.ts'
+import type { StorageCall } from '../ports/storage-call.ts'
 
 /** What issuing a license needs. */
 export interface IssueParts {

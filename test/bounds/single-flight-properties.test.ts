@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createSingleFlight, type Flight } from '../../src/operations/single-flight.ts'
+import { createSingleFlight, type Flight } from '../../src/bounds/single-flight.ts'
 import { gatedTask, turn, type GatedTask } from './support/gated-task.ts'
 
 interface Execution extends Flight, GatedTask {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Callers } from '../../src/operations/callers.ts'
+import { Callers } from '../../src/bounds/callers.ts'
 
 function listened() {
   const callers = new Callers('a')

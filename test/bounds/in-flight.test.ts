@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { createInFlightLimit, type KnownCaller } from '../../src/http/in-flight.ts'
+import { createInFlightLimit, type KnownCaller } from '../../src/bounds/in-flight.ts'
 
 const tooMany = expect.objectContaining({ code: 'unavailable', retryAfterSeconds: 1 })
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createSingleFlight, type Flight } from '../../src/operations/single-flight.ts'
+import { createSingleFlight, type Flight } from '../../src/bounds/single-flight.ts'
 
 /** Work that ends when it is told to, and remembers how often and with which signals it was started. */
 function controlledWork() {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Callers } from '../../src/operations/callers.ts'
-import { createSemaphore } from '../../src/operations/semaphore.ts'
+import { Callers } from '../../src/bounds/callers.ts'
+import { createSemaphore } from '../../src/bounds/semaphore.ts'
 import { gatedTask, turn, type GatedTask } from './support/gated-task.ts'
 
 interface Job extends GatedTask {

@@ -1,8 +1,8 @@
-import { inTime } from '../ports/in-time.ts'
+import { inTime } from '../bounds/in-time.ts'
 import { StorageError, type AdminStorage } from '../ports/storage.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import type { StorageListing } from '../ports/storage-listing.ts'
-import { adminStorageMethods } from '../ports/storage-methods.ts'
+import { adminStorageMethods } from './storage-methods.ts'
 
 const listingMethods = [
   'clients',
