@@ -3,12 +3,12 @@ import { configDefaults, type ViteUserConfig } from 'vitest/config'
 
 /** Tests of what computes: they start no process, no server, and ask no network. */
 const quick = [
-  'test/{admin,domain,operations,system}/**/*.test.ts',
+  'test/{admin,bounds,domain,operations,system}/**/*.test.ts',
   'test/testing/{options,rows}.test.ts',
   'test/blockgame/{codec/*,srv-order}.test.ts',
   'test/cli/{lookups/{dns-notes,dns-table},terminal/output}.test.ts',
   'test/dns/{costly-replies,default-locations,hostile-replies,round-trip,waiting-room}.test.ts',
-  'test/http/{body-reader,careless-hosts,client-secrets,dispatch,in-flight,mount-options,repeated-members}.test.ts',
+  'test/http/{body-reader,careless-hosts,client-secrets,dispatch,mount-options,repeated-members}.test.ts',
   'test/http/{router,side-by-side,small-promises,web-request}.test.ts',
   'test/package/{lock-file,mounting}.test.ts',
   'test/mistakes/*.test.ts',

@@ -13,7 +13,7 @@ export type {
 } from './domain/access.ts'
 export { comparedDomain } from './domain/compared-domain.ts'
 export type { Compared, License, LicenseChange, LicensePatch, NewLicense } from './domain/license.ts'
-export type { MaybePromise } from './ports/maybe-promise.ts'
+export type { MaybePromise } from './domain/maybe-promise.ts'
 export { withCheckedRows } from './storage/checked-rows.ts'
 export { StorageError } from './ports/storage.ts'
 export type {

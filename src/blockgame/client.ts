@@ -1,3 +1,4 @@
+import { Slots } from '../bounds/slots.ts'
 import { UtilityApiError } from '../domain/errors.ts'
 import type { BlockgameClient } from '../ports/blockgame-client.ts'
 import type { DnsClient } from '../ports/dns-client.ts'
@@ -28,8 +29,7 @@ export function createClient({
   protocolVersion,
 }: ClientParts): BlockgameClient {
   const filter = createAddressFilter(allowAddress)
-  // Not a Set: the tables that a Set outgrows keep every lookup they held until V8's next full collection.
-  const scopes: DeadlineScope[] = []
+  const scopes = new Slots<DeadlineScope>()
   let closed = false
 
   /** Finds the candidates of a target while they are being tried. */
@@ -57,20 +57,20 @@ export function createClient({
       const scope = new DeadlineScope(timeoutMs)
       const abort = (): void => scope.abort(signal?.reason as Error)
       signal?.addEventListener('abort', abort)
-      scopes.push(scope)
+      const slot = scopes.add(scope)
       try {
         return await scope.run(() => {
           const candidates = known === null ? resolve(requested, scope) : Candidates.of(known)
           return fetchStatus({ scope, candidates, introduction: { ...said, protocolVersion } })
         })
       } finally {
-        scopes.splice(scopes.indexOf(scope), 1)
+        scopes.free(slot)
         signal?.removeEventListener('abort', abort)
       }
     },
     async close() {
       closed = true
-      for (const scope of scopes) scope.abort(closedError())
+      for (const scope of scopes.all()) scope.abort(closedError())
       await dns.close()
     },
   }

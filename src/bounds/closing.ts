@@ -1,3 +1,5 @@
+import { Slots } from './slots.ts'
+
 /** A signal for one piece of work, and what ends it once the work is done: a source of the signal may live longer. */
 export interface WorkSignal {
   readonly signal: AbortSignal
@@ -7,10 +9,8 @@ export interface WorkSignal {
 
 /** Tells the work in progress that the service closes. */
 export class Closing {
-  // An array: a Set, or `AbortSignal.any` with one signal for all, would keep whatever was removed, and all of its
-  // request, in memory until a full garbage collection.
-  readonly #open: (AbortController | undefined)[] = []
-  readonly #free: number[] = []
+  // Not `AbortSignal.any` with one signal for all, which would keep the requests that are answered.
+  readonly #open = new Slots<AbortController>()
   #aborted = false
 
   get aborted(): boolean {
@@ -24,20 +24,18 @@ export class Closing {
     gone?.addEventListener('abort', abort)
     if (gone?.aborted === true) abort()
     if (this.#aborted) controller.abort()
-    const slot = this.#free.pop() ?? this.#open.length
-    this.#open[slot] = controller
+    const slot = this.#open.add(controller)
     return {
       signal: controller.signal,
       stop: () => {
         gone?.removeEventListener('abort', abort)
-        this.#open[slot] = undefined
-        this.#free.push(slot)
+        this.#open.free(slot)
       },
     }
   }
 
   abort(): void {
     this.#aborted = true
-    for (const controller of this.#open) controller?.abort()
+    for (const controller of this.#open.all()) controller.abort()
   }
 }

@@ -1,6 +1,5 @@
-import { refused, shuttingDown, type Refusal } from '../domain/errors.ts'
-import { closeConnection } from '../http/body-reader.ts'
-import { addressKey } from '../http/rate-limit.ts'
+import { closeConnection, refused, shuttingDown, type Refusal } from '../domain/errors.ts'
+import { addressKey } from './address-key.ts'
 
 /**
  * What the time of a request depends on: the look-up of its caller, its operation, or a rate limiter that is asked about

@@ -64,7 +64,7 @@ const nothingSent: readonly UdpQuery[] = []
  * A reply that does not match is ignored, because anybody can send one. Every try can be answered until the end.
  */
 export class Query implements ReplyListener, Waiter, OpenQuestion<Query> {
-  position = 0
+  slot = 0
   dueAt = 0
   earlier: Query | undefined
   readonly encoded: EncodedQuery

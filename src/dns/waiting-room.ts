@@ -1,7 +1,9 @@
+import { Slots } from '../bounds/slots.ts'
+
 /** Something that waits for an answer and is called when its time has come. */
 export interface Waiter {
-  /** Its position in the waiting room. */
-  position: number
+  /** Its slot in the waiting room. */
+  slot: number
   /** When to call it, as a time of `performance.now()`. May be moved later, never earlier. */
   dueAt: number
   /** Called at that time or up to a millisecond later. If it keeps waiting, it has set a later time. */
@@ -14,33 +16,24 @@ export interface Waiter {
  * come, who are due later, but does not keep the process alive.
  */
 export class WaitingRoom<Each extends Waiter> {
-  /**
-   * The last waiter fills a gap. Not a set, because a set with constant additions and deletions keeps its former
-   * tables, and what is in them, alive until a major garbage collection.
-   */
-  readonly #waiters: Each[] = []
+  readonly #waiters = new Slots<Each>()
   #timer: NodeJS.Timeout | undefined
   #callsAt = Number.POSITIVE_INFINITY
 
   add(waiter: Each): void {
-    waiter.position = this.#waiters.length
-    this.#waiters.push(waiter)
+    waiter.slot = this.#waiters.add(waiter)
     this.#callBy(waiter.dueAt)
-    if (this.#waiters.length === 1) this.#timer?.ref()
+    if (this.#waiters.size === 1) this.#timer?.ref()
   }
 
   remove(waiter: Each): void {
-    const last = this.#waiters.pop()
-    if (last !== undefined && last !== waiter) {
-      this.#waiters[waiter.position] = last
-      last.position = waiter.position
-    }
-    if (this.#waiters.length === 0) this.#timer?.unref()
+    this.#waiters.free(waiter.slot)
+    if (this.#waiters.size === 0) this.#timer?.unref()
   }
 
   /** Returns all waiters, in a list that does not change when they leave. */
   everyone(): Each[] {
-    return this.#waiters.slice()
+    return this.#waiters.all()
   }
 
   #callBy(moment: number): void {
@@ -57,7 +50,7 @@ export class WaitingRoom<Each extends Waiter> {
     this.#stopTimer()
     for (const waiter of this.everyone()) if (waiter.dueAt <= now) waiter.onDue()
     let earliest = Number.POSITIVE_INFINITY
-    for (const { dueAt } of this.#waiters) if (dueAt < earliest) earliest = dueAt
+    for (const { dueAt } of this.everyone()) if (dueAt < earliest) earliest = dueAt
     this.#callBy(earliest)
   }
 

@@ -146,6 +146,9 @@ export interface Refusal {
 /** The refusal used once the service is closed. */
 export const shuttingDown: Refusal = { code: 'unavailable', message: 'The service is shutting down.' }
 
+/** For a client that will send more of what was refused: its connection cannot serve another request. */
+export const closeConnection = { headers: { Connection: 'close' } }
+
 /** Returns the error to throw for a refusal. */
 export function refused({ code, message }: Refusal, options?: UtilityApiErrorOptions): UtilityApiError {
   return new UtilityApiError(code, message, options)

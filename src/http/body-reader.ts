@@ -1,4 +1,5 @@
-import { refused, type Refusal } from '../domain/errors.ts'
+import { closeConnection, refused, type Refusal } from '../domain/errors.ts'
+import { Slots } from '../bounds/slots.ts'
 import type { RequestLike } from './request-like.ts'
 
 const maxBodyBytes = 64 * 1024
@@ -25,9 +26,6 @@ export const bodyWithheld: Refusal = {
 
 export const bodyReaderRefusals: readonly Refusal[] = [tooLarge, incomplete, tooSlow]
 
-/** A client that has sent part of a body will send the rest, so the connection cannot serve another request. */
-export const closeConnection = { headers: { Connection: 'close' } }
-
 const bodyGone =
   'The body was read before the request was passed on. Mount the operations before whatever reads bodies.'
 
@@ -38,7 +36,6 @@ class HostFault extends Error {
 
 /** A body that is being read. */
 interface Reading {
-  readonly slot: number
   /** How many bodies were started before this one. */
   readonly before: number
   readonly giveUp: () => void
@@ -46,11 +43,7 @@ interface Reading {
 
 /** Reads bodies. Limits their size, how many are read at once, and how long each may take. */
 export class BodyReader {
-  // An array instead of a Set: V8 leaves each table that a Set has outgrown with a pointer to the next. That keeps all
-  // bodies, with their requests and answers, in memory until a full collection, and each of the short ones before it
-  // took 20 ms.
-  readonly #slots: (Reading | undefined)[] = Array.from({ length: maxBodies }, () => undefined)
-  readonly #free: number[] = [...this.#slots.keys()]
+  readonly #readings = new Slots<Reading>()
   #begun = 0
 
   /**
@@ -61,9 +54,12 @@ export class BodyReader {
    */
   read(request: RequestLike): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
+      let isOver = false
       const end = (): void => {
+        if (isOver) return
+        isOver = true
         clearTimeout(timer)
-        this.#giveBack(reading)
+        this.#readings.free(slot)
       }
       const giveUp = (): void => {
         end()
@@ -71,9 +67,9 @@ export class BodyReader {
         reject(refused(tooSlow, closeConnection))
       }
       const timer = setTimeout(giveUp, timeoutMs)
-      const reading = { slot: this.#takeSlot(), before: this.#begun, giveUp }
+      while (this.#readings.size >= maxBodies) this.#giveUpLongest()
+      const slot = this.#readings.add({ before: this.#begun, giveUp })
       this.#begun += 1
-      this.#slots[reading.slot] = reading
       bodyOf(request).then(
         (bytes) => {
           end()
@@ -88,24 +84,11 @@ export class BodyReader {
     })
   }
 
-  #takeSlot(): number {
-    let slot = this.#free.pop()
-    while (slot === undefined) {
-      this.#giveUpLongest()
-      slot = this.#free.pop()
-    }
-    return slot
-  }
-
   #giveUpLongest(): void {
-    const all = this.#slots.filter((each) => each !== undefined)
-    all.reduce((longest, each) => (each.before < longest.before ? each : longest)).giveUp()
-  }
-
-  #giveBack(reading: Reading): void {
-    if (this.#slots[reading.slot] !== reading) return
-    this.#slots[reading.slot] = undefined
-    this.#free.push(reading.slot)
+    this.#readings
+      .all()
+      .reduce((longest, each) => (each.before < longest.before ? each : longest))
+      .giveUp()
   }
 }
 

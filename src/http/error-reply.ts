@@ -1,6 +1,6 @@
 import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import type { Logger } from '../ports/logger.ts'
-import { isPromise } from '../storage/timed-storage.ts'
+import { isPromise } from '../domain/maybe-promise.ts'
 import type { Scheme } from '../security/scheme.ts'
 import type { Call } from './call.ts'
 import { jsonReply } from './reply.ts'

@@ -1,4 +1,6 @@
-import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
+import { closeConnection, refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
+import { addressKey } from '../bounds/address-key.ts'
+import { allRead } from '../bounds/turn.ts'
 import { decodeHeaderText } from '../domain/header-text.ts'
 import { inputProblem } from '../operations/input-problem.ts'
 import type { OctetBudget } from '../bounds/octet-budget.ts'
@@ -6,14 +8,14 @@ import type { Operation, OperationId, Parameter } from '../operations/operation.
 import { SharedAnswer } from '../bounds/shared-answer.ts'
 import { channels } from '../ports/diagnostics.ts'
 import type { BodyMembers, Scheme } from '../security/scheme.ts'
-import { bodyWithheld, closeConnection, type BodyReader } from './body-reader.ts'
+import { bodyWithheld, type BodyReader } from './body-reader.ts'
 import { bodyParserFor } from './body-parser.ts'
 import type { Call } from './call.ts'
 import { errorReply, publicError, type ErrorStyle, type OwnErrors } from './error-reply.ts'
 import { logError, observed, type Observers } from './events.ts'
 import type { InFlightLimit } from '../bounds/in-flight.ts'
 import { describeOperation, type OpenApiOptions, type OperationDescription } from './openapi.ts'
-import { addressKey, type RateLimit } from './rate-limit.ts'
+import type { RateLimit } from './rate-limit.ts'
 import { jsonReply, optionsReply, withoutBody } from './reply.ts'
 import type { Reply, RequestLike } from './request-like.ts'
 import { allowedMethods, isAllowed, methodNotAllowed, type Routed } from './router.ts'
@@ -77,38 +79,6 @@ function enterConnection(inFlight: InFlightLimit, call: Call): void {
   // In JavaScript, a host may pass anything.
   if (typeof connection !== 'object' || connection === null) return
   call.leaveConnection = inFlight.enterConnection(connection)
-}
-
-// Captured now, so that a test of the host that fakes timers later does not hold requests back.
-const afterReading = setImmediate
-/**
- * How many requests wait for one another. Thousands, as from senders that do not wait for answers, would outlive V8's
- * short garbage collections while they wait, and all ask for places at the same moment, where most would be refused.
- */
-const mostTogether = 256
-let reading: Promise<void> | undefined
-let waiting = 0
-let endReading = (): void => {}
-
-/**
- * Resolves when the server has read everything that arrived in this turn of the event loop. The requests are then
- * answered together. One by one, each would start cold, after the system calls of the one before.
- */
-function allRead(): Promise<void> {
-  reading ??= new Promise((resolve) => {
-    endReading = resolve
-    afterReading(answerTogether)
-  })
-  const own = reading
-  waiting += 1
-  if (waiting === mostTogether) answerTogether()
-  return own
-}
-
-function answerTogether(): void {
-  endReading()
-  reading = undefined
-  waiting = 0
 }
 
 function requireEndpoint(endpoint: Endpoint | null, { request: { method }, noRoute }: Call): Endpoint {

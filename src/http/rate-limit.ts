@@ -1,5 +1,4 @@
 import { refused, type Refusal } from '../domain/errors.ts'
-import { formatIpAddress, parseIpAddress, withoutMapping } from '../domain/ip-address.ts'
 import { inTime } from '../bounds/in-time.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { RateLimitDecision, RateLimiter } from '../ports/rate-limiter.ts'
@@ -38,19 +37,4 @@ async function decide(limiter: RateLimiter, key: string): Promise<RateLimitDecis
 
 function isDecision(value: Partial<RateLimitDecision> | null | undefined): value is RateLimitDecision {
   return typeof value?.allowed === 'boolean'
-}
-
-/**
- * Returns the key that failed credentials are counted under: the sender's address, or for IPv6 its 64-bit network,
- * because one sender has all addresses of such a network.
- */
-export function addressKey(ip: string): string {
-  // The zone of a link-local address is a name of our own network.
-  const [withoutZone = ''] = ip.split('%')
-  const parsed = parseIpAddress(withoutZone)
-  if (parsed === null) return `address:${ip}`
-  const octets = withoutMapping(parsed)
-  return octets.length === 4
-    ? `address:${formatIpAddress(octets)}`
-    : `address:${formatIpAddress(octets.fill(0, 8))}/64`
 }

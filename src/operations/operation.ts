@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import type { Refusal } from '../domain/errors.ts'
-import type { MaybePromise } from '../ports/maybe-promise.ts'
+import type { MaybePromise } from '../domain/maybe-promise.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import type { JsonBody, SharedAnswer } from '../bounds/shared-answer.ts'
 

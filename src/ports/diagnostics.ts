@@ -1,5 +1,5 @@
 import { tracingChannel, type TracingChannel } from 'node:diagnostics_channel'
-import type { MaybePromise } from './maybe-promise.ts'
+import type { MaybePromise } from '../domain/maybe-promise.ts'
 
 /** Returns a channel that knows whether anybody listens. Bun knows this only of the channel's parts. */
 function channelNamed(name: string): TracingChannel<unknown> {

@@ -1,6 +1,6 @@
 import type { Client, Credential, CredentialKind, Reseller } from '../domain/access.ts'
 import type { License } from '../domain/license.ts'
-import type { MaybePromise } from './maybe-promise.ts'
+import type { MaybePromise } from '../domain/maybe-promise.ts'
 import type { StorageCall } from './storage-call.ts'
 
 /**

@@ -15,7 +15,7 @@ import type {
   NewLicense,
   updateOutcomes,
 } from '../domain/license.ts'
-import type { MaybePromise } from './maybe-promise.ts'
+import type { MaybePromise } from '../domain/maybe-promise.ts'
 import type { StorageCall } from './storage-call.ts'
 import type { StorageListing } from './storage-listing.ts'
 

@@ -1,9 +1,9 @@
 import { howEnded, isLive, permits, type Credential } from '../domain/access.ts'
 import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import { hashSecret, isMistyped } from '../domain/secret.ts'
-import type { MaybePromise } from '../ports/maybe-promise.ts'
+import type { MaybePromise } from '../domain/maybe-promise.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
-import { andThen } from '../storage/timed-storage.ts'
+import { andThen } from '../domain/maybe-promise.ts'
 import { realm, type CredentialParts, type Scheme } from './scheme.ts'
 import { wrongKind } from './wrong-kind.ts'
 

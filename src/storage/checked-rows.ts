@@ -10,7 +10,7 @@ import {
 import { invalidOption } from '../domain/arguments.ts'
 import { hasAtMostCodePoints } from '../domain/header-text.ts'
 import type { Compared, LicenseChange, NewLicense } from '../domain/license.ts'
-import type { MaybePromise } from '../ports/maybe-promise.ts'
+import type { MaybePromise } from '../domain/maybe-promise.ts'
 import { StorageError, type AdminStorage, type ClientPatch } from '../ports/storage.ts'
 
 /** The methods that a program of the host's may call itself. What the others write comes from the library. */

@@ -1,6 +1,6 @@
 import { refused, type Refusal, type UtilityApiError } from '../domain/errors.ts'
 import { insertOutcomes, updateOutcomes } from '../domain/license.ts'
-import type { MaybePromise } from '../ports/maybe-promise.ts'
+import { isPromise, type MaybePromise } from '../domain/maybe-promise.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import type { UtilityStorage } from '../ports/storage.ts'
 import { channels, trace } from '../ports/diagnostics.ts'
@@ -9,22 +9,6 @@ export const databaseFailed: Refusal = { code: 'database_error', message: 'The d
 
 /** The storage as the core calls it: every method is present and limited to the time its caller has left. */
 export type TimedStorage = Required<UtilityStorage>
-
-/** Tells whether a value is a promise of any library or realm: not all of them are instances of our `Promise`. */
-export function isPromise<Value>(value: MaybePromise<Value>): value is Promise<Value> {
-  return typeof (value as Partial<Promise<Value>> | null | undefined)?.then === 'function'
-}
-
-/**
- * Goes on with what storage answered: at once if the answer is there, otherwise when it comes. On Bun, waiting for an
- * answer that is there, in an `async` function, would cost a fiftieth of a request.
- */
-export function andThen<Value, Result>(
-  answer: MaybePromise<Value>,
-  next: (value: Value) => Result,
-): MaybePromise<Result> {
-  return answer instanceof Promise ? answer.then(next) : next(answer)
-}
 
 /**
  * Wraps a storage so that it has one error, `database_error`, with the cause inside. The error stands for anything a

@@ -1,6 +1,6 @@
 import { demand, invalidOption, requireOptions } from '../domain/arguments.ts'
 import type { Writable } from '../domain/writable.ts'
-import type { MaybePromise } from '../ports/maybe-promise.ts'
+import type { MaybePromise } from '../domain/maybe-promise.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import { StorageError, type AdminStorage, type UtilityStorage } from '../ports/storage.ts'
 import type { StorageListing } from '../ports/storage-listing.ts'

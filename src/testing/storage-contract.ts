@@ -1,5 +1,5 @@
 import { demand, invalidOption, isOptions, requireOptions } from '../domain/arguments.ts'
-import type { MaybePromise } from '../ports/maybe-promise.ts'
+import type { MaybePromise } from '../domain/maybe-promise.ts'
 import type { AdminStorage, UtilityStorage } from '../ports/storage.ts'
 import { accessCases } from './contract/access.ts'
 import { clientCases } from './contract/clients.ts'

@@ -2,7 +2,8 @@
 // `npx tsup && node test/bench/verify.ts`. CHECK_ROUNDS changes how long.
 import { createAdmin, createUtilityApi } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
-import { andThen, timedStorage } from '../../src/storage/timed-storage.ts'
+import { andThen } from '../../src/domain/maybe-promise.ts'
+import { timedStorage } from '../../src/storage/timed-storage.ts'
 import { callWithin } from '../../src/ports/storage-call.ts'
 import { bearerScheme, bearerToken } from '../../src/security/bearer.ts'
 import { systemClock } from '../../src/system/clock.ts'

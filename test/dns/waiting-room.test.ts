@@ -7,7 +7,7 @@ function waiterIn(room: WaitingRoom<Waiter>, dueInMs: number, onDue?: (waiter: W
   let called: (lateMs: number) => void
   const late = new Promise<number>((resolve) => (called = resolve))
   const waiter: Waiter = {
-    position: 0,
+    slot: 0,
     dueAt,
     onDue() {
       called(performance.now() - dueAt)

@@ -4,7 +4,7 @@ import { memoryStorage } from 'utility-api/storage/memory'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { sendToFetch, type TestAnswer, type TestRequest } from './support/send.ts'
 import { createWorld, licenseHeaders, type World } from './support/world.ts'
-import { addressKey } from '../../src/http/rate-limit.ts'
+import { addressKey } from '../../src/bounds/address-key.ts'
 
 const storage = memoryStorage()
 const { token } = await createAdmin({ storage }).createReseller()

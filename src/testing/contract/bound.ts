@@ -1,6 +1,6 @@
 import { compared, comparedDomain } from '../../domain/compared-domain.ts'
 import type { License, LicenseChange, LicensePatch } from '../../domain/license.ts'
-import type { MaybePromise } from '../../ports/maybe-promise.ts'
+import type { MaybePromise } from '../../domain/maybe-promise.ts'
 import type {
   AdminStorage,
   InsertLicenseResult,

@@ -6,7 +6,7 @@ import {
 } from '../../domain/access.ts'
 import { comparedDomain } from '../../domain/compared-domain.ts'
 import type { License } from '../../domain/license.ts'
-import type { MaybePromise } from '../../ports/maybe-promise.ts'
+import type { MaybePromise } from '../../domain/maybe-promise.ts'
 import { StorageError, type AccessReference, type NewIdempotencyKey } from '../../ports/storage.ts'
 import { show, type Asked, type Listed, type Model } from './model.ts'
 import { makeBurstPools, makePools, scopes, texts, uris, type Pools } from './pools.ts'

@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomBytes } from 'node:crypto'
 import type { AuthorizationCode, Client, Credential, NewAccessToken, Reseller } from '../../domain/access.ts'
 import type { License } from '../../domain/license.ts'
-import type { MaybePromise } from '../../ports/maybe-promise.ts'
+import type { MaybePromise } from '../../domain/maybe-promise.ts'
 import {
   StorageError,
   type AdminStorage,

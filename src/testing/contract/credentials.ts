@@ -1,6 +1,6 @@
 import { strictEqual } from 'node:assert/strict'
 import { credentialKinds, type CredentialKind } from '../../domain/access.ts'
-import type { MaybePromise } from '../../ports/maybe-promise.ts'
+import type { MaybePromise } from '../../domain/maybe-promise.ts'
 import {
   countOf,
   equalValues,

@@ -1,6 +1,6 @@
 import { ok, strictEqual } from 'node:assert/strict'
 import type { License } from '../../domain/license.ts'
-import type { MaybePromise } from '../../ports/maybe-promise.ts'
+import type { MaybePromise } from '../../domain/maybe-promise.ts'
 import { StorageError, type NewIdempotencyKey } from '../../ports/storage.ts'
 import type { BoundAdmin, BoundListing } from './bound.ts'
 import {

@@ -1,7 +1,7 @@
 import { ok, strictEqual } from 'node:assert/strict'
 import { credentialKinds } from '../../domain/access.ts'
 import { hashSecret } from '../../domain/secret.ts'
-import type { MaybePromise } from '../../ports/maybe-promise.ts'
+import type { MaybePromise } from '../../domain/maybe-promise.ts'
 import type { BoundAdmin, BoundListing } from './bound.ts'
 import {
   equalValues,

@@ -1,6 +1,6 @@
 import { strictEqual } from 'node:assert/strict'
 import { comparedDomain } from '../../domain/compared-domain.ts'
-import type { MaybePromise } from '../../ports/maybe-promise.ts'
+import type { MaybePromise } from '../../domain/maybe-promise.ts'
 import type { AdminStorage } from '../../ports/storage.ts'
 import { enoughTime } from './bound.ts'
 import {

@@ -10,7 +10,7 @@ import {
   parseNetwork,
 } from '../../../src/domain/ip-address.ts'
 import { parseServerAddress, parseServerHost } from '../../../src/domain/server-address.ts'
-import { addressKey } from '../../../src/http/rate-limit.ts'
+import { addressKey } from '../../../src/bounds/address-key.ts'
 import { texts, type FuzzTarget } from './target.ts'
 
 const hosts = [
