@@ -72,8 +72,7 @@ async function chapterOf(name: string): Promise<string> {
   const isShort = process.env['SHORT'] === '1'
   const runs = Number(process.env['RUNS'] ?? (isShort || name === 'sizes' ? 1 : 3))
   const { title = name, short = {} } = chapters[name] ?? {}
-  const command = name === 'sizes' ? 'npm run sizes' : `npm run bench -- ${name}`
-  const sections = [`## ${title}`, `\`${command}\` on ${conditions(isShort, runs)}.`]
+  const sections = [`## ${title}`, `\`npm run bench -- ${name}\` on ${conditions(isShort, runs)}.`]
   for (let run = 1; run <= runs; run += 1) {
     console.error(`${title}: run ${run} of ${runs}`)
     const output = (await outputOf(fileOf(name), isShort ? short : {})).trim()

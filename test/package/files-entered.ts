@@ -1,5 +1,5 @@
 // Prints which files of ours one successful request of each operation enters, from the Node mount to SQL or the socket:
-// `node --import test/support/sources.ts test/http/support/files-entered-worker.ts`. Entered is a file of which a function ran.
+// `node --import ./test/support/sources.ts test/package/files-entered.ts`. Entered is a file of which a function ran.
 import { Session } from 'node:inspector/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -96,7 +96,7 @@ const requests: Readonly<Record<string, () => Promise<unknown>>> = {
 const session = new Session()
 session.connect()
 await session.post('Profiler.enable')
-const root = new URL('../../..', import.meta.url).href
+const root = new URL('../..', import.meta.url).href
 const result: Record<string, string[]> = {}
 for (const [operation, prepare] of Object.entries(requests)) {
   const request = (await prepare()) as () => Promise<unknown>
