@@ -66,7 +66,9 @@ const statusByCode: Readonly<Record<ErrorCode, number>> = {
  *
  * @group Errors
  */
-export interface UtilityApiErrorOptions extends ErrorOptions {
+export interface UtilityApiErrorOptions {
+  /** What went wrong inside, for the log. Not by TypeScript's `ErrorOptions`, which targets up to ES2020 do not have. */
+  readonly cause?: unknown
   /** Seconds after which trying again makes sense; sent as `Retry-After`, rounded up. */
   readonly retryAfterSeconds?: number
   /** Response headers that belong to the error, such as `WWW-Authenticate`. */

@@ -143,7 +143,7 @@ export class ServerCheckError extends UtilityApiError {
   readonly reason: ServerCheckFailure
 
   /** Creates an error whose public message is the same for every reason. */
-  constructor(reason: ServerCheckFailure, options?: ErrorOptions) {
+  constructor(reason: ServerCheckFailure, options?: { readonly cause?: unknown }) {
     super(serverCheckFailed.code, serverCheckFailed.message, options)
     this.reason = reason
   }

@@ -369,7 +369,7 @@ export class StorageError extends Error {
   constructor(
     kind: StorageErrorKind,
     message: string,
-    options?: ErrorOptions & { readonly retryable?: boolean },
+    options?: { readonly cause?: unknown; readonly retryable?: boolean },
   ) {
     super(message, options)
     this.kind = kind

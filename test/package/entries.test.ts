@@ -29,6 +29,20 @@ test('package.json exports each entry as it is built', () => {
   ])
 })
 
+test('compilers that do not read exports find each entry as well', () => {
+  const { exports, ...read10 } = read<{
+    main: string
+    types: string
+    exports: Record<string, { types: string; default: string }>
+    typesVersions: Record<string, Record<string, string[]>>
+  }>('package.json')
+  const { '.': main, './package.json': _, ...others } = exports
+  expect([read10.main, read10.types]).toEqual([main?.default, main?.types])
+  expect(Object.entries(read10.typesVersions['*'] ?? {})).toEqual(
+    Object.entries(others).map(([subpath, { types }]) => [subpath.slice(2), [types]]),
+  )
+})
+
 test('the reference has each entry', () => {
   expect(read<{ entryPoints: string[] }>('typedoc.json').entryPoints).toEqual(sources)
 })

@@ -10,6 +10,8 @@ export interface Tarball {
   readonly tarball: string
   /** The paths in it. */
   readonly paths: readonly string[]
+  /** The specifiers that can be imported. */
+  readonly entries: readonly string[]
   /** A temporary folder, with the tarball and room for more. */
   readonly folder: string
   remove(): void
@@ -19,8 +21,6 @@ export interface Tarball {
 export interface PackedPackage extends Tarball {
   /** A project with the package installed, and what its types and its reader's programs need. */
   readonly project: string
-  /** The specifiers that can be imported. */
-  readonly entries: readonly string[]
 }
 
 /** Builds and packs apart from the work tree, where somebody else may be building. */
@@ -46,6 +46,9 @@ export function pack(): Tarball {
   return {
     tarball: join(folder, filename),
     paths: files.map(({ path }) => path),
+    entries: Object.keys(manifest().exports)
+      .filter((path) => path !== './package.json')
+      .map((path) => path.replace('.', 'utility-api')),
     folder,
     remove: () => rmSync(folder, { recursive: true, force: true }),
   }
@@ -57,7 +60,7 @@ export function packAndInstall(): PackedPackage {
   const project = join(folder, 'project')
   mkdirSync(project)
   writeFileSync(join(project, 'package.json'), '{ "private": true, "type": "module" }\n')
-  const { devDependencies, exports } = manifest()
+  const { devDependencies } = manifest()
   const others = ['better-sqlite3', '@types/node', '@types/better-sqlite3', 'typescript'].map(
     (name) => `${name}@${devDependencies[name]}`,
   )
@@ -75,10 +78,7 @@ export function packAndInstall(): PackedPackage {
     tarball,
     ...others,
   )
-  const entries = Object.keys(exports)
-    .filter((path) => path !== './package.json')
-    .map((path) => path.replace('.', 'utility-api'))
-  return { ...packed, project, entries }
+  return { ...packed, project }
 }
 
 export function manifest(): {
