@@ -75,8 +75,8 @@ export interface BlockgameClientOptions {
 export function createBlockgameClient(options: BlockgameClientOptions = {}): BlockgameClient {
   requireOptions(options, ['allowAddress', 'resolvers', 'protocolVersion'])
   const { allowAddress, resolvers = systemResolvers(), protocolVersion = -1 } = options
-  // The default rule would apply instead of a rule that is not called.
-  if (allowAddress !== undefined && typeof allowAddress !== 'function')
+  // The default rule would apply instead of one that is not called or not there.
+  if ('allowAddress' in options && typeof allowAddress !== 'function')
     throw invalidOption('allowAddress', 'must be a function')
   if (!Array.isArray(resolvers) || resolvers.length === 0 || !resolvers.every(isResolver))
     throw invalidOption('resolvers', 'must be a list of at least one IP address, with ports from 1 to 65535')

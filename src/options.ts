@@ -12,7 +12,9 @@ import type { RateLimiter } from './ports/rate-limiter.ts'
 import type { AdminStorage, UtilityStorage } from './ports/storage.ts'
 
 /**
- * Options for `createUtilityApi`. Only `storage` is required.
+ * Options for `createUtilityApi`. Only `storage` is required. One that is there, but undefined, is `invalid_options` where
+ * leaving it out allows more: `dns`, `blockgame`, `oauth`, `rateLimiter`, a required scope or permission, `allowAddress`,
+ * and a lifetime.
  *
  * @group Operation
  */
@@ -158,7 +160,8 @@ export interface BlockgameLimits {
 }
 
 /**
- * Options for `createAdmin`. Only `storage` is required.
+ * Options for `createAdmin`. Only `storage` is required. An `oauth` or `issuer` that is there, but undefined, is
+ * `invalid_options`.
  *
  * @group Provisioning
  */

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { isIssuer } from './admin/server-metadata.ts'
 import { defaultTokenLifetimeSeconds } from './domain/access.ts'
-import { unlessObject } from './domain/arguments.ts'
+import { exactObject } from './domain/exact-object.ts'
 import type { AdminOptions, OAuthOptions, UtilityApiOptions } from './options.ts'
 import type { Clock } from './ports/clock.ts'
 import type { KeyGenerator } from './ports/key-generator.ts'
@@ -18,14 +18,7 @@ import {
   type LicenseRuleSettings,
   type LicenseSettings,
 } from './settings/licenses.ts'
-import {
-  callback,
-  count,
-  exactObject,
-  milliseconds,
-  switchable,
-  wholeNumber,
-} from './settings/option-schemas.ts'
+import { callback, count, milliseconds, switchable, wholeNumber } from './settings/option-schemas.ts'
 import { storageWith, withMethods } from './settings/with-methods.ts'
 import { systemClock } from './system/clock.ts'
 import { randomKeys } from './system/random-keys.ts'
@@ -92,15 +85,17 @@ const oauth = exactObject(
     onReplay: z.enum(['revoke', 'deny']).default('revoke'),
   },
   'must be an object, as in { accessTokenLifetimeSeconds: 3600 }',
+  'onReplay',
 )
 
+const mustBeObject = 'must be an object'
 const issuer = z
   .string('must be a string')
   .refine(isIssuer, 'must be an https URL, or http on loopback, without query and fragment')
 
 // Created only when needed: an import should not pay for schemas that nobody uses.
 function settings(): z.ZodType<Settings> {
-  return z.strictObject(
+  return exactObject(
     {
       storage: storageWith<UtilityStorage>(...storageMethods),
       basePath: z
@@ -130,19 +125,32 @@ function settings(): z.ZodType<Settings> {
       onRequestEnd: callback<NonNullable<UtilityApiOptions['onRequestEnd']>>().optional(),
       errorBody: callback<NonNullable<UtilityApiOptions['errorBody']>>().optional(),
     },
-    unlessObject,
+    mustBeObject,
+    'basePath',
+    'clock',
+    'keyGenerator',
+    'licenses',
+    'storageTimeoutMs',
+    'maxInFlight',
+    'maxAnswerBytes',
+    'logger',
+    'onRequestEnd',
+    'errorBody',
   )
 }
 
 function adminSettings(): z.ZodType<AdminSettings> {
-  return z.strictObject(
+  return exactObject(
     {
       storage: storageWith<AdminStorage>(...adminStorageMethods),
       clock,
       keyGenerator,
       licenses: licenseRules,
-      oauth: exactObject({ issuer: issuer.optional() }).prefault({}),
+      oauth: exactObject({ issuer: issuer.optional() }, mustBeObject).prefault({}),
     },
-    unlessObject,
+    mustBeObject,
+    'clock',
+    'keyGenerator',
+    'licenses',
   )
 }

@@ -80,28 +80,6 @@ test('storage alone is enough, and an operation can be taken out', async () => {
   expect((await lookUpGameServer(new Request('http://localhost/anything'))).status).toBe(404)
 })
 
-test('an option that is undefined is absent, wherever it is', () => {
-  const options = {
-    storage,
-    basePath: undefined,
-    clock: undefined,
-    oauth: { accessTokenLifetimeSeconds: undefined, onReplay: undefined },
-    licenses: undefined,
-    dns: { locations: [{ ...location, port: undefined, clientSubnet: undefined }], client: undefined },
-    blockgame: {
-      client: undefined,
-      allowAddress: undefined,
-      resolvers: [{ ip: '192.0.2.1', port: undefined }],
-      protocolVersion: undefined,
-    },
-    rateLimiter: undefined,
-    logger: undefined,
-  }
-  expect(() => createUtilityApi(options as never)).not.toThrow()
-  const client = { client: lookupClient, allowAddress: undefined, resolvers: undefined }
-  expect(() => createUtilityApi({ storage, blockgame: client as never })).not.toThrow()
-})
-
 test.each(['192.0.2.1/32', '2001:db8::/128', '0.0.0.0/0'])(
   'the client subnet %s is accepted',
   (clientSubnet) => {

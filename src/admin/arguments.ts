@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import { isOptions, unlessObject, withoutUndefined } from '../domain/arguments.ts'
+import { unlessObject } from '../domain/arguments.ts'
 import { UtilityApiError } from '../domain/errors.ts'
+import { exactObject, requiredNames } from '../domain/exact-object.ts'
 import { notKnown } from '../domain/near-name.ts'
 import { namesOf, type Issue } from '../domain/option-problem.ts'
 import type { Admin } from './admin.ts'
@@ -14,23 +15,19 @@ const texts = z.array(text, 'must be an array of strings')
 const count = z.number('must be a number')
 const label = { name: text.optional() }
 const page = { limit: count.optional(), after: text.optional() }
+const pageMembers = ['limit', 'after'] as const
 const query = z.custom(
   (value) => typeof (value as Partial<URLSearchParams> | null)?.getAll === 'function',
   'must be URLSearchParams: write new URL(request.url, issuer).searchParams',
 )
 
-/**
- * An object with these members. A map or a list has none, so it would pass for an object whose members were all left
- * out. A member that is undefined is left out: a store could take it for a change.
- */
-function members<Shape extends z.ZodRawShape>(shape: Shape): z.ZodType {
-  const names = Object.keys(shape)
-  const required = names.filter((name) => !z.safeParse(shape[name] as z.ZodType, undefined).success)
-  const example = (required.length === 0 ? names.slice(0, 1) : required).join(', ')
-  return z
-    .custom(isOptions, `must be an object, as in { ${example} }`)
-    .pipe(z.strictObject(shape))
-    .transform(withoutUndefined)
+/** An object with these members, and what it looks like in the sentence for anything else. */
+function members<Shape extends z.ZodRawShape>(
+  shape: Shape,
+  ...harmless: (keyof Shape & string)[]
+): z.ZodType {
+  const example = requiredNames(shape).join(', ') || Object.keys(shape)[0]
+  return exactObject(shape, `must be an object, as in { ${example} }`, ...harmless)
 }
 
 /**
@@ -40,19 +37,22 @@ function members<Shape extends z.ZodRawShape>(shape: Shape): z.ZodType {
  */
 const argumentsOf: { readonly [Method in keyof Admin]: () => Readonly<Record<string, z.ZodType>> } = {
   createClient: () => ({
-    client: members({
-      ...label,
-      redirectUris: texts,
-      clientId: text.optional(),
-      clientSecret: text.optional(),
-    }),
+    client: members(
+      { ...label, redirectUris: texts, clientId: text.optional(), clientSecret: text.optional() },
+      'name',
+      'clientId',
+      'clientSecret',
+    ),
   }),
-  updateClient: () => ({ clientId: text, patch: members({ ...label, redirectUris: texts.optional() }) }),
+  updateClient: () => ({
+    clientId: text,
+    patch: members({ ...label, redirectUris: texts.optional() }, 'name'),
+  }),
   rotateClientSecret: () => ({ clientId: text }),
   revokeClient: () => ({ clientId: text }),
   readAuthorizationRequest: () => ({
     query,
-    options: members({ scopes: texts, defaultScope: text.optional() }),
+    options: members({ scopes: texts, defaultScope: text.optional() }, 'defaultScope'),
   }),
   grantAuthorization: () => ({
     // Complete: without its challenge, the code would need no verifier.
@@ -64,10 +64,17 @@ const argumentsOf: { readonly [Method in keyof Admin]: () => Readonly<Record<str
   }),
   denyAuthorization: () => ({
     request: z.looseObject({ redirectUri: text, state: textOrNull }, unlessObject),
-    reason: members({ error: text.optional(), description: text.optional() }).optional(),
+    reason: members(
+      { error: text.optional(), description: text.optional() },
+      'error',
+      'description',
+    ).optional(),
   }),
   authorizationServerMetadata: () => ({
-    endpoints: members({ authorizationEndpoint: text, tokenEndpoint: text, scopes: texts.optional() }),
+    endpoints: members(
+      { authorizationEndpoint: text, tokenEndpoint: text, scopes: texts.optional() },
+      'scopes',
+    ),
   }),
   issueAuthorizationCode: () => ({
     code: members({
@@ -80,11 +87,11 @@ const argumentsOf: { readonly [Method in keyof Admin]: () => Readonly<Record<str
     }),
   }),
   createReseller: () => ({
-    reseller: members({
-      ...label,
-      resellerId: text.optional(),
-      tokenLifetimeSeconds: count.optional(),
-    }).optional(),
+    reseller: members(
+      { ...label, resellerId: text.optional(), tokenLifetimeSeconds: count.optional() },
+      'name',
+      'resellerId',
+    ).optional(),
   }),
   createResellerToken: () => ({
     resellerId: text,
@@ -99,7 +106,10 @@ const argumentsOf: { readonly [Method in keyof Admin]: () => Readonly<Record<str
     }),
   }),
   createApiKey: () => ({
-    key: members({ ...label, permissions: texts.optional(), lifetimeSeconds: count.optional() }).optional(),
+    key: members(
+      { ...label, permissions: texts.optional(), lifetimeSeconds: count.optional() },
+      'name',
+    ).optional(),
   }),
   revoke: () => ({
     which: z.union([members({ id: text }), members({ secret: text })], 'must be either { id } or { secret }'),
@@ -131,16 +141,16 @@ const argumentsOf: { readonly [Method in keyof Admin]: () => Readonly<Record<str
     }),
   }),
   deleteLicense: () => ({ licenseKey: text }),
-  listClients: () => ({ page: members(page).optional() }),
-  listResellers: () => ({ page: members(page).optional() }),
-  listCredentials: () => ({ page: members({ ...page, kind: text, ownerId: text.optional() }) }),
+  listClients: () => ({ page: members(page, ...pageMembers).optional() }),
+  listResellers: () => ({ page: members(page, ...pageMembers).optional() }),
+  listCredentials: () => ({
+    page: members({ ...page, kind: text, ownerId: text.optional() }, ...pageMembers),
+  }),
   listLicenses: () => ({
-    page: members({
-      ...page,
-      resellerId: text.optional(),
-      domainOrIp: typed.optional(),
-      status: text.optional(),
-    }).optional(),
+    page: members(
+      { ...page, resellerId: text.optional(), domainOrIp: typed.optional(), status: text.optional() },
+      ...pageMembers,
+    ).optional(),
   }),
   countLicenses: () => ({ filter: members({ resellerId: text.optional() }).optional() }),
   purgeExpired: () => ({}),

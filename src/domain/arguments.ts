@@ -13,12 +13,6 @@ export function isOptions(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !(Symbol.iterator in value)
 }
 
-/** Returns an object without the members that are undefined, and anything else as it is. */
-export function withoutUndefined(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined))
-}
-
 export function invalidOption(option: string, problem: string): UtilityApiError {
   return new UtilityApiError('invalid_options', `${option}: ${problem}.`)
 }

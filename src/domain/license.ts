@@ -53,7 +53,8 @@ export interface LicensePatch {
 }
 
 /**
- * What the owner of the service may change in any license: the fields that a reseller may change, and who owns it.
+ * What the owner of the service may change in any license: the fields that a reseller may change, and who owns it. Absent
+ * fields stay as they are; one that is undefined is refused.
  *
  * @group Licenses
  */

@@ -13,7 +13,7 @@ import type { Verifier } from './verifier.ts'
 export interface SignLicenseOptions {
   /** How long the statement is valid, in whole seconds, at most ten years. It cannot be revoked before then. */
   readonly lifetimeSeconds: number
-  /** Whom it is for, as `aud`: a name without spaces, such as your product's. Default: left out. */
+  /** Whom it is for, as `aud`: a name without spaces, such as your product's, never undefined. Default: left out. */
   readonly audience?: string
 }
 
@@ -100,6 +100,6 @@ function demandOptions(options: SignLicenseOptions): void {
   const fits =
     Number.isInteger(lifetimeSeconds) && lifetimeSeconds >= 1 && lifetimeSeconds <= longestLifetimeSeconds
   demand(fits, `lifetimeSeconds must be an integer from 1 to ${longestLifetimeSeconds}.`)
-  const isAudience = audience === undefined || isStringOrUri(audience)
+  const isAudience = !('audience' in options) || isStringOrUri(audience)
   demand(isAudience, 'audience must be 1 to 255 visible ASCII characters, and a URI if it has a colon.')
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { defaultResolverLocations } from '../dns/default-locations.ts'
+import { exactObject } from '../domain/exact-object.ts'
 import { isDnsServerAddress, parseNetwork } from '../domain/ip-address.ts'
 import type { DnsCheckOptions } from '../options.ts'
 import type { DnsClient } from '../ports/dns-client.ts'
@@ -7,7 +8,6 @@ import {
   accessName,
   cacheTtlMs,
   count,
-  exactObject,
   milliseconds,
   notAnIpAddress,
   objectOrFalse,
@@ -39,6 +39,8 @@ const location = exactObject(
     clientSubnet: clientSubnet.exactOptional(),
   },
   'must be an object: a location is { location, ip, provider }',
+  'port',
+  'clientSubnet',
 )
 
 export const dnsCheck: z.ZodType<DnsCheckSettings> = exactObject(
@@ -54,4 +56,9 @@ export const dnsCheck: z.ZodType<DnsCheckSettings> = exactObject(
     client: withMethods<DnsClient>('query').optional(),
   },
   objectOrFalse,
+  'locations',
+  'timeoutMs',
+  'cacheTtlMs',
+  'maxConcurrentPerResolver',
+  'client',
 )

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { BlockgameClientOptions } from '../blockgame.ts'
+import { exactObject } from '../domain/exact-object.ts'
 import { parseIpAddress } from '../domain/ip-address.ts'
 import type { BlockgameLimits } from '../options.ts'
 import type { BlockgameClient } from '../ports/blockgame-client.ts'
@@ -8,7 +9,6 @@ import {
   cacheTtlMs,
   callback,
   count,
-  exactObject,
   milliseconds,
   notAnIpAddress,
   objectOrFalse,
@@ -29,6 +29,7 @@ const ipAddress = z.string().refine((text) => parseIpAddress(text) !== null, not
 const resolver = exactObject(
   { ip: ipAddress, port: port.exactOptional() },
   'must be an object: a resolver is { ip }',
+  'port',
 )
 
 export const gameServerLookup: z.ZodType<BlockgameLookupSettings> = exactObject(
@@ -44,6 +45,13 @@ export const gameServerLookup: z.ZodType<BlockgameLookupSettings> = exactObject(
     protocolVersion: wholeNumber(-2_147_483_648, 2_147_483_647).exactOptional(),
   },
   objectOrFalse,
+  'timeoutMs',
+  'cacheTtlMs',
+  'maxConcurrent',
+  'details',
+  'client',
+  'resolvers',
+  'protocolVersion',
 )
   .superRefine((options, context) => {
     const without = ofBuiltInClient.find((each) => options[each] !== undefined)

@@ -1,10 +1,10 @@
 import type { KeyObject } from 'node:crypto'
 import * as z from 'zod'
+import { exactObject } from '../domain/exact-object.ts'
 import { isStringOrUri, licenseSigner, problemOfSigningKey } from '../domain/license-jws.ts'
 import { isStatus } from '../domain/license-rules.ts'
 import type { LicenseOptions } from '../options.ts'
 import type { SigningSettings } from '../security/license-signing.ts'
-import { exactObject } from './option-schemas.ts'
 
 /** The rules of licenses. */
 export type LicenseRuleSettings = Required<Omit<LicenseOptions, 'issuer' | 'signingKey'>>
@@ -46,6 +46,11 @@ const options = exactObject(
     signingKey: signingKey.optional(),
   },
   "must be an object, as in { keyPrefix: 'LIC-' }",
+  'keyPrefix',
+  'statuses',
+  'allowWildcards',
+  'issuer',
+  'signingKey',
 )
 
 export const licenses: z.ZodType<LicenseSettings> = options

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { isOptions, withoutUndefined } from '../domain/arguments.ts'
 
 // What several options are made of.
 
@@ -21,20 +20,6 @@ export const accessName: z.ZodString = z
 
 export function callback<Type>(): z.ZodType<Type, Type> {
   return z.custom<Type>((value) => typeof value === 'function', 'must be a function')
-}
-
-/**
- * Returns the schema of an object where undefined means absent, as in types without `exactOptionalPropertyTypes`. A map
- * or a list is refused: it would pass for an object whose options were all left out.
- */
-export function exactObject<Shape extends z.ZodRawShape>(
-  shape: Shape,
-  message = 'must be an object',
-): z.ZodType<z.output<z.ZodObject<Shape, z.core.$strict>>> {
-  return z
-    .custom(isOptions, message)
-    .transform(withoutUndefined)
-    .pipe(z.strictObject(shape) as never)
 }
 
 export const objectOrFalse = 'must be an object, or false to remove the operation'

@@ -100,9 +100,3 @@ test('authorizationServerMetadata, which returns at once, throws at once', () =>
     expect.objectContaining({ code: 'invalid_argument', message: 'authorizationEndpoint must be a string.' }),
   )
 })
-
-test('undefined counts as absent', async () => {
-  const client = { redirectUris, name: undefined, clientId: undefined, clientSecret: undefined }
-  expect(await admin.createClient(client as never)).toHaveProperty('clientSecret')
-  expect(await admin.listClients({ after: undefined, limit: undefined } as never)).toHaveProperty('clients')
-})

@@ -1,14 +1,7 @@
 /** Signed licenses: what they say, and that JWT libraries of others verify them and nothing else. */
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import { inspect } from 'node:util'
-import {
-  calculateJwkThumbprint,
-  compactVerify,
-  createLocalJWKSet,
-  jwtVerify,
-  SignJWT,
-  type JWTVerifyOptions,
-} from 'jose'
+import { calculateJwkThumbprint, createLocalJWKSet, jwtVerify, SignJWT, type JWTVerifyOptions } from 'jose'
 import { createUtilityApi, UtilityApiError } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { expect, test } from 'vitest'
@@ -210,14 +203,10 @@ test.each<[unknown, string]>([
   await expect(api.signLicense('any', options as never)).rejects.toMatchObject(refused)
 })
 
-test('a key that is no text is refused, and an audience that is undefined is absent', async () => {
-  const { api, license } = signingWorld()
+test('a key that is no text is refused', async () => {
+  const { api } = signingWorld()
   const refused = { code: 'invalid_argument', message: 'licenseKey must be a string.' }
   await expect(api.signLicense(7 as never, { lifetimeSeconds: 1 })).rejects.toMatchObject(refused)
-  const key = await license('Ada', 'a.example')
-  const statement = await api.signLicense(key, { lifetimeSeconds: 1, audience: undefined } as never)
-  const { payload } = await compactVerify(statement, createLocalJWKSet(api.licenseJwks()))
-  expect(JSON.parse(new TextDecoder().decode(payload))).not.toHaveProperty('aud')
 })
 
 test('without a key both say which option is missing', async () => {
