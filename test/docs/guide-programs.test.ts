@@ -14,6 +14,7 @@ import {
   createAdmin,
   createUtilityApi,
   type Admin,
+  type AuthorizationRequest,
   type UtilityApi,
   type UtilityApiOptions,
 } from 'utility-api'
@@ -217,6 +218,67 @@ test('the licenses for a domain are found, and moved', async () => {
   const license = await moved.admin.getLicense(licenseKey)
   expect(license).toMatchObject({ domainOrIp: 'new.example', status: 'valid' })
   expect((await moved.post('/support/LIC-1', { domainOrIp: 'new.example' })).status).toBe(404)
+})
+
+/** What each route of the guide answers to a body or a query that has nothing in it. */
+const toNothing: Readonly<Record<string, readonly [status: number, text: RegExp]>> = {
+  "app.post('/paid'": [500, /The report has no id/],
+  "app.get('/support'": [200, /^\[\]$/],
+  "app.post('/support/:key'": [400, /domainOrIp is undefined/],
+  "app.get('/license/:key'": [200, /^\{"valid":false\}$/],
+}
+const routeStart = /app\.(get|post)\('(.*?)'/
+const readsWhatWasSent = codeBlocks().filter(
+  ({ file, text }) =>
+    file.startsWith('docs/guide/') && routeStart.test(text) && /request\.(?:body|query)\b/.test(text),
+)
+
+test('each route of the guide that reads a body or a query is among those that are sent nothing', () => {
+  const found = readsWhatWasSent.map(({ text }) => routeStart.exec(text)?.[0])
+  expect(found.toSorted()).toEqual(Object.keys(toNothing).toSorted())
+})
+
+test.each(readsWhatWasSent)(
+  'a request with nothing in it changes and shows nothing: $text',
+  async ({ text }) => {
+    const { admin, get, post } = await serve(text)
+    const sold = { resellerId: 'shop', registeredTo: 'Ada', domainOrIp: 'shop.example' }
+    const keys = [await admin.createLicense(sold), await admin.createLicense({ ...sold, status: 'invalid' })]
+    const before = await admin.listLicenses()
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+    onTestFinished(() => void vi.restoreAllMocks())
+    const [start = '', method, path = ''] = routeStart.exec(text) ?? []
+    for (const { licenseKey } of keys) {
+      const asked = path.replace(':key', licenseKey)
+      // oxlint-disable-next-line no-await-in-loop
+      const answer = await (method === 'get' ? get(asked) : post(asked, {}))
+      expect(answer.status).toBe(toNothing[start]?.[0])
+      expect(answer.text).toMatch(toNothing[start]?.[1] ?? /^$/)
+      expect(answer.text).not.toContain('Ada')
+    }
+    expect(await admin.listLicenses()).toEqual(before)
+  },
+)
+
+test('a user whose session has ended grants nothing', async () => {
+  const [page, ...more] = codeBlocks().filter(({ text }) => text.includes('grantAuthorization(asked, {'))
+  expect(more).toEqual([])
+  const storage = memoryStorage()
+  const admin = createAdmin({ storage })
+  const redirectUri = 'https://client.example/callback'
+  const { clientId } = await admin.createClient({ redirectUris: [redirectUri] })
+  const session: { userId?: string; asked?: AuthorizationRequest } = {}
+  const names = { storage, session, page: { ask: () => new Response(), refuse: () => new Response() } }
+  const program = page?.text ?? ''
+  const { ask, answer } = (await run(program, names, '{ ask, answer }')) as {
+    ask(url: URL): Promise<Response>
+    answer(asked: unknown, agreed: boolean): Promise<Response>
+  }
+  const query = new URLSearchParams({ response_type: 'code', client_id: clientId, redirect_uri: redirectUri })
+  await ask(new URL(`https://api.example/authorize?${query}`))
+  await expect(answer(session.asked, true)).rejects.toThrow('subject is undefined')
+  session.userId = 'user-42'
+  expect((await answer(session.asked, true)).headers.get('Location')).toMatch(/code=uapi_ac_/)
 })
 
 test('a license is checked online, for the host and the status', async () => {
