@@ -357,4 +357,6 @@ test('what an object inherits is given, be it a value or undefined', async () =>
   }
   expect(await admin.countLicenses(new Filter({ userId: 'nobody' }))).toBe(0)
   await expect(admin.countLicenses(new Filter({}))).rejects.toThrow('resellerId is undefined')
+  const dns = Object.create({ requiredScope: undefined }) as object
+  expect(() => createUtilityApi({ storage, dns })).toThrow('dns.requiredScope: is undefined')
 })
