@@ -72,7 +72,8 @@ export function searchedForms(domainOrIp: string): readonly string[] {
   return name === null ? [] : [wildcard + name]
 }
 
-const bracketed = /^\[([^[\]]*:[^[\]]*)\](?::(\d*))?$/
+// The colon is looked for once: between two parts that may hold one too, it would be tried at each place.
+const bracketed = /^\[(?=[^\]]*:)([^[\]]*)\](?::(\d*))?$/
 const nameAndPort = /^([^:]*):(\d*)$/
 
 /** Returns the host of a `Host` header, of a URL's authority or of a bare host, or null if its port is none. */

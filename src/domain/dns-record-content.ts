@@ -147,13 +147,14 @@ function contentOfCaa(text: string): Content | null {
   return `${number} ${/^[a-z0-9]+$/i.test(tag) ? tag.toLowerCase() : tag} ${octets}`
 }
 
-const quoted = /"((?:[^"\\]|\\(?:[01]\d\d|2[0-4]\d|25[0-5]|\D))*)"/gsu
+// Sticky: what is no string ends the search, which would otherwise read the rest again from each quote in it.
+const quoted = /"((?:[^"\\]|\\(?:[01]\d\d|2[0-4]\d|25[0-5]|\D))*)"\s*/gsuy
 
 /** Returns the octets of strings in quotes, joined, one character each; null for anything else. */
 function quotedStrings(text: string): string | null {
-  if (text.replace(quoted, '').trim() !== '') return null
-  const strings = Array.from(text.matchAll(quoted), ([, inside = '']) => inside)
-  const octets = strings.map((inside) =>
+  const strings = [...text.matchAll(quoted)]
+  if (strings.map(([whole]) => whole).join('') !== text) return null
+  const octets = strings.map(([, inside = '']) =>
     Buffer.from(inside)
       .toString('latin1')
       .replace(/\\(?:(\d{3})|(.))/gs, (_, decimal: string | undefined, character: string) =>

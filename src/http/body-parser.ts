@@ -197,7 +197,8 @@ function countMembers(json: string): {
   return { all, outermost, deepest, escapedNames }
 }
 
-const jsonToken = /"(?:[^"\\]|\\.)*"|[{}[\]:]/g
+// The closing quote is optional: without one, the rest would be read again from each quote in it.
+const jsonToken = /"(?:[^"\\]|\\.)*"?|[{}[\]:]/g
 
 /** Returns the outermost object's member names with repeats, of which `JSON.parse` silently keeps the last. */
 function memberNames(validJson: string): string[] {

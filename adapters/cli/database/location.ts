@@ -50,7 +50,7 @@ function serverOf(text: string): 'postgres' | 'mysql' | null {
 
 /** Tells whether a text looks like a mistyped URL, `user:password@host`, or `host=… password=…`. */
 export function isLikeConnection(text: string): boolean {
-  return /^[a-z][a-z\d+.-]+:|:.*@|(?:^|[\s;])\w+\s*=/is.test(text)
+  return /^[a-z][a-z\d+.-]+:|^[^:]*:.*@|(?:^|[\s;])\w+\s*=/is.test(text)
 }
 
 /**

@@ -10,11 +10,17 @@ export function withoutPasswords(text: string): string {
 
 /** @param words - A word, or several in quotation marks. */
 function withoutPassword(words: string): string {
-  const [, before = '', url, quote = ''] = /^(.*?)([a-z][a-z\d+.-]*:\/\/[^"]+)("?)$/is.exec(words) ?? []
-  if (url !== undefined) return before + shownUrl(url) + quote
-  // After a colon, a backslash means a folder of Windows, and "/@" a package.
-  return words.replace(/[^\s"']*:(?!\\).*[^/\s]@/s, '…@')
+  if (urlInside.test(words))
+    return words.replace(urlInside, (_, before: string, url: string) => before + shownUrl(url))
+  const [upToAt = ''] = /^.*[^/\s]@/s.exec(words) ?? []
+  const start = upToAt.search(userBeforeAt)
+  return start === -1 ? words : `${words.slice(0, start)}…@${words.slice(upToAt.length)}`
 }
+
+// Both begin at the start of a run: from each place in it, a long one would be read to its end.
+const urlInside = /(?<![a-z\d+.-])([\d+.-]*)([a-z][a-z\d+.-]*:\/\/[^"]+)/i
+// After a colon, a backslash means a folder of Windows, and "/@" a package.
+const userBeforeAt = /(?<![^\s"'])[^\s"']*?:(?!\\)../s
 
 /** Returns a URL without its user. Of a database's, only scheme, host and database are left. */
 function shownUrl(text: string): string {
