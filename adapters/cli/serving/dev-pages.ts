@@ -112,9 +112,13 @@ function hashOf(text: string): string {
 }
 
 /** Answers of a check are far smaller. */
-const maxBodyLength = 1_000_000
+const maxBodyLength = 65_536
 
+/** Reads JSON that this page sends. Another page could send any other type without being asked first (CORS). */
 async function bodyOf(request: IncomingMessage): Promise<string> {
+  const { 'content-type': type, origin, host } = request.headers
+  if (type !== 'application/json' || (origin !== undefined && origin !== `http://${host}`))
+    throw new Error('Only this page may ask for it, with Content-Type: application/json.')
   let text = ''
   for await (const chunk of request.setEncoding('utf8')) {
     text += String(chunk)

@@ -134,10 +134,29 @@ test('a question at a host that is none has no rows, and does not end the proces
 test('a summary of what is no answer is refused in words', async () => {
   for (const [body, message] of [
     ['no JSON', /JSON/],
-    ['a'.repeat(1_000_001), /too long/],
+    ['a'.repeat(65_537), /too long/],
   ] as const) {
-    const answer = await fetch(`${url}/dev/summary`, { method: 'POST', body })
+    const headers = { 'Content-Type': 'application/json' }
+    const answer = await fetch(`${url}/dev/summary`, { method: 'POST', headers, body })
     expect(answer.status).toBe(400)
     expect(await answer.json()).toEqual({ message: expect.stringMatching(message) })
+  }
+})
+
+test('a summary is for this page alone', async () => {
+  const json = 'application/json'
+  for (const [type, origin, status] of [
+    [json, url, 200],
+    ['text/plain;charset=UTF-8', url, 400],
+    [json, 'https://elsewhere.example', 400],
+    [json, 'null', 400],
+  ] as const) {
+    const sent = request(`${url}/dev/summary`, {
+      method: 'POST',
+      headers: { 'Content-Type': type, Origin: origin },
+    }).end('[]')
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+    expect([type, origin, answer.statusCode]).toEqual([type, origin, status])
+    answer.resume()
   }
 })
