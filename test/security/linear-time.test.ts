@@ -1,0 +1,50 @@
+/** No text that a stranger sends costs more than its length. */
+import { expect, test } from 'vitest'
+import { findExpressions, partsOf, wordsOf } from './support/expressions.ts'
+import { firstCostly } from './support/growth.ts'
+import { commonParts, commonStarts, pumpedTexts, randomTexts } from './support/pumped-texts.ts'
+import { entries, exported } from './support/text-entries.ts'
+
+/** Random texts for each entry and expression, besides those of each part. */
+const amount = Number(process.env['LINEAR_TEXTS'] ?? 20)
+const longest = Number(process.env['LINEAR_LENGTH'] ?? 4096)
+const seed = Number(process.env['LINEAR_SEED'] ?? Date.now() & 0x7fff_ffff)
+const { literal, builtIn } = findExpressions()
+const minutes = { timeout: 3_600_000 }
+
+test('each exported function is among the entries', () => {
+  const functions = Object.keys(exported).filter((name) => typeof exported[name] === 'function')
+  expect(functions.length).toBeGreaterThan(20)
+  expect(functions.filter((name) => entries[name] === undefined)).toEqual([])
+})
+
+test.each(Object.entries(entries))('%s', minutes, async (_, work) => {
+  expect(await firstCostly(work, pumpedTexts(commonParts, commonStarts), 4096)).toBeNull()
+  expect(await firstCostly(work, randomTexts(commonParts, amount, seed), longest), `seed ${seed}`).toBeNull()
+})
+
+test('each regular expression that is written out', minutes, async () => {
+  expect(literal.size).toBeGreaterThan(100)
+  const costly: string[] = []
+  for (const [name, expression] of literal) {
+    // As it is used at worst: for all that it finds.
+    const all = new RegExp(expression.source, [...new Set(`${expression.flags}g`)].join(''))
+    const work = (text: string): unknown => text.replaceAll(all, '')
+    const parts = [...new Set([...partsOf(expression), ...'a0 :"\\é'])]
+    const found =
+      (await firstCostly(work, pumpedTexts(parts, [...parts, ...wordsOf(expression)]), 4096)) ??
+      (await firstCostly(work, randomTexts(parts, amount, seed), longest))
+    if (found !== null) costly.push(`${name} ${found}`)
+  }
+  expect(costly).toEqual([])
+})
+
+test('what is put together is part of an entry', () => {
+  expect(builtIn).toEqual([
+    'adapters/cli/database/redact.ts',
+    'adapters/cli/terminal/terminal-text.ts',
+    'src/blockgame/codec/clean-text.ts',
+    'src/domain/access.ts',
+    'src/domain/host-name.ts',
+  ])
+})

@@ -1,0 +1,59 @@
+import { textOf, type PumpedText } from './pumped-texts.ts'
+
+/** What is done with a text. It may refuse it. */
+export type Work = (text: string) => unknown
+
+/** Returns the milliseconds of processor time that this thread takes to do something some times. */
+async function costOf(work: Work, text: string, times: number): Promise<number> {
+  const before = process.threadCpuUsage()
+  for (let count = 0; count < times; count += 1) {
+    try {
+      await work(text)
+    } catch {
+      // A refusal takes time too.
+    }
+  }
+  const { user, system } = process.threadCpuUsage(before)
+  return (user + system) / 1000
+}
+
+/** Short ones first: what grows with the cube of the length would take hours for the long ones. */
+const lengths = [256, 4096]
+/** Some systems count processor time in steps of four milliseconds. */
+const measurable = 100
+const attempts = 3
+
+/** How many times as much a text costs when it is twice as long; null for one that costs next to nothing. */
+export async function growthOf(work: Work, text: PumpedText, longest: number): Promise<number | null> {
+  for (const length of [...lengths, longest].filter((each) => each <= longest)) {
+    const noticed = 8 + length / 20_000
+    const shorter = textOf(text, length)
+    const cost = await costOf(work, shorter, 1)
+    // A collection of garbage or a compilation is not repeated.
+    if (cost < noticed || (await costOf(work, shorter, 1)) < noticed) continue
+    const times = Math.ceil(measurable / cost)
+    let least = Infinity
+    for (let attempt = 0; attempt < attempts && least > tolerated; attempt += 1) {
+      const once = await costOf(work, shorter, times)
+      least = Math.min(least, (await costOf(work, textOf(text, 2 * length), times)) / once)
+    }
+    if (least > tolerated) return least
+  }
+  return null
+}
+
+/** Between what is linear, which doubles, and what is quadratic, which grows fourfold. */
+const tolerated = 3
+
+/** Returns the first of these texts whose cost grows faster than it does, as a sentence, or null. */
+export async function firstCostly(
+  work: Work,
+  texts: Iterable<PumpedText>,
+  longest: number,
+): Promise<string | null> {
+  for (const text of texts) {
+    const growth = await growthOf(work, text, longest)
+    if (growth !== null) return `${JSON.stringify(text)}: ${growth.toFixed(1)} times for twice the text`
+  }
+  return null
+}
