@@ -43,7 +43,7 @@ export async function growthOf(work: Work, text: PumpedText, longest: number): P
 }
 
 /** Between what is linear, which doubles, and what is quadratic, which grows fourfold. */
-const tolerated = 3
+const tolerated = 2.6
 
 /** Returns the first of these texts whose cost grows faster than it does, as a sentence, or null. */
 export async function firstCostly(
