@@ -24,7 +24,7 @@ const measurable = 100
 const attempts = 3
 
 /** How many times as much a text costs when it is twice as long; null for one that costs next to nothing. */
-export async function growthOf(work: Work, text: PumpedText, longest: number): Promise<number | null> {
+async function growthOf(work: Work, text: PumpedText, longest: number): Promise<number | null> {
   for (const length of [...lengths, longest].filter((each) => each <= longest)) {
     const noticed = 8 + length / 20_000
     const shorter = textOf(text, length)

@@ -94,7 +94,6 @@ export const entries: Readonly<Record<string, Work>> = {
   'coversHost, a wildcard': (text) => main.coversHost('*.a.example', text),
   createAdmin: (text) => createAdmin({ storage, licenses: { keyPrefix: text } }),
   createUtilityApi: (text) => createUtilityApi({ storage, basePath: text }),
-  'createUtilityApi, an issuer': (text) => createUtilityApi({ storage, licenses: { issuer: text } }),
   isPublicAddress: (text) => main.isPublicAddress(text),
   randomKeys: (text) => main.randomKeys().parseLicenseKey(text, 'LIC-'),
   'randomKeys, a prefix': (text) => main.randomKeys().parseLicenseKey(text, text),
