@@ -112,7 +112,7 @@ function hashOf(text: string): string {
 }
 
 /** Answers of a check are far smaller. */
-const maxBodyLength = 65_536
+const maxBodyLength = 1_000_000
 
 /** Reads JSON that this page sends. Another page could send any other type without being asked first (CORS). */
 async function bodyOf(request: IncomingMessage): Promise<string> {
