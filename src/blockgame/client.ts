@@ -7,7 +7,8 @@ import { checkTarget } from './checked-target.ts'
 import { DeadlineScope } from './deadline-scope.ts'
 import { fetchStatus } from './fetch-status.ts'
 import { createAddressFilter, type AddressRule, type RequestedTarget } from './address-filter.ts'
-import { queryResolvers, resolveDestinations, type ResolverAddress } from './resolve.ts'
+import { resolveDestinations } from './resolve.ts'
+import { Resolvers, type ResolverAddress } from './resolvers.ts'
 
 /** What {@link createClient} needs. */
 export interface ClientParts {
@@ -29,6 +30,7 @@ export function createClient({
   protocolVersion,
 }: ClientParts): BlockgameClient {
   const filter = createAddressFilter(allowAddress)
+  const asked = new Resolvers(dns, resolvers)
   const scopes = new Slots<DeadlineScope>()
   let closed = false
 
@@ -36,7 +38,7 @@ export function createClient({
   const resolve = (target: RequestedTarget, scope: DeadlineScope): Candidates => {
     const candidates = new Candidates()
     let blocked = false
-    resolveDestinations(target, queryResolvers(dns, resolvers, scope), scope, (rank, destinations) => {
+    resolveDestinations(target, asked, scope, (rank, destinations) => {
       const permitted = filter.resolved(target, destinations)
       blocked ||= permitted.length < destinations.length
       candidates.add(rank, permitted)

@@ -1,31 +1,14 @@
 import { isIP } from 'node:net'
-import type { DnsRecord, RecordType } from '../domain/dns-answer.ts'
 import { canonicalIpAddress } from '../domain/ip-address.ts'
 import { defaultServerPort, parseServerHost } from '../domain/server-address.ts'
 import { ServerCheckError } from '../domain/server-status.ts'
-import type { DnsClient } from '../ports/dns-client.ts'
 import type { Destination } from './candidates.ts'
 import { attemptDelayMs } from './connect-to-first.ts'
 import type { DeadlineScope } from './deadline-scope.ts'
+import type { Resolvers } from './resolvers.ts'
 import { orderSrvRecords, type SrvRecord } from './srv-order.ts'
 
-/**
- * The address of a resolver.
- *
- * @group Minecraft
- */
-export interface ResolverAddress {
-  /** IPv4 or IPv6 address. */
-  readonly ip: string
-  /** UDP and TCP port. Default: 53. */
-  readonly port?: number
-}
-
-type Records<Type extends RecordType> = readonly Extract<DnsRecord, { type: Type }>[]
-type Query = <Type extends RecordType>(name: string, type: Type, budgetMs: number) => Promise<Records<Type>>
-
 const longestName = 253
-const maxResolvers = 3
 const maxTargets = 4
 // The zone's owner chooses where we connect: to at most eight destinations for one lookup, four of each family.
 const maxAddresses = 4
@@ -50,12 +33,12 @@ export type TakeDestinations = (rank: number, destinations: readonly Destination
  */
 export async function resolveDestinations(
   { host, port }: { host: string; port: number },
-  query: Query,
+  resolvers: Resolvers,
   scope: DeadlineScope,
   take: TakeDestinations,
 ): Promise<void> {
-  const direct = addressesOf(host, maxAddresses, query, scope)
-  const targets = port === defaultServerPort ? await resolveSrv(host, query, scope) : []
+  const direct = addressesOf(host, maxAddresses, resolvers, scope)
+  const targets = port === defaultServerPort ? await resolveSrv(host, resolvers, scope) : []
   if (targets.length === 0) {
     return takeFamilies(direct, scope, (ip) => ({ ip, port, srvRecord: null }), take.bind(undefined, 0))
   }
@@ -67,7 +50,7 @@ export async function resolveDestinations(
     better: Promise<void> | undefined,
   ): Promise<void> => {
     const srvRecord = { host: record.target, port: record.port }
-    const families = addressesOf(record.target, share, query, scope)
+    const families = addressesOf(record.target, share, resolvers, scope)
     // Waiting for a better target's addresses is like trying it: the next one has its turn after the same delay.
     if (better !== undefined) await Promise.race([better, scope.pause(rank * attemptDelayMs)])
     return takeFamilies(
@@ -83,10 +66,10 @@ export async function resolveDestinations(
 }
 
 /** Returns the usable SRV records in the order to try them. If there are none, the host itself is to be used. */
-async function resolveSrv(host: string, query: Query, scope: DeadlineScope): Promise<SrvRecord[]> {
+async function resolveSrv(host: string, resolvers: Resolvers, scope: DeadlineScope): Promise<SrvRecord[]> {
   const name = `_minecraft._tcp.${host}`
   if (name.length > longestName) return []
-  const records = await query(name, 'SRV', scope.timeLeftMs() * srvShare)
+  const records = await resolvers.ask(name, 'SRV', scope.timeLeftMs() * srvShare, scope)
   const usable = records.flatMap((record) => {
     const target = parseServerHost(record.target)
     return target !== null && record.port > 0 ? [{ ...record, target }] : []
@@ -105,11 +88,16 @@ interface Families {
 }
 
 /** Asks for a name's addresses, so many of each family. If the host is an address, that is all. */
-function addressesOf(host: string, ofEachFamily: number, query: Query, scope: DeadlineScope): Families {
+function addressesOf(
+  host: string,
+  ofEachFamily: number,
+  resolvers: Resolvers,
+  scope: DeadlineScope,
+): Families {
   if (isIP(host)) return { ipv4: Promise.resolve([host]), ipv6: Promise.resolve([]) }
   const budgetMs = scope.timeLeftMs() * addressShare
   const ask = async (type: 'A' | 'AAAA'): Promise<string[]> =>
-    (await query(host, type, budgetMs))
+    (await resolvers.ask(host, type, budgetMs, scope))
       .slice(0, ofEachFamily)
       .flatMap(({ ip }) => canonicalIpAddress(ip) ?? [])
   const families = { ipv4: ask('A'), ipv6: ask('AAAA') }
@@ -131,25 +119,4 @@ async function takeFamilies(
     take(ips.map(destination))
   })
   await Promise.all([first, second])
-}
-
-/** Returns a query that asks one resolver after the other until one answers. Gives no records if none does. */
-export function queryResolvers(
-  dns: DnsClient,
-  resolvers: readonly ResolverAddress[],
-  { signal }: DeadlineScope,
-): Query {
-  const servers = resolvers.slice(0, maxResolvers)
-  return async <Type extends RecordType>(name: string, type: Type, budgetMs: number) => {
-    const timeoutMs = Math.max(1, Math.floor(budgetMs / servers.length))
-    const queryFrom = async (index: number): Promise<Records<Type>> => {
-      const server = servers[index]
-      if (server === undefined) return []
-      const { status, records } = await dns.query({ name, type, server, timeoutMs, signal })
-      if (status === 'NXDOMAIN' || status === 'NODATA') return []
-      if (status !== 'NOERROR') return queryFrom(index + 1)
-      return records.filter((record): record is Extract<DnsRecord, { type: Type }> => record.type === type)
-    }
-    return queryFrom(0)
-  }
 }
