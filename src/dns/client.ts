@@ -1,4 +1,4 @@
-import type { DnsAnswer, RecordType } from '../domain/dns-answer.ts'
+import type { DnsAnswer } from '../domain/dns-answer.ts'
 import {
   demand,
   demandKnown,
@@ -10,12 +10,11 @@ import {
 } from '../domain/arguments.ts'
 import { isDnsServerAddress } from '../domain/ip-address.ts'
 import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'
-import { OpenQuestions } from './open-questions.ts'
-import { Query, type Asker, type Upstream } from './query.ts'
+import { Query } from './query.ts'
 import type { ServerAddress } from './reply-listener.ts'
 import { UdpPool } from './udp.ts'
 import { WaitingRoom } from './waiting-room.ts'
-import { encodeQuery, type EncodedQuery } from './wire/encoded-query.ts'
+import { encodeQuery } from './wire/encoded-query.ts'
 
 /**
  * Options of {@link createDnsClient}.
@@ -34,7 +33,8 @@ const maxSocketAgeMs = 10_000
  * Creates a client that asks resolvers over UDP, and over TCP if an answer does not fit in a datagram.
  *
  * Sockets open when a query needs them, close when they are ten to fifteen seconds old, and never keep the process alive.
- * Equal questions under way share one query, since with many alike a forged answer would be right for one of them sooner.
+ * Every question is sent, even if an equal one is under way. A program that takes names from strangers shares equal ones,
+ * as `api.checkDns` does: with many alike under way, a forged answer is right for one of them sooner.
  *
  * @example
  * ```ts
@@ -58,82 +58,49 @@ export function createDnsClient(options: DnsClientOptions = {}): DnsClient {
   if (!isTimeout(defaultTimeoutMs))
     throw invalidOption('timeoutMs', 'must be a positive number of milliseconds')
   /** Keyed by address; few addresses have more than one port. */
-  const upstreams = new Map<string, readonly Upstream[]>()
+  const pools = new Map<string, readonly UdpPool[]>()
   const waitingRoom = new WaitingRoom<Query>()
   let sweeper: NodeJS.Timeout | undefined
   let closed = false
-  let latest: Encoded | undefined
 
-  function upstreamOf({ ip, port = 53 }: DnsQuestion['server']): Upstream {
-    const atAddress = upstreams.get(ip) ?? []
-    for (const upstream of atAddress) if (upstream.server.port === port) return upstream
-    const server = checkedServer(ip, port)
-    const upstream = { server, pool: new UdpPool(server), underWay: new OpenQuestions<Query>() }
-    upstreams.set(ip, [...atAddress, upstream])
+  function poolOf({ ip, port = 53 }: DnsQuestion['server']): UdpPool {
+    const atAddress = pools.get(ip) ?? []
+    for (const pool of atAddress) if (pool.server.port === port) return pool
+    const pool = new UdpPool(checkedServer(ip, port))
+    pools.set(ip, [...atAddress, pool])
     sweeper ??= setInterval(sweep, maxSocketAgeMs / 2).unref()
-    return upstream
+    return pool
   }
 
   function sweep(): void {
     const openedBefore = performance.now() - maxSocketAgeMs
-    for (const [ip, atAddress] of upstreams) {
-      const inUse = atAddress.filter(({ pool }) => pool.retire(openedBefore))
-      if (inUse.length > 0) upstreams.set(ip, inUse)
-      else upstreams.delete(ip)
+    for (const [ip, atAddress] of pools) {
+      const inUse = atAddress.filter((pool) => pool.retire(openedBefore))
+      if (inUse.length > 0) pools.set(ip, inUse)
+      else pools.delete(ip)
     }
-    if (upstreams.size > 0) return
+    if (pools.size > 0) return
     clearInterval(sweeper)
     sweeper = undefined
   }
 
-  /** A check puts one question to many resolvers in a row: it is encoded once. */
-  function encode(question: DnsQuestion): EncodedQuery {
-    const { name, type, clientSubnet, recursionDesired = true } = question
-    if (
-      latest?.name !== name ||
-      latest.type !== type ||
-      latest.clientSubnet !== clientSubnet ||
-      latest.recursionDesired !== recursionDesired
-    ) {
-      const encoded = encodeQuery(name, type, { clientSubnet, recursionDesired })
-      latest = { name, type, clientSubnet, recursionDesired, encoded }
-    }
-    return latest.encoded
-  }
-
-  /** Returns the query that the asker waits for: one under way for the same question, or a new one. */
-  function askOrJoin(question: DnsQuestion, asker: Asker): Query {
-    const encoded = encode(question)
-    const upstream = upstreamOf(question.server)
-    const timeoutMs = question.timeoutMs ?? defaultTimeoutMs
+  function ask(question: DnsQuestion, resolve: Resolve, reject: Reject): void {
+    const { name, type, clientSubnet, recursionDesired, signal, timeoutMs = defaultTimeoutMs } = question
+    signal?.throwIfAborted()
+    const encoded = encodeQuery(name, type, { clientSubnet, recursionDesired })
+    const pool = poolOf(question.server)
     demand(isTimeout(timeoutMs), 'timeoutMs must be a positive number of milliseconds.')
     const tcpOnly = question.transport === 'tcp'
-    const present = upstream.underWay.find(encoded, tcpOnly)
-    if (present?.suits(asker, timeoutMs) !== true)
-      return new Query({ encoded, upstream, timeoutMs, tcpOnly, waitingRoom }, asker)
-    present.join(asker)
-    return present
-  }
-
-  function ask(question: DnsQuestion, onAnswer: Resolve): void {
-    askOrJoin(question, { askedAt: performance.now(), onAnswer })
-  }
-
-  function askUntil(signal: AbortSignal, question: DnsQuestion, resolve: Resolve, reject: Reject): void {
-    signal.throwIfAborted()
-    const asker: Asker = {
-      askedAt: performance.now(),
-      onAnswer(answer) {
-        signal.removeEventListener('abort', abort)
-        resolve(answer)
-      },
+    const onAnswer: Resolve = (answer) => {
+      signal?.removeEventListener('abort', abort)
+      resolve(answer)
     }
     const abort = (): void => {
-      reject(signal.reason)
-      query.leave(asker)
+      reject(signal?.reason)
+      query.end('UNREACHABLE')
     }
-    const query = askOrJoin(question, asker)
-    signal.addEventListener('abort', abort, { once: true })
+    const query = new Query({ encoded, pool, timeoutMs, tcpOnly, waitingRoom, onAnswer })
+    signal?.addEventListener('abort', abort, { once: true })
   }
 
   return {
@@ -142,25 +109,16 @@ export function createDnsClient(options: DnsClientOptions = {}): DnsClient {
         // Anything thrown here rejects the promise.
         demandQuestion(question)
         if (closed) resolve(closedAnswer)
-        else if (question.signal === undefined) ask(question, resolve)
-        else askUntil(question.signal, question, resolve, reject)
+        else ask(question, resolve, reject)
       }),
     async close() {
       closed = true
       clearInterval(sweeper)
       for (const query of waitingRoom.everyone()) query.end('UNREACHABLE')
-      for (const { pool } of [...upstreams.values()].flat()) pool.close()
-      upstreams.clear()
+      for (const pool of [...pools.values()].flat()) pool.close()
+      pools.clear()
     },
   }
-}
-
-interface Encoded {
-  readonly name: string
-  readonly type: RecordType
-  readonly clientSubnet: string | undefined
-  readonly recursionDesired: boolean
-  readonly encoded: EncodedQuery
 }
 
 type Resolve = (answer: DnsAnswer) => void

@@ -1,38 +1,26 @@
 import type { DnsAnswer, DnsStatus } from '../domain/dns-answer.ts'
 import type { Writable } from '../domain/writable.ts'
 import { oneATurn } from '../bounds/one-a-turn.ts'
-import type { OpenQuestion, OpenQuestions } from './open-questions.ts'
 import { randomId } from './random-id.ts'
 import { overTcp, sendOverTcp } from './tcp.ts'
-import type { ReplyListener, ServerAddress, Source } from './reply-listener.ts'
+import type { ReplyListener, Source } from './reply-listener.ts'
 import type { UdpPool, UdpQuery } from './udp.ts'
 import type { Waiter, WaitingRoom } from './waiting-room.ts'
 import { rcodes } from './wire/constants.ts'
 import { withoutEdns, type EncodedQuery } from './wire/encoded-query.ts'
 import { isReplyTo, noReply, readReply, type ParsedReply } from './wire/reply.ts'
 
-/** A resolver, the sockets to it, and what it is being asked. */
-export interface Upstream {
-  readonly server: ServerAddress
-  readonly pool: UdpPool
-  readonly underWay: OpenQuestions<Query>
-}
-
 /** What a query needs. */
 export interface QueryParts {
   readonly encoded: EncodedQuery
-  /** Finds the query until it is over. */
-  readonly upstream: Upstream
+  /** The sockets to the resolver. */
+  readonly pool: UdpPool
   readonly timeoutMs: number
   /** Whether to ask over TCP from the start. */
   readonly tcpOnly: boolean
   /** Keeps the query until it is over. */
   readonly waitingRoom: WaitingRoom<Query>
-}
-
-/** Somebody who waits for the answer. */
-export interface Asker {
-  readonly askedAt: number
+  /** Told of the answer, once. */
   readonly onAnswer: (answer: DnsAnswer) => void
 }
 
@@ -63,15 +51,11 @@ const nothingSent: readonly UdpQuery[] = []
  *
  * A reply that does not match is ignored, because anybody can send one. Every try can be answered until the end.
  */
-export class Query implements ReplyListener, Waiter, OpenQuestion<Query> {
+export class Query implements ReplyListener, Waiter {
   slot = 0
   dueAt = 0
-  earlier: Query | undefined
-  readonly encoded: EncodedQuery
-  readonly tcpOnly: boolean
   readonly #parts: QueryParts
-  readonly #started: number
-  #askers: Asker[]
+  readonly #started: number = performance.now()
   /** What the next try sends: the question, or the same without EDNS. */
   #next: EncodedQuery
   /** The tries that can still be answered. */
@@ -94,37 +78,12 @@ export class Query implements ReplyListener, Waiter, OpenQuestion<Query> {
   #tcpFailed = false
   #over = false
 
-  constructor(parts: QueryParts, asker: Asker) {
-    this.encoded = parts.encoded
-    this.tcpOnly = parts.tcpOnly
+  constructor(parts: QueryParts) {
     this.#parts = parts
-    this.#started = asker.askedAt
-    this.#askers = [asker]
     this.#next = parts.encoded
     if (parts.tcpOnly) this.#sendOverTcp()
     else this.#startTry()
     parts.waitingRoom.add(this)
-    parts.upstream.underWay.add(this)
-  }
-
-  /**
-   * Tells whether somebody who asks now, for so long, can wait for this query: it ends in that time, and at least half of
-   * that time is left.
-   */
-  suits({ askedAt }: Asker, timeoutMs: number): boolean {
-    const left = this.#started + this.#parts.timeoutMs - askedAt
-    return left <= timeoutMs && left * 2 >= timeoutMs
-  }
-
-  /** Adds somebody who asks the same. */
-  join(asker: Asker): void {
-    this.#askers.push(asker)
-  }
-
-  /** Takes an asker's leave. When all have left, the query is over. */
-  leave(asker: Asker): void {
-    this.#askers = this.#askers.filter((each) => each !== asker)
-    if (this.#askers.length === 0) this.end('UNREACHABLE')
   }
 
   /** Ends the query and reports its result. */
@@ -132,16 +91,13 @@ export class Query implements ReplyListener, Waiter, OpenQuestion<Query> {
     if (this.#over) return
     this.#over = true
     this.#parts.waitingRoom.remove(this)
-    this.#parts.upstream.underWay.remove(this)
     this.#releaseSent()
     this.#endTcp?.()
-    const now = performance.now()
-    for (const { onAnswer, askedAt } of this.#askers)
-      onAnswer(answerOf(status, reply, this.#transport, now - askedAt))
+    this.#parts.onAnswer(answerOf(status, reply, this.#transport, performance.now() - this.#started))
   }
 
   receive(message: Buffer, source: Source): boolean {
-    if (message.length <= longestShort || !isReplyTo(message, this.encoded))
+    if (message.length <= longestShort || !isReplyTo(message, this.#parts.encoded))
       return this.#read(message, source)
     // Anybody who has the question could otherwise send any number.
     if (this.#unread >= mostUnread) return this.#over
@@ -157,7 +113,7 @@ export class Query implements ReplyListener, Waiter, OpenQuestion<Query> {
 
   #read(message: Buffer, source: Source): boolean {
     // Held to what was asked first: after the last try, which has no EDNS, the replies to earlier ones may still come.
-    const reply = readReply(message, this.encoded)
+    const reply = readReply(message, this.#parts.encoded)
     if (reply === 'unrelated') return this.#over
     this.#transport = source === overTcp ? 'tcp' : 'udp'
     if (typeof reply === 'object') this.#take(reply, source)
@@ -201,7 +157,7 @@ export class Query implements ReplyListener, Waiter, OpenQuestion<Query> {
     this.#outstanding += 1
     // Not from the port of the try before, which may be guessed, blocked or broken.
     this.#sent.at(-1)?.socket.retire()
-    const query = this.#parts.upstream.pool.send(this.#next.message, this)
+    const query = this.#parts.pool.send(this.#next.message, this)
     // Most queries are sent once, and a copy with one more element makes room for 17.
     this.#sent = this.#sent === nothingSent ? [query] : [...this.#sent, query]
   }
@@ -268,7 +224,7 @@ export class Query implements ReplyListener, Waiter, OpenQuestion<Query> {
     this.dueAt = this.#started + this.#parts.timeoutMs
     const message = Buffer.from(this.#next.message)
     message.writeUInt16BE(randomId(), 0)
-    this.#endTcp = sendOverTcp(this.#parts.upstream.server, message, this)
+    this.#endTcp = sendOverTcp(this.#parts.pool.server, message, this)
   }
 
   #statusSoFar(otherwise: DnsStatus): DnsStatus {

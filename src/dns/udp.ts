@@ -14,12 +14,12 @@ const maxUses = 256
  * @see {@link https://www.rfc-editor.org/rfc/rfc5452#section-9.2 | RFC 5452 section 9.2}
  */
 export class UdpPool {
-  readonly #server: ServerAddress
+  readonly server: ServerAddress
   readonly #open = new Set<UdpSocket>()
   readonly #inService: (UdpSocket | undefined)[] = Array.from({ length: socketsInService })
 
   constructor(server: ServerAddress) {
-    this.#server = server
+    this.server = server
   }
 
   /** Sends a query with a fresh id, together with all others of this turn of the event loop. */
@@ -49,7 +49,7 @@ export class UdpPool {
     const slot = randomId() % socketsInService
     const current = this.#inService[slot]
     if (current !== undefined && !current.retired) return current
-    const socket = new UdpSocket(this.#server, (closed) => this.#open.delete(closed))
+    const socket = new UdpSocket(this.server, (closed) => this.#open.delete(closed))
     // Opening can fail at once, for instance without free file descriptors.
     if (!socket.retired) this.#open.add(socket)
     this.#inService[slot] = socket

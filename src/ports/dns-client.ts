@@ -10,8 +10,7 @@ export interface DnsClient {
    * Asks a question and returns how it ended.
    *
    * MUST resolve whatever the network and the resolver do: a silent, broken or unreachable resolver is a `status`. MUST
-   * settle within `timeoutMs`, free its sockets on every path, and accept any number of calls at once. Calls that ask
-   * the same may share an answer.
+   * settle within `timeoutMs`, free its sockets on every path, and accept any number of calls at once.
    *
    * Rejects with the signal's reason if `signal` aborts, and with an error if the question itself is invalid.
    */

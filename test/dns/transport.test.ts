@@ -11,8 +11,6 @@ import { hasIpv6 } from '../support/loopback.ts'
 
 const question = { name: 'example.com', type: 'A' } as const
 const zone = { records: [rightRecord] }
-/** Questions of which no two are equal: equal ones share a query. */
-const numbered = (index: number) => ({ ...question, name: `n${index}.test` })
 const times = <Value>(count: number, make: (index: number) => Value): Value[] =>
   Array.from({ length: count }, (_, index) => make(index))
 
@@ -30,7 +28,7 @@ describe('ports and ids', () => {
     await using server = await fakeDnsServer({ ...zone, reply })
     const client = createDnsClient()
     for (let left = 3800; left > 0; left -= 1) await client.query({ ...question, server })
-    await Promise.all(times(200, (index) => client.query({ ...numbered(index), server })))
+    await Promise.all(times(200, () => client.query({ ...question, server })))
     await client.close()
 
     const uses = new Map<number, number>()
@@ -68,7 +66,7 @@ describe('ports and ids', () => {
     })
     const client = createDnsClient()
     for (let rounds = 10; rounds > 0; rounds -= 1)
-      await Promise.all(times(200, (index) => client.query({ ...numbered(index), server })))
+      await Promise.all(times(200, () => client.query({ ...question, server })))
     await client.close()
     expect(twice).toEqual([])
   })
@@ -86,7 +84,7 @@ describe('ports and ids', () => {
     )
     drawAnew()
     for (let rounds = 9; rounds > 0; rounds -= 1)
-      await Promise.all(times(100, (index) => client.query({ ...numbered(index), server })))
+      await Promise.all(times(100, () => client.query({ ...question, server })))
     await client.close()
     expect(sent.length).toBeGreaterThanOrEqual(900)
     expect(new Set(sent).size).toBe(sent.length)
@@ -115,7 +113,7 @@ describe('ports and ids', () => {
   test('change over TCP as well', async () => {
     await using server = await fakeDnsServer({ ...zone, truncate: true })
     const client = createDnsClient()
-    await Promise.all(times(20, (index) => client.query({ ...numbered(index), server })))
+    await Promise.all(times(20, () => client.query({ ...question, server })))
     await client.close()
     expect(server.queries.filter(({ transport }) => transport === 'tcp')).toHaveLength(20)
     // Of 40 out of 65,536, two are alike once in 84 times.
@@ -151,7 +149,7 @@ test('a query goes out at once while no reply is awaited, and otherwise at the e
   })
   const client = createDnsClient()
   // So that all sockets are connected.
-  await Promise.all(times(100, (index) => client.query({ ...numbered(index), server })))
+  await Promise.all(times(100, () => client.query({ ...question, server })))
   // What failed is awaited no longer.
   const closed = { ip: '127.0.0.1', port: await closedPort() }
   expect(await client.query({ ...question, server: closed })).toMatchObject({ status: 'UNREACHABLE' })
@@ -185,8 +183,8 @@ test('a query waits for its socket if connecting takes time', async () => {
   vi.spyOn(Socket.prototype, 'connect').mockImplementation(function late(this: Socket, ...args) {
     setTimeout(() => Reflect.apply(connect, this, args), 20)
   })
-  const answers = times(100, (index) => client.query({ ...numbered(index), server }))
-  for (const { status } of await Promise.all(answers)) expect(status).toBe('NXDOMAIN')
+  const answers = times(100, () => client.query({ ...question, server }))
+  for (const { status } of await Promise.all(answers)) expect(status).toBe('NOERROR')
   expect(server.queries).toHaveLength(100)
   vi.restoreAllMocks()
   await client.close()
@@ -237,7 +235,7 @@ describe('a signal', () => {
     const client = createDnsClient()
     const { signal } = new AbortController()
     const removed = vi.spyOn(signal, 'removeEventListener')
-    await Promise.all(times(100, (index) => client.query({ ...numbered(index), server, signal })))
+    await Promise.all(times(100, () => client.query({ ...question, server, signal })))
     expect(removed).toHaveBeenCalledTimes(100)
     await client.close()
     await new Promise((resolve) => setImmediate(resolve))
@@ -250,7 +248,7 @@ describe('closing', () => {
   test('ends queries under way, and all later ones', async () => {
     await using server = await fakeDnsServer({ drop: Number.POSITIVE_INFINITY })
     const client = createDnsClient()
-    const answers = times(10, (index) => client.query({ ...numbered(index), server, timeoutMs: 60_000 }))
+    const answers = times(10, () => client.query({ ...question, server, timeoutMs: 60_000 }))
     await vi.waitFor(() => expect(server.queries.length).toBe(10))
     await client.close()
     await client.close()
@@ -316,7 +314,7 @@ describe('a server that cannot be reached', () => {
     const server = { ip: '127.0.0.1', port: await closedPort() }
     const client = createDnsClient()
     // The next try would start after 30 s: a refusal that a later send swallows must not be lost.
-    const ask = (index: number) => client.query({ ...numbered(index), server, timeoutMs: 100_000 })
+    const ask = () => client.query({ ...question, server, timeoutMs: 100_000 })
     const asked = Promise.all(times(200, ask))
     expect(await endsBefore(5000, asked)).toBe(true)
     const answers = await asked
@@ -329,7 +327,7 @@ describe('a server that cannot be reached', () => {
     await using server = await fakeDnsServer({ ...zone, reply })
     const client = createDnsClient()
     // So that all sockets are connected, and sending waits for nothing but the end of the turn.
-    await Promise.all(times(40, (index) => client.query({ ...numbered(index), server })))
+    await Promise.all(times(40, () => client.query({ ...question, server })))
     const sent = vi.spyOn(Socket.prototype, 'send')
     onTestFinished(() => sent.mockRestore())
     const silent = (name: string) => ({ ...question, name: `${name}.silent`, server })

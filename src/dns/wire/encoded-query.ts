@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto'
 import dnsPacket from 'dns-packet'
 import { recordTypes, type RecordType } from '../../domain/dns-answer.ts'
 import { octetsOfLabel, parseDnsName, splitDnsName } from '../../domain/dns-name.ts'
@@ -17,13 +16,11 @@ import {
 export interface QueryOptions {
   readonly clientSubnet?: string | undefined
   /** Default: true. */
-  readonly recursionDesired?: boolean
+  readonly recursionDesired?: boolean | undefined
 }
 
 /** A question, and its encoding with a zero where each try writes its own id. */
 export interface EncodedQuery {
-  /** A number that is equal for equal questions. */
-  readonly hash: number
   /** The name asked for, in the spelling in which replies are read. */
   readonly name: string
   /** The record type asked for. */
@@ -55,23 +52,7 @@ export function encodeQuery(name: string, type: RecordType, options: QueryOption
     message.writeUInt16BE(message.readUInt16BE(2) & ~headerFlags.recursionDesired, 2)
   // As much behind the start of the root's as the message is longer.
   const questionEnd = headerLength + 1 + questionTailLength + message.length - root.length
-  return { hash: hashOf(message, questionEnd), name: asked, type, message, questionEnd }
-}
-
-/** Tells whether two queries ask the same, also for the same network. */
-export function isSameQuestion(one: EncodedQuery, other: EncodedQuery): boolean {
-  return one === other || (one.hash === other.hash && one.message.equals(other.message))
-}
-
-/** Drawn anew by each process, so that nobody can look for names with equal hashes beforehand. */
-const hashSeed: number = randomInt(2 ** 32)
-
-/** Hashes a question by FNV-1a. */
-function hashOf(message: Buffer, questionEnd: number): number {
-  let hash = hashSeed
-  for (let at = headerLength; at < questionEnd; at += 1)
-    hash = Math.imul(hash ^ (message[at] as number), 0x0100_0193)
-  return hash
+  return { name: asked, type, message, questionEnd }
 }
 
 function rootQuery(type: RecordType, clientSubnet: string | undefined): Buffer {
