@@ -358,6 +358,14 @@ describe('replies made to be slow', () => {
     expect(budget.steps).toBe(maxSteps + 1)
   })
 
+  test('pay for each option', () => {
+    const empty = Buffer.alloc(4 * 16_000)
+    const opt = rawRecord({ owner: Buffer.of(0), type: 41, class: 1232, ttl: 0, data: empty })
+    const budget = new ReadingBudget()
+    readSections(rawReply(asked, { additionals: [opt] }), query, budget)
+    expect(budget.steps).toBe(1 + 16_000)
+  })
+
   test('may have 127 pointers in a row, and no more', () => {
     const read = (links: number) => readSections(pointerChain(asked, links, 1), query)
     expect(read(126).records).toHaveLength(1)
