@@ -335,11 +335,24 @@ const odd: Record<string, { reply: (query: FakeDnsQuery) => FakeDnsReply; expect
   },
   'an alias to itself': {
     reply: (query) => query.answer({ records: [cname('example.com', 'example.com'), rightRecord] }),
-    expected: { status: 'NODATA', records: [] },
+    expected: { status: 'NODATA', records: [], cnameChain: ['example.com'] },
   },
   'aliases in a circle': {
     reply: (query) => query.answer({ records: [...chainOf(2), cname('c2.example.com', 'c1.example.com')] }),
+    expected: {
+      status: 'NODATA',
+      records: [],
+      cnameChain: ['c1.example.com', 'c2.example.com', 'c1.example.com'],
+    },
+  },
+  'a circle of twelve aliases': {
+    reply: (query) => query.answer({ records: [...chainOf(11), cname('c11.example.com', 'example.com')] }),
     expected: { status: 'NODATA', records: [] },
+  },
+  "a circle within the server's own zone": {
+    reply: (query) =>
+      rawReply(query, { flags: 0x8400, answers: [rawRecord({ type: 5, data: pointerToQuestion })] }),
+    expected: { status: 'NODATA', records: [], cnameChain: ['example.com'] },
   },
   'seventeen aliases in a row': {
     reply: (query) => query.answer({ records: [...chainOf(17), aOf('c17.example.com')] }),

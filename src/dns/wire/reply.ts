@@ -181,13 +181,13 @@ export function readSections(
   }
   const { extendedRcode, ede, clientSubnetScope } = opt ?? withoutOpt
   const rcode = (extendedRcode << 4) | rcodeOf(message)
-  const { records, cnameChain, aliasTtl, cnameTtlSeconds } = answer.resolve()
+  const { records, cnameChain, isCircle, aliasTtl, cnameTtlSeconds } = answer.resolve()
   const positive = rcode === rcodes.NOERROR && records.length > 0
   const ttl = positive ? leastTtl(records) : negativeTtl
   const ttlSeconds = ttl === undefined ? undefined : Math.min(ttl, aliasTtl)
   const flags = flagsOf(message)
   const authenticated = (flags & headerFlags.authenticData) !== 0
-  const isReferral = !hasSoa && pointsElsewhere(flags, hasServers, cnameChain.length)
+  const isReferral = !hasSoa && !isCircle && pointsElsewhere(flags, hasServers, cnameChain.length)
   return {
     rcode,
     records,
@@ -325,29 +325,31 @@ class AnswerSection {
       return {
         records: recordsOf(host, records),
         cnameChain: [],
+        isCircle: false,
         aliasTtl: maxTtl,
         cnameTtlSeconds: undefined,
       }
     const cnameChain: string[] = []
     let [aliasTtl, longestTtl] = [maxTtl, 0]
-    const passed = new Set([host])
+    const passed = new Set<string>()
     for (let next = this.#aliases.get(host); next !== undefined; next = this.#aliases.get(host)) {
       const { target, ttl } = next
+      passed.add(host)
       host = target.toLowerCase()
-      // A circle leads nowhere.
-      const isCircle = passed.has(host)
+      cnameChain.push(target)
       aliasTtl = Math.min(aliasTtl, ttl)
       longestTtl = Math.max(longestTtl, ttl)
-      if (isCircle) return { records: [], cnameChain, aliasTtl, cnameTtlSeconds: longestTtl }
-      passed.add(host)
-      cnameChain.push(target)
+      if (passed.has(host))
+        return { records: [], cnameChain, isCircle: true, aliasTtl, cnameTtlSeconds: longestTtl }
     }
     const cnameTtlSeconds = cnameChain.length > 0 ? longestTtl : undefined
-    return { records: recordsOf(host, records), cnameChain, aliasTtl, cnameTtlSeconds }
+    return { records: recordsOf(host, records), cnameChain, isCircle: false, aliasTtl, cnameTtlSeconds }
   }
 }
 
 interface Resolved extends Pick<ParsedReply, 'records' | 'cnameChain' | 'cnameTtlSeconds'> {
+  /** Whether the last alias leads back to a name passed through: nowhere, whoever is asked. */
+  readonly isCircle: boolean
   /** The smallest TTL of the aliases. */
   readonly aliasTtl: number
 }
