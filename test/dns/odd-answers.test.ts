@@ -10,6 +10,7 @@ import { rawRecord, rawReply, rightRecord } from './support/messages.ts'
 
 interface Case {
   readonly type?: RecordType
+  readonly clientSubnet?: string
   reply(query: FakeDnsQuery): Uint8Array | undefined
   readonly expected: object
 }
@@ -18,6 +19,7 @@ const ip = Buffer.of(192, 0, 2, 1)
 const right = { status: 'NOERROR', records: [rightRecord] }
 const withoutEdns = ({ udpPayloadSize }: FakeDnsQuery): boolean => udpPayloadSize === null
 const opt = rawRecord({ owner: Buffer.of(0), type: 41, class: 1232, ttl: 0, data: Buffer.alloc(0) })
+const soa = rawRecord({ type: 6, data: Buffer.alloc(22) })
 const string = (octets: Buffer): Buffer => Buffer.concat([Buffer.of(octets.length), octets])
 const ns = (owner: string, target: string): Buffer =>
   rawRecord({ owner: encodeName(owner), type: 2, data: encodeName(target) })
@@ -163,18 +165,41 @@ const kinds: Record<string, Record<string, Case>> = {
           : rawReply(query, { answers: [rawRecord({ owner: Buffer.of(0xc0), data: ip }).subarray(0, 1)] }),
       expected: { ...right, transport: 'tcp' },
     },
-    'in the OPT record behind a whole answer': {
+    'in the OPT record, which may hold the code, behind nothing': {
+      reply: (query) =>
+        query.transport === 'tcp' ? undefined : rawReply(query, { additionals: [opt] }).subarray(0, -4),
+      expected: { ...right, transport: 'tcp' },
+    },
+    'in the OPT record that a client subnet would be in': {
+      clientSubnet: '192.0.2.0/24',
       reply: (query) => (query.transport === 'tcp' ? undefined : query.answer().subarray(0, -4)),
       expected: { ...right, transport: 'tcp' },
+    },
+  },
+  'what is cut behind the answer': {
+    'is not missed': {
+      reply: (query) => query.answer().subarray(0, -4),
+      expected: { ...right, transport: 'udp' },
+    },
+    'is not missed over TCP either': {
+      reply: (query) =>
+        query.transport === 'tcp'
+          ? rawReply(query, { counts: [1, 1, 0, 2], answers: [rawRecord({ data: ip })], additionals: [opt] })
+          : rawReply(query, { flags: 0x8380 }),
+      expected: { ...right, transport: 'tcp' },
+    },
+    'is not missed behind an SOA record': {
+      reply: (query) => rawReply(query, { counts: [1, 0, 1, 1], authorities: [soa] }),
+      expected: { status: 'NODATA', negativeTtlSeconds: 0, transport: 'udp' },
     },
   },
 }
 
 describe.concurrent.each(Object.entries(kinds))('%s', (_kind, cases) => {
-  test.each(Object.entries(cases))('%s', async (_, { type = 'A', reply, expected }) => {
+  test.each(Object.entries(cases))('%s', async (_, { type = 'A', reply, expected, ...asked }) => {
     await using server = await fakeDnsServer({ records: [rightRecord], reply })
     const client = createDnsClient()
-    const answer = await client.query({ name: 'example.com', type, server })
+    const answer = await client.query({ name: 'example.com', type, server, ...asked })
     await client.close()
     expect(answer).toMatchObject(expected)
   })

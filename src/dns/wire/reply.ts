@@ -12,7 +12,7 @@ import {
 } from './constants.ts'
 import { NameReader, skipName } from './name.ts'
 import { readOpt, withoutOpt, type Opt } from './reply-opt.ts'
-import type { EncodedQuery } from './encoded-query.ts'
+import { sentSubnet, type EncodedQuery } from './encoded-query.ts'
 import { readRecord, type RawRecord } from './record-data.ts'
 
 /** What a message says, once it is known to be a reply. */
@@ -77,8 +77,8 @@ export type ReplyVerdict = ParsedReply | 'unrelated' | 'malformed' | 'truncated'
  *
  * `unrelated` is a reply to something else, and `malformed` breaks the format: ignore both, because anybody can send
  * them. `truncated` means that the rest is incomplete and that nothing in it may be used. `cut` is the same of a message
- * that does not say so: it ends inside a record, or before the last. `too large` means that the
- * reading stopped because the records exceed the limit of an answer.
+ * that does not say so: it ends inside a record, or before the last, unless nothing is missed of what is missing.
+ * `too large` means that the reading stopped because the records exceed the limit of an answer.
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc5452#section-9.1 | RFC 5452 section 9.1}
  */
@@ -160,26 +160,23 @@ export function readSections(
 ): ParsedReply {
   const answers = message.readUInt16BE(6)
   const authorities = message.readUInt16BE(8)
-  const others = authorities + message.readUInt16BE(10)
   const record = new RecordCursor(message, query.questionEnd, budget)
   const answer = new AnswerSection(query)
   for (let index = 0; index < answers; index += 1) answer.add(record.next())
-  let opt: Opt | undefined
   let negativeTtl: number | undefined
   let hasServers = false
   let hasSoa = false
-  for (let index = 0; index < others; index += 1) {
+  for (let index = 0; index < authorities; index += 1) {
     record.next()
-    if (record.type === optType) {
-      // At most one is allowed, in the last section, and the root must own it (RFC 6891 section 6.1.1).
-      if (opt !== undefined || index < authorities || message[record.ownerStart] !== 0) throw formatError
-      opt = readOpt(record, query)
-    } else if (index < authorities && record.type === typeNumbers.SOA) {
+    if (record.type === optType) throw formatError
+    if (record.type === typeNumbers.SOA) {
       hasSoa = true
       negativeTtl = negativeTtlOf(record)
-    } else if (index < authorities && record.type === typeNumbers.NS) hasServers = true
+    } else if (record.type === typeNumbers.NS) hasServers = true
   }
-  const { extendedRcode, ede, clientSubnetScope } = opt ?? withoutOpt
+  // Its OPT record may be the rest of the code of a reply without records, or say whom the reply is for.
+  const mayEndEarly = answers + authorities > 0 && sentSubnet(query).length === 0
+  const { extendedRcode, ede, clientSubnetScope } = optOf(record, query, mayEndEarly)
   const rcode = (extendedRcode << 4) | rcodeOf(message)
   const { records, cnameChain, isCircle, aliasTtl, cnameTtlSeconds } = answer.resolve()
   const positive = rcode === rcodes.NOERROR && records.length > 0
@@ -201,6 +198,24 @@ export function readSections(
     isReferral,
     isBare: false,
   }
+}
+
+/** Reads the additional section, of which only an OPT record counts. */
+function optOf(record: RecordCursor, query: EncodedQuery, mayEndEarly: boolean): Opt {
+  const { message } = record
+  let opt: Opt | undefined
+  try {
+    for (let left = message.readUInt16BE(10); left > 0; left -= 1) {
+      record.next()
+      if (record.type !== optType) continue
+      // At most one is allowed, only here, and the root must own it (RFC 6891 section 6.1.1).
+      if (opt !== undefined || message[record.ownerStart] !== 0) throw formatError
+      opt = readOpt(record, query)
+    }
+  } catch (error) {
+    if (error !== cutError || !mayEndEarly) throw error
+  }
+  return opt ?? withoutOpt
 }
 
 /** Tells whether a reply without records and without an SOA record leaves the answer to others. */
