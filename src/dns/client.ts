@@ -14,7 +14,7 @@ import { Query } from './query.ts'
 import type { ServerAddress } from './reply-listener.ts'
 import { UdpPool } from './udp.ts'
 import { WaitingRoom } from './waiting-room.ts'
-import { encodeQuery } from './wire/encoded-query.ts'
+import { encodeQuery, type EncodedQuery, type QueryOptions } from './wire/encoded-query.ts'
 
 /**
  * Options of {@link createDnsClient}.
@@ -62,6 +62,7 @@ export function createDnsClient(options: DnsClientOptions = {}): DnsClient {
   const waitingRoom = new WaitingRoom<Query>()
   let sweeper: NodeJS.Timeout | undefined
   let closed = false
+  let latest: (QueryOptions & { readonly name: string; readonly encoded: EncodedQuery }) | undefined
 
   function poolOf({ ip, port = 53 }: DnsQuestion['server']): UdpPool {
     const atAddress = pools.get(ip) ?? []
@@ -84,10 +85,24 @@ export function createDnsClient(options: DnsClientOptions = {}): DnsClient {
     sweeper = undefined
   }
 
+  /** A check puts one question to many resolvers in a row: it is encoded once. */
+  function encode({ name, type, clientSubnet, recursionDesired }: DnsQuestion): EncodedQuery {
+    if (
+      latest?.name !== name ||
+      latest.encoded.type !== type ||
+      latest.clientSubnet !== clientSubnet ||
+      latest.recursionDesired !== recursionDesired
+    ) {
+      const encoded = encodeQuery(name, type, { clientSubnet, recursionDesired })
+      latest = { name, clientSubnet, recursionDesired, encoded }
+    }
+    return latest.encoded
+  }
+
   function ask(question: DnsQuestion, resolve: Resolve, reject: Reject): void {
-    const { name, type, clientSubnet, recursionDesired, signal, timeoutMs = defaultTimeoutMs } = question
+    const { signal, timeoutMs = defaultTimeoutMs } = question
     signal?.throwIfAborted()
-    const encoded = encodeQuery(name, type, { clientSubnet, recursionDesired })
+    const encoded = encode(question)
     const pool = poolOf(question.server)
     demand(isTimeout(timeoutMs), 'timeoutMs must be a positive number of milliseconds.')
     const tcpOnly = question.transport === 'tcp'

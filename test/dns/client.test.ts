@@ -69,17 +69,19 @@ describe('the client', () => {
     expect(server.queries.map((query) => query.transport)).toEqual(['udp', 'tcp'])
   })
 
-  test('asks anew when only the network changes, or only the type', async () => {
+  test('asks anew when only the network changes, the type or the recursion', async () => {
     const { server, client } = await setUp()
-    const ask = (type: 'A' | 'MX', network?: { clientSubnet: string }) =>
-      client.query({ name: 'example.com', type, server, ...network })
+    const ask = (type: 'A' | 'MX', more?: { clientSubnet?: string; recursionDesired?: boolean }) =>
+      client.query({ name: 'example.com', type, server, ...more })
     await ask('A', { clientSubnet: '192.0.2.0/24' })
     await ask('A', { clientSubnet: '198.51.100.0/24' })
     await ask('A')
     await ask('MX')
+    await ask('MX', { recursionDesired: false })
     const options = server.queries.map(({ message }) => Buffer.from(message).toString('hex', 12 + 17 + 11))
-    expect(options).toEqual(['0008000700011800c00002', '0008000700011800c63364', '', ''])
-    expect(server.queries.map(({ type }) => type)).toEqual(['A', 'A', 'A', 'MX'])
+    expect(options).toEqual(['0008000700011800c00002', '0008000700011800c63364', '', '', ''])
+    expect(server.queries.map(({ message }) => (message[2] ?? 0) & 1)).toEqual([1, 1, 1, 1, 0])
+    expect(server.queries.map(({ type }) => type)).toEqual(['A', 'A', 'A', 'MX', 'MX'])
   })
 
   test('repeats to one resolver what it asked, whatever another refuses meanwhile', async () => {
