@@ -1,5 +1,6 @@
+import { createSingleFlight } from '../bounds/single-flight.ts'
 import type { DnsRecord, RecordType } from '../domain/dns-answer.ts'
-import type { DnsClient } from '../ports/dns-client.ts'
+import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'
 import type { DeadlineScope } from './deadline-scope.ts'
 
 /**
@@ -16,20 +17,6 @@ export interface ResolverAddress {
 
 const maxResolvers = 3
 
-/** A question under way, and how many lookups wait for it. */
-interface OpenQuestion {
-  readonly records: Promise<readonly DnsRecord[]>
-  readonly controller: AbortController
-  /** A time of `performance.now()`. */
-  readonly endsAt: number
-  lookups: number
-}
-
-/** Holds a question until it is answered. */
-interface Entry {
-  question: OpenQuestion | undefined
-}
-
 /**
  * The resolvers that a client asks, one after the other until one answers.
  *
@@ -39,7 +26,7 @@ interface Entry {
 export class Resolvers {
   readonly #dns: DnsClient
   readonly #servers: readonly ResolverAddress[]
-  readonly #latest = new Map<string, Entry>()
+  readonly #underWay = createSingleFlight<readonly DnsRecord[]>()
 
   constructor(dns: DnsClient, resolvers: readonly ResolverAddress[]) {
     this.#dns = dns
@@ -53,51 +40,23 @@ export class Resolvers {
     budgetMs: number,
     { signal }: DeadlineScope,
   ): Promise<readonly Extract<DnsRecord, { type: Type }>[]> {
-    signal.throwIfAborted()
-    const key = `${type} ${name}`
-    const question = this.#joinable(key, budgetMs) ?? this.#start(key, name, type, budgetMs)
-    question.lookups += 1
-    const leave = (): void => {
-      question.lookups -= 1
-      if (question.lookups === 0) question.controller.abort(signal.reason)
-    }
-    signal.addEventListener('abort', leave, { once: true })
-    try {
-      const records = await question.records
-      signal.throwIfAborted()
-      return records.filter((record): record is Extract<DnsRecord, { type: Type }> => record.type === type)
-    } finally {
-      signal.removeEventListener('abort', leave)
-    }
+    const terms = { signal, timeoutMs: budgetMs }
+    const records = await this.#underWay.join(`${type} ${name}`, '', terms, (flight) =>
+      this.#askAll({ name, type, signal: flight.signal }, budgetMs / this.#servers.length),
+    )
+    return records.filter((record): record is Extract<DnsRecord, { type: Type }> => record.type === type)
   }
 
-  /** Returns the question under way, if it ends within the time allowed and at least half of that time is left to it. */
-  #joinable(key: string, budgetMs: number): OpenQuestion | undefined {
-    const question = this.#latest.get(key)?.question
-    if (question === undefined || question.lookups === 0) return undefined
-    const leftMs = question.endsAt - performance.now()
-    return leftMs <= budgetMs && leftMs * 2 >= budgetMs ? question : undefined
-  }
-
-  #start(key: string, name: string, type: RecordType, budgetMs: number): OpenQuestion {
-    const controller = new AbortController()
-    const { signal } = controller
-    const timeoutMs = Math.max(1, Math.floor(budgetMs / this.#servers.length))
-    const askFrom = async (index: number): Promise<readonly DnsRecord[]> => {
-      const server = this.#servers[index]
-      if (server === undefined) return []
-      const { status, records } = await this.#dns.query({ name, type, server, timeoutMs, signal })
-      if (status === 'NOERROR') return records
-      return status === 'NXDOMAIN' || status === 'NODATA' ? [] : askFrom(index + 1)
-    }
-    const entry: Entry = { question: undefined }
-    const records = askFrom(0).finally(() => {
-      if (this.#latest.get(key) === entry) this.#latest.delete(key)
-      // A map's former tables keep their entries, and what is in them, until a full garbage collection.
-      entry.question = undefined
-    })
-    entry.question = { records, controller, endsAt: performance.now() + budgetMs, lookups: 0 }
-    this.#latest.set(key, entry)
-    return entry.question
+  async #askAll(
+    question: Pick<DnsQuestion, 'name' | 'type' | 'signal'>,
+    ofEachMs: number,
+    index = 0,
+  ): Promise<readonly DnsRecord[]> {
+    const server = this.#servers[index]
+    if (server === undefined) return []
+    const timeoutMs = Math.max(1, Math.floor(ofEachMs))
+    const { status, records } = await this.#dns.query({ ...question, server, timeoutMs })
+    if (status === 'NOERROR') return records
+    return status === 'NXDOMAIN' || status === 'NODATA' ? [] : this.#askAll(question, ofEachMs, index + 1)
   }
 }

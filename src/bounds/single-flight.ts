@@ -7,17 +7,24 @@ export interface SingleFlight<Value, Part = never> {
    * Returns the result of the work named by `key`, from the execution under way or a new one.
    *
    * A request leaves if its signal aborts. The work itself is aborted when all requests have left. `onPart` is told of all
-   * that the work reports, also of what came before the request.
+   * that the work reports, also of what came before the request. An execution that ends later than the request can wait, or
+   * so soon that little of that time would be used, is not joined.
    */
   join(
     key: string,
     caller: string,
-    signal: AbortSignal,
+    terms: FlightTerms,
     work: (flight: Flight<Part>) => Promise<Value>,
     onPart?: (part: Part) => void,
   ): Promise<Value>
   /** How many executions can be joined. */
   readonly size: number
+}
+
+/** How long a request waits, and the longest that the work takes if the request starts it. */
+export interface FlightTerms {
+  readonly signal: AbortSignal
+  readonly timeoutMs: number
 }
 
 /** What the work knows about its callers. */
@@ -35,7 +42,7 @@ interface Execution<Value, Part> {
   readonly result: Promise<Value>
   readonly progress: Progress<Part>
   /** A time on the scale of `performance.now()`. */
-  readonly joinableUntil: number
+  readonly endsAt: number
 }
 
 /** Holds an execution. Empty once it can no longer be joined. */
@@ -43,11 +50,7 @@ interface Entry<Value, Part> {
   execution: Execution<Value, Part> | undefined
 }
 
-/**
- * @param joinableMs - How long an execution may be joined. Later requests get their own, because an older execution has
- * little of its time left.
- */
-export function createSingleFlight<Value, Part = never>(joinableMs: number): SingleFlight<Value, Part> {
+export function createSingleFlight<Value, Part = never>(): SingleFlight<Value, Part> {
   const underWay = new Map<string, Entry<Value, Part>>()
 
   function forget(key: string, execution: Execution<Value, Part>): void {
@@ -61,23 +64,25 @@ export function createSingleFlight<Value, Part = never>(joinableMs: number): Sin
   function start(
     key: string,
     caller: string,
+    timeoutMs: number,
     work: (flight: Flight<Part>) => Promise<Value>,
   ): Execution<Value, Part> {
     const callers = new Callers(caller)
     const controller = new AbortController()
-    const joinableUntil = performance.now() + joinableMs
+    const endsAt = performance.now() + timeoutMs
     const progress = new Progress<Part>()
     const result = work({ callers, signal: controller.signal, progress }).finally(() =>
       forget(key, execution),
     )
-    const execution = { callers, controller, result, progress, joinableUntil }
+    const execution = { callers, controller, result, progress, endsAt }
     underWay.set(key, { execution })
     return execution
   }
 
-  function joinable(key: string): Execution<Value, Part> | undefined {
+  function joinable(key: string, timeoutMs: number): Execution<Value, Part> | undefined {
     const execution = underWay.get(key)?.execution
-    return execution !== undefined && performance.now() < execution.joinableUntil ? execution : undefined
+    const leftMs = (execution?.endsAt ?? 0) - performance.now()
+    return leftMs <= timeoutMs && leftMs * 2 > timeoutMs ? execution : undefined
   }
 
   function leave(key: string, caller: string, execution: Execution<Value, Part>): void {
@@ -89,11 +94,11 @@ export function createSingleFlight<Value, Part = never>(joinableMs: number): Sin
   }
 
   return {
-    async join(key, caller, signal, work, onPart) {
+    async join(key, caller, { signal, timeoutMs }, work, onPart) {
       signal.throwIfAborted()
-      const present = joinable(key)
+      const present = joinable(key, timeoutMs)
       present?.callers.join(caller)
-      const execution = present ?? start(key, caller, work)
+      const execution = present ?? start(key, caller, timeoutMs, work)
       if (onPart !== undefined) execution.progress.follow(onPart)
       return untilAborted(signal, execution.result, () => leave(key, caller, execution))
     },

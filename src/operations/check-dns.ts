@@ -105,7 +105,7 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
     semaphores.set(addressOf(location), semaphore)
     return { location, semaphore, target: targetOf(location) }
   })
-  const checks = createSingleFlight<SharedAnswer<DnsCheckResult[]>, Element>(timeoutMs / 2)
+  const checks = createSingleFlight<SharedAnswer<DnsCheckResult[]>, Element>()
 
   /** The resolver's answer; null when the question never got its turn. */
   async function ask(
@@ -235,7 +235,13 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
         })
       const kept = cache.get(keptFor(callerKey, key))
       if (kept === undefined)
-        return checks.join(key, callerKey, signal, (flight) => check(key, question, flight), tell)
+        return checks.join(
+          key,
+          callerKey,
+          { signal, timeoutMs },
+          (flight) => check(key, question, flight),
+          tell,
+        )
       if (tell !== undefined) kept.value().forEach((each, position) => tell([JSON.stringify(each), position]))
       return kept
     },

@@ -106,7 +106,7 @@ export function lookUpGameServer(
 ): Operation<LookUpGameServerInput, GameServerLookup, unknown> {
   const { client, logger, timeoutMs, cache, details = false } = parts
   const semaphore = createSemaphore(parts.maxConcurrent)
-  const lookups = createSingleFlight<SharedAnswer<GameServerLookup>>(timeoutMs / 2)
+  const lookups = createSingleFlight<SharedAnswer<GameServerLookup>>()
 
   async function lookUp(host: string, port: number, { callers, signal }: Flight): Promise<GameServerLookup> {
     const started = performance.now()
@@ -168,7 +168,7 @@ export function lookUpGameServer(
         for (const caller of flight.callers.keys()) cache.set(keptFor(caller, key), answer, parts.cacheTtlMs)
         return answer
       }
-      return cache.get(keptFor(callerKey, key)) ?? lookups.join(key, callerKey, signal, work)
+      return cache.get(keptFor(callerKey, key)) ?? lookups.join(key, callerKey, { signal, timeoutMs }, work)
     },
   }
 }

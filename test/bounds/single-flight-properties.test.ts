@@ -17,7 +17,7 @@ interface Request {
 
 /** Requests and executions of a single flight, as a list of steps makes and ends them. */
 function scene() {
-  const checks = createSingleFlight<string>(Number.POSITIVE_INFINITY)
+  const checks = createSingleFlight<string>()
   const executions: Execution[] = []
   const requests: Request[] = []
   const results: Promise<void>[] = []
@@ -35,7 +35,12 @@ function scene() {
   function join(key: string, caller: string): void {
     const request = { key, caller, controller: new AbortController(), done: false }
     const end = (): void => void (request.done = true)
-    const result = checks.join(key, caller, request.controller.signal, (flight) => work(key, flight))
+    const result = checks.join(
+      key,
+      caller,
+      { signal: request.controller.signal, timeoutMs: 60_000 },
+      (flight) => work(key, flight),
+    )
     requests.push(request)
     results.push(result.then(end, end))
   }

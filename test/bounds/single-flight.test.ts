@@ -21,8 +21,9 @@ function controlledWork() {
   }
 }
 
-const forever = new AbortController().signal
-const shared = () => createSingleFlight<string>(Number.POSITIVE_INFINITY)
+const until = (signal: AbortSignal, timeoutMs = 60_000) => ({ signal, timeoutMs })
+const forever = until(new AbortController().signal)
+const shared = () => createSingleFlight<string>()
 
 test('equal requests share one execution, others have their own', async () => {
   const { work, signals, end } = controlledWork()
@@ -53,7 +54,7 @@ test('a caller who leaves gets their own reason; the others still get the result
   const { work, signals, end } = controlledWork()
   const checks = shared()
   const leaving = new AbortController()
-  const left = checks.join('a', 'me', leaving.signal, work)
+  const left = checks.join('a', 'me', until(leaving.signal), work)
   const stayed = checks.join('a', 'me', forever, work)
   leaving.abort(new Error('gone'))
   await expect(left).rejects.toThrow('gone')
@@ -66,7 +67,10 @@ test('work is aborted when the last one has left, and is not joined any more', a
   const { work, signals, end } = controlledWork()
   const checks = shared()
   const leaving = new AbortController()
-  const left = [checks.join('a', 'me', leaving.signal, work), checks.join('a', 'me', leaving.signal, work)]
+  const left = [
+    checks.join('a', 'me', until(leaving.signal), work),
+    checks.join('a', 'me', until(leaving.signal), work),
+  ]
   leaving.abort(new Error('gone'))
   for (const each of left) await expect(each).rejects.toThrow('gone')
   expect(signals[0]?.aborted).toBe(true)
@@ -77,7 +81,7 @@ test('work is aborted when the last one has left, and is not joined any more', a
 })
 
 test('a caller who leaves when told of a part has left', async () => {
-  const checks = createSingleFlight<string, string>(Number.POSITIVE_INFINITY)
+  const checks = createSingleFlight<string, string>()
   const result = Promise.withResolvers<string>()
   const stayed = checks.join('a', 'me', forever, ({ progress }) => {
     progress.add('part')
@@ -85,7 +89,7 @@ test('a caller who leaves when told of a part has left', async () => {
   })
   const leaving = new AbortController()
   const leave = (): void => leaving.abort(new Error('enough'))
-  const left = checks.join('a', 'me', leaving.signal, () => result.promise, leave)
+  const left = checks.join('a', 'me', until(leaving.signal), () => result.promise, leave)
   result.resolve('result')
   await expect(left).rejects.toThrow('enough')
   expect(await stayed).toBe('result')
@@ -93,24 +97,34 @@ test('a caller who leaves when told of a part has left', async () => {
 
 test('a caller who has left already starts nothing', async () => {
   const { work, signals } = controlledWork()
-  await expect(shared().join('a', 'me', AbortSignal.abort(new Error('gone')), work)).rejects.toThrow('gone')
+  await expect(shared().join('a', 'me', until(AbortSignal.abort(new Error('gone'))), work)).rejects.toThrow(
+    'gone',
+  )
   expect(signals).toHaveLength(0)
 })
 
-test('work that is too old is not joined: new callers get their own, and the older ends by itself', async () => {
-  const { work, signals } = controlledWork()
-  const checks = createSingleFlight<string>(0)
-  const leaving = [new AbortController(), new AbortController()]
-  const results = leaving.map(({ signal }) => checks.join('a', 'me', signal, work))
-  expect(signals).toHaveLength(2)
-  leaving[0]?.abort(new Error('gone'))
-  await expect(results[0]).rejects.toThrow('gone')
-  expect(signals.map(({ aborted }) => aborted)).toStrictEqual([true, false])
-  expect(checks.size).toBe(1)
-  leaving[1]?.abort(new Error('gone, too'))
-  await expect(results[1]).rejects.toThrow('gone, too')
-  expect(checks.size).toBe(0)
-})
+test.each([
+  ['ends later than one can wait', 40_000],
+  ['has less than half of the time left', 121_000],
+])(
+  'work that %s is not joined: the caller gets another, and the first ends by itself',
+  async (_, timeoutMs) => {
+    const { work, signals } = controlledWork()
+    const checks = shared()
+    const leaving = [new AbortController(), new AbortController()]
+    const results = leaving.map(({ signal }, index) =>
+      checks.join('a', 'me', until(signal, index === 0 ? 60_000 : timeoutMs), work),
+    )
+    expect(signals).toHaveLength(2)
+    leaving[0]?.abort(new Error('gone'))
+    await expect(results[0]).rejects.toThrow('gone')
+    expect(signals.map(({ aborted }) => aborted)).toStrictEqual([true, false])
+    expect(checks.size).toBe(1)
+    leaving[1]?.abort(new Error('gone, too'))
+    await expect(results[1]).rejects.toThrow('gone, too')
+    expect(checks.size).toBe(0)
+  },
+)
 
 test('the work knows its callers, each once', async () => {
   const flights: Flight[] = []
@@ -121,7 +135,10 @@ test('the work knows its callers, each once', async () => {
     return new Promise(() => {})
   }
   const callers = (): string[] => [...(flights[0]?.callers.keys() ?? [])]
-  const left = [checks.join('a', 'x', leaving.signal, work), checks.join('a', 'y', leaving.signal, work)]
+  const left = [
+    checks.join('a', 'x', until(leaving.signal), work),
+    checks.join('a', 'y', until(leaving.signal), work),
+  ]
   void checks.join('a', 'x', forever, work)
   expect(callers()).toStrictEqual(['x', 'y'])
   leaving.abort(new Error('gone'))
