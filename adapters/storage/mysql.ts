@@ -3,20 +3,16 @@
  *
  * @module utility-api/storage/mysql
  */
-import { callWithin, StorageError, withCheckedRows, type AdminStorage } from 'utility-api/storage'
+import { StorageError, withCheckedRows, type AdminStorage } from 'utility-api/storage'
 import { createGate } from './shared/closing.ts'
 import { createMysqlAccess } from './mysql/access.ts'
 import { adminMethods } from './mysql/admin.ts'
-import { renewComparedDomains } from './mysql/compared-domains.ts'
 import type { MysqlPool } from './mysql/driver.ts'
 import { listingOf } from './mysql/listing.ts'
 import { migrateSchema } from './mysql/schema.ts'
 import { servingMethods } from './mysql/serving.ts'
 
 export type { MysqlConnection, MysqlPool, MysqlStatement, MysqlValue } from './mysql/driver.ts'
-
-/** How long a migration waits for each portion of the rows that it changes. */
-const portionTimeoutMs = 30_000
 
 /**
  * A store in a MariaDB database.
@@ -71,10 +67,7 @@ export function mysqlStorage(pool: MysqlPool): MysqlStorage {
   const access = createMysqlAccess(pool)
   return withCheckedRows({
     ...gate.guard({
-      migrate: async () => {
-        await migrateSchema(pool)
-        await renewComparedDomains(access, () => callWithin(portionTimeoutMs))
-      },
+      migrate: () => migrateSchema(pool),
       ...servingMethods(access),
       ...adminMethods(access),
     }),

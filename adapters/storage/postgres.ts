@@ -3,11 +3,10 @@
  *
  * @module utility-api/storage/postgres
  */
-import { callWithin, StorageError, withCheckedRows, type AdminStorage } from 'utility-api/storage'
+import { StorageError, withCheckedRows, type AdminStorage } from 'utility-api/storage'
 import { createGate } from './shared/closing.ts'
 import { createPostgresAccess } from './postgres/access.ts'
 import { adminMethods } from './postgres/admin.ts'
-import { renewComparedDomains } from './postgres/compared-domains.ts'
 import { guardConnections } from './postgres/connection.ts'
 import type { PostgresPool } from './postgres/driver.ts'
 import { listingOf } from './postgres/listing.ts'
@@ -23,9 +22,6 @@ export type {
   PostgresStatement,
   PostgresTypes,
 } from './postgres/driver.ts'
-
-/** How long a migration waits for each portion of the rows that it changes. */
-const portionTimeoutMs = 30_000
 
 /**
  * A store in a PostgreSQL database.
@@ -83,10 +79,7 @@ export function postgresStorage(pool: PostgresPool): PostgresStorage {
   guardConnections(pool)
   return withCheckedRows({
     ...gate.guard({
-      migrate: async () => {
-        await migrateSchema(pool)
-        await renewComparedDomains(access, () => callWithin(portionTimeoutMs))
-      },
+      migrate: () => migrateSchema(pool),
       ...servingMethods(access),
       ...adminMethods(access),
     }),

@@ -7,7 +7,6 @@ import { callWithin, StorageError, withCheckedRows, type AdminStorage } from 'ut
 import { createGate } from './shared/closing.ts'
 import { createSqliteConnection } from './sqlite/access.ts'
 import { adminMethods } from './sqlite/admin.ts'
-import { renewComparedDomains } from './sqlite/compared-domains.ts'
 import type { SqliteDatabase } from './sqlite/driver.ts'
 import { listingOf } from './sqlite/listing.ts'
 import { migrate, requireSchema } from './sqlite/schema.ts'
@@ -83,11 +82,7 @@ export function sqliteStorage(database: SqliteDatabase, options: SqliteStorageOp
   const gate = createGate()
   return withCheckedRows({
     ...gate.guard({
-      migrate: async () => {
-        await migrate(connection.bare, callWithin(migrationTimeoutMs))
-        await renewComparedDomains(connection, () => callWithin(migrationTimeoutMs))
-        connection.endRead()
-      },
+      migrate: () => migrate(connection.bare, callWithin(migrationTimeoutMs)),
       ...adminMethods(connection),
     }),
     listing: gate.guard(listingOf(connection)),

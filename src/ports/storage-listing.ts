@@ -25,9 +25,8 @@ export interface StorageListing {
   /**
    * Returns a page of licenses. Filters combine: a license is listed if it passes all that are given.
    *
-   * MUST compare `comparedDomains` with the form that came with the license's current `domainOrIp`. A store whose older
-   * servers still change domains without that form MUST make it anew (`comparedDomain` of `utility-api/storage`), and
-   * never list a license by the domain that it had before.
+   * MUST compare `comparedDomains` with the form that came with the license's current `domainOrIp`, and never list a
+   * license by the domain that it had before.
    */
   licenses(page: LicensePage, call: StorageCall): MaybePromise<LicenseList>
   /** Returns the number of licenses. */

@@ -39,8 +39,8 @@ const rows = [
          'dns:check', 1, ${end} FROM seq_0_to_${callers - 1}`,
   ),
   `INSERT INTO utility_api_licenses
-     (license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at)
-   SELECT CONCAT('bench-', seq), 'Ada', 'shop.example.com', 'valid', CONCAT('reseller-', seq MOD ${callers}), 1, 1
+     (license_key, registered_to, domain_or_ip, compared_domain, status, reseller_id, created_at, updated_at)
+   SELECT CONCAT('bench-', seq), 'Ada', 'shop.example.com', 'shop.example.com', 'valid', CONCAT('reseller-', seq MOD ${callers}), 1, 1
    FROM seq_0_to_${licenseCount - 1}`,
 ]
 

@@ -32,8 +32,8 @@ function openFloor(path: string, synchronous: 'FULL' | 'NORMAL'): Floor {
     .pluck()
   const insert = database.prepare(
     `INSERT INTO utility_api_licenses
-       (license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+       (license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at, compared_domain)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   return {
     database,
@@ -41,7 +41,7 @@ function openFloor(path: string, synchronous: 'FULL' | 'NORMAL'): Floor {
       const hash = createHash('sha256').update(authorization.slice('Bearer '.length)).digest()
       return find.get(hash, 'reseller_token') as string | undefined
     },
-    insert: (row) => void insert.run(...row, row[5]),
+    insert: (row) => void insert.run(...row, row[5], row[2].toLowerCase()),
   }
 }
 

@@ -39,6 +39,6 @@ export function mysqlByHand(pool: Pool): DatabaseByHand {
     },
     insertLicense: (license) => pool.execute(sql.insertLicense, license as Values),
     renameLicense: (key, reseller, at, name) =>
-      changesOne(pool, sql.updateLicense, name, null, null, null, null, at, key, reseller),
+      changesOne(pool, sql.updateLicense, name, null, null, null, at, key, reseller),
   }
 }

@@ -36,6 +36,6 @@ export function postgresByHand(pool: Pool): DatabaseByHand {
     },
     insertLicense: (license) => run('insert', sql.insertLicense, license),
     renameLicense: (key, reseller, at, name) =>
-      changesOne('update', sql.updateLicense, key, reseller, at, name, null, null, null, null),
+      changesOne('update', sql.updateLicense, key, reseller, at, name, null, null, null),
   }
 }

@@ -25,8 +25,8 @@ const starters: Readonly<Record<string, URL>> = {
 const codeCount = Number(process.env['CODES'] ?? 400_000)
 
 const insertClients = `
-  INSERT INTO utility_api_clients (client_id, secret_hashes, redirect_uris)
-  SELECT 'client-' || number, secret_hashes, redirect_uris
+  INSERT INTO utility_api_clients (client_id, secret_hashes, redirect_uris, created_at)
+  SELECT 'client-' || number, secret_hashes, redirect_uris, 1
   FROM utility_api_clients, generate_series(0, ${callers - 1}) AS number`
 
 const insertCodes = `
@@ -35,13 +35,14 @@ const insertCodes = `
   FROM generate_series(0, $3::integer - 1) AS number`
 
 const insertTokens = `
-  INSERT INTO utility_api_credentials (id, kind, hash, owner_id, scope)
-  SELECT 'token-' || number, 'reseller_token', sha256(('token-' || number)::bytea), 'reseller-' || number, ''
+  INSERT INTO utility_api_credentials (id, kind, hash, owner_id, scope, created_at)
+  SELECT 'token-' || number, 'reseller_token', sha256(('token-' || number)::bytea), 'reseller-' || number, '', 1
   FROM generate_series(0, ${callers - 1}) AS number`
 
 const insertLicenses = `
-  INSERT INTO utility_api_licenses (license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at)
-  SELECT 'bench-' || number, 'Ada', 'shop.example.com', 'valid', 'reseller-' || number % ${callers}, 1, 1
+  INSERT INTO utility_api_licenses
+    (license_key, registered_to, domain_or_ip, compared_domain, status, reseller_id, created_at, updated_at)
+  SELECT 'bench-' || number, 'Ada', 'shop.example.com', 'shop.example.com', 'valid', 'reseller-' || number % ${callers}, 1, 1
   FROM generate_series(0, ${licenseCount - 1}) AS number`
 
 // Each server has codes of its own.

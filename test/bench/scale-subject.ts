@@ -48,9 +48,10 @@ function keyOf(number: number): string {
 async function fill(): Promise<void> {
   await storage.migrate()
   database.exec('PRAGMA cache_size = -400000; PRAGMA synchronous = OFF')
-  const columns = 'license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at'
+  const columns =
+    'license_key, registered_to, domain_or_ip, compared_domain, status, reseller_id, created_at, updated_at'
   const insert = database.prepare(
-    `INSERT INTO utility_api_licenses (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO utility_api_licenses (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   await addTokens()
   const { count } = database.prepare('SELECT count(*) AS count FROM utility_api_licenses').get() as {
@@ -62,7 +63,8 @@ async function fill(): Promise<void> {
     for (let number = start; number < end; number += 1) {
       const { licenseKey, registeredTo, domainOrIp, status, resellerId, createdAt, updatedAt } =
         licenseOf(number)
-      insert.run(licenseKey, registeredTo, domainOrIp, status, resellerId, createdAt, updatedAt)
+      // The domain is in its compared form already.
+      insert.run(licenseKey, registeredTo, domainOrIp, domainOrIp, status, resellerId, createdAt, updatedAt)
     }
     database.exec('COMMIT')
     process.stderr.write(`\rfilling ${size}: ${Math.round((100 * end) / size)} %  `)

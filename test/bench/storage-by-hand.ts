@@ -68,7 +68,7 @@ export function byHand(database: DatabaseByHand): Server {
     const at = Date.now()
     const license = [license_key, registered_to, domain_or_ip, status, reseller, at, at]
     // The domain is in its compared form already.
-    await database.insertLicense([...license, domain_or_ip, domain_or_ip])
+    await database.insertLicense([...license, domain_or_ip])
     return { message: 'License generated.', data: { registered_to, domain_or_ip, license_key, status } }
   }
   async function update({ headers, url = '' }: IncomingMessage): Promise<object | null> {

@@ -33,8 +33,6 @@ const parts: Readonly<Record<string, Part>> = {
   days: { files: ['test/days/days.test.ts'], amounts: { DAYS: 10_000, REPEATED_DAYS: 100 } },
   shops: { files: ['test/testing/faulty-storage.test.ts'], amounts: { SHOP_SEEDS: 10_000 } },
   uses: { files: ['test/faults/uses.test.ts'], amounts: { USES: 100_000 } },
-  // With MIGRATE_FROM, the `dist` of an older version; without it, there is nothing to migrate from.
-  migration: { files: ['test/faults/migration.test.ts'], amounts: { MIGRATE_LICENSES: 3000 } },
   peers: { files: ['test/blockgame/peers.long.test.ts'], amounts: { PEER_ROWS: 1000 } },
   lists: { files: ['test/storage/lists.long.test.ts'], amounts: { LIST_ROWS: 10_000 } },
   answers: { files: ['test/http/unread-answers.long.test.ts'], amounts: { UNREAD_CONNECTIONS: 1000 } },

@@ -58,8 +58,8 @@ describe.skipIf(whyNoMysql())('MySQL', () => {
   async function insertLicenses(): Promise<void> {
     await direct.query(
       `INSERT INTO utility_api_licenses
-         (license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at)
-       VALUES ${indexes.map(() => "(?, 'Ada', 'example.com', 'valid', 'r', 1, 1)").join(', ')}`,
+         (license_key, registered_to, domain_or_ip, compared_domain, status, reseller_id, created_at, updated_at)
+       VALUES ${indexes.map(() => "(?, 'Ada', 'example.com', 'example.com', 'valid', 'r', 1, 1)").join(', ')}`,
       indexes.map(keyOf),
     )
   }
@@ -234,13 +234,13 @@ describe.skipIf(whyNoMysql())('MySQL', () => {
     async (lookups) => {
       await insertCodes()
       await direct.query(
-        `INSERT INTO utility_api_clients (client_id, secret_hashes, redirect_uris)
-         VALUES ${indexes.map(() => "(?, '', '[]')").join(', ')}`,
+        `INSERT INTO utility_api_clients (client_id, secret_hashes, redirect_uris, created_at)
+         VALUES ${indexes.map(() => "(?, '', '[]', 1)").join(', ')}`,
         indexes.map(keyOf),
       )
       await direct.query(
-        `INSERT INTO utility_api_credentials (id, kind, hash, owner_id, scope)
-         VALUES ${indexes.map(() => "(?, 'api_key', ?, 'client', '')").join(', ')}`,
+        `INSERT INTO utility_api_credentials (id, kind, hash, owner_id, scope, created_at)
+         VALUES ${indexes.map(() => "(?, 'api_key', ?, 'client', '', 1)").join(', ')}`,
         indexes.flatMap((index) => [keyOf(index), hashOf(index)]),
       )
       // The last one of each kind is not there.

@@ -120,23 +120,6 @@ describe.skipIf(reason)('PgBouncer', () => {
     await holder.end()
   })
 
-  test('behind a pooler, the index that a migration builds on rows is left to a direct connection', async () => {
-    const url = await server.createDatabase()
-    const [direct, pooled] = [
-      pool({ connectionString: url }),
-      pool({ connectionString: behind('transaction', url) }),
-    ]
-    await postgresStorage(direct).migrate()
-    await direct.query('DROP INDEX utility_api_licenses_domain')
-    const error = await errorOf(() => postgresStorage(pooled).migrate())
-    expect([error.kind, error.message]).toEqual([
-      'invalid',
-      expect.stringContaining('once on a direct connection'),
-    ])
-    await postgresStorage(direct).migrate()
-    await postgresStorage(pooled).migrate()
-  })
-
   test.each(modes)('the command works in %s mode', async (mode) => {
     const url = await server.createDatabase()
     await postgresStorage(pool({ connectionString: url })).migrate()

@@ -1,13 +1,12 @@
 import { Client, Pool, types, type CustomTypesConfig } from 'pg'
 import { postgresStorage, type PostgresStorage } from 'utility-api/storage/postgres'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { takeBack, verifyDomainsMigrated } from './support/before-domains.ts'
+import { steps } from '../../adapters/storage/postgres/steps.ts'
 import { call } from './support/call.ts'
 import { errorOf } from './support/error-of.ts'
 import { newLicense } from './support/license.ts'
 import { execute, makePool, startPostgres, tables, type PostgresServer } from './support/postgres-server.ts'
-import { verifyOldWrites, verifyTooNew, verifyUpgraded } from './support/upgrade.ts'
-import * as version1 from './support/version-1.ts'
+import { verifyStepUnderLoad, verifyTooNew, withStep } from './support/steps.ts'
 
 let server: PostgresServer
 const pools: Pool[] = []
@@ -162,120 +161,73 @@ test('a column added by a newer server does not affect running servers', async (
   expect(await reads()).toEqual(before)
 })
 
-describe('a migration beside servers of version 1', () => {
-  /**
-   * A database of version 1, a connection to it, and a store whose pool limits the time of statements: to less than the
-   * second after which PostgreSQL looks for a deadlock.
-   */
-  async function begin(): Promise<{ database: string; other: Client; storage: PostgresStorage }> {
-    const database = await server.createDatabase()
-    await execute(database, version1.postgresSchema)
-    const other = new Client({ connectionString: database })
-    await other.connect()
-    onTestFinished(() => other.end())
-    const pool = new Pool({ connectionString: database, statement_timeout: 700, lock_timeout: 700 })
-    pools.push(pool)
-    return { database, other, storage: postgresStorage(pool) }
-  }
-  async function isWaiting(database: string): Promise<void> {
-    const waiting = `SELECT 1 FROM pg_locks JOIN pg_database ON pg_database.oid = database
-      WHERE NOT granted AND datname = current_database()`
-    if ((await execute(database, waiting)).length === 0) await isWaiting(database)
+describe('a step', () => {
+  const planted = {
+    steps,
+    step: `
+      ALTER TABLE utility_api_credentials ADD COLUMN planted text;
+      ALTER TABLE utility_api_codes ADD COLUMN planted text;
+      ALTER TABLE utility_api_licenses ADD COLUMN planted text;
+      CREATE INDEX utility_api_planted ON utility_api_licenses (status)`,
   }
 
-  test('locks tables in the order in which an exchange does, so that the two cannot wait for each other', async () => {
-    const { database, other, storage } = await begin()
-    await other.query(
-      "SET deadlock_timeout = '10ms'; BEGIN; LOCK TABLE utility_api_credentials IN ROW EXCLUSIVE MODE",
-    )
-    const migrated = storage.migrate()
-    await isWaiting(database)
-    await other.query('LOCK TABLE utility_api_codes IN ROW EXCLUSIVE MODE; COMMIT')
-    await migrated
-    expect(await storage.findClient('a', call)).toBeNull()
+  test('is taken once, while servers of before serve and several migrate, and those of before start again', async () => {
+    const database = await server.createDatabase()
+    await verifyStepUnderLoad({
+      ...planted,
+      open: () => storeOn(database, 4).storage,
+      readSchema: async () => (await execute(database, 'SELECT * FROM utility_api_schema'))[0],
+    })
   })
 
   test('waits longer than requests may, and is repeated after a deadlock', async () => {
-    const { database, other, storage } = await begin()
+    const database = await server.createDatabase()
+    const other = new Client({ connectionString: database })
+    await other.connect()
+    onTestFinished(() => other.end())
+    // Less than the second after which PostgreSQL looks for a deadlock.
+    const pool = new Pool({ connectionString: database, statement_timeout: 700, lock_timeout: 700 })
+    pools.push(pool)
+    const storage = postgresStorage(pool)
+    await storage.migrate()
     await other.query(
-      "SET deadlock_timeout = '30s'; BEGIN; LOCK TABLE utility_api_clients IN ROW EXCLUSIVE MODE",
+      "SET deadlock_timeout = '30s'; BEGIN; LOCK TABLE utility_api_licenses IN ROW EXCLUSIVE MODE",
     )
-    const migrated = storage.migrate()
-    await isWaiting(database)
-    await other.query('LOCK TABLE utility_api_credentials IN ROW EXCLUSIVE MODE; COMMIT')
-    await migrated
-    expect(await storage.findClient('a', call)).toBeNull()
-  })
-
-  test('builds the index of domains while they go on writing', async () => {
-    const { database, other, storage } = await begin()
-    // The index waits for those that have read before it was there.
-    await other.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1')
-    const migrated = storage.migrate()
-    const building = `SELECT 1 AS building FROM pg_index
-      WHERE indexrelid = to_regclass('utility_api_licenses_domain') AND NOT indisvalid`
-    await expect.poll(() => execute(database, building), { timeout: 20_000 }).toEqual([{ building: 1 }])
-    await execute(
-      database,
-      `INSERT INTO utility_api_licenses
-         (license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at)
-       VALUES ('LIC-1', 'Ada', 'Shop.example', 'valid', 'r', 1, 1)`,
-    )
-    await other.query('COMMIT')
-    await migrated
-    expect(
-      await storage.listing?.licenses({ comparedDomains: ['shop.example'], limit: 5 }, call),
-    ).toMatchObject({
-      licenses: [{ licenseKey: 'LIC-1' }],
+    await withStep(planted.steps, planted.step, async () => {
+      const migrated = storage.migrate()
+      const waiting = `SELECT 1 FROM pg_locks JOIN pg_database ON pg_database.oid = database
+        WHERE NOT granted AND datname = current_database()`
+      await expect.poll(() => execute(database, waiting)).not.toEqual([])
+      await other.query('LOCK TABLE utility_api_credentials IN ROW EXCLUSIVE MODE; COMMIT')
+      await migrated
     })
+    expect(await execute(database, 'SELECT * FROM utility_api_schema')).toEqual([{ version: 1, step: 2 }])
   })
 })
 
-test('a database of version 1 is migrated completely, and a process of version 1 keeps working on it', async () => {
+test('a database whose tables are all published is migrated, and published on', async () => {
   const database = await server.createDatabase()
-  await execute(database, version1.postgresSchema)
-  await execute(database, version1.rows.map(version1.forPostgres).join(';'))
+  await execute(database, 'CREATE PUBLICATION everything FOR ALL TABLES')
   const { storage } = storeOn(database)
   await storage.migrate()
-  await verifyUpgraded(storage)
-  await execute(database, version1.oldWrites.map(version1.forPostgres).join(';'))
-  expect(await execute(database, version1.oldVersionCheck)).toEqual([{ version: 1 }])
-  await verifyOldWrites(storage)
+  await verifyWrites(storage)
 })
 
-test('the domains of licenses are compared after a migration beside servers that change them without it', async () => {
-  const database = await server.createDatabase()
-  const { storage, pool } = storeOn(database)
-  await storage.migrate()
-  for (const sql of takeBack.postgres)
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
-    await pool.query(sql)
-  await verifyDomainsMigrated(storeOn(database).storage, (sql) => pool.query(sql))
-})
+/** Every kind of write of a license. */
+async function verifyWrites(storage: PostgresStorage): Promise<void> {
+  expect(await storage.insertLicense(newLicense('a'), undefined, call)).toBe('inserted')
+  expect(await storage.changeLicense('a', { status: 'new' }, 5, call)).toBe(true)
+  expect(await storage.deleteLicense('a', call)).toBe(true)
+}
 
-test('an index that an interrupted migration has left behind is built again, by one of two servers', async () => {
-  const database = await server.createDatabase()
-  const { storage } = storeOn(database)
-  await storage.migrate()
-  await execute(
-    database,
-    `UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'utility_api_licenses_domain'::regclass`,
-  )
-  await Promise.all([storage.migrate(), storeOn(database).storage.migrate()])
-  const state = `SELECT indisvalid FROM pg_index WHERE indexrelid = 'utility_api_licenses_domain'::regclass`
-  expect(await execute(database, state)).toEqual([{ indisvalid: true }])
-})
-
-test('a schema of a later step that only adds is used, and not migrated back', async () => {
+test('text that is compared has the collation C, so that no change of the system breaks an index', async () => {
   const database = await server.createDatabase()
   await storeOn(database).storage.migrate()
-  await execute(database, 'UPDATE utility_api_schema SET step = 99')
-  const { storage } = storeOn(database)
-  await storage.migrate()
-  expect(await storage.insertLicense(newLicense('a'), undefined, call)).toBe('inserted')
-  expect(await execute(database, 'SELECT version, step FROM utility_api_schema')).toEqual([
-    { version: 1, step: 99 },
-  ])
+  const others = `
+    SELECT indrelid::regclass::text AS "table", attname AS "column", collname AS collation
+    FROM pg_index JOIN pg_attribute ON attrelid = indexrelid JOIN pg_collation ON pg_collation.oid = attcollation
+    WHERE indrelid::regclass::text LIKE 'utility\\_api\\_%' AND collname <> 'C'`
+  expect(await execute(database, others)).toEqual([])
 })
 
 test('lists, updates and purges by index, so that the tables may grow', async () => {
@@ -288,12 +240,8 @@ test('lists, updates and purges by index, so that the tables may grow', async ()
     ],
     ['licenses_license_key_key', "SELECT 1 FROM utility_api_licenses WHERE license_key = 'a'"],
     [
-      'licenses_domain',
-      "SELECT 1 FROM utility_api_licenses WHERE seq > 5 AND (CASE WHEN compared_of = domain_or_ip THEN compared_domain END) = 'a' ORDER BY seq LIMIT 5",
-    ],
-    [
-      'licenses_domain',
-      'SELECT 1 FROM utility_api_licenses WHERE (CASE WHEN compared_of = domain_or_ip THEN compared_domain END) IS NULL AND seq > 5 ORDER BY (CASE WHEN compared_of = domain_or_ip THEN compared_domain END), seq LIMIT 5',
+      'licenses_compared_domain',
+      "SELECT 1 FROM utility_api_licenses WHERE seq > 5 AND compared_domain = 'a' ORDER BY seq LIMIT 5",
     ],
     ['clients_created_at', `SELECT 1 FROM utility_api_clients WHERE ${after('client_id')}`],
     ['resellers_created_at', `SELECT 1 FROM utility_api_resellers WHERE ${after('reseller_id')}`],

@@ -106,8 +106,9 @@ const bad = 77
 
 async function insertLicenses(): Promise<void> {
   await direct.query(
-    `INSERT INTO utility_api_licenses (license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at)
-     SELECT 'LIC-' || lpad(n::text, 3, '0'), 'Ada', 'example.com', 'valid', 'r', 1, 1 FROM generate_series(0, $1 - 1) AS n`,
+    `INSERT INTO utility_api_licenses
+       (license_key, registered_to, domain_or_ip, compared_domain, status, reseller_id, created_at, updated_at)
+     SELECT 'LIC-' || lpad(n::text, 3, '0'), 'Ada', 'example.com', 'example.com', 'valid', 'r', 1, 1 FROM generate_series(0, $1 - 1) AS n`,
     [count],
   )
 }
@@ -398,8 +399,9 @@ const insertKey = `
   INSERT INTO utility_api_idempotency_keys (reseller_id, key_hash, request_hash, license, expires_at)
   VALUES ('r', $1, $1, '{}', 1000)`
 const insertRow = `
-  INSERT INTO utility_api_licenses (license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at)
-  VALUES ($1, '', '', '', '', 1, 1)`
+  INSERT INTO utility_api_licenses
+    (license_key, registered_to, domain_or_ip, compared_domain, status, reseller_id, created_at, updated_at)
+  VALUES ($1, '', '', '', '', '', 1, 1)`
 
 const locked: readonly [name: Name, text: string, value: unknown][] = [
   ['redemption', codeRow, hashOf(bad)],

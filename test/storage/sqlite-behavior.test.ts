@@ -317,9 +317,9 @@ describe.each(drivers)('%s', (_, openPath) => {
     await storage.migrate()
     database.exec(`
       INSERT INTO utility_api_licenses
-        (license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at)
+        (license_key, registered_to, domain_or_ip, compared_domain, status, reseller_id, created_at, updated_at)
       WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers LIMIT 65000)
-      SELECT 'LIC-' || number, 'Ada', 'shop.example', 'valid', 'r', 1, 1 FROM numbers`)
+      SELECT 'LIC-' || number, 'Ada', 'shop.example', 'shop.example', 'valid', 'r', 1, 1 FROM numbers`)
     let turns = 0
     let isListed = false
     const count = (): void => {

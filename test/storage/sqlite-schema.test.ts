@@ -1,13 +1,11 @@
-import { setImmediate } from 'node:timers/promises'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
 import { describe, expect, test } from 'vitest'
-import { takeBack, verifyDomainsMigrated } from './support/before-domains.ts'
+import { steps } from '../../adapters/storage/sqlite/steps.ts'
 import { call } from './support/call.ts'
 import { errorOf } from './support/error-of.ts'
 import { newLicense } from './support/license.ts'
 import { drivers, fileOf } from './support/sqlite-files.ts'
-import { verifyOldWrites, verifyTooNew, verifyUpgraded } from './support/upgrade.ts'
-import * as version1 from './support/version-1.ts'
+import { verifyStepUnderLoad, verifyTooNew } from './support/steps.ts'
 
 describe.each(drivers)('%s', (_, openPath) => {
   const openFile = (): ReturnType<typeof fileOf> => fileOf(openPath)
@@ -60,44 +58,14 @@ describe.each(drivers)('%s', (_, openPath) => {
     await verifyTooNew(storage)
   })
 
-  test('a database of version 1 is migrated completely, and a process of version 1 keeps working on it', async () => {
+  test('a step is taken once, while servers of before serve and several migrate, and those of before start again', async () => {
     const { open } = openFile()
-    const old = open()
-    old.exec(version1.sqliteSchema)
-    for (const sql of version1.rows) old.exec(version1.forSqlite(sql))
-    const storage = sqliteStorage(open())
-    await storage.migrate()
-    await verifyUpgraded(storage)
-    for (const sql of version1.oldWrites) old.exec(version1.forSqlite(sql))
-    expect(old.prepare(version1.oldVersionCheck).get()).toMatchObject({ version: 1 })
-    await verifyOldWrites(storage)
-  })
-
-  test('the domains of licenses are compared after a migration beside servers that change them without it', async () => {
-    const { open } = openFile()
-    const old = open()
-    await sqliteStorage(old).migrate()
-    for (const sql of takeBack.sqlite) old.exec(sql)
-    old.exec('PRAGMA busy_timeout = 5000; PRAGMA synchronous = OFF')
-    const storage = sqliteStorage(open(), { durability: 'normal' })
-    await verifyDomainsMigrated(storage, (sql) => {
-      old.exec(sql)
-      // As from another process: nobody learns of it within a turn, whose reads share a transaction.
-      return setImmediate()
-    })
-  })
-
-  test('a schema of a later step that only adds is used, and not migrated back', async () => {
-    const { open } = openFile()
-    const database = open()
-    await sqliteStorage(database).migrate()
-    database.exec('UPDATE utility_api_schema SET step = 99')
-    const storage = sqliteStorage(open())
-    await storage.migrate()
-    expect(await storage.insertLicense(newLicense('a'), undefined, call)).toBe('inserted')
-    expect(database.prepare('SELECT version, step FROM utility_api_schema').get()).toMatchObject({
-      version: 1,
-      step: 99,
+    await verifyStepUnderLoad({
+      steps,
+      step: `ALTER TABLE utility_api_codes ADD COLUMN planted TEXT;
+        CREATE INDEX utility_api_planted ON utility_api_licenses (status)`,
+      open: () => sqliteStorage(open()),
+      readSchema: async () => ({ ...open().prepare('SELECT * FROM utility_api_schema').get()! }),
     })
   })
 
@@ -121,9 +89,8 @@ describe.each(drivers)('%s', (_, openPath) => {
       'SELECT rowid FROM utility_api_codes WHERE rowid > 1 ORDER BY rowid LIMIT 1 OFFSET 5',
       'SELECT 1 FROM utility_api_idempotency_keys WHERE expires_at <= 1',
       "SELECT 1 FROM utility_api_licenses WHERE reseller_id = +'a' AND seq > 5 AND seq <= 9 ORDER BY seq LIMIT +5",
-      "SELECT 1 FROM utility_api_licenses WHERE CASE WHEN compared_of = domain_or_ip THEN compared_domain END = +'a' AND seq > 5 AND seq <= 9 ORDER BY seq LIMIT +5",
-      "SELECT 1 FROM utility_api_licenses WHERE CASE WHEN compared_of = domain_or_ip THEN compared_domain END = +'a' AND +reseller_id = +'r' AND status = +'valid' AND seq > 5 AND seq <= 9 ORDER BY seq LIMIT +5",
-      'SELECT 1 FROM utility_api_licenses WHERE CASE WHEN compared_of = domain_or_ip THEN compared_domain END IS NULL AND seq > 5 ORDER BY seq LIMIT 5',
+      "SELECT 1 FROM utility_api_licenses WHERE compared_domain = +'a' AND seq > 5 AND seq <= 9 ORDER BY seq LIMIT +5",
+      "SELECT 1 FROM utility_api_licenses WHERE compared_domain = +'a' AND +reseller_id = +'r' AND status = +'valid' AND seq > 5 AND seq <= 9 ORDER BY seq LIMIT +5",
     ].map((sql) => JSON.stringify(database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all()))
     expect(plans.filter((plan) => !plan.includes('SEARCH') || plan.includes('TEMP B-TREE'))).toEqual([])
   })

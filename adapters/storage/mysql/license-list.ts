@@ -2,7 +2,6 @@ import type { LicenseList, LicensePage, StorageCall } from 'utility-api/storage'
 import { cutPage, toSeq } from '../shared/list-pages.ts'
 import { licenseColumns, toLicense, type LicenseRow } from '../shared/rows.ts'
 import type { Access } from './access.ts'
-import { renewComparedDomains } from './compared-domains.ts'
 import { rowsFor } from './list-limit.ts'
 import type { Queries } from './session.ts'
 
@@ -14,21 +13,13 @@ export async function licensePage(
   page: LicensePage,
   call: StorageCall,
 ): Promise<LicenseList> {
-  const { comparedDomains, limit } = page
-  const read = (): Promise<NumberedLicense[]> =>
-    access.read(call, async (db) => {
-      const [one, other] = comparedDomains ?? [undefined]
-      const first = await licensesOf(db, one, page)
-      return other === undefined ? first : [...first, ...(await licensesOf(db, other, page))]
-    })
-  // At once: hardly ever is a form outdated.
-  const [found, wasOutdated] = await Promise.all([
-    read(),
-    comparedDomains !== undefined && renewComparedDomains(access, () => call),
-  ])
-  const rows = wasOutdated ? await read() : found
+  const [one, other] = page.comparedDomains ?? [undefined]
+  const rows = await access.read(call, async (db) => {
+    const first = await licensesOf(db, one, page)
+    return other === undefined ? first : [...first, ...(await licensesOf(db, other, page))]
+  })
   const sorted = rows.toSorted((a, b) => Number(a.seq) - Number(b.seq))
-  const { page: cut, ...next } = cutPage(sorted, limit, ({ seq }) => String(seq))
+  const { page: cut, ...next } = cutPage(sorted, page.limit, ({ seq }) => String(seq))
   return { licenses: cut.map(toLicense), ...next }
 }
 
@@ -52,7 +43,7 @@ function licensesOf(
     values.push(value)
     filters += `AND ${column} = ? `
   }
-  if (form !== undefined) within('current_domain', form, ' FORCE INDEX (current_domain)')
+  if (form !== undefined) within('compared_domain', form, ' FORCE INDEX (compared_domain)')
   else if (resellerId !== undefined) within('reseller_id', resellerId, '')
   if (form !== undefined) equal('reseller_id', resellerId)
   equal('status', status)

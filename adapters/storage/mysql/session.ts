@@ -37,10 +37,10 @@ export interface Session extends Queries {
  * The first assignment, to the next transaction alone, is an error while a transaction is open, and then none is made:
  * `autocommit = 1` would commit what the host has left half done.
  */
-export function sessionSettings(isolation: string, isNode = false): string {
+export function sessionSettings(isNode: boolean): string {
   return `SET ${[
-    `@@${isolation} = 'READ-COMMITTED'`,
-    `SESSION ${isolation} = 'READ-COMMITTED'`,
+    "@@tx_isolation = 'READ-COMMITTED'",
+    "SESSION tx_isolation = 'READ-COMMITTED'",
     'SESSION autocommit = 1',
     // With CHAIN, COMMIT begins a transaction, and what is written next is never committed.
     'SESSION completion_type = 0',
@@ -57,7 +57,7 @@ export function sessionSettings(isolation: string, isNode = false): string {
   ].join(', ')}`
 }
 
-/** Sets nothing that lasts, and is an error while a transaction is open, on MariaDB and MySQL alike. */
+/** Sets nothing that lasts, and is an error while a transaction is open, also on MySQL, which is refused afterwards. */
 export const requireNoTransaction: string = 'SET TRANSACTION ISOLATION LEVEL READ COMMITTED'
 
 /**

@@ -13,7 +13,7 @@ import {
 } from '../shared/rows.ts'
 
 /**
- * Every statement of the MySQL store except those of its schema and its lists.
+ * Every statement of the MariaDB store except those of its schema and its lists.
  *
  * An update always increments `revision`. Drivers differ in whether they count the rows that were found or those that
  * changed; this makes the two the same.
@@ -130,12 +130,12 @@ export const takeKeyOver: string = `
 export const updateLicense: string = `
   UPDATE utility_api_licenses
   SET registered_to = coalesce(?, registered_to), domain_or_ip = coalesce(?, domain_or_ip),
-      status = coalesce(?, status), compared_domain = coalesce(?, compared_domain),
-      compared_of = coalesce(?, compared_of), updated_at = ?, revision = revision + 1
+      status = coalesce(?, status), compared_domain = coalesce(?, compared_domain), updated_at = ?,
+      revision = revision + 1
   WHERE license_key = ? AND reseller_id = ?`
 
 const givenUpdates = givenRows(
-  'license_key, reseller_id, changed_at, registered_to, domain_or_ip, status, compared_domain, compared_of',
+  'license_key, reseller_id, changed_at, registered_to, domain_or_ip, status, compared_domain',
 )
 
 /** Locks those of many licenses that are not locked and are the reseller's, in the order in which they are given. */
@@ -151,7 +151,6 @@ export const updateLicenses: string = `
       license.domain_or_ip = coalesce(${given('domain_or_ip')}, license.domain_or_ip),
       license.status = coalesce(${given('status')}, license.status),
       license.compared_domain = coalesce(${given('compared_domain')}, license.compared_domain),
-      license.compared_of = coalesce(${given('compared_of')}, license.compared_of),
       license.updated_at = ${given('changed_at')}, license.revision = license.revision + 1`
 
 export const findLicense: string = `SELECT ${licenseColumns} FROM utility_api_licenses WHERE license_key = ?`
@@ -160,8 +159,7 @@ export const changeLicense: string = `
   UPDATE utility_api_licenses
   SET registered_to = coalesce(?, registered_to), domain_or_ip = coalesce(?, domain_or_ip),
       status = coalesce(?, status), compared_domain = coalesce(?, compared_domain),
-      compared_of = coalesce(?, compared_of), reseller_id = coalesce(?, reseller_id), updated_at = ?,
-      revision = revision + 1
+      reseller_id = coalesce(?, reseller_id), updated_at = ?, revision = revision + 1
   WHERE license_key = ?`
 
 export const deleteLicense: string = 'DELETE FROM utility_api_licenses WHERE license_key = ?'

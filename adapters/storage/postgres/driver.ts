@@ -36,8 +36,6 @@ export interface PostgresClient {
    * without a SQLSTATE means that the connection is lost.
    */
   query(statement: PostgresStatement | string): Promise<PostgresResult>
-  /** The number of the server's process, as the server told it when the connection was opened. */
-  readonly processID?: number | null
   /** Returns `I` if no transaction is open. `pg` has this method since version 8.21. */
   getTransactionStatus(): string | null
   /** Tells what the server reports of its settings. Without it, the host must not change `client_encoding`. */

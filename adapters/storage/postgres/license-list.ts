@@ -2,8 +2,6 @@ import type { LicenseList, LicensePage, StorageCall } from 'utility-api/storage'
 import { cutPage, toSeq } from '../shared/list-pages.ts'
 import { licenseColumns, toLicense, type LicenseRow } from '../shared/rows.ts'
 import type { PostgresAccess } from './access.ts'
-import { renewComparedDomains } from './compared-domains.ts'
-import { currentForm } from './domain-index.ts'
 
 type NumberedLicense = LicenseRow & { readonly seq: string }
 
@@ -13,15 +11,8 @@ export async function licensePage(
   page: LicensePage,
   call: StorageCall,
 ): Promise<LicenseList> {
-  const { comparedDomains, limit } = page
-  const read = (): Promise<NumberedLicense[][]> =>
-    Promise.all((comparedDomains ?? [undefined]).map((form) => licensesOf(db, form, page, call)))
-  // At once: hardly ever is a form outdated.
-  const [found, wasOutdated] = await Promise.all([
-    read(),
-    comparedDomains !== undefined && renewComparedDomains(db, () => call),
-  ])
-  const lists = wasOutdated ? await read() : found
+  const { comparedDomains = [undefined], limit } = page
+  const lists = await Promise.all(comparedDomains.map((form) => licensesOf(db, form, page, call)))
   const rows = lists.flat().toSorted((a, b) => Number(a.seq) - Number(b.seq))
   const { page: cut, ...next } = cutPage(rows, limit, ({ seq }) => String(seq))
   return { licenses: cut.map(toLicense), ...next }
@@ -36,7 +27,7 @@ function licensesOf(
   const values: unknown[] = [toSeq(after), limit + 1]
   const equal = (column: string, value: string | undefined): string =>
     value === undefined ? '' : `AND ${column} = $${values.push(value)} `
-  const filters = equal(currentForm, form) + equal('reseller_id', resellerId) + equal('status', status)
+  const filters = equal('compared_domain', form) + equal('reseller_id', resellerId) + equal('status', status)
   return db.rows(
     call,
     `SELECT seq, ${licenseColumns} FROM utility_api_licenses WHERE seq > $1 ${filters}ORDER BY seq LIMIT $2`,

@@ -1,58 +1,34 @@
 import { callWithin, StorageError } from 'utility-api/storage'
 import { askedOfStandby, isStandby, onPrimary, requireUnbalanced } from './balancing.ts'
 import { requireSpoken, withConnection } from './connection.ts'
-import { buildDomainIndex, createDomainIndex } from './domain-index.ts'
 import type { PostgresClient, PostgresPool } from './driver.ts'
 import { limitOfRole, lostRace, toStorageError } from './errors.ts'
 import type { Run, Sql, Statement } from './statement.ts'
-import { oldestStep, steps } from './steps.ts'
+import { steps } from './steps.ts'
 import { inTimeOf } from '../shared/call-time.ts'
-import { missingVersion, noSchema, refuseNewer, requireSteps, type Schema } from '../shared/schema-version.ts'
+import {
+  isCurrent,
+  missingVersion,
+  noSchema,
+  oldestStep,
+  requireSteps,
+  type Schema,
+} from '../shared/schema-version.ts'
 
-// The second condition is that of the index.
-const resellersOfTokens = `
-  SELECT owner_id, min(created_at), min(name) AS name FROM utility_api_credentials
-  WHERE kind = 'reseller_token' AND kind <> 'access_token'
-  GROUP BY owner_id`
-
-/** Finds out whether there is a reseller to add. */
-const findAdoptable = `
-  SELECT 1 FROM (${resellersOfTokens}) AS found LEFT JOIN utility_api_resellers AS known ON reseller_id = owner_id
-  WHERE reseller_id IS NULL OR known.name IS NULL AND found.name IS NOT NULL LIMIT 1`
-
-/** Adds a row for each reseller known only from its tokens: those of step 1, and of processes that still run it. */
-const adoptResellers = `
-  INSERT INTO utility_api_resellers AS known (reseller_id, created_at, name) ${resellersOfTokens}
-  ON CONFLICT (reseller_id) DO UPDATE SET name = excluded.name
-  WHERE known.name IS NULL AND excluded.name IS NOT NULL`
-
-/**
- * Finds the table where it would be created. `CREATE TABLE IF NOT EXISTS` would fail for a role that may not create
- * tables, even if the table exists and nothing is left to do.
- */
+/** Finds a table where it would be created. */
 const findTable = (name: string): string =>
   onPrimary(`SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = '${name}'`)
 
-/** Reads the schema through JSON, because the column named `step` does not exist before step 2. */
 const readSchema = `
-  SELECT coalesce(max(version), 0) AS version,
-         coalesce(max((to_jsonb(row)->>'step')::integer), max(version), 0) AS step,
+  SELECT coalesce(max(version), 0) AS version, coalesce(max(step), 0) AS step,
          ${askedOfStandby} AS standby, current_setting('client_encoding') AS encoding
-  FROM utility_api_schema AS row`
+  FROM utility_api_schema`
 
 /** How long the first read of the schema may take before it is tried again. */
 const schemaTimeoutMs = 2000
 
 /** The maximum number of attempts at a migration that deadlocks with running servers. */
 const maxAttempts = 5
-
-/**
- * Locks the tables of step 1 in the order in which its statements do: in another, servers that run it and the migration
- * would wait for each other.
- */
-const lockTables = `
-  LOCK TABLE utility_api_credentials, utility_api_codes, utility_api_licenses, utility_api_clients
-  IN ACCESS EXCLUSIVE MODE`
 
 /** Only the limits that this version has: the last one came with PostgreSQL 17. */
 const withoutTimeLimits = onPrimary(`
@@ -66,7 +42,6 @@ export async function migrateSchema(pool: PostgresPool): Promise<void> {
   try {
     await requireTimeLimit(pool)
     await migrateTables(pool)
-    await buildDomainIndex(pool)
   } catch (error) {
     throw toStorageError(error)
   }
@@ -76,13 +51,14 @@ export async function migrateSchema(pool: PostgresPool): Promise<void> {
 async function migrateTables(pool: PostgresPool, attempt = 1): Promise<void> {
   try {
     await withConnection(pool, async (client) => {
-      if (await isCurrent(client)) return adopt(client)
+      // A role that may only read can migrate a schema that is current.
+      if (isCurrent(await schemaOn(client), steps.length)) return
       // At a stricter level, the snapshot would be older than the turn we waited for.
       await client.query('BEGIN ISOLATION LEVEL READ COMMITTED')
       // The pool's time limits are for requests. Indexes of large tables take longer, and so may another's migration.
       await client.query(withoutTimeLimits)
       await client.query(takeTurn)
-      await runSteps(client)
+      await takeSteps(client)
       await client.query('COMMIT')
     })
   } catch (error) {
@@ -91,20 +67,11 @@ async function migrateTables(pool: PostgresPool, attempt = 1): Promise<void> {
   }
 }
 
-/** Tells whether no step is left to take. */
-async function isCurrent(client: PostgresClient): Promise<boolean> {
-  if (!(await hasTable(client, 'utility_api_schema'))) return false
+async function schemaOn(client: PostgresClient): Promise<Schema> {
+  if (!(await hasTable(client, 'utility_api_schema'))) return noSchema
   const result = await client.query(onPrimary(readSchema))
   await requireUnbalanced(standbyIn(result), () => client.query(isStandby))
-  const schema = schemaIn(result)
-  refuseNewer(schema, steps.length)
-  return schema.step >= steps.length
-}
-
-/** Reads first: a role that may only read can migrate a schema that is current. */
-async function adopt(client: PostgresClient): Promise<void> {
-  const { rows } = await client.query(onPrimary(findAdoptable))
-  if (rows.length > 0) await client.query(adoptResellers)
+  return schemaIn(result)
 }
 
 async function hasTable(client: PostgresClient, name: string): Promise<boolean> {
@@ -112,24 +79,14 @@ async function hasTable(client: PostgresClient, name: string): Promise<boolean> 
   return rows.length > 0
 }
 
-async function runSteps(client: PostgresClient): Promise<void> {
-  if (!(await hasTable(client, 'utility_api_schema')))
-    await client.query('CREATE TABLE utility_api_schema (version integer NOT NULL)')
-  const schema = schemaIn(await client.query(onPrimary(readSchema)))
-  refuseNewer(schema, steps.length)
+async function takeSteps(client: PostgresClient): Promise<void> {
+  const schema = await schemaOn(client)
+  if (isCurrent(schema, steps.length)) return
   if (schema.step === 0) await requireNew(client)
-  if (schema.step < steps.length) {
-    if (schema.step > 0) await client.query(lockTables)
-    await client.query(steps.slice(schema.step).join(';\n'))
-    // On tables that have rows, it is built afterwards, without these locks.
-    if (schema.step === 0) await client.query(createDomainIndex)
-    // With a condition: the extension safeupdate refuses a DELETE without one.
-    await client.query('DELETE FROM utility_api_schema WHERE version > 0')
-    await client.query(
-      `INSERT INTO utility_api_schema (version, step) VALUES (${oldestStep}, ${steps.length})`,
-    )
-  }
-  await adopt(client)
+  await client.query(steps.slice(schema.step).join(';\n'))
+  // With a condition: the extension safeupdate refuses a DELETE without one.
+  await client.query('DELETE FROM utility_api_schema WHERE version > 0')
+  await client.query(`INSERT INTO utility_api_schema (version, step) VALUES (${oldestStep}, ${steps.length})`)
 }
 
 /** Requires a database in which the first step can be taken. */

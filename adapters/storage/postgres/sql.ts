@@ -175,15 +175,14 @@ export const findIdempotencyKey: string = `
 export const updateLicense: string = `
   UPDATE utility_api_licenses
   SET registered_to = coalesce($4, registered_to), domain_or_ip = coalesce($5, domain_or_ip),
-      status = coalesce($6, status), compared_domain = coalesce($7, compared_domain),
-      compared_of = coalesce($8, compared_of), updated_at = $3
+      status = coalesce($6, status), compared_domain = coalesce($7, compared_domain), updated_at = $3
   WHERE license_key = $1 AND reseller_id = $2`
 
 /** Updates many licenses. One that is locked, or is not the reseller's, is left out. */
 export const updateLicenses: string = `
   WITH taken AS MATERIALIZED (
     SELECT given.*
-    FROM ${givenRows('license_key, reseller_id, changed_at, registered_to, domain_or_ip, status, compared_domain, compared_of')}
+    FROM ${givenRows('license_key, reseller_id, changed_at, registered_to, domain_or_ip, status, compared_domain')}
     JOIN utility_api_licenses AS license ON license.license_key = given.license_key
     WHERE license.reseller_id = given.reseller_id AND ${arraysHaveNulls}
     ORDER BY given.license_key FOR NO KEY UPDATE OF license SKIP LOCKED)
@@ -191,8 +190,7 @@ export const updateLicenses: string = `
   SET registered_to = coalesce(taken.registered_to, license.registered_to),
       domain_or_ip = coalesce(taken.domain_or_ip, license.domain_or_ip),
       status = coalesce(taken.status, license.status),
-      compared_domain = coalesce(taken.compared_domain, license.compared_domain),
-      compared_of = coalesce(taken.compared_of, license.compared_of), updated_at = taken.changed_at
+      compared_domain = coalesce(taken.compared_domain, license.compared_domain), updated_at = taken.changed_at
   FROM taken WHERE license.license_key = taken.license_key
   RETURNING license.license_key AS key`
 
@@ -202,7 +200,7 @@ export const changeLicense: string = `
   UPDATE utility_api_licenses
   SET registered_to = coalesce($3, registered_to), domain_or_ip = coalesce($4, domain_or_ip),
       status = coalesce($5, status), compared_domain = coalesce($6, compared_domain),
-      compared_of = coalesce($7, compared_of), reseller_id = coalesce($8, reseller_id), updated_at = $2
+      reseller_id = coalesce($7, reseller_id), updated_at = $2
   WHERE license_key = $1`
 
 export const deleteLicense: string = 'DELETE FROM utility_api_licenses WHERE license_key = $1'

@@ -202,11 +202,8 @@ export function toListedCredential(row: ListedCredentialRow): ListedCredential {
 
 export const licenseColumns: string =
   'license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at'
-/**
- * The columns of a new license. `compared_of` is the text that `compared_domain` was made for: a server of before changes
- * `domain_or_ip` and leaves both as they are, which shows that the form is of an older text.
- */
-export const newLicenseColumns: string = `${licenseColumns}, compared_domain, compared_of`
+/** The columns of a new license. */
+export const newLicenseColumns: string = `${licenseColumns}, compared_domain`
 
 export interface LicenseRow {
   readonly license_key: string
@@ -222,16 +219,13 @@ export interface LicenseRow {
 export function licenseValues(license: NewLicense): ColumnValue[] {
   const { licenseKey, registeredTo, domainOrIp, status, resellerId, createdAt, updatedAt } = license
   const fields = [licenseKey, registeredTo, domainOrIp, status, resellerId, createdAt, updatedAt]
-  return [...fields, license.comparedDomain, domainOrIp]
+  return [...fields, license.comparedDomain]
 }
 
-/**
- * Returns the values that a reseller may change: name, domain, status, compared domain and what that was made for. What
- * was not sent is null.
- */
+/** Returns the values that a reseller may change: name, domain, status, compared domain. What was not sent is null. */
 export function licensePatchValues(patch: Compared<LicensePatch>): ColumnValue[] {
   const { registeredTo = null, domainOrIp = null, status = null, comparedDomain = null } = patch
-  return [registeredTo, domainOrIp, status, comparedDomain, domainOrIp]
+  return [registeredTo, domainOrIp, status, comparedDomain]
 }
 
 /** Returns the values that the owner of the service may change: the reseller comes last. */

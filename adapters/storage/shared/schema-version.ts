@@ -10,17 +10,19 @@ export interface Schema {
 
 export const noSchema: Schema = { version: 0, step: 0 }
 
-/** Throws if the schema needs a library that knows more steps than these. */
-export function refuseNewer({ version }: Schema, steps: number): void {
-  if (version <= steps) return
+/** The oldest step whose library works with the schema after all steps. While steps only add, it is the first. */
+export const oldestStep: number = 1
+
+/** Tells whether no step is left to take. Throws if the schema needs a library that knows more steps than these. */
+export function isCurrent({ version, step }: Schema, steps: number): boolean {
+  if (version <= steps) return step >= steps
   const message = `The database has schema version ${version}; this version of utility-api knows ${steps} at most. Update utility-api, or restore the backup made before the update.`
   throw new StorageError('invalid', message)
 }
 
 /** Throws unless a library that knows these steps can work with the schema. */
 export function requireSteps(schema: Schema, steps: number): void {
-  refuseNewer(schema, steps)
-  if (schema.step >= steps) return
+  if (isCurrent(schema, steps)) return
   const message = `The database has schema step ${schema.step}, and ${steps} is needed: run migrate() first.`
   throw new StorageError('invalid', message)
 }

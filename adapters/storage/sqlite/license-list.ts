@@ -3,7 +3,6 @@ import type { LicenseList, LicensePage, StorageCall } from 'utility-api/storage'
 import { cutPage, toSeq } from '../shared/list-pages.ts'
 import { licenseColumns, toLicense, type LicenseRow } from '../shared/rows.ts'
 import type { SqliteAccess } from './access.ts'
-import { currentForm, renewComparedDomains } from './compared-domains.ts'
 import type { SqliteQueries } from './driver.ts'
 
 type NumberedLicense = LicenseRow & { readonly seq: number | bigint }
@@ -23,11 +22,9 @@ export async function licensePage(
   page: LicensePage,
   call: StorageCall,
 ): Promise<LicenseList> {
-  const { comparedDomains, limit } = page
-  if (comparedDomains !== undefined) await renewComparedDomains(access, () => call)
   const lists = await Promise.all(rangesOf(page).map((range) => rowsOf(access, range, page, call)))
   const rows = lists.flat().toSorted((a, b) => Number(a.seq) - Number(b.seq))
-  const { page: cut, ...next } = cutPage(rows, limit, ({ seq }) => String(seq))
+  const { page: cut, ...next } = cutPage(rows, page.limit, ({ seq }) => String(seq))
   return { licenses: cut.map(toLicense), ...next }
 }
 
@@ -45,7 +42,7 @@ function rangesOf({ resellerId, comparedDomains, status }: LicensePage): Range[]
   // Written with a plus, so that the planner does not take the index of the reseller.
   const ofNoIndex = ofReseller.map(([sql, value]): Condition => [`+${sql}`, value])
   const filters = [...ofNoIndex, ...withStatus]
-  return comparedDomains.map((form) => ({ of: [[`${currentForm} = +?`, form]], filters }))
+  return comparedDomains.map((form) => ({ of: [['compared_domain = +?', form]], filters }))
 }
 
 async function rowsOf(

@@ -53,8 +53,7 @@ export const putIdempotencyKey: string = `
 export const updateLicense: string = `
   UPDATE utility_api_licenses
   SET registered_to = coalesce(?, registered_to), domain_or_ip = coalesce(?, domain_or_ip),
-      status = coalesce(?, status), compared_domain = coalesce(?, compared_domain),
-      compared_of = coalesce(?, compared_of), updated_at = ?
+      status = coalesce(?, status), compared_domain = coalesce(?, compared_domain), updated_at = ?
   WHERE license_key = ? AND reseller_id = ?`
 
 /** Changes no domain. SQLite writes the index of a column that a statement names, even if its value stays the same. */
@@ -69,7 +68,7 @@ export const changeLicense: string = `
   UPDATE utility_api_licenses
   SET registered_to = coalesce(?, registered_to), domain_or_ip = coalesce(?, domain_or_ip),
       status = coalesce(?, status), compared_domain = coalesce(?, compared_domain),
-      compared_of = coalesce(?, compared_of), reseller_id = coalesce(?, reseller_id), updated_at = ?
+      reseller_id = coalesce(?, reseller_id), updated_at = ?
   WHERE license_key = ?`
 
 export const deleteLicense: string = 'DELETE FROM utility_api_licenses WHERE license_key = ?'

@@ -1,19 +1,18 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import { createAdmin } from 'utility-api'
 import { postgresStorage } from 'utility-api/storage/postgres'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { hashSecret } from '../../../src/domain/secret.ts'
+import { steps } from '../../../adapters/storage/postgres/steps.ts'
 import {
   execute,
   makePool,
   startPostgres,
   type PostgresServer,
 } from '../../storage/support/postgres-server.ts'
-import * as version1 from '../../storage/support/version-1.ts'
+import { withStep } from '../../storage/support/steps.ts'
 import { startBalancer, type Balancer } from '../support/balancer.ts'
 import { firstLine, start } from '../support/cli.ts'
 import { runHere } from '../support/cli-here.ts'
@@ -24,29 +23,13 @@ let token: string
 let balancer: Balancer | undefined
 const children = new Set<ChildProcess>()
 
-/**
- * ROLLING_FROM names the `dist` of an older version of this package that worked on the schema of version 1: the servers that
- * are replaced are its own then, and the migration in the middle is a real one.
- */
-const older = process.env['ROLLING_FROM']
-
 beforeAll(async () => {
   postgres = await startPostgres()
   database = await postgres.createDatabase()
   const pool = makePool(database)
-  if (older === undefined) {
-    const storage = postgresStorage(pool)
-    await storage.migrate()
-    token = (await createAdmin({ storage }).createReseller()).token
-  } else {
-    token = 'reseller-token-of-version-1'
-    await execute(database, version1.postgresSchema)
-    await pool.query(
-      `INSERT INTO utility_api_credentials (id, kind, hash, owner_id, scope)
-       VALUES ('token', 'reseller_token', $1, 'reseller', '')`,
-      [hashSecret(token)],
-    )
-  }
+  const storage = postgresStorage(pool)
+  await storage.migrate()
+  token = (await createAdmin({ storage }).createReseller()).token
   await pool.end()
 }, 60_000)
 
@@ -68,12 +51,8 @@ function startCommand(port: number): ChildProcess {
   return start(args, { UTILITY_API_DATABASE: database })
 }
 
-function startOlder(dist: string): ChildProcess {
-  const program = fileURLToPath(new URL('../support/older-server.ts', import.meta.url))
-  return spawn(process.execPath, [program, dist, database], { stdio: ['ignore', 'pipe', 'pipe'] })
-}
-
-async function startServer(port = 0, child = startCommand(port)): Promise<Server> {
+async function startServer(port = 0): Promise<Server> {
+  const child = startCommand(port)
   children.add(child)
   let log = ''
   child.stderr?.on('data', (chunk) => (log += String(chunk)))
@@ -111,12 +90,10 @@ function generate(agent: Agent, port: number): Promise<string | null> {
   })
 }
 
-test('two servers are replaced behind a balancer, and migrated between, without one failed request', async ({
+test('two servers are replaced behind a balancer, and a step is taken between, without one failed request', async ({
   task,
 }) => {
-  const startFirst = (): Promise<Server> =>
-    older === undefined ? startServer() : startServer(0, startOlder(older))
-  const [first, second] = await Promise.all([startFirst(), startFirst()])
+  const [first, second] = await Promise.all([startServer(), startServer()])
   const ports = [first.port, second.port]
   const behind = (balancer = await startBalancer(ports))
   const bothHealthy = (): Promise<void> =>
@@ -140,7 +117,11 @@ test('two servers are replaced behind a balancer, and migrated between, without 
     timeout: 10_000,
   })
   expect(await first.stop()).toEqual([0, null])
-  expect(await runHere(['migrate'], { UTILITY_API_DATABASE: database })).toMatchObject({ code: 0 })
+  const step = 'ALTER TABLE utility_api_licenses ADD COLUMN planted text'
+  await withStep(steps, step, async () =>
+    expect(await runHere(['migrate'], { UTILITY_API_DATABASE: database })).toMatchObject({ code: 0 }),
+  )
+  expect(await execute(database, 'SELECT * FROM utility_api_schema')).toEqual([{ version: 1, step: 2 }])
   const third = await startServer(first.port)
   await bothHealthy()
   expect(await second.stop()).toEqual([0, null])
