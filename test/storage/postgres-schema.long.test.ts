@@ -230,6 +230,22 @@ test('text that is compared has the collation C, so that no change of the system
   expect(await execute(database, others)).toEqual([])
 })
 
+test('a number that was given already is no key that is taken', async () => {
+  const database = await server.createDatabase()
+  const { storage } = storeOn(database)
+  await storage.migrate()
+  for (const key of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'])
+    // oxlint-disable-next-line no-await-in-loop -- one number each
+    await storage.insertLicense(newLicense(key), undefined, call)
+  // As after a restore of the rows alone.
+  await execute(database, 'ALTER TABLE utility_api_licenses ALTER COLUMN seq RESTART WITH 1')
+  const keys = ['x', 'y']
+  const errors = await Promise.all(
+    keys.map((key) => errorOf(() => storage.insertLicense(newLicense(key), undefined, call))),
+  )
+  expect(errors.map(({ kind }) => kind)).toEqual(['conflict', 'conflict'])
+})
+
 test('lists, updates and purges by index, so that the tables may grow', async () => {
   const after = (id: string): string => `(created_at, ${id}) > (5, 'a') ORDER BY created_at, ${id} LIMIT 5`
   const credentials = 'FROM utility_api_credentials WHERE'

@@ -121,14 +121,14 @@ export const findCredential: KeyedSelect = selectBy(
 
 export const insertLicense: string = `
   INSERT INTO utility_api_licenses (${newLicenseColumns}) VALUES (${typedParameters(newLicenseColumns)})
-  ON CONFLICT DO NOTHING`
+  ON CONFLICT (license_key) DO NOTHING`
 
 /** Inserts many licenses, except those whose keys are taken. */
 export const insertLicenses: string = `
   INSERT INTO utility_api_licenses (${newLicenseColumns})
   SELECT ${given(newLicenseColumns)} FROM ${withLockTimeout}, ${givenRows(newLicenseColumns)}
   ORDER BY license_key
-  ON CONFLICT DO NOTHING
+  ON CONFLICT (license_key) DO NOTHING
   RETURNING license_key AS key`
 
 /**
@@ -207,7 +207,7 @@ export const deleteLicense: string = 'DELETE FROM utility_api_licenses WHERE lic
 
 export const insertClient: string = `
   INSERT INTO utility_api_clients (${clientColumns}) VALUES (${typedParameters(clientColumns)})
-  ON CONFLICT DO NOTHING`
+  ON CONFLICT (client_id) DO NOTHING`
 
 export const updateClient: string = `
   UPDATE utility_api_clients SET name = coalesce($2, name), redirect_uris = coalesce($3, redirect_uris)
@@ -234,7 +234,7 @@ export const insertCode: string = `
 
 export const insertReseller: string = `
   INSERT INTO utility_api_resellers (${resellerColumns}) VALUES (${typedParameters(resellerColumns)})
-  ON CONFLICT DO NOTHING`
+  ON CONFLICT (reseller_id) DO NOTHING`
 
 export const findReseller: string = `SELECT ${resellerColumns} FROM utility_api_resellers WHERE reseller_id = $1`
 

@@ -43,7 +43,7 @@ export const findIdempotencyKey: string = `
 
 export const insertLicense: string = `
   INSERT INTO utility_api_licenses (${newLicenseColumns}) VALUES (${placeholders(newLicenseColumns)})
-  ON CONFLICT DO NOTHING`
+  ON CONFLICT (license_key) DO NOTHING`
 
 export const putIdempotencyKey: string = `
   INSERT OR REPLACE INTO utility_api_idempotency_keys (${idempotencyKeyColumns})
@@ -75,7 +75,7 @@ export const deleteLicense: string = 'DELETE FROM utility_api_licenses WHERE lic
 
 export const insertClient: string = `
   INSERT INTO utility_api_clients (${clientColumns}) VALUES (${placeholders(clientColumns)})
-  ON CONFLICT DO NOTHING`
+  ON CONFLICT (client_id) DO NOTHING`
 
 export const updateClient: string = `
   UPDATE utility_api_clients SET name = coalesce(?, name), redirect_uris = coalesce(?, redirect_uris)
@@ -91,17 +91,18 @@ export const insertCode: string = `
   INSERT INTO utility_api_codes (hash, ${codeColumns}, room)
   SELECT ?, ${placeholders(codeColumns)}, zeroblob(38)
   WHERE NOT EXISTS (SELECT 1 FROM utility_api_clients WHERE client_id = ? AND revoked_at IS NOT NULL)
-  ON CONFLICT DO NOTHING`
+  ON CONFLICT (hash) DO NOTHING`
 
 export const insertReseller: string = `
   INSERT INTO utility_api_resellers (${resellerColumns}) VALUES (${placeholders(resellerColumns)})
-  ON CONFLICT DO NOTHING`
+  ON CONFLICT (reseller_id) DO NOTHING`
 
 export const findReseller: string = `SELECT ${resellerColumns} FROM utility_api_resellers WHERE reseller_id = ?`
 
 export const insertCredential: string = `
   INSERT INTO utility_api_credentials (kind, hash, ${credentialColumns})
-  VALUES (?, ?, ${placeholders(credentialColumns)}) ON CONFLICT DO NOTHING`
+  VALUES (?, ?, ${placeholders(credentialColumns)})
+  ON CONFLICT (id) DO NOTHING ON CONFLICT (hash, kind) DO NOTHING`
 
 /** Notes a use unless a later one is known. */
 export const recordUse: string = `
