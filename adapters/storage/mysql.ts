@@ -24,7 +24,7 @@ export interface MysqlStorage extends AdminStorage {
    * Creates the tables in the pool's database or brings them up to date. Idempotent, and safe with several servers
    * starting at the same time.
    *
-   * @throws `StorageError` `invalid` if the schema is from a newer version of this library.
+   * @throws `StorageError` `invalid` if the schema is from a newer version of this library, or the server is MySQL.
    */
   migrate(): Promise<void>
 }

@@ -53,9 +53,9 @@ const byKind: Readonly<Record<StorageErrorKind, readonly number[]>> = {
   conflict: [1062],
   unavailable: [
     1021, 1030, 1037, 1038, 1041, 1114, 1135, 1040, 1203, 1226, 1461, 1047, 1053, 1077, 1079, 1152, 1158,
-    1159, 1160, 1161, 1184, 1290, 1792, 1836, 1180, 1317, 1927, 1969, 3024, 4031,
+    1159, 1160, 1161, 1184, 1290, 1792, 1836, 1180, 1317, 1927, 1969,
   ],
-  invalid: [1044, 1045, 1049, 1054, 1142, 1143, 1048, 1264, 1265, 1292, 1366, 1406, 3988, 4025, 3819],
+  invalid: [1044, 1045, 1049, 1054, 1142, 1143, 1048, 1264, 1265, 1292, 1366, 1406, 4025],
   bug: [1064, 1, 9999],
 }
 const kinds = Object.entries(byKind).flatMap(([kind, errnos]) =>
@@ -63,7 +63,7 @@ const kinds = Object.entries(byKind).flatMap(([kind, errnos]) =>
 )
 
 /** Other servers may take the writes by now, at the same address, or this one has ended the connection. */
-const closes: ReadonlySet<number> = new Set([1047, 1290, 1792, 1836, 1053, 1927, 4031])
+const closes: ReadonlySet<number> = new Set([1047, 1290, 1792, 1836, 1053, 1927])
 
 test.each(kinds)(
   'error %i of the server is %s, told at once, and leaves the connection of a server that takes writes',
@@ -496,6 +496,16 @@ test('a migration that a person interrupts stays interrupted', async () => {
   const fake = poolOf(interruptedOnce, 'FROM utility_api_')
   await expect(mysqlStorage(fake.pool).migrate()).rejects.toMatchObject({ kind: 'unavailable' })
   expect(fake.sent).toBe(1)
+})
+
+test('MySQL is refused, by a migration before anything is read or made', async () => {
+  const fake = poolOf(() => [], 'utility_api_', '8.4.3')
+  const message = 'The server is MySQL 8.4.3: use MariaDB 10.6 or newer.'
+  await expect(mysqlStorage(fake.pool).migrate()).rejects.toMatchObject({ kind: 'invalid', message })
+  expect(fake.sent).toBe(0)
+  const serving = poolOf(() => [], 'utility_api_clients', '8.4.3')
+  expect(await outcomeOf(serving)).toMatchObject({ kind: 'invalid', message })
+  expect(serving.sent).toBe(0)
 })
 
 test('a code is taken back if another node of the cluster has revoked its client meanwhile', async () => {

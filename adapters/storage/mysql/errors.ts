@@ -14,13 +14,13 @@ const kinds: ReadonlyMap<number, StorageErrorKind> = new Map([
   ...numbers('unavailable', 1040, 1203, 1226, 1461), // too many connections, or prepared statements
   ...numbers('unavailable', 1047, 1053, 1077, 1079, 1152, 1158, 1159, 1160, 1161, 1184), // node, shutdown, network
   ...numbers('unavailable', 1290, 1792, 1836), // read-only: a replica
-  ...numbers('unavailable', 1180, 1317, 1927, 1969, 3024, 4031), // cut off in a commit, interrupted, killed, out of time
+  ...numbers('unavailable', 1180, 1317, 1927, 1969), // cut off in a commit, interrupted, killed, out of time
   ...numbers('invalid', 1044, 1045, 1049, 1054, 1142, 1143, 1146), // no privilege, no such database, table, column
-  ...numbers('invalid', 1048, 1264, 1265, 1292, 1366, 1406, 3988, 4025, 3819), // what a column cannot hold
+  ...numbers('invalid', 1048, 1264, 1265, 1292, 1366, 1406, 4025), // what a column cannot hold
 ])
 
 /** The server ended the connection, or refuses the work of one that is not part of its cluster. */
-const endsConnection: ReadonlySet<number> = new Set([1047, 1053, 1927, 4031])
+const endsConnection: ReadonlySet<number> = new Set([1047, 1053, 1927])
 
 /** Not part of its cluster, or read-only. */
 const takesNoWrites: ReadonlySet<number> = new Set([1047, 1290, 1792, 1836])
@@ -47,11 +47,6 @@ export function isMissingTable(error: unknown): boolean {
 /** Tells whether the error means that the connection has no database. */
 export function isMissingDatabase(error: unknown): boolean {
   return serverErrno(error as DriverError) === 1046
-}
-
-/** Tells whether a column or an index exists that was to be added. */
-export function isDefined(error: unknown): boolean {
-  return [1060, 1061].includes(serverErrno(error as DriverError) ?? 0)
 }
 
 /** Tells whether the statement was refused because a transaction is open. */

@@ -143,9 +143,14 @@ async function schemaOn(connection: MysqlConnection): Promise<Schema> {
   }
 }
 
-/** Throws if the pool's text is not utf8mb4: the server would store other characters than it was sent, and not say so. */
+/**
+ * Throws if the server is not MariaDB, or if the pool's text is not utf8mb4: the server would store other characters than
+ * it was sent, and not say so.
+ */
 async function flavorOf(connection: MysqlConnection): Promise<Flavor> {
-  const [{ charset, wsrep }] = (await run(connection, readFlavor)) as [FlavorRow]
+  const [{ version, charset, wsrep }] = (await run(connection, readFlavor)) as [FlavorRow]
+  if (!/mariadb/i.test(version))
+    throw new StorageError('invalid', `The server is MySQL ${version}: use MariaDB 10.6 or newer.`)
   if (charset === 'utf8mb4') return wsrep === 'ON' ? galera : single
   const message = `The connections of the pool have the charset ${charset}: leave its option charset out, or set it to utf8mb4.`
   throw new StorageError('invalid', message)
