@@ -174,7 +174,7 @@ test('options of the mounts and of SQLite are known by the functions that take t
   const api = createUtilityApi({ storage })
   for (const mount of [toNodeHandler, toExpressHandler, toBunHandler]) mount(api, { trustProxy: 1 })
   expect(() => toExpressHandler(api, { basePath: '/api' } as never)).toThrow(
-    'basePath: is not an option of toExpressHandler, which takes trustProxy and fallthrough; others go to createUtilityApi.',
+    'basePath: is not an option of toExpressHandler, which takes trustProxy, requestId, fallthrough; others go to createUtilityApi.',
   )
 })
 

@@ -5,7 +5,7 @@
  */
 import type { RequestContext, UtilityApi } from 'utility-api'
 import { forwardedAddress } from './client-address.ts'
-import { requireMountOptions, type MountOptions } from './mount-options.ts'
+import { requestIdOf, requireMountOptions, type MountOptions } from './mount-options.ts'
 
 export type { MountOptions } from './mount-options.ts'
 
@@ -38,11 +38,15 @@ export type BunHandler = (request: Request, server?: BunServer) => Promise<Respo
  *
  * @group Mounts
  */
-export function toBunHandler(api: UtilityApi, options: MountOptions = {}): BunHandler {
-  requireMountOptions('toBunHandler', api, options, ['trustProxy'])
-  const { trustProxy = 0 } = options
+export function toBunHandler(api: UtilityApi, options: MountOptions<Request> = {}): BunHandler {
+  requireMountOptions('toBunHandler', api, options, ['trustProxy', 'requestId'])
+  const { trustProxy = 0, requestId } = options
   return (request, server) => {
-    const response = api.fetch(request, new ConnectionContext(request, server, trustProxy))
+    const id =
+      requestId === undefined
+        ? undefined
+        : requestIdOf(requestId, request, { header: (name) => request.headers.get(name) })
+    const response = api.fetch(request, new ConnectionContext(request, server, trustProxy, id))
     if (!isFlood()) return response
     return Promise.all([response, endOfTurn()]).then(([answer]) => answer)
   }
@@ -79,11 +83,18 @@ function endOfTurn(): Promise<void> {
 
 /** What is known about a request's connection. A class, because Bun takes longer to create a literal with a getter. */
 class ConnectionContext implements RequestContext {
+  readonly requestId: (() => unknown) | undefined
   readonly #request: Request
   readonly #server: BunServer | undefined
   readonly #trustProxy: number
 
-  constructor(request: Request, server: BunServer | undefined, trustProxy: number) {
+  constructor(
+    request: Request,
+    server: BunServer | undefined,
+    trustProxy: number,
+    requestId: (() => unknown) | undefined,
+  ) {
+    this.requestId = requestId
     this.#request = request
     this.#server = server
     this.#trustProxy = trustProxy

@@ -16,7 +16,7 @@ export class UnderWay {
   readonly response: ServerResponse
   /** All requests of its connection, itself included. */
   readonly #connection: UnderWay[]
-  #begin: (() => void) | undefined
+  #begin: ((isItsTurn: boolean) => void) | undefined
   #written: (() => void) | undefined
   #gone: AbortController | undefined
 
@@ -27,11 +27,11 @@ export class UnderWay {
   }
 
   /**
-   * Resolves when the answers to all earlier requests of the connection are written, and never if nothing can follow them.
-   * Undefined if there are none. The work of many pipelined requests at once would take the turns of other connections.
+   * Resolves with true when the answers to all earlier requests of the connection are written, and with false when the
+   * connection has closed before that. Undefined if there are none. The work of many pipelined requests at once would take the turns of other connections.
    * A request with a body does not wait, since its body would be kept meanwhile.
    */
-  turn(): Promise<void> | undefined {
+  turn(): Promise<boolean> | undefined {
     const [first = this] = this.#connection
     if (first === this || announcesBody(this.response.req)) return undefined
     return new Promise((resolve) => (this.#begin = resolve))
@@ -65,11 +65,12 @@ export class UnderWay {
     const index = connection.indexOf(this)
     if (index !== -1) connection.splice(index, 1)
     if (!this.response.writableEnded) this.#gone?.abort()
+    this.#begin?.(false)
     const written = this.#written
     this.#written = undefined
     written?.()
     const [next] = connection
-    if (next?.response.req.socket.writable === true) next.#begin?.()
+    if (next?.response.req.socket.writable === true) next.#begin?.(true)
   }
 }
 

@@ -1,19 +1,32 @@
-import type { Server } from 'node:http'
-import type { UtilityApi } from 'utility-api'
+import type { IncomingMessage, Server } from 'node:http'
+import type { RequestLike, UtilityApi } from 'utility-api'
 
 /**
  * Options that every mount takes.
  *
  * @group Mounts
  */
-export interface MountOptions {
+export interface MountOptions<HostRequest = IncomingMessage> {
   /**
    * How many of your own proxies are in front of the server. The client's address is then that many entries from the
    * right of `X-Forwarded-For`; anything further left was written by strangers. Default: 0, no header is
    * trusted; under Express, what the application's `trust proxy` says.
    */
   readonly trustProxy?: number
+  /**
+   * Where the id of a request is: the name of a header, or a function of the server's request that returns it. It is sent
+   * as `X-Request-Id` and logged if it has at most 64 of the characters A-Z a-z 0-9 _ . ~ : + / = -. A request with no such
+   * id gets a new one. What the function throws is logged. Default: `X-Request-Id`, as the client has sent it.
+   *
+   * @example
+   * ```ts
+   * toNodeHandler(api, { requestId: 'X-Correlation-Id' })
+   * ```
+   */
+  readonly requestId?: string | ((request: HostRequest) => unknown)
 }
+
+const headerName = /^[\w!#$%&'*+.^`|~-]+$/
 
 /**
  * Throws if a mount is given anything else than it takes. With a number of proxies that is none, any client could
@@ -22,7 +35,7 @@ export interface MountOptions {
 export function requireMountOptions(
   mount: string,
   api: UtilityApi,
-  options: MountOptions & { readonly fallthrough?: boolean },
+  options: MountOptions<never> & { readonly fallthrough?: boolean },
   known: readonly string[],
 ): void {
   if (typeof (api as Partial<UtilityApi> | undefined)?.dispatch !== 'function')
@@ -35,12 +48,25 @@ export function requireMountOptions(
   const stranger = Object.keys(options).find((name) => !known.includes(name))
   if (stranger !== undefined)
     throw invalid(
-      `${stranger}: is not an option of ${mount}, which takes ${known.join(' and ')}; others go to createUtilityApi.`,
+      `${stranger}: is not an option of ${mount}, which takes ${known.join(', ')}; others go to createUtilityApi.`,
     )
-  const { trustProxy = 0, fallthrough = false } = options
+  const { trustProxy = 0, requestId = 'X-Request-Id', fallthrough = false } = options
   if (!Number.isInteger(trustProxy) || trustProxy < 0)
     throw invalid('trustProxy: must be a number of proxies, 0 or more. Behind one, write { trustProxy: 1 }.')
+  if (typeof requestId !== 'function' && !headerName.test(requestId))
+    throw invalid(
+      "requestId: must be a header's name or a function. Write { requestId: 'X-Correlation-Id' }.",
+    )
   if (typeof fallthrough !== 'boolean') throw invalid('fallthrough: must be true or false.')
+}
+
+/** Returns what finds the id of a request where the option says that it is. */
+export function requestIdOf<HostRequest>(
+  option: string | ((request: HostRequest) => unknown),
+  request: HostRequest,
+  view: Pick<RequestLike, 'header'>,
+): () => unknown {
+  return typeof option === 'function' ? () => option(request) : () => view.header(option)
 }
 
 /** The error of a handler of requests of `node:http` that a host calls with a `Request`. */

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Duplex } from 'node:stream'
 import type { Reply, RequestLike } from 'utility-api'
 import type { UnderWay } from './connections.ts'
 import { announcesBody, headerOf, isRepeated } from './node-headers.ts'
@@ -6,27 +7,55 @@ import { announcesBody, headerOf, isRepeated } from './node-headers.ts'
 const maxPieces = 1000
 const firstCapacity = 1024
 
+/** A request as a server has made it, or a library for tests or for functions in a cloud. */
+export type HostRequest = IncomingMessage & {
+  /** The body as a parser of the host has read it. */
+  readonly body?: unknown
+  /** The body's bytes, if the parser has kept them. */
+  readonly rawBody?: unknown
+}
+
 /** Writes a reply. Headers with other names that the host has already set are kept. */
 export function writeReply(underWay: UnderWay, reply: Reply): void {
   const { response } = underWay
   const { status, headers, body, written } = reply
   // The client may be gone, or the host may have answered already.
   if (underWay.isGone || response.headersSent) return written()
-  underWay.whenWritten(written)
-  if (headers['Connection'] === 'close' && response.req.httpVersionMajor > 1)
-    return writeLast(response, reply)
+  const { stream } = response as Http2Response
+  const isOnSocket = (response.req as IncomingMessage | undefined)?.socket instanceof Duplex
+  if (isOnSocket) underWay.whenWritten(written)
+  if (headers['Connection'] === 'close' && stream !== undefined) return writeLast(response, reply)
   response.writeHead(status, headers)
-  writeBody(response, body)
+  if (isOnSocket) return writeBody(response, reply)
+  // Nobody tells when the answer has left, or when there is room for more of it.
+  response.end(body)
+  written()
 }
+
+/** Ends a response that failed, because of code that a host has attached to it: that costs one connection. */
+export function giveUp(response: ServerResponse, { written }: Reply, cause: unknown): void {
+  written(cause)
+  response.destroy()
+}
+
+type Http2Response = ServerResponse & { readonly stream?: { close(): void } }
 
 const pieceBytes = 64 * 1024
 
 /** Writes a body. A long one in pieces, so that a server can see whether its client takes any of them. */
-function writeBody(response: ServerResponse, body: string | Uint8Array, at = 0): void {
+function writeBody(response: ServerResponse, reply: Reply, at = 0): void {
+  const { body } = reply
   if (typeof body === 'string' || body.length - at <= pieceBytes)
     return void response.end(typeof body === 'string' ? body : body.subarray(at))
-  if (response.write(body.subarray(at, at + pieceBytes))) writeBody(response, body, at + pieceBytes)
-  else response.once('drain', () => writeBody(response, body, at + pieceBytes))
+  const next = at + pieceBytes
+  if (response.write(body.subarray(at, next))) return writeBody(response, reply, next)
+  response.once('drain', () => {
+    try {
+      writeBody(response, reply, next)
+    } catch (cause) {
+      giveUp(response, reply, cause)
+    }
+  })
 }
 
 /**
@@ -34,7 +63,7 @@ function writeBody(response: ServerResponse, body: string | Uint8Array, at = 0):
  * not sent.
  */
 function writeLast(
-  response: ServerResponse & { stream?: { close(): void } },
+  response: Http2Response,
   { status, headers: { Connection: _, ...headers }, body }: Reply,
 ): void {
   response.writeHead(status, headers)
@@ -45,7 +74,7 @@ function writeLast(
 export class NodeRequest implements RequestLike {
   readonly method: string
   readonly url: string
-  readonly #request: IncomingMessage
+  readonly #request: HostRequest
   readonly #underWay: UnderWay
   /**
    * The listener that receives the body. Not a function that removes it: that kept each request in memory until a full
@@ -53,7 +82,7 @@ export class NodeRequest implements RequestLike {
    */
   #take: ((chunk: Buffer) => void) | undefined
 
-  constructor(request: IncomingMessage, underWay: UnderWay) {
+  constructor(request: HostRequest, underWay: UnderWay) {
     this.method = request.method ?? 'GET'
     this.url = request.url ?? '/'
     this.#request = request
@@ -69,11 +98,25 @@ export class NodeRequest implements RequestLike {
   }
 
   body(maxBytes: number): Promise<Uint8Array | null> {
+    // A parser that does not handle the content type leaves `body` set and the stream unread.
+    return this.#request.readable ? this.#receive(maxBytes) : this.#kept()
+  }
+
+  /** Returns the body that the host has read, or null if it has kept nothing of it. */
+  async #kept(): Promise<Uint8Array | null> {
+    const { destroyed, readableEnded, rawBody, body } = this.#request
+    // A stream that has broken does not report it again.
+    if (destroyed && !readableEnded) throw new Error('The client has gone.')
+    // Hosts keep other things under that name too.
+    if (rawBody instanceof Uint8Array) return rawBody
+    if (body !== undefined) return encode(body, this.header('Content-Type') ?? '')
+    // Whatever has read it was no parser.
+    return announcesBody(this.#request) ? null : new Uint8Array()
+  }
+
+  #receive(maxBytes: number): Promise<Uint8Array> {
     const request = this.#request
     return new Promise((resolve, reject) => {
-      // A stream that has already ended or broken does not report it again.
-      if (request.readableEnded) return resolve(announcesBody(this.#request) ? null : new Uint8Array())
-      if (request.destroyed) return reject(new Error('The client has gone.'))
       const collected = new CollectedBody(maxBytes)
       const take = (chunk: Buffer | string): void => {
         // A host may have set an encoding, for a listener of its own.
@@ -102,13 +145,33 @@ export class NodeRequest implements RequestLike {
    * next request on this connection could not be told apart from this body.
    */
   drain(): void {
-    if (this.#take !== undefined) this.#request.off('data', this.#take)
-    if (this.#take !== undefined || announcesBody(this.#request)) this.#request.resume()
+    const request = this.#request
+    if (this.#take !== undefined) request.off('data', this.#take)
+    if (request.readable && (this.#take !== undefined || announcesBody(request))) request.resume()
   }
 
   get signal(): AbortSignal {
     return this.#underWay.signal
   }
+}
+
+/** Converts a parsed body back to bytes, so that the same rules apply to it as to one that was not parsed. */
+function encode(body: unknown, contentType: string): Uint8Array {
+  if (body instanceof Uint8Array) return body
+  if (typeof body === 'string') return Buffer.from(body)
+  const isForm = contentType.toLowerCase().includes('urlencoded')
+  return Buffer.from(isForm ? encodeForm(body as object) : JSON.stringify(body))
+}
+
+function encodeForm(fields: object): string {
+  const pairs = Object.entries(fields).flatMap(([name, value]): [string, string][] => {
+    if (typeof value === 'string') return [[name, value]]
+    // An array is a name sent twice. `name[]` and `name[a]`, which some parsers turn into lists and objects, are names
+    // of their own.
+    if (Array.isArray(value) && value.length > 1) return value.map((each) => [name, String(each)])
+    return [[`${name}[]`, '']]
+  })
+  return new URLSearchParams(pairs).toString()
 }
 
 /**

@@ -47,7 +47,7 @@ function membersOf(typeName: string): ts.PropertySignature[] {
   if (declaration === undefined) throw new Error(`No type is named ${typeName}.`)
   if (ts.isTypeAliasDeclaration(declaration)) return membersIn(declaration.type)
   const inherited =
-    declaration.heritageClauses?.flatMap(({ types }) => types.map((type) => type.getText())) ?? []
+    declaration.heritageClauses?.flatMap(({ types }) => types.map((type) => type.expression.getText())) ?? []
   return [...inherited.flatMap(membersOf), ...declaration.members.filter(ts.isPropertySignature)]
 }
 

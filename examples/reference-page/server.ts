@@ -33,7 +33,7 @@ const files: Readonly<Record<string, File>> = {
 
 const server = createServer((request, response) => {
   const file = request.method === 'GET' ? files[request.url ?? ''] : undefined
-  if (file === undefined) return serveApi(request, response)
+  if (file === undefined) return void serveApi(request, response)
   response.writeHead(200, {
     'Content-Type': file.type,
     // Swagger UI draws with inline styles and data images; scripts come from here alone.

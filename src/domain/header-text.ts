@@ -1,5 +1,6 @@
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const beyondAscii = /[\x80-\xff]/
+const beyondOctets = /[\u0100-\uffff]/
 
 /**
  * Matches a control or bidirectional formatting character, which could steer a terminal or forge what people read, or a
@@ -18,7 +19,8 @@ export function decodeHeaderText(value: string): string {
 }
 
 function decodeOctets(value: string): string {
-  if (!beyondAscii.test(value)) return value
+  // What is no octet has not been sent in a header: a host has written text there.
+  if (!beyondAscii.test(value) || beyondOctets.test(value)) return value
   try {
     return strictUtf8.decode(Buffer.from(value, 'latin1'))
   } catch {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { UtilityApiError } from '../domain/errors.ts'
 import type { OperationCall } from '../operations/operation.ts'
+import type { Logger } from '../ports/logger.ts'
 import type { BodyMembers, Presented } from '../security/scheme.ts'
 import type { Closing, WorkSignal } from '../bounds/closing.ts'
 import type { KnownCaller } from '../bounds/in-flight.ts'
@@ -11,12 +12,13 @@ import type { RequestContext, RequestLike } from './request-like.ts'
 export const safeRequestId: RegExp = /^[\w.~:+/=-]{1,64}$/
 const noMembers: BodyMembers = new Map()
 
-/** A mount's view that throws does so again when the caller is authenticated, where that becomes an answer. */
-function sentId(request: RequestLike): string | null {
+/** Returns the id that the host gives the request, or else the client. */
+function givenId(request: RequestLike, { requestId }: RequestContext, logger: Logger): unknown {
   try {
-    return request.header('X-Request-Id')
-  } catch {
-    return null
+    return typeof requestId === 'function' ? requestId() : (requestId ?? request.header('X-Request-Id'))
+  } catch (cause) {
+    logger.error('The request id could not be read.', { cause })
+    return undefined
   }
 }
 
@@ -42,6 +44,7 @@ export class Call implements OperationCall, Presented, Answered {
   leaveConnection: (() => void) | undefined
   letGo: (() => void) | undefined
   readonly #closing: Closing
+  readonly #logger: Logger
   #endsAt = Number.POSITIVE_INFINITY
   #work: WorkSignal | undefined
 
@@ -50,13 +53,15 @@ export class Call implements OperationCall, Presented, Answered {
     context: RequestContext,
     params: Readonly<Record<string, string>>,
     closing: Closing,
+    logger: Logger,
   ) {
-    const givenId = context.requestId ?? sentId(request)
+    const id = givenId(request, context, logger)
     this.request = request
     this.context = context
     this.params = context.params === undefined ? params : { ...params, ...context.params }
-    this.requestId = typeof givenId === 'string' && safeRequestId.test(givenId) ? givenId : randomUUID()
+    this.requestId = typeof id === 'string' && safeRequestId.test(id) ? id : randomUUID()
     this.#closing = closing
+    this.#logger = logger
   }
 
   header(name: string): string | null {
@@ -71,7 +76,9 @@ export class Call implements OperationCall, Presented, Answered {
     return `${this.caller?.scheme}:${this.caller?.id}`
   }
 
-  written(): void {
+  written(failure?: unknown): void {
+    if (failure !== undefined)
+      this.#logger.error('The answer could not be written.', { requestId: this.requestId, cause: failure })
     this.leaveConnection?.()
     this.letGo?.()
     this.leaveConnection = undefined

@@ -12,7 +12,7 @@ import { bodyWithheld, type BodyReader } from './body-reader.ts'
 import { bodyParserFor } from './body-parser.ts'
 import type { Call } from './call.ts'
 import { errorReply, publicError, type ErrorStyle, type OwnErrors } from './error-reply.ts'
-import { logError, observed, type Observers } from './events.ts'
+import { harmless, logError, observed, type Observers } from './events.ts'
 import type { InFlightLimit } from '../bounds/in-flight.ts'
 import { describeOperation, type OpenApiOptions, type OperationDescription } from './openapi.ts'
 import type { RateLimit } from './rate-limit.ts'
@@ -52,9 +52,9 @@ export function serve(service: Service, endpoint: Endpoint | null, call: Call): 
 
 async function respond(service: Service, endpoint: Endpoint | null, call: Call): Promise<Reply> {
   const { method } = call.request
-  // Comes first, because a body that nobody reads piles up in the server.
-  if (endpoint?.hasBody !== true || method !== endpoint.method) call.request.drain?.()
   try {
+    // Comes first, because a body that nobody reads piles up in the server.
+    if (endpoint?.hasBody !== true || method !== endpoint.method) call.request.drain?.()
     enterConnection(service.inFlight, call)
     const routed = requireEndpoint(endpoint, call)
     if (method === 'OPTIONS') return optionsReply(allowedMethods(routed), call)
@@ -64,7 +64,10 @@ async function respond(service: Service, endpoint: Endpoint | null, call: Call):
     if (value instanceof SharedAnswer) call.letGo = service.budget.hold(call.callerKey, value)
     return jsonReply(200, value, call)
   } catch (thrown) {
-    call.request.drain?.()
+    harmless(
+      () => call.request.drain?.(),
+      (cause) => logError(service.logger, publicError(cause), { requestId: call.requestId }),
+    )
     const reply = await refuse(service, endpoint, call, publicError(thrown))
     return method === 'HEAD' ? withoutBody(reply) : reply
   } finally {

@@ -4,8 +4,8 @@ import type { Reply } from './request-like.ts'
 /** What a reply needs to know of its request. */
 export interface Answered {
   readonly requestId: string
-  /** Ends what the request holds until its answer is written. */
-  written(): void
+  /** Ends what the request holds until its answer is written. A failure to write it is logged. */
+  written(failure?: unknown): void
 }
 
 /** Returns a JSON answer. */
@@ -28,7 +28,7 @@ export function jsonReply(
       ...headers,
     },
     body,
-    written: () => answered.written(),
+    written: (failure) => answered.written(failure),
   }
 }
 
@@ -45,7 +45,7 @@ export function optionsReply(allow: string, answered: Answered): Reply {
     'X-Content-Type-Options': 'nosniff',
     'X-Request-Id': answered.requestId,
   }
-  return { status: 204, headers, body: '', written: () => answered.written() }
+  return { status: 204, headers, body: '', written: (failure) => answered.written(failure) }
 }
 
 /** Returns an answer that a mount drops, to leave the request to other handlers. */

@@ -64,8 +64,10 @@ export interface Reply {
    * MUST be called once, when the last octet has left or the connection is gone: until then the answer counts as under
    * way, and a caller and a connection can have only so much under way. A host that takes a standard `Response` calls it
    * when it has handed the answer over.
+   *
+   * @param failure - What kept the mount from writing the answer, for the log.
    */
-  readonly written: () => void
+  readonly written: (failure?: unknown) => void
   /** True if no operation has the requested path, so that a mount may leave the request to others. */
   readonly unrouted?: true
 }
@@ -88,8 +90,11 @@ export interface RequestContext {
   readonly connection?: object | undefined
   /** Aborts when the client is gone. Used instead of the request's own signal. */
   readonly signal?: AbortSignal
-  /** The request id to use instead of `X-Request-Id`: at most 64 of the characters A-Z a-z 0-9 _ . ~ : + / = -. */
-  readonly requestId?: string
+  /**
+   * The request id to use instead of `X-Request-Id`, or a function that returns it: at most 64 of the characters
+   * A-Z a-z 0-9 _ . ~ : + / = -. For anything else a new one is made, and what the function throws is logged.
+   */
+  readonly requestId?: string | (() => unknown) | undefined
   /** Whether requests for other paths go to other handlers: they get a bare `unrouted` reply and are not logged. */
   readonly fallthrough?: boolean
 }

@@ -149,7 +149,7 @@ export function utilityApi(parts: UtilityApiParts): UtilityApi {
     nearMissOf(url, (path) => route(path) !== null) ?? (fallthrough === false ? endsHere : undefined)
   const serveFound = (request: RequestLike, context: RequestContext, found: Found): Promise<Reply> => {
     if (found === null && context.fallthrough === true) return Promise.resolve(unroutedReply())
-    const call = new Call(request, context, found?.params ?? noParams, parts.closing)
+    const call = new Call(request, context, found?.params ?? noParams, parts.closing, service.logger)
     if (found === null) call.noRoute = noRouteFor(request.url, context)
     return serve(service, found?.target ?? null, call)
   }

@@ -116,7 +116,7 @@ function inPieces(octets: Uint8Array, written: () => void): ReadableStream<Uint8
         controller.close()
         written()
       },
-      cancel: written,
+      cancel: () => written(),
     },
     { highWaterMark: 0 },
   )

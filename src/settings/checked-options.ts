@@ -16,6 +16,7 @@ export interface Factory {
 export const optionsOfOtherFunctions = {
   prefix: 'basePath of createUtilityApi is',
   trustProxy: 'toNodeHandler, toExpressHandler and toBunHandler take it',
+  requestId: 'toNodeHandler, toExpressHandler and toBunHandler take it',
   fallthrough: 'toExpressHandler takes it',
   durability: 'sqliteStorage takes it',
 } as const

@@ -26,7 +26,7 @@ function library(): Server {
   const api = createUtilityApi({ storage: mysqlStorage(pool), dns: false, blockgame: false })
   const handle = toNodeHandler(api)
   return createServer((request, response) => {
-    if (request.url !== '/verify') return handle(request, response)
+    if (request.url !== '/verify') return void handle(request, response)
     const token = request.headers.authorization?.slice('Bearer '.length) ?? ''
     api.verifyAccessToken(token, { scope: 'dns:check' }).then(
       () => response.writeHead(200, { 'Content-Type': 'application/json' }).end('{}'),

@@ -508,7 +508,7 @@ describe('the Node mount', () => {
     const listener: NodeHandler = (request, response) => {
       read = Promise.withResolvers()
       request.on('end', read.resolve)
-      handler(request, response)
+      return handler(request, response)
     }
 
     test.each([{ 'Content-Length': '1' }, { 'Transfer-Encoding': 'chunked' }])('%j', async (announced) => {

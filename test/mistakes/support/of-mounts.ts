@@ -31,9 +31,14 @@ export const ofMounts: Mistakes = {
           'trustProxy: must be a number of proxies, 0 or more. Behind one, write { trustProxy: 1 }.',
         ],
         [
+          'a request id where its header belongs',
+          called(mount, api, { requestId: 'the id' }),
+          "requestId: must be a header's name or a function. Write { requestId: 'X-Correlation-Id' }.",
+        ],
+        [
           'a misspelled option',
           called(mount, api, { trustproxy: 1 }),
-          `trustproxy: is not an option of ${name}, which takes trustProxy${name === 'toExpressHandler' ? ' and fallthrough' : ''}; others go to createUtilityApi.`,
+          `trustproxy: is not an option of ${name}, which takes trustProxy, requestId${name === 'toExpressHandler' ? ', fallthrough' : ''}; others go to createUtilityApi.`,
         ],
       ],
     ]),
