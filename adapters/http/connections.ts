@@ -98,12 +98,6 @@ export function admit(request: IncomingMessage, response: ServerResponse): Under
   return underWay
 }
 
-/** Tells whether no request of an HTTP/1 connection is under way. */
-export function isIdle(socket: Socket & { parser?: unknown }): boolean {
-  // One that a host has upgraded to another protocol has no parser.
-  return Boolean(socket.parser) && (connections.get(socket) ?? []).length === 0
-}
-
 function isOverrun(underWay: readonly UnderWay[], next: IncomingMessage): boolean {
   // It would not wait for its turn.
   if (isRead(next) && announcesBody(next)) return true

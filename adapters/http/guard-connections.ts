@@ -1,7 +1,9 @@
-import type { Server } from 'node:http'
+import type { Server, ServerResponse } from 'node:http'
+import type { Http2SecureServer, Http2Server, ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
-import { admit, isIdle } from './connections.ts'
+import { admit } from './connections.ts'
 import { requireServer } from './mount-options.ts'
+import { mostConnections } from './most-connections.ts'
 
 /** How long a client may take nothing of what waits for it. */
 const patienceMs = 10_000
@@ -9,8 +11,25 @@ const checkEveryMs = 1000
 /** The share of the connections that is kept free, since many may come in one turn of the event loop. */
 const freeShare = 0.05
 
+/** Where a socket keeps its connection. A request of HTTP/2 has only a proxy of its socket, which no map would find. */
+const ofSocket = Symbol('connection')
+
+interface GuardedSocket extends Socket {
+  [ofSocket]?: Connection
+  /** What reads HTTP/1. */
+  readonly parser?: unknown
+  /** With TLS, the socket below. */
+  readonly _parent?: GuardedSocket
+}
+
 /** A connection, and when its client last did something. */
-interface Guarded {
+interface Connection {
+  /** Where its answers wait. With TLS, that is a socket of its own once the handshake is done. */
+  socket: GuardedSocket
+  /** Whether it began with HTTP/1. */
+  http1: boolean
+  /** Those that are not written. */
+  readonly responses: Set<ServerResponse>
   /** How many octets the client has taken, and when it had taken these. */
   octets: number
   at: number
@@ -19,20 +38,30 @@ interface Guarded {
 }
 
 /**
- * Ends connections that would fill a server's memory: those with more than 16 requests under way, and those whose clients
- * have taken nothing for 10 seconds while an answer waits for them. {@link toNodeHandler} counts its own requests
- * by itself; this covers the server's other routes too.
+ * Ends connections that would fill a server: those with more than 16 requests under way, those whose clients have taken
+ * nothing for 10 seconds while an answer waits for them, and, before `maxConnections` is reached, those that have been
+ * idle longest. One stranger could otherwise hold all connections, and everybody else would be turned away.
  *
- * If the server has `maxConnections`, it also ends the connections that have been idle longest before that number is
- * reached: one stranger could otherwise open them all, and everybody else would be turned away.
+ * A connection is idle unless your server works on a request that has arrived completely. So an HTTP/2 session without
+ * streams is idle, and so is a connection whose TLS handshake or request does not end, or whose client does not take its
+ * answer. One that your server has upgraded to another protocol is not.
+ *
+ * A server without `maxConnections` gets it: half of the files that the process may open (`ulimit -n`), at most 10,000.
+ * The other half is left to your database and to what the operations ask over the network. If a process has several
+ * servers, set the `maxConnections` of each.
+ *
+ * The server emits `drop` for every connection that is ended, with its socket, as Node.js does for those that it turns
+ * away.
+ *
+ * {@link toNodeHandler} counts its own requests by itself; this covers the server's other routes too.
  *
  * @example
  * ```ts
  * import { createServer } from 'node:http'
  *
  * const server = createServer(toNodeHandler(api))
- * server.maxConnections = 10_000
  * guardConnections(server)
+ * server.on('drop', (connection) => console.warn(`Ended a connection of ${connection?.remoteAddress}`))
  * server.listen(3000)
  * ```
  *
@@ -40,45 +69,82 @@ interface Guarded {
  *
  * @group Mounts
  */
-export function guardConnections(server: Server): void {
-  requireServer(server)
-  const guarded = new Map<Socket, Guarded>()
-  const timer = setInterval(() => endStalled(guarded), checkEveryMs).unref()
-  server
+export function guardConnections(server: Server | Http2Server | Http2SecureServer): void {
+  // All are servers of `node:net`, and what is used, the requests of HTTP/2 have too.
+  const guarded = server as Server
+  requireServer(guarded)
+  guarded.maxConnections ??= mostConnections()
+  const connections = new Set<Connection>()
+  const end = (connection: Connection): void => {
+    // Others may come before it is closed.
+    connections.delete(connection)
+    guarded.emit('drop', connection.socket)
+    connection.socket.destroy()
+  }
+  const timer = setInterval(() => stalled(connections).forEach(end), checkEveryMs).unref()
+  guarded
     .prependListener('request', (request, response) => {
-      const connection = guarded.get(request.socket)
-      if (connection !== undefined) connection.askedAt = performance.now()
-      admit(request, response)
+      const connection = (request.socket as GuardedSocket | undefined)?.[ofSocket]
+      if (connection !== undefined) addResponse(connection, response)
+      if (admit(request, response) === undefined) guarded.emit('drop', request.socket)
     })
-    // With TLS, answers wait in a socket of its own, which comes later.
-    .on('setSecureContext' in server ? 'secureConnection' : 'connection', (socket: Socket) => {
-      makeRoom(guarded, server.maxConnections)
+    .on('connection', (socket: GuardedSocket) => {
+      surplus(connections, guarded.maxConnections).forEach(end)
       const now = performance.now()
-      guarded.set(socket, { octets: 0, at: now, askedAt: now })
-      socket.once('close', () => guarded.delete(socket))
+      const rest = { responses: new Set<ServerResponse>(), octets: 0, at: now, askedAt: now }
+      const connection = { socket, http1: Boolean(socket.parser), ...rest }
+      socket[ofSocket] = connection
+      connections.add(connection)
+      socket.once('close', () => connections.delete(connection))
+    })
+    .on('secureConnection', (socket: GuardedSocket) => {
+      const { _parent: below } = socket
+      const connection = below?.[ofSocket]
+      if (connection === undefined) return
+      socket[ofSocket] = Object.assign(connection, { socket, http1: Boolean(socket.parser) })
     })
     .on('close', () => clearInterval(timer))
 }
 
-function endStalled(guarded: ReadonlyMap<Socket, Guarded>): void {
-  const now = performance.now()
-  for (const [socket, last] of guarded) {
-    const octets = socket.bytesWritten - socket.writableLength
-    if (socket.writableLength === 0 || octets > last.octets) Object.assign(last, { octets, at: now })
-    else if (now - last.at >= patienceMs) socket.destroy()
-  }
+function addResponse(connection: Connection, response: ServerResponse): void {
+  connection.askedAt = performance.now()
+  connection.responses.add(response)
+  response.once('close', () => connection.responses.delete(response))
 }
 
-/** If few connections are left free, ends those that have been idle longest, or whose clients do not take an answer. */
-function makeRoom(guarded: Map<Socket, Guarded>, maxConnections: number | undefined): void {
-  if (maxConnections === undefined) return
+/** Returns the connections whose clients have taken nothing for too long. */
+function stalled(connections: ReadonlySet<Connection>): Connection[] {
+  const now = performance.now()
+  return [...connections].filter((connection) => {
+    const { socket, octets, at } = connection
+    const taken = socket.bytesWritten - socket.writableLength
+    if (socket.writableLength > 0 && taken <= octets) return now - at >= patienceMs
+    Object.assign(connection, { octets: taken, at: now })
+    return false
+  })
+}
+
+/** If few connections are left free, returns those that have been idle longest. */
+function surplus(connections: ReadonlySet<Connection>, maxConnections: number): Connection[] {
   const free = Math.ceil(maxConnections * freeShare)
-  if (guarded.size + free < maxConnections) return
-  const idle = [...guarded].filter(([socket]) => socket.writableLength > 0 || isIdle(socket))
-  idle.sort(([, one], [, other]) => one.askedAt - other.askedAt)
-  for (const [socket] of idle.slice(0, free)) {
-    socket.destroy()
-    // Others may come before it is closed.
-    guarded.delete(socket)
-  }
+  if (connections.size + free < maxConnections) return []
+  const idle = [...connections].filter(isIdle)
+  return idle.toSorted((one, other) => one.askedAt - other.askedAt).slice(0, free)
+}
+
+function isIdle({ socket, http1, responses }: Connection): boolean {
+  if (socket.writableLength > 0) return true
+  // One that a host has upgraded to another protocol has no parser anymore.
+  if (http1 && !socket.parser) return false
+  return ![...responses].some(isUnderWay)
+}
+
+/** Tells whether a request waits for the host, rather than for its client. */
+function isUnderWay({
+  req,
+  writableEnded,
+  stream,
+}: ServerResponse & { stream?: ServerHttp2Stream }): boolean {
+  if (stream !== undefined && stream.writableLength > 0) return false
+  return !writableEnded && (req.complete || stream?.endAfterHeaders === true)
 }

@@ -1,23 +1,25 @@
 /** What a server with guardConnections does with clients that take nothing, ask too much, or open too many connections. */
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import { createServer as createHttp2, type Http2Server } from 'node:http2'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { guardConnections } from 'utility-api/node'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { anonymous, answeredBeside, kindsOf, startFull } from './support/crowd.ts'
 import { rawClient, rawRequestText, type RawClient } from './support/raw.ts'
 
-const servers: Server[] = []
+const servers: (Server | Http2Server)[] = []
 afterEach(() => {
   vi.useRealTimers()
   for (const server of servers.splice(0)) {
-    server.closeAllConnections()
+    if ('closeAllConnections' in server) server.closeAllConnections()
     server.close()
   }
 })
 
-async function listen(server: Server): Promise<number> {
+async function listen(server: Server | Http2Server): Promise<number> {
   guardConnections(server)
   servers.push(server.listen(0, '127.0.0.1'))
   await once(server, 'listening')
@@ -59,8 +61,6 @@ describe('a connection whose client takes nothing for ten seconds', () => {
 
   test('is ended with TLS as well', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] })
-    // Without a certificate.
-    const anonymous = { ciphers: 'AECDH-AES128-SHA:@SECLEVEL=0', maxVersion: 'TLSv1.2' } as const
     const server = createTlsServer(anonymous, answerMuch)
     const options = { ...anonymous, host: '127.0.0.1', rejectUnauthorized: false }
     const stalled = connectTls({ ...options, port: await listen(server) }).on('error', () => {})
@@ -74,6 +74,27 @@ describe('a connection whose client takes nothing for ten seconds', () => {
     await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(0), 10_000)
     stalled.destroy()
   })
+})
+
+test.each(['Node', 'serve'])(
+  'strangers with more connections than %s may open files do not keep others out',
+  async (host) => {
+    using server = await startFull(host, 128)
+    expect(await answeredBeside(200, server.port, 'http', '')).toBe(10)
+  },
+)
+
+test('a server with maxConnections keeps them, and any other gets them', async () => {
+  const own = createServer()
+  own.maxConnections = 30_000
+  guardConnections(own)
+  expect(own.maxConnections).toBe(30_000)
+  const other = createServer()
+  guardConnections(other)
+  expect(other.maxConnections).toBeGreaterThan(0)
+  expect(other.maxConnections).toBeLessThanOrEqual(10_000)
+  own.emit('close')
+  other.emit('close')
 })
 
 describe('connections to a server with maxConnections', () => {
@@ -102,6 +123,51 @@ describe('connections to a server with maxConnections', () => {
     await strangers[0]?.ended()
     strangers.at(-1)?.write(rawRequestText('GET /'))
     expect((await strangers.at(-1)?.answer())?.status).toBe(200)
+  })
+
+  test('stay if they have asked later than others, though they were opened earlier', async () => {
+    const { port } = await startBounded((_, response) => response.end('ok'))
+    const first = await rawClient(port)
+    const second = await rawClient(port)
+    first.write(rawRequestText('GET /'))
+    expect((await first.answer()).status).toBe(200)
+    for (let count = 2; count < most; count += 1) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      await rawClient(port)
+    }
+    await second.ended()
+    first.write(rawRequestText('GET /'))
+    expect((await first.answer()).status).toBe(200)
+  })
+
+  test('are ended if their request does not end, and the server says so', async () => {
+    const { server, port } = await startBounded(() => {})
+    const dropped: unknown[] = []
+    server.on('drop', (socket) => dropped.push(socket?.remotePort))
+    const half = await rawClient(port)
+    half.write(rawRequestText('POST /', { 'Content-Length': '10' }, 'half'))
+    await once(server, 'request')
+    const { localPort } = half.socket
+    for (let count = 1; count < most; count += 1) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      await rawClient(port)
+    }
+    await half.ended()
+    expect(dropped).toEqual([localPort])
+  })
+
+  const refuse: RequestListener = (_, response) => response.writeHead(401).end()
+
+  test.each(kindsOf('https'))('with TLS, kind of others: %s', async (_kind, sent) => {
+    const server = createTlsServer(anonymous, refuse)
+    server.maxConnections = most
+    expect(await answeredBeside(100, await listen(server), 'https', sent)).toBe(10)
+  })
+
+  test.each(kindsOf('http2'))('of HTTP/2, kind of others: %s', async (_kind, sent) => {
+    const server = createHttp2(refuse as never)
+    server.maxConnections = most
+    expect(await answeredBeside(100, await listen(server), 'http2', sent)).toBe(10)
   })
 
   test('stay if a request is under way, or if they have been upgraded', async () => {

@@ -39,7 +39,6 @@ const limits = {
   /** How often the header and request timeouts are checked. */
   connectionsCheckingInterval: 5000,
 }
-const maxConnections = 10_000
 
 export function createService(api: UtilityApi, options: ServiceOptions): Service {
   const { prefix, trustProxy, pages } = options
@@ -71,7 +70,6 @@ export function createService(api: UtilityApi, options: ServiceOptions): Service
   }
 
   const server = createServer(limits, answer)
-  server.maxConnections = maxConnections
   guardConnections(server)
   const open = new OpenConnections(server, () => {
     if (closing) setImmediate(closeIfDone)

@@ -1,0 +1,23 @@
+/** What strangers do who hold more connections than a server may open files, and who else is answered then. */
+import { describe, expect, test } from 'vitest'
+import { answeredBeside, kindsOf, startFull, type Protocol } from './support/crowd.ts'
+
+const hosts: Readonly<Record<string, Protocol>> = {
+  Node: 'http',
+  Express: 'http',
+  Hono: 'http',
+  serve: 'http',
+  https: 'https',
+  http2: 'http2',
+  'http2 over TLS': 'http2 over TLS',
+}
+
+describe.each(Object.entries(hosts))(
+  'beside 1,500 connections to %s, others are answered',
+  (host, protocol) => {
+    test.each(kindsOf(protocol))('%s', async (_kind, sent) => {
+      using server = await startFull(host, 1024)
+      expect(await answeredBeside(1500, server.port, protocol, sent)).toBe(10)
+    })
+  },
+)
