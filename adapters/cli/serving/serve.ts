@@ -1,3 +1,4 @@
+import type { Server } from 'node:http'
 import { createUtilityApi } from 'utility-api'
 import { callWithin } from 'utility-api/storage'
 import { command, type AnyCommand } from '../terminal/command.ts'
@@ -68,6 +69,7 @@ export const serve: AnyCommand = command({
       using stop = watchForStop()
       const baseUrl = await listen(service.server, wanted, host)
       console.log(`Listening on ${baseUrl}${prefix}`)
+      sayConnections(service.server, watcher.say)
       await stop.stopped
       watcher.say(`Stopping within ${drainMs / 1000} s.`)
       endBy(drainMs + lastWritesMs)
@@ -75,6 +77,21 @@ export const serve: AnyCommand = command({
     })
   },
 })
+
+/** Says how many connections the server accepts and, at most every 10 seconds, how many it has not kept. */
+export function sayConnections(server: Server, say: (message: string) => void): void {
+  say(`At most ${server.maxConnections} connections at once; 10000 with "ulimit -n 20000" or more.`)
+  let count = 0
+  server.on('drop', () => {
+    count += 1
+    if (count > 1) return
+    const tell = (): void => {
+      say(`Ended or turned away in the last 10 s: ${count} connections.`)
+      count = 0
+    }
+    setTimeout(tell, 10_000).unref()
+  })
+}
 
 /** How long writes that nobody waits for anymore may still take. */
 const lastWritesMs = 7000

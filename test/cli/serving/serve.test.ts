@@ -11,6 +11,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { rawClient, rawRequestText } from '../../http/support/raw.ts'
 import { requestLog, type LogFormat } from '../../../adapters/cli/serving/request-log.ts'
 import { createService, type ServiceOptions } from '../../../adapters/cli/serving/http-service.ts'
+import { sayConnections } from '../../../adapters/cli/serving/serve.ts'
 
 // What `serve` is made of, in this process; rolling.long.test.ts has the processes.
 
@@ -339,8 +340,24 @@ test('slow connections and the number of connections are bounded', async () => {
     headersTimeout: 10_000,
     requestTimeout: 30_000,
     keepAliveTimeout: 65_000,
-    maxConnections: 10_000,
   })
+  expect(server.maxConnections).toBeLessThanOrEqual(10_000)
+})
+
+test('says how many connections there may be, and every ten seconds how many were not kept', async () => {
+  const { server } = await startService()
+  server.maxConnections = 512
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const said: string[] = []
+  sayConnections(server, (message) => said.push(message))
+  for (const count of [3, 2]) {
+    for (let dropped = 0; dropped < count; dropped += 1) server.emit('drop')
+    vi.advanceTimersByTime(9999)
+    expect(said.splice(0)).toHaveLength(count === 3 ? 1 : 0)
+    vi.advanceTimersByTime(1)
+    expect(said.splice(0)).toEqual([`Ended or turned away in the last 10 s: ${count} connections.`])
+  }
 })
 
 test('a connection with too many requests to its own pages is ended', async () => {

@@ -73,7 +73,11 @@ describe('serve', () => {
       .trim()
       .split('\n')
       .map((line): unknown => JSON.parse(line))
-    expect(entries).toMatchObject([{ message: 'request' }, { message: 'Stopping within 1 s.' }])
+    expect(entries).toMatchObject([
+      { message: expect.stringMatching(/^At most \d+ connections at once; /) },
+      { message: 'request' },
+      { message: 'Stopping within 1 s.' },
+    ])
   })
 
   test('does not start on a database without tables', async () => {
