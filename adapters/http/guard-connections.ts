@@ -48,7 +48,7 @@ interface Connection {
  *
  * A server without `maxConnections` gets it: half of the files that the process may open (`ulimit -n`), at most 10,000.
  * The other half is left to your database and to what the operations ask over the network. If a process has several
- * servers, set the `maxConnections` of each.
+ * servers, or a heap of less than 256 MB, set `maxConnections` yourself.
  *
  * The server emits `drop` for every connection that is ended, with its socket, as Node.js does for those that it turns
  * away.

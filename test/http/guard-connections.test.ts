@@ -35,10 +35,13 @@ const answerMuch: RequestListener = (_, response) => response.end(Buffer.alloc(6
 
 test('it ends a connection with too many requests to the routes of the host', async () => {
   let asked = 0
-  const client = await rawClient(await listen(createServer(() => (asked += 1))))
+  let dropped = 0
+  const server = createServer(() => (asked += 1)).on('drop', () => (dropped += 1))
+  const client = await rawClient(await listen(server))
   client.write(rawRequestText('GET /own').repeat(1000))
   await client.ended()
   expect(asked).toBeLessThanOrEqual(17)
+  expect(dropped).toBe(1)
 })
 
 describe('a connection whose client takes nothing for ten seconds', () => {
