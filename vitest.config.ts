@@ -47,6 +47,7 @@ const amounts: Readonly<Record<string, number | string>> = {
   REPEATED_DAYS: 20,
   MATRIX_PART: 16,
   ALL_SETUPS: 1,
+  LOST_FILE_ROUNDS: 100,
 }
 const texts = Object.entries(amounts).map(([name, amount]) => [name, process.env[name] ?? String(amount)])
 
@@ -95,7 +96,7 @@ const config: ViteUserConfig = {
             'test/http/{contract,idempotency,license-inputs,spec-*,token-endpoint,token-limits}.test.ts',
             'test/dns/{costly,hostile}-replies.test.ts',
             'test/security/{license-mutants,linear-time}.test.ts',
-            'test/storage/{postgres,sqlite,sqlite-behavior}.test.ts',
+            'test/storage/{postgres,sqlite,sqlite-behavior,sqlite-lost-file}.test.ts',
             'test/testing/faulty-storage.test.ts',
           ],
           env: Object.fromEntries(texts),

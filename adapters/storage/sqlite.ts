@@ -8,6 +8,7 @@ import { createGate } from './shared/closing.ts'
 import { createSqliteConnection } from './sqlite/access.ts'
 import { adminMethods } from './sqlite/admin.ts'
 import type { SqliteDatabase } from './sqlite/driver.ts'
+import { refuseMountedFile } from './sqlite/file-identity.ts'
 import { listingOf } from './sqlite/listing.ts'
 import { migrate, requireSchema } from './sqlite/schema.ts'
 import { servingMethods } from './sqlite/serving.ts'
@@ -77,16 +78,21 @@ export function sqliteStorage(database: SqliteDatabase, options: SqliteStorageOp
   requireDatabase(database)
   const connection = createSqliteConnection(database, requireSchema)
   connection.endRead()
-  setUpSession(database, durabilityOf(options))
+  setUpSession(database, durabilityOf(options), connection.requireSameFiles)
   // Only these have calls of several transactions, which run to their end even after the storage was closed.
   const gate = createGate()
   return withCheckedRows({
     ...gate.guard({
-      migrate: () => migrate(connection.bare, callWithin(migrationTimeoutMs)),
+      migrate: async () => {
+        const call = callWithin(migrationTimeoutMs)
+        await connection.bare.read(call, refuseMountedFile)
+        await migrate(connection.bare, call)
+        connection.requireSameFiles()
+      },
       ...adminMethods(connection),
     }),
     listing: gate.guard(listingOf(connection)),
-    ...servingMethods(connection.whileOpen),
+    ...servingMethods(connection.whileOpen, connection.requireSameFiles),
     close: async () => {
       await Promise.all([gate.close(), connection.close()])
     },

@@ -71,7 +71,8 @@ test('a read that finds the database busy when its time is just over says so, an
   let asked = 0
   const busy: SqliteDatabase = {
     exec() {},
-    prepare() {
+    prepare(sql) {
+      if (sql === 'PRAGMA database_list') return new DatabaseSync(':memory:').prepare(sql)
       asked += 1
       throw Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' })
     },

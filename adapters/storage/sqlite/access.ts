@@ -1,6 +1,7 @@
 import type { StorageCall } from 'utility-api/storage'
 import { closedError } from '../shared/closing.ts'
 import type { SqliteDatabase, SqliteQueries, SqliteStatement, SqliteValue } from './driver.ts'
+import type { RequireSameFiles } from './file-identity.ts'
 import { createSqliteQueue, readOrRetry, requireNoTransaction, type SqliteQueue } from './queue.ts'
 
 /** How the store's methods access the connection: every write goes through `write`, every read through `read`. */
@@ -17,6 +18,7 @@ export interface SqliteConnection extends SqliteAccess {
   readonly whileOpen: SqliteAccess
   /** The same access, whether or not the tables exist. */
   readonly bare: SqliteAccess<SqliteDatabase>
+  readonly requireSameFiles: RequireSameFiles
   /** Ends the transaction of the reads so far, so that settings can be changed. */
   endRead(): void
   /** Accepts no more work through `whileOpen`. Resolves when all work accepted so far is settled. */
@@ -65,6 +67,7 @@ export function createSqliteConnection(
           return work(database)
         }),
     },
+    requireSameFiles: queue.requireSameFiles,
     endRead: queue.endRead,
     close() {
       closed = true

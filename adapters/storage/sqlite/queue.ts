@@ -3,9 +3,12 @@ import { StorageError, type StorageCall } from 'utility-api/storage'
 import { nobodyWaits } from '../shared/call-time.ts'
 import type { SqliteDatabase } from './driver.ts'
 import { isBusy, toStorageError } from './errors.ts'
+import { createFileCheck, type RequireSameFiles } from './file-identity.ts'
 
 /** Limits how long one transaction can hold the event loop and the lock. */
 const maxBatch = 500
+/** A replaced file hides revocations, and a look at it costs a fifth of a read. */
+const maxLookAgeMs = 1000
 
 interface Job {
   readonly work: () => unknown
@@ -21,6 +24,7 @@ export interface SqliteQueue {
   write<Result>(call: StorageCall, work: () => Result): Promise<Result>
   read<Result>(call: StorageCall, work: () => Result): Result | Promise<Result>
   endRead(): void
+  readonly requireSameFiles: RequireSameFiles
   /** Resolves as soon as nothing is queued or waits to be tried again. */
   idle(): Promise<void>
 }
@@ -34,6 +38,7 @@ export interface SqliteQueue {
  * the queue without being started.
  */
 export function createSqliteQueue(database: SqliteDatabase): SqliteQueue {
+  const requireSameFiles = createFileCheck(database)
   let jobs: Job[] = []
   let scheduled = false
   let hasTurned = true
@@ -64,7 +69,7 @@ export function createSqliteQueue(database: SqliteDatabase): SqliteQueue {
   function flush(): void {
     endRead()
     const batch = stillAwaited(jobs.splice(0, maxBatch))
-    const undone = commit(database, batch)
+    const undone = commit(database, requireSameFiles, batch)
     scheduled = false
     if (undone.length === 0 && jobs.length === 0) return endIfIdle()
     if (undone.length === 0) return schedule()
@@ -87,6 +92,7 @@ export function createSqliteQueue(database: SqliteDatabase): SqliteQueue {
   function beginRead(): void {
     requireNoTransaction(database, reading)
     if (reading) return
+    requireSameFiles(maxLookAgeMs)
     database.exec('BEGIN')
     reading = true
     nextTick(endRead)
@@ -129,6 +135,7 @@ export function createSqliteQueue(database: SqliteDatabase): SqliteQueue {
     write,
     read,
     endRead,
+    requireSameFiles,
     idle() {
       const { promise } = (idle ??= Promise.withResolvers())
       endIfIdle()
@@ -154,6 +161,7 @@ interface Refused {
  */
 function commit(
   database: SqliteDatabase,
+  requireSameFiles: RequireSameFiles,
   batch: readonly Job[],
   refused: readonly Refused[] = [],
 ): readonly Job[] {
@@ -161,6 +169,7 @@ function commit(
   const everyone = [...batch, ...refused.map(({ job }) => job)]
   try {
     requireNoTransaction(database)
+    requireSameFiles()
     database.exec('BEGIN IMMEDIATE')
   } catch (error) {
     return isBusy(error) ? stillAwaited(everyone, error) : rejectAll(everyone, error)
@@ -175,13 +184,21 @@ function commit(
     if (reason.kind === 'unavailable') return rejectAll(everyone, reason)
     // One bad statement never makes its neighbors fail: they run again without it.
     const job = batch[results.length] as Job
-    return commit(database, batch.toSpliced(results.length, 1), [...refused, { job, reason }])
+    return commit(database, requireSameFiles, batch.toSpliced(results.length, 1), [
+      ...refused,
+      { job, reason },
+    ])
   }
   try {
     database.exec('COMMIT')
   } catch (error) {
     rollBack(database)
     return isBusy(error) ? stillAwaited(everyone, error) : rejectAll(everyone, error)
+  }
+  try {
+    requireSameFiles()
+  } catch (error) {
+    return rejectAll(everyone, error)
   }
   batch.forEach((job, index) => job.resolve(results[index] as never))
   return refuse(refused)

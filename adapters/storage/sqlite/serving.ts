@@ -20,12 +20,20 @@ import {
 } from '../shared/rows.ts'
 import type { SqliteAccess } from './access.ts'
 import type { SqliteQueries } from './driver.ts'
+import type { RequireSameFiles } from './file-identity.ts'
 import * as sql from './sql.ts'
 
 /** Returns the methods that requests need. */
-export function servingMethods({ read, write }: SqliteAccess): Required<UtilityStorage> {
+export function servingMethods(
+  { read, write }: SqliteAccess,
+  requireSameFiles: RequireSameFiles,
+): Required<UtilityStorage> {
   return {
-    ping: (call) => read(call, (db) => void db.get('SELECT 1')),
+    ping: (call) =>
+      read(call, (db) => {
+        db.get('SELECT 1')
+        requireSameFiles()
+      }),
     findClient: (clientId, call) => read(call, (db) => db.find(toClient, sql.findClient, clientId)),
     findAuthorizationCode: (codeHash, call) => read(call, (db) => db.find(toCode, sql.findCode, codeHash)),
     redeemAuthorizationCode: (codeHash, at, token, call) =>

@@ -1,9 +1,14 @@
 import type { SqliteDatabase } from './driver.ts'
 import { toStorageError } from './errors.ts'
+import type { RequireSameFiles } from './file-identity.ts'
 import { requireNoTransaction } from './queue.ts'
 
 /** Applies the settings that the storage needs. The connection belongs to the storage alone. */
-export function setUpSession(database: SqliteDatabase, durability: 'full' | 'normal'): void {
+export function setUpSession(
+  database: SqliteDatabase,
+  durability: 'full' | 'normal',
+  requireSameFiles: RequireSameFiles,
+): void {
   try {
     requireNoTransaction(database)
     // A process that closes the file, as the one before at a restart, holds it exclusively while it empties the log.
@@ -16,6 +21,7 @@ export function setUpSession(database: SqliteDatabase, durability: 'full' | 'nor
     database.exec(`PRAGMA synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}`)
     // From here on a wait for a lock would block the event loop of a serving process.
     database.exec('PRAGMA busy_timeout = 3')
+    requireSameFiles()
   } catch (error) {
     throw toStorageError(error)
   }
