@@ -42,7 +42,8 @@ export interface SqliteStorage extends AdminStorage {
    * Creates the tables or brings them up to date, and turns on the write-ahead log. Idempotent, and safe with several
    * processes starting at the same time.
    *
-   * @throws `StorageError` `invalid` if the schema is from a newer version of this library.
+   * @throws `StorageError` `invalid` if the schema is from a newer version of this library, or the file is mounted without
+   *   its folder.
    */
   migrate(): Promise<void>
 }
@@ -53,8 +54,9 @@ export interface SqliteStorage extends AdminStorage {
  *
  * The connection belongs to the storage alone, which sets its `synchronous`, `busy_timeout`, `cache_size` and names of
  * columns, and decides when transactions begin and end. The tables' names begin with `utility_api_`, so they may share a
- * file with other tables. Several processes may open the same file. The caller is responsible for closing the
- * connection.
+ * file with other tables. Several processes may open the same file; within this process, only the same installed copy of
+ * the same driver. If the file or its write-ahead log is deleted, moved or replaced, every call fails with `unavailable`
+ * until the program is restarted. The caller is responsible for closing the connection.
  *
  * Writes that arrive together share one transaction and are answered after its commit. Reads that follow each other
  * without a turn of the event loop also share one. If others keep the database busy, the storage tries again as long as

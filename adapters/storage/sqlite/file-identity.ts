@@ -24,13 +24,13 @@ export function createFileCheck(database: SqliteDatabase): RequireSameFiles {
     const fileNow = statOf(path)
     file ??= fileNow
     if (!isSame(file, fileNow))
-      return `SQLite: ${path} was deleted, moved or replaced while it was open. What it held is lost unless it was moved or copied. Put the right file in its place and restart the program.`
+      return `SQLite: ${path} was deleted, moved or replaced while it was open. All that was acknowledged is in the old file: if that was deleted, it is lost when the program ends. Put the right file in its place and restart the program.`
     const logNow = statOf(`${path}-wal`)
     if (isSame(log, logNow)) return undefined
     // In another mode, a log is of no concern: whoever changes the mode may create and delete it.
     const hasLog = journalModeOf(database) === 'wal'
     if (hasLog && log !== undefined)
-      return `SQLite: ${path}-wal was deleted or replaced while it was open. If another SQLite library or a second installed copy in this process has closed the database, all that was acknowledged is in ${path}; otherwise what was only in the log is lost. Restart the program, and open the file through one library only.`
+      return `SQLite: ${path}-wal was deleted or replaced while it was open, as happens if another SQLite library or installed copy in this process closes the file. Nothing that was acknowledged is lost if the program closes its connection; if it is killed, what was only in the log may be. Restart it, and open the file through one library only.`
     log = hasLog ? logNow : undefined
     return undefined
   }

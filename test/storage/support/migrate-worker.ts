@@ -1,7 +1,7 @@
 /** Migrates the SQLite file of its argument, and prints what came of it. */
 import { argv } from 'node:process'
 import Database from 'better-sqlite3'
-import { StorageError } from 'utility-api/storage'
+import type { StorageError } from 'utility-api/storage'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
 
 try {
