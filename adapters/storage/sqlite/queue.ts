@@ -7,7 +7,7 @@ import { createFileCheck, type RequireSameFiles } from './file-identity.ts'
 
 /** Limits how long one transaction can hold the event loop and the lock. */
 const maxBatch = 500
-/** A replaced file hides revocations, and a look at it costs a fifth of a read. */
+/** How long reads rely on a look at the file: one that was replaced hides revocations, but to look each time is costly. */
 const maxLookAgeMs = 1000
 
 interface Job {
@@ -169,6 +169,7 @@ function commit(
   const everyone = [...batch, ...refused.map(({ job }) => job)]
   try {
     requireNoTransaction(database)
+    // What is written to a lost log would be copied over the file when the connection closes.
     requireSameFiles()
     database.exec('BEGIN IMMEDIATE')
   } catch (error) {
