@@ -197,6 +197,20 @@ describe.each(drivers)('%s', (name, openPath) => {
     remove()
   })
 
+  test('a file that is lost during a commit is noticed before the answer', async () => {
+    const { path, open } = openFile()
+    await openStore(path)
+    const database = open()
+    const storage = sqliteStorage({
+      prepare: (sql) => database.prepare(sql),
+      exec(sql) {
+        database.exec(sql)
+        if (sql === 'COMMIT') rmSync(path)
+      },
+    })
+    expect((await errorOf(() => insert(storage, 'a'))).message).toContain(`${path} was deleted`)
+  })
+
   test('a read looks once a second, or revocations in the new file would be hidden', async () => {
     const { path } = openFile()
     const { storage } = await openStore(path)
