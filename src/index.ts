@@ -267,12 +267,13 @@ export type { Handler, UtilityApi } from './http/utility-api.ts'
 export type { LicenseSigning, SignLicenseOptions } from './security/license-signing.ts'
 export type { AccessGrant, Verifier } from './security/verifier.ts'
 export type { DnsCheckResult } from './operations/check-dns.ts'
+export type { DnsCheckGroup } from './operations/dns-answer-groups.ts'
+export type { DnsOldCopy } from './operations/dns-arrival.ts'
 export type { GameServerLookup } from './operations/look-up-game-server.ts'
 export type { OperationId } from './operations/operation.ts'
 export type {
   DnsArrivalSummary,
   DnsArrivalVerdict,
-  DnsCheckGroup,
   DnsCheckSummary,
   DnsCheckVerdict,
   DnsExpectation,

@@ -1,7 +1,25 @@
 import { demand, demandKnown, isOptions } from '../domain/arguments.ts'
-import { recordTypes, type DnsRecord, type RecordType } from '../domain/dns-answer.ts'
-import { contentOfPresentation, contentOfRecord, presentationExamples } from '../domain/dns-record-content.ts'
+import { recordTypes, type RecordType } from '../domain/dns-answer.ts'
+import { contentOfPresentation, presentationExamples } from '../domain/dns-record-content.ts'
 import type { DnsCheckResult } from './check-dns.ts'
+import {
+  groupsOf,
+  lifetimesAtTheEndOf,
+  longest,
+  sameContent,
+  sameOrRotated,
+  saysSomething,
+  type Content,
+  type DnsCheckGroup,
+} from './dns-answer-groups.ts'
+import {
+  arrivalOf,
+  isLocation,
+  oldCopiesOf,
+  type Arrival,
+  type DnsOldCopy,
+  type Wanted,
+} from './dns-arrival.ts'
 import { dnsRecordSchema } from './dns-record-schema.ts'
 import { recordTypeText } from './input-schemas.ts'
 
@@ -16,25 +34,6 @@ import { recordTypeText } from './input-schemas.ts'
  * @group DNS
  */
 export type DnsCheckVerdict = 'agree' | 'differ' | 'not_everywhere' | 'unanswered'
-
-/**
- * Locations whose answers say the same.
- *
- * @group DNS
- */
-export interface DnsCheckGroup {
-  /** Every record that at least one of them has, listed once with its longest TTL; empty if there are none. */
-  readonly records: readonly DnsRecord[]
-  /** Whether they were given different parts of one rotating set. */
-  readonly rotates: boolean
-  /** Their results, in the order of the check. */
-  readonly results: readonly DnsCheckResult[]
-  /**
-   * Seconds, or parts of one, from the end of the check for which the longest-lived part of these answers may still be
-   * kept: a record, an alias, or that there is no record; null if no answer says.
-   */
-  readonly longestTtlSeconds: number | null
-}
 
 /**
  * The result of {@link summarizeDnsCheck}.
@@ -65,9 +64,9 @@ export interface DnsCheckSummary {
 /**
  * How far a change has come.
  *
- * - `arrived`: all locations that answered have the expected records.
- * - `partly`: some do.
- * - `not_yet`: none does.
+ * - `arrived`: all locations that answered have the expected records, and nothing is `blocking`.
+ * - `partly`: some have them.
+ * - `not_yet`: none has them.
  * - `unanswered`: no location gave an answer that says anything about the name.
  *
  * @group DNS
@@ -88,9 +87,22 @@ export interface DnsArrivalSummary extends Omit<DnsCheckSummary, 'verdict'> {
   /** The locations that answered otherwise. */
   readonly differing: readonly DnsCheckResult[]
   /**
-   * Seconds, or parts of one, from the end of the check until those that answered otherwise must have asked again, if the
-   * zone has changed; null if there are none, or if no answer says. A "no" without an SOA record gives no time and does not
-   * count.
+   * The locations that keep the verdict from `arrived`, in the order of the check:
+   *
+   * - All that answered otherwise.
+   * - Those that may still have an old copy of which `oldCopies` knows, whatever they say now: behind the address of a public
+   *   resolver there are many caches, and a silent resolver may speak again.
+   * - Those whose status says that nobody gets the records from them: `SERVFAIL`, `MALFORMED`, `TRUNCATED`, `TOO_LARGE`,
+   *   `REFERRAL`. The others (`TIMEOUT`, `UNREACHABLE`, `REFUSED`, `FORMERR`) say nothing about the name.
+   * - Any of the zone's own servers that did not answer.
+   */
+  readonly blocking: readonly DnsCheckResult[]
+  /** What the next check needs to know of this one and of those before. */
+  readonly oldCopies: readonly DnsOldCopy[]
+  /**
+   * Seconds, or parts of one, from the end of the check until no location may have an old copy any more, if the zone has
+   * changed; null if none has one. A "no" without an SOA record gives no time, and counts as a minute: some resolvers keep
+   * it that long.
    */
   readonly longestTtlSeconds: number | null
 }
@@ -108,6 +120,18 @@ export interface DnsExpectation {
    * for a deletion. Default: none are expected, and answers are compared with each other.
    */
   readonly expected?: readonly string[]
+  /**
+   * The summary of the check before, for the same name and the same records; read from JSON, its `oldCopies` are enough.
+   * Without it, old copies that were seen earlier are not waited for.
+   */
+  readonly previous?: Pick<DnsArrivalSummary, 'oldCopies'> | undefined
+  /** When the check ended. Default: now. */
+  readonly at?: Date
+  /**
+   * The addresses of the zone's own servers, if some of the locations are such servers: from these, nothing but the records
+   * will do. Default: none are.
+   */
+  readonly authorities?: readonly string[]
 }
 
 /**
@@ -119,7 +143,8 @@ export interface DnsExpectation {
  * exchanged for another looks the same.
  *
  * Right after a change, all resolvers agree on the old records. With `expected`, the verdict says how far the new ones have
- * come instead, and the longest time that any other answer may still be kept.
+ * come instead, and the longest time that any other answer may still be kept. If checks are repeated, give each the summary
+ * of the one before: a location that said something old has not got the records before that copy must be gone.
  *
  * @param results - The elements of one check, for one record type, as the operation answers them.
  * @param expectation - The records to wait for.
@@ -146,6 +171,20 @@ export interface DnsExpectation {
  * if (verdict !== 'arrived') console.log(`${verdict}; all have asked again in ${longestTtlSeconds} s`)
  * ```
  *
+ * @example
+ * ```ts
+ * import { summarizeDnsCheck, type DnsArrivalSummary, type UtilityApi } from 'utility-api'
+ *
+ * declare const api: UtilityApi
+ * const recordType = 'A'
+ * let previous: DnsArrivalSummary | undefined
+ * while (previous?.verdict !== 'arrived') {
+ *   const results = await api.checkDns({ domain: 'example.com', recordType })
+ *   previous = summarizeDnsCheck(results, { recordType, expected: ['192.0.2.80'], previous })
+ *   await new Promise((resolve) => setTimeout(resolve, 30_000))
+ * }
+ * ```
+ *
  * @group DNS
  */
 export function summarizeDnsCheck(
@@ -168,18 +207,15 @@ export function summarizeDnsCheck(
   const isPromise = typeof (results as { then?: unknown } | undefined)?.then === 'function'
   demand(!isPromise, 'results is a promise: write await before it.')
   demand(areResults, 'results must be what the DNS check answers with 200.')
-  const expected = expectation === undefined ? undefined : expectedContent(expectation)
+  const wanted = expectation === undefined ? undefined : wantedBy(expectation)
   const answered = results.filter(saysSomething)
   const unanswered = results.filter((result) => !saysSomething(result))
   const keptOf = lifetimesAtTheEndOf(results)
-  const groups = groupsOf(answered, expected === undefined ? sameOrRotated : sameContent, keptOf)
+  const groups = groupsOf(answered, wanted === undefined ? sameOrRotated : sameContent, keptOf)
   const majority = groups.find((group) => group.results.length * 2 > answered.length) ?? null
-  if (expected !== undefined) {
-    const arrived = answered.filter((result) => sameContent(contentOf(result), expected))
-    const differing = answered.filter((result) => !arrived.includes(result))
-    const verdict = arrivalOf(arrived.length, differing.length)
-    const longestTtlSeconds = longest(differing.map(keptOf))
-    return { verdict, groups, majority, arrived, differing, unanswered, longestTtlSeconds }
+  if (wanted !== undefined) {
+    const arrival = arrivalOf(results, wanted, keptOf)
+    return { verdict: arrivalVerdictOf(arrival), groups, majority, unanswered, ...arrival }
   }
   const agreeing = new Set(groups.length > 1 ? majority?.results : answered)
   return {
@@ -192,19 +228,34 @@ export function summarizeDnsCheck(
   }
 }
 
-function expectedContent(expectation: DnsExpectation): ReadonlySet<string> | undefined {
+function wantedBy(expectation: DnsExpectation): Wanted | undefined {
   demand(isOptions(expectation), 'The expectation must be an object: write { recordType, expected }.')
-  const { expected } = expectation
+  const { expected, previous, at = new Date(), authorities = [] } = expectation
   demandKnown(expectation, expectationMembers)
   const { data: recordType } = recordTypeText().safeParse(expectation.recordType)
   demand(recordType !== undefined, `The expectation's recordType must be one of ${recordTypes.join(', ')}.`)
+  const endedAt = at instanceof Date ? at.getTime() : Number.NaN
+  demand(Number.isFinite(endedAt), 'at must be a Date: when the check ended.')
+  demand(areTexts(authorities), 'authorities must be a list of IP addresses.')
+  const oldCopies = previous === undefined ? [] : oldCopiesOf(previous)
   if (expected === undefined) return undefined
-  const areTexts = Array.isArray(expected) && expected.every((text) => typeof text === 'string')
-  demand(areTexts, 'expected must be a list of records in presentation form.')
-  return new Set(expected.map((text) => contentOfExpected(recordType, text)))
+  demand(areTexts(expected), 'expected must be a list of records in presentation form.')
+  const contents = new Set(expected.map((text) => contentOfExpected(recordType, text)))
+  const isIn = (content: Content): boolean => sameContent(content, contents)
+  return { isIn, oldCopies, endedAt, authorities: new Set(authorities) }
 }
 
-const expectationMembers: ReadonlySet<string> = new Set<keyof DnsExpectation>(['recordType', 'expected'])
+const expectationMembers: ReadonlySet<string> = new Set<keyof DnsExpectation>([
+  'recordType',
+  'expected',
+  'previous',
+  'at',
+  'authorities',
+])
+
+function areTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((text) => typeof text === 'string')
+}
 
 function contentOfExpected(recordType: RecordType, text: string): string {
   const content = contentOfPresentation(recordType, text)
@@ -213,15 +264,16 @@ function contentOfExpected(recordType: RecordType, text: string): string {
   return content
 }
 
-function arrivalOf(arrived: number, differing: number): DnsArrivalVerdict {
-  if (arrived === 0) return differing === 0 ? 'unanswered' : 'not_yet'
-  return differing === 0 ? 'arrived' : 'partly'
+function arrivalVerdictOf({ arrived, differing, blocking }: Arrival): DnsArrivalVerdict {
+  if (arrived.length === 0) return differing.length === 0 ? 'unanswered' : 'not_yet'
+  return blocking.length === 0 ? 'arrived' : 'partly'
 }
 
 function isResult(value: unknown): boolean {
-  const { status, dns_results: records, latency_ms: ms } = (value ?? {}) as Partial<DnsCheckResult>
-  const hasAll = typeof status === 'string' && typeof ms === 'number' && Array.isArray(records)
-  return hasAll && records.every(isRecord)
+  const result = (value ?? {}) as Partial<DnsCheckResult>
+  const { status, dns_results: records, latency_ms: ms } = result
+  const hasAll = isLocation(result) && typeof status === 'string' && typeof ms === 'number'
+  return hasAll && Array.isArray(records) && records.every(isRecord)
 }
 
 let recordSchema: ReturnType<typeof dnsRecordSchema> | undefined
@@ -232,92 +284,7 @@ function isRecord(value: unknown): boolean {
   return recordSchema.safeParse(value).success
 }
 
-function saysSomething({ status }: DnsCheckResult): boolean {
-  return status === 'NOERROR' || status === 'NODATA' || status === 'NXDOMAIN'
-}
-
 function verdictOf(groups: readonly DnsCheckGroup[]): DnsCheckVerdict {
   if (groups.length < 2) return groups.length === 1 ? 'agree' : 'unanswered'
   return groups.filter(({ records }) => records.length > 0).length > 1 ? 'differ' : 'not_everywhere'
-}
-
-/** Joins each answer with all earlier ones that say the same, so that parts of one set are grouped in any order. */
-function groupsOf(
-  answered: readonly DnsCheckResult[],
-  isSame: Comparison,
-  keptOf: Lifetime,
-): DnsCheckGroup[] {
-  const contents = new Map(answered.map((result) => [result, contentOf(result)]))
-  let groups: DnsCheckResult[][] = []
-  for (const result of answered) {
-    const saysTheSame = (other: DnsCheckResult): boolean =>
-      isSame(contents.get(result) ?? nothing, contents.get(other) ?? nothing)
-    const [same, others] = [
-      groups.filter((group) => group.some(saysTheSame)),
-      groups.filter((group) => !group.some(saysTheSame)),
-    ]
-    groups = [...others, [...same.flat(), result]]
-  }
-  const position = new Map(answered.map((result, at) => [result, at]))
-  const inOrder = (a: DnsCheckResult, b: DnsCheckResult): number =>
-    (position.get(a) ?? 0) - (position.get(b) ?? 0)
-  return groups
-    .map((group) => group.toSorted(inOrder))
-    .toSorted(([a], [b]) => inOrder(a as DnsCheckResult, b as DnsCheckResult))
-    .toSorted((a, b) => b.length - a.length)
-    .map((group) => groupOf(group, contents, keptOf))
-}
-
-/** The records of an answer by their content, without order and TTL. */
-type Content = ReadonlyMap<string, DnsRecord>
-type Comparison = (one: Content, other: Content) => boolean
-const nothing: Content = new Map()
-
-function contentOf({ dns_results: records }: DnsCheckResult): Content {
-  return new Map(records.map((record) => [contentOfRecord(record), record]))
-}
-
-function sameContent(one: Content, other: Pick<Content, 'size' | 'has'>): boolean {
-  return one.size === other.size && [...one.keys()].every((key) => other.has(key))
-}
-
-function sameOrRotated(one: Content, other: Content): boolean {
-  if (one.size !== other.size) return false
-  const [first] = one.values()
-  const mayRotate = first?.type === 'A' || first?.type === 'AAAA'
-  return mayRotate ? [...one.keys()].some((key) => other.has(key)) : sameContent(one, other)
-}
-
-function groupOf(
-  results: readonly DnsCheckResult[],
-  contents: ReadonlyMap<DnsCheckResult, Content>,
-  keptOf: Lifetime,
-): DnsCheckGroup {
-  const records = new Map<string, DnsRecord>()
-  for (const [key, record] of results.flatMap((result) => [...(contents.get(result) ?? [])])) {
-    if (record.ttl > (records.get(key)?.ttl ?? -1)) records.set(key, record)
-  }
-  return {
-    records: [...records.values()],
-    rotates: results.some((result) => (contents.get(result)?.size ?? 0) < records.size),
-    results,
-    longestTtlSeconds: longest(results.map(keptOf)),
-  }
-}
-
-/** Returns for how long any part of an answer may still be kept; null if it does not say. */
-type Lifetime = (result: DnsCheckResult) => number | null
-
-/** An answer that came early has aged by the time that the last one came, or that a resolver was given up. */
-function lifetimesAtTheEndOf(results: readonly DnsCheckResult[]): Lifetime {
-  const end = Math.max(...results.map(({ latency_ms: latencyMs }) => latencyMs))
-  return ({ dns_results: records, negative_ttl: negative, cname_ttl: alias, latency_ms: latencyMs }) => {
-    const whole = longest([...records.map(({ ttl }) => ttl), negative ?? null, alias ?? null])
-    return whole === null ? null : Math.max(0, whole - (end - latencyMs) / 1000)
-  }
-}
-
-function longest(ttls: readonly (number | null)[]): number | null {
-  const known = ttls.filter((ttl) => ttl !== null)
-  return known.length === 0 ? null : Math.max(...known)
 }
