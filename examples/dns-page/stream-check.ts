@@ -12,12 +12,8 @@ export async function streamCheck(
   const domain = asked.get('name') ?? ''
   const recordType = asked.get('type') as RecordType
   const expected = expectedOf(asked.getAll('expect'))
-  const compare = (results: readonly DnsCheckResult[]) => {
-    const summary = summarizeDnsCheck(results, { recordType, ...(expected !== undefined && { expected }) })
-    // A mistyped name has no records anywhere: that all agree on this is no good news.
-    const isNowhere = summary.verdict === 'agree' && summary.groups[0]?.records.length === 0
-    return { ...summary, verdict: isNowhere ? 'nowhere' : summary.verdict }
-  }
+  const compare = (results: readonly DnsCheckResult[]) =>
+    summarizeDnsCheck(results, { recordType, ...(expected !== undefined && { expected }) })
   const send = (line: object): void => {
     if (!response.headersSent) response.writeHead(200, { 'Content-Type': 'application/x-ndjson' })
     response.write(`${JSON.stringify(line)}\n`)

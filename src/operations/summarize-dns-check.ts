@@ -26,14 +26,15 @@ import { recordTypeText } from './input-schemas.ts'
 /**
  * How the answers of a DNS check compare.
  *
- * - `agree`: all locations that answered say the same, which may be that there are no such records.
+ * - `agree`: all locations that answered have the same records.
+ * - `nowhere`: all that answered say that there are no such records, as for a name that was mistyped.
  * - `differ`: there are records, but not the same ones everywhere.
  * - `not_everywhere`: some have the records, all the same ones, and others do not have them yet or anymore.
  * - `unanswered`: no location gave an answer that says anything about the name.
  *
  * @group DNS
  */
-export type DnsCheckVerdict = 'agree' | 'differ' | 'not_everywhere' | 'unanswered'
+export type DnsCheckVerdict = 'agree' | 'nowhere' | 'differ' | 'not_everywhere' | 'unanswered'
 
 /**
  * The result of {@link summarizeDnsCheck}.
@@ -285,6 +286,9 @@ function isRecord(value: unknown): boolean {
 }
 
 function verdictOf(groups: readonly DnsCheckGroup[]): DnsCheckVerdict {
-  if (groups.length < 2) return groups.length === 1 ? 'agree' : 'unanswered'
-  return groups.filter(({ records }) => records.length > 0).length > 1 ? 'differ' : 'not_everywhere'
+  const withRecords = groups.filter(({ records }) => records.length > 0).length
+  if (groups.length === 0) return 'unanswered'
+  if (withRecords === 0) return 'nowhere'
+  if (withRecords > 1) return 'differ'
+  return groups.length === 1 ? 'agree' : 'not_everywhere'
 }

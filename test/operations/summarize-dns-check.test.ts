@@ -54,7 +54,7 @@ describe('the verdict', () => {
       [a('192.0.2.1'), a('192.0.2.2')],
       [a('192.0.2.2'), a('192.0.2.1')],
     ],
-    'all have none, for different reasons': ['agree', 'NXDOMAIN', 'NODATA'],
+    'all have none, for different reasons': ['nowhere', 'NXDOMAIN', 'NODATA'],
     'some failed, and the others agree': ['agree', [a('192.0.2.1')], 'TIMEOUT', [a('192.0.2.1')], 'SERVFAIL'],
     'parts of a set in rotation': [
       'agree',
@@ -195,7 +195,8 @@ describe('whatever the answers', () => {
         const { verdict, groups } = summarizeDnsCheck(check(given, mail))
         expect(groups).toHaveLength(kinds.size)
         const expected = (): string => {
-          if (kinds.size < 2) return kinds.size === 1 ? 'agree' : 'unanswered'
+          if (kinds.size === 0) return 'unanswered'
+          if (kinds.size === 1) return kinds.has('') ? 'nowhere' : 'agree'
           return kinds.size === 2 && kinds.has('') ? 'not_everywhere' : 'differ'
         }
         expect(verdict).toBe(expected())

@@ -37,29 +37,29 @@ export function createWatch(type: string, expected: readonly string[] | undefine
       if (verdict === 'unanswered') return false
       first ??= results
       // Right after a change, all agree on the old records.
-      return verdict === 'agree' && summarizeDnsCheck([...first, ...results]).verdict !== 'agree'
+      return agrees(verdict) && !agrees(summarizeDnsCheck([...first, ...results]).verdict)
     },
   }
+}
+
+function agrees(verdict: Comparison['verdict']): boolean {
+  return verdict === 'agree' || verdict === 'nowhere'
 }
 
 const exitCodes = {
   arrived: 0,
   agree: 0,
+  nowhere: 5,
   unanswered: 1,
   differ: 3,
   not_yet: 3,
   not_everywhere: 4,
   partly: 4,
 } as const
-const noRecordCode = 5
 /** Which exit code wins if there are several types. */
-const precedence: readonly number[] = [1, 3, 4, 0, noRecordCode]
+const precedence: readonly number[] = [1, 3, 4, 0, 5]
 
 export function exitCodeOf(comparisons: readonly Comparison[]): number {
-  const codes = new Set<number>(
-    comparisons.map(({ verdict, groups: [first] }) =>
-      verdict === 'agree' && first?.records.length === 0 ? noRecordCode : exitCodes[verdict],
-    ),
-  )
+  const codes = new Set<number>(comparisons.map(({ verdict }) => exitCodes[verdict]))
   return precedence.find((code) => codes.has(code)) ?? 0
 }

@@ -251,10 +251,9 @@ function groupLines(group: DnsCheckGroup, width: number): string[] {
   ]
 }
 
-function verdictColor({ verdict, unanswered, groups }: DnsCheckSummary): 'green' | 'yellow' | 'red' {
+function verdictColor({ verdict, unanswered }: DnsCheckSummary): 'green' | 'yellow' | 'red' {
   if (verdict === 'unanswered') return 'red'
-  const isGood = verdict === 'agree' && unanswered.length === 0 && groups[0]?.records.length !== 0
-  return isGood ? 'green' : 'yellow'
+  return verdict === 'agree' && unanswered.length === 0 ? 'green' : 'yellow'
 }
 
 /** Returns a sentence that says how the answers compare. */
@@ -264,7 +263,7 @@ function verdictText(type: string, { verdict, groups, unanswered }: DnsCheckSumm
   const [first] = groups
   if (first === undefined)
     return all === 1 ? 'The resolver did not answer.' : `None of ${all} resolvers answered.`
-  if (verdict === 'agree') return agreementText(type, first, all)
+  if (verdict === 'agree' || verdict === 'nowhere') return agreementText(type, first, all)
   if (verdict === 'differ') return `They differ: ${groups.length} answers from ${answered} resolvers.`
   const none = groups.find(({ records }) => records.length === 0)?.results.length ?? 0
   return `Not everywhere yet: ${answered - none} of ${answered} resolvers ${haveOrHas(answered - none)} the ${type} record, ${none} ${haveOrHas(none)} none.`
