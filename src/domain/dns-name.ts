@@ -15,11 +15,11 @@ const asciiOnly = /^[ -~]*$/
 const wideDots = /[\u3002\uff0e\uff61]/g
 const escapes = /\\(?:(\d{3})|(.))/g
 const capitals = /[A-Z]+/g
-const special = /[^!-~]|[.\\]/g
+const special = /[^!-~]|[.\\@]/g
 
 /**
  * Returns a name in the one spelling in which it is shown: lower case, no final dot, `.` for the root, and in its labels
- * `\.`, `\\` and `\DDD` for octets that are not visible ASCII. Returns null for what is no name.
+ * `\.`, `\\`, `\@` and `\DDD` for octets that are not visible ASCII. Returns null for what is no name.
  *
  * A label may hold any octets: `*`, a slash, a hyphen at either end. An international label turns into its ASCII form.
  *
@@ -67,7 +67,7 @@ function canonicalLabel(octets: string): string {
   // Only ASCII: the octet that is À in Latin-1 has no lower case.
   const lower = octets.replace(capitals, (letters) => letters.toLowerCase())
   return lower.replace(special, (octet) =>
-    octet === '.' || octet === '\\' ? `\\${octet}` : `\\${String(octet.charCodeAt(0)).padStart(3, '0')}`,
+    /[!-~]/.test(octet) ? `\\${octet}` : `\\${String(octet.charCodeAt(0)).padStart(3, '0')}`,
   )
 }
 

@@ -92,6 +92,12 @@ const notADomain: Refusal = {
   message: 'X-Domain must be a domain name, or an IP address for the type PTR.',
 }
 
+/** DNS can hold such a name, but whoever sends one has taken another field, and would learn that there is no such name. */
+const typedElse: Refusal = {
+  code: 'invalid_request',
+  message: 'X-Domain must be a domain name, not a URL or an e-mail address.',
+}
+
 /**
  * Asks every configured resolver for the records of a domain.
  *
@@ -220,9 +226,10 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
         transport: 'udp',
       },
     ],
-    refusals: [notADomain, tooManyOctets],
+    refusals: [notADomain, typedElse, tooManyOctets],
 
     async run({ domain, recordType }, _, { callerKey, signal, onPart }) {
+      if (isUrlOrMailbox(domain)) throw refused(typedElse)
       const name = questionName(domain, recordType)
       if (name === null) throw refused(notADomain)
       const question = { name, type: recordType }
@@ -261,6 +268,11 @@ interface Resolver {
 interface Question {
   readonly name: string
   readonly type: RecordType
+}
+
+/** What stands behind a backslash belongs to a name. */
+function isUrlOrMailbox(domain: string): boolean {
+  return /@|:\/\//.test(domain.replaceAll(/\\./gs, ''))
 }
 
 function questionName(domain: string, type: RecordType): string | null {

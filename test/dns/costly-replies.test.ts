@@ -59,7 +59,7 @@ const kept: readonly (readonly [seed: number, type: string, ReturnType<typeof wo
   [5968, 'SRV', { verdict: 'read', steps: 15680, texts: 72488, records: 242127 }],
   [5849, 'MX', { verdict: 'read', steps: 16283, texts: 134948, records: 228213 }],
   [4623, 'SOA', { verdict: 'read', steps: 8086, texts: 110262, records: 227770 }],
-  [8380, 'NS', { verdict: 'read', steps: 11439, texts: 145080, records: 207689 }],
+  [8380, 'NS', { verdict: 'read', steps: 11439, texts: 145088, records: 207689 }],
 ]
 
 test.each(kept)('zone %i of %s records takes the work that it took', (seed, type, work) => {

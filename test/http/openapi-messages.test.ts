@@ -131,7 +131,8 @@ async function askAmiss(world: World): Promise<void> {
   for (const status of ['valid', 'invalid'])
     await ask(world, 'generate', good(world, 'generate', { 'Idempotency-Key': 'a', 'X-Status': status }))
   await ask(world, 'check', without(await good(world, 'check'), 'X-Domain'))
-  await ask(world, 'check', good(world, 'check', { 'X-Domain': 'not a name' }))
+  for (const domain of ['not a name', 'ada@example.com'])
+    await ask(world, 'check', good(world, 'check', { 'X-Domain': domain }))
   const { accessToken } = await world.admin.createAccessToken({ scope: 'other' })
   await ask(world, 'check', good(world, 'check', { Authorization: `Bearer ${accessToken}` }))
   for (const name of ['check', 'lookup'] as const) {

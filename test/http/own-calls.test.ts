@@ -88,6 +88,12 @@ test.each<[string, unknown, string, string]>([
     'invalid_request',
     'domain must be a domain name, or an IP address for the type PTR.',
   ],
+  [
+    'a URL',
+    { domain: 'https://a.example/', recordType: 'A' },
+    'invalid_request',
+    'domain must be a domain name, not a URL or an e-mail address.',
+  ],
   ['a number', { domain: 7, recordType: 'A' }, 'invalid_request', 'domain must be a string.'],
   [
     'a misspelled field',

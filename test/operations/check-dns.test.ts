@@ -352,6 +352,10 @@ test.each([
   ['A', 'a\\.b\\255.example.com', 'a\\.b\\255.example.com'],
   ['A', '\u{1f4a9}.la', 'xn--ls8h.la'],
   ['TXT', '_dmarc.example.com', '_dmarc.example.com'],
+  ['TXT', 'ada\\064a.example', 'ada\\@a.example'],
+  ['TXT', 'ada\\@a.example', 'ada\\@a.example'],
+  ['A', 'https\\058//a.example', 'https://a.example'],
+  ['A', 'a\\\\\\@.example', 'a\\\\\\@.example'],
   ['A', 'b\u00fccher.example', 'xn--bcher-kva.example'],
 ] as const)('%s %s asks for %s', async (recordType, domain, name) => {
   const { asked, run } = check(async () => found)
@@ -366,6 +370,9 @@ test.each([
   ['AAAA', '2001:db8::1'],
   ['A', 'a\\256.example'],
   ['MX', 'a b'],
+  ['A', 'https://a.example/'],
+  ['TXT', 'ada@a.example'],
+  ['A', 'a\\\\@.example'],
 ] as const)('%s %s is no domain', async (recordType, domain) => {
   const { asked, run } = check(async () => found)
   await expect(run({ domain, recordType })).rejects.toMatchObject({ code: 'invalid_request' })

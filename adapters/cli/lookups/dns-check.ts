@@ -81,9 +81,6 @@ export async function createChecker(
 
   return {
     async requireValid(name, types) {
-      // DNS can hold such a name, so every resolver would be asked, and would say that there is none.
-      if (name.includes('://'))
-        throw new UsageError('NAME must be a domain name, not a URL: write its host alone.')
       await Promise.all(types.map((type) => checkWith(trial, name, type)))
     },
     check: (name, type, signal) => checkWith(api, name, type, signal),

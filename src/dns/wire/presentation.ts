@@ -2,6 +2,7 @@ const dot = 0x2e
 const backslash = 0x5c
 const quote = 0x22
 const zero = 0x30
+const atSign = 0x40
 
 /** How octets become text, by octet: 1 as it is, 2 behind a backslash, 4 as `\DDD`. */
 type Spelling = Uint8Array
@@ -13,7 +14,7 @@ function spelling(first: number, behindBackslash: readonly number[]): Spelling {
   })
 }
 
-const inLabels = spelling(0x21, [dot, backslash])
+const inLabels = spelling(0x21, [dot, backslash, atSign])
 const inTexts = spelling(0x20, [backslash])
 
 /** What each octet of UTF-8 takes in JSON, as `JSON.stringify` escapes it. */
@@ -58,7 +59,7 @@ function write(
 }
 
 /**
- * Writes a label as text and returns where it ends. Dots and backslashes get a backslash, octets that are not visible
+ * Writes a label as text and returns where it ends. Dots, backslashes and `@` get a backslash, octets that are not visible
  * ASCII become `\DDD`.
  */
 export function writeLabel(

@@ -15,8 +15,8 @@ const label = fc.oneof(
   octets(1, 63).map((raw) =>
     raw
       .toString('latin1')
-      .replace(/[^!-~]|[.\\]/g, (each) =>
-        each === '.' || each === '\\' ? `\\${each}` : `\\${String(each.charCodeAt(0)).padStart(3, '0')}`,
+      .replace(/[^!-~]|[.\\@]/g, (each) =>
+        /[!-~]/.test(each) ? `\\${each}` : `\\${String(each.charCodeAt(0)).padStart(3, '0')}`,
       ),
   ),
 )
