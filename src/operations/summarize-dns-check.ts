@@ -9,7 +9,6 @@ import {
   sameContent,
   sameOrRotated,
   saysSomething,
-  type Content,
   type DnsCheckGroup,
 } from './dns-answer-groups.ts'
 import {
@@ -65,7 +64,7 @@ export interface DnsCheckSummary {
 /**
  * How far a change has come.
  *
- * - `arrived`: all locations that answered have the expected records, and nothing is `blocking`.
+ * - `arrived`: all locations that answered have the records waited for, and nothing is `blocking`.
  * - `partly`: some have them.
  * - `not_yet`: none has them.
  * - `unanswered`: no location gave an answer that says anything about the name.
@@ -83,7 +82,7 @@ export type DnsArrivalVerdict = 'arrived' | 'partly' | 'not_yet' | 'unanswered'
 export interface DnsArrivalSummary extends Omit<DnsCheckSummary, 'verdict'> {
   /** How far the expected records have come. */
   readonly verdict: DnsArrivalVerdict
-  /** The locations that have exactly the expected records. */
+  /** The locations that have exactly the `expected` records, or those that it `contains`. */
   readonly arrived: readonly DnsCheckResult[]
   /** The locations that answered otherwise. */
   readonly differing: readonly DnsCheckResult[]
@@ -121,6 +120,11 @@ export interface DnsExpectation {
    * for a deletion. Default: none are expected, and answers are compared with each other.
    */
   readonly expected?: readonly string[]
+  /**
+   * Records that the name is expected to have among others, in presentation form: in place of `expected`, such as for the one
+   * TXT record that proves whose domain it is.
+   */
+  readonly contains?: readonly string[]
   /**
    * The summary of the check before, for the same name and the same records; read from JSON, its `oldCopies` are enough.
    * Without it, old copies that were seen earlier are not waited for.
@@ -190,11 +194,12 @@ export interface DnsExpectation {
  */
 export function summarizeDnsCheck(
   results: readonly DnsCheckResult[],
-  expectation: DnsExpectation & { readonly expected: readonly string[] },
+  expectation: DnsExpectation &
+    ({ readonly expected: readonly string[] } | { readonly contains: readonly string[] }),
 ): DnsArrivalSummary
 export function summarizeDnsCheck(
   results: readonly DnsCheckResult[],
-  expectation?: DnsExpectation & { readonly expected?: undefined },
+  expectation?: DnsExpectation & { readonly expected?: undefined; readonly contains?: undefined },
 ): DnsCheckSummary
 export function summarizeDnsCheck(
   results: readonly DnsCheckResult[],
@@ -231,7 +236,7 @@ export function summarizeDnsCheck(
 
 function wantedBy(expectation: DnsExpectation): Wanted | undefined {
   demand(isOptions(expectation), 'The expectation must be an object: write { recordType, expected }.')
-  const { expected, previous, at = new Date(), authorities = [] } = expectation
+  const { expected, contains, previous, at = new Date(), authorities = [] } = expectation
   demandKnown(expectation, expectationMembers)
   const { data: recordType } = recordTypeText().safeParse(expectation.recordType)
   demand(recordType !== undefined, `The expectation's recordType must be one of ${recordTypes.join(', ')}.`)
@@ -239,16 +244,27 @@ function wantedBy(expectation: DnsExpectation): Wanted | undefined {
   demand(Number.isFinite(endedAt), 'at must be a Date: when the check ended.')
   demand(areTexts(authorities), 'authorities must be a list of IP addresses.')
   const oldCopies = previous === undefined ? [] : oldCopiesOf(previous)
-  if (expected === undefined) return undefined
-  demand(areTexts(expected), 'expected must be a list of records in presentation form.')
-  const contents = new Set(expected.map((text) => contentOfExpected(recordType, text)))
-  const isIn = (content: Content): boolean => sameContent(content, contents)
-  return { isIn, oldCopies, endedAt, authorities: new Set(authorities) }
+  demand(expected === undefined || contains === undefined, 'expected and contains exclude each other.')
+  demand(contains?.length !== 0, 'contains must name a record.')
+  const texts = expected ?? contains
+  if (texts === undefined) return undefined
+  const name = expected === undefined ? 'contains' : 'expected'
+  demand(areTexts(texts), `${name} must be a list of records in presentation form.`)
+  const contents = texts.map((text) => contentOfText(name, recordType, text))
+  const count = expected === undefined ? undefined : new Set(contents).size
+  return {
+    isIn: (content) =>
+      content.size === (count ?? content.size) && contents.every((each) => content.has(each)),
+    oldCopies,
+    endedAt,
+    authorities: new Set(authorities),
+  }
 }
 
 const expectationMembers: ReadonlySet<string> = new Set<keyof DnsExpectation>([
   'recordType',
   'expected',
+  'contains',
   'previous',
   'at',
   'authorities',
@@ -258,10 +274,10 @@ function areTexts(value: unknown): boolean {
   return Array.isArray(value) && value.every((text) => typeof text === 'string')
 }
 
-function contentOfExpected(recordType: RecordType, text: string): string {
+function contentOfText(name: string, recordType: RecordType, text: string): string {
   const content = contentOfPresentation(recordType, text)
   const example = presentationExamples[recordType]
-  demand(content !== null, `expected: ${JSON.stringify(text)} is no ${recordType} record such as ${example}.`)
+  demand(content !== null, `${name}: ${JSON.stringify(text)} is no ${recordType} record such as ${example}.`)
   return content
 }
 

@@ -347,6 +347,19 @@ describe('where records are expected', () => {
     expect(summarizeDnsCheck(results, { recordType, expected: [expected] }).verdict).toBe(verdict)
   })
 
+  test.each<[string, string, readonly string[], ...Said[]]>([
+    ['among others', 'arrived', ['192.0.2.2'], two, [a('192.0.2.2')], 'TIMEOUT'],
+    ['two of three, in any order', 'arrived', ['192.0.2.2', '192.0.2.1'], [...two, a('192.0.2.3')]],
+    ['here and not there', 'partly', ['192.0.2.1'], two, [a('192.0.2.2')]],
+    ['one of two', 'not_yet', ['192.0.2.1', '192.0.2.3'], two],
+    ['a failure', 'partly', ['192.0.2.1'], two, 'SERVFAIL'],
+  ])('records among others: %s', (_, verdict, contains, ...answers) => {
+    const results = answers.map((answer, place) =>
+      typeof answer === 'string' ? result(place, answer) : result(place, 'NOERROR', answer),
+    )
+    expect(summarizeDnsCheck(results, { recordType: 'A', contains }).verdict).toBe(verdict)
+  })
+
   test('without any, answers are compared with each other', () => {
     const results = [result(0, 'NOERROR', two), result(1, 'NOERROR', two)]
     expect(summarizeDnsCheck(results, { recordType: 'A' })).toEqual(summarizeDnsCheck(results))
@@ -363,6 +376,10 @@ describe('where records are expected', () => {
   test.each([
     [{ recordType: 'A', expected: ['x'] }, 'expected: "x" is no A record such as 192.0.2.1.'],
     [{ recordType: 'A', expected: '192.0.2.1' }, 'expected must be a list of records in presentation form.'],
+    [{ recordType: 'A', contains: ['x'] }, 'contains: "x" is no A record such as 192.0.2.1.'],
+    [{ recordType: 'A', contains: '192.0.2.1' }, 'contains must be a list of records in presentation form.'],
+    [{ recordType: 'A', contains: [] }, 'contains must name a record.'],
+    [{ recordType: 'A', contains: ['192.0.2.1'], expected: [] }, 'expected and contains exclude each other.'],
     [{ recordType: 'A', expected: [7] }, 'expected must be a list of records in presentation form.'],
     [{ recordType: 'ANY', expected: [] }, 'recordType must be one of A, AAAA, MX'],
     [{ expected: [] }, "The expectation's recordType must be one of A, AAAA, MX"],
