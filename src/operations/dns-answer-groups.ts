@@ -21,65 +21,91 @@ export interface DnsCheckGroup {
   readonly longestTtlSeconds: number | null
 }
 
-/** Joins each answer with all earlier ones that say the same, so that parts of one set are grouped in any order. */
+/** The records of an answer by their content, without order and TTL. */
+type Content = ReadonlyMap<string, DnsRecord>
+
+/** A result that says something about the name. */
+export interface Answer {
+  readonly result: DnsCheckResult
+  readonly content: Content
+}
+
+export function answersIn(results: readonly DnsCheckResult[]): Answer[] {
+  const answered = results.filter(saysSomething)
+  return answered.map((result) => {
+    const content = new Map(result.dns_results.map((record) => [contentOfRecord(record), record]))
+    return { result, content }
+  })
+}
+
+export function saysSomething({ status }: DnsCheckResult): boolean {
+  return status === 'NOERROR' || status === 'NODATA' || status === 'NXDOMAIN'
+}
+
+/**
+ * Joins the answers that share something, directly or through others, so that parts of one set are grouped in any order. The
+ * largest group comes first.
+ *
+ * @param sharedIn - Returns what makes an answer the same as all others that have one of these texts, too.
+ */
 export function groupsOf(
-  answered: readonly DnsCheckResult[],
-  isSame: Comparison,
+  answers: readonly Answer[],
+  sharedIn: (content: Content) => readonly string[],
   keptOf: Lifetime,
 ): DnsCheckGroup[] {
-  const contents = new Map(answered.map((result) => [result, contentOf(result)]))
-  let groups: DnsCheckResult[][] = []
-  for (const result of answered) {
-    const saysTheSame = (other: DnsCheckResult): boolean =>
-      isSame(contents.get(result) ?? nothing, contents.get(other) ?? nothing)
-    const [same, others] = [
-      groups.filter((group) => group.some(saysTheSame)),
-      groups.filter((group) => !group.some(saysTheSame)),
-    ]
-    groups = [...others, [...same.flat(), result]]
+  const sharedBy = new Map(answers.map((answer) => [answer, sharedIn(answer.content)]))
+  const withShared = new Map<string, Answer[]>()
+  for (const [answer, texts] of sharedBy) {
+    for (const text of texts) {
+      const sharing = withShared.get(text)
+      if (sharing === undefined) withShared.set(text, [answer])
+      else sharing.push(answer)
+    }
   }
-  const position = new Map(answered.map((result, at) => [result, at]))
-  const inOrder = (a: DnsCheckResult, b: DnsCheckResult): number =>
-    (position.get(a) ?? 0) - (position.get(b) ?? 0)
-  return groups
-    .map((group) => group.toSorted(inOrder))
-    .toSorted(([a], [b]) => inOrder(a as DnsCheckResult, b as DnsCheckResult))
-    .toSorted((a, b) => b.length - a.length)
-    .map((group) => groupOf(group, contents, keptOf))
+  const groups: Answer[][] = []
+  const groupWith = new Map<Answer, Answer[]>()
+  for (const answer of answers) {
+    let group = groupWith.get(answer)
+    if (group === undefined) {
+      group = []
+      groups.push(group)
+      // Grows while it is read.
+      const connected = new Set([answer])
+      for (const each of connected) {
+        groupWith.set(each, group)
+        for (const text of sharedBy.get(each) ?? []) {
+          for (const other of withShared.get(text) ?? []) connected.add(other)
+          withShared.delete(text)
+        }
+      }
+    }
+    group.push(answer)
+  }
+  return groups.toSorted((a, b) => b.length - a.length).map((group) => groupOf(group, keptOf))
 }
 
-/** The records of an answer by their content, without order and TTL. */
-export type Content = ReadonlyMap<string, DnsRecord>
-type Comparison = (one: Content, other: Content) => boolean
-const nothing: Content = new Map()
-
-export function contentOf({ dns_results: records }: DnsCheckResult): Content {
-  return new Map(records.map((record) => [contentOfRecord(record), record]))
+/** Answers with the same records. */
+export function allRecords(content: Content): readonly string[] {
+  return [JSON.stringify([...content.keys()].toSorted())]
 }
 
-export function sameContent(one: Content, other: Pick<Content, 'size' | 'has'>): boolean {
-  return one.size === other.size && [...one.keys()].every((key) => other.has(key))
+/** Answers with the same records, or with as many addresses, of which they share one. */
+export function eachAddress(content: Content): readonly string[] {
+  const [first] = content.values()
+  if (first?.type !== 'A' && first?.type !== 'AAAA') return allRecords(content)
+  return Array.from(content.keys(), (address) => `${content.size} ${address}`)
 }
 
-export function sameOrRotated(one: Content, other: Content): boolean {
-  if (one.size !== other.size) return false
-  const [first] = one.values()
-  const mayRotate = first?.type === 'A' || first?.type === 'AAAA'
-  return mayRotate ? [...one.keys()].some((key) => other.has(key)) : sameContent(one, other)
-}
-
-function groupOf(
-  results: readonly DnsCheckResult[],
-  contents: ReadonlyMap<DnsCheckResult, Content>,
-  keptOf: Lifetime,
-): DnsCheckGroup {
+function groupOf(answers: readonly Answer[], keptOf: Lifetime): DnsCheckGroup {
   const records = new Map<string, DnsRecord>()
-  for (const [key, record] of results.flatMap((result) => [...(contents.get(result) ?? [])])) {
-    if (record.ttl > (records.get(key)?.ttl ?? -1)) records.set(key, record)
+  for (const { content } of answers) {
+    for (const [key, record] of content)
+      if (record.ttl > (records.get(key)?.ttl ?? -1)) records.set(key, record)
   }
+  const results = answers.map(({ result }) => result)
   return {
     records: [...records.values()],
-    rotates: results.some((result) => (contents.get(result)?.size ?? 0) < records.size),
+    rotates: answers.some(({ content }) => content.size < records.size),
     results,
     longestTtlSeconds: longest(results.map(keptOf)),
   }
@@ -90,18 +116,14 @@ export type Lifetime = (result: DnsCheckResult) => number | null
 
 /** An answer that came early has aged by the time that the last one came, or that a resolver was given up. */
 export function lifetimesAtTheEndOf(results: readonly DnsCheckResult[]): Lifetime {
-  const end = Math.max(...results.map(({ latency_ms: latencyMs }) => latencyMs))
+  const end = longest(results.map(({ latency_ms: latencyMs }) => latencyMs)) ?? 0
   return ({ dns_results: records, negative_ttl: negative, cname_ttl: alias, latency_ms: latencyMs }) => {
     const whole = longest([...records.map(({ ttl }) => ttl), negative ?? null, alias ?? null])
     return whole === null ? null : Math.max(0, whole - (end - latencyMs) / 1000)
   }
 }
 
-export function longest(ttls: readonly (number | null)[]): number | null {
-  const known = ttls.filter((ttl) => ttl !== null)
-  return known.length === 0 ? null : Math.max(...known)
-}
-
-export function saysSomething({ status }: DnsCheckResult): boolean {
-  return status === 'NOERROR' || status === 'NODATA' || status === 'NXDOMAIN'
+export function longest(times: readonly (number | null)[]): number | null {
+  // Not `Math.max(...times)`, which fails for more values than the stack has room for.
+  return times.reduce((most, time) => (time === null || (most !== null && most >= time) ? most : time), null)
 }

@@ -1,7 +1,7 @@
 import { demand } from '../domain/arguments.ts'
 import type { DnsStatus } from '../domain/dns-answer.ts'
 import type { DnsCheckResult } from './check-dns.ts'
-import { contentOf, longest, saysSomething, type Content, type Lifetime } from './dns-answer-groups.ts'
+import { longest, saysSomething, type Answer, type Lifetime } from './dns-answer-groups.ts'
 
 /**
  * An old answer that a location may still give. The first three members say which location.
@@ -21,8 +21,7 @@ export interface DnsOldCopy {
 
 /** What is waited for. */
 export interface Wanted {
-  /** Whether an answer with these records is one that is waited for. */
-  isIn(content: Content): boolean
+  isIn(answer: Answer): boolean
   /** What is known from the checks before. */
   readonly oldCopies: readonly DnsOldCopy[]
   /** When the check ended, in milliseconds since the epoch. */
@@ -47,10 +46,16 @@ const roundingMs = 1000
 /** What says that a location does not serve us, and nothing about the name: those whom it serves may have the records. */
 const notServed: ReadonlySet<DnsStatus> = new Set(['TIMEOUT', 'UNREACHABLE', 'REFUSED', 'FORMERR'])
 
-export function arrivalOf(results: readonly DnsCheckResult[], wanted: Wanted, keptOf: Lifetime): Arrival {
+export function arrivalOf(
+  results: readonly DnsCheckResult[],
+  answers: readonly Answer[],
+  wanted: Wanted,
+  keptOf: Lifetime,
+): Arrival {
   const { endedAt, authorities } = wanted
-  const arrived = new Set(results.filter((result) => saysSomething(result) && wanted.isIn(contentOf(result))))
-  const differing = results.filter((result) => saysSomething(result) && !arrived.has(result))
+  const resultsWhere = (isIn: boolean): DnsCheckResult[] =>
+    answers.filter((answer) => wanted.isIn(answer) === isIn).map(({ result }) => result)
+  const differing = resultsWhere(false)
   const copies = new Map<string, DnsOldCopy>()
   const until = (result: DnsCheckResult): number => endedAt + (keptOf(result) ?? secondsWithoutSoa) * 1000
   const seen = differing.map((result) => ({ ...result, until: Math.round(until(result)) }))
@@ -68,7 +73,7 @@ export function arrivalOf(results: readonly DnsCheckResult[], wanted: Wanted, ke
   const ends = blocking.map((result) => copies.get(keyOf(result))?.until ?? null)
   const lastEnd = longest(ends)
   return {
-    arrived: [...arrived],
+    arrived: resultsWhere(true),
     differing,
     blocking,
     oldCopies: [...copies.values()],

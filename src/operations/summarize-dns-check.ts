@@ -3,11 +3,12 @@ import { recordTypes, type RecordType } from '../domain/dns-answer.ts'
 import { contentOfPresentation, presentationExamples } from '../domain/dns-record-content.ts'
 import type { DnsCheckResult } from './check-dns.ts'
 import {
+  allRecords,
+  answersIn,
+  eachAddress,
   groupsOf,
   lifetimesAtTheEndOf,
   longest,
-  sameContent,
-  sameOrRotated,
   saysSomething,
   type DnsCheckGroup,
 } from './dns-answer-groups.ts'
@@ -214,15 +215,16 @@ export function summarizeDnsCheck(
   demand(!isPromise, 'results is a promise: write await before it.')
   demand(areResults, 'results must be what the DNS check answers with 200.')
   const wanted = expectation === undefined ? undefined : wantedBy(expectation)
-  const answered = results.filter(saysSomething)
+  const answers = answersIn(results)
   const unanswered = results.filter((result) => !saysSomething(result))
   const keptOf = lifetimesAtTheEndOf(results)
-  const groups = groupsOf(answered, wanted === undefined ? sameOrRotated : sameContent, keptOf)
-  const majority = groups.find((group) => group.results.length * 2 > answered.length) ?? null
+  const groups = groupsOf(answers, wanted === undefined ? eachAddress : allRecords, keptOf)
+  const majority = groups.find((group) => group.results.length * 2 > answers.length) ?? null
   if (wanted !== undefined) {
-    const arrival = arrivalOf(results, wanted, keptOf)
+    const arrival = arrivalOf(results, answers, wanted, keptOf)
     return { verdict: arrivalVerdictOf(arrival), groups, majority, unanswered, ...arrival }
   }
+  const answered = answers.map(({ result }) => result)
   const agreeing = new Set(groups.length > 1 ? majority?.results : answered)
   return {
     verdict: verdictOf(groups),
@@ -253,7 +255,7 @@ function wantedBy(expectation: DnsExpectation): Wanted | undefined {
   const contents = texts.map((text) => contentOfText(name, recordType, text))
   const count = expected === undefined ? undefined : new Set(contents).size
   return {
-    isIn: (content) =>
+    isIn: ({ content }) =>
       content.size === (count ?? content.size) && contents.every((each) => content.has(each)),
     oldCopies,
     endedAt,
