@@ -53,35 +53,30 @@ export function groupsOf(
   sharedIn: (content: Content) => readonly string[],
   keptOf: Lifetime,
 ): DnsCheckGroup[] {
-  const sharedBy = new Map(answers.map((answer) => [answer, sharedIn(answer.content)]))
-  const withShared = new Map<string, Answer[]>()
-  for (const [answer, texts] of sharedBy) {
-    for (const text of texts) {
-      const sharing = withShared.get(text)
-      if (sharing === undefined) withShared.set(text, [answer])
-      else sharing.push(answer)
-    }
+  /** Of each answer, an earlier one of its group: union-find with path halving. */
+  const earlier = answers.map((_, at) => at)
+  const firstOf = (at: number): number => {
+    let first = at
+    for (let next = earlier[first] as number; next !== first; next = earlier[first] as number)
+      first = earlier[first] = earlier[next] as number
+    return first
   }
-  const groups: Answer[][] = []
-  const groupWith = new Map<Answer, Answer[]>()
-  for (const answer of answers) {
-    let group = groupWith.get(answer)
-    if (group === undefined) {
-      group = []
-      groups.push(group)
-      // Grows while it is read.
-      const connected = new Set([answer])
-      for (const each of connected) {
-        groupWith.set(each, group)
-        for (const text of sharedBy.get(each) ?? []) {
-          for (const other of withShared.get(text) ?? []) connected.add(other)
-          withShared.delete(text)
-        }
+  const firstWith = new Map<string, number>()
+  for (const [at, { content }] of answers.entries()) {
+    for (const text of sharedIn(content)) {
+      const other = firstWith.get(text)
+      if (other === undefined) firstWith.set(text, at)
+      else {
+        const [one, two] = [firstOf(other), firstOf(at)]
+        earlier[Math.max(one, two)] = Math.min(one, two)
       }
     }
-    group.push(answer)
   }
-  return groups.toSorted((a, b) => b.length - a.length).map((group) => groupOf(group, keptOf))
+  const groups = Map.groupBy(answers.keys(), firstOf)
+  return [...groups.values()]
+    .map((group) => group.map((at) => answers[at] as Answer))
+    .toSorted((a, b) => b.length - a.length)
+    .map((group) => groupOf(group, keptOf))
 }
 
 /** Answers with the same records. */
@@ -93,7 +88,7 @@ export function allRecords(content: Content): readonly string[] {
 export function eachAddress(content: Content): readonly string[] {
   const [first] = content.values()
   if (first?.type !== 'A' && first?.type !== 'AAAA') return allRecords(content)
-  return Array.from(content.keys(), (address) => `${content.size} ${address}`)
+  return [...content.keys()].map((address) => `${content.size} ${address}`)
 }
 
 function groupOf(answers: readonly Answer[], keptOf: Lifetime): DnsCheckGroup {

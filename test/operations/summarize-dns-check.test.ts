@@ -221,6 +221,30 @@ describe('whatever the answers', () => {
     )
   })
 
+  test('two answers are in one group if others connect them, each as large as the next and sharing an address', () => {
+    fc.assert(
+      fc.property(fc.array(set, { maxLength: 8 }), (given) => {
+        const results = check(given, addresses)
+        const sharesWith = (one: number, other: number): boolean => {
+          const [some, others] = [given[one] ?? [], given[other] ?? []]
+          const isShared = some.length === 0 || some.some(([last]) => others.some(([each]) => each === last))
+          return some.length === others.length && isShared
+        }
+        const connected = (from: number): Set<number> => {
+          const reached = new Set([from])
+          for (const at of reached)
+            for (const other of given.keys()) if (sharesWith(at, other)) reached.add(other)
+          return reached
+        }
+        const { groups } = summarizeDnsCheck(results)
+        for (const [at, result] of results.entries()) {
+          const group = groups.find((each) => each.results.includes(result))
+          expect(group?.results).toEqual(results.filter((_, other) => connected(at).has(other)))
+        }
+      }),
+    )
+  })
+
   test('the longest TTL is the longest of all, and of each group its own', () => {
     const ttls = (results: readonly DnsCheckResult[]): number[] =>
       results.flatMap((each) => each.dns_results.map(({ ttl }) => ttl))
@@ -233,6 +257,35 @@ describe('whatever the answers', () => {
         for (const group of summary.groups) expect(group.longestTtlSeconds).toBe(longest(ttls(group.results)))
       }),
     )
+  })
+})
+
+describe('of many answers', () => {
+  const answers = (count: number): DnsCheckResult[] =>
+    Array.from({ length: count }, (_, at) =>
+      result(at, 'NOERROR', [a(`10.${at >> 16}.${(at >> 8) & 255}.${at & 255}`)]),
+    )
+  const expectations = [undefined, { recordType: 'A', expected: ['192.0.2.1'] }] as const
+
+  test.each(expectations)('four times as many do not take eight times the work: %j', (expectation) => {
+    // In all, because the kernel may count in steps of 4 ms.
+    const costOf = (results: readonly DnsCheckResult[]): number => {
+      const before = process.cpuUsage()
+      for (let times = 0; times < 4; times += 1)
+        expect(summarizeDnsCheck(results, expectation).groups.length).toBe(results.length)
+      return process.cpuUsage(before).user
+    }
+    const [few, many] = [answers(4000), answers(16_000)]
+    costOf(few)
+    expect(costOf(many)).toBeLessThan(8 * costOf(few))
+  })
+
+  test.each(expectations)('there may be more than a call has room for arguments: %j', (expectation) => {
+    const many = Array<DnsCheckResult>(150_000).fill(result(1, 'NOERROR', [a('192.0.2.7', 60)]))
+    expect(summarizeDnsCheck(many, expectation)).toMatchObject({
+      differing: { length: expectation ? 150_000 : 0 },
+      longestTtlSeconds: 60,
+    })
   })
 })
 
