@@ -3,46 +3,102 @@ import {
   type DnsArrivalSummary,
   type DnsCheckResult,
   type DnsCheckSummary,
-  type RecordType,
+  type DnsExpectation,
+  type DnsOldCopy,
 } from 'utility-api'
+import { UsageError } from '../terminal/command.ts'
 
 /** How the answers to one question compare with each other, or with what is expected. */
 export type Comparison = DnsCheckSummary | DnsArrivalSummary
 
-/** Returns the records that `--expect` names; undefined if it is not given. `none` expects that there are none. */
-export function expectedOf(values: readonly string[]): readonly string[] | undefined {
-  if (values.length === 0) return undefined
-  return values.length === 1 && values[0] === 'none' ? [] : values
+/** What is waited for. */
+export type Awaited = Pick<DnsExpectation, 'expected' | 'contains'>
+
+/** Returns what `--expect` and `--contains` name. `--expect none` expects that there are no records. */
+export function awaitedOf(expect: readonly string[], contains: readonly string[]): Awaited {
+  if (contains.length > 0 && expect.length > 0)
+    throw new UsageError('--expect names all records, --contains some of them: give one of the two.')
+  if (contains.length > 0) return { contains }
+  if (expect.length === 0) return {}
+  return { expected: expect.length === 1 && expect[0] === 'none' ? [] : expect }
 }
 
 /** Tells when a watch is over. */
 export interface Watch {
-  /** Compares the answers of a round. */
+  /** Compares the answers of a check that has just ended. */
   compare(results: readonly DnsCheckResult[]): Comparison
-  /** Tells whether what is waited for has come with this round. */
-  isOver(results: readonly DnsCheckResult[], comparison: Comparison): boolean
+  /** Tells whether what is waited for has come with the check that was compared last. */
+  isOver(): boolean
 }
 
-/** Waits for the expected records, or until all agree on something else than at first. */
-export function createWatch(type: string, expected: readonly string[] | undefined): Watch {
-  const recordType = type as RecordType
-  let first: readonly DnsCheckResult[] | undefined
+/** Waits for records, or until all agree on something else than at first. */
+export function createWatch(
+  terms: Pick<DnsExpectation, 'recordType' | 'authorities'>,
+  { expected, contains }: Awaited,
+): Watch {
+  if (expected !== undefined) return watchFor((previous) => ({ ...terms, expected, previous }))
+  if (contains !== undefined) return watchFor((previous) => ({ ...terms, contains, previous }))
+  return watchForChange(terms)
+}
+
+type Waiting = DnsExpectation & ({ expected: readonly string[] } | { contains: readonly string[] })
+
+function watchFor(waiting: (previous: DnsArrivalSummary | undefined) => Waiting): Watch {
+  let last: DnsArrivalSummary | undefined
   return {
-    compare: (results) =>
-      expected === undefined
-        ? summarizeDnsCheck(results)
-        : summarizeDnsCheck(results, { recordType, expected }),
-    isOver(results, { verdict }) {
-      if (verdict === 'arrived') return true
-      if (verdict === 'unanswered') return false
-      first ??= results
+    compare: (results) => (last = summarizeDnsCheck(results, waiting(last))),
+    isOver: () => last?.verdict === 'arrived',
+  }
+}
+
+function watchForChange(terms: Pick<DnsExpectation, 'recordType' | 'authorities'>): Watch {
+  let first: readonly DnsCheckResult[] | undefined
+  let last: DnsCheckSummary | undefined
+  /** What each location has said. Which of it is old is known only when all agree on something else. */
+  const seen = new Map<string, { readonly result: DnsCheckResult; readonly copy: DnsOldCopy }>()
+  const remember = (result: DnsCheckResult): void => {
+    const { location, ip, provider, dns_results: records } = result
+    // Expecting something else than any answer says when a copy of it expires.
+    const expected = records.length === 0 ? ['192.0.2.1'] : []
+    const { oldCopies } = summarizeDnsCheck([result], { recordType: 'A', expected })
+    const key = JSON.stringify([
+      location,
+      ip,
+      provider,
+      records.map(({ ttl: _, ...record }) => JSON.stringify(record)).toSorted(),
+    ])
+    for (const copy of oldCopies)
+      if (copy.until >= (seen.get(key)?.copy.until ?? 0)) seen.set(key, { result, copy })
+  }
+  return {
+    compare(results) {
+      last = summarizeDnsCheck(results)
+      if (last.verdict !== 'unanswered') first ??= results
+      for (const [key, { copy }] of seen) if (copy.until < Date.now() - 1000) seen.delete(key)
+      for (const result of results) remember(result)
+      return last
+    },
+    isOver() {
+      const [agreed] = last?.groups ?? []
       // Right after a change, all agree on the old records.
-      return agrees(verdict) && !agrees(summarizeDnsCheck([...first, ...results]).verdict)
+      if (last === undefined || agreed === undefined || last.groups.length > 1) return false
+      if (agrees([...(first ?? []), ...agreed.results])) return false
+      const old = [...seen.values()].filter(({ result }) => !agrees([...agreed.results, result]))
+      // All that answered say what is new. Whether something else is in the way is asked as of a deletion that has arrived.
+      const arrived = agreed.results.map((result) => ({
+        ...result,
+        dns_results: [],
+        status: 'NODATA' as const,
+      }))
+      const previous = { oldCopies: old.map(({ copy }) => copy) }
+      const results = [...arrived, ...last.unanswered]
+      return summarizeDnsCheck(results, { ...terms, expected: [], previous }).verdict === 'arrived'
     },
   }
 }
 
-function agrees(verdict: Comparison['verdict']): boolean {
+function agrees(results: readonly DnsCheckResult[]): boolean {
+  const { verdict } = summarizeDnsCheck(results)
   return verdict === 'agree' || verdict === 'nowhere'
 }
 

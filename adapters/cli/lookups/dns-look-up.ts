@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { defaultResolverLocations } from 'utility-api'
-import type { DnsAnswer, DnsCheckResult, ResolverLocation } from 'utility-api'
+import type { DnsAnswer, DnsCheckResult, RecordType, ResolverLocation } from 'utility-api'
 import { UsageError } from '../terminal/command.ts'
 import { secondsOf } from '../terminal/option-values.ts'
 import { columns, isOutputLost, printJson, styled } from '../terminal/output.ts'
 import { createScreen } from '../terminal/screen.ts'
 import { watchForStop } from '../terminal/stop-signal.ts'
 import { printable, wrap } from '../terminal/terminal-text.ts'
-import { createWatch, exitCodeOf, expectedOf, type Comparison } from './dns-arrival.ts'
+import { awaitedOf, createWatch, exitCodeOf, type Comparison, type Watch } from './dns-arrival.ts'
 import { authoritiesOf, withAuthorities } from './dns-authority.ts'
 import { createChecker, type Checker, type CheckListener } from './dns-check.ts'
 import { questionOf } from './dns-question.ts'
@@ -19,6 +19,7 @@ interface Options {
   readonly server: readonly string[]
   readonly authority: boolean
   readonly expect: readonly string[]
+  readonly contains: readonly string[]
   readonly watch: boolean
   readonly interval: string
   readonly timeout: string
@@ -34,17 +35,21 @@ export async function lookUp(values: Options, words: readonly string[]): Promise
   const { name, types } = question
   const intervalMs = secondsOf('interval', interval, 1, 3600) * 1000
   const seconds = secondsOf('timeout', values.timeout, 1, 60)
-  const expected = expectedOf(values.expect)
-  if (expected !== undefined && types.length > 1)
-    throw new UsageError('--expect goes with one record type, not with several.')
+  const awaited = awaitedOf(values.expect, values.contains)
+  const [option] = Object.keys(awaited)
+  if (option !== undefined && types.length > 1)
+    throw new UsageError(
+      `--${option === 'contains' ? option : 'expect'} goes with one record type, not with several.`,
+    )
   const servers = [...values.server, ...question.servers]
   const resolvers = inNetwork(
     values.subnet,
     servers.length === 0 ? defaultResolverLocations : locationsOf(...servers),
   )
-  const watches = types.map((type) => createWatch(type, expected))
+  const watchesWith = (authorities: readonly string[]): Watch[] =>
+    types.map((type) => createWatch({ recordType: type as RecordType, authorities }, awaited))
   // What is expected is judged before anything is asked.
-  for (const watch of watches) watch.compare([])
+  for (const watch of watchesWith([])) watch.compare([])
   const trial = await createChecker(resolvers, silent)
   // A type that is refused while another is looked up would leave half a table behind.
   await trial.requireValid(name, types)
@@ -54,15 +59,13 @@ export async function lookUp(values: Options, words: readonly string[]): Promise
   const locations = withAuthorities(resolvers, authorities)
   const view = json === true ? null : createView(types, locations, authorities.length)
   const terms = { seconds, overTcp: values.tcp, authorities: new Set(authorities.map(({ ip }) => ip)) }
+  const watches = watchesWith([...terms.authorities])
   await using checker = await createChecker(locations, view ?? silent, terms)
   for (;;) {
     const results = await checkAll(checker, name, types, stop.signal)
     if (results === null) return interrupted()
-    const comparisons = results.map((each, at) => watchAt(watches, at).compare(each))
-    const areOver = results.map((each, at) =>
-      watchAt(watches, at).isOver(each, comparisons[at] as Comparison),
-    )
-    const isOver = !values.watch || areOver.every(Boolean)
+    const comparisons = watches.map((watch, at) => watch.compare(results[at] ?? []))
+    const isOver = !values.watch || watches.every((watch) => watch.isOver())
     const isBlocked = view !== null && !values.tcp && results.every(allTimedOut)
     const footer = isBlocked ? await blockedLines(name, types, resolvers, terms, stop.signal) : []
     view?.conclude(results, comparisons, isOver ? footer : [...footer, ...againLines(intervalMs)])
@@ -73,10 +76,6 @@ export async function lookUp(values: Options, words: readonly string[]): Promise
     }
     if (isOutputLost() || !(await waited(intervalMs, stop.signal))) return interrupted()
   }
-}
-
-function watchAt<Each>(all: readonly Each[], at: number): Each {
-  return all[at] as Each
 }
 
 function inNetwork(

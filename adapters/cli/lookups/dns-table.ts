@@ -178,7 +178,7 @@ function verdictLines(type: string, summary: Comparison, inFull: boolean): strin
     return [
       ...wrap(arrivalText(summary), width).map((line) => styled(arrivalColors[summary.verdict], line)),
       ...(isOpen ? groups.flatMap((group) => groupLines(group, width)) : []),
-      ...(isOpen && ttl !== null ? wrap(latestText(ttl, true), width) : []),
+      ...(ttl !== null ? wrap(latestText(ttl, true), width) : []),
       ...silentLines(summary, width),
     ]
   }
@@ -207,22 +207,45 @@ function zoneLines(
   ]
 }
 
-function silentLines({ verdict, unanswered }: Comparison, width: number): string[] {
+function silentLines(summary: Comparison, width: number): string[] {
+  const { verdict, unanswered } = summary
   const silent = unanswered.map(({ provider, status }) => `${printable(provider)} (${status})`).join(', ')
-  return silent === '' || verdict === 'unanswered' ? [] : wrap(`No answer: ${silent}.`, width, '  ')
+  const cached = cachedIn(summary)
+    .map(({ provider }) => printable(provider))
+    .join(', ')
+  return [
+    ...(cached === '' ? [] : wrap(`May still have an old copy: ${cached}.`, width, '  ')),
+    ...(silent === '' || verdict === 'unanswered' ? [] : wrap(`No answer: ${silent}.`, width, '  ')),
+  ]
+}
+
+/** The locations that gave an old answer before, and may give it again. */
+function cachedIn(summary: Comparison): DnsCheckResult[] {
+  if (!('arrived' in summary)) return []
+  const { blocking, differing, oldCopies } = summary
+  const others = new Set(differing)
+  return blocking.filter(
+    (each) =>
+      !others.has(each) &&
+      oldCopies.some(
+        (copy) => copy.location === each.location && copy.ip === each.ip && copy.provider === each.provider,
+      ),
+  )
 }
 
 const arrivalColors = { arrived: 'green', partly: 'yellow', not_yet: 'yellow', unanswered: 'red' } as const
 
-function arrivalText({ verdict, arrived, differing, unanswered }: DnsArrivalSummary): string {
+function arrivalText({ verdict, arrived, differing, unanswered, blocking }: DnsArrivalSummary): string {
   const answered = arrived.length + differing.length
   const all = answered + unanswered.length
+  const failing = unanswered.filter((each) => blocking.includes(each)).length
   if (verdict === 'unanswered')
     return all === 1 ? 'The resolver did not answer.' : `None of ${all} resolvers answered.`
   const what = 'what is expected'
   if (verdict === 'partly')
-    return `Partly: ${arrived.length} of ${answered} resolvers ${haveOrHas(arrived.length)} ${what}.`
+    return `Partly: ${arrived.length} of ${answered + failing} resolvers ${haveOrHas(arrived.length)} ${what}.`
   if (verdict === 'not_yet') return `Not yet: none of ${answered} resolvers has ${what}.`
+  if (all === 1) return `Arrived: the resolver has ${what}.`
   return `Arrived: ${all === answered ? 'all' : `${answered} of`} ${all} resolvers ${haveOrHas(answered)} ${what}.`
 }
 

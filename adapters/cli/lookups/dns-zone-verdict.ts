@@ -45,7 +45,7 @@ export function zoneVerdictOf(
   return {
     sentence: sentenceOf(verdict, `the zone ${textOf(ofZone)}${resolversText(same, differing)}`),
     groups: others,
-    secondsLeft: longest(others),
+    secondsLeft: 'arrived' in summary ? longestTtlSeconds : longest(others),
     waitsForZone: false,
   }
 }

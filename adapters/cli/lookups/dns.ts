@@ -40,6 +40,12 @@ export const dns: AnyCommand = command({
       valueHint: 'RECORD',
       description: 'A record that you expect, such as "10 mail.example.com"; name all of them, or none.',
     },
+    contains: {
+      type: 'string',
+      mayRepeat: true,
+      valueHint: 'RECORD',
+      description: 'A record that you expect among others, such as one TXT record of several.',
+    },
     watch: {
       type: 'boolean',
       description: 'Repeat the check until the expected records have arrived, or all agree on something new.',
@@ -66,7 +72,7 @@ export const dns: AnyCommand = command({
   },
   rest: true,
   notes: [
-    'Exit code: 0 if all answers have the same records, 1 if no resolver answered, 3 if they differ, 4 if some have the record and others do not, 5 if all agree that there is none; with several types, the first of 1, 3, 4, 0 and 5 that applies to one of them. With --expect: 0 if the records have arrived everywhere, 1 if no resolver answered, 3 if they have arrived nowhere, 4 if only at some resolvers.',
+    'Exit code: 0 if all answers have the same records, 1 if no resolver answered, 3 if they differ, 4 if some have the record and others do not, 5 if all agree that there is none; with several types, the first of 1, 3, 4, 0 and 5 that applies to one of them. With --expect or --contains: 0 if the records have arrived everywhere and no failure or old copy is in the way, 1 if no resolver answered, 3 if they have arrived nowhere, 4 if only at some resolvers.',
   ],
   examples: [
     'dns example.com',

@@ -1,0 +1,89 @@
+import type { DnsCheckResult, DnsStatus } from 'utility-api'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { createWatch, type Awaited, type Watch } from '../../../adapters/cli/lookups/dns-arrival.ts'
+
+type Said = readonly string[] | DnsStatus
+
+const ttl = 300
+
+function result(place: string, said: Said): DnsCheckResult {
+  const ips = typeof said === 'string' ? [] : said
+  const records = ips.map((ip) => ({ type: 'A', host: 'example.com', ttl, ip }) as const)
+  const status = typeof said === 'string' ? said : 'NOERROR'
+  const where = { location: place, ip: `${place}.example`, provider: place, latency_ms: 1 }
+  const negative = status === 'NXDOMAIN' ? { negative_ttl: ttl } : {}
+  return { ...where, ...negative, dns_results: records, resolved: records.length > 0, status }
+}
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'], now: 0 })
+  onTestFinished(() => void vi.useRealTimers())
+})
+
+/** Tells whether the watch is over with a check that ends at a second. */
+function isOverAt(watch: Watch, second: number, answers: Readonly<Record<string, Said>>): boolean {
+  vi.setSystemTime(second * 1000)
+  watch.compare(Object.entries(answers).map(([place, said]) => result(place, said)))
+  return watch.isOver()
+}
+
+const [old, moved] = [['192.0.2.7'], ['192.0.2.80']]
+const watches: Record<string, Awaited> = {
+  'what is expected': { expected: moved },
+  'what is contained': { contains: moved },
+  'any change': {},
+}
+
+describe.each(Object.entries(watches))('a watch for %s', (_, awaited) => {
+  const watch = (authorities: readonly string[] = []): Watch =>
+    createWatch({ recordType: 'A', authorities }, awaited)
+
+  test('ends when all have it, and the old answers have expired', () => {
+    const it = watch()
+    expect(isOverAt(it, 0, { a: old, b: old })).toBe(false)
+    expect(isOverAt(it, 10, { a: moved, b: old })).toBe(false)
+    // Another cache behind the same address may have the old answer still.
+    expect(isOverAt(it, 20, { a: moved, b: moved })).toBe(false)
+    expect(isOverAt(it, 10 + ttl, { a: moved, b: moved })).toBe(false)
+    expect(isOverAt(it, 11 + ttl, { a: moved, b: moved })).toBe(true)
+  })
+
+  test.each<DnsStatus>(['TIMEOUT', 'REFUSED'])(
+    'waits for one that has old answers, and then says %s',
+    (status) => {
+      const it = watch()
+      expect(isOverAt(it, 0, { a: old, b: old })).toBe(false)
+      expect(isOverAt(it, ttl, { a: moved, b: status })).toBe(false)
+      expect(isOverAt(it, 1 + ttl, { a: moved, b: status })).toBe(true)
+    },
+  )
+
+  test('waits for one that fails, and for each of the zone’s own servers', () => {
+    const it = watch(['ns.example'])
+    expect(isOverAt(it, 0, { ns: old, a: old })).toBe(false)
+    expect(isOverAt(it, 1000, { ns: moved, a: 'SERVFAIL' })).toBe(false)
+    expect(isOverAt(it, 2000, { ns: 'REFUSED', a: moved })).toBe(false)
+    expect(isOverAt(it, 3000, { ns: moved, a: moved })).toBe(true)
+  })
+})
+
+test.each<[string, Said, Said]>([
+  ['a deletion', old, 'NXDOMAIN'],
+  ['a name that appears', 'NXDOMAIN', moved],
+])('a watch for any change sees %s', (_, before, after) => {
+  const watch = createWatch({ recordType: 'A' }, {})
+  expect(isOverAt(watch, 0, { a: before, b: 'TIMEOUT' })).toBe(false)
+  expect(isOverAt(watch, 10, { a: after, b: 'TIMEOUT' })).toBe(false)
+  expect(isOverAt(watch, 400, { a: after, b: 'TIMEOUT' })).toBe(true)
+})
+
+test('parts of the new set that rotate are not waited for', () => {
+  const watch = createWatch({ recordType: 'A' }, {})
+  const parts = [
+    ['192.0.2.1', '192.0.2.2'],
+    ['192.0.2.2', '192.0.2.3'],
+  ] as const
+  expect(isOverAt(watch, 0, { a: old, b: old })).toBe(false)
+  expect(isOverAt(watch, ttl, { a: parts[0], b: parts[1] })).toBe(false)
+  expect(isOverAt(watch, 2 + ttl, { a: parts[1], b: parts[0] })).toBe(true)
+})
