@@ -46,7 +46,7 @@ function recordText({ type, host, ttl, ipv6, txt, base64, entries, public_key: k
 }
 
 /** Says how all answers compare. */
-function drawVerdict({ verdict, all, differing, unanswered, groups }) {
+function drawVerdict({ verdict, all, differing, unanswered, groups, blocking = [] }) {
   const answered = all - unanswered
   const sentences = {
     arrived: `Arrived: ${answered} of ${all} ${haveOrHas(answered)} what is expected.`,
@@ -58,7 +58,9 @@ function drawVerdict({ verdict, all, differing, unanswered, groups }) {
     not_everywhere: 'Some have the record, others do not.',
     unanswered: 'Nobody answered.',
   }
-  find('#verdict').textContent = sentences[verdict]
+  // Whoever differs is to be seen in the rows.
+  const waiting = verdict === 'partly' && differing === 0 ? ` Waiting for ${blocking.join(', ')}.` : ''
+  find('#verdict').textContent = sentences[verdict] + waiting
   outcome.dataset.tone = tones[verdict] ?? 'waiting'
 }
 const haveOrHas = (count) => (count === 1 ? 'has' : 'have')
@@ -68,7 +70,8 @@ function drawTimes() {
   const secondsUntil = (time) => Math.max(0, Math.ceil((time - Date.now()) / 1000))
   for (const { element, keptUntil } of rows)
     element.querySelector('.kept').textContent = keptUntil === null ? '' : clock(secondsUntil(keptUntil))
-  const latest = Math.max(...rows.map(({ differs, keptUntil }) => (differs ? keptUntil : null) ?? 0))
+  const ofRows = rows.map(({ differs, keptUntil }) => (differs ? keptUntil : null) ?? 0)
+  const latest = Math.max(oldUntil, ...ofRows)
   const time = new Date(latest).toLocaleTimeString([], { hour12: false })
   find('#countdown').textContent =
     latest === 0
@@ -84,6 +87,8 @@ const clock = (seconds) => {
     .join(':')
 }
 
+/** When the last old answer that was seen has expired. */
+let oldUntil = 0
 let nextCheckAt = null
 let timer
 let running
@@ -102,6 +107,11 @@ async function check(question) {
       if (line.result !== undefined) drawAnswer(line)
       else drawVerdict(line)
       verdict = line.verdict
+      // What has been seen of old answers, for the next check.
+      if (line.oldCopies !== undefined) {
+        question.set('oldCopies', JSON.stringify(line.oldCopies))
+        oldUntil = line.longestTtlSeconds === null ? 0 : Date.now() + line.longestTtlSeconds * 1000
+      }
       drawTimes()
     }
     if (question.getAll('expect').join('').trim() === '' || verdict === 'arrived') return
@@ -138,6 +148,7 @@ form.addEventListener('submit', (event) => {
   const { name, type, expect } = Object.fromEntries(new FormData(form))
   const question = new URLSearchParams({ name, type })
   for (const line of expect.split('\n')) question.append('expect', line)
+  oldUntil = 0
   for (const row of rows) {
     Object.assign(row, { differs: false, keptUntil: null })
     draw(row, 'asking', 'asking')

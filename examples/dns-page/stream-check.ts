@@ -1,7 +1,7 @@
 // Answers one question of the page with a line of JSON for each location, as it answers, and a last one for the verdict.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { summarizeDnsCheck, UtilityApiError } from 'utility-api'
-import type { DnsCheckResult, RecordType, UtilityApi } from 'utility-api'
+import type { DnsCheckResult, DnsOldCopy, RecordType, UtilityApi } from 'utility-api'
 
 export async function streamCheck(
   api: Pick<UtilityApi, 'checkDns'>,
@@ -12,8 +12,8 @@ export async function streamCheck(
   const domain = asked.get('name') ?? ''
   const recordType = asked.get('type') as RecordType
   const expected = expectedOf(asked.getAll('expect'))
-  const compare = (results: readonly DnsCheckResult[]) =>
-    summarizeDnsCheck(results, { recordType, ...(expected !== undefined && { expected }) })
+  const compare = (results: readonly DnsCheckResult[], previous?: { oldCopies: DnsOldCopy[] }) =>
+    summarizeDnsCheck(results, { recordType, ...(expected !== undefined && { expected }), previous })
   const send = (line: object): void => {
     if (!response.headersSent) response.writeHead(200, { 'Content-Type': 'application/x-ndjson' })
     response.write(`${JSON.stringify(line)}\n`)
@@ -23,8 +23,10 @@ export async function streamCheck(
   const gone = new AbortController()
   response.once('close', () => gone.abort())
   try {
+    // What the page was sent with the check before: it keeps it, so that this server need not.
+    const previous = { oldCopies: JSON.parse(asked.get('oldCopies') ?? '[]') as DnsOldCopy[] }
     // Refuses what is no record before anybody is asked.
-    compare([])
+    compare([], previous)
     const results = await api.checkDns(
       { domain, recordType },
       {
@@ -36,9 +38,15 @@ export async function streamCheck(
         },
       },
     )
-    const { verdict, differing, unanswered, groups } = compare(results)
+    const summary = compare(results, previous)
+    const { verdict, differing, unanswered, groups } = summary
     const counts = { all: results.length, differing: differing.length, unanswered: unanswered.length }
-    send({ verdict, groups: groups.length, ...counts })
+    const waiting = 'arrived' in summary && {
+      blocking: summary.blocking.map(({ location }) => location),
+      oldCopies: summary.oldCopies,
+      longestTtlSeconds: summary.longestTtlSeconds,
+    }
+    send({ verdict, groups: groups.length, ...counts, ...waiting })
     response.end()
   } catch (error) {
     if (gone.signal.aborted) return
