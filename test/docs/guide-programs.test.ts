@@ -416,7 +416,7 @@ test('the DNS page shows who answers what', async () => {
   const locations = servers.map(({ ip, port }, at) => ({ location: `L${at}`, ip, port, provider: 'P' }))
   const { get } = await serve(programOf('dns', "app.get('/dns/:domain'"), { dns: { locations } })
   expect((await get('/dns/shop.example')).text).toBe('differ\n192.0.2.7: L0, L1\n198.51.100.7: L2')
-  expect((await get('/dns/none.example')).text).toBe('agree\nno address: L0, L1, L2')
+  expect((await get('/dns/none.example')).text).toBe('nowhere\nno address: L0, L1, L2')
   expect((await get('/dns/127.0.0.1')).status).toBe(400)
 })
 
