@@ -57,21 +57,23 @@ export function arrivalOf(
     answers.filter((answer) => wanted.isIn(answer) === isIn).map(({ result }) => result)
   const differing = resultsWhere(false)
   const copies = new Map<string, DnsOldCopy>()
-  const until = (result: DnsCheckResult): number => endedAt + (keptOf(result) ?? secondsWithoutSoa) * 1000
-  const seen = differing.map((result) => ({ ...result, until: Math.round(until(result)) }))
+  const seen = differing.map((result) => {
+    const seconds = keptOf(result) ?? secondsWithoutSoa
+    return { ...result, until: Math.round(endedAt + seconds * 1000) }
+  })
   // Behind one address there may be many caches, so the copy that expires last counts, whatever is said meanwhile.
   for (const copy of [...wanted.oldCopies, ...seen]) {
     const { location, ip, provider } = copy
-    const last = Math.max(copy.until, copies.get(keyOf(copy))?.until ?? 0)
-    if (endedAt < last + roundingMs) copies.set(keyOf(copy), { location, ip, provider, until: last })
+    const key = keyOf(copy)
+    const until = Math.max(copy.until, copies.get(key)?.until ?? 0)
+    if (endedAt < until + roundingMs) copies.set(key, { location, ip, provider, until })
   }
   const isBlocking = (result: DnsCheckResult): boolean => {
     if (copies.has(keyOf(result))) return true
     return !saysSomething(result) && (authorities.has(result.ip) || !notServed.has(result.status))
   }
   const blocking = results.filter(isBlocking)
-  const ends = blocking.map((result) => copies.get(keyOf(result))?.until ?? null)
-  const lastEnd = longest(ends)
+  const lastEnd = longest(blocking.map((result) => copies.get(keyOf(result))?.until ?? null))
   return {
     arrived: resultsWhere(true),
     differing,

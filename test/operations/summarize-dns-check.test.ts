@@ -490,7 +490,9 @@ describe('anything but the answer of a check is refused', () => {
     ],
     ['an element without records', [{ status: 'NOERROR', latency_ms: 1 }]],
     ['an element without a status', [{ dns_results: [], latency_ms: 1 }]],
-    ['an element without a time', [{ status: 'NOERROR', dns_results: [] }]],
+    ['an element without a time', [{ ...result(0, 'NODATA'), latency_ms: undefined }]],
+    ['an element that does not say where it is', [{ ...result(0, 'NODATA'), location: undefined }]],
+    ['an element with a TTL that is no number', [{ ...result(0, 'NODATA'), negative_ttl: 'x' }]],
   ]
   test.each(wrong)('%s', (_, value) => {
     expect(() => summarizeDnsCheck(value as DnsCheckResult[])).toThrow(
