@@ -471,25 +471,30 @@ test('the results of the operation can be summarized as they are', () => {
 })
 
 describe('anything but the answer of a check is refused', () => {
+  const where = { location: 'Here', ip: '192.0.2.1', provider: 'Someone' }
   const wrong: readonly [name: string, value: unknown][] = [
     ['the body of an error', { error: 'invalid_token', message: 'The access token is invalid.' }],
     ['nothing', undefined],
     ['a text', 'NOERROR'],
     ['a list with null', [null]],
-    ['a record that is null', [{ status: 'NOERROR', dns_results: [null], latency_ms: 1 }]],
-    ['a record without its data', [{ status: 'NOERROR', dns_results: [{ type: 'NS' }], latency_ms: 1 }]],
+    ['a record that is null', [{ ...where, status: 'NOERROR', dns_results: [null], latency_ms: 1 }]],
+    [
+      'a record without its data',
+      [{ ...where, status: 'NOERROR', dns_results: [{ type: 'NS' }], latency_ms: 1 }],
+    ],
     [
       'a record without one of its fields',
       [
         {
+          ...where,
           status: 'NOERROR',
           dns_results: [{ type: 'MX', host: 'a', ttl: 1, target: 'mail.example' }],
           latency_ms: 1,
         },
       ],
     ],
-    ['an element without records', [{ status: 'NOERROR', latency_ms: 1 }]],
-    ['an element without a status', [{ dns_results: [], latency_ms: 1 }]],
+    ['an element without records', [{ ...where, status: 'NOERROR', latency_ms: 1 }]],
+    ['an element without a status', [{ ...where, dns_results: [], latency_ms: 1 }]],
     ['an element without a time', [{ ...result(0, 'NODATA'), latency_ms: undefined }]],
     ['an element that does not say where it is', [{ ...result(0, 'NODATA'), location: undefined }]],
     ['an element with a TTL that is no number', [{ ...result(0, 'NODATA'), negative_ttl: 'x' }]],
