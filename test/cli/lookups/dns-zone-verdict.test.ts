@@ -107,6 +107,24 @@ describe('beside what the zone says', () => {
   })
 })
 
+test.each([
+  [1, 'Partly: the zone says 203.0.113.20, and so does the resolver that answered.'],
+  [0, 'Partly: 1 of 1 resolvers has what is expected.'],
+])('who may still have an old copy is named, with %i servers of the zone', (own, sentence) => {
+  const terms = { recordType: 'A', expected: ['203.0.113.20'] } as const
+  const previous = summarizeDnsCheck([result('', 'r1', old)], terms)
+  const results = [...(own > 0 ? [result('zone', 'ns1', recent)] : []), result('', 'r1', recent)]
+  const summary = summarizeDnsCheck(results, { ...terms, previous })
+  const seen = results.map((each) => ({ ...each, records: each.dns_results, latencyMs: each.latency_ms }))
+  const section = { type: 'A', seen, summary, own: new Set(results.slice(0, own)) }
+  const lines = sectionLines(section, results)
+  expect(lines.slice(lines.indexOf('') + 1).map(stripVTControlCharacters)).toEqual([
+    sentence,
+    expect.stringMatching(/^The others may keep their answers for 4[01] s more/),
+    'May still have an old copy: r1.',
+  ])
+})
+
 test.each([40, 80, 120])('on %i columns no line is wider', (columns) => {
   const { stdout } = process
   const before = Object.getOwnPropertyDescriptors(stdout)
