@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { createAdmin, createUtilityApi, randomKeys } from 'utility-api'
+import { createAdmin, createUtilityApi, randomKeys, summarizeDnsCheck } from 'utility-api'
 import { createBlockgameClient } from 'utility-api/blockgame'
 import { createDnsClient } from 'utility-api/dns'
 import { memoryStorage } from 'utility-api/storage/memory'
@@ -18,6 +18,7 @@ const refused = [
   'BlockgameLimits.requiredPermission',
   'ClientPatch.redirectUris',
   'DnsCheckOptions.requiredScope',
+  'DnsExpectation.authorities',
   'LicenseChange.resellerId',
   'LicensePatch.domainOrIp',
   'LicensePatch.registeredTo',
@@ -105,6 +106,7 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
     'DnsClientOptions.timeoutMs',
     'LicenseOptions.keyPrefix',
     'LicenseOptions.statuses',
+    'MountOptions.requestId',
     'RandomKeysOptions.timeOrdered',
     'UtilityApiOptions.basePath',
     'UtilityApiOptions.clock',
@@ -148,7 +150,16 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
     'DnsQuestion.signal',
     'OwnCallOptions.signal',
   ],
-  'answers are compared with each other': ['DnsExpectation.expected', 'summarizeDnsCheck.expected'],
+  'answers are compared with each other, which has verdicts of its own': [
+    'DnsExpectation.contains',
+    'DnsExpectation.expected',
+    'summarizeDnsCheck.contains',
+    'summarizeDnsCheck.expected',
+  ],
+  'the first check has no earlier one, and a later end only makes it wait longer': [
+    'DnsExpectation.at',
+    'DnsExpectation.previous',
+  ],
   'part of an answer of ours': [
     'DnsCheckResult.authenticated',
     'DnsCheckResult.client_subnet_scope',
@@ -160,6 +171,9 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
     'DnsRecord.base64',
   ],
   'what a mount knows of a request': [
+    'ExpressRequest.body',
+    'ExpressRequest.ip',
+    'ExpressRequest.rawBody',
     'RequestContext.connection',
     'RequestContext.fallthrough',
     'RequestContext.ip',
@@ -265,6 +279,7 @@ const calls: Readonly<Record<string, (absent: object) => unknown>> = {
   ClientPatch: (absent) => admin.updateClient('app', { name: 'App', ...absent }),
   DnsCheckOptions: (dns) => createUtilityApi({ storage, dns }),
   DnsClientOptions: createDnsClient,
+  DnsExpectation: (absent) => summarizeDnsCheck([], { recordType: 'A', expected: [], ...absent }),
   LicenseChange: (absent) => admin.updateLicense(made.licenseKey, { status: 'valid', ...absent }),
   LicenseOptions: (licenses) => createUtilityApi({ storage, licenses }),
   LicensePatch: (absent) =>
@@ -309,7 +324,8 @@ async function complaint(owner: string, name: string): Promise<unknown> {
 }
 
 /** Refused as any other value that is none. */
-const isNone = /^(?:scope must be a string|permission must be a string|audience must be 1 to 255) /
+const isNone =
+  /^(?:scope must be a string|permission must be a string|audience must be 1 to 255|authorities must be a list) /
 
 test.each(refused)('%s is refused where it is there, but undefined', async (member) => {
   const [owner = '', name = ''] = member.split('.')
@@ -320,7 +336,7 @@ test.each(refused)('%s is refused where it is there, but undefined', async (memb
       (owner.endsWith('Options') && owner !== 'SignLicenseOptions') || owner === 'BlockgameLimits'
         ? 'invalid_options'
         : 'invalid_argument',
-    message: expect.stringMatching(/^(?:verify|Sign)/.test(owner) ? isNone : says),
+    message: expect.stringMatching(/^(?:verify|Sign|DnsExpectation)/.test(owner) ? isNone : says),
   })
 })
 
