@@ -69,10 +69,6 @@ export const program: Group = {
       description: 'Show the help of a command.',
       load: async () => (await import('./terminal/help-command.ts')).help,
     },
-    completion: {
-      description: 'Print a script that completes commands and options in bash, zsh or fish.',
-      load: async () => (await import('./terminal/completion.ts')).completion,
-    },
     version: {
       description: 'Print the version.',
       load: async () => (await import('./terminal/version.ts')).version,

@@ -459,7 +459,6 @@ const commands = [
   ['dns'],
   ['ping'],
   ['help'],
-  ['completion'],
   ['version'],
 ]
 

@@ -1,22 +1,5 @@
-import type { RecordType } from 'utility-api'
 import { command, type AnyCommand } from '../terminal/command.ts'
 import { jsonOption } from '../terminal/output.ts'
-
-/** Written out, because help and completion should not wait for the library. */
-const recordTypes: Readonly<Record<RecordType, true>> = {
-  A: true,
-  AAAA: true,
-  MX: true,
-  NS: true,
-  PTR: true,
-  CNAME: true,
-  SOA: true,
-  TXT: true,
-  SRV: true,
-  CAA: true,
-  DS: true,
-  DNSKEY: true,
-}
 
 export const dns: AnyCommand = command({
   args: {
@@ -24,7 +7,6 @@ export const dns: AnyCommand = command({
     type: {
       type: 'positional',
       default: 'A',
-      values: Object.keys(recordTypes),
       description: 'Record type: A, AAAA, MX, TXT, …; more may follow, and @SERVER. Of an address: PTR.',
     },
     server: {

@@ -27,7 +27,7 @@ export function readArguments(
 export type Token = NonNullable<ReturnType<typeof parseArgs>['tokens']>[number]
 
 /** Takes arguments apart: options with or without values, and words. */
-export function tokensOf(defs: ArgDefs, args: readonly string[]): readonly Token[] {
+function tokensOf(defs: ArgDefs, args: readonly string[]): readonly Token[] {
   const withValue = Object.entries(defs).filter(([, { type }]) => type === 'string')
   const options = Object.fromEntries(withValue.map(([name]) => [name, { type: 'string' }] as const))
   return parseArgs({ args: [...args], options, strict: false, tokens: true }).tokens

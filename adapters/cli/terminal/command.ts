@@ -7,8 +7,6 @@ export class UsageError extends Error {
 export interface WordDef {
   readonly type: 'positional'
   readonly description: string
-  /** What it can be, for completion. Default: anything. */
-  readonly values?: readonly string[]
   /** Default: true, unless there is a default value. */
   readonly required?: boolean
   readonly default?: string
