@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
 import { configDefaults, type ViteUserConfig } from 'vitest/config'
 
 /** Tests of what computes: they start no process, no server, and ask no network. */
@@ -52,7 +53,15 @@ const amounts: Readonly<Record<string, number | string>> = {
 const texts = Object.entries(amounts).map(([name, amount]) => [name, process.env[name] ?? String(amount)])
 
 const config: ViteUserConfig = {
-  resolve: { tsconfigPaths: true },
+  resolve: {
+    tsconfigPaths: true,
+    alias: [
+      {
+        find: /^\.{1,2}\/(.*\/)?timers\.ts$/,
+        replacement: fileURLToPath(new URL('test/support/fakeable-timers.ts', import.meta.url)),
+      },
+    ],
+  },
   test: {
     // For a busy machine: what hangs is found all the same, and what only waits its turn does not fail.
     testTimeout: 60_000,

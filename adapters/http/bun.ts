@@ -6,6 +6,7 @@
 import type { RequestContext, UtilityApi } from 'utility-api'
 import { forwardedAddress } from './client-address.ts'
 import { requestIdOf, requireMountOptions, type MountOptions } from './mount-options.ts'
+import { setImmediate } from './timers.ts'
 
 export type { MountOptions } from './mount-options.ts'
 
@@ -54,8 +55,6 @@ export function toBunHandler(api: UtilityApi, options: MountOptions<Request> = {
 
 /** How many requests of one turn of the event loop may be answered in it. */
 const mostInOneTurn = 64
-// Captured now, so that a test of the host that fakes timers later does not hold answers back.
-const atEndOfTurn = setImmediate
 let requestsOfTurn = 0
 let turn: Promise<void> | undefined
 
@@ -72,7 +71,7 @@ function isFlood(): boolean {
 /** Resolves after this turn. While an answer is awaited, Bun ends a connection that brings the next request. */
 function endOfTurn(): Promise<void> {
   turn ??= new Promise((resolve) => {
-    atEndOfTurn(() => {
+    setImmediate(() => {
       turn = undefined
       requestsOfTurn = 0
       resolve()

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import { admit } from './connections.ts'
 import { requireServer } from './mount-options.ts'
 import { mostConnections } from './most-connections.ts'
+import { clearInterval, performance, setInterval } from './timers.ts'
 
 /** How long a client may take nothing of what waits for it. */
 const patienceMs = 10_000

@@ -1,4 +1,5 @@
 import { ServerCheckError, type ServerCheckFailure } from '../domain/server-status.ts'
+import { performance } from '../ports/timers.ts'
 import type { Candidates, Destination } from './candidates.ts'
 import type { Connection } from './connection.ts'
 import type { DeadlineScope } from './deadline-scope.ts'

@@ -1,4 +1,5 @@
 import { Socket } from 'node:net'
+import { setImmediate } from '../ports/timers.ts'
 
 /** Is told what happens on a connection. */
 export interface Listener {
@@ -69,8 +70,6 @@ export class Connection {
   }
 }
 
-// Captured now: if a test of the host took its fake timers back before they ran, nothing would be sent any more.
-const atEndOfTurn = setImmediate
 /** What waits for the end of this turn; undefined before the turn's first. */
 let outbox: (() => void)[] | undefined
 
@@ -81,7 +80,7 @@ let outbox: (() => void)[] | undefined
 function gather(work: () => void): void {
   if (outbox !== undefined) return void outbox.push(work)
   outbox = []
-  atEndOfTurn(sendOutbox)
+  setImmediate(sendOutbox)
   work()
 }
 

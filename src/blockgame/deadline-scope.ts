@@ -1,4 +1,5 @@
 import { ServerCheckError } from '../domain/server-status.ts'
+import { clearTimeout, performance, setTimeout } from '../ports/timers.ts'
 import { Connection } from './connection.ts'
 
 /** Strangers choose where a lookup connects, and how often. */

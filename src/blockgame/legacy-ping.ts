@@ -1,3 +1,4 @@
+import { clearTimeout, performance, setTimeout } from '../ports/timers.ts'
 import { Candidates, type Destination } from './candidates.ts'
 import {
   encodeLegacyPingHost,

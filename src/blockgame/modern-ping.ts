@@ -1,5 +1,6 @@
 import { ServerCheckError } from '../domain/server-status.ts'
 import { ownTurn } from '../bounds/one-a-turn.ts'
+import { clearTimeout, performance, setTimeout } from '../ports/timers.ts'
 import { PacketReader, readStatusText, type Packet } from './codec/packets.ts'
 import { encodePing } from './codec/requests.ts'
 import { parseStatus, type StatusReply } from './codec/status.ts'

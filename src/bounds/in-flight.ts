@@ -1,4 +1,5 @@
 import { closeConnection, refused, shuttingDown, type Refusal } from '../domain/errors.ts'
+import { clearTimeout, setTimeout } from '../ports/timers.ts'
 import { addressKey } from './address-key.ts'
 
 /**

@@ -1,3 +1,5 @@
+import { clearTimeout, setTimeout } from '../ports/timers.ts'
+
 /**
  * Settles as the work does, or rejects with `late()` if that takes longer than `timeoutMs`. The work itself may go on.
  *

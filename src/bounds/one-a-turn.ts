@@ -1,5 +1,5 @@
-// Captured now: if a test of the host removed its fake timers before they ran, no work would be done anymore.
-const atEndOfTurn = setImmediate
+import { setImmediate } from '../ports/timers.ts'
+
 const waiting: (() => void)[] = []
 
 /**
@@ -8,12 +8,12 @@ const waiting: (() => void)[] = []
  */
 export function oneATurn(work: () => void): void {
   waiting.push(work)
-  if (waiting.length === 1) atEndOfTurn(doNext)
+  if (waiting.length === 1) setImmediate(doNext)
 }
 
 function doNext(): void {
   const work = waiting.shift()
-  if (waiting.length > 0) atEndOfTurn(doNext)
+  if (waiting.length > 0) setImmediate(doNext)
   work?.()
 }
 

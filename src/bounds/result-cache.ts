@@ -1,4 +1,5 @@
 import type { Clock } from '../ports/clock.ts'
+import { clearInterval, setInterval } from '../ports/timers.ts'
 
 /** Keeps results for reuse, limited in number and size. */
 export interface ResultCache<Value extends { readonly octets: number }> {

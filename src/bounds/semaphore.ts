@@ -1,3 +1,4 @@
+import { clearTimeout, setTimeout } from '../ports/timers.ts'
 import type { Callers } from './callers.ts'
 
 /**

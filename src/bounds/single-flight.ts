@@ -1,3 +1,4 @@
+import { performance } from '../ports/timers.ts'
 import { Callers } from './callers.ts'
 import { Progress } from './progress.ts'
 

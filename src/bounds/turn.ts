@@ -1,5 +1,5 @@
-// Captured now, so that a test of the host that fakes timers later does not hold requests back.
-const afterReading = setImmediate
+import { setImmediate } from '../ports/timers.ts'
+
 /**
  * How many requests wait for one another. Thousands, as from senders that do not wait for answers, would outlive V8's
  * short garbage collections while they wait, and all ask for places at the same moment, where most would be refused.
@@ -16,7 +16,7 @@ let endReading = (): void => {}
 export function allRead(): Promise<void> {
   reading ??= new Promise((resolve) => {
     endReading = resolve
-    afterReading(answerTogether)
+    setImmediate(answerTogether)
   })
   const own = reading
   waiting += 1

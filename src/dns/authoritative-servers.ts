@@ -3,6 +3,7 @@ import type { DnsAnswer, DnsStatus, RecordType } from '../domain/dns-answer.ts'
 import { parseDnsName, splitDnsName } from '../domain/dns-name.ts'
 import { isPublicAddress, isDnsServerAddress } from '../domain/ip-address.ts'
 import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'
+import { performance } from '../ports/timers.ts'
 
 /**
  * An address of a name server of a zone. It answers on port 53, without recursion.

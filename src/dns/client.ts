@@ -10,6 +10,7 @@ import {
 } from '../domain/arguments.ts'
 import { isDnsServerAddress } from '../domain/ip-address.ts'
 import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'
+import { clearInterval, performance, setInterval } from '../ports/timers.ts'
 import { Query } from './query.ts'
 import type { ServerAddress } from './reply-listener.ts'
 import { UdpPool } from './udp.ts'

@@ -1,6 +1,7 @@
 import type { DnsAnswer, DnsStatus } from '../domain/dns-answer.ts'
 import type { Writable } from '../domain/writable.ts'
 import { oneATurn } from '../bounds/one-a-turn.ts'
+import { performance, setImmediate } from '../ports/timers.ts'
 import { randomId } from './random-id.ts'
 import { overTcp, sendOverTcp } from './tcp.ts'
 import type { ReplyListener, Source } from './reply-listener.ts'

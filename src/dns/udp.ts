@@ -1,5 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { isIPv6 } from 'node:net'
+import { nextTick, performance, setImmediate } from '../ports/timers.ts'
 import { randomId } from './random-id.ts'
 import type { ReplyListener, ServerAddress } from './reply-listener.ts'
 
@@ -28,8 +29,8 @@ export class UdpPool {
     const alone = queriesUnderWay === 0
     const query = this.#pick().prepare(message, listener)
     if (outbox.push(query) === 1) {
-      if (alone) afterThisCallback(sendIfConnected)
-      else atEndOfTurn(sendOutbox)
+      if (alone) nextTick(sendIfConnected)
+      else setImmediate(sendOutbox)
     }
     return query
   }
@@ -65,9 +66,6 @@ export interface UdpQuery {
   readonly use: number
 }
 
-// Captured now: if a test of the host took its fake timers back before they ran, nothing would be sent any more.
-const atEndOfTurn = setImmediate
-const afterThisCallback = process.nextTick
 /** The queries to send to all resolvers, in order. */
 let outbox: UdpQuery[] = []
 /** How many queries to all resolvers wait for their replies. */
@@ -76,7 +74,7 @@ let queriesUnderWay = 0
 /** A new socket sends when it is connected, at the end of the turn. If the others sent before, the order would change. */
 function sendIfConnected(): void {
   if (outbox.every(({ socket }) => socket.connected)) sendOutbox()
-  else atEndOfTurn(sendOutbox)
+  else setImmediate(sendOutbox)
 }
 
 function sendOutbox(): void {

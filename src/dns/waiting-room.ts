@@ -1,4 +1,5 @@
 import { Slots } from '../bounds/slots.ts'
+import { clearTimeout, performance, setTimeout } from '../ports/timers.ts'
 
 /** Something that waits for an answer and is called when its time has come. */
 export interface Waiter {

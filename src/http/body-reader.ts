@@ -1,5 +1,6 @@
 import { closeConnection, refused, type Refusal } from '../domain/errors.ts'
 import { Slots } from '../bounds/slots.ts'
+import { clearTimeout, setTimeout } from '../ports/timers.ts'
 import type { RequestLike } from './request-like.ts'
 
 const maxBodyBytes = 64 * 1024

@@ -4,6 +4,7 @@ import type { OperationId } from '../operations/operation.ts'
 import type { Logger } from '../ports/logger.ts'
 import { isPromise } from '../domain/maybe-promise.ts'
 import { channels, trace } from '../ports/diagnostics.ts'
+import { performance } from '../ports/timers.ts'
 import type { Call } from './call.ts'
 import type { Reply } from './request-like.ts'
 

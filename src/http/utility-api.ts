@@ -7,6 +7,7 @@ import { operationIds, type Operation, type OperationId } from '../operations/op
 import { parsedBody, type JsonBody } from '../bounds/shared-answer.ts'
 import type { Logger } from '../ports/logger.ts'
 import { callWithin } from '../ports/storage-call.ts'
+import { setImmediate } from '../ports/timers.ts'
 import type { TimedStorage } from '../storage/timed-storage.ts'
 import type { LicenseSigning } from '../security/license-signing.ts'
 import type { Verifier } from '../security/verifier.ts'
@@ -255,13 +256,10 @@ async function healthOf(
   }
 }
 
-// Captured now, as in the pipeline, so that a test of the host that fakes timers later does not hold closing back.
-const afterAnswers = setImmediate
-
 async function closeAll({ service, closing, drainTimeoutMs, closeClients }: UtilityApiParts): Promise<void> {
   await service.inFlight.close(drainTimeoutMs)
   // The last answers are made, but not all of them have reached their mounts.
-  await new Promise((resolve) => afterAnswers(resolve))
+  await new Promise((resolve) => setImmediate(resolve))
   closing.abort()
   await closeClients()
 }

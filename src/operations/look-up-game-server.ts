@@ -10,6 +10,7 @@ import {
 import { channels, trace } from '../ports/diagnostics.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { TimedBlockgameClient } from '../bounds/timed-clients.ts'
+import { performance } from '../ports/timers.ts'
 import { detailSchemas, detailsOf, exampleDetails, type GameServerDetails } from './game-server-details.ts'
 import { requiredText } from './input-schemas.ts'
 import type { Operation } from './operation.ts'

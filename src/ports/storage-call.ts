@@ -1,4 +1,5 @@
 import { demand } from '../domain/arguments.ts'
+import { performance } from './timers.ts'
 
 /**
  * Tells a storage method how long its caller still waits for the answer.

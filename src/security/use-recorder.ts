@@ -1,5 +1,6 @@
 import type { Logger } from '../ports/logger.ts'
 import { callWithin, type StorageCall } from '../ports/storage-call.ts'
+import { clearTimeout, setTimeout } from '../ports/timers.ts'
 import type { TimedStorage } from '../storage/timed-storage.ts'
 
 /** The kinds whose last use is recorded. Access tokens are too many and too short-lived. */

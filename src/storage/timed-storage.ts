@@ -4,6 +4,7 @@ import { isPromise, type MaybePromise } from '../domain/maybe-promise.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import type { UtilityStorage } from '../ports/storage.ts'
 import { channels, trace } from '../ports/diagnostics.ts'
+import { clearTimeout, setTimeout } from '../ports/timers.ts'
 
 export const databaseFailed: Refusal = { code: 'database_error', message: 'The database failed.' }
 

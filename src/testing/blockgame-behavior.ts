@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { PacketReader, type Packet } from '../blockgame/codec/packets.ts'
+import { clearTimeout, setImmediate, setTimeout } from '../ports/timers.ts'
 import { encodeKick, encodePacket, encodeStatusPacket } from './blockgame-packets.ts'
 
 /**

@@ -4,6 +4,7 @@ import type { MaybePromise } from '../domain/maybe-promise.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import { StorageError, type AdminStorage, type UtilityStorage } from '../ports/storage.ts'
 import type { StorageListing } from '../ports/storage-listing.ts'
+import { setTimeout } from '../ports/timers.ts'
 import { createRandom } from './contract/random.ts'
 import { keepLast } from './keep-last.ts'
 

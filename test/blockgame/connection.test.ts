@@ -96,15 +96,3 @@ test('the ping is sent before the status is parsed', async () => {
   )
   expect(write.mock.invocationCallOrder[ping]).toBeLessThan(parse.mock.invocationCallOrder[0] ?? 0)
 })
-
-test('timers that a test of the host fakes hold nothing back', async () => {
-  const connections = await connectTo(await startServer({ script() {} }), 2)
-  const realImmediate = setImmediate
-  vi.useFakeTimers({ toFake: ['setImmediate'] })
-  onTestFinished(() => void vi.useRealTimers())
-  const sent: number[] = []
-  for (const [index, connection] of connections.entries())
-    connection.write(Buffer.of(index), () => sent.push(index))
-  await new Promise((resolve) => realImmediate(resolve))
-  expect(sent).toEqual([0, 1])
-})

@@ -128,9 +128,3 @@ test('all bodies are read before the first is parsed', async () => {
   })
   expect(seen).toEqual(['taken in', 'taken in', 'parsed', 'parsed'])
 })
-
-test("timers faked by a host's test do not delay requests", async () => {
-  const api = serviceThat(() => undefined)
-  vi.useFakeTimers()
-  expect(await generate(api)).toMatchObject({ status: 200 })
-})

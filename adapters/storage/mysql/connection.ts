@@ -1,4 +1,5 @@
 import type { StorageCall } from 'utility-api/storage'
+import { performance } from '../shared/timers.ts'
 import type { MysqlConnection, MysqlPool } from './driver.ts'
 import { leavesConnection, lostConnection } from './errors.ts'
 import { isBroken, setUp } from './session.ts'

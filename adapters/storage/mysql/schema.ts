@@ -1,4 +1,5 @@
 import { callWithin, StorageError, type StorageCall } from 'utility-api/storage'
+import { setTimeout } from '../shared/timers.ts'
 import { withConnection } from './connection.ts'
 import type { MysqlConnection, MysqlPool } from './driver.ts'
 import {

@@ -1,5 +1,6 @@
 import { StorageError, type StorageCall } from 'utility-api/storage'
 import { requireTime } from '../shared/call-time.ts'
+import { performance, setTimeout } from '../shared/timers.ts'
 import type { MysqlConnection, MysqlStatement, MysqlValue } from './driver.ts'
 import { isInTransaction, isWaitTimeout, lostRace } from './errors.ts'
 

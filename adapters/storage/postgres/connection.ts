@@ -1,5 +1,6 @@
 import { StorageError } from 'utility-api/storage'
 import { within } from '../shared/call-time.ts'
+import { performance } from '../shared/timers.ts'
 import type { PostgresClient, PostgresPool } from './driver.ts'
 
 /** The routine in which a server waits for its standbys to confirm a commit. */

@@ -1,4 +1,5 @@
 import { callWithin } from 'utility-api/storage'
+import { performance } from '../shared/timers.ts'
 import type { PostgresPool, PostgresResult } from './driver.ts'
 import { run, type Run } from './statement.ts'
 import { createConnectionLimit } from '../shared/connection-limit.ts'

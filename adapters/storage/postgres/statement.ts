@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { StorageCall } from 'utility-api/storage'
+import { performance, setTimeout } from '../shared/timers.ts'
 import { onPrimary } from './balancing.ts'
 import { withConnection } from './connection.ts'
 import type { PostgresClient, PostgresPool, PostgresResult } from './driver.ts'

@@ -1,4 +1,5 @@
 import { StorageError, type StorageCall } from 'utility-api/storage'
+import { clearTimeout, setTimeout } from './timers.ts'
 
 /** The longest that a JavaScript timer can wait. */
 const longestTimeoutMs = 2 ** 31 - 1

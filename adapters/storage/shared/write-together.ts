@@ -1,6 +1,6 @@
-import { nextTick } from 'node:process'
 import type { StorageCall } from 'utility-api/storage'
 import { nobodyWaits } from './call-time.ts'
+import { clearTimeout, nextTick, setTimeout } from './timers.ts'
 
 /** The maximum number of writes in one statement. */
 const maxWrites = 256

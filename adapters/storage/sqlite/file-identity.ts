@@ -1,6 +1,7 @@
 import { readFileSync, statSync, type BigIntStats } from 'node:fs'
 import { dirname } from 'node:path'
 import { StorageError } from 'utility-api/storage'
+import { performance } from '../shared/timers.ts'
 import type { SqliteDatabase } from './driver.ts'
 
 /**

@@ -1,7 +1,7 @@
-import { setImmediate } from 'node:timers/promises'
 import type { LicenseList, LicensePage, StorageCall } from 'utility-api/storage'
 import { cutPage, toSeq } from '../shared/list-pages.ts'
 import { licenseColumns, toLicense, type LicenseRow } from '../shared/rows.ts'
+import { anotherTurn } from '../shared/timers.ts'
 import type { SqliteAccess } from './access.ts'
 import type { SqliteQueries } from './driver.ts'
 
@@ -59,7 +59,7 @@ async function rowsOf(
     const start: number = from
     const wanted = limit + 1 - found.length
     // oxlint-disable-next-line no-await-in-loop -- stretch after stretch, without blocking the event loop
-    if (!isLookup) await setImmediate()
+    if (!isLookup) await anotherTurn()
     // oxlint-disable-next-line no-await-in-loop -- as above
     from = await read(call, (db) => {
       const end = filters.length === 0 ? undefined : endOfStretch(db, of, start)

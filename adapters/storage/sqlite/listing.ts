@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import type {
   ClientList,
   CredentialList,
@@ -20,6 +19,7 @@ import {
   type ListedCredentialRow,
   type ResellerRow,
 } from '../shared/rows.ts'
+import { anotherTurn } from '../shared/timers.ts'
 import type { SqliteAccess } from './access.ts'
 import type { SqliteQueries } from './driver.ts'
 import { licensePage } from './license-list.ts'
@@ -60,7 +60,7 @@ export function listingOf(access: SqliteAccess): StorageListing {
   const { read } = access
   /** Reads a page in a turn of its own: following a list to its end would otherwise block the event loop. */
   async function readPage<Page>(call: StorageCall, work: (db: SqliteQueries) => Page): Promise<Page> {
-    await setImmediate()
+    await anotherTurn()
     return read(call, work)
   }
 

@@ -1,6 +1,6 @@
-import { nextTick } from 'node:process'
 import { StorageError, type StorageCall } from 'utility-api/storage'
 import { nobodyWaits } from '../shared/call-time.ts'
+import { nextTick, setImmediate, setTimeout } from '../shared/timers.ts'
 import type { SqliteDatabase } from './driver.ts'
 import { isBusy, toStorageError } from './errors.ts'
 import { createFileCheck, type RequireSameFiles } from './file-identity.ts'

@@ -2,6 +2,7 @@ import { ok, strictEqual } from 'node:assert/strict'
 import type { License } from '../../domain/license.ts'
 import type { MaybePromise } from '../../domain/maybe-promise.ts'
 import { StorageError, type NewIdempotencyKey } from '../../ports/storage.ts'
+import { clearTimeout, setTimeout } from '../../ports/timers.ts'
 import type { BoundAdmin, BoundListing } from './bound.ts'
 import {
   countOf,

@@ -1,0 +1,78 @@
+// Loaded by Node.js itself, so that the library is what a program gets: see fake-timers.test.ts.
+import { DatabaseSync } from 'node:sqlite'
+import { createAdmin, createUtilityApi } from 'utility-api'
+import { memoryStorage } from 'utility-api/storage/memory'
+import { sqliteStorage } from 'utility-api/storage/sqlite'
+import { fakeBlockgameServer, fakeDnsServer } from 'utility-api/testing'
+
+/** Uses every part of the library while timers are faked, and returns the statuses of its answers. */
+export async function useAll(store: 'memory' | 'SQLite', fake: () => () => void): Promise<number[]> {
+  const database = new DatabaseSync(':memory:')
+  const sqlite = sqliteStorage(database)
+  const storage = store === 'memory' ? memoryStorage() : sqlite
+  const admin = createAdmin({ storage })
+  const dns = await fakeDnsServer({ records: [{ type: 'A', host: 'a.example', ttl: 60, ip: '203.0.113.1' }] })
+  const silent = await fakeDnsServer({ drop: Infinity })
+  const malformed = await fakeDnsServer({
+    truncate: true,
+    reply: (query) => (query.transport === 'tcp' ? query.answer().subarray(0, 14) : undefined),
+  })
+  const game = await fakeBlockgameServer()
+  const locations = [dns, silent, malformed].map(({ ip, port }) => ({
+    location: `${ip}:${port}`,
+    ip,
+    port,
+    provider: 'Test',
+  }))
+  const unfake = fake()
+  try {
+    await sqlite.migrate()
+    const api = createUtilityApi({
+      storage,
+      logger: false,
+      dns: { locations, timeoutMs: 300 },
+      blockgame: { allowAddress: ({ ip }) => ip === game.ip },
+    })
+    const { token } = await admin.createReseller()
+    const redirectUri = 'https://app.example/'
+    const { clientId, clientSecret } = await admin.createClient({ redirectUris: [redirectUri] })
+    const { code } = await admin.issueAuthorizationCode({ clientId, redirectUri, scope: '' })
+    const { accessToken } = await admin.createAccessToken({ scope: '' })
+    const { apiKey } = await admin.createApiKey()
+    const ask = async (method: string, path: string, headers: HeadersInit, body?: string): Promise<number> =>
+      (await api.fetch(new Request(`http://a${path}`, { method, headers, ...(body && { body }) }))).status
+    const form = {
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: redirectUri,
+      client_id: clientId,
+      client_secret: clientSecret,
+    }
+    const license = {
+      Authorization: `Bearer ${token}`,
+      'X-Registered-To': 'Ada',
+      'X-Domain-Or-IP': 'a.example',
+      'X-Status': 'valid',
+    }
+    const generate = (): Promise<number> => ask('POST', '/v2/reseller/licenses/generate', license)
+    const check = { Authorization: `Bearer ${accessToken}`, 'X-Domain': 'a.example', 'X-Record-Type': 'A' }
+    const lookup = { Basic: apiKey, 'X-Address': game.ip, 'X-Port': String(game.port) }
+    const statuses = await Promise.all([
+      ask('POST', '/v4/oauth2/token', { 'Content-Type': 'application/json' }, JSON.stringify(form)),
+      generate(),
+      generate(),
+      ask('GET', '/v3/tools/dnscheck', check),
+      ask('GET', '/v4/games/blockgame/lookup', lookup),
+    ])
+    const begun = generate()
+    unfake()
+    statuses.push(await begun)
+    fake()
+    await api.close()
+    return statuses
+  } finally {
+    unfake()
+    await Promise.all([dns, silent, malformed, game].map((each) => each.close()))
+    database.close()
+  }
+}
