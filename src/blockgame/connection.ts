@@ -100,5 +100,6 @@ function socketFor(received: (bytes: Uint8Array) => void): Socket {
     received(buffer.subarray(0, size))
     return true
   }
-  return new Socket({ onread: { buffer, callback } })
+  // A socket with `onread` has no data for listeners, except those that msw and nock put in its place.
+  return new Socket({ onread: { buffer, callback } }).on('data', received)
 }
