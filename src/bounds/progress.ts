@@ -1,3 +1,5 @@
+import { AsyncResource } from 'node:async_hooks'
+
 /** The parts of a result as they come, for those who wait for the whole and may have come late. */
 export class Progress<Part> {
   readonly #parts: Part[] = []
@@ -8,9 +10,12 @@ export class Progress<Part> {
     for (const listener of this.#listeners) listener(part)
   }
 
-  /** Tells a listener, which must not throw, of each part, including those that are there already. */
+  /**
+   * Tells a listener, which must not throw, of each part, including those that are there already. It is called in the
+   * async context of this call: in that of the work, one user's listener would act as whoever asked first.
+   */
   follow(listener: (part: Part) => void): void {
     for (const part of this.#parts) listener(part)
-    this.#listeners.push(listener)
+    this.#listeners.push(AsyncResource.bind(listener))
   }
 }
