@@ -1,9 +1,10 @@
 import { UtilityApiError } from './errors.ts'
-import { parseHostName } from './host-name.ts'
+import { longestName, parseHostName } from './host-name.ts'
 import type { Compared, LicensePatch } from './license.ts'
 import { formatIpAddress, parseIpAddress, withoutMapping } from './ip-address.ts'
 
 const wildcard = '*.'
+const www = 'www.'
 
 /**
  * Returns the form in which what a license is bound to is compared and found: two texts with the same form name the same
@@ -55,14 +56,17 @@ function comparedIp(text: string): string | null {
 }
 
 /**
- * Returns the compared forms of all that can cover a host: its own, and for a name the wildcard one level up. Returns
- * none for text that is no host.
+ * Returns the compared forms of all that can cover a host: its own, and for a name of several labels the wildcard one
+ * level up and its twins with one `www.` more or less. Returns none for text that is no host.
  */
 function coveringForms(host: string): readonly string[] {
   const name = parseName(host)
   if (name === null) return [comparedIp(host)].filter((form) => form !== null)
   const dot = name.indexOf('.')
-  return dot === -1 ? [name] : [name, wildcard + name.slice(dot + 1)]
+  if (dot === -1) return [name]
+  const bare = name.startsWith(www) ? name.slice(www.length) : ''
+  const twins = [www + name, bare].filter((twin) => twin.includes('.') && twin.length <= longestName)
+  return [name, wildcard + name.slice(dot + 1), ...twins]
 }
 
 /** Returns the compared forms of the licenses that a search for a domain, an address or a wildcard finds. */
@@ -85,9 +89,9 @@ function hostWithoutPort(text: string): string | null {
 /**
  * Tells whether a license for `domainOrIp` is for this host. It says nothing of the license's status.
  *
- * Names are compared in their ASCII form, without case, final dot and port; IP addresses by their octets.
- * `*.example.com` covers each name with exactly one more label, and not `example.com` itself. Text that names no host is
- * covered by nothing and covers nothing.
+ * Names are compared in their ASCII form, without case, final dot and port; IP addresses by their octets. A name also
+ * covers the one with `www.` before it, and the other way round. `*.example.com` covers each name with exactly one more
+ * label, and not `example.com` itself. Text that names no host is covered by nothing and covers nothing.
  *
  * @param domainOrIp - What the license is bound to: `License.domainOrIp`.
  * @param host - Where the software runs: a host name or an IP address, with or without a port, as in a `Host` header.
@@ -97,6 +101,7 @@ function hostWithoutPort(text: string): string | null {
  * @example
  * ```ts
  * coversHost('münchen.example', 'xn--mnchen-3ya.example:8080') // true
+ * coversHost('shop.example', 'www.shop.example') // true
  * coversHost('*.shop.example', 'eu.shop.example') // true
  * coversHost('*.shop.example', 'shop.example') // false
  * ```

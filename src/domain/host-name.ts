@@ -12,7 +12,8 @@ const numericEnd = /(?:^|\.)(?:\d+|0x[0-9a-f]*)$/
 // domainToASCII silently drops or rewrites much of what is outside this set ('a.com/x' becomes 'a.com').
 const internationalName = /^(?:[\p{L}\p{M}\p{N}\u3002\uff0e\uff61._-]|\u200c|\u200d)+$/u
 const asciiOnly = /^[ -~]*$/
-const longestName = 253
+/** The longest name, in its ASCII form without a final dot. */
+export const longestName = 253
 // Each character of an international label takes at least one character of its ASCII form, and at most two units of a
 // string.
 const longestText = 2 * (longestName + 1)

@@ -68,7 +68,7 @@ export interface CredentialPage extends ListPage {
 export interface LicensePage extends ListPage {
   /** Only this reseller's licenses. Default: everyone's. */
   readonly resellerId?: string
-  /** Only licenses whose compared domain is one of these: one, or two that differ. Default: all. */
+  /** Only licenses whose compared domain is one of these: one to four, which differ. Default: all. */
   readonly comparedDomains?: readonly string[]
   /** Only licenses with this status. Default: all. */
   readonly status?: string

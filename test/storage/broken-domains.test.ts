@@ -11,6 +11,7 @@ function withLicenses(
 }
 
 const found = 'the licenses of a domain are found by its compared form'
+const ordered = 'the licenses of several domains are in one order'
 const moves = 'a license that moves is found by its new domain and no longer by the old one'
 const filters = 'filters of licenses combine'
 const late = 'a use that is reported late lowers no time'
@@ -76,8 +77,16 @@ testMistakes([
       ),
   },
   {
+    what: 'finds the licenses of the first two domains only',
+    caughtBy: ordered,
+    change: (_, lists) =>
+      withLicenses(lists, ({ comparedDomains, ...page }) =>
+        lists.licenses({ ...page, ...(comparedDomains && { comparedDomains: comparedDomains.slice(0, 2) }) }),
+      ),
+  },
+  {
     what: 'lists one domain after the other',
-    caughtBy: 'the licenses of two domains are in one order',
+    caughtBy: ordered,
     change: (_, lists) =>
       withLicenses(lists, async ({ comparedDomains = [], ...page }) => {
         const all = await Promise.all(

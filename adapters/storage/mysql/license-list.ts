@@ -7,16 +7,18 @@ import type { Queries } from './session.ts'
 
 type NumberedLicense = LicenseRow & { readonly seq: number }
 
-/** Returns a page of licenses. Those of two domains are read one after the other: no index has the order of both. */
+/** Returns a page of licenses. Those of several domains are read one after the other: no index has the order of all. */
 export async function licensePage(
   access: Access,
   page: LicensePage,
   call: StorageCall,
 ): Promise<LicenseList> {
-  const [one, other] = page.comparedDomains ?? [undefined]
+  const { comparedDomains = [undefined] } = page
   const rows = await access.read(call, async (db) => {
-    const first = await licensesOf(db, one, page)
-    return other === undefined ? first : [...first, ...(await licensesOf(db, other, page))]
+    const found: NumberedLicense[] = []
+    // oxlint-disable-next-line no-await-in-loop -- a connection answers one statement at a time
+    for (const form of comparedDomains) found.push(...(await licensesOf(db, form, page)))
+    return found
   })
   const sorted = rows.toSorted((a, b) => Number(a.seq) - Number(b.seq))
   const { page: cut, ...next } = cutPage(sorted, page.limit, ({ seq }) => String(seq))

@@ -5,7 +5,7 @@ import type { PostgresAccess } from './access.ts'
 
 type NumberedLicense = LicenseRow & { readonly seq: string }
 
-/** Returns a page of licenses. Those of two domains are read one after the other: no index has the order of both. */
+/** Returns a page of licenses. Those of several domains are read apart: no index has the order of all. */
 export async function licensePage(
   db: PostgresAccess,
   page: LicensePage,

@@ -34,7 +34,7 @@ interface Range {
   readonly filters: readonly Condition[]
 }
 
-/** Returns the ranges that have the wanted licenses: no index has the order of two domains. */
+/** Returns the ranges that have the wanted licenses: no index has the order of several domains. */
 function rangesOf({ resellerId, comparedDomains, status }: LicensePage): Range[] {
   const ofReseller: Condition[] = resellerId === undefined ? [] : [['reseller_id = +?', resellerId]]
   const withStatus: Condition[] = status === undefined ? [] : [['status = +?', status]]

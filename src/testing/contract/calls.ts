@@ -246,7 +246,7 @@ const list: Maker = (random) => {
 }
 
 const listLicenses: Maker = (random, { resellerIds }) => {
-  const forms = new Set(random.some(texts, 1 + random.integer(2)).map(comparedDomain))
+  const forms = new Set(random.some(texts, 1 + random.integer(4)).map(comparedDomain))
   const filters = {
     ...(random.chance(70) && { comparedDomains: [...forms] }),
     ...(random.chance(30) && { resellerId: random.pick(resellerIds) }),

@@ -70,16 +70,14 @@ export const domainCases: readonly ContractCase[] = [
     },
   },
   {
-    name: 'the licenses of two domains are in one order, page by page, or an export has gaps',
+    name: 'the licenses of several domains are in one order, page by page, or an export has gaps',
     needs: ['admin', 'listing'],
     async run({ admin, listing }) {
-      const domains = Array.from(
-        { length: 30 },
-        (_, index) => ['a.example', '*.example', 'b.example'][index % 3] ?? '',
-      )
+      const comparedDomains = ['a.example', '*.example', 'www.a.example', 'www.www.a.example']
+      const kinds = [...comparedDomains, 'b.example']
+      const domains = Array.from({ length: 30 }, (_, index) => kinds[index % kinds.length] ?? '')
       await insertFor({ storage: admin }, domains)
       const wanted = domains.flatMap((domain, index) => (domain === 'b.example' ? [] : [index]))
-      const comparedDomains = ['a.example', '*.example']
       await inTurn([1, 3, 20, 100], async (limit) =>
         equalValues(await keysOf(listing, { comparedDomains }, limit), named(...wanted)),
       )
