@@ -15,6 +15,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -176,43 +178,48 @@ func decoded(part string, into any) bool {
 
 // covers tells whether a license for a name, a wildcard or an IP address covers the host that the product runs on.
 func covers(licensed, host string) bool {
-	own, wanted := compared(host), compared(licensed)
+	name := strings.TrimPrefix(licensed, "*.")
+	own, wanted := compared(host), compared(name)
 	if own == "" || wanted == "" {
 		return false
 	}
-	if !strings.HasPrefix(wanted, "*.") {
-		return own == wanted
+	if name != licensed {
+		_, rest, _ := strings.Cut(own, ".")
+		return rest == wanted
 	}
-	dot := strings.Index(own, ".")
-	return dot > 0 && own[dot:] == wanted[1:]
+	// To a customer, a name with www. and the same name without are one site.
+	short, long := own, wanted
+	if len(short) > len(long) {
+		short, long = long, short
+	}
+	return short == long || long == "www."+short && strings.Contains(short, ".")
 }
 
-// Underscores are allowed, as in licenses.
-var toASCII = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false))
+var (
+	hostAndPort = regexp.MustCompile(`^(?:\[([^\]]*:[^\]]*)\](?::0*([0-9]{0,5}))?|([^:]*):0*([0-9]{0,5}))$`)
+	hostName    = regexp.MustCompile(`^[a-z0-9_-]+(\.[a-z0-9_-]+)*$`)
+	// Underscores are allowed, as in licenses.
+	toASCII = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false))
+)
 
 // compared returns names in ASCII, in lower case and without final dot, and IP addresses as their octets; without port.
+// It returns "" for what is no host.
 func compared(text string) string {
-	host := text
-	if inner, port, ok := strings.Cut(strings.TrimPrefix(text, "["), "]"); ok && text[0] == '[' && isPort(port) {
-		host = inner
-	} else if name, port, ok := strings.Cut(text, ":"); ok && isPort(":"+port) {
-		host = name
+	host, port := text, 0
+	if found := hostAndPort.FindStringSubmatch(text); found != nil {
+		host = found[1] + found[3]
+		port, _ = strconv.Atoi(found[2] + found[4])
+	}
+	if port > 65535 {
+		return ""
 	}
 	if ip := net.ParseIP(host); ip != nil {
 		return fmt.Sprintf("IP %x", []byte(ip.To16()))
 	}
-	wildcard := ""
-	if strings.HasPrefix(host, "*.") {
-		wildcard, host = "*.", host[2:]
-	}
-	ascii, err := toASCII.ToASCII(strings.TrimSuffix(host, "."))
-	if err != nil || ascii == "" {
+	ascii, err := toASCII.ToASCII(host)
+	name := strings.TrimSuffix(ascii, ".")
+	if err != nil || !hostName.MatchString(name) {
 		return ""
 	}
-	return wildcard + ascii
-}
-
-// isPort tells whether text is nothing, or a colon and digits.
-func isPort(text string) bool {
-	return text == "" || text[0] == ':' && strings.Trim(text[1:], "0123456789") == ""
+	return name
 }

@@ -123,36 +123,37 @@ function decoded(string $text): string
 /** Tells whether a license for a host name, a wildcard or an IP address covers the host that the product runs on. */
 function covers(string $licensed, string $host): bool
 {
-    [$own, $wanted] = [compared($host), compared($licensed)];
+    $isWildcard = str_starts_with($licensed, '*.');
+    [$own, $wanted] = [compared($host), compared($isWildcard ? substr($licensed, 2) : $licensed)];
     if ($own === '' || $wanted === '') {
         return false;
     }
-    if (!str_starts_with($wanted, '*.')) {
-        return $own === $wanted;
+    if ($isWildcard) {
+        return strstr($own, '.') === ".$wanted";
     }
-    $rest = strstr($own, '.');
-    return $rest !== $own && $rest === substr($wanted, 1);
+    // To a customer, a name with www. and the same name without are one site.
+    [$short, $long] = strlen($own) < strlen($wanted) ? [$own, $wanted] : [$wanted, $own];
+    return $own === $wanted || ($long === "www.$short" && str_contains($short, '.'));
 }
 
-/** Names in ASCII, in lower case and without final dot; IP addresses as their octets; no port. */
+/** Names in ASCII, in lower case and without final dot; IP addresses as their octets; no port. '' for what is no host. */
 function compared(string $text): string
 {
-    $host = preg_replace(['/^\[([^\]]+)\](:\d*)?$/', '/^([^:]*):\d*$/'], '$1', $text);
+    $pattern = '/^(?|\[([^\]]*:[^\]]*)\](?::0*(\d{0,5}))?|([^:]*):0*(\d{0,5}))\z/';
+    [, $host, $port] = preg_match($pattern, $text, $found) === 1 ? $found + ['', '', ''] : ['', $text, ''];
+    if ((int) $port > 65535 || str_contains($host, "\0")) {
+        return '';
+    }
     $octets = @inet_pton($host);
     if ($octets !== false) {
         $isMapped = strlen($octets) === 16 && str_starts_with($octets, str_repeat("\0", 10) . "\xff\xff");
         return 'IP ' . bin2hex($isMapped ? substr($octets, 12) : $octets);
     }
-    $name = strtolower(preg_replace('/\.$/', '', $host));
-    if (!preg_match('/[^\x00-\x7f]/', $name)) {
-        return $name;
+    if (preg_match('/[^\x00-\x7f]/', $host)) {
+        // Without intl, a license for such a domain has to be sold in its ASCII form.
+        $flags = function_exists('idn_to_ascii') ? IDNA_NONTRANSITIONAL_TO_ASCII | IDNA_CHECK_BIDI : 0;
+        $host = $flags === 0 ? '' : (string) idn_to_ascii($host, $flags, INTL_IDNA_VARIANT_UTS46);
     }
-    // Without intl, a license for such a domain has to be sold in its ASCII form.
-    if (!function_exists('idn_to_ascii')) {
-        return '';
-    }
-    $wildcard = str_starts_with($name, '*.') ? '*.' : '';
-    $flags = IDNA_NONTRANSITIONAL_TO_ASCII | IDNA_CHECK_BIDI;
-    $ascii = idn_to_ascii(substr($name, strlen($wildcard)), $flags, INTL_IDNA_VARIANT_UTS46);
-    return $ascii === false ? '' : $wildcard . $ascii;
+    $name = strtolower(preg_replace('/\.\z/', '', $host));
+    return preg_match('/^[a-z0-9_-]+(\.[a-z0-9_-]+)*\z/', $name) === 1 ? $name : '';
 }

@@ -117,30 +117,35 @@ def store(statement):
 
 def covers(licensed, host):
     """Tells whether a license for a name, a wildcard or an IP address covers the host that the product runs on."""
-    own, wanted = compared(host), compared(licensed)
+    is_wildcard = licensed.startswith("*.")
+    own, wanted = compared(host), compared(licensed[2:] if is_wildcard else licensed)
     if not own or not wanted:
         return False
-    if not str(wanted).startswith("*."):
-        return own == wanted
-    label, dot, rest = str(own).partition(".")
-    return label != "" and dot == "." and "*." + rest == wanted
+    if is_wildcard:
+        return own.partition(".")[2] == wanted
+    # To a customer, a name with www. and the same name without are one site.
+    short, long = sorted((own, wanted), key=len)
+    return own == wanted or (long == "www." + short and "." in short)
 
 
 def compared(text):
-    """Names in ASCII, in lower case and without final dot; IP addresses as such; no port."""
-    host = re.sub(r"^\[([^\]]+)\](:\d*)?$|^([^:]*):\d*$", lambda found: found[1] or found[3], text)
+    """Names in ASCII, in lower case and without final dot; IP addresses as their octets; no port. "" for what is no host."""
+    found = re.fullmatch(r"\[([^\]]*:[^\]]*)\](?::0*([0-9]{0,5}))?|([^:]*):0*([0-9]{0,5})", text)
+    host, port = (found[1] or found[3], found[2] or found[4]) if found else (text, None)
+    if int(port or 0) > 65535:
+        return ""
     try:
         address = ipaddress.ip_address(host)
-        return getattr(address, "ipv4_mapped", None) or address
+        # An address with a zone is of one machine.
+        return "" if "%" in host else "IP " + (getattr(address, "ipv4_mapped", None) or address).packed.hex()
     except ValueError:
         pass
-    wildcard = "*." if host.startswith("*.") else ""
     try:
-        name = idna.uts46_remap(host[len(wildcard) :], std3_rules=False)
-        labels = re.sub(r"\.$", "", name).split(".")
-        return wildcard + ".".join(each if each.isascii() else idna.alabel(each).decode() for each in labels)
+        labels = re.sub(r"\.\Z", "", idna.uts46_remap(host, std3_rules=False)).split(".")
+        name = ".".join(each if each.isascii() else idna.alabel(each).decode() for each in labels)
     except idna.IDNAError:
         return ""
+    return name if re.fullmatch(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*", name) else ""
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import { SignJWT } from 'jose'
 import { createAdmin, type UtilityApi } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { buildsGo, findPython, hasPhp } from '../../test/security/support/license-programs.ts'
 import { issuer, newKey, signingWorld, startTime } from '../../test/security/support/signing-world.ts'
 import { startExample } from '../../test/package/start-example.ts'
 import { quoted } from '../../test/support/shell.ts'
@@ -28,38 +29,27 @@ interface Language {
 }
 
 const sources = join(here, '../../test/support/sources.ts')
-const debianGo = { ...process.env, GO111MODULE: 'off', GOPATH: '/usr/share/gocode' }
 
 const languages: Readonly<Record<string, Language>> = {
   'Node.js': { prepare: () => [process.execPath, '--import', sources, join(here, 'check.ts')], needs: '' },
   PHP: {
-    prepare: () =>
-      works('php', '-r', 'exit(extension_loaded("sodium") && extension_loaded("intl") ? 0 : 1);')
-        ? ['php', join(here, 'check.php')]
-        : null,
+    prepare: () => (hasPhp('sodium', 'intl') ? ['php', join(here, 'check.php')] : null),
     needs: 'Debian packages php-cli and php-intl',
   },
   Python: {
     prepare() {
-      const python = ['python3', '/usr/bin/python3'].find((each) =>
-        works(each, '-c', 'import jwt, cryptography, idna'),
-      )
-      return python === undefined ? null : [python, '-B', join(here, 'check.py')]
+      const python = findPython()
+      return python === null ? null : [python, '-B', join(here, 'check.py')]
     },
     needs: 'Debian packages python3-jwt, python3-cryptography and python3-idna',
   },
   Go: {
     prepare() {
       const program = join(folder, 'check-go')
-      const built = spawnSync('go', ['build', '-o', program, join(here, 'check.go')], { env: debianGo })
-      return built.status === 0 ? [program] : null
+      return buildsGo(program, join(here, 'check.go')) ? [program] : null
     },
     needs: 'Debian packages golang-go and golang-golang-x-net-dev',
   },
-}
-
-function works(command: string, ...args: string[]): boolean {
-  return spawnSync(command, args).status === 0
 }
 
 const [old, next] = [newKey(), newKey()]
@@ -119,27 +109,13 @@ async function signedAgo(milliseconds: number, key: string): Promise<string> {
   return statement
 }
 
+/** Some of what vectors.test.ts asks of the functions, asked of the whole programs. */
 const covered: readonly (readonly [licensed: string, host: string, isCovered: boolean])[] = [
-  ['shop.example', 'shop.example', true],
-  ['shop.example', 'SHOP.Example.', true],
-  ['Shop.Example', 'shop.example:8443', true],
-  ['shop.example', 'www.shop.example', false],
+  ['shop.example', 'www.shop.example:8443', true],
   ['shop.example', 'shop.example.evil.example', false],
   ['shop.example', '', false],
-  ['bücher.example', 'xn--bcher-kva.example', true],
-  ['xn--bcher-kva.example', 'BÜCHER.example', true],
-  ['straße.example', 'strasse.example', false],
-  ['my_shop.example', 'My_Shop.example', true],
-  ['*.shop.example', 'eu.shop.example', true],
   ['*.bücher.example', 'eu.xn--bcher-kva.example', true],
-  ['*.shop.example', 'shop.example', false],
-  ['*.shop.example', 'a.b.shop.example', false],
-  ['*.shop.example', '.shop.example', false],
-  ['192.0.2.1', '192.0.2.1:443', true],
-  ['192.0.2.1', '::ffff:192.0.2.1', true],
-  ['192.0.2.1', '192.0.2.10', false],
   ['2001:db8::1', '[2001:DB8:0::1]:443', true],
-  ['2001:db8::1', '2001:db8::2', false],
 ]
 
 describe.for(Object.entries(languages))('%s', ([name, { prepare, needs }]) => {

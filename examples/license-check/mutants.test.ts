@@ -1,43 +1,38 @@
 /** What the programs verify with (sodium, PyJWT, Go's ed25519) accepts no altered statement. Node.js's jose has a test of its own. */
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
+import { callersOf } from '../../test/security/support/license-programs.ts'
 import { signingWorld, startTime } from '../../test/security/support/signing-world.ts'
 import { mutantsOf } from '../../test/security/support/statement-mutants.ts'
 
-const here = import.meta.dirname
 const folder = mkdtempSync(join(tmpdir(), 'license-mutants-'))
 const amount = Number(process.env['LICENSE_MUTANTS'] ?? 4000)
 
 afterAll(() => rmSync(folder, { recursive: true }))
 
 // Each takes the file of keys, reads statements in base64, one a line, and prints how many it accepts and has read.
-const php = `<?php
-const GRACE_SECONDS = 0;
-eval(strstr(file_get_contents(${JSON.stringify(join(here, 'check.php'))}), 'function check('));
-$keys = json_decode(file_get_contents($argv[1]), true)['keys'];
+const programs = {
+  PHP: `$keys = json_decode(file_get_contents($argv[1]), true)['keys'];
 [$accepted, $read] = [0, 0];
 while (($line = fgets(STDIN)) !== false) {
     $read++;
     if (is_array(verified(base64_decode(trim($line)), $keys))) $accepted++;
 }
 echo "$accepted $read";
-`
-const python = `
-import base64, json, sys
-sys.path.insert(0, ${JSON.stringify(here)})
-import check, jwt
+`,
+  Python: `import base64, json, jwt
 keys = {key['kid']: jwt.PyJWK(key).key for key in json.load(open(sys.argv[1]))['keys']}
 accepted = read = 0
 for line in sys.stdin:
     read += 1
     accepted += isinstance(check.verified(base64.b64decode(line).decode('latin1'), keys), dict)
 print(accepted, read, end='')
-`
-const go = `package main
+`,
+  Go: `package main
 import ("bufio"; "encoding/base64"; "fmt"; "os")
 func main() {
 	keys := shippedKeys(os.Args[1])
@@ -48,44 +43,14 @@ func main() {
 	}
 	fmt.Print(accepted, " ", read)
 }
-`
-
-/** Returns the command that runs each program, or null where something is missing. */
-const commands: Readonly<Record<string, () => string[] | null>> = {
-  PHP() {
-    const file = written('mutants.php', php)
-    return works('php', '-r', 'exit(extension_loaded("sodium") ? 0 : 1);') ? ['php', file] : null
-  },
-  Python() {
-    const file = written('mutants.py', python)
-    const found = ['python3', '/usr/bin/python3'].find((each) =>
-      works(each, '-c', 'import jwt, cryptography, idna'),
-    )
-    return found === undefined ? null : [found, '-B', file]
-  },
-  Go() {
-    const example = readFileSync(join(here, 'check.go'), 'utf8').replace('func main()', 'func example()')
-    const files = [written('check.go', example), written('mutants.go', go)]
-    const env = { ...process.env, GO111MODULE: 'off', GOPATH: '/usr/share/gocode' }
-    const program = join(folder, 'mutants-go')
-    return spawnSync('go', ['build', '-o', program, ...files], { env }).status === 0 ? [program] : null
-  },
+`,
 }
 
-function written(name: string, text: string): string {
-  writeFileSync(join(folder, name), text)
-  return join(folder, name)
-}
-
-function works(command: string, ...args: string[]): boolean {
-  return spawnSync(command, args).status === 0
-}
-
-test.for(Object.keys(commands))(
+test.for(['PHP', 'Python', 'Go'] as const)(
   '%s accepts no altered statement',
   { timeout: 1_800_000 },
   async (language, { skip }) => {
-    const command = commands[language]?.() ?? null
+    const command = callersOf[language](folder, programs[language])
     if (command === null) console.warn(`${language}: skipped; README.md says what it needs.`)
     skip(command === null)
     const { api, clock, license } = signingWorld()
@@ -94,7 +59,8 @@ test.for(Object.keys(commands))(
     const statement = await api.signLicense(await license('Ada', 'shop.example'), options)
     const others = [await api.signLicense(await license('Grace', 'other.example', 'invalid'), options)]
     const mutants = mutantsOf(statement, others)
-    const keys = written('license-keys.json', JSON.stringify(api.licenseJwks()))
+    const keys = join(folder, 'license-keys.json')
+    writeFileSync(keys, JSON.stringify(api.licenseJwks()))
 
     const [program = '', ...args] = command ?? []
     const child = spawn(program, [...args, keys], { stdio: ['pipe', 'pipe', 'inherit'] })

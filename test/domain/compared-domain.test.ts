@@ -5,6 +5,9 @@ import { comparedDomain } from 'utility-api/storage'
 import { describe, expect, test } from 'vitest'
 import { searchedForms } from '../../src/domain/compared-domain.ts'
 
+const label63 = 'x'.repeat(63)
+const name253 = `${label63}.${label63}.${label63}.${'x'.repeat(61)}`
+
 /** What a license is bound to, where the software runs, whether it is covered, and why. The programs in examples agree. */
 const { hosts } = JSON.parse(
   readFileSync(new URL('../../examples/license-check/vectors.json', import.meta.url), 'utf8'),
@@ -16,6 +19,7 @@ const unbound: readonly (readonly [domainOrIp: string, host: string, covers: boo
   ['[2001:db8::1]', '2001:db8::1', false, 'nor brackets'],
   [`${'x.'.repeat(126)}xx`, `${'x.'.repeat(126)}xx`, false, 'a longer one is no name'],
   ['*.example', 'shop.example', true, 'the owner decides how far a wildcard reaches'],
+  [name253, `www.${name253}`, false, 'with www. it is no name'],
   ['*', 'example', false, 'a star alone is no wildcard'],
   ['*.*.example', 'a.b.example', false, 'nor are two of them'],
   ['a.*.example', 'a.b.example', false, 'nor is one inside'],
@@ -28,8 +32,6 @@ const unbound: readonly (readonly [domainOrIp: string, host: string, covers: boo
   ['a b', 'a b', false, 'what is no host covers not even itself'],
   ['shop.example\u0000', 'shop.example', false, 'a control character is no part of a name'],
 ]
-const label63 = 'x'.repeat(63)
-const name253 = `${label63}.${label63}.${label63}.${'x'.repeat(61)}`
 const pairs = [...hosts, ...unbound]
 
 describe('coversHost', () => {
