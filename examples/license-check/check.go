@@ -1,6 +1,6 @@
 // What a product does to check its license: go run check.go LICENSE_KEY HOST
 //
-// Needs golang.org/x/net: go mod init license-check && go mod tidy
+// Needs golang.org/x/net and golang.org/x/text: go mod init license-check && go mod tidy
 package main
 
 import (
@@ -22,6 +22,7 @@ import (
 	"unicode"
 
 	"golang.org/x/net/idna"
+	"golang.org/x/text/unicode/norm"
 )
 
 // How long the product runs on, with a warning, after a statement has expired; 0: not at all.
@@ -161,14 +162,20 @@ func verified(statement string, keys map[string]ed25519.PublicKey) (*claims, str
 	return &said, ""
 }
 
-// folded makes forms of one key equal: a key may be typed in lower case, with blanks, or with O for 0.
+// folded makes forms of one key equal: a key may be typed in lower case, with blanks or dashes, or with O for 0.
 func folded(licenseKey string) string {
-	return strings.NewReplacer("O", "0", "I", "1", "L", "1").Replace(strings.ToUpper(strings.Map(func(symbol rune) rune {
-		if unicode.IsLetter(symbol) || unicode.IsNumber(symbol) {
-			return symbol
+	const separators = "\t\n\r\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\u2212\ufeff"
+	symbols := strings.Map(func(symbol rune) rune {
+		switch {
+		case unicode.In(symbol, unicode.Z, unicode.Pd) || strings.ContainsRune(separators, symbol):
+			return -1
+		// In ASCII alone: other letters, such as a dotless i, become ASCII letters in upper case.
+		case 'a' <= symbol && symbol <= 'z':
+			return symbol - 'a' + 'A'
 		}
-		return -1
-	}, licenseKey)))
+		return symbol
+	}, norm.NFKC.String(licenseKey))
+	return strings.NewReplacer("O", "0", "I", "1", "L", "1").Replace(symbols)
 }
 
 func decoded(part string, into any) bool {

@@ -1,6 +1,6 @@
 <?php
 // What a product does to check its license: php check.php LICENSE_KEY HOST
-// Needs PHP 8 with sodium, and intl for domains that are not ASCII.
+// Needs PHP 8 with sodium, and intl for domains and keys that are not ASCII.
 declare(strict_types=1);
 
 const GRACE_SECONDS = 3 * 86400; // How long the product runs on, with a warning, after a statement has expired; 0: not at all.
@@ -109,10 +109,13 @@ function verified(string $statement, array $keys): array|string
     return time() < $claims['exp'] + GRACE_SECONDS ? $claims : 'expired';
 }
 
-/** Forms of one key are equal in it: a key may be typed in lower case, with blanks, or with O for 0. */
+/** Forms of one key are equal in it: a key may be typed in lower case, with blanks or dashes, or with O for 0. */
 function folded(string $licenseKey): string
 {
-    return strtr(strtoupper((string) preg_replace('/[^\p{L}\p{N}]+/u', '', $licenseKey)), 'OIL', '011');
+    // Without intl, full-width symbols are not read.
+    $text = class_exists('Normalizer') ? Normalizer::normalize($licenseKey, Normalizer::FORM_KC) : $licenseKey;
+    $separators = '/[\t\n\r\p{Z}\p{Pd}\x{ad}\x{200b}-\x{200f}\x{2060}\x{2212}\x{feff}]/u';
+    return strtr(strtoupper((string) preg_replace($separators, '', (string) $text)), 'OIL', '011');
 }
 
 function decoded(string $text): string

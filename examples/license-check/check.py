@@ -9,6 +9,7 @@ import os
 import re
 import sys
 import time
+import unicodedata
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -104,8 +105,16 @@ def stored():
 
 
 def folded(license_key):
-    """Forms of one key are equal in it: a key may be typed in lower case, with blanks, or with O for 0."""
-    return re.sub(r"[\W_]+", "", license_key).upper().translate(str.maketrans("OIL", "011"))
+    """Forms of one key are equal in it: a key may be typed in lower case, with blanks or dashes, or with O for 0."""
+    separators = "\t\n\r\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\u2212\ufeff"
+    symbols = "".join(
+        each
+        for each in unicodedata.normalize("NFKC", license_key)
+        if each not in separators and unicodedata.category(each) not in ("Zs", "Zl", "Zp", "Pd")
+    )
+    # In ASCII alone: other letters, such as a dotless i, become ASCII letters in upper case.
+    upper = re.sub("[a-z]+", lambda found: found[0].upper(), symbols)
+    return upper.translate(str.maketrans("OIL", "011"))
 
 
 def store(statement):

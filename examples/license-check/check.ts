@@ -89,10 +89,13 @@ async function verified(statement: string): Promise<JWTPayload | string> {
   }
 }
 
-/** Forms of one key are equal in it: a key may be typed in lower case, with blanks, or with O for 0. */
+/** Forms of one key are equal in it: a key may be typed in lower case, with blanks or dashes, or with O for 0. */
 function folded(licenseKey: string): string {
-  const symbols = licenseKey.replaceAll(/[^\p{L}\p{N}]/gu, '').toUpperCase()
-  return symbols.replaceAll('O', '0').replaceAll(/[IL]/g, '1')
+  const separators = /[\t\n\r\p{Z}\p{Pd}\u00ad\u200b-\u200f\u2060\u2212\ufeff]/gu
+  const symbols = licenseKey.normalize('NFKC').replaceAll(separators, '')
+  // In ASCII alone: other letters, such as a dotless i, become ASCII letters in upper case.
+  const upper = symbols.replaceAll(/[a-z]+/g, (each) => each.toUpperCase())
+  return upper.replaceAll('O', '0').replaceAll(/[IL]/g, '1')
 }
 
 /** Writes a file of its own and renames it, so that no crash leaves half a statement. */

@@ -9,6 +9,9 @@ export const randomLength = 23
 /** The longest key that a store is asked for. */
 const longestKey = 128
 
+/** The longest text that is read as a key: four characters for each symbol. Normalizing longer ones may take long. */
+const longestText = 4 * longestKey
+
 /** What knows the forms of license keys. */
 interface KeyParts {
   readonly keyGenerator: { parseLicenseKey(text: string, prefix: string): string | null }
@@ -18,7 +21,7 @@ interface KeyParts {
 /** Returns a license key that somebody typed as it is stored, or null if no such key can be. */
 export function storedLicenseKey({ keyGenerator, keyPrefix }: KeyParts, text: string): string | null {
   const typed = text.trim()
-  if (typed.length > longestKey) return null
+  if (typed.length > longestText) return null
   const key = keyGenerator.parseLicenseKey(typed, keyPrefix)
   return key === null || key.length > longestKey || !isPlainText(key) ? null : key
 }
@@ -27,8 +30,8 @@ const controlCharacter = /\p{Cc}/u
 const bodyForm = /^[0-9A-TV-Z]{5}(?:-[0-9A-TV-Z]{5}){4}$/i
 const symbolsOnly = /^[0-9A-TV-Z]{25}$/i
 const mistakable = /[a-zILO]/
-/** Hyphens, and the dashes that word processors and phones make of them. */
-const dashes = /[-\u00ad\u2010-\u2015\u2212\ufe58\ufe63\uff0d]/g
+/** What phones, word processors and mail make of hyphens, and what they add: dashes, blanks, characters of no width. */
+const separators = /[\t\n\r\p{Z}\p{Pd}\u00ad\u200b-\u200f\u2060\u2212\ufeff]/gu
 /** The numeric value of each symbol, indexed by its character code. */
 const values = new Uint8Array(128)
 for (const [value, symbol] of [...crockford].entries()) values[symbol.charCodeAt(0)] = value
@@ -54,18 +57,20 @@ export function parseLicenseKey(text: string, prefix: string): string | null {
   const body = text.slice(prefix.length)
   if (!bodyForm.test(body) || !beginsWith(text, prefix)) {
     // PostgreSQL refuses a NUL in text, so the answer would be that the database failed.
-    return controlCharacter.test(text) ? null : (withHyphens(text, prefix) ?? text)
+    return withHyphens(text, prefix) ?? (controlCharacter.test(text) ? null : text)
   }
   const key = mistakable.test(body) ? canonical(body) : body
   return isChecked(key) ? prefix + key : null
 }
 
 /**
- * Returns the stored form of a key whose hyphens were left out or typed as dashes, or null for any other text. Without
- * the hyphens, wrong check symbols do not show that the key was never issued: another program's may look like this.
+ * Returns the stored form of a key whose hyphens were left out or became something else, or null for any other text.
+ * Without the hyphens, wrong check symbols do not show that the key was never issued: another program's may look like
+ * this.
  */
 function withHyphens(text: string, prefix: string): string | null {
-  const symbols = text.replaceAll(dashes, '')
+  if (text.length > longestText) return null
+  const symbols = text.normalize('NFKC').replaceAll(separators, '')
   const start = prefix.replaceAll('-', '')
   const typed = symbols.slice(start.length)
   if (!symbolsOnly.test(typed) || !beginsWith(symbols, start)) return null

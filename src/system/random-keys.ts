@@ -30,7 +30,8 @@ export interface RandomKeysOptions {
  *
  * - License keys: the prefix and five groups of five Crockford base32 symbols, with 115 random bits and two check
  *   symbols. They are read in upper or lower case, including the prefix. After the prefix, `O` is read as `0`, and `I`
- *   or `L` as `1`. Text with control characters is not a key of any generator.
+ *   or `L` as `1`. Blanks, line ends and characters of no width do not count, hyphens may be missing or dashes, and
+ *   full-width symbols are read as others (NFKC). Any other text with control characters is not a key of any generator.
  * - Access tokens and authorization codes: `uapi_at_` and `uapi_ac_`, the time in milliseconds since the epoch in nine
  *   base62 symbols, 27 random ones (160 bits) and a CRC-32 in six more.
  * - Other secrets: `uapi_<kind>_`, 43 random base62 symbols (256 bits) and a CRC-32 in six more.
