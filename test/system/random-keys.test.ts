@@ -99,6 +99,26 @@ test('an update by a key with control characters is a 404 without a storage call
   expect(updates).toBe(2)
 })
 
+test('a key as mail has changed it is found by its path and by findLicense', async () => {
+  const storage = memoryStorage()
+  const admin = createAdmin({ storage })
+  const { resellerId, token } = await admin.createReseller({})
+  const sold = { resellerId, registeredTo: 'Ada', domainOrIp: 'shop.example' }
+  const { licenseKey } = await admin.createLicense(sold)
+  await using api = createUtilityApi({ storage, dns: false, blockgame: false })
+  const fullWidth = licenseKey.replaceAll(/[^-]/g, (each) =>
+    String.fromCodePoint(each.charCodeAt(0) + 0xfee0),
+  )
+  const dashes = ['\r\n', '\t', ' ', '\u00a0', '\u2011', '\u2013', '\u200b', '-\u200b\r\n']
+  for (const typed of [...dashes.map((dash) => licenseKey.replaceAll('-', dash)), fullWidth]) {
+    const url = `http://localhost/v2/reseller/${encodeURIComponent(typed)}/update`
+    const headers = { Authorization: `Bearer ${token}`, 'X-Status': 'valid' }
+    const { status } = await api.fetch(new Request(url, { method: 'PUT', headers }))
+    const found = await api.findLicense(typed)
+    expect([typed, status, found?.licenseKey]).toEqual([typed, 200, licenseKey])
+  }
+})
+
 test('no single wrong symbol and no swap of neighbors passes the check symbols', () => {
   for (let count = 0; count < 10; count += 1) {
     const key = keys.licenseKey('LIC-')
