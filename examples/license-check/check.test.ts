@@ -326,6 +326,18 @@ test('PHP says why no statement holds, and which file is missing', async ({ skip
   expect(await run(empty, '')).toContain('license-keys.json is missing')
 }, 60_000)
 
+test('PyJWT accepts a new statement where the clock of the customer is behind', async ({ skip }) => {
+  const python = findPython()
+  skip(python === null, 'needs python3-jwt')
+  const statement = await signedAgo(-20_000, await license('Ada', 'shop.example'))
+  const program = `import json, jwt, sys
+key = jwt.PyJWK(json.load(open(sys.argv[1]))['keys'][1]).key
+print(jwt.decode(sys.argv[2], key, algorithms=['EdDSA'], issuer=${JSON.stringify(issuer)}, audience='shop-plugin')['status'])`
+  const files = [join(folder, 'license-keys.json'), statement]
+  const { stdout, stderr } = spawnSync(python ?? '', ['-c', program, ...files], { encoding: 'utf8' })
+  expect([stderr, stdout]).toEqual(['', 'valid\n'])
+})
+
 function kidOf(statement: string): unknown {
   return JSON.parse(Buffer.from(statement.split('.')[0] ?? '', 'base64url').toString()).kid
 }

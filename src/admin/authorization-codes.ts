@@ -54,7 +54,8 @@ export function authorizationMethods(parts: AdminParts): AuthorizationMethods {
     async readAuthorizationRequest(query, { scopes, defaultScope = '' }) {
       const isAllowed = isScope(defaultScope) && permits(scopes.join(' '), defaultScope)
       demand(isAllowed, 'defaultScope must consist of names in scopes, separated by single spaces.')
-      return judgeRequest(query, { scopes, defaultScope, issuer }, (clientId) =>
+      // A copy: the client is looked up by one member, and answered to another.
+      return judgeRequest(new URLSearchParams(query), { scopes, defaultScope, issuer }, (clientId) =>
         findClient(parts, clientId, storageCall()),
       )
     },

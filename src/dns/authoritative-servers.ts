@@ -79,11 +79,12 @@ export async function findAuthoritativeServers(
   demand(isSignal(signal), 'signal must be an AbortSignal.')
   const parsed = typeof name === 'string' ? parseDnsName(name) : null
   demand(parsed !== null, 'name must be a domain name.')
+  const askedResolver = { ...resolver }
   const until = performance.now() + timeoutMs
 
   function ask(asked: string, type: RecordType): Promise<DnsAnswer> {
     const left = Math.max(1, until - performance.now())
-    const question = { name: asked, type, server: resolver, timeoutMs: left }
+    const question = { name: asked, type, server: askedResolver, timeoutMs: left }
     return client.query(signal === undefined ? question : { ...question, signal })
   }
 

@@ -1,4 +1,5 @@
 import { createPublicKey, hash, KeyObject, sign } from 'node:crypto'
+import { UtilityApiError } from './errors.ts'
 import type { License } from './license.ts'
 
 /**
@@ -69,14 +70,21 @@ function publicJwk(key: KeyObject): LicenseJwk {
 }
 
 function claims(license: License, { issuer, audience, now, lifetimeSeconds }: StatementTerms): object {
-  const issuedAt = Math.floor(now / 1000)
+  const seconds = Math.floor(now / 1000)
+  // JSON has null for what is no number, and a statement with that would never expire.
+  if (!Number.isSafeInteger(seconds))
+    throw new UtilityApiError(
+      'internal_error',
+      'The clock tells no time: no statement can say when it expires.',
+    )
   return {
     iss: issuer,
     sub: license.licenseKey,
     // JSON leaves out what is undefined.
     aud: audience,
-    iat: issuedAt,
-    exp: issuedAt + lifetimeSeconds,
+    // Libraries refuse what was issued in the future, and a customer's clock may be some seconds behind.
+    iat: seconds - 60,
+    exp: seconds + lifetimeSeconds,
     status: license.status,
     registered_to: license.registeredTo,
     domain_or_ip: license.domainOrIp,

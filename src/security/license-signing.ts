@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { demand, demandKnown, invalidOption, isOptions } from '../domain/arguments.ts'
 import { UtilityApiError } from '../domain/errors.ts'
-import { isStringOrUri, licenseSigner, type LicenseJwk } from '../domain/license-jws.ts'
+import { isStringOrUri, licenseSigner, type LicenseJwk, type StatementTerms } from '../domain/license-jws.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Verifier } from './verifier.ts'
 
@@ -27,6 +27,7 @@ export interface LicenseSigning {
    * Returns a signed statement about a license: a compact JWS that every JWT library verifies. Its header has `alg`
    * `EdDSA`, `typ` `license+jwt` and `kid`; its claims are `iss`, `sub` (the license key), `aud`, `iat`, `exp`, `status`,
    * `registered_to` and `domain_or_ip`. A license of any status is signed, so that the reader must check `status` too.
+   * `iat` is a minute ago, so that libraries accept a new statement by a clock that is some seconds behind.
    *
    * @param licenseKey - The key as a person typed it.
    *
@@ -79,11 +80,10 @@ export function createLicenseSigning({ findLicense, clock, signing }: SigningPar
   const jwks = [signer, ...others.map(licenseSigner)].map(({ jwk }) => jwk)
   return {
     async signLicense(licenseKey, options) {
-      demandOptions(options)
+      const terms = termsOf(options)
       const license = await findLicense(licenseKey)
       if (license === null) throw new UtilityApiError('license_not_found', 'The license does not exist.')
-      const { lifetimeSeconds, audience } = options
-      return signer.sign(license, { issuer: signing.issuer, audience, now: clock.now(), lifetimeSeconds })
+      return signer.sign(license, { issuer: signing.issuer, now: clock.now(), ...terms })
     },
     licenseJwks: () => ({ keys: jwks.map((jwk) => ({ ...jwk })) }),
   }
@@ -93,7 +93,8 @@ function notConfigured(): never {
   throw invalidOption('licenses.signingKey', 'is needed to sign licenses')
 }
 
-function demandOptions(options: SignLicenseOptions): void {
+/** Returns a copy of the options: they are checked before the license is looked up, and used after it. */
+function termsOf(options: SignLicenseOptions): Pick<StatementTerms, 'lifetimeSeconds' | 'audience'> {
   demand(isOptions(options), 'options must be an object: write { lifetimeSeconds }.')
   demandKnown(options, optionNames)
   const { lifetimeSeconds, audience } = options
@@ -102,4 +103,5 @@ function demandOptions(options: SignLicenseOptions): void {
   demand(fits, `lifetimeSeconds must be an integer from 1 to ${longestLifetimeSeconds}.`)
   const isAudience = !('audience' in options) || isStringOrUri(audience)
   demand(isAudience, 'audience must be 1 to 255 visible ASCII characters, and a URI if it has a colon.')
+  return { lifetimeSeconds, audience }
 }

@@ -94,9 +94,11 @@ const schema = z
  *
  * @group Testing
  */
-export async function fakeDnsServer(options: FakeDnsServerOptions = {}): Promise<FakeDnsServer> {
-  requireValid(schema, options)
-  requireRecords(options.records ?? [])
+export async function fakeDnsServer(given: FakeDnsServerOptions = {}): Promise<FakeDnsServer> {
+  requireValid(schema, given)
+  // A copy: records that are changed after they were checked would fail in the middle of an answer.
+  const options = { ...given, records: structuredClone(given.records ?? []) }
+  requireRecords(options.records)
   const queries: FakeDnsQuery[] = []
   let received = 0
   const connections = new Set<Socket>()

@@ -34,7 +34,8 @@ test('a statement says all of a license, in the header and claims of the standar
     iss: issuer,
     sub: key,
     aud: 'shop-plugin',
-    iat: now,
+    // A customer's clock may be behind: some libraries refuse what was issued in the future.
+    iat: now - 60,
     exp: now + week,
     status: 'valid',
     registered_to: 'Università 山田',
@@ -221,4 +222,20 @@ test('without a key both say which option is missing', async () => {
   expect(failure).toBeInstanceOf(UtilityApiError)
   expect(failure).toMatchObject(missing)
   expect(() => api.licenseJwks()).toThrow(expect.objectContaining(missing))
+})
+
+test.each([Number.NaN, Number.POSITIVE_INFINITY])('a clock that says %d signs nothing', async (time) => {
+  const { storage, license } = signingWorld()
+  const key = await license('Ada', 'shop.example')
+  const clock = { now: () => time }
+  await using api = createUtilityApi({
+    storage,
+    clock,
+    licenses: { issuer, signingKey: newKey() },
+    dns: false,
+  })
+  await expect(api.signLicense(key, { lifetimeSeconds: 60 })).rejects.toMatchObject({
+    code: 'internal_error',
+    message: 'The clock tells no time: no statement can say when it expires.',
+  })
 })
