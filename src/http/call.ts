@@ -35,6 +35,8 @@ export class Call implements OperationCall, Presented, Answered {
   body: BodyMembers = noMembers
   /** The caller, once it is known. */
   caller: KnownCaller | undefined
+  /** The license that the request is about, once the operation knows it. */
+  licenseKey: string | undefined
   /** Why the path leads nowhere, for the log. */
   noRoute: string | undefined
   /** The error that the request was refused with. */

@@ -10,15 +10,16 @@ import type { Reply } from './request-like.ts'
 
 /**
  * The event of the tracing channel `utility-api.request`. At the start it has what is known about the request then, at
- * the end everything in {@link RequestEndEvent}.
+ * the end everything in {@link RequestEndEvent} but the license key.
  *
  * @group Operation
  */
 export type RequestTraceEvent = Pick<RequestEndEvent, 'operation' | 'method' | 'requestId'> &
-  Partial<RequestEndEvent>
+  Partial<Omit<RequestEndEvent, 'licenseKey'>>
 
 /**
- * What a finished request reports to a metrics system. It contains no secrets and no personal text.
+ * What a finished request reports to a function of yours. It contains no secrets and no personal text, but the key of the
+ * license that the request was about.
  *
  * @group Operation
  */
@@ -42,6 +43,11 @@ export interface RequestEndEvent {
   readonly requestId: string
   /** The id of the client, the reseller or the API key, once it is known; for an access token without a client, its own. */
   readonly callerId?: string
+  /**
+   * The license that was generated, now or for an earlier request that this one repeats, or that an update found, whoever
+   * owns it. Only `onRequestEnd` is told it: it makes a product run, so keep it out of logs and metrics that others read.
+   */
+  readonly licenseKey?: string
 }
 
 /** The functions that are told about requests. */
@@ -64,15 +70,16 @@ export function observed(
   const event: RequestTraceEvent = { ...known }
   return trace(channels.request, event, async () => {
     const reply = await answer()
-    const end: RequestEndEvent = {
+    const end = {
       ...known,
       ...whatBecameKnown(call),
       status: reply.status,
       durationMs: performance.now() - started,
     }
     Object.assign(event, end)
+    const { licenseKey } = call
     harmless(
-      () => onRequestEnd?.(end),
+      () => onRequestEnd?.(licenseKey === undefined ? end : { ...end, licenseKey }),
       (cause) => logger.error('onRequestEnd failed.', { requestId, cause }),
     )
     return reply

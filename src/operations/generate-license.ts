@@ -97,6 +97,7 @@ export function generateLicense(
         idempotencyKey === undefined ? undefined : { idempotencyKey, lifetimeMs: idempotencyLifetimeMs },
         call,
       )
+      call.licenseKey = license.licenseKey
       return {
         message: 'License generated.',
         data: {

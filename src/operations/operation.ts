@@ -63,6 +63,8 @@ export interface OperationCall extends StorageCall {
   readonly callerKey: string
   /** Aborts when the client is gone or the service closes. Only work that waits for networks listens to it. */
   readonly signal: AbortSignal
+  /** Set by the operations on licenses: which license it is, for the owner's own report. */
+  licenseKey?: string | undefined
   /** Is told of each element of an answer as it comes, with its position. */
   readonly onPart?: ((part: JsonBody, index: number) => void) | undefined
 }

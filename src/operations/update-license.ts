@@ -91,6 +91,7 @@ export function updateLicense(
         throw refused(refusals.not_found, { cause: 'The key was changed or mistyped.' })
       const update = { licenseKey, resellerId, patch: compared(patch), at: clock.now() }
       return andThen(storage.updateLicense(update, call), (result) => {
+        if (result !== 'not_found') call.licenseKey = licenseKey
         if (result !== 'updated') throw refused(refusals[result])
         return { message: 'License updated.' }
       })

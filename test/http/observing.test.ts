@@ -353,6 +353,40 @@ describe('hooks', () => {
   })
 })
 
+test('onRequestEnd is told which license was generated or changed, and the channel is not', async () => {
+  const { seen, stop } = listen()
+  const events: RequestEndEvent[] = []
+  const storage = memoryStorage()
+  await using api = createUtilityApi({ storage, onRequestEnd: (event) => events.push(event) })
+  const admin = createAdmin({ storage })
+  const [{ token }, other] = [await admin.createReseller(), await admin.createReseller()]
+  const send = (method: string, path: string, headers: Record<string, string>): Promise<Response> =>
+    api.fetch(new Request(`http://localhost/v2/reseller/${path}`, { method, headers }))
+  const generate = { ...generateHeaders(token), 'Idempotency-Key': 'order-1' }
+  const made = await send('POST', 'licenses/generate', generate)
+  const { license_key: key } = ((await made.json()) as { data: { license_key: string } }).data
+  await send('POST', 'licenses/generate', generate)
+  const typed = encodeURIComponent(` ${key.toLowerCase().replaceAll('-', ' ')}`)
+  const update = { Authorization: `Bearer ${token}`, 'X-Status': 'valid' }
+  await send('PUT', `${typed}/update`, update)
+  await send('PUT', `${typed}/update`, { ...update, Authorization: `Bearer ${other.token}` })
+  await send('PUT', 'LIC-none/update', update)
+  await send('PUT', `${typed}/update`, { ...update, 'X-Status': 'none' })
+  await send('POST', 'licenses/generate', { ...generate, 'X-Status': 'none' })
+  stop()
+  expect(events.map(({ status, licenseKey }) => [status, licenseKey])).toEqual([
+    [200, key],
+    [200, key],
+    [200, key],
+    [401, key],
+    [404, undefined],
+    [400, undefined],
+    [400, undefined],
+  ])
+  expect(events.map((event) => 'licenseKey' in event)).toEqual([true, true, true, true, false, false, false])
+  expect(inspect(seen, { depth: Infinity, maxArrayLength: null })).not.toContain(key)
+})
+
 test('health logs that the storage failed, and why', async () => {
   const { entries, logger } = recordingLogger()
   const cause = new Error('run migrate() first')
@@ -419,8 +453,10 @@ test('no secret, key or personal text in logs, events or traces', async () => {
   }
   stop()
 
+  // The owner's own function is told which license; where logs and traces go, others read them.
+  const others = events.map(({ licenseKey: _, ...event }) => event)
   const text = inspect(
-    { entries, events, seen },
+    { entries, others, seen },
     { depth: Infinity, maxArrayLength: null, maxStringLength: null, showHidden: true },
   )
   expect(entries.length).toBeGreaterThan(10)
