@@ -33,6 +33,12 @@ describe('a license key as a person types it', () => {
     expect(stored(text)).toBeNull()
   })
 
+  test('a text that is longer than anybody types is not read', () => {
+    const [short, long] = [100, 500].map((blanks) => `${key}${' '.repeat(blanks)}`)
+    expect(keyGenerator.parseLicenseKey(short ?? '', 'LIC-')).toBe(key)
+    expect(keyGenerator.parseLicenseKey(long ?? '', 'LIC-')).toBe(long)
+  })
+
   test.each([
     ['another prefix', 'OLD-75XVC-XCH31-DRPY0-5VTSW-B1ZKS'],
     ['another form', 'LIC-2026-0001'],
