@@ -1,13 +1,11 @@
 import type { LicenseList, LicensePage, StorageCall } from 'utility-api/storage'
-import { cutPage, toSeq } from '../shared/list-pages.ts'
-import { licenseColumns, toLicense, type LicenseRow } from '../shared/rows.ts'
+import { licenseList, toSeq, type Numbered } from '../shared/list-pages.ts'
+import { licenseColumns, type LicenseRow } from '../shared/rows.ts'
 import type { Access } from './access.ts'
 import { rowsFor } from './list-limit.ts'
 import type { Queries } from './session.ts'
 
-type NumberedLicense = LicenseRow & { readonly seq: number }
-
-/** Returns a page of licenses. Those of several domains are read one after the other: no index has the order of all. */
+/** Returns a page of licenses. Those of several domains are read apart: no index has the order of all. */
 export async function licensePage(
   access: Access,
   page: LicensePage,
@@ -15,14 +13,12 @@ export async function licensePage(
 ): Promise<LicenseList> {
   const { comparedDomains = [undefined] } = page
   const rows = await access.read(call, async (db) => {
-    const found: NumberedLicense[] = []
+    const found: Numbered<LicenseRow>[] = []
     // oxlint-disable-next-line no-await-in-loop -- a connection answers one statement at a time
     for (const form of comparedDomains) found.push(...(await licensesOf(db, form, page)))
     return found
   })
-  const sorted = rows.toSorted((a, b) => Number(a.seq) - Number(b.seq))
-  const { page: cut, ...next } = cutPage(sorted, page.limit, ({ seq }) => String(seq))
-  return { licenses: cut.map(toLicense), ...next }
+  return licenseList(rows, page.limit)
 }
 
 /**
@@ -33,7 +29,7 @@ function licensesOf(
   db: Queries,
   form: string | undefined,
   { resellerId, status, after, limit }: LicensePage,
-): Promise<NumberedLicense[]> {
+): Promise<Numbered<LicenseRow>[]> {
   const values: (string | number)[] = [toSeq(after)]
   let [index, filters, order] = ['', '', 'seq']
   const within = (column: string, value: string, hint: string): void => {

@@ -1,26 +1,14 @@
-import type {
-  ClientList,
-  CredentialList,
-  CredentialPage,
-  ListPage,
-  ResellerList,
-  StorageListing,
-} from 'utility-api/storage'
+import type { CredentialPage, StorageListing } from 'utility-api/storage'
 import type { Access } from './access.ts'
 import { licensePage } from './license-list.ts'
 import { rowsFor } from './list-limit.ts'
 import type { Queries } from './session.ts'
-import { cutPage, pageMark, toPageMark } from '../shared/list-pages.ts'
+import { clientList, credentialList, resellerList, toPageMark } from '../shared/list-pages.ts'
 import {
   listedClientColumns,
   listedCredentialColumns,
   resellerColumns,
-  toListedClient,
-  toListedCredential,
-  toReseller,
-  type ListedClientRow,
   type ListedCredentialRow,
-  type ResellerRow,
 } from '../shared/rows.ts'
 
 /**
@@ -52,9 +40,14 @@ const countLicensesOfReseller = `${countLicenses} WHERE reseller_id = ?`
 export function listingOf(access: Access): StorageListing {
   const { read } = access
   return {
-    clients: (page, call) => read(call, (db) => clientPage(db, page)),
-    resellers: (page, call) => read(call, (db) => resellerPage(db, page)),
-    credentials: (page, call) => read(call, (db) => credentialPage(db, page)),
+    clients: ({ after, limit }, call) =>
+      read(call, async (db) => clientList(await db.rows(listClients(limit), ...markValues(after)), limit)),
+    resellers: ({ after, limit }, call) =>
+      read(call, async (db) =>
+        resellerList(await db.rows(listResellers(limit), ...markValues(after)), limit),
+      ),
+    credentials: (page, call) =>
+      read(call, async (db) => credentialList(await credentialRows(db, page), page.limit)),
     licenses: (page, call) => licensePage(access, page, call),
     countLicenses: ({ resellerId }, call) =>
       read(call, async (db) => {
@@ -67,27 +60,15 @@ export function listingOf(access: Access): StorageListing {
   }
 }
 
-async function clientPage(db: Queries, { after, limit }: ListPage): Promise<ClientList> {
-  const { createdAt, id } = toPageMark(after)
-  const rows = await db.rows<ListedClientRow>(listClients(limit), createdAt, createdAt, id)
-  const { page, ...next } = cutPage(rows, limit, (row) => pageMark(row.created_at, row.client_id))
-  return { clients: page.map(toListedClient), ...next }
+function markValues(after: string | undefined): (string | number)[] {
+  const [createdAt, id] = toPageMark(after)
+  return [createdAt, createdAt, id]
 }
 
-async function resellerPage(db: Queries, { after, limit }: ListPage): Promise<ResellerList> {
-  const { createdAt, id } = toPageMark(after)
-  const rows = await db.rows<ResellerRow>(listResellers(limit), createdAt, createdAt, id)
-  const { page, ...next } = cutPage(rows, limit, (row) => pageMark(row.created_at, row.reseller_id))
-  return { resellers: page.map(toReseller), ...next }
-}
-
-async function credentialPage(
+function credentialRows(
   db: Queries,
   { kind, ownerId, after, limit }: CredentialPage,
-): Promise<CredentialList> {
-  const { createdAt, id } = toPageMark(after)
-  const values = [kind, kind, createdAt, createdAt, id, ...(ownerId === undefined ? [] : [ownerId])]
-  const rows = await db.rows<ListedCredentialRow>(listCredentials(limit, ownerId !== undefined), ...values)
-  const { page, ...next } = cutPage(rows, limit, (row) => pageMark(row.created_at, row.id))
-  return { credentials: page.map(toListedCredential), ...next }
+): Promise<ListedCredentialRow[]> {
+  const values = [kind, kind, ...markValues(after), ...(ownerId === undefined ? [] : [ownerId])]
+  return db.rows(listCredentials(limit, ownerId !== undefined), ...values)
 }

@@ -1,9 +1,7 @@
 import type { LicenseList, LicensePage, StorageCall } from 'utility-api/storage'
-import { cutPage, toSeq } from '../shared/list-pages.ts'
-import { licenseColumns, toLicense, type LicenseRow } from '../shared/rows.ts'
+import { licenseList, toSeq, type Numbered } from '../shared/list-pages.ts'
+import { licenseColumns, type LicenseRow } from '../shared/rows.ts'
 import type { PostgresAccess } from './access.ts'
-
-type NumberedLicense = LicenseRow & { readonly seq: string }
 
 /** Returns a page of licenses. Those of several domains are read apart: no index has the order of all. */
 export async function licensePage(
@@ -13,9 +11,7 @@ export async function licensePage(
 ): Promise<LicenseList> {
   const { comparedDomains = [undefined], limit } = page
   const lists = await Promise.all(comparedDomains.map((form) => licensesOf(db, form, page, call)))
-  const rows = lists.flat().toSorted((a, b) => Number(a.seq) - Number(b.seq))
-  const { page: cut, ...next } = cutPage(rows, limit, ({ seq }) => String(seq))
-  return { licenses: cut.map(toLicense), ...next }
+  return licenseList(lists.flat(), limit)
 }
 
 function licensesOf(
@@ -23,7 +19,7 @@ function licensesOf(
   form: string | undefined,
   { resellerId, status, after, limit }: LicensePage,
   call: StorageCall,
-): Promise<NumberedLicense[]> {
+): Promise<Numbered<LicenseRow>[]> {
   const values: unknown[] = [toSeq(after), limit + 1]
   const equal = (column: string, value: string | undefined): string =>
     value === undefined ? '' : `AND ${column} = $${values.push(value)} `

@@ -1,25 +1,12 @@
-import type {
-  ClientList,
-  CredentialList,
-  CredentialPage,
-  ListPage,
-  ResellerList,
-  StorageCall,
-  StorageListing,
-} from 'utility-api/storage'
+import type { CredentialPage, StorageCall, StorageListing } from 'utility-api/storage'
 import { licensePage } from './license-list.ts'
-import { cutPage, pageMark, toPageMark } from '../shared/list-pages.ts'
+import { clientList, credentialList, resellerList, toPageMark } from '../shared/list-pages.ts'
 import type { PostgresAccess } from './access.ts'
 import {
   listedClientColumns,
   listedCredentialColumns,
   resellerColumns,
-  toListedClient,
-  toListedCredential,
-  toReseller,
-  type ListedClientRow,
   type ListedCredentialRow,
-  type ResellerRow,
 } from '../shared/rows.ts'
 
 const listClients = `
@@ -47,9 +34,11 @@ const countLicensesOfReseller = `${countLicenses} WHERE reseller_id = $1`
 /** Returns the lists. */
 export function listingOf(db: PostgresAccess): StorageListing {
   return {
-    clients: (page, call) => clientPage(db, page, call),
-    resellers: (page, call) => resellerPage(db, page, call),
-    credentials: (page, call) => credentialPage(db, page, call),
+    clients: async ({ after, limit }, call) =>
+      clientList(await db.rows(call, listClients, ...toPageMark(after), limit + 1), limit),
+    resellers: async ({ after, limit }, call) =>
+      resellerList(await db.rows(call, listResellers, ...toPageMark(after), limit + 1), limit),
+    credentials: async (page, call) => credentialList(await credentialRows(db, page, call), page.limit),
     licenses: (page, call) => licensePage(db, page, call),
     countLicenses: async ({ resellerId }, call) => {
       const [row] =
@@ -61,40 +50,13 @@ export function listingOf(db: PostgresAccess): StorageListing {
   }
 }
 
-async function clientPage(
-  db: PostgresAccess,
-  { after, limit }: ListPage,
-  call: StorageCall,
-): Promise<ClientList> {
-  const { createdAt, id } = toPageMark(after)
-  const rows = await db.rows<ListedClientRow>(call, listClients, createdAt, id, limit + 1)
-  const { page, ...next } = cutPage(rows, limit, (row) => pageMark(row.created_at, row.client_id))
-  return { clients: page.map(toListedClient), ...next }
-}
-
-async function resellerPage(
-  db: PostgresAccess,
-  { after, limit }: ListPage,
-  call: StorageCall,
-): Promise<ResellerList> {
-  const { createdAt, id } = toPageMark(after)
-  const rows = await db.rows<ResellerRow>(call, listResellers, createdAt, id, limit + 1)
-  const { page, ...next } = cutPage(rows, limit, (row) => pageMark(row.created_at, row.reseller_id))
-  return { resellers: page.map(toReseller), ...next }
-}
-
-async function credentialPage(
+function credentialRows(
   db: PostgresAccess,
   { kind, ownerId, after, limit }: CredentialPage,
   call: StorageCall,
-): Promise<CredentialList> {
-  const { createdAt, id } = toPageMark(after)
-  const values = [createdAt, id, limit + 1]
-  const rows = await (ownerId === undefined
-    ? kind === 'access_token'
-      ? db.rows<ListedCredentialRow>(call, listTokens, ...values)
-      : db.rows<ListedCredentialRow>(call, listOthers, ...values, kind)
-    : db.rows<ListedCredentialRow>(call, listOfOwner, ...values, kind, ownerId))
-  const { page, ...next } = cutPage(rows, limit, (row) => pageMark(row.created_at, row.id))
-  return { credentials: page.map(toListedCredential), ...next }
+): Promise<ListedCredentialRow[]> {
+  const values = [...toPageMark(after), limit + 1]
+  if (ownerId !== undefined) return db.rows(call, listOfOwner, ...values, kind, ownerId)
+  if (kind === 'access_token') return db.rows(call, listTokens, ...values)
+  return db.rows(call, listOthers, ...values, kind)
 }

@@ -1,8 +1,58 @@
-import { StorageError } from 'utility-api/storage'
-import type { IntegerColumn } from './rows.ts'
+import {
+  StorageError,
+  type ClientList,
+  type CredentialList,
+  type LicenseList,
+  type ResellerList,
+} from 'utility-api/storage'
+import {
+  toLicense,
+  toListedClient,
+  toListedCredential,
+  toReseller,
+  type IntegerColumn,
+  type LicenseRow,
+  type ListedClientRow,
+  type ListedCredentialRow,
+  type ResellerRow,
+} from './rows.ts'
 
-/** Cuts rows to a page. More rows were asked for than fit, to see whether there is a next page. */
-export function cutPage<Row>(
+/** A row that its table numbers in order of insertion. */
+export type Numbered<Row> = Row & { readonly seq: IntegerColumn }
+
+// Each of these returns a page of a list. More rows were asked for than fit, to see whether there is a next page.
+
+export function clientList(rows: readonly ListedClientRow[], limit: number): ClientList {
+  const { page, ...next } = cutPage(rows, limit, (row) => pageMark(row.created_at, row.client_id))
+  return { clients: page.map(toListedClient), ...next }
+}
+
+export function resellerList(rows: readonly ResellerRow[], limit: number): ResellerList {
+  const { page, ...next } = cutPage(rows, limit, (row) => pageMark(row.created_at, row.reseller_id))
+  return { resellers: page.map(toReseller), ...next }
+}
+
+export function credentialList(rows: readonly ListedCredentialRow[], limit: number): CredentialList {
+  const { page, ...next } = cutPage(rows, limit, (row) => pageMark(row.created_at, row.id))
+  return { credentials: page.map(toListedCredential), ...next }
+}
+
+export function numberedCredentialList(
+  rows: readonly Numbered<ListedCredentialRow>[],
+  limit: number,
+): CredentialList {
+  const { page, ...next } = cutPage(rows, limit, ({ seq }) => String(seq))
+  return { credentials: page.map(toListedCredential), ...next }
+}
+
+/** Takes the licenses of several domains in any order. */
+export function licenseList(rows: readonly Numbered<LicenseRow>[], limit: number): LicenseList {
+  const sorted = rows.toSorted((a, b) => Number(a.seq) - Number(b.seq))
+  const { page, ...next } = cutPage(sorted, limit, ({ seq }) => String(seq))
+  return { licenses: page.map(toLicense), ...next }
+}
+
+function cutPage<Row>(
   rows: readonly Row[],
   limit: number,
   markOf: (row: Row) => string,
@@ -21,22 +71,17 @@ export function toSeq(after: string | undefined): number {
   throw notAMark()
 }
 
-/** The last row seen, in a list by time of creation. Rows with the same time are ordered by their identifiers. */
-export interface PageMark {
-  readonly createdAt: number
-  readonly id: string
-}
-
-const beforeAll: PageMark = { createdAt: -1, id: '' }
-
-export function toPageMark(after: string | undefined): PageMark {
-  if (after === undefined) return beforeAll
+/**
+ * Returns the last row seen, in a list by time of creation. Rows with the same time are ordered by their identifiers.
+ */
+export function toPageMark(after: string | undefined): [createdAt: number, id: string] {
+  if (after === undefined) return [-1, '']
   const [, createdAt, id] = /^(\d{1,16}):(.*)$/s.exec(after) ?? []
   if (createdAt === undefined || id === undefined) throw notAMark()
-  return { createdAt: Number(createdAt), id }
+  return [Number(createdAt), id]
 }
 
-export function pageMark(createdAt: IntegerColumn, id: string): string {
+function pageMark(createdAt: IntegerColumn, id: string): string {
   return `${createdAt}:${id}`
 }
 

@@ -1,11 +1,9 @@
 import type { LicenseList, LicensePage, StorageCall } from 'utility-api/storage'
-import { cutPage, toSeq } from '../shared/list-pages.ts'
-import { licenseColumns, toLicense, type LicenseRow } from '../shared/rows.ts'
+import { licenseList, toSeq, type Numbered } from '../shared/list-pages.ts'
+import { licenseColumns, type LicenseRow } from '../shared/rows.ts'
 import { anotherTurn } from '../shared/timers.ts'
 import type { SqliteAccess } from './access.ts'
 import type { SqliteQueries } from './driver.ts'
-
-type NumberedLicense = LicenseRow & { readonly seq: number | bigint }
 
 /**
  * A condition and its value. With the plus, SQLite does not take the value into account when it plans, which it would do
@@ -23,9 +21,7 @@ export async function licensePage(
   call: StorageCall,
 ): Promise<LicenseList> {
   const lists = await Promise.all(rangesOf(page).map((range) => rowsOf(access, range, page, call)))
-  const rows = lists.flat().toSorted((a, b) => Number(a.seq) - Number(b.seq))
-  const { page: cut, ...next } = cutPage(rows, page.limit, ({ seq }) => String(seq))
-  return { licenses: cut.map(toLicense), ...next }
+  return licenseList(lists.flat(), page.limit)
 }
 
 /** A range of an index, or of the table, in the order of insertion, and what its rows must pass. */
@@ -50,10 +46,10 @@ async function rowsOf(
   { of, filters }: Range,
   { comparedDomains, after, limit }: LicensePage,
   call: StorageCall,
-): Promise<NumberedLicense[]> {
+): Promise<Numbered<LicenseRow>[]> {
   // A domain has few licenses: the first page of them is read at once, like the license of a key.
   const isLookup = comparedDomains !== undefined && filters.length === 0 && after === undefined
-  const found: NumberedLicense[] = []
+  const found: Numbered<LicenseRow>[] = []
   let from: number | undefined = toSeq(after)
   while (from !== undefined && found.length <= limit) {
     const start: number = from
@@ -86,7 +82,7 @@ function rowsBetween(
   after: number,
   end: number,
   limit: number,
-): NumberedLicense[] {
+): Numbered<LicenseRow>[] {
   return db.all(
     `SELECT seq, ${licenseColumns} FROM utility_api_licenses
      WHERE ${and(conditions)} seq > ? AND seq <= ? ORDER BY seq LIMIT +?`,

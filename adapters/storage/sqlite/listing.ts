@@ -1,23 +1,17 @@
-import type {
-  ClientList,
-  CredentialList,
-  CredentialPage,
-  ListPage,
-  ResellerList,
-  StorageCall,
-  StorageListing,
-} from 'utility-api/storage'
-import { cutPage, pageMark, toPageMark, toSeq } from '../shared/list-pages.ts'
+import type { CredentialPage, StorageCall, StorageListing } from 'utility-api/storage'
+import {
+  clientList,
+  numberedCredentialList,
+  resellerList,
+  toPageMark,
+  toSeq,
+  type Numbered,
+} from '../shared/list-pages.ts'
 import {
   listedClientColumns,
   listedCredentialColumns,
   resellerColumns,
-  toListedClient,
-  toListedCredential,
-  toReseller,
-  type ListedClientRow,
   type ListedCredentialRow,
-  type ResellerRow,
 } from '../shared/rows.ts'
 import { anotherTurn } from '../shared/timers.ts'
 import type { SqliteAccess } from './access.ts'
@@ -52,9 +46,6 @@ const countLicensesOfReseller = `${countLicenses} WHERE reseller_id = ?`
 /** How many rows to search at once for those of one owner, which takes some milliseconds. */
 const stretch = 20_000
 
-/** A row that its table numbers in order of insertion. */
-type Numbered<Row> = Row & { readonly seq: number | bigint }
-
 /** Returns the lists, each read by an index that has its order. */
 export function listingOf(access: SqliteAccess): StorageListing {
   const { read } = access
@@ -65,14 +56,17 @@ export function listingOf(access: SqliteAccess): StorageListing {
   }
 
   return {
-    clients: (page, call) => readPage(call, (db) => clientPage(db, page)),
-    resellers: (page, call) => readPage(call, (db) => resellerPage(db, page)),
+    clients: ({ after, limit }, call) =>
+      readPage(call, (db) => clientList(db.all(listClients, ...toPageMark(after), limit + 1), limit)),
+    resellers: ({ after, limit }, call) =>
+      readPage(call, (db) => resellerList(db.all(listResellers, ...toPageMark(after), limit + 1), limit)),
     credentials: async (page, call) => {
-      const { kind, ownerId } = page
-      if (kind === 'access_token' && ownerId !== undefined) {
-        return credentialList(await tokensOfOwner(readPage, { ...page, ownerId }, call), page)
-      }
-      return credentialList(await readPage(call, (db) => credentialRows(db, page)), page)
+      const { kind, ownerId, limit } = page
+      const rows =
+        kind === 'access_token' && ownerId !== undefined
+          ? await tokensOfOwner(readPage, { ...page, ownerId }, call)
+          : await readPage(call, (db) => credentialRows(db, page))
+      return numberedCredentialList(rows, limit)
     },
     licenses: (page, call) => licensePage(access, page, call),
     countLicenses: ({ resellerId }, call) => read(call, (db) => countOf(db, resellerId)),
@@ -80,25 +74,6 @@ export function listingOf(access: SqliteAccess): StorageListing {
 }
 
 type ReadPage = <Page>(call: StorageCall, work: (db: SqliteQueries) => Page) => Promise<Page>
-
-function clientPage(db: SqliteQueries, { after, limit }: ListPage): ClientList {
-  const { createdAt, id } = toPageMark(after)
-  const rows = db.all<ListedClientRow>(listClients, createdAt, id, limit + 1)
-  const { page, ...next } = cutPage(rows, limit, (row) => pageMark(row.created_at, row.client_id))
-  return { clients: page.map(toListedClient), ...next }
-}
-
-function resellerPage(db: SqliteQueries, { after, limit }: ListPage): ResellerList {
-  const { createdAt, id } = toPageMark(after)
-  const rows = db.all<ResellerRow>(listResellers, createdAt, id, limit + 1)
-  const { page, ...next } = cutPage(rows, limit, (row) => pageMark(row.created_at, row.reseller_id))
-  return { resellers: page.map(toReseller), ...next }
-}
-
-function credentialList(rows: Numbered<ListedCredentialRow>[], { limit }: CredentialPage): CredentialList {
-  const { page, ...next } = cutPage(rows, limit, ({ seq }) => String(seq))
-  return { credentials: page.map(toListedCredential), ...next }
-}
 
 /**
  * Searches all tokens, stretch by stretch. An index by owner would write a random page for each exchange.
