@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { StorageError, type StorageErrorKind } from 'utility-api/storage'
 import { mysqlStorage, type MysqlConnection, type MysqlPool } from 'utility-api/storage/mysql'
@@ -93,6 +94,24 @@ test.each([1020, 1205, 1213])('a lost race (%i) is run again, on the same connec
   expect(await outcomeOf(fake)).toBe(true)
   expect(fake.sent).toBe(3)
   expect(fake.released).not.toContain('destroyed')
+})
+
+test('after a lost race, work is not done again before a pause', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const lost = Promise.withResolvers<void>()
+  const fake = poolOf((attempt) => {
+    if (attempt > 1) return { affectedRows: 1 }
+    lost.resolve()
+    throw errorOf(1213)
+  })
+  const outcome = outcomeOf(fake)
+  await lost.promise
+  await setImmediate()
+  expect(fake.sent).toBe(1)
+  await vi.advanceTimersByTimeAsync(2)
+  expect(await outcome).toBe(true)
+  expect(fake.sent).toBe(2)
 })
 
 test('a race lost every time is given up after twelve attempts, with a retryable error', async () => {
@@ -197,7 +216,7 @@ test.each([
   const storage = mysqlStorage(pool)
   await answering(asked, Promise.resolve(storage.ping?.(call)))
   const revoked = Array.from({ length: 5 }, () => storage.revokeClient('a', 5, call))
-  await new Promise((resolve) => setImmediate(resolve))
+  await setImmediate()
   expect(asked).toHaveLength(writes)
   expect(await answering(asked, Promise.all(revoked))).toEqual([true, true, true, true, true])
 })

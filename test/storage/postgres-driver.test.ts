@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events'
+import { setImmediate } from 'node:timers/promises'
 import { callWithin, StorageError, type StorageCall, type StorageErrorKind } from 'utility-api/storage'
 import {
   postgresStorage,
@@ -6,7 +7,7 @@ import {
   type PostgresResult,
   type PostgresStatement,
 } from 'utility-api/storage/postgres'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { call } from './support/call.ts'
 import { errorOf } from './support/error-of.ts'
 import { newLicense } from './support/license.ts'
@@ -61,6 +62,24 @@ test.each(['40001', '40P01'])('a lost race (%s) is run again, on the same connec
   expect(await outcomeOf(fake)).toBe(true)
   expect(fake.sent).toBe(3)
   expect(fake.closed).not.toContain(true)
+})
+
+test('after a lost race, a statement is not sent again before a pause', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const lost = Promise.withResolvers<void>()
+  const fake = poolOf((attempt) => {
+    if (attempt > 1) return done
+    lost.resolve()
+    throw errorWith('40001')
+  })
+  const outcome = outcomeOf(fake)
+  await lost.promise
+  await setImmediate()
+  expect(fake.sent).toBe(1)
+  await vi.advanceTimersByTimeAsync(2)
+  expect(await outcome).toBe(true)
+  expect(fake.sent).toBe(2)
 })
 
 test('a race lost every time is given up after twelve attempts, with a retryable error', async () => {
