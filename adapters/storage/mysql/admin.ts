@@ -19,6 +19,7 @@ import {
   resellerValues,
   toReseller,
 } from '../shared/rows.ts'
+import { inPortions, untilFew } from '../shared/portions.ts'
 
 type AdminMethods = Omit<AdminStorage, keyof UtilityStorage | 'listing' | 'close'>
 
@@ -41,7 +42,7 @@ export function adminMethods({ read, write }: Access): AdminMethods {
         const revoked = (await db.count(sql.revokeClient, at, clientId)) > 0
         // Runs afterwards to see the codes that were being issued, and also if the client was revoked before, to finish
         // that revocation.
-        await inPortions(db, sql.endCodesOfClient, clientId)
+        await repeat(db, sql.endCodesOfClient, clientId)
         return revoked
       }),
     insertAuthorizationCode: (hash, code, call) => {
@@ -81,9 +82,9 @@ export function adminMethods({ read, write }: Access): AdminMethods {
       write(call, async (db) => (await db.count(sql.deleteLicense, licenseKey)) > 0),
     purgeExpired: (at, call) =>
       write(call, async (db) => ({
-        tokens: await inPortions(db, sql.purgeTokens, at),
+        tokens: await repeat(db, sql.purgeTokens, at),
         codes: await purgeCodes(db, at),
-        idempotency: await inPortions(db, sql.purgeIdempotencyKeys, at),
+        idempotency: await repeat(db, sql.purgeIdempotencyKeys, at),
       })),
   }
 }
@@ -118,40 +119,34 @@ async function hasOwner(db: Session, kind: CredentialKind, ownerId: string): Pro
  */
 async function revokeAccess(db: Session, which: AccessReference, at: number): Promise<RevokeCounts> {
   if ('clientId' in which) {
-    const codes = await inPortions(db, sql.endCodesOfClient, which.clientId)
+    const codes = await repeat(db, sql.endCodesOfClient, which.clientId)
     return { codes, tokens: await revokeTokens(db, sql.tokensOfClient, which.clientId, at) }
   }
-  const codes = await inPortions(db, sql.endCodesOfSubject, which.subject)
+  const codes = await repeat(db, sql.endCodesOfSubject, which.subject)
   return { codes, tokens: await revokeTokens(db, sql.tokensOfSubject, which.subject, at) }
 }
 
 /** Runs a statement that deletes a portion of rows until none are left. Returns how many it deleted. */
-async function inPortions(db: Session, text: string, value: string | number): Promise<number> {
-  const deleted = await db.count(text, value)
-  return deleted === sql.portion ? deleted + (await inPortions(db, text, value)) : deleted
+function repeat(db: Session, text: string, value: string | number): Promise<number> {
+  return untilFew(sql.portion, () => db.count(text, value))
 }
 
 /**
  * Revokes tokens portion by portion, in the order of their ids: a statement that looked for the next ones that are not
  * revoked would read all those before them again.
  */
-async function revokeTokens(
+function revokeTokens(
   db: Session,
   { readIds, revoke }: sql.TokenStatements,
   owner: string,
   at: number,
 ): Promise<number> {
-  let total = 0
-  let after: string | undefined = ''
-  while (after !== undefined) {
-    // oxlint-disable-next-line no-await-in-loop -- portion after portion, so that others write in between
-    const rows: { id: string }[] = await db.rows(readIds, owner, after)
+  return inPortions('', async (after) => {
+    const rows = await db.rows<{ readonly id: string }>(readIds, owner, after)
     const last = rows.at(-1)
-    // oxlint-disable-next-line no-await-in-loop -- as above
-    if (last !== undefined) total += await db.count(revoke, at, owner, after, last.id)
-    after = rows.length < sql.portion ? undefined : last?.id
-  }
-  return total
+    const changed = last === undefined ? 0 : await db.count(revoke, at, owner, after, last.id)
+    return { changed, next: rows[sql.portion - 1]?.id }
+  })
 }
 
 interface PurgeableCodeRow {
@@ -164,22 +159,16 @@ interface PurgeableCodeRow {
  * Reads all codes, portion by portion, and deletes the dead ones: nearly all can be spent codes whose tokens are still
  * valid. Such a code stays: without it, a replay could no longer revoke the token.
  */
-async function purgeCodes(db: Session, at: number): Promise<number> {
-  let total = 0
-  let after: Uint8Array | undefined = new Uint8Array()
-  while (after !== undefined) {
-    // oxlint-disable-next-line no-await-in-loop -- portion after portion, so that others write in between
-    const codes: PurgeableCodeRow[] = await db.rows(sql.readCodes, at, after)
+function purgeCodes(db: Session, at: number): Promise<number> {
+  return inPortions<Uint8Array>(new Uint8Array(), async (after) => {
+    const codes = await db.rows<PurgeableCodeRow>(sql.readCodes, at, after)
     const dead = codes.filter((code) => Number(code.dead) === 1)
     const spent = dead.filter((code) => Number(code.spent) === 1)
     const unspent = dead.filter((code) => Number(code.spent) === 0)
-    // oxlint-disable-next-line no-await-in-loop -- as above
-    total += await deleteCodes(db, sql.purgeSpentCodes, spent)
-    // oxlint-disable-next-line no-await-in-loop -- as above
-    total += await deleteCodes(db, sql.purgeUnspentCodes, unspent)
-    after = codes.length < sql.codePortion ? undefined : codes.at(-1)?.hash
-  }
-  return total
+    const deleted = await deleteCodes(db, sql.purgeSpentCodes, spent)
+    const changed = deleted + (await deleteCodes(db, sql.purgeUnspentCodes, unspent))
+    return { changed, next: codes[sql.codePortion - 1]?.hash }
+  })
 }
 
 async function deleteCodes(db: Session, text: string, codes: readonly PurgeableCodeRow[]): Promise<number> {

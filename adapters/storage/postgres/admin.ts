@@ -17,6 +17,7 @@ import {
   resellerValues,
   toReseller,
 } from '../shared/rows.ts'
+import { inPortions, untilFew } from '../shared/portions.ts'
 
 /**
  * How many rows one statement purges or revokes. A longer statement would hold up everybody else's writes, and one
@@ -39,7 +40,7 @@ export function adminMethods(db: PostgresAccess): AdminMethods {
       const revoked = (await db.count(call, sql.revokeClient, clientId, at)) > 0
       // Runs afterwards to see the codes that were being issued, and also if the client was revoked before, to finish
       // that revocation.
-      await inPortions(db, call, sql.endCodesOfClient, clientId)
+      await repeat(db, call, sql.endCodesOfClient, clientId)
       return revoked
     },
     insertAuthorizationCode: async (hash, code, call) => {
@@ -62,9 +63,9 @@ export function adminMethods(db: PostgresAccess): AdminMethods {
       (await db.count(call, sql.changeLicense, licenseKey, at, ...licenseChangeValues(change))) > 0,
     deleteLicense: async (licenseKey, call) => (await db.count(call, sql.deleteLicense, licenseKey)) > 0,
     purgeExpired: async (at, call) => ({
-      tokens: await inPortions(db, call, sql.purgeTokens, at),
+      tokens: await repeat(db, call, sql.purgeTokens, at),
       codes: await purgeCodes(db, at, call),
-      idempotency: await inPortions(db, call, sql.purgeIdempotencyKeys, at),
+      idempotency: await repeat(db, call, sql.purgeIdempotencyKeys, at),
     }),
   }
 }
@@ -80,28 +81,21 @@ async function revokeAccess(
   call: StorageCall,
 ): Promise<RevokeCounts> {
   if ('clientId' in which) {
-    const codes = await inPortions(db, call, sql.endCodesOfClient, which.clientId)
-    return { codes, tokens: await inPortions(db, call, sql.revokeTokensOfClient, which.clientId, at) }
+    const codes = await repeat(db, call, sql.endCodesOfClient, which.clientId)
+    return { codes, tokens: await repeat(db, call, sql.revokeTokensOfClient, which.clientId, at) }
   }
-  const codes = await inPortions(db, call, sql.endCodesOfSubject, which.subject)
-  return { codes, tokens: await inPortions(db, call, sql.revokeTokensOfSubject, which.subject, at) }
+  const codes = await repeat(db, call, sql.endCodesOfSubject, which.subject)
+  return { codes, tokens: await repeat(db, call, sql.revokeTokensOfSubject, which.subject, at) }
 }
 
 /** Runs a statement whose last value is the size of a portion until no rows are left. Returns how many it changed. */
-async function inPortions(
+function repeat(
   db: PostgresAccess,
   call: StorageCall,
   text: string,
   ...values: (string | number)[]
 ): Promise<number> {
-  let total = 0
-  let changed: number
-  do {
-    // oxlint-disable-next-line no-await-in-loop -- portion after portion, so that others write in between
-    changed = await db.count(call, text, ...values, portion)
-    total += changed
-  } while (changed === portion)
-  return total
+  return untilFew(portion, () => db.count(call, text, ...values, portion))
 }
 
 interface PurgeableCodeRow {
@@ -114,20 +108,15 @@ interface PurgeableCodeRow {
  * Reads all codes, portion by portion, and deletes the dead ones: nearly all can be spent codes whose tokens are still
  * valid. Such a code stays: without it, a replay could no longer revoke the token.
  */
-async function purgeCodes(db: PostgresAccess, at: number, call: StorageCall): Promise<number> {
-  let total = 0
-  let after: Uint8Array | undefined = new Uint8Array()
-  while (after !== undefined) {
-    // oxlint-disable-next-line no-await-in-loop -- portion after portion, so that others write in between
-    const codes: PurgeableCodeRow[] = await db.rows(call, sql.readCodes, after, portion, at)
+function purgeCodes(db: PostgresAccess, at: number, call: StorageCall): Promise<number> {
+  return inPortions<Uint8Array>(new Uint8Array(), async (after) => {
+    const codes = await db.rows<PurgeableCodeRow>(call, sql.readCodes, after, portion, at)
     const dead = codes.filter((code) => code.dead)
     const spent = dead.filter((code) => code.spent)
-    if (dead.length > 0)
-      // oxlint-disable-next-line no-await-in-loop -- as above
-      total += await db.count(call, sql.purgeCodes, dead.map(toHash), spent.map(toHash))
-    after = codes.length < portion ? undefined : codes.at(-1)?.hash
-  }
-  return total
+    const hashes = [dead.map(toHash), spent.map(toHash)]
+    const changed = dead.length === 0 ? 0 : await db.count(call, sql.purgeCodes, ...hashes)
+    return { changed, next: codes[portion - 1]?.hash }
+  })
 }
 
 function toHash({ hash }: PurgeableCodeRow): Uint8Array {

@@ -19,6 +19,7 @@ import {
   toClient,
   toReseller,
 } from '../shared/rows.ts'
+import { inPortions, untilFew } from '../shared/portions.ts'
 import type { SqliteAccess } from './access.ts'
 import type { SqliteQueries, SqliteValue } from './driver.ts'
 import * as sql from './sql.ts'
@@ -36,36 +37,21 @@ type AdminMethods = Omit<AdminStorage, keyof UtilityStorage | 'listing' | 'close
 
 /** Returns the methods for provisioning. */
 export function adminMethods({ read, write }: SqliteAccess): AdminMethods {
-  async function purge(statement: string, at: number, call: StorageCall): Promise<number> {
-    let total = 0
-    let deleted: number
-    do {
-      // oxlint-disable-next-line no-await-in-loop -- portion after portion, so that others write in between
-      deleted = await write(call, (db) => db.run(statement, at, portion))
-      total += deleted
-    } while (deleted === portion)
-    return total
+  function purge(statement: string, at: number, call: StorageCall): Promise<number> {
+    return untilFew(portion, () => write(call, (db) => db.run(statement, at, portion)))
   }
 
   /**
    * Goes through rows in their order, as many at a time as one transaction may change, and runs a statement on each
    * portion: nearly all can be rows that stay as they are. Returns how many rows it changed.
    */
-  async function inPortions(call: StorageCall, findEnd: Bound, statement: Bound): Promise<number> {
-    let total = 0
-    let after = 0
-    while (after < Infinity) {
-      const start = after
-      // oxlint-disable-next-line no-await-in-loop -- portion after portion, so that others write in between
-      const { changed, end } = await write(call, (db) => {
-        const last = db.get<{ rowid: number }>(...findEnd, start, portion - 1)
-        const rows = db.run(...statement, start, last?.rowid ?? Number.MAX_SAFE_INTEGER)
-        return { changed: rows, end: last?.rowid ?? Infinity }
-      })
-      total += changed
-      after = end
-    }
-    return total
+  function onEach(call: StorageCall, findEnd: Bound, statement: Bound): Promise<number> {
+    return inPortions(0, (after) =>
+      write(call, (db) => {
+        const next = db.get<{ rowid: number }>(...findEnd, after, portion - 1)?.rowid
+        return { changed: db.run(...statement, after, next ?? Number.MAX_SAFE_INTEGER), next }
+      }),
+    )
   }
 
   /**
@@ -76,9 +62,9 @@ export function adminMethods({ read, write }: SqliteAccess): AdminMethods {
     const access = 'clientId' in which ? sql.accessOfClient : sql.accessOfSubject
     const owner = 'clientId' in which ? which.clientId : which.subject
     const { findEndOfCodes, endCodes, revokeBoughtTokens, findEndOfTokens, revokeOtherTokens } = access
-    const codes = await inPortions(call, [findEndOfCodes, owner], [endCodes, owner])
-    const bought = await inPortions(call, [findEndOfCodes, owner], [revokeBoughtTokens, at, owner])
-    const others = await inPortions(call, [findEndOfTokens, owner], [revokeOtherTokens, at, owner])
+    const codes = await onEach(call, [findEndOfCodes, owner], [endCodes, owner])
+    const bought = await onEach(call, [findEndOfCodes, owner], [revokeBoughtTokens, at, owner])
+    const others = await onEach(call, [findEndOfTokens, owner], [revokeOtherTokens, at, owner])
     return { codes, tokens: bought + others }
   }
 
@@ -93,7 +79,7 @@ export function adminMethods({ read, write }: SqliteAccess): AdminMethods {
       // Runs afterwards, when no code can be issued anymore, and also if the client was revoked before, to finish that
       // revocation.
       const { findEndOfCodes, endCodes } = sql.accessOfClient
-      await inPortions(call, [findEndOfCodes, clientId], [endCodes, clientId])
+      await onEach(call, [findEndOfCodes, clientId], [endCodes, clientId])
       return revoked
     },
     insertAuthorizationCode: async (hash, code, call) => {
@@ -120,7 +106,7 @@ export function adminMethods({ read, write }: SqliteAccess): AdminMethods {
     deleteLicense: (licenseKey, call) => write(call, (db) => db.run(sql.deleteLicense, licenseKey) > 0),
     purgeExpired: async (at, call) => ({
       tokens: await purge(sql.purgeTokens, at, call),
-      codes: await inPortions(call, [sql.findEndOfCodes], [sql.purgeCodes, at]),
+      codes: await onEach(call, [sql.findEndOfCodes], [sql.purgeCodes, at]),
       idempotency: await purge(sql.purgeIdempotencyKeys, at, call),
     }),
   }
