@@ -4,11 +4,11 @@
  * @module utility-api/storage/memory
  */
 import { withCheckedRows, type AdminStorage } from 'utility-api/storage'
-import { closedError } from './shared/closing.ts'
+import { createGate } from './shared/closing.ts'
 import { adminMethods } from './memory/admin.ts'
 import { listingOf } from './memory/listing.ts'
 import { servingMethods } from './memory/serving.ts'
-import { createTables, requireRoom, type MemoryAccess, type Tables } from './memory/data.ts'
+import { createTables } from './memory/data.ts'
 
 /**
  * Creates a store that exists only as long as the process: for tests and trials, never for licenses that somebody paid
@@ -29,26 +29,10 @@ import { createTables, requireRoom, type MemoryAccess, type Tables } from './mem
  */
 export function memoryStorage(): AdminStorage {
   const tables = createTables()
-  let closed = false
-
-  function open(): Tables {
-    if (closed) throw closedError()
-    return tables
-  }
-  const access: MemoryAccess = {
-    open,
-    openForInsert: () => {
-      requireRoom(open())
-      return tables
-    },
-  }
-
+  const gate = createGate()
   return withCheckedRows({
-    close: () => {
-      closed = true
-    },
-    ...servingMethods(access),
-    ...adminMethods(access),
-    listing: listingOf(access),
+    ...gate.guard({ ...servingMethods(tables), ...adminMethods(tables) }),
+    listing: gate.guard(listingOf(tables)),
+    close: gate.close,
   })
 }

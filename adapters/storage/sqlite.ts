@@ -81,7 +81,6 @@ export function sqliteStorage(database: SqliteDatabase, options: SqliteStorageOp
   const connection = createSqliteConnection(database, requireSchema)
   connection.endRead()
   setUpSession(database, durabilityOf(options), connection.requireSameFiles)
-  // Only these have calls of several transactions, which run to their end even after the storage was closed.
   const gate = createGate()
   return withCheckedRows({
     ...gate.guard({
@@ -91,13 +90,11 @@ export function sqliteStorage(database: SqliteDatabase, options: SqliteStorageOp
         await migrate(connection.bare, call)
         connection.requireSameFiles()
       },
+      ...servingMethods(connection, connection.requireSameFiles),
       ...adminMethods(connection),
     }),
     listing: gate.guard(listingOf(connection)),
-    ...servingMethods(connection.whileOpen, connection.requireSameFiles),
-    close: async () => {
-      await Promise.all([gate.close(), connection.close()])
-    },
+    close: gate.close,
   })
 }
 

@@ -8,30 +8,21 @@ import type {
   RevokeCounts,
   UtilityStorage,
 } from 'utility-api/storage'
-import {
-  changed,
-  copy,
-  copyClient,
-  insertCredential,
-  revoke,
-  toKey,
-  type MemoryAccess,
-  type Tables,
-} from './data.ts'
+import { changed, copy, copyClient, insertCredential, revoke, toKey, withRoom, type Tables } from './data.ts'
 
 type AdminMethods = Omit<AdminStorage, keyof UtilityStorage | 'listing' | 'close'>
 
 /** Returns the methods for provisioning. */
-export function adminMethods({ open, openForInsert }: MemoryAccess): AdminMethods {
+export function adminMethods(tables: Tables): AdminMethods {
   return {
     insertClient: (client) => {
-      const { clients } = openForInsert()
+      const { clients } = withRoom(tables)
       if (clients.has(client.clientId)) return 'taken'
       clients.put(client.clientId, copyClient(client))
       return 'inserted'
     },
     updateClient: (clientId, { name, redirectUris }) => {
-      const { clients } = open()
+      const { clients } = tables
       const client = clients.get(clientId)
       if (client === undefined) return false
       const label = name === undefined ? {} : { name }
@@ -42,7 +33,7 @@ export function adminMethods({ open, openForInsert }: MemoryAccess): AdminMethod
       return true
     },
     rotateClientSecret: (clientId, newHash) => {
-      const { clients } = open()
+      const { clients } = tables
       const client = clients.get(clientId)
       if (client === undefined) return false
       clients.put(
@@ -52,7 +43,6 @@ export function adminMethods({ open, openForInsert }: MemoryAccess): AdminMethod
       return true
     },
     revokeClient: (clientId, at) => {
-      const tables = open()
       const client = tables.clients.get(clientId)
       endCodes(tables, { clientId })
       if (client === undefined || client.revokedAt !== null) return false
@@ -60,36 +50,36 @@ export function adminMethods({ open, openForInsert }: MemoryAccess): AdminMethod
       return true
     },
     insertAuthorizationCode: (codeHash, code) => {
-      const { clients, codes } = openForInsert()
+      const { clients, codes } = withRoom(tables)
       const revokedAt = clients.get(code.clientId)?.revokedAt ?? null
       if (revokedAt !== null) throw new StorageError('conflict', 'The client is revoked.')
       if (codes.has(toKey(codeHash))) throw new StorageError('conflict', 'The authorization code exists.')
       codes.put(toKey(codeHash), { code: { ...code }, token: '' })
     },
     insertReseller: (reseller) => {
-      const { resellers } = openForInsert()
+      const { resellers } = withRoom(tables)
       if (resellers.has(reseller.resellerId)) return 'taken'
       resellers.put(reseller.resellerId, { ...reseller })
       return 'inserted'
     },
-    findReseller: (resellerId) => copy(open().resellers.get(resellerId)),
+    findReseller: (resellerId) => copy(tables.resellers.get(resellerId)),
     insertCredential: (kind, hash, credential) => {
-      const tables = openForInsert()
-      if (kind === 'reseller_token' && !tables.resellers.has(credential.ownerId)) return 'no_owner'
+      const { resellers } = withRoom(tables)
+      if (kind === 'reseller_token' && !resellers.has(credential.ownerId)) return 'no_owner'
       insertCredential(tables, { kind, key: toKey(hash) }, { ...credential })
       return 'inserted'
     },
-    revokeCredential: (which, at) => revokeCredential(open(), which, at),
-    revokeAccess: (which, at) => revokeAccess(open(), which, at),
+    revokeCredential: (which, at) => revokeCredential(tables, which, at),
+    revokeAccess: (which, at) => revokeAccess(tables, which, at),
     changeLicense: (licenseKey, change, at) => {
-      const { licenses } = open()
+      const { licenses } = tables
       const license = licenses.get(licenseKey)
       if (license === undefined) return false
       licenses.put(licenseKey, changed(license, change, at))
       return true
     },
-    deleteLicense: (licenseKey) => open().licenses.delete(licenseKey),
-    purgeExpired: (at) => purgeExpired(open(), at),
+    deleteLicense: (licenseKey) => tables.licenses.delete(licenseKey),
+    purgeExpired: (at) => purgeExpired(tables, at),
   }
 }
 

@@ -49,13 +49,6 @@ export interface Tables {
   readonly idempotencyKeys: Table<StoredIdempotencyKey>
 }
 
-/** How the store's methods access the tables. Each of these throws once the store is closed. */
-export interface MemoryAccess {
-  open(): Tables
-  /** Also throws if there is no room. */
-  openForInsert(): Tables
-}
-
 export function createTables(): Tables {
   return {
     clients: createTable(),
@@ -69,10 +62,11 @@ export function createTables(): Tables {
   }
 }
 
-export function requireRoom(tables: Tables): void {
+/** Returns the tables if there is room for another row. */
+export function withRoom(tables: Tables): Tables {
   const { clients, resellers, codes, credentialIds, licenses, idempotencyKeys } = tables
   const provisioned = clients.size + resellers.size + codes.size + credentialIds.size
-  if (provisioned + licenses.size + idempotencyKeys.size < maxRows) return
+  if (provisioned + licenses.size + idempotencyKeys.size < maxRows) return tables
   throw new StorageError('unavailable', `The memory storage is full: it holds ${maxRows} rows.`)
 }
 

@@ -8,41 +8,31 @@ import type {
   UtilityStorage,
 } from 'utility-api/storage'
 import { withoutCompared } from '../shared/rows.ts'
-import {
-  changed,
-  copy,
-  copyClient,
-  insertCredential,
-  revoke,
-  toKey,
-  type MemoryAccess,
-  type Tables,
-} from './data.ts'
+import { changed, copy, copyClient, insertCredential, revoke, toKey, withRoom, type Tables } from './data.ts'
 
 /** Returns the methods that requests need. None of them ever waits, so none checks the time of its call. */
-export function servingMethods({ open, openForInsert }: MemoryAccess): Required<UtilityStorage> {
+export function servingMethods(tables: Tables): Required<UtilityStorage> {
   return {
-    ping: () => void open(),
+    ping: () => {},
     findClient: (clientId) => {
-      const client = open().clients.get(clientId)
+      const client = tables.clients.get(clientId)
       return client === undefined ? null : copyClient(client)
     },
-    findAuthorizationCode: (codeHash) => copy(open().codes.get(toKey(codeHash))?.code),
-    redeemAuthorizationCode: (codeHash, at, token) => redeem(openForInsert(), toKey(codeHash), at, token),
+    findAuthorizationCode: (codeHash) => copy(tables.codes.get(toKey(codeHash))?.code),
+    redeemAuthorizationCode: (codeHash, at, token) => redeem(withRoom(tables), toKey(codeHash), at, token),
     revokeAccessTokensOfCode: (codeHash, at) => {
-      const tables = open()
       const key = tables.codes.get(toKey(codeHash))?.token ?? ''
       return revoke(tables, { kind: 'access_token', key }, at) ? 1 : 0
     },
-    findCredential: (kind, hash) => copy(open().credentials[kind].get(toKey(hash))),
-    insertLicense: (license, idempotency) => insertLicense(openForInsert(), license, idempotency),
-    updateLicense: (update) => updateLicense(open(), update),
+    findCredential: (kind, hash) => copy(tables.credentials[kind].get(toKey(hash))),
+    insertLicense: (license, idempotency) => insertLicense(withRoom(tables), license, idempotency),
+    updateLicense: (update) => updateLicense(tables, update),
     findLicense: (licenseKey) => {
-      const license = open().licenses.get(licenseKey)
+      const license = tables.licenses.get(licenseKey)
       return license === undefined ? null : withoutCompared(license)
     },
     recordUse: (kind, ids, at) => {
-      const { credentialIds, lastUses } = open()
+      const { credentialIds, lastUses } = tables
       for (const id of ids)
         if (credentialIds.get(id)?.kind === kind) lastUses.set(id, Math.max(at, lastUses.get(id) ?? at))
     },

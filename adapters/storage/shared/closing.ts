@@ -48,6 +48,6 @@ export function createGate(): Gate {
 }
 
 /** Returns the error of a call that comes after closing. */
-export function closedError(): StorageError {
+function closedError(): StorageError {
   return new StorageError('unavailable', 'The storage is closed.')
 }

@@ -1,5 +1,4 @@
 import type { StorageCall } from 'utility-api/storage'
-import { closedError } from '../shared/closing.ts'
 import type { SqliteDatabase, SqliteQueries, SqliteStatement, SqliteValue } from './driver.ts'
 import type { RequireSameFiles } from './file-identity.ts'
 import { createSqliteQueue, readOrRetry, requireNoTransaction, type SqliteQueue } from './queue.ts'
@@ -14,15 +13,11 @@ export interface SqliteAccess<Connection = SqliteQueries> {
 
 /** What a storage needs from its connection. */
 export interface SqliteConnection extends SqliteAccess {
-  /** The same access for methods of one transaction, closed by `close`. */
-  readonly whileOpen: SqliteAccess
   /** The same access, whether or not the tables exist. */
   readonly bare: SqliteAccess<SqliteDatabase>
   readonly requireSameFiles: RequireSameFiles
   /** Ends the transaction of the reads so far, so that settings can be changed. */
   endRead(): void
-  /** Accepts no more work through `whileOpen`. Resolves when all work accepted so far is settled. */
-  close(): Promise<void>
 }
 
 /** Two storages on one connection share its queue, or each would take the other's transactions for the host's. */
@@ -36,7 +31,6 @@ export function createSqliteConnection(
   queues.set(database, queue)
   const queries = createSqliteQueries(database)
   let schemaChecked = false
-  let closed = false
 
   /** Returns the connection, once its tables are known to match the statements. */
   function ready(): SqliteQueries {
@@ -45,19 +39,9 @@ export function createSqliteConnection(
     return queries
   }
 
-  const write: SqliteAccess['write'] = (call, work) => queue.write(call, () => work(ready()))
-  const read: SqliteAccess['read'] = (call, work) => queue.read(call, () => work(ready()))
-
   return {
-    write,
-    read,
-    whileOpen: {
-      write: (call, work) => (closed ? Promise.reject(closedError()) : write(call, work)),
-      read(call, work) {
-        if (closed) throw closedError()
-        return read(call, work)
-      },
-    },
+    write: (call, work) => queue.write(call, () => work(ready())),
+    read: (call, work) => queue.read(call, () => work(ready())),
     bare: {
       write: (call, work) => queue.write(call, () => work(database)),
       read: (call, work) =>
@@ -69,10 +53,6 @@ export function createSqliteConnection(
     },
     requireSameFiles: queue.requireSameFiles,
     endRead: queue.endRead,
-    close() {
-      closed = true
-      return queue.idle()
-    },
   }
 }
 

@@ -25,8 +25,6 @@ export interface SqliteQueue {
   read<Result>(call: StorageCall, work: () => Result): Result | Promise<Result>
   endRead(): void
   readonly requireSameFiles: RequireSameFiles
-  /** Resolves as soon as nothing is queued or waits to be tried again. */
-  idle(): Promise<void>
 }
 
 /**
@@ -43,8 +41,6 @@ export function createSqliteQueue(database: SqliteDatabase): SqliteQueue {
   let scheduled = false
   let hasTurned = true
   let reading = false
-  let waitingReads = 0
-  let idle: PromiseWithResolvers<void> | undefined
 
   function schedule(): void {
     if (scheduled || jobs.length === 0) return
@@ -71,7 +67,6 @@ export function createSqliteQueue(database: SqliteDatabase): SqliteQueue {
     const batch = stillAwaited(jobs.splice(0, maxBatch))
     const undone = commit(database, requireSameFiles, batch)
     scheduled = false
-    if (undone.length === 0 && jobs.length === 0) return endIfIdle()
     if (undone.length === 0) return schedule()
     jobs = [...undone, ...jobs]
     scheduled = true
@@ -109,39 +104,13 @@ export function createSqliteQueue(database: SqliteDatabase): SqliteQueue {
   }
 
   function read<Result>(call: StorageCall, work: () => Result): Result | Promise<Result> {
-    const result = readOrRetry(call, () => {
+    return readOrRetry(call, () => {
       beginRead()
       return work()
     })
-    if (result instanceof Promise) {
-      waitingReads += 1
-      result.then(endWaitingRead, endWaitingRead)
-    }
-    return result
   }
 
-  function endWaitingRead(): void {
-    waitingReads -= 1
-    endIfIdle()
-  }
-
-  function endIfIdle(): void {
-    if (idle === undefined || jobs.length > 0 || waitingReads > 0) return
-    idle.resolve()
-    idle = undefined
-  }
-
-  return {
-    write,
-    read,
-    endRead,
-    requireSameFiles,
-    idle() {
-      const { promise } = (idle ??= Promise.withResolvers())
-      endIfIdle()
-      return promise
-    },
-  }
+  return { write, read, endRead, requireSameFiles }
 }
 
 function randomPauseMs(): number {
