@@ -5,7 +5,7 @@ import { isUndone, toStorageError } from './errors.ts'
 import { requireSchema, type Flavor } from './schema.ts'
 import { sessionOn, type Session } from './session.ts'
 import type { KeyedSelect } from './sql.ts'
-import { inTime } from './time.ts'
+import { inTime } from '../shared/call-time.ts'
 import { createConnectionLimit } from '../shared/connection-limit.ts'
 import { findTogether, type Find } from '../shared/find-together.ts'
 import { writeTogether, type MakeWrite, type WriteKind } from '../shared/write-together.ts'
@@ -123,7 +123,7 @@ function connectionsOf({ pool }: MysqlPool): number {
 /** Returns the result of work, or throws the error that the port expects. */
 async function answer<Result>(call: StorageCall, work: () => Promise<Result>): Promise<Result> {
   try {
-    return await inTime(call, work)
+    return await inTime(call, 'MariaDB', work)
   } catch (error) {
     throw toStorageError(error)
   }

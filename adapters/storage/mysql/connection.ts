@@ -3,8 +3,7 @@ import { performance } from '../shared/timers.ts'
 import type { MysqlConnection, MysqlPool } from './driver.ts'
 import { leavesConnection, lostConnection } from './errors.ts'
 import { isBroken, setUp } from './session.ts'
-import { inTime } from './time.ts'
-import { within } from '../shared/call-time.ts'
+import { inTime, within } from '../shared/call-time.ts'
 
 /** How a connection was when it was given back, sound. */
 interface Rest {
@@ -64,7 +63,7 @@ async function lend<Result>(
   const { lent, sent } = watch(connection)
   let isSound = true
   try {
-    return await inTime(call, () => work(lent))
+    return await inTime(call, 'MariaDB', () => work(lent))
   } catch (error) {
     isSound = leavesConnection(error)
     throw error
@@ -116,7 +115,7 @@ async function take(
   const rest = rests.get(itselfOf(connection))
   try {
     if (rest === undefined) {
-      await inTime(call, () => setUp(connection, first))
+      await inTime(call, 'MariaDB', () => setUp(connection, first))
       return connection
     }
     if (rest.since >= workedSince) {

@@ -5,7 +5,7 @@ import { readsOf, writesOf } from './reads-and-writes.ts'
 import { requireSchema } from './schema.ts'
 import type { KeyedSelect } from './sql.ts'
 import type { Run, Sql } from './statement.ts'
-import { requireTime, within } from '../shared/call-time.ts'
+import { inTime } from '../shared/call-time.ts'
 import { findTogether, type Find } from '../shared/find-together.ts'
 import { writeTogether, type MakeWrite, type WriteKind } from '../shared/write-together.ts'
 
@@ -54,18 +54,16 @@ export function createPostgresAccess(pool: PostgresPool): PostgresAccess {
     return ready
   }
 
-  async function inTime<Result>(call: StorageCall, work: () => Promise<Result>): Promise<Result> {
+  async function answer<Result>(call: StorageCall, work: () => Promise<Result>): Promise<Result> {
     try {
-      const result = await within(requireTime(call, 'PostgreSQL'), requireReady().then(work))
-      if (result === undefined) throw new Error('There was no answer in the time that the call had.')
-      return result
+      return await inTime(call, 'PostgreSQL', () => requireReady().then(work))
     } catch (error) {
       throw toStorageError(error)
     }
   }
 
   function query(run: Run, call: StorageCall, text: string, values: unknown[]): Promise<PostgresResult> {
-    return inTime(call, () => run({ toSql: () => ({ text, values }), call }))
+    return answer(call, () => run({ toSql: () => ({ text, values }), call }))
   }
 
   return {
@@ -95,7 +93,7 @@ export function createPostgresAccess(pool: PostgresPool): PostgresAccess {
         keyOf,
       )
       return async (call, key) => {
-        const row = await inTime(call, () => find(call, key))
+        const row = await answer(call, () => find(call, key))
         return row === null ? null : convert(row)
       }
     },
@@ -111,7 +109,7 @@ export function createPostgresAccess(pool: PostgresPool): PostgresAccess {
           },
         },
       )
-      return (call, one) => inTime(call, () => make(call, one))
+      return (call, one) => answer(call, () => make(call, one))
     },
     count: async (call, text, ...values) => (await query(write, call, text, values)).rowCount ?? 0,
   }

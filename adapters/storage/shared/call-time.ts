@@ -36,6 +36,21 @@ export function within<Result>(timeoutMs: number, work: Promise<Result>): Promis
   })
 }
 
+/** Returns the result of work, or throws if it takes longer than the call waits. The work itself may continue. */
+export async function inTime<Result>(
+  call: StorageCall,
+  database: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const timeLeftMs = requireTime(call, database)
+  const done = await within(
+    timeLeftMs,
+    work().then((result) => ({ result })),
+  )
+  if (done === undefined) throw new Error('There was no answer in the time that the call had.')
+  return done.result
+}
+
 /**
  * Returns the result of work that ends with the time of its call, or undefined if that time is over. The work may be the
  * first to notice, and timers may be a little early.
