@@ -3,7 +3,7 @@ import { withConnection } from './connection.ts'
 import type { MysqlConnection, MysqlPool } from './driver.ts'
 import { isUndone, toStorageError } from './errors.ts'
 import { requireSchema, type Flavor } from './schema.ts'
-import { sessionOn, type Session } from './session.ts'
+import { sessionOn, type Session } from './statement.ts'
 import type { KeyedSelect } from './sql.ts'
 import { inTime } from '../shared/call-time.ts'
 import { createConnectionLimit } from '../shared/connection-limit.ts'
@@ -32,7 +32,7 @@ export interface SharedKind<Write, Outcome> extends Omit<WriteKind<Write, Outcom
 }
 
 /** How the store's methods access the database: one connection for each call, or for several that arrive together. */
-export interface Access {
+export interface MysqlAccess {
   /** For work that only reads: on any connection. */
   readonly read: Lend
   /**
@@ -46,7 +46,7 @@ export interface Access {
   writer<Write, Outcome>(kind: SharedKind<Write, Outcome>): MakeWrite<Write, Outcome>
 }
 
-export function createMysqlAccess(pool: MysqlPool): Access {
+export function createMysqlAccess(pool: MysqlPool): MysqlAccess {
   let ready: Promise<Flavor> | undefined
 
   function requireReady(): Promise<Flavor> {

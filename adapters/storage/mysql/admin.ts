@@ -6,9 +6,9 @@ import type {
   RevokeCounts,
   UtilityStorage,
 } from 'utility-api/storage'
-import type { Access } from './access.ts'
+import type { MysqlAccess } from './access.ts'
 import { isInserted } from './serving.ts'
-import type { Queries, Session } from './session.ts'
+import type { Queries, Session } from './statement.ts'
 import * as sql from './sql.ts'
 import {
   clientPatchValues,
@@ -24,7 +24,7 @@ import { inPortions, untilFew } from '../shared/portions.ts'
 type AdminMethods = Omit<AdminStorage, keyof UtilityStorage | 'listing' | 'close'>
 
 /** Returns the methods for provisioning. */
-export function adminMethods({ read, write }: Access): AdminMethods {
+export function adminMethods({ read, write }: MysqlAccess): AdminMethods {
   return {
     insertClient: (client, call) =>
       write(call, async (db) =>

@@ -1,8 +1,8 @@
-import type { StorageCall } from 'utility-api/storage'
+import { StorageError, type StorageCall } from 'utility-api/storage'
 import { performance } from '../shared/timers.ts'
 import type { MysqlConnection, MysqlPool } from './driver.ts'
-import { leavesConnection, lostConnection } from './errors.ts'
-import { isBroken, setUp } from './session.ts'
+import { isInTransaction, leavesConnection, lostConnection } from './errors.ts'
+import { isBroken, lockWaitSeconds } from './statement.ts'
 import { inTime, within } from '../shared/call-time.ts'
 
 /** How a connection was when it was given back, sound. */
@@ -175,4 +175,49 @@ interface DriverConnection {
 /** `mysql2/promise` lends the same connection in another object each time. */
 function itselfOf(connection: MysqlConnection): object {
   return connection.connection ?? connection
+}
+
+/**
+ * Returns the first statement on a lent connection. Text that is too long is refused, not cut. Each statement sees what
+ * was committed before it and commits on its own. The wait for a lock is shorter than the default of 50 seconds, which
+ * is longer than anyone waits.
+ *
+ * The first assignment, to the next transaction alone, is an error while a transaction is open, and then none is made:
+ * `autocommit = 1` would commit what the host has left half done.
+ */
+export function sessionSettings(isNode: boolean): string {
+  return `SET ${[
+    "@@tx_isolation = 'READ-COMMITTED'",
+    "SESSION tx_isolation = 'READ-COMMITTED'",
+    'SESSION autocommit = 1',
+    // With CHAIN, COMMIT begins a transaction, and what is written next is never committed.
+    'SESSION completion_type = 0',
+    // A lookup for many would find only the first of them.
+    'SESSION sql_select_limit = 18446744073709551615',
+    "SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
+    `SESSION innodb_lock_wait_timeout = ${lockWaitSeconds}`,
+    "SESSION character_set_client = 'utf8mb4'",
+    "SESSION character_set_results = 'utf8mb4'",
+    // The charset of this collation is the third that counts. The host's own collation stays.
+    "SESSION collation_connection = IF(@@character_set_connection = 'utf8mb4', @@collation_connection, 'utf8mb4_general_ci')",
+    // Reads, updates and inserts first wait for what other nodes have acknowledged.
+    ...(isNode ? ['SESSION wsrep_sync_wait = 7'] : []),
+  ].join(', ')}`
+}
+
+/** Sets nothing that lasts, and is an error while a transaction is open, also on MySQL, which is refused afterwards. */
+export const requireNoTransaction: string = 'SET TRANSACTION ISOLATION LEVEL READ COMMITTED'
+
+/**
+ * Sends the first statement on a lent connection. Throws if the host has left a transaction open: what we write would be
+ * part of it, and undone with it.
+ */
+export async function setUp(connection: MysqlConnection, settings: string): Promise<void> {
+  try {
+    await connection.query(settings)
+  } catch (error) {
+    if (!isInTransaction(error)) throw error
+    const message = 'A transaction of the host program is open on a connection that the pool has lent.'
+    throw new StorageError('bug', message)
+  }
 }

@@ -1,13 +1,12 @@
 import type { LicenseList, LicensePage, StorageCall } from 'utility-api/storage'
 import { licenseList, toSeq, type Numbered } from '../shared/list-pages.ts'
 import { licenseColumns, type LicenseRow } from '../shared/rows.ts'
-import type { Access } from './access.ts'
-import { rowsFor } from './list-limit.ts'
-import type { Queries } from './session.ts'
+import type { MysqlAccess } from './access.ts'
+import type { Queries } from './statement.ts'
 
 /** Returns a page of licenses. Those of several domains are read apart: no index has the order of all. */
 export async function licensePage(
-  access: Access,
+  access: MysqlAccess,
   page: LicensePage,
   call: StorageCall,
 ): Promise<LicenseList> {
@@ -50,4 +49,13 @@ function licensesOf(
      WHERE seq > ? ${filters}ORDER BY ${order} LIMIT ${rowsFor(limit)}`,
     ...values,
   )
+}
+
+/**
+ * Returns how many rows to read for a page, with one more to see whether there is a next page. A bound number is a
+ * floating-point number, which no version accepts in LIMIT, so the number is part of the text. It is a power of two,
+ * because each text is one more prepared statement for each connection, and a server holds few.
+ */
+export function rowsFor(limit: number): number {
+  return 2 ** Math.ceil(Math.log2(limit + 1))
 }

@@ -1,8 +1,7 @@
 import type { CredentialPage, StorageListing } from 'utility-api/storage'
-import type { Access } from './access.ts'
-import { licensePage } from './license-list.ts'
-import { rowsFor } from './list-limit.ts'
-import type { Queries } from './session.ts'
+import type { MysqlAccess } from './access.ts'
+import { licensePage, rowsFor } from './license-list.ts'
+import type { Queries } from './statement.ts'
 import { clientList, credentialList, resellerList, toPageMark } from '../shared/list-pages.ts'
 import {
   listedClientColumns,
@@ -37,7 +36,7 @@ const countLicenses = 'SELECT count(*) AS count FROM utility_api_licenses'
 const countLicensesOfReseller = `${countLicenses} WHERE reseller_id = ?`
 
 /** Returns the lists. */
-export function listingOf(access: Access): StorageListing {
+export function listingOf(access: MysqlAccess): StorageListing {
   const { read } = access
   return {
     clients: ({ after, limit }, call) =>

@@ -1,6 +1,6 @@
 import { callWithin, StorageError, type StorageCall } from 'utility-api/storage'
+import { requireNoTransaction, sessionSettings, setUp, withConnection } from './connection.ts'
 import { setTimeout } from '../shared/timers.ts'
-import { withConnection } from './connection.ts'
 import type { MysqlConnection, MysqlPool } from './driver.ts'
 import {
   isDuplicate,
@@ -10,7 +10,7 @@ import {
   lostRace,
   toStorageError,
 } from './errors.ts'
-import { requireNoTransaction, run, sessionSettings, setUp, transact } from './session.ts'
+import { run, transact } from './statement.ts'
 import { steps } from './steps.ts'
 import { inTimeOf } from '../shared/call-time.ts'
 import { isCurrent, noSchema, oldestStep, requireSteps, type Schema } from '../shared/schema-version.ts'

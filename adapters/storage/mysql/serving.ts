@@ -9,10 +9,9 @@ import type {
   UpdateLicenseResult,
   UtilityStorage,
 } from 'utility-api/storage'
-import type { Access } from './access.ts'
+import type { MysqlAccess } from './access.ts'
 import { isDuplicate } from './errors.ts'
-import { insertMany, redeemMany, toHex, updateMany, type Redemption } from './many.ts'
-import { Undone, type Queries, type Session } from './session.ts'
+import { Undone, type Queries, type Session } from './statement.ts'
 import * as sql from './sql.ts'
 import {
   boughtTokenValues,
@@ -32,8 +31,15 @@ import {
 } from '../shared/rows.ts'
 import type { Find } from '../shared/find-together.ts'
 
+/** A code that is spent for a token. */
+interface Redemption {
+  readonly codeHash: Uint8Array
+  readonly at: number
+  readonly token: NewAccessToken
+}
+
 /** Returns the methods that requests need. */
-export function servingMethods({ read, write, finder, writer }: Access): Required<UtilityStorage> {
+export function servingMethods({ read, write, finder, writer }: MysqlAccess): Required<UtilityStorage> {
   const findClient = finder({
     select: sql.findClient,
     keyOf: (row: ClientRow) => row.client_id,
@@ -173,6 +179,62 @@ async function recordUse(
   const portion = Array.from({ length: sql.usePortion }, (_, index) => ids[index - 1] ?? first)
   await db.count(sql.recordUse, at, kind, ...portion, at)
   await recordUse(db, kind, ids.slice(sql.usePortion - 1), at)
+}
+
+// Each of these makes the writes of a kind that need not wait for a locked row, by one commit, and returns their keys in
+// hexadecimal.
+
+function redeemMany(db: Session, redemptions: readonly Redemption[]): Promise<readonly string[]> {
+  const rows = redemptions.map(({ codeHash, at, token }) => [codeHash, at, ...boughtTokenValues(token)])
+  return db.transact(async (queries) => {
+    const { keys, given } = await lockRows(queries, sql.lockCodes, rows)
+    await queries.count(sql.spendCodes, given)
+    await queries.count(sql.insertTokens, given)
+    return keys
+  })
+}
+
+/** Inserts all of the licenses. A key that is taken undoes them. */
+async function insertMany(db: Session, licenses: readonly NewLicense[]): Promise<readonly string[]> {
+  await db.count(sql.insertLicenses, toGiven(licenses.map(licenseValues)))
+  return licenses.map(({ licenseKey }) => toHex(licenseKey))
+}
+
+function updateMany(db: Session, updates: readonly LicenseUpdate[]): Promise<readonly string[]> {
+  const rows = updates.map(({ licenseKey, resellerId, at, patch }) => [
+    licenseKey,
+    resellerId,
+    at,
+    ...licensePatchValues(patch),
+  ])
+  return db.transact(async (queries) => {
+    const { keys, given } = await lockRows(queries, sql.lockLicenses, rows)
+    await queries.count(sql.updateLicenses, given)
+    return keys
+  })
+}
+
+/** Locks the rows that are free, by the first of their values, and returns their keys and the values given for them. */
+async function lockRows(
+  db: Queries,
+  text: string,
+  values: readonly (readonly ColumnValue[])[],
+): Promise<{ keys: readonly string[]; given: string }> {
+  const locked = await db.rows<{ given_key: string }>(text, toGiven(values))
+  const keys = locked.map((row) => row.given_key)
+  const free = new Set(keys)
+  return { keys, given: toGiven(values.filter(([key = null]) => key !== null && free.has(toHex(key)))) }
+}
+
+/** Formats rows for a statement of many, in the order of their keys: all servers then lock them in one order. */
+function toGiven(rows: readonly (readonly ColumnValue[])[]): string {
+  const inHex = rows.map((row) => row.map((value) => (value === null ? null : toHex(value))))
+  return JSON.stringify(inHex.toSorted(([one], [other]) => (String(one) < String(other) ? -1 : 1)))
+}
+
+function toHex(value: string | number | Uint8Array): string {
+  const octets = value instanceof Uint8Array ? Buffer.from(value) : Buffer.from(String(value))
+  return octets.toString('hex')
 }
 
 function keyOf<Row>({ hash }: Row & { readonly hash: Uint8Array }): string {

@@ -1,25 +1,28 @@
 import { StorageError, type StorageCall } from 'utility-api/storage'
 import { requireTime } from '../shared/call-time.ts'
+import type { ColumnValue } from '../shared/rows.ts'
 import { performance, setTimeout } from '../shared/timers.ts'
 import type { MysqlConnection, MysqlStatement, MysqlValue } from './driver.ts'
-import { isInTransaction, isWaitTimeout, lostRace } from './errors.ts'
+import { isWaitTimeout, lostRace } from './errors.ts'
 
 /** How long a statement waits for a lock. */
-const lockWaitSeconds = 3
-
-type Value = string | number | Uint8Array | null
+export const lockWaitSeconds: number = 3
 
 /** Statements on one connection. */
 export interface Queries {
   /** Returns the rows of a statement. */
-  rows<Row>(sql: string, ...values: Value[]): Promise<Row[]>
+  rows<Row>(sql: string, ...values: ColumnValue[]): Promise<Row[]>
   /** Returns the first row as a value, or null if there is none. */
-  row<Row, Result>(convert: (row: Row) => Result, sql: string, ...values: Value[]): Promise<Result | null>
+  row<Row, Result>(
+    convert: (row: Row) => Result,
+    sql: string,
+    ...values: ColumnValue[]
+  ): Promise<Result | null>
   /**
    * Returns how many rows a statement changed. Every statement changes what it matches, so it does not matter which of
    * the two is counted.
    */
-  count(sql: string, ...values: Value[]): Promise<number>
+  count(sql: string, ...values: ColumnValue[]): Promise<number>
 }
 
 /** A connection lent for one call of the storage. */
@@ -28,51 +31,6 @@ export interface Session extends Queries {
   readonly isNode: boolean
   /** Commits everything that `work` does, or nothing. */
   transact<Result>(work: (queries: Queries) => Promise<Result>): Promise<Result>
-}
-
-/**
- * Returns the first statement on a lent connection. Text that is too long is refused, not cut. Each statement sees what
- * was committed before it and commits on its own. The wait for a lock is shorter than the default of 50 seconds, which
- * is longer than anyone waits.
- *
- * The first assignment, to the next transaction alone, is an error while a transaction is open, and then none is made:
- * `autocommit = 1` would commit what the host has left half done.
- */
-export function sessionSettings(isNode: boolean): string {
-  return `SET ${[
-    "@@tx_isolation = 'READ-COMMITTED'",
-    "SESSION tx_isolation = 'READ-COMMITTED'",
-    'SESSION autocommit = 1',
-    // With CHAIN, COMMIT begins a transaction, and what is written next is never committed.
-    'SESSION completion_type = 0',
-    // A lookup for many would find only the first of them.
-    'SESSION sql_select_limit = 18446744073709551615',
-    "SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
-    `SESSION innodb_lock_wait_timeout = ${lockWaitSeconds}`,
-    "SESSION character_set_client = 'utf8mb4'",
-    "SESSION character_set_results = 'utf8mb4'",
-    // The charset of this collation is the third that counts. The host's own collation stays.
-    "SESSION collation_connection = IF(@@character_set_connection = 'utf8mb4', @@collation_connection, 'utf8mb4_general_ci')",
-    // Reads, updates and inserts first wait for what other nodes have acknowledged.
-    ...(isNode ? ['SESSION wsrep_sync_wait = 7'] : []),
-  ].join(', ')}`
-}
-
-/** Sets nothing that lasts, and is an error while a transaction is open, also on MySQL, which is refused afterwards. */
-export const requireNoTransaction: string = 'SET TRANSACTION ISOLATION LEVEL READ COMMITTED'
-
-/**
- * Sends the first statement on a lent connection. Throws if the host has left a transaction open: what we write would be
- * part of it, and undone with it.
- */
-export async function setUp(connection: MysqlConnection, settings: string): Promise<void> {
-  try {
-    await connection.query(settings)
-  } catch (error) {
-    if (!isInTransaction(error)) throw error
-    const message = 'A transaction of the host program is open on a connection that the pool has lent.'
-    throw new StorageError('bug', message)
-  }
 }
 
 /** Thrown to undo a transaction and still return an answer. */
@@ -86,7 +44,7 @@ export class Undone<Answer> extends Error {
 }
 
 /** Converts a value for a prepared statement. The driver takes octets only as a buffer. */
-function toParameter(value: Value): MysqlValue {
+function toParameter(value: ColumnValue): MysqlValue {
   return value instanceof Uint8Array ? Buffer.from(value) : value
 }
 
@@ -104,12 +62,12 @@ export async function run(
 const typeCast: MysqlStatement['typeCast'] = (_, next) => next()
 
 function queriesOn(send: (sql: string, values: MysqlValue[]) => Promise<unknown>): Queries {
-  async function rows<Row>(sql: string, ...values: Value[]): Promise<Row[]> {
+  async function rows<Row>(sql: string, ...values: ColumnValue[]): Promise<Row[]> {
     return (await send(sql, values.map(toParameter))) as Row[]
   }
   return {
     rows,
-    row: async <Row, Result>(convert: (row: Row) => Result, sql: string, ...values: Value[]) => {
+    row: async <Row, Result>(convert: (row: Row) => Result, sql: string, ...values: ColumnValue[]) => {
       const [row] = await rows<Row>(sql, ...values)
       return row === undefined ? null : convert(row)
     },
