@@ -7,12 +7,12 @@ import { callWithin, StorageError, withCheckedRows, type AdminStorage } from 'ut
 import { createGate } from './shared/closing.ts'
 import { createSqliteConnection } from './sqlite/access.ts'
 import { adminMethods } from './sqlite/admin.ts'
+import { setUp } from './sqlite/connection.ts'
 import type { SqliteDatabase } from './sqlite/driver.ts'
 import { refuseMountedFile } from './sqlite/file-identity.ts'
 import { listingOf } from './sqlite/listing.ts'
 import { migrate, requireSchema } from './sqlite/schema.ts'
 import { servingMethods } from './sqlite/serving.ts'
-import { setUpSession } from './sqlite/session.ts'
 
 export type { SqliteDatabase, SqliteStatement, SqliteValue } from './sqlite/driver.ts'
 
@@ -80,7 +80,7 @@ export function sqliteStorage(database: SqliteDatabase, options: SqliteStorageOp
   requireDatabase(database)
   const connection = createSqliteConnection(database, requireSchema)
   connection.endRead()
-  setUpSession(database, durabilityOf(options), connection.requireSameFiles)
+  setUp(database, durabilityOf(options), connection.requireSameFiles)
   const gate = createGate()
   return withCheckedRows({
     ...gate.guard({

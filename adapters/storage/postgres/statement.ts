@@ -3,9 +3,8 @@ import type { StorageCall } from 'utility-api/storage'
 import { performance, setTimeout } from '../shared/timers.ts'
 import { onPrimary } from './balancing.ts'
 import { withConnection } from './connection.ts'
-import type { PostgresClient, PostgresPool, PostgresResult } from './driver.ts'
+import type { PostgresClient, PostgresPool, PostgresResult, PostgresTypes } from './driver.ts'
 import { leavesConnection, losesStatements, lostConnection, lostRace, neverBegan } from './errors.ts'
-import { postgresTypes } from './types.ts'
 import { requireTime, within } from '../shared/call-time.ts'
 
 /** SQL and the values of its `$1`, `$2` … */
@@ -114,4 +113,29 @@ function nameOf(text: string): string {
   const name = `utility_api_${hash('sha256', text).slice(0, 16)}`
   names.set(text, name)
   return name
+}
+
+/** Parsers for the types of our columns, by their object identifiers. All others stay text, integers of 64 bits too. */
+const parsers: Readonly<Record<number, (text: string) => unknown>> = {
+  16: (text) => text === 't', // boolean
+  17: toOctets, // bytea
+  23: Number, // integer
+  701: Number, // double precision
+}
+
+/**
+ * Parses the columns of our tables. The host may have other parsers for its own, with which a hash would match no
+ * secret: every credential would be refused.
+ */
+const postgresTypes: PostgresTypes = {
+  getTypeParser: (oid) => parsers[oid] ?? ((text: string) => text),
+}
+
+/** Parses octets in hexadecimal, or in the escape format that a server can be set to. */
+function toOctets(text: string): Buffer {
+  if (text.startsWith('\\x')) return Buffer.from(text.slice(2), 'hex')
+  const unescaped = text.replaceAll(/\\(\\|[0-3][0-7]{2})/g, (_, octet: string) =>
+    octet === '\\' ? octet : String.fromCharCode(Number.parseInt(octet, 8)),
+  )
+  return Buffer.from(unescaped, 'latin1')
 }

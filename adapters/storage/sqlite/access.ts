@@ -1,10 +1,11 @@
 import type { StorageCall } from 'utility-api/storage'
-import type { SqliteDatabase, SqliteQueries, SqliteStatement, SqliteValue } from './driver.ts'
+import type { SqliteDatabase } from './driver.ts'
 import type { RequireSameFiles } from './file-identity.ts'
 import { createSqliteQueue, readOrRetry, requireNoTransaction, type SqliteQueue } from './queue.ts'
+import { createQueries, type Queries } from './statement.ts'
 
 /** How the store's methods access the connection: every write goes through `write`, every read through `read`. */
-export interface SqliteAccess<Connection = SqliteQueries> {
+export interface SqliteAccess<Connection = Queries> {
   /** Runs `work` in its own transaction or in one that it shares with its neighbors. Resolves after the commit. */
   write<Result>(call: StorageCall, work: (db: Connection) => Result): Promise<Result>
   /** Runs `work` at once. If the database is busy, tries again a little later. */
@@ -29,11 +30,11 @@ export function createSqliteConnection(
 ): SqliteConnection {
   const queue = queues.get(database) ?? createSqliteQueue(database)
   queues.set(database, queue)
-  const queries = createSqliteQueries(database)
+  const queries = createQueries(database)
   let schemaChecked = false
 
   /** Returns the connection, once its tables are known to match the statements. */
-  function ready(): SqliteQueries {
+  function ready(): Queries {
     if (!schemaChecked) requireSchema(database)
     schemaChecked = true
     return queries
@@ -53,28 +54,5 @@ export function createSqliteConnection(
     },
     requireSameFiles: queue.requireSameFiles,
     endRead: queue.endRead,
-  }
-}
-
-function createSqliteQueries(database: SqliteDatabase): SqliteQueries {
-  const statements = new Map<string, SqliteStatement>()
-  function prepare(sql: string): SqliteStatement {
-    const known = statements.get(sql)
-    if (known !== undefined) return known
-    const statement = database.prepare(sql)
-    statements.set(sql, statement)
-    return statement
-  }
-  function get<Row>(sql: string, ...values: SqliteValue[]): Row | null {
-    return (prepare(sql).get(...values) ?? null) as Row | null
-  }
-  return {
-    get,
-    find: <Row, Value>(convert: (row: Row) => Value, sql: string, ...values: SqliteValue[]) => {
-      const row = get<Row>(sql, ...values)
-      return row === null ? null : convert(row)
-    },
-    all: <Row>(sql: string, ...values: SqliteValue[]) => prepare(sql).all(...values) as Row[],
-    run: (sql, ...values) => Number(prepare(sql).run(...values).changes),
   }
 }

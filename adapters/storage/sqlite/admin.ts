@@ -21,7 +21,8 @@ import {
 } from '../shared/rows.ts'
 import { inPortions, untilFew } from '../shared/portions.ts'
 import type { SqliteAccess } from './access.ts'
-import type { SqliteQueries, SqliteValue } from './driver.ts'
+import type { SqliteValue } from './driver.ts'
+import type { Queries } from './statement.ts'
 import * as sql from './sql.ts'
 
 /**
@@ -112,7 +113,7 @@ export function adminMethods({ read, write }: SqliteAccess): AdminMethods {
   }
 }
 
-function rotateSecret(db: SqliteQueries, clientId: string, newHash: Uint8Array): boolean {
+function rotateSecret(db: Queries, clientId: string, newHash: Uint8Array): boolean {
   const client = db.find(toClient, sql.findClient, clientId)
   if (client === null) return false
   db.run(sql.setSecrets, joinHashes([newHash, ...client.secretHashes.slice(0, 1)]), clientId)
@@ -120,7 +121,7 @@ function rotateSecret(db: SqliteQueries, clientId: string, newHash: Uint8Array):
 }
 
 function insertCredential(
-  db: SqliteQueries,
+  db: Queries,
   kind: CredentialKind,
   hash: Uint8Array,
   credential: Credential,

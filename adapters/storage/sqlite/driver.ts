@@ -36,15 +36,3 @@ export interface SqliteStatement {
  * @group Storage
  */
 export type SqliteValue = string | number | null | Uint8Array
-
-/** Runs statements by their text. Each is compiled once, on its first use. */
-export interface SqliteQueries {
-  /** Returns the first row, or null if there is none. */
-  get<Row>(sql: string, ...values: SqliteValue[]): Row | null
-  /** Returns the first row as a value, or null if there is none. */
-  find<Row, Value>(convert: (row: Row) => Value, sql: string, ...values: SqliteValue[]): Value | null
-  /** Returns all rows. */
-  all<Row>(sql: string, ...values: SqliteValue[]): Row[]
-  /** Returns the number of rows changed. */
-  run(sql: string, ...values: SqliteValue[]): number
-}

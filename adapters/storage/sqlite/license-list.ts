@@ -3,7 +3,7 @@ import { licenseList, toSeq, type Numbered } from '../shared/list-pages.ts'
 import { licenseColumns, type LicenseRow } from '../shared/rows.ts'
 import { anotherTurn } from '../shared/timers.ts'
 import type { SqliteAccess } from './access.ts'
-import type { SqliteQueries } from './driver.ts'
+import type { Queries } from './statement.ts'
 
 /**
  * A condition and its value. With the plus, SQLite does not take the value into account when it plans, which it would do
@@ -66,7 +66,7 @@ async function rowsOf(
   return found
 }
 
-function endOfStretch(db: SqliteQueries, of: readonly Condition[], after: number): number | undefined {
+function endOfStretch(db: Queries, of: readonly Condition[], after: number): number | undefined {
   const row = db.get<{ seq: number | bigint }>(
     `SELECT seq FROM utility_api_licenses WHERE ${and(of)} seq > ? ORDER BY seq LIMIT 1 OFFSET ?`,
     ...of.map(([, value]) => value),
@@ -77,7 +77,7 @@ function endOfStretch(db: SqliteQueries, of: readonly Condition[], after: number
 }
 
 function rowsBetween(
-  db: SqliteQueries,
+  db: Queries,
   conditions: readonly Condition[],
   after: number,
   end: number,

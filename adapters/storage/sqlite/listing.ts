@@ -15,7 +15,7 @@ import {
 } from '../shared/rows.ts'
 import { anotherTurn } from '../shared/timers.ts'
 import type { SqliteAccess } from './access.ts'
-import type { SqliteQueries } from './driver.ts'
+import type { Queries } from './statement.ts'
 import { licensePage } from './license-list.ts'
 
 // Values have a plus where they could change the plan: SQLite would otherwise plan anew for each of them.
@@ -50,7 +50,7 @@ const stretch = 20_000
 export function listingOf(access: SqliteAccess): StorageListing {
   const { read } = access
   /** Reads a page in a turn of its own: following a list to its end would otherwise block the event loop. */
-  async function readPage<Page>(call: StorageCall, work: (db: SqliteQueries) => Page): Promise<Page> {
+  async function readPage<Page>(call: StorageCall, work: (db: Queries) => Page): Promise<Page> {
     await anotherTurn()
     return read(call, work)
   }
@@ -73,7 +73,7 @@ export function listingOf(access: SqliteAccess): StorageListing {
   }
 }
 
-type ReadPage = <Page>(call: StorageCall, work: (db: SqliteQueries) => Page) => Promise<Page>
+type ReadPage = <Page>(call: StorageCall, work: (db: Queries) => Page) => Promise<Page>
 
 /**
  * Searches all tokens, stretch by stretch. An index by owner would write a random page for each exchange.
@@ -97,7 +97,7 @@ async function tokensOfOwner(
 }
 
 function tokensInStretch(
-  db: SqliteQueries,
+  db: Queries,
   from: number,
   ownerId: string,
   limit: number,
@@ -108,7 +108,7 @@ function tokensInStretch(
 }
 
 function credentialRows(
-  db: SqliteQueries,
+  db: Queries,
   { kind, ownerId, after, limit }: CredentialPage,
 ): Numbered<ListedCredentialRow>[] {
   const seq = toSeq(after)
@@ -117,7 +117,7 @@ function credentialRows(
   return db.all(listOthers, seq, kind, limit + 1)
 }
 
-function countOf(db: SqliteQueries, resellerId: string | undefined): number {
+function countOf(db: Queries, resellerId: string | undefined): number {
   const row =
     resellerId === undefined
       ? db.get<{ count: number }>(countLicenses)

@@ -19,7 +19,7 @@ import {
   toLicense,
 } from '../shared/rows.ts'
 import type { SqliteAccess } from './access.ts'
-import type { SqliteQueries } from './driver.ts'
+import type { Queries } from './statement.ts'
 import type { RequireSameFiles } from './file-identity.ts'
 import * as sql from './sql.ts'
 
@@ -53,14 +53,14 @@ export function servingMethods(
   }
 }
 
-function redeem(db: SqliteQueries, codeHash: Uint8Array, at: number, token: NewAccessToken): boolean {
+function redeem(db: Queries, codeHash: Uint8Array, at: number, token: NewAccessToken): boolean {
   if (db.run(sql.spendCode, at, token.hash, codeHash) === 0) return false
   db.run(sql.insertToken, ...boughtTokenValues(token))
   return true
 }
 
 function insertLicense(
-  db: SqliteQueries,
+  db: Queries,
   license: NewLicense,
   idempotency: NewIdempotencyKey | undefined,
 ): InsertLicenseResult {
@@ -74,7 +74,7 @@ function insertLicense(
   return 'inserted'
 }
 
-function updateLicense(db: SqliteQueries, update: LicenseUpdate): UpdateLicenseResult {
+function updateLicense(db: Queries, update: LicenseUpdate): UpdateLicenseResult {
   const { licenseKey, resellerId, at, patch } = update
   const { registeredTo = null, domainOrIp, status = null } = patch
   const which = [at, licenseKey, resellerId]

@@ -4,7 +4,7 @@ import type { RequireSameFiles } from './file-identity.ts'
 import { requireNoTransaction } from './queue.ts'
 
 /** Applies the settings that the storage needs. The connection belongs to the storage alone. */
-export function setUpSession(
+export function setUp(
   database: SqliteDatabase,
   durability: 'full' | 'normal',
   requireSameFiles: RequireSameFiles,
