@@ -11,7 +11,7 @@ import type {
 } from 'utility-api/storage'
 import type { MysqlAccess } from './access.ts'
 import { isDuplicate } from './errors.ts'
-import { Undone, type Queries, type Session } from './statement.ts'
+import type { Queries, Session } from './statement.ts'
 import * as sql from './sql.ts'
 import {
   boughtTokenValues,
@@ -97,7 +97,9 @@ export function servingMethods({ read, write, finder, writer }: MysqlAccess): Re
     insertLicense: (license, idempotency, call) =>
       idempotency === undefined
         ? insertLicense(call, license)
-        : write(call, (db) => db.transact((queries) => insertOnce(queries, license, idempotency))),
+        : write(call, (db) =>
+            db.transact((queries) => insertOnce(queries, license, idempotency), isInsertion),
+          ),
     updateLicense: (each, call) => update(call, each),
     recordUse: (kind, ids, at, call) => write(call, (db) => recordUse(db, kind, ids, at)),
     findLicense: (licenseKey, call) => read(call, (db) => db.row(toLicense, sql.findLicense, licenseKey)),
@@ -134,7 +136,12 @@ export async function isInserted(
   }
 }
 
-/** Inserts a license once, in a transaction: a license key that is taken gives the idempotency key back. */
+/** Tells whether what a transaction has claimed is kept: a license key that is taken gives the idempotency key back. */
+function isInsertion(result: InsertLicenseResult): boolean {
+  return result === 'inserted'
+}
+
+/** Inserts a license once, in a transaction that is undone unless it has inserted it. */
 async function insertOnce(
   db: Queries,
   license: NewLicense,
@@ -150,12 +157,10 @@ async function insertOnce(
       keyHash,
       license.createdAt,
     )
-    if (held !== null) throw new Undone(held)
+    if (held !== null) return held
     await db.count(sql.takeKeyOver, ...values)
   }
-  const result = await insert(db, license)
-  if (result === 'key_taken') throw new Undone(result)
-  return result
+  return insert(db, license)
 }
 
 async function updateLicense(db: Session, update: LicenseUpdate): Promise<UpdateLicenseResult> {

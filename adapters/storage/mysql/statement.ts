@@ -29,18 +29,11 @@ export interface Queries {
 export interface Session extends Queries {
   /** Whether the server is a node of a Galera cluster: locks are local to a node. */
   readonly isNode: boolean
-  /** Commits everything that `work` does, or nothing. */
-  transact<Result>(work: (queries: Queries) => Promise<Result>): Promise<Result>
-}
-
-/** Thrown to undo a transaction and still return an answer. */
-export class Undone<Answer> extends Error {
-  readonly answer: Answer
-
-  constructor(answer: Answer) {
-    super('undone')
-    this.answer = answer
-  }
+  /** Commits everything that `work` does, or nothing: nothing also if `isKept` says so of its result. */
+  transact<Result>(
+    work: (queries: Queries) => Promise<Result>,
+    isKept?: (result: Result) => boolean,
+  ): Promise<Result>
 }
 
 /** Converts a value for a prepared statement. The driver takes octets only as a buffer. */
@@ -111,7 +104,7 @@ export function sessionOn(connection: MysqlConnection, { call, isNode, attempts 
   return {
     isNode,
     ...queriesOn((sql, values) => again(() => run(connection, sql, values))),
-    transact: (work) => again(() => transact(connection, () => work(inOne))),
+    transact: (work, isKept) => again(() => transact(connection, () => work(inOne), isKept)),
   }
 }
 
@@ -130,20 +123,20 @@ export function isBroken(connection: MysqlConnection): boolean {
   return broken.has(connection)
 }
 
-/** Runs work in a transaction. If it fails, nothing of it is left. */
+/** Runs work in a transaction. If it fails, or its result is not one to keep, nothing of it is left. */
 export async function transact<Result>(
   connection: MysqlConnection,
   work: () => Promise<Result>,
+  isKept: (result: Result) => boolean = () => true,
 ): Promise<Result> {
   await connection.query('START TRANSACTION')
   try {
     const result = await work()
-    await connection.query('COMMIT')
+    await (isKept(result) ? connection.query('COMMIT') : rollBack(connection))
     return result
   } catch (error) {
     // A lock wait that timed out has undone only its own statement.
     await rollBack(connection)
-    if (error instanceof Undone) return error.answer as Result
     throw error
   }
 }
