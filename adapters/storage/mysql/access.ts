@@ -69,7 +69,7 @@ export function createMysqlAccess(pool: MysqlPool): MysqlAccess {
     const { settings, isNode } = await requireReady()
     const onSession = (connection: MysqlConnection): Promise<Result> =>
       work(sessionOn(connection, { call, isNode, attempts }))
-    return limit.run(call, () => withConnection(pool, call, { first: settings, work: onSession, reads }))
+    return limit.run(call, () => withConnection(pool, call, { settings, work: onSession, reads }))
   }
   const toRead = { reads: true, attempts: maxAttempts }
   function write<Result>(
@@ -87,10 +87,10 @@ export function createMysqlAccess(pool: MysqlPool): MysqlAccess {
       const find = findTogether<Row>((call, takeKeys) => {
         const readAll = (db: Session): Promise<Row[]> => {
           const keys = takeKeys()
-          const { text, places } = select(keys.length)
+          const { text, count } = select(keys.length)
           const [first = ''] = keys
           // A key that is named twice is found once.
-          const filled = Array.from({ length: places }, (_, index) => toParameter(keys[index] ?? first))
+          const filled = Array.from({ length: count }, (_, index) => toParameter(keys[index] ?? first))
           return db.rows<Row>(text, ...filled)
         }
         return lend(call, readAll, toRead)

@@ -9,7 +9,7 @@ import { inTime, within } from '../shared/call-time.ts'
 interface Rest {
   readonly since: number
   /** What set it up. */
-  readonly first: string
+  readonly settings: string
   /** How many octets had been sent on it. */
   readonly sent: number | undefined
 }
@@ -29,7 +29,7 @@ const idleAnswerMs = 1000
 /** What is done with a connection. */
 export interface Errand<Result> {
   /** The first statement, which sets the connection up. */
-  readonly first: string
+  readonly settings: string
   readonly work: (connection: MysqlConnection) => Promise<Result>
   /** Whether it only reads: then it is done again, once, if its connection is lost. */
   readonly reads?: boolean
@@ -56,10 +56,10 @@ export async function withConnection<Result>(
 async function lend<Result>(
   pool: MysqlPool,
   call: StorageCall,
-  { first, work }: Errand<Result>,
+  { settings, work }: Errand<Result>,
   workedSince: number,
 ): Promise<Result> {
-  const connection = await take(pool, call, first, workedSince)
+  const connection = await take(pool, call, settings, workedSince)
   const { lent, sent } = watch(connection)
   let isSound = true
   try {
@@ -68,7 +68,7 @@ async function lend<Result>(
     isSound = leavesConnection(error)
     throw error
   } finally {
-    if (isSound && !isBroken(lent)) giveBack(connection, { first, sent: sent() })
+    if (isSound && !isBroken(lent)) giveBack(connection, { settings, sent: sent() })
     else giveUp(pool, connection)
   }
 }
@@ -108,30 +108,30 @@ function watch(connection: MysqlConnection): { lent: MysqlConnection; sent(): nu
 async function take(
   pool: MysqlPool,
   call: StorageCall,
-  first: string,
+  settings: string,
   workedSince: number,
 ): Promise<MysqlConnection> {
   const connection = await pool.getConnection()
   const rest = rests.get(itselfOf(connection))
   try {
     if (rest === undefined) {
-      await inTime(call, 'MariaDB', () => setUp(connection, first))
+      await inTime(call, 'MariaDB', () => setUp(connection, settings))
       return connection
     }
     if (rest.since >= workedSince) {
-      const isReady = first === rest.first && isAsLeft(pool, connection, rest)
-      if (isReady || (await isSetUp(connection, first))) return connection
+      const isReady = settings === rest.settings && isAsLeft(pool, connection, rest)
+      if (isReady || (await isSetUp(connection, settings))) return connection
     }
   } catch (error) {
     const wasCut = rest !== undefined && lostConnection(error)
     if (!wasCut) {
-      if (leavesConnection(error)) giveBack(connection, { first, sent: undefined })
+      if (leavesConnection(error)) giveBack(connection, { settings, sent: undefined })
       else giveUp(pool, connection)
       throw error
     }
   }
   giveUp(pool, connection)
-  return take(pool, call, first, performance.now())
+  return take(pool, call, settings, performance.now())
 }
 
 /** Tells whether a connection is as it was given back, and probably open. */
@@ -140,13 +140,13 @@ function isAsLeft(pool: MysqlPool, connection: MysqlConnection, { since, sent }:
   return since > doubted && sent !== undefined && sent === sentOn(connection)
 }
 
-async function isSetUp(connection: MysqlConnection, first: string): Promise<boolean> {
-  const done = setUp(connection, first).then(() => true)
+async function isSetUp(connection: MysqlConnection, settings: string): Promise<boolean> {
+  const done = setUp(connection, settings).then(() => true)
   return (await within(idleAnswerMs, done)) ?? false
 }
 
-function giveBack(connection: MysqlConnection, { first, sent }: Omit<Rest, 'since'>): void {
-  rests.set(itselfOf(connection), { since: performance.now(), first, sent })
+function giveBack(connection: MysqlConnection, { settings, sent }: Omit<Rest, 'since'>): void {
+  rests.set(itselfOf(connection), { since: performance.now(), settings, sent })
   connection.release()
 }
 

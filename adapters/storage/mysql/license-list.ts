@@ -31,7 +31,7 @@ function licensesOf(
 ): Promise<Numbered<LicenseRow>[]> {
   const values: (string | number)[] = [toSeq(after)]
   let [index, filters, order] = ['', '', 'seq']
-  const within = (column: string, value: string, hint: string): void => {
+  const between = (column: string, value: string, hint: string): void => {
     values.push(value, value)
     ;[index, filters, order] = [hint, `AND ${column} >= ? AND ${column} <= ? `, `${column}, seq`]
   }
@@ -40,8 +40,8 @@ function licensesOf(
     values.push(value)
     filters += `AND ${column} = ? `
   }
-  if (form !== undefined) within('compared_domain', form, ' FORCE INDEX (compared_domain)')
-  else if (resellerId !== undefined) within('reseller_id', resellerId, '')
+  if (form !== undefined) between('compared_domain', form, ' FORCE INDEX (compared_domain)')
+  else if (resellerId !== undefined) between('reseller_id', resellerId, '')
   if (form !== undefined) equal('reseller_id', resellerId)
   equal('status', status)
   return db.rows(

@@ -47,7 +47,7 @@ const takeLock = `SELECT get_lock(${lockName}, 30) AS got`
 /** Brings the schema up to date. Servers that start at the same time take turns. */
 export async function migrateSchema(pool: MysqlPool): Promise<void> {
   try {
-    await withConnection(pool, patient, { first: requireNoTransaction, work: migrateOn })
+    await withConnection(pool, patient, { settings: requireNoTransaction, work: migrateOn })
   } catch (error) {
     throw toStorageError(error)
   }
@@ -119,7 +119,7 @@ export async function requireSchema(pool: MysqlPool): Promise<Flavor> {
     isLent = true
     return flavorWithSchema(connection)
   }
-  const errand = { first: requireNoTransaction, work, reads: true }
+  const errand = { settings: requireNoTransaction, work, reads: true }
   const flavor = await inTimeOf(call, withConnection(pool, call, errand))
   if (flavor !== undefined) return flavor
   const why = isLent ? 'the server does not answer' : 'no connection of the pool was free'

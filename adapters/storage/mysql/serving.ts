@@ -48,14 +48,14 @@ export function servingMethods({ read, write, finder, writer }: MysqlAccess): Re
   })
   const findCode = finder({
     select: sql.findCode,
-    keyOf: keyOf<CodeRow>,
+    keyOf: hashKeyOf<CodeRow>,
     toParameter: fromHex,
     convert: toCode,
   })
   const credentialFinder = (kind: CredentialKind): Find<Credential> =>
     finder({
       select: sql.findCredential(kind),
-      keyOf: keyOf<CredentialRow>,
+      keyOf: hashKeyOf<CredentialRow>,
       toParameter: fromHex,
       convert: toCredential,
     })
@@ -192,16 +192,16 @@ async function recordUse(
 function redeemMany(db: Session, redemptions: readonly Redemption[]): Promise<readonly string[]> {
   const rows = redemptions.map(({ codeHash, at, token }) => [codeHash, at, ...boughtTokenValues(token)])
   return db.transact(async (queries) => {
-    const { keys, given } = await lockRows(queries, sql.lockCodes, rows)
-    await queries.count(sql.spendCodes, given)
-    await queries.count(sql.insertTokens, given)
+    const { keys, json } = await lockRows(queries, sql.lockCodes, rows)
+    await queries.count(sql.spendCodes, json)
+    await queries.count(sql.insertTokens, json)
     return keys
   })
 }
 
 /** Inserts all of the licenses. A key that is taken undoes them. */
 async function insertMany(db: Session, licenses: readonly NewLicense[]): Promise<readonly string[]> {
-  await db.count(sql.insertLicenses, toGiven(licenses.map(licenseValues)))
+  await db.count(sql.insertLicenses, toJson(licenses.map(licenseValues)))
   return licenses.map(({ licenseKey }) => toHex(licenseKey))
 }
 
@@ -213,26 +213,26 @@ function updateMany(db: Session, updates: readonly LicenseUpdate[]): Promise<rea
     ...licensePatchValues(patch),
   ])
   return db.transact(async (queries) => {
-    const { keys, given } = await lockRows(queries, sql.lockLicenses, rows)
-    await queries.count(sql.updateLicenses, given)
+    const { keys, json } = await lockRows(queries, sql.lockLicenses, rows)
+    await queries.count(sql.updateLicenses, json)
     return keys
   })
 }
 
-/** Locks the rows that are free, by the first of their values, and returns their keys and the values given for them. */
+/** Locks the rows that are free, by the first of their values, and returns their keys and the values given for them, in JSON. */
 async function lockRows(
   db: Queries,
   text: string,
   values: readonly (readonly ColumnValue[])[],
-): Promise<{ keys: readonly string[]; given: string }> {
-  const locked = await db.rows<{ given_key: string }>(text, toGiven(values))
+): Promise<{ keys: readonly string[]; json: string }> {
+  const locked = await db.rows<{ given_key: string }>(text, toJson(values))
   const keys = locked.map((row) => row.given_key)
   const free = new Set(keys)
-  return { keys, given: toGiven(values.filter(([key = null]) => key !== null && free.has(toHex(key)))) }
+  return { keys, json: toJson(values.filter(([key = null]) => key !== null && free.has(toHex(key)))) }
 }
 
 /** Formats rows for a statement of many, in the order of their keys: all servers then lock them in one order. */
-function toGiven(rows: readonly (readonly ColumnValue[])[]): string {
+function toJson(rows: readonly (readonly ColumnValue[])[]): string {
   const inHex = rows.map((row) => row.map((value) => (value === null ? null : toHex(value))))
   return JSON.stringify(inHex.toSorted(([one], [other]) => (String(one) < String(other) ? -1 : 1)))
 }
@@ -242,7 +242,7 @@ function toHex(value: string | number | Uint8Array): string {
   return octets.toString('hex')
 }
 
-function keyOf<Row>({ hash }: Row & { readonly hash: Uint8Array }): string {
+function hashKeyOf<Row>({ hash }: Row & { readonly hash: Uint8Array }): string {
   return toHex(hash)
 }
 

@@ -31,7 +31,7 @@ function givenRows(columns: string): string {
 }
 
 /** Returns the values of these columns of the given rows. */
-function given(columns: string): string {
+function givenValues(columns: string): string {
   return columns.replaceAll(/\w+/g, (column) => {
     const octets = `unhex(given.${column})`
     return column.includes('hash') ? octets : `convert(${octets} USING utf8mb4)`
@@ -41,19 +41,20 @@ function given(columns: string): string {
 /** Reads a table, because a Galera node that is cut off from its cluster still answers what reads none. */
 export const ping: string = 'SELECT version FROM utility_api_schema LIMIT 1'
 
-/** Returns a statement with places for at least this many keys. */
-export type KeyedSelect = (keys: number) => { readonly text: string; readonly places: number }
+/** Returns a statement with placeholders for at least this many keys, and how many it has. */
+export type KeyedSelect = (keys: number) => { readonly text: string; readonly count: number }
 
-/** How many keys a statement has places for. One for each number would be prepared a hundred times on each connection. */
-const keyPlaces = [1, 4, 16, maxCalls]
+/** How many placeholders a statement has. One for each number of keys would be prepared a hundred times on each connection. */
+const placeholderCounts = [1, 4, 16, maxCalls]
 
-/** Returns the statement with `:keys` replaced by places. */
+/** Returns the statement with `:keys` replaced by placeholders. */
 function selectBy(text: string): KeyedSelect {
-  const selects = keyPlaces.map((places) => {
-    const list = Array.from({ length: places }, () => '?').join(', ')
-    return { text: text.replace(':keys', list), places }
-  })
-  return (keys) => selects.find(({ places }) => places >= keys) ?? { text, places: 0 }
+  const selects = placeholderCounts.map((count) => ({ text: text.replace(':keys', repeated(count)), count }))
+  return (keys) => selects.find(({ count }) => count >= keys) ?? { text, count: 0 }
+}
+
+function repeated(count: number): string {
+  return Array.from({ length: count }, () => '?').join(', ')
 }
 
 export const findClient: KeyedSelect = selectBy(
@@ -76,16 +77,16 @@ const givenRedemptions = givenRows(`code_hash, spent_at, ${boughtTokenColumns}`)
 /** Locks those of many codes that are neither locked nor spent. They are looked up in the order in which they are given. */
 export const lockCodes: string = `
   SELECT given.code_hash AS given_key FROM ${givenRedemptions}
-  STRAIGHT_JOIN utility_api_codes AS code ON code.hash = ${given('code_hash')}
+  STRAIGHT_JOIN utility_api_codes AS code ON code.hash = ${givenValues('code_hash')}
   WHERE code.redeemed_at IS NULL FOR UPDATE SKIP LOCKED`
 
 export const spendCodes: string = `
-  UPDATE ${givenRedemptions} STRAIGHT_JOIN utility_api_codes AS code ON code.hash = ${given('code_hash')}
-  SET code.redeemed_at = ${given('spent_at')}, code.token_hash = ${given('hash')}`
+  UPDATE ${givenRedemptions} STRAIGHT_JOIN utility_api_codes AS code ON code.hash = ${givenValues('code_hash')}
+  SET code.redeemed_at = ${givenValues('spent_at')}, code.token_hash = ${givenValues('hash')}`
 
 export const insertTokens: string = `
   INSERT INTO utility_api_credentials (kind, ${boughtTokenColumns})
-  SELECT 'access_token', ${given(boughtTokenColumns)} FROM ${givenRedemptions}`
+  SELECT 'access_token', ${givenValues(boughtTokenColumns)} FROM ${givenRedemptions}`
 
 /** Finds the token that a code bought. It never changes, so two statements are as good as one. */
 export const findTokenOfCode: string =
@@ -106,7 +107,7 @@ export const insertLicense: string = `
 
 export const insertLicenses: string = `
   INSERT INTO utility_api_licenses (${newLicenseColumns})
-  SELECT ${given(newLicenseColumns)} FROM ${givenRows(newLicenseColumns)}`
+  SELECT ${givenValues(newLicenseColumns)} FROM ${givenRows(newLicenseColumns)}`
 
 /**
  * Claims the idempotency key, held or not, and makes others wait here for the commit. Counts 1 if the key was free and
@@ -141,17 +142,17 @@ const givenUpdates = givenRows(
 /** Locks those of many licenses that are not locked and are the reseller's, in the order in which they are given. */
 export const lockLicenses: string = `
   SELECT given.license_key AS given_key FROM ${givenUpdates}
-  STRAIGHT_JOIN utility_api_licenses AS license ON license.license_key = ${given('license_key')}
-  WHERE license.reseller_id = ${given('reseller_id')} FOR UPDATE SKIP LOCKED`
+  STRAIGHT_JOIN utility_api_licenses AS license ON license.license_key = ${givenValues('license_key')}
+  WHERE license.reseller_id = ${givenValues('reseller_id')} FOR UPDATE SKIP LOCKED`
 
 export const updateLicenses: string = `
   UPDATE ${givenUpdates}
-  STRAIGHT_JOIN utility_api_licenses AS license ON license.license_key = ${given('license_key')}
-  SET license.registered_to = coalesce(${given('registered_to')}, license.registered_to),
-      license.domain_or_ip = coalesce(${given('domain_or_ip')}, license.domain_or_ip),
-      license.status = coalesce(${given('status')}, license.status),
-      license.compared_domain = coalesce(${given('compared_domain')}, license.compared_domain),
-      license.updated_at = ${given('changed_at')}, license.revision = license.revision + 1`
+  STRAIGHT_JOIN utility_api_licenses AS license ON license.license_key = ${givenValues('license_key')}
+  SET license.registered_to = coalesce(${givenValues('registered_to')}, license.registered_to),
+      license.domain_or_ip = coalesce(${givenValues('domain_or_ip')}, license.domain_or_ip),
+      license.status = coalesce(${givenValues('status')}, license.status),
+      license.compared_domain = coalesce(${givenValues('compared_domain')}, license.compared_domain),
+      license.updated_at = ${givenValues('changed_at')}, license.revision = license.revision + 1`
 
 export const findLicense: string = `SELECT ${licenseColumns} FROM utility_api_licenses WHERE license_key = ?`
 
@@ -210,7 +211,7 @@ export const usePortion: number = 100
 /** Notes uses unless later ones are known. */
 export const recordUse: string = `
   UPDATE utility_api_credentials SET last_used_on = ?
-  WHERE kind = ? AND id IN (${Array.from({ length: usePortion }, () => '?').join(', ')})
+  WHERE kind = ? AND id IN (${repeated(usePortion)})
     AND coalesce(last_used_on, -1) < ?`
 
 export const revokeCredentialByHash: string =
@@ -273,7 +274,7 @@ export const readCodes: string = `
   FROM utility_api_codes AS code WHERE code.hash > ? ORDER BY code.hash LIMIT ${codePortion}`
 
 export const purgeSpentCodes: string = `
-  DELETE FROM utility_api_codes WHERE hash IN (${Array.from({ length: codePortion }, () => '?').join(', ')})`
+  DELETE FROM utility_api_codes WHERE hash IN (${repeated(codePortion)})`
 
 /** Waits for codes that are being spent, and then keeps them. */
 export const purgeUnspentCodes: string = `${purgeSpentCodes} AND redeemed_at IS NULL`

@@ -35,7 +35,7 @@ import type { Find } from '../shared/find-together.ts'
 /** Returns the methods that requests need. */
 export function servingMethods(db: PostgresAccess): Required<UtilityStorage> {
   const findClient = db.finder(sql.findClient, (row: ClientRow) => row.client_id, toClient)
-  const findCode = db.finder(sql.findCode, keyOf<CodeRow>, toCode)
+  const findCode = db.finder(sql.findCode, hashKeyOf<CodeRow>, toCode)
   const findCredential: Record<CredentialKind, Find<Credential>> = {
     access_token: credentialFinder(db, 'access_token'),
     reseller_token: credentialFinder(db, 'reseller_token'),
@@ -96,7 +96,7 @@ export function servingMethods(db: PostgresAccess): Required<UtilityStorage> {
 }
 
 function credentialFinder(db: PostgresAccess, kind: CredentialKind): Find<Credential> {
-  return db.finder(sql.findCredential, keyOf<CredentialRow>, toCredential, kind)
+  return db.finder(sql.findCredential, hashKeyOf<CredentialRow>, toCredential, kind)
 }
 
 /** Formats a hash the way PostgreSQL writes octets. */
@@ -108,7 +108,7 @@ function toHex(hash: Uint8Array): string {
   return Buffer.from(hash).toString('hex')
 }
 
-function keyOf<Row>({ hash }: Row & { readonly hash: Uint8Array }): string {
+function hashKeyOf<Row>({ hash }: Row & { readonly hash: Uint8Array }): string {
   return toKey(hash)
 }
 

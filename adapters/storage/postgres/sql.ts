@@ -32,7 +32,7 @@ function givenRows(columns: string): string {
 }
 
 /** Returns each column of the given rows. */
-function given(columns: string): string {
+function givenColumns(columns: string): string {
   return columns.replaceAll(/\w+/g, 'given.$&')
 }
 
@@ -126,7 +126,7 @@ export const insertLicense: string = `
 /** Inserts many licenses, except those whose keys are taken. */
 export const insertLicenses: string = `
   INSERT INTO utility_api_licenses (${newLicenseColumns})
-  SELECT ${given(newLicenseColumns)} FROM ${withLockTimeout}, ${givenRows(newLicenseColumns)}
+  SELECT ${givenColumns(newLicenseColumns)} FROM ${withLockTimeout}, ${givenRows(newLicenseColumns)}
   ORDER BY license_key
   ON CONFLICT (license_key) DO NOTHING
   RETURNING license_key AS key`
@@ -163,7 +163,7 @@ export const insertLicensesOnce: string = `
     WHERE held.expires_at <= (SELECT min(claimed_at) FROM given)
     RETURNING reseller_id, key_hash)
   INSERT INTO utility_api_licenses (${newLicenseColumns})
-  SELECT ${given(newLicenseColumns)} FROM claimed
+  SELECT ${givenColumns(newLicenseColumns)} FROM claimed
   JOIN given ON given.holder_id = claimed.reseller_id AND given.key_hash = claimed.key_hash
   RETURNING license_key AS key`
 
