@@ -66,9 +66,9 @@ export function createMysqlAccess(pool: MysqlPool): MysqlAccess {
     work: (session: Session) => Promise<Result>,
     { reads, attempts }: { readonly reads: boolean; readonly attempts: number },
   ): Promise<Result> {
-    const { settings, isNode } = await requireReady()
+    const { settings, isGalera } = await requireReady()
     const onSession = (connection: MysqlConnection): Promise<Result> =>
-      work(sessionOn(connection, { call, isNode, attempts }))
+      work(sessionOn(connection, { call, isGalera, attempts }))
     return limit.run(call, () => withConnection(pool, call, { settings, work: onSession, reads }))
   }
   const toRead = { reads: true, attempts: maxAttempts }

@@ -51,7 +51,7 @@ export function adminMethods({ read, write }: MysqlAccess): AdminMethods {
           await requireUnrevoked(queries, sql.lockClient, code.clientId)
           await queries.count(sql.insertCode, hash, ...codeValues(code))
         })
-        if (db.isNode) await confirmCode(db, hash, code.clientId)
+        if (db.isGalera) await confirmCode(db, hash, code.clientId)
       })
     },
     insertReseller: (reseller, call) =>

@@ -185,7 +185,7 @@ function itselfOf(connection: MysqlConnection): object {
  * The first assignment, to the next transaction alone, is an error while a transaction is open, and then none is made:
  * `autocommit = 1` would commit what the host has left half done.
  */
-export function sessionSettings(isNode: boolean): string {
+export function sessionSettings(isGalera: boolean): string {
   return `SET ${[
     "@@tx_isolation = 'READ-COMMITTED'",
     "SESSION tx_isolation = 'READ-COMMITTED'",
@@ -201,7 +201,7 @@ export function sessionSettings(isNode: boolean): string {
     // The charset of this collation is the third that counts. The host's own collation stays.
     "SESSION collation_connection = IF(@@character_set_connection = 'utf8mb4', @@collation_connection, 'utf8mb4_general_ci')",
     // Reads, updates and inserts first wait for what other nodes have acknowledged.
-    ...(isNode ? ['SESSION wsrep_sync_wait = 7'] : []),
+    ...(isGalera ? ['SESSION wsrep_sync_wait = 7'] : []),
   ].join(', ')}`
 }
 

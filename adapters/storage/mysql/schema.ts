@@ -20,11 +20,11 @@ export interface Flavor {
   /** The first statement on a lent connection. */
   readonly settings: string
   /** Whether the server is a node of a Galera cluster. */
-  readonly isNode: boolean
+  readonly isGalera: boolean
 }
 
-const single: Flavor = { settings: sessionSettings(false), isNode: false }
-const galera: Flavor = { settings: sessionSettings(true), isNode: true }
+const single: Flavor = { settings: sessionSettings(false), isGalera: false }
+const galera: Flavor = { settings: sessionSettings(true), isGalera: true }
 
 const readSchema = 'SELECT version, step FROM utility_api_schema'
 /** MySQL, which is refused, takes for a comment what asks whether the server is a node of a Galera cluster. */
@@ -69,7 +69,7 @@ async function despiteOthers<T>(flavor: Flavor, work: () => Promise<T>, attempt 
   try {
     return await work()
   } catch (error) {
-    const hasLost = lostRace(error) || isDuplicate(error) || (flavor.isNode && isInterrupted(error))
+    const hasLost = lostRace(error) || isDuplicate(error) || (flavor.isGalera && isInterrupted(error))
     if (attempt === maxAttempts || !hasLost) throw error
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 2 ** Math.min(attempt + 3, 9)))
     return despiteOthers(flavor, work, attempt + 1)

@@ -28,7 +28,7 @@ export interface Queries {
 /** A connection lent for one call of the storage. */
 export interface Session extends Queries {
   /** Whether the server is a node of a Galera cluster: locks are local to a node. */
-  readonly isNode: boolean
+  readonly isGalera: boolean
   /** Commits everything that `work` does, or nothing: nothing also if `isKept` says so of its result. */
   transact<Result>(
     work: (queries: Queries) => Promise<Result>,
@@ -74,7 +74,7 @@ function queriesOn(send: (sql: string, values: MysqlValue[]) => Promise<unknown>
 /** How a session works. */
 export interface SessionTerms {
   readonly call: StorageCall
-  readonly isNode: boolean
+  readonly isGalera: boolean
   /** How often work that lost a race is tried. */
   readonly attempts: number
 }
@@ -83,7 +83,7 @@ export interface SessionTerms {
  * Creates a session. Each statement commits on its own unless it is in a transaction. Work that lost a race is undone
  * and repeated.
  */
-export function sessionOn(connection: MysqlConnection, { call, isNode, attempts }: SessionTerms): Session {
+export function sessionOn(connection: MysqlConnection, { call, isGalera, attempts }: SessionTerms): Session {
   let hasBegun = false
   async function again<Result>(attempt: () => Promise<Result>, number = 1): Promise<Result> {
     // The first statement needs a caller that still waits; those after it finish what it began.
@@ -94,7 +94,7 @@ export function sessionOn(connection: MysqlConnection, { call, isNode, attempts 
       hasBegun = true
       return result
     } catch (error) {
-      if (isNode) requireCaughtUp(error, performance.now() - startedAt)
+      if (isGalera) requireCaughtUp(error, performance.now() - startedAt)
       if (number === attempts || !lostRace(error) || isBroken(connection)) throw error
     }
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 2 ** Math.min(number, 6)))
@@ -102,7 +102,7 @@ export function sessionOn(connection: MysqlConnection, { call, isNode, attempts 
   }
   const inOne = queriesOn((sql, values) => run(connection, sql, values))
   return {
-    isNode,
+    isGalera,
     ...queriesOn((sql, values) => again(() => run(connection, sql, values))),
     transact: (work, isKept) => again(() => transact(connection, () => work(inOne), isKept)),
   }
