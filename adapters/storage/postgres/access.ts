@@ -22,7 +22,7 @@ const longestHeldBack = `
   FROM pg_stat_activity WHERE wait_event = 'SyncRep'`
 
 /** A kind of write, of which one statement can make many. */
-export interface StatementKind<Write, Outcome> extends Omit<WriteKind<Write, Outcome>, 'together'> {
+export interface SharedKind<Write, Outcome> extends Omit<WriteKind<Write, Outcome>, 'together'> {
   /** Returns the values of a write. The statement `many` takes an array of each. */
   readonly valuesOf: (write: Write) => readonly unknown[]
   /** Makes the writes that need not wait for a locked row. Returns the first key of each as `key`. */
@@ -48,7 +48,7 @@ export interface PostgresAccess {
     ...rest: unknown[]
   ): Find<Value>
   /** Creates a function that makes writes of a kind, together with others that arrive with it. */
-  writer<Write, Outcome>(kind: StatementKind<Write, Outcome>): MakeWrite<Write, Outcome>
+  writer<Write, Outcome>(kind: SharedKind<Write, Outcome>): MakeWrite<Write, Outcome>
   /** Returns how many rows a statement changed. */
   count(call: StorageCall, text: string, ...values: unknown[]): Promise<number>
 }
