@@ -1,16 +1,13 @@
 import { StorageError } from 'utility-api/storage'
 import type {
   AccessReference,
-  AdminStorage,
   CredentialKind,
   CredentialReference,
   PurgeCounts,
   RevokeCounts,
-  UtilityStorage,
 } from 'utility-api/storage'
+import type { AdminMethods } from '../shared/admin-methods.ts'
 import { changed, copy, copyClient, insertCredential, revoke, toKey, withRoom, type Tables } from './data.ts'
-
-type AdminMethods = Omit<AdminStorage, keyof UtilityStorage | 'listing' | 'close'>
 
 /** Returns the methods for provisioning. */
 export function adminMethods(tables: Tables): AdminMethods {

@@ -1,11 +1,6 @@
 import { StorageError } from 'utility-api/storage'
-import type {
-  AccessReference,
-  AdminStorage,
-  CredentialKind,
-  RevokeCounts,
-  UtilityStorage,
-} from 'utility-api/storage'
+import type { AccessReference, CredentialKind, RevokeCounts } from 'utility-api/storage'
+import type { AdminMethods } from '../shared/admin-methods.ts'
 import type { MysqlAccess } from './access.ts'
 import { isInserted } from './serving.ts'
 import type { Queries, Session } from './statement.ts'
@@ -20,8 +15,6 @@ import {
   toReseller,
 } from '../shared/rows.ts'
 import { inPortions, untilFew } from '../shared/portions.ts'
-
-type AdminMethods = Omit<AdminStorage, keyof UtilityStorage | 'listing' | 'close'>
 
 /** Returns the methods for provisioning. */
 export function adminMethods({ read, write }: MysqlAccess): AdminMethods {

@@ -1,11 +1,6 @@
 import { StorageError } from 'utility-api/storage'
-import type {
-  AccessReference,
-  AdminStorage,
-  RevokeCounts,
-  StorageCall,
-  UtilityStorage,
-} from 'utility-api/storage'
+import type { AccessReference, RevokeCounts, StorageCall } from 'utility-api/storage'
+import type { AdminMethods } from '../shared/admin-methods.ts'
 import type { PostgresAccess } from './access.ts'
 import * as sql from './sql.ts'
 import {
@@ -24,8 +19,6 @@ import { inPortions, untilFew } from '../shared/portions.ts'
  * without a limit would never finish within the `statement_timeout` of the pool.
  */
 const portion = 1000
-
-type AdminMethods = Omit<AdminStorage, keyof UtilityStorage | 'listing' | 'close'>
 
 /** Returns the methods for provisioning. */
 export function adminMethods(db: PostgresAccess): AdminMethods {

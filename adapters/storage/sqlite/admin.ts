@@ -1,13 +1,12 @@
 import { StorageError } from 'utility-api/storage'
 import type {
   AccessReference,
-  AdminStorage,
   Credential,
   CredentialKind,
   RevokeCounts,
   StorageCall,
-  UtilityStorage,
 } from 'utility-api/storage'
+import type { AdminMethods } from '../shared/admin-methods.ts'
 import {
   clientPatchValues,
   clientValues,
@@ -33,8 +32,6 @@ const portion = 500
 
 /** A statement and its first values. The last two say which portion. */
 type Bound = readonly [text: string, ...values: SqliteValue[]]
-
-type AdminMethods = Omit<AdminStorage, keyof UtilityStorage | 'listing' | 'close'>
 
 /** Returns the methods for provisioning. */
 export function adminMethods({ read, write }: SqliteAccess): AdminMethods {
