@@ -23,6 +23,7 @@ export type {
   CredentialReference,
   InsertLicenseResult,
   LicenseUpdate,
+  MigrationResult,
   NewIdempotencyKey,
   PurgeCounts,
   RevokeCounts,

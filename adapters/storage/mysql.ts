@@ -3,7 +3,7 @@
  *
  * @module utility-api/storage/mysql
  */
-import { StorageError, withCheckedRows, type AdminStorage } from 'utility-api/storage'
+import { StorageError, withCheckedRows, type AdminStorage, type MigrationResult } from 'utility-api/storage'
 import { createGate } from './shared/closing.ts'
 import { createMysqlAccess } from './mysql/access.ts'
 import { adminMethods } from './mysql/admin.ts'
@@ -26,7 +26,7 @@ export interface MysqlStorage extends AdminStorage {
    *
    * @throws `StorageError` `invalid` if the schema is from a newer version of this library, or the server is MySQL.
    */
-  migrate(): Promise<void>
+  migrate(): Promise<MigrationResult>
 }
 
 /**

@@ -3,7 +3,7 @@
  *
  * @module utility-api/storage/postgres
  */
-import { StorageError, withCheckedRows, type AdminStorage } from 'utility-api/storage'
+import { StorageError, withCheckedRows, type AdminStorage, type MigrationResult } from 'utility-api/storage'
 import { createGate } from './shared/closing.ts'
 import { createPostgresAccess } from './postgres/access.ts'
 import { adminMethods } from './postgres/admin.ts'
@@ -31,12 +31,13 @@ export type {
 export interface PostgresStorage extends AdminStorage {
   /**
    * Creates the tables in the current schema or brings them up to date. Idempotent, and safe with several servers
-   * starting at the same time.
+   * starting at the same time. Puts the numbers of licenses forward if a restore or a replication has left them behind
+   * the rows.
    *
    * @throws `StorageError` `invalid` if the schema is from a newer version of this library, or a new database is not
-   * UTF8.
+   * UTF8; `unavailable` if the server does not answer.
    */
-  migrate(): Promise<void>
+  migrate(): Promise<MigrationResult>
 }
 
 /**

@@ -3,7 +3,13 @@
  *
  * @module utility-api/storage/sqlite
  */
-import { callWithin, StorageError, withCheckedRows, type AdminStorage } from 'utility-api/storage'
+import {
+  callWithin,
+  StorageError,
+  withCheckedRows,
+  type AdminStorage,
+  type MigrationResult,
+} from 'utility-api/storage'
 import { createGate } from './shared/closing.ts'
 import { createSqliteConnection } from './sqlite/access.ts'
 import { adminMethods } from './sqlite/admin.ts'
@@ -45,7 +51,7 @@ export interface SqliteStorage extends AdminStorage {
    * @throws `StorageError` `invalid` if the schema is from a newer version of this library, or the file is mounted without
    *   its folder.
    */
-  migrate(): Promise<void>
+  migrate(): Promise<MigrationResult>
 }
 
 /**
@@ -87,8 +93,9 @@ export function sqliteStorage(database: SqliteDatabase, options: SqliteStorageOp
       migrate: async () => {
         const call = callWithin(migrationTimeoutMs)
         await connection.bare.read(call, refuseMountedFile)
-        await migrate(connection.bare, call)
+        const changed = await migrate(connection.bare, call)
         connection.requireSameFiles()
+        return { changed, warnings: [] }
       },
       ...servingMethods(connection, connection.requireSameFiles),
       ...adminMethods(connection),

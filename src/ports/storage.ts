@@ -335,6 +335,21 @@ export interface PurgeCounts {
 }
 
 /**
+ * What the `migrate()` of a store resolves to.
+ *
+ * @group Storage
+ */
+export interface MigrationResult {
+  /** Whether this call changed anything in the database. */
+  readonly changed: boolean
+  /**
+   * What the owner should know about the server, a sentence each: settings by which a power cut loses what was
+   * acknowledged, or what the role may not put right. They are not repeated while the service runs.
+   */
+  readonly warnings: readonly string[]
+}
+
+/**
  * Why a store failed.
  *
  * - `unavailable`: busy, full, closed, unreachable, or out of time.

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { invalidOption, isOptions } from '../domain/arguments.ts'
 import { isNear } from '../domain/near-name.ts'
 import { optionProblem, unknownOption } from '../domain/option-problem.ts'
-import { storageMistake, undefinedStorage } from '../storage/storage-problem.ts'
+import { storageMistake } from '../storage/storage-problem.ts'
 import { missingMethods } from './with-methods.ts'
 
 /** A function that takes options. */
@@ -41,8 +41,7 @@ export function checkedOptions<Output>(
   const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]
   const keys = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : []
   const option = [...(issue?.path ?? []), ...keys].join('.')
-  const problem =
-    option === 'storage' && hasUndefinedStorage(options) ? undefinedStorage : (issue?.message ?? 'is invalid')
+  const problem = issue?.message ?? 'is invalid'
   const elsewhere = problem === unknownOption ? whereItIsOne(option.split('.'), schema, other) : ''
   throw invalidOption(option === '' ? 'options' : option, problem + elsewhere)
 }
@@ -56,11 +55,6 @@ function requireNamed(options: unknown, factory: string): void {
   if (mistake !== null)
     throw invalidOption('options', `must be an object. Write ${factory}(${mistake.write})`)
   if (!isOptions(options)) throw invalidOption('options', `must be an object. Write ${factory}({ storage })`)
-}
-
-/** Tells whether there is a storage in the options, but an undefined one. */
-function hasUndefinedStorage(options: unknown): boolean {
-  return isOptions(options) && 'storage' in options && options.storage === undefined
 }
 
 /** Returns the end of a sentence for an option that another level or another function has, or an empty string. */

@@ -5,10 +5,6 @@ export interface StorageMistake {
   readonly write: string
 }
 
-/** Where `await sqliteStorage(database).migrate()` was taken for a storage, an offer of memory would lose its data. */
-export const undefinedStorage =
-  'is undefined; migrate() returns nothing: write const storage = sqliteStorage(database), then await storage.migrate()'
-
 /** Returns what a value is that somebody took for a storage, or null for an object that may have been meant as one. */
 export function storageMistake(value: unknown): StorageMistake | null {
   if (value === undefined || value === null)
@@ -20,6 +16,11 @@ export function storageMistake(value: unknown): StorageMistake | null {
   const has = (name: string): boolean => typeof (value as Record<string, unknown>)[name] === 'function'
   if (has('then'))
     return mistake('is a promise: if it is that of migrate(), pass the storage itself, or else', 'await …')
+  if ('changed' in value && 'warnings' in value)
+    return {
+      is: 'is what migrate() resolves to: keep the storage in a variable of its own, then',
+      write: '{ storage }',
+    }
   if (has('prepare')) return mistake('is a database:', 'sqliteStorage(database)')
   if (has('getConnection')) return mistake('is a pool:', mysqlStorageOf(has('promise')))
   if (has('connect') && has('query')) return postgresMistake('totalCount' in value)

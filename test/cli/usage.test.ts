@@ -595,7 +595,7 @@ test('without better-sqlite3 at hand it uses the SQLite of Node', () => {
   )
   expect({ status, stdout, stderr }).toEqual({
     status: 0,
-    stdout: 'The database is up to date.\n',
+    stdout: 'The database has been brought up to date.\n',
     stderr: '',
   })
 })

@@ -18,7 +18,7 @@ const lanes = Math.min(40, requests / 5)
 const limitMs = 1500
 
 interface Opened {
-  readonly storage: AdminStorage & { migrate(): Promise<void> }
+  readonly storage: AdminStorage & { migrate(): Promise<unknown> }
   end(): Promise<unknown>
 }
 

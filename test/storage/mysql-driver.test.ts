@@ -501,7 +501,7 @@ test.each([
   const migration = mysqlStorage(fake.pool).migrate()
   await (gets.includes(null)
     ? expect(migration).rejects.toMatchObject({ kind: 'unavailable' })
-    : expect(migration).resolves.toBeUndefined())
+    : expect(migration).resolves.toEqual({ changed: false, warnings: [] }))
   expect(asked).toBe(sent)
 })
 
@@ -509,6 +509,17 @@ test('a migration that another node of a cluster interrupts reads the schema aga
   const fake = asNode(poolOf(interruptedOnce, 'FROM utility_api_'))
   await mysqlStorage(fake.pool).migrate()
   expect(fake.sent).toBe(2)
+})
+
+test.each([
+  [{ flushes: 1, binlog: 0, syncs: 0 }, []],
+  [{ flushes: '3', binlog: '1', syncs: '1' }, []],
+  [{ flushes: 2n, binlog: 1n, syncs: 0n }, ['innodb_flush_log_at_trx_commit is 2', 'sync_binlog is 0']],
+  [{ flushes: 0, binlog: 0, syncs: 0 }, ['innodb_flush_log_at_trx_commit is 0']],
+])('of %o, migrate() warns about what a power cut would lose', async (settings, begins) => {
+  const fake = poolOf(() => [settings], 'innodb_flush_log_at_trx_commit')
+  const { warnings } = await mysqlStorage(fake.pool).migrate()
+  expect(warnings.map((each) => each.split(':')[0])).toEqual(begins)
 })
 
 test('a migration that a person interrupts stays interrupted', async () => {

@@ -108,6 +108,45 @@ describe.skipIf(reason)('MySQL', () => {
     await verifyTooNew(mysqlStorage(newer))
   })
 
+  test('migrate() tells whether it changed anything, and warns about what a power cut would lose', async () => {
+    const uri = await server.createDatabase()
+    const storage = mysqlStorage(pool({ uri }))
+    expect((await storage.migrate()).changed).toBe(true)
+    expect((await storage.migrate()).changed).toBe(false)
+    const root = pool({ uri })
+    const [[{ before }]] = (await root.query(
+      'SELECT @@innodb_flush_log_at_trx_commit AS `before`',
+    )) as unknown as [[{ before: number }]]
+    const set = (value: number): Promise<unknown> =>
+      root.query(`SET GLOBAL innodb_flush_log_at_trx_commit = ${value}`)
+    onTestFinished(async () => void (await set(before)))
+    await set(2)
+    expect((await storage.migrate()).warnings.join('\n')).toMatch(/^innodb_flush_log_at_trx_commit is 2: /m)
+    await set(1)
+    expect((await storage.migrate()).warnings.join('\n')).not.toMatch(/innodb_flush_log_at_trx_commit/)
+  })
+
+  test('numbers of licenses are never behind the rows: the server puts them forward itself', async () => {
+    const storage = mysqlStorage(pool({ uri: await server.createDatabase() }))
+    const uri = await server.createDatabase()
+    const restored = mysqlStorage(pool({ uri }))
+    await Promise.all([storage.migrate(), restored.migrate()])
+    const root = pool({ uri })
+    for (const key of ['a', 'b'])
+      // oxlint-disable-next-line no-await-in-loop -- one number each
+      await restored.insertLicense(newLicense(key), undefined, call)
+    // As replication and a restore of the rows alone write them, each with its number.
+    await root.query('UPDATE utility_api_licenses SET seq = seq + 100')
+    await root.query('ALTER TABLE utility_api_licenses AUTO_INCREMENT = 1')
+    const keys = ['x', 'y']
+    const stored = keys.map((key) => restored.insertLicense(newLicense(key), undefined, call))
+    expect(await Promise.all(stored)).toEqual(['inserted', 'inserted'])
+    const [rows] = await root.query<RowDataPacket[]>(
+      'SELECT min(seq) > 100 AS after FROM utility_api_licenses',
+    )
+    expect(rows).toEqual([{ after: 1 }])
+  })
+
   test('a user who may only read migrates a schema that is current, and reads', async () => {
     const database = new URL(await server.createDatabase())
     const name = database.pathname.slice(1)

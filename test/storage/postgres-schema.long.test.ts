@@ -46,6 +46,11 @@ test('the error for a database without tables says what to do, and doing it help
   expect(await storage.findClient('a', call)).toBeNull()
 })
 
+/** The same database, as another role. */
+function as(role: string, database: string): string {
+  return Object.assign(new URL(database), { username: role, password: 'password' }).href
+}
+
 /** Creates a role that the test's end removes. Returns its name. */
 async function createRole(role: string, database: string): Promise<string> {
   await execute(server.url, `DROP ROLE IF EXISTS ${role}`)
@@ -66,8 +71,7 @@ test('a role that may not create tables migrates a schema that is current', asyn
     `REVOKE CREATE ON SCHEMA public FROM PUBLIC;
      GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${role}`,
   )
-  const url = Object.assign(new URL(database), { username: role, password: 'password' }).href
-  const { storage } = storeOn(url)
+  const { storage } = storeOn(as(role, database))
   await storage.migrate()
   expect(await storage.insertLicense(newLicense('a'), undefined, call)).toBe('inserted')
 })
@@ -93,7 +97,7 @@ test('a role that may only read migrates a schema that is current, and reads', a
     `ALTER ROLE ${role} SET default_transaction_read_only = on;
      GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${role}`,
   )
-  const { storage } = storeOn(Object.assign(new URL(database), { username: role, password: 'password' }).href)
+  const { storage } = storeOn(as(role, database))
   await storage.migrate()
   expect(await storage.findClient('a', call)).toBeNull()
 })
@@ -230,15 +234,96 @@ test('text that is compared has the collation C, so that no change of the system
   expect(await execute(database, others)).toEqual([])
 })
 
-test('a number that was given already is no key that is taken', async () => {
+/** A database with eight licenses whose numbers begin again, as after a restore of the rows alone. */
+async function withNumbersBehind(): Promise<{ database: string; storage: PostgresStorage }> {
   const database = await server.createDatabase()
   const { storage } = storeOn(database)
   await storage.migrate()
   for (const key of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'])
     // oxlint-disable-next-line no-await-in-loop -- one number each
     await storage.insertLicense(newLicense(key), undefined, call)
-  // As after a restore of the rows alone.
   await execute(database, 'ALTER TABLE utility_api_licenses ALTER COLUMN seq RESTART WITH 1')
+  return { database, storage }
+}
+
+const readNext = "SELECT nextval(pg_get_serial_sequence('utility_api_licenses', 'seq'))::int AS next"
+
+describe('numbers of licenses that are behind the rows', () => {
+  test('are put forward by migrate(), or no license could be generated', async () => {
+    const { storage } = await withNumbersBehind()
+    expect((await storage.migrate()).changed).toBe(true)
+    expect((await storage.migrate()).changed).toBe(false)
+    const keys = ['x', 'y', 'z']
+    const stored = keys.map((key) => storage.insertLicense(newLicense(key), undefined, call))
+    expect(await Promise.all(stored)).toEqual(['inserted', 'inserted', 'inserted'])
+  })
+
+  test('are never put back, whoever takes one meanwhile', async () => {
+    const { database, storage } = await withNumbersBehind()
+    const other = new Client({ connectionString: database })
+    await other.connect()
+    onTestFinished(() => other.end())
+    // A license that another server inserts, and has not committed yet.
+    await other.query(
+      `SELECT setval('utility_api_licenses_seq_seq', 7); BEGIN; LOCK TABLE utility_api_licenses IN ROW EXCLUSIVE MODE`,
+    )
+    const migrated = storage.migrate()
+    await expect
+      .poll(() =>
+        execute(database, `SELECT 1 FROM pg_locks WHERE NOT granted AND mode = 'ShareRowExclusiveLock'`),
+      )
+      .not.toEqual([])
+    await other.query("SELECT setval('utility_api_licenses_seq_seq', 100); COMMIT")
+    await migrated
+    expect(await execute(database, readNext)).toEqual([{ next: 101 }])
+  })
+
+  const behind = expect.stringMatching(
+    /^The numbers of new licenses are behind .* as the owner of the tables/,
+  )
+
+  test.each([
+    ['may not change them', 'SELECT ON utility_api_licenses_seq_seq', behind],
+    ['may not read them', 'SELECT ON utility_api_schema', expect.stringMatching(/GRANT SELECT ON SEQUENCE/)],
+  ])('are a warning to a role that %s', async (_, right, warning) => {
+    const { database } = await withNumbersBehind()
+    const role = await createRole('utility_api_test_no_sequence', database)
+    await execute(
+      database,
+      `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${role}; GRANT ${right} TO ${role}`,
+    )
+    const { storage } = storeOn(as(role, database))
+    const { changed, warnings } = await storage.migrate()
+    expect({ changed, warnings }).toEqual({
+      changed: false,
+      warnings: expect.arrayContaining([warning]) as string[],
+    })
+  })
+
+  test('are a warning where nothing may be written, as on a standby', async () => {
+    const { database } = await withNumbersBehind()
+    const pool = new Pool({ connectionString: database, options: '-c default_transaction_read_only=on' })
+    pools.push(pool)
+    const { warnings } = await postgresStorage(pool).migrate()
+    expect(warnings).toEqual(expect.arrayContaining([behind]))
+  })
+})
+
+test('settings by which a power cut loses what was acknowledged are warnings', async () => {
+  const database = await server.createDatabase()
+  const warningsWith = async (options: string): Promise<string> => {
+    const pool = new Pool({ connectionString: database, options })
+    pools.push(pool)
+    return (await postgresStorage(pool).migrate()).warnings.join('\n')
+  }
+  expect(await warningsWith('-c synchronous_commit=off')).toMatch(/^synchronous_commit is off: /m)
+  expect(await warningsWith('-c synchronous_commit=local')).not.toMatch(/synchronous_commit/)
+  const [{ fsync }] = (await execute(database, 'SHOW fsync')) as [{ fsync: string }]
+  expect(/^fsync is off: /m.test(await warningsWith(''))).toBe(fsync === 'off')
+})
+
+test('a number that was given already is no key that is taken', async () => {
+  const { storage } = await withNumbersBehind()
   const keys = ['x', 'y']
   const errors = await Promise.all(
     keys.map((key) => errorOf(() => storage.insertLicense(newLicense(key), undefined, call))),

@@ -19,6 +19,18 @@ describe.each(drivers)('%s', (_, openPath) => {
     expect((await storage.findLicense('a', call))?.licenseKey).toBe('a')
   })
 
+  test('migrate() tells whether it changed anything, the journal included', async () => {
+    const { open } = openFile()
+    const storage = sqliteStorage(open())
+    expect(await storage.migrate()).toEqual({ changed: true, warnings: [] })
+    expect(await storage.migrate()).toEqual({ changed: false, warnings: [] })
+    const { open: openRestored } = openFile()
+    const restored = openRestored()
+    for (const step of steps) restored.exec(step)
+    restored.exec(`INSERT INTO utility_api_schema (version, step) VALUES (1, ${steps.length})`)
+    expect(await sqliteStorage(restored).migrate()).toEqual({ changed: true, warnings: [] })
+  })
+
   test('the error for a database without tables says what to do', async () => {
     const storage = sqliteStorage(openFile().open())
     const error = await errorOf(() => storage.findClient('a', call))

@@ -1,13 +1,13 @@
 import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { AdminStorage } from 'utility-api/storage'
+import type { AdminStorage, MaybePromise, MigrationResult } from 'utility-api/storage'
 import type { Redact } from './redact.ts'
 
 /** A storage that the command opens and closes. */
 export interface OpenDatabase {
-  /** `migrate` is missing if the owner's module has none. */
-  readonly storage: AdminStorage & { migrate?(): Promise<void> | void }
+  /** `migrate` is missing if the owner's module has none, and may resolve to nothing. */
+  readonly storage: AdminStorage & { migrate?(): MaybePromise<Partial<MigrationResult> | void> }
   /** The name to use in messages if the storage's own messages do not say it. */
   readonly name?: string
   /** Applies to every error of this storage before it is printed. */

@@ -1,4 +1,4 @@
-import { callWithin, StorageError, type StorageCall } from 'utility-api/storage'
+import { callWithin, StorageError, type MigrationResult, type StorageCall } from 'utility-api/storage'
 import { requireNoTransaction, sessionSettings, setUp, withConnection } from './connection.ts'
 import { setTimeout } from '../shared/timers.ts'
 import type { MysqlConnection, MysqlPool } from './driver.ts'
@@ -32,6 +32,9 @@ const readFlavor = `
   SELECT version() AS version, @@character_set_client AS charset /*M!100600 ,
     (SELECT variable_value FROM information_schema.global_variables WHERE variable_name = 'WSREP_ON') AS wsrep */`
 
+const readFlushes =
+  'SELECT @@innodb_flush_log_at_trx_commit AS flushes, @@log_bin AS binlog, @@sync_binlog AS syncs'
+
 /** How long the first read of the schema may take before it is tried again. */
 const schemaTimeoutMs = 2000
 
@@ -45,20 +48,35 @@ const maxAttempts = 12
 const takeLock = `SELECT get_lock(${lockName}, 30) AS got`
 
 /** Brings the schema up to date. Servers that start at the same time take turns. */
-export async function migrateSchema(pool: MysqlPool): Promise<void> {
+export async function migrateSchema(pool: MysqlPool): Promise<MigrationResult> {
   try {
-    await withConnection(pool, patient, { settings: requireNoTransaction, work: migrateOn })
+    return await withConnection(pool, patient, { settings: requireNoTransaction, work: migrateOn })
   } catch (error) {
     throw toStorageError(error)
   }
 }
 
-async function migrateOn(connection: MysqlConnection): Promise<void> {
+async function migrateOn(connection: MysqlConnection): Promise<MigrationResult> {
   const flavor = await flavorOf(connection)
   await setUp(connection, flavor.settings)
   // A role that may only read can migrate a schema that is current.
   const schema = await despiteOthers(flavor, () => schemaOn(connection))
-  if (!isCurrent(schema, steps.length)) await migrateAlone(connection, flavor)
+  const changed = !isCurrent(schema, steps.length) && (await migrateAlone(connection, flavor))
+  return { changed, warnings: await warningsOf(connection) }
+}
+
+/**
+ * Returns what a power cut would lose. Without a flush of the binary log, InnoDB undoes at its restart what that log does
+ * not have.
+ */
+async function warningsOf(connection: MysqlConnection): Promise<string[]> {
+  const [row] = (await run(connection, readFlushes)) as [Record<'flushes' | 'binlog' | 'syncs', unknown>]
+  const [flushes, binlog, syncs] = [Number(row.flushes), Number(row.binlog), Number(row.syncs)]
+  const loses = 'a power cut may lose what was acknowledged last. Set it to 1.'
+  return [
+    ...([0, 2].includes(flushes) ? [`innodb_flush_log_at_trx_commit is ${flushes}: ${loses}`] : []),
+    ...(binlog === 1 && syncs !== 1 ? [`sync_binlog is ${syncs}: ${loses}`] : []),
+  ]
 }
 
 /**
@@ -76,16 +94,18 @@ async function despiteOthers<T>(flavor: Flavor, work: () => Promise<T>, attempt 
   }
 }
 
-async function migrateAlone(connection: MysqlConnection, flavor: Flavor): Promise<void> {
+async function migrateAlone(connection: MysqlConnection, flavor: Flavor): Promise<boolean> {
   await takeTurn(connection)
+  let changed: boolean
   try {
-    await despiteOthers(flavor, () => takeSteps(connection))
+    changed = await despiteOthers(flavor, () => takeSteps(connection))
   } catch (error) {
     // Gives the lock back, and ends a transaction that later writes would become part of.
     connection.destroy()
     throw error
   }
   await connection.query(`DO release_lock(${lockName})`)
+  return changed
 }
 
 /** Waits for a migration on another server, however long it takes: it builds indexes on tables of any length. */
@@ -95,9 +115,9 @@ async function takeTurn(connection: MysqlConnection): Promise<void> {
   if (lock?.got !== 1) throw new StorageError('unavailable', 'MariaDB gives no lock for the migration.')
 }
 
-async function takeSteps(connection: MysqlConnection): Promise<void> {
+async function takeSteps(connection: MysqlConnection): Promise<boolean> {
   const schema = await schemaOn(connection)
-  if (isCurrent(schema, steps.length)) return
+  if (isCurrent(schema, steps.length)) return false
   for (const statement of steps.slice(schema.step).flat())
     // oxlint-disable-next-line no-await-in-loop -- one after the other
     await connection.query(statement)
@@ -108,6 +128,7 @@ async function takeSteps(connection: MysqlConnection): Promise<void> {
       `INSERT INTO utility_api_schema (version, step) VALUES (${oldestStep}, ${steps.length})`,
     )
   })
+  return true
 }
 
 /** Throws unless this version can work with the schema. Returns how the server is used. */

@@ -1,4 +1,4 @@
-import { callWithin, StorageError } from 'utility-api/storage'
+import { callWithin, StorageError, type MigrationResult } from 'utility-api/storage'
 import { askedOfStandby, isStandby, onPrimary, requireUnbalanced } from './balancing.ts'
 import { requireSpoken, withConnection } from './connection.ts'
 import type { PostgresClient, PostgresPool } from './driver.ts'
@@ -24,6 +24,31 @@ const readSchema = `
          ${askedOfStandby} AS standby, current_setting('client_encoding') AS encoding
   FROM utility_api_schema`
 
+const numbers = "pg_get_serial_sequence('utility_api_licenses', 'seq')"
+
+const areBehind = `coalesce(max(seq), 0) > coalesce(pg_sequence_last_value(${numbers}::regclass), 0)`
+
+/** What the owner should know. All of it is text, which no parser of the host's changes. */
+const readServer = onPrimary(`
+  SELECT CASE WHEN has_sequence_privilege(${numbers}, 'SELECT, USAGE') THEN (${areBehind})::text END AS behind,
+         (has_sequence_privilege(${numbers}, 'UPDATE') AND has_table_privilege('utility_api_licenses', 'UPDATE')
+          AND current_setting('transaction_read_only') = 'off')::text AS writable,
+         current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commits
+  FROM utility_api_licenses`)
+
+interface ServerRow {
+  readonly behind: string | null
+  readonly writable: string
+  readonly fsync: string
+  readonly commits: string
+}
+
+/** While nobody else inserts a license: others could take numbers meanwhile, and would be put back. */
+const putForward = `
+  LOCK TABLE utility_api_licenses IN SHARE ROW EXCLUSIVE MODE;
+  SELECT setval(${numbers}, max(seq)) FROM utility_api_licenses HAVING ${areBehind};
+  COMMIT`
+
 /** How long the first read of the schema may take before it is tried again. */
 const schemaTimeoutMs = 2000
 
@@ -38,34 +63,67 @@ const withoutTimeLimits = onPrimary(`
 const takeTurn = onPrimary("SELECT pg_advisory_xact_lock(hashtext('utility_api_schema'))")
 
 /** Brings the schema up to date. Servers that start at the same time take turns. */
-export async function migrateSchema(pool: PostgresPool): Promise<void> {
+export async function migrateSchema(pool: PostgresPool): Promise<MigrationResult> {
   try {
     await requireTimeLimit(pool)
-    await migrateTables(pool)
+    const changed = await migrateTables(pool)
+    return await withConnection(pool, (client) => lookAtServer(client, changed))
   } catch (error) {
     throw toStorageError(error)
   }
 }
 
-/** Takes the steps in one transaction. */
-async function migrateTables(pool: PostgresPool, attempt = 1): Promise<void> {
+/** Takes the steps in one transaction. Tells whether there were any. */
+async function migrateTables(pool: PostgresPool, attempt = 1): Promise<boolean> {
   try {
-    await withConnection(pool, async (client) => {
+    return await withConnection(pool, async (client) => {
       // A role that may only read can migrate a schema that is current.
-      if (isCurrent(await schemaOn(client), steps.length)) return
-      // At a stricter level, the snapshot would be older than the turn we waited for.
-      await client.query('BEGIN ISOLATION LEVEL READ COMMITTED')
-      // The pool's time limits are for requests. Indexes of large tables take longer, and so may another's migration.
-      await client.query(withoutTimeLimits)
+      if (isCurrent(await schemaOn(client), steps.length)) return false
+      await begin(client)
       await client.query(takeTurn)
-      await takeSteps(client)
+      const changed = await takeSteps(client)
       await client.query('COMMIT')
+      return changed
     })
   } catch (error) {
     if (attempt === maxAttempts || !lostRace(error)) throw error
-    await migrateTables(pool, attempt + 1)
+    return migrateTables(pool, attempt + 1)
   }
 }
+
+async function begin(client: PostgresClient): Promise<void> {
+  // At a stricter level, the snapshot would be older than the turn or the lock that we wait for.
+  await client.query('BEGIN ISOLATION LEVEL READ COMMITTED')
+  // The pool's time limits are for requests. Indexes of large tables take longer, and so may another's migration.
+  await client.query(withoutTimeLimits)
+}
+
+/**
+ * Puts the numbers of licenses forward if they are behind the rows, as they are after a restore or a replication of the
+ * rows alone: every new license would be refused.
+ */
+async function lookAtServer(client: PostgresClient, changed: boolean): Promise<MigrationResult> {
+  const { rows } = await client.query(readServer)
+  const [{ behind, writable, fsync, commits }] = rows as [ServerRow]
+  const isPutForward = behind === 'true' && writable === 'true'
+  if (isPutForward) {
+    await begin(client)
+    await client.query(putForward)
+  }
+  const warnings = [
+    behind === 'true' && !isPutForward && numbersBehind,
+    behind === null && numbersUnknown,
+    fsync === 'off' && 'fsync is off: a power cut may lose or destroy what was acknowledged. Set it to on.',
+    commits === 'off' &&
+      'synchronous_commit is off: a crash of the server may lose what was acknowledged last. Set it to on.',
+  ]
+  return { changed: changed || isPutForward, warnings: warnings.filter((each) => each !== false) }
+}
+
+const numbersBehind =
+  'The numbers of new licenses are behind those of the rows, so that none can be generated: run migrate() on the primary, as the owner of the tables.'
+const numbersUnknown =
+  'Whether the numbers of new licenses are behind those of the rows could not be read: GRANT SELECT ON SEQUENCE utility_api_licenses_seq_seq to the role.'
 
 async function schemaOn(client: PostgresClient): Promise<Schema> {
   if (!(await hasTable(client, 'utility_api_schema'))) return noSchema
@@ -79,14 +137,15 @@ async function hasTable(client: PostgresClient, name: string): Promise<boolean> 
   return rows.length > 0
 }
 
-async function takeSteps(client: PostgresClient): Promise<void> {
+async function takeSteps(client: PostgresClient): Promise<boolean> {
   const schema = await schemaOn(client)
-  if (isCurrent(schema, steps.length)) return
+  if (isCurrent(schema, steps.length)) return false
   if (schema.step === 0) await requireNew(client)
   await client.query(steps.slice(schema.step).join(';\n'))
   // With a condition: the extension safeupdate refuses a DELETE without one.
   await client.query('DELETE FROM utility_api_schema WHERE version > 0')
   await client.query(`INSERT INTO utility_api_schema (version, step) VALUES (${oldestStep}, ${steps.length})`)
+  return true
 }
 
 /** Requires a database in which the first step can be taken. */

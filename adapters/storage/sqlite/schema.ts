@@ -11,24 +11,33 @@ import type { SqliteAccess } from './access.ts'
 import type { SqliteDatabase } from './driver.ts'
 import { steps } from './steps.ts'
 
-/** Turns on the write-ahead log, which no transaction can do, and brings the tables up to date. */
+/**
+ * Turns on the write-ahead log, which no transaction can do, and brings the tables up to date. Tells whether it changed
+ * anything.
+ */
 export async function migrate(
   { read, write }: SqliteAccess<SqliteDatabase>,
   call: StorageCall,
-): Promise<void> {
-  await read(call, (database) => database.exec('PRAGMA journal_mode = WAL'))
+): Promise<boolean> {
+  const journals = await read(call, (database) => [
+    ...database.prepare('PRAGMA journal_mode').all(),
+    ...database.prepare('PRAGMA journal_mode = WAL').all(),
+  ])
+  const [before, after] = journals as { readonly journal_mode: string }[]
+  const hasNewJournal = before?.journal_mode !== after?.journal_mode
   // A file that may only be read can be migrated if it is current.
   const schema = await read(call, readSchema)
-  if (!isCurrent(schema, steps.length)) await write(call, takeSteps)
+  return (!isCurrent(schema, steps.length) && (await write(call, takeSteps))) || hasNewJournal
 }
 
-function takeSteps(database: SqliteDatabase): void {
+function takeSteps(database: SqliteDatabase): boolean {
   const schema = readSchema(database)
-  if (isCurrent(schema, steps.length)) return
+  if (isCurrent(schema, steps.length)) return false
   if (schema.step === 0 && hasTable(database, 'utility_api_clients')) throw missingVersion()
   for (const step of steps.slice(schema.step)) database.exec(step)
   database.exec('DELETE FROM utility_api_schema')
   database.exec(`INSERT INTO utility_api_schema (version, step) VALUES (${oldestStep}, ${steps.length})`)
+  return true
 }
 
 /** Throws unless this version can work with the schema. */

@@ -42,7 +42,7 @@ describe('--storage', () => {
     expect(await runHere(['purge', '--storage', file])).toMatchObject({ code: 1 })
     expect(await runHere(['migrate', '--storage', file])).toEqual({
       code: 0,
-      stdout: 'The database is up to date.\n',
+      stdout: 'The database has been brought up to date.\n',
       stderr: '',
     })
     const { stdout } = await runHere(['reseller', 'create', '--json', '--storage', file])
@@ -83,6 +83,25 @@ describe('--storage', () => {
     const get = await runHere(['license', 'get', data.license_key, '--storage', file])
     expect(get.stdout).toMatch(/^domainOrIp +\*\.shop\.example\nstatus +valid$/m)
     expect(await runHere(['purge', '--json', '--storage', file])).toMatchObject({ code: 0 })
+  })
+
+  test.each([
+    ['nothing', 'undefined', 'The database is up to date.\n', ''],
+    [
+      'warnings',
+      "{ changed: false, warnings: ['The disk\\nlies.'] }",
+      'The database was up to date already.\n',
+      'Warning: The disk',
+    ],
+  ])('prints what migrate() resolves to: %s', async (name, result, stdout, warning) => {
+    const file = moduleOf(
+      `migrates-${name}`,
+      `export default () => ({ ${ownMethods}, migrate: async () => (${result}) })`,
+    )
+    const printed = await runHere(['migrate', '--storage', file])
+    expect(printed).toMatchObject({ code: 0, stdout })
+    expect(printed.stderr.split('\n').length, 'one line each').toBe(warning === '' ? 1 : 2)
+    expect(printed.stderr).toContain(warning)
   })
 
   test('replaces the database, even if the environment names one', async () => {

@@ -21,7 +21,12 @@ let api: UtilityApi
 beforeAll(async () => {
   expect(await runHere(['migrate'], env)).toEqual({
     code: 0,
-    stdout: 'The database is up to date.\n',
+    stdout: 'The database has been brought up to date.\n',
+    stderr: '',
+  })
+  expect(await runHere(['migrate'], env)).toEqual({
+    code: 0,
+    stdout: 'The database was up to date already.\n',
     stderr: '',
   })
   database = new Database(file)

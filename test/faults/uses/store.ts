@@ -6,7 +6,7 @@ import { makePool } from '../../storage/support/postgres-server.ts'
 
 /** A storage on a database of its own, and its rows. */
 export interface UsesStore {
-  readonly storage: AdminStorage & { readonly listing?: StorageListing; migrate(): Promise<void> }
+  readonly storage: AdminStorage & { readonly listing?: StorageListing; migrate(): Promise<unknown> }
   /** How many rows there are for credentials. */
   countRows(): Promise<number>
   close(): Promise<void>

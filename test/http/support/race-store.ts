@@ -8,7 +8,7 @@ import { sqliteStorage } from 'utility-api/storage/sqlite'
 /** A store to race on, opened in as many processes as one likes. */
 export interface RaceStore {
   readonly storage: AdminStorage
-  migrate(): Promise<void>
+  migrate(): Promise<unknown>
   /** How many access tokens are stored. */
   tokenRows(): Promise<number>
   close(): Promise<void>

@@ -98,8 +98,8 @@ export const ofTheLibrary: Mistakes = {
     ],
     [
       'what migrate() returns',
-      create({ storage: undefined }),
-      'storage: is undefined; migrate() returns nothing: write const storage = sqliteStorage(database), then await storage.migrate().',
+      create({ storage: { changed: true, warnings: [] } }),
+      'storage: is what migrate() resolves to: keep the storage in a variable of its own, then write { storage }.',
     ],
     [
       'a database',

@@ -51,7 +51,7 @@ export const pairs: Readonly<Record<string, (cleanUp: CleanUp) => Promise<Pair>>
   },
 }
 
-async function migrated(open: () => AdminStorage & { migrate(): Promise<void> }): Promise<Pair> {
+async function migrated(open: () => AdminStorage & { migrate(): Promise<unknown> }): Promise<Pair> {
   const storage = open()
   await storage.migrate()
   return [storage, open()]

@@ -6,7 +6,7 @@ import { call } from './call.ts'
 import { errorOf } from './error-of.ts'
 import { newLicense } from './license.ts'
 
-type Migrated = AdminStorage & { migrate(): Promise<void> }
+type Migrated = AdminStorage & { migrate(): Promise<unknown> }
 
 /** Adds a step to those of a store, as the next version would, while some work is done. */
 export async function withStep<Step, Result>(
