@@ -34,8 +34,8 @@ export interface PostgresStorage extends AdminStorage {
    * starting at the same time. Puts the numbers of licenses forward if a restore or a replication has left them behind
    * the rows.
    *
-   * @throws `StorageError` `invalid` if the schema is from a newer version of this library, or a new database is not
-   * UTF8; `unavailable` if the server does not answer.
+   * @throws `StorageError` `invalid` if the schema is from a newer version of this library, a new database is not UTF8, or
+   *   row level security applies to the role; `unavailable` if the server does not answer.
    */
   migrate(): Promise<MigrationResult>
 }

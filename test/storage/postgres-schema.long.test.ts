@@ -322,6 +322,43 @@ test('settings by which a power cut loses what was acknowledged are warnings', a
   expect(/^fsync is off: /m.test(await warningsWith(''))).toBe(fsync === 'off')
 })
 
+describe('row level security', () => {
+  /** A database whose tables have it, and one row that nobody but the owner sees. */
+  async function secured(table: string): Promise<{ owner: PostgresStorage; served: PostgresStorage }> {
+    const database = await server.createDatabase()
+    const owner = storeOn(database).storage
+    await owner.migrate()
+    const role = await createRole('utility_api_test_row_security', database)
+    await execute(
+      database,
+      `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${role};
+       ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY`,
+    )
+    return { owner, served: storeOn(as(role, database)).storage }
+  }
+
+  test.each(['utility_api_credentials', 'utility_api_schema'])(
+    'of %s that hides rows from the role is refused, or every token would be unknown and none could be revoked',
+    async (table) => {
+      const { owner, served } = await secured(table)
+      for (const work of [
+        () => served.migrate(),
+        () => served.findClient('a', call),
+        () => served.ping?.(call),
+      ]) {
+        // oxlint-disable-next-line no-await-in-loop -- one after the other
+        const error = await errorOf(work)
+        expect([error.kind, error.message]).toEqual([
+          'invalid',
+          `Row level security of ${table} applies to the role of the pool and would hide rows: ALTER ROLE … BYPASSRLS, let the tables' owner serve, or ALTER TABLE … DISABLE ROW LEVEL SECURITY.`,
+        ])
+      }
+      expect((await owner.migrate()).changed, 'it does not apply to the owner').toBe(false)
+      expect(await owner.findClient('a', call)).toBeNull()
+    },
+  )
+})
+
 test('a number that was given already is no key that is taken', async () => {
   const { storage } = await withNumbersBehind()
   const keys = ['x', 'y']

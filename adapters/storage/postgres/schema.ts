@@ -19,8 +19,14 @@ import {
 const findTable = (name: string): string =>
   onPrimary(`SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = '${name}'`)
 
+/** The first of our tables, by name, of which the role may not see every row. */
+const hidden = `
+  SELECT min(relname::text) FROM pg_class
+  WHERE relname LIKE 'utility\\_api\\_%' AND relkind IN ('r', 'p') AND pg_table_is_visible(oid)
+    AND row_security_active(oid)`
+
 const readSchema = `
-  SELECT coalesce(max(version), 0) AS version, coalesce(max(step), 0) AS step,
+  SELECT coalesce(max(version), 0) AS version, coalesce(max(step), 0) AS step, (${hidden}) AS hidden,
          ${askedOfStandby} AS standby, current_setting('client_encoding') AS encoding
   FROM utility_api_schema`
 
@@ -128,6 +134,7 @@ const numbersUnknown =
 async function schemaOn(client: PostgresClient): Promise<Schema> {
   if (!(await hasTable(client, 'utility_api_schema'))) return noSchema
   const result = await client.query(onPrimary(readSchema))
+  requireAllRows(result)
   await requireUnbalanced(standbyIn(result), () => client.query(isStandby))
   return schemaIn(result)
 }
@@ -184,6 +191,7 @@ async function findSchema(read: Run, statement: Statement): Promise<Schema> {
     const result = await read(statement)
     const { call } = statement
     requireSpoken(encodingIn(result))
+    requireAllRows(result)
     await requireUnbalanced(standbyIn(result), () =>
       read({ toSql: () => ({ text: isStandby, values: [] }), call }),
     )
@@ -220,6 +228,17 @@ async function requireTimeLimit(pool: PostgresPool): Promise<void> {
 function schemaIn({ rows }: { readonly rows: unknown[] }): Schema {
   const [{ version, step }] = rows as [Record<keyof Schema, number | bigint | string>]
   return { version: Number(version), step: Number(step) }
+}
+
+/**
+ * Throws if row level security applies to the role: a token whose row is hidden is unknown, and revoking it finds nothing
+ * while it stays valid elsewhere. Policies may let every row through, but nobody can tell for the next one.
+ */
+function requireAllRows({ rows }: { readonly rows: unknown[] }): void {
+  const [row] = rows as { readonly hidden?: string | null }[]
+  if (row?.hidden === undefined || row.hidden === null) return
+  const message = `Row level security of ${row.hidden} applies to the role of the pool and would hide rows: ALTER ROLE … BYPASSRLS, let the tables' owner serve, or ALTER TABLE … DISABLE ROW LEVEL SECURITY.`
+  throw new StorageError('invalid', message)
 }
 
 function encodingIn({ rows }: { readonly rows: unknown[] }): string | undefined {
