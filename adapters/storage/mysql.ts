@@ -22,7 +22,7 @@ export type { MysqlConnection, MysqlPool, MysqlStatement, MysqlValue } from './m
 export interface MysqlStorage extends AdminStorage {
   /**
    * Creates the tables in the pool's database or brings them up to date. Idempotent, and safe with several servers
-   * starting at the same time.
+   * starting at the same time. Waits up to 30 s for a first connection that takes longer than the pool's timeout.
    *
    * @throws `StorageError` `invalid` if the schema is from a newer version of this library, or the server is MySQL.
    */

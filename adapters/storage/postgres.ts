@@ -32,7 +32,7 @@ export interface PostgresStorage extends AdminStorage {
   /**
    * Creates the tables in the current schema or brings them up to date. Idempotent, and safe with several servers
    * starting at the same time. Puts the numbers of licenses forward if a restore or a replication has left them behind
-   * the rows.
+   * the rows. Waits up to 30 s for a first connection that takes longer than the pool's timeout.
    *
    * @throws `StorageError` `invalid` if the schema is from a newer version of this library, a new database is not UTF8, or
    *   row level security applies to the role; `unavailable` if the server does not answer.

@@ -522,6 +522,25 @@ test.each([
   expect(warnings.map((each) => each.split(':')[0])).toEqual(begins)
 })
 
+test('a first connection that is slower than the pool waits is waited for by migrate()', async () => {
+  const fake = poolOf(() => [])
+  const { getConnection } = fake.pool
+  let asked = 0
+  fake.pool.getConnection = async () => {
+    asked += 1
+    if (asked > 2) return getConnection()
+    throw Object.assign(new Error('connect ETIMEDOUT'), { code: 'ETIMEDOUT' })
+  }
+  expect((await mysqlStorage(fake.pool).migrate()).changed).toBe(false)
+  const gone = async (): Promise<never> => {
+    asked += 1
+    throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+  }
+  asked = 0
+  await expect(mysqlStorage({ getConnection: gone }).migrate()).rejects.toMatchObject({ kind: 'unavailable' })
+  expect(asked, 'nobody listens').toBe(1)
+})
+
 test('a migration that a person interrupts stays interrupted', async () => {
   const fake = poolOf(interruptedOnce, 'FROM utility_api_')
   await expect(mysqlStorage(fake.pool).migrate()).rejects.toMatchObject({ kind: 'unavailable' })

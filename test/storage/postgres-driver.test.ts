@@ -442,6 +442,44 @@ test.each([false, 'f'])('reads that a standby answers for a primary are refused:
   }
 })
 
+/** A pool whose first connections take longer than it waits, each 1.5 s. */
+function sleepingPool(times: number, error: Error): FakePool & { asked: number } {
+  const fake = Object.assign(
+    poolOf(() => done),
+    { asked: 0 },
+  )
+  const { connect } = fake.pool
+  fake.pool.connect = async () => {
+    fake.asked += 1
+    if (fake.asked > times) return connect()
+    await new Promise((resolve) => setTimeout(resolve, 1500))
+    throw error
+  }
+  return fake
+}
+
+const tooSlow = new Error('Connection terminated due to connection timeout')
+
+test('a first connection that is slower than the pool waits is waited for by migrate(): a database was asleep', async () => {
+  vi.useFakeTimers()
+  const fake = sleepingPool(3, tooSlow)
+  const migrated = postgresStorage(fake.pool).migrate()
+  await vi.advanceTimersByTimeAsync(5000)
+  expect((await migrated).changed).toBe(false)
+})
+
+test.each([
+  ['for 30 s', tooSlow, 20],
+  ['not at all if it is refused', errorWith('ECONNREFUSED'), 1],
+])('a database that never answers is waited for %s', async (_, thrown, asked) => {
+  vi.useFakeTimers()
+  const fake = sleepingPool(99, thrown)
+  const error = errorOf(() => postgresStorage(fake.pool).migrate())
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect((await error).kind).toBe('unavailable')
+  expect(fake.asked).toBe(asked)
+})
+
 test.each([true, 't'])('a pool that leads to a standby alone is served: %s', async (standby) => {
   expect(await outcomeOf(await balancedPool(standby))).toBe(true)
 })

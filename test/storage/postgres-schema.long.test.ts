@@ -1,3 +1,4 @@
+import { connect, createServer, type AddressInfo } from 'node:net'
 import { Client, Pool, types, type CustomTypesConfig } from 'pg'
 import { postgresStorage, type PostgresStorage } from 'utility-api/storage/postgres'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -109,6 +110,25 @@ test('a pool whose only connection the host holds says that none was free', asyn
   const error = await errorOf(() => postgresStorage(pool).findClient('a', call))
   holder.release()
   expect([error.kind, error.message]).toEqual(['unavailable', expect.stringContaining('(max: 1) was free')])
+})
+
+test('a database whose first connections hang, as while it wakes up, is waited for', async () => {
+  const database = new URL(await server.createDatabase())
+  const port = Number(database.port)
+  let hanging = 2
+  const sleeper = createServer((socket) => {
+    socket.on('error', () => {})
+    if ((hanging -= 1) >= 0) return
+    const to = connect(port, '127.0.0.1').on('error', () => {})
+    socket.pipe(to).pipe(socket)
+  })
+  await new Promise<void>((resolve) => sleeper.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void sleeper.close())
+  database.port = String((sleeper.address() as AddressInfo).port)
+  const pool = new Pool({ connectionString: database.href, connectionTimeoutMillis: 1000 })
+  pools.push(pool)
+  expect((await postgresStorage(pool).migrate()).changed).toBe(true)
+  expect(hanging).toBeLessThan(0)
 })
 
 const integersAs = (convert: (text: string) => unknown): CustomTypesConfig => ({

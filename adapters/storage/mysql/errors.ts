@@ -69,6 +69,11 @@ export function isWaitTimeout(error: unknown): boolean {
   return serverErrno(error as DriverError) === 1205
 }
 
+/** Tells whether the pool gave up on a connection because it took too long. */
+export function tookTooLong(error: unknown): boolean {
+  return (error as DriverError).code === 'ETIMEDOUT'
+}
+
 /** Tells whether the connection is lost. What was sent last may have been done. */
 export function lostConnection(error: unknown): boolean {
   if (error instanceof StorageError || error instanceof TypeError || error instanceof RangeError) return false

@@ -8,11 +8,12 @@ import {
   isMissingDatabase,
   isMissingTable,
   lostRace,
+  tookTooLong,
   toStorageError,
 } from './errors.ts'
 import { run, transact } from './statement.ts'
 import { steps } from './steps.ts'
-import { inTimeOf } from '../shared/call-time.ts'
+import { inTimeOf, wake } from '../shared/call-time.ts'
 import { isCurrent, noSchema, oldestStep, requireSteps, type Schema } from '../shared/schema-version.ts'
 
 /** How a server is used. */
@@ -49,8 +50,11 @@ const takeLock = `SELECT get_lock(${lockName}, 30) AS got`
 
 /** Brings the schema up to date. Servers that start at the same time take turns. */
 export async function migrateSchema(pool: MysqlPool): Promise<MigrationResult> {
+  const lend = <Result>(work: (connection: MysqlConnection) => Promise<Result>): Promise<Result> =>
+    withConnection(pool, patient, { settings: requireNoTransaction, work })
   try {
-    return await withConnection(pool, patient, { settings: requireNoTransaction, work: migrateOn })
+    await wake(() => lend(async () => {}), tookTooLong)
+    return await lend(migrateOn)
   } catch (error) {
     throw toStorageError(error)
   }

@@ -61,6 +61,12 @@ export function lostConnection(error: unknown): boolean {
   return /^(?:08...|57P0[12])$/.test(String(code)) || !isSqlState(code)
 }
 
+/** Tells whether the pool gave up on a connection because it took too long, which `pg` says in words alone. */
+export function tookTooLong(error: unknown): boolean {
+  const { code, message } = error as DriverError
+  return code === undefined && /timeout/.test(String(message))
+}
+
 /**
  * Tells whether the server has undone a statement for a reason that may be one of its rows: all but lost connections,
  * shutdowns, a server without resources, and errors inside the server or a pooler before it.

@@ -2,10 +2,10 @@ import { callWithin, StorageError, type MigrationResult } from 'utility-api/stor
 import { askedOfStandby, isStandby, onPrimary, requireUnbalanced } from './balancing.ts'
 import { requireSpoken, withConnection } from './connection.ts'
 import type { PostgresClient, PostgresPool } from './driver.ts'
-import { limitOfRole, lostRace, toStorageError } from './errors.ts'
+import { limitOfRole, lostRace, tookTooLong, toStorageError } from './errors.ts'
 import type { Run, Sql, Statement } from './statement.ts'
 import { steps } from './steps.ts'
-import { inTimeOf } from '../shared/call-time.ts'
+import { inTimeOf, wake } from '../shared/call-time.ts'
 import {
   isCurrent,
   missingVersion,
@@ -71,6 +71,7 @@ const takeTurn = onPrimary("SELECT pg_advisory_xact_lock(hashtext('utility_api_s
 /** Brings the schema up to date. Servers that start at the same time take turns. */
 export async function migrateSchema(pool: PostgresPool): Promise<MigrationResult> {
   try {
+    await wake(() => withConnection(pool, async () => {}), tookTooLong)
     await requireTimeLimit(pool)
     const changed = await migrateTables(pool)
     return await withConnection(pool, (client) => lookAtServer(client, changed))

@@ -1,10 +1,13 @@
-import { StorageError, type StorageCall } from 'utility-api/storage'
+import { callWithin, StorageError, type StorageCall } from 'utility-api/storage'
 import { clearTimeout, setTimeout } from './timers.ts'
 
 /** The longest that a JavaScript timer can wait. */
 const longestTimeoutMs = 2 ** 31 - 1
 /** How long before its time a timer may end. */
 const earlyMs = 50
+
+/** How long a database that was asleep may take to give the first connection. */
+const wakingMs = 30_000
 
 /** Returns the milliseconds that somebody still waits. Throws if nobody does: what was not sent yet is never sent. */
 export function requireTime(call: StorageCall, database: string): number {
@@ -64,5 +67,19 @@ export async function inTimeOf<Result>(
   } catch (error) {
     if (call.timeLeftMs() > earlyMs) throw error
     return undefined
+  }
+}
+
+/** Connects, and again while that takes longer than the pool waits for the sake of requests. */
+export async function wake(
+  connect: () => Promise<unknown>,
+  tookTooLong: (error: unknown) => boolean,
+  call: StorageCall = callWithin(wakingMs),
+): Promise<void> {
+  try {
+    await connect()
+  } catch (error) {
+    if (call.timeLeftMs() <= 0 || !tookTooLong(error)) throw error
+    await wake(connect, tookTooLong, call)
   }
 }
