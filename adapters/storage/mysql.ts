@@ -24,7 +24,8 @@ export interface MysqlStorage extends AdminStorage {
    * Creates the tables in the pool's database or brings them up to date. Idempotent, and safe with several servers
    * starting at the same time. Waits up to 30 s for a first connection that takes longer than the pool's timeout.
    *
-   * @throws `StorageError` `invalid` if the schema is from a newer version of this library, or the server is MySQL.
+   * @throws `StorageError` `invalid` if the schema is from a newer version of this library, or the server is MySQL;
+   *   `unavailable` if the server does not answer, or is a node that is cut off from its cluster.
    */
   migrate(): Promise<MigrationResult>
 }

@@ -73,7 +73,7 @@ process.on('SIGINT', () => process.exit(130))
 
 const single = await startMysql()
 // Each node waits for its disk at each commit, as the single server does.
-const cluster = await startGalera(['--innodb-flush-log-at-trx-commit=1'])
+const cluster = await startGalera()
 try {
   const [alone, node] = [await single.createDatabase(), cluster.nodes[0]?.url ?? '']
   await Promise.all([alone, node].map(prepare))

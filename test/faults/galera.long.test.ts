@@ -8,11 +8,12 @@ import {
   type UtilityApi,
   type UtilityApiError,
 } from 'utility-api'
-import { StorageError } from 'utility-api/storage'
+import { callWithin, StorageError } from 'utility-api/storage'
 import { mysqlStorage } from 'utility-api/storage/mysql'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hashSecret } from '../../src/domain/secret.ts'
 import { execute, makePool } from '../storage/support/mysql-server.ts'
+import { errorOf } from '../storage/support/error-of.ts'
 import { startGalera, whyNoGalera, type Cluster, type Node } from '../storage/support/galera.ts'
 import { sendToFetch } from '../http/support/send.ts'
 import { jsonRequest } from '../http/support/token-request.ts'
@@ -249,6 +250,15 @@ describe.skipIf(reason)('Galera', () => {
     await Promise.all([write(a, 20), write(b, 20), write(c, 20)])
     await c.node.untilReady(false)
     expect(await stateOf(c)).toBe('failed')
+    const fresh = makePool(c.node.url)
+    const errors = [
+      await errorOf(() => mysqlStorage(c.pool).migrate()),
+      await errorOf(() => mysqlStorage(c.pool).findClient('a', callWithin(5000))),
+      await errorOf(() => mysqlStorage(fresh).migrate()),
+    ]
+    await fresh.end()
+    for (const { kind, message } of errors)
+      expect([kind, message]).toEqual(['unavailable', expect.stringContaining('the node is cut off')])
     expect(await write(c, 5)).toBe(0)
     await until(a, 'ok')
     expect(await write(a, 5)).toBe(5)

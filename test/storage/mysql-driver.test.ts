@@ -541,6 +541,20 @@ test('a first connection that is slower than the pool waits is waited for by mig
   expect(asked, 'nobody listens').toBe(1)
 })
 
+test('on a node that is cut off, migrate() says so', async () => {
+  const fake = asNode(
+    poolOf(() => {
+      throw errorOf(1205)
+    }, 'FROM utility_api_schema'),
+  )
+  await expect(mysqlStorage(fake.pool).migrate()).rejects.toMatchObject({
+    kind: 'unavailable',
+    retryable: true,
+    message: expect.stringContaining('is cut off, or has not caught up with its cluster') as string,
+  })
+  expect(fake.sent).toBe(1)
+})
+
 test('a migration that a person interrupts stays interrupted', async () => {
   const fake = poolOf(interruptedOnce, 'FROM utility_api_')
   await expect(mysqlStorage(fake.pool).migrate()).rejects.toMatchObject({ kind: 'unavailable' })

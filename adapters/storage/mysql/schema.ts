@@ -11,7 +11,7 @@ import {
   tookTooLong,
   toStorageError,
 } from './errors.ts'
-import { run, transact } from './statement.ts'
+import { requireCaughtUp, run, transact } from './statement.ts'
 import { steps } from './steps.ts'
 import { inTimeOf, wake } from '../shared/call-time.ts'
 import { isCurrent, noSchema, oldestStep, requireSteps, type Schema } from '../shared/schema-version.ts'
@@ -160,11 +160,21 @@ async function flavorWithSchema(connection: MysqlConnection): Promise<Flavor> {
 
 async function schemaOn(connection: MysqlConnection): Promise<Schema> {
   try {
-    const [schema] = (await run(connection, readSchema)) as Schema[]
+    const [schema] = (await readOn(connection, readSchema)) as Schema[]
     return schema ?? noSchema
   } catch (error) {
     if (isMissingTable(error)) return noSchema
     if (isMissingDatabase(error)) throw missingDatabase(error)
+    throw error
+  }
+}
+
+/** Runs a statement that waits for no lock, but on a node for the writes of others. */
+async function readOn(connection: MysqlConnection, sql: string): Promise<unknown> {
+  try {
+    return await run(connection, sql)
+  } catch (error) {
+    requireCaughtUp(error, 0)
     throw error
   }
 }
@@ -174,7 +184,7 @@ async function schemaOn(connection: MysqlConnection): Promise<Schema> {
  * it was sent, and not say so.
  */
 async function flavorOf(connection: MysqlConnection): Promise<Flavor> {
-  const [{ version, charset, wsrep }] = (await run(connection, readFlavor)) as [FlavorRow]
+  const [{ version, charset, wsrep }] = (await readOn(connection, readFlavor)) as [FlavorRow]
   if (!/mariadb/i.test(version))
     throw new StorageError('invalid', `The server is MySQL ${version}: use MariaDB 10.6 or newer.`)
   if (charset === 'utf8mb4') return wsrep === 'ON' ? galera : single

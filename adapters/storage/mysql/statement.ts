@@ -108,10 +108,11 @@ export function sessionOn(connection: MysqlConnection, { call, isGalera, attempt
   }
 }
 
-/** Throws if a node has not caught up with the others in time, which has the error of a lock that was waited for. */
-function requireCaughtUp(error: unknown, waitedMs: number): void {
+/** Throws if a node is cut off or has not caught up with the others in time, which has the error of a lock that was waited for. */
+export function requireCaughtUp(error: unknown, waitedMs: number): void {
   if (!isWaitTimeout(error) || waitedMs > lockWaitSeconds * 900) return
-  const message = 'MariaDB: the node has not caught up with its cluster in time (repl.causal_read_timeout).'
+  const message =
+    'MariaDB: the node is cut off, or has not caught up with its cluster in time (repl.causal_read_timeout).'
   throw new StorageError('unavailable', message, { cause: error, retryable: true })
 }
 

@@ -75,7 +75,6 @@ async function startNodes(
       '--max-connections=300',
       '--innodb-buffer-pool-size=64M',
       '--innodb-log-file-size=32M',
-      '--innodb-flush-log-at-trx-commit=0',
       '--innodb-autoinc-lock-mode=2',
       '--binlog-format=ROW',
       '--skip-name-resolve',
