@@ -12,6 +12,7 @@ export { recordTypes } from './domain/dns-answer.ts'
 export type {
   DnsAnswer,
   DnsRecord,
+  DnsReferral,
   DnsStatus,
   ExtendedDnsError,
   RecordBase,

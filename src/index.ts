@@ -253,7 +253,14 @@ export type { AuthorizationErrorCode } from './admin/authorization-error.ts'
 export type { AuthorizationRequest, AuthorizationRequestOutcome } from './admin/authorization-request.ts'
 export type { AuthorizationServerMetadata, ServerEndpoints } from './admin/server-metadata.ts'
 export type { CredentialKind, Reseller, SecretKind } from './domain/access.ts'
-export type { DnsAnswer, DnsRecord, DnsStatus, ExtendedDnsError, RecordType } from './domain/dns-answer.ts'
+export type {
+  DnsAnswer,
+  DnsRecord,
+  DnsReferral,
+  DnsStatus,
+  ExtendedDnsError,
+  RecordType,
+} from './domain/dns-answer.ts'
 export type { ErrorCode, UtilityApiErrorOptions } from './domain/errors.ts'
 export type { License, LicenseChange } from './domain/license.ts'
 export type { LicenseJwk } from './domain/license-jws.ts'

@@ -87,15 +87,17 @@ export function createDnsClient(options: DnsClientOptions = {}): DnsClient {
   }
 
   /** A check puts one question to many resolvers in a row: it is encoded once. */
-  function encode({ name, type, clientSubnet, recursionDesired }: DnsQuestion): EncodedQuery {
+  function encode(question: DnsQuestion): EncodedQuery {
+    const { name, type, clientSubnet, recursionDesired, checkingDisabled } = question
     if (
       latest?.name !== name ||
       latest.encoded.type !== type ||
       latest.clientSubnet !== clientSubnet ||
-      latest.recursionDesired !== recursionDesired
+      latest.recursionDesired !== recursionDesired ||
+      latest.checkingDisabled !== checkingDisabled
     ) {
-      const encoded = encodeQuery(name, type, { clientSubnet, recursionDesired })
-      latest = { name, clientSubnet, recursionDesired, encoded }
+      const terms = { clientSubnet, recursionDesired, checkingDisabled }
+      latest = { name, ...terms, encoded: encodeQuery(name, type, terms) }
     }
     return latest.encoded
   }
@@ -155,6 +157,7 @@ const members: ReadonlySet<string> = new Set<keyof DnsQuestion>([
   'timeoutMs',
   'clientSubnet',
   'recursionDesired',
+  'checkingDisabled',
   'transport',
   'signal',
 ])
@@ -169,11 +172,15 @@ function demandQuestion(question: Partial<DnsQuestion> | undefined): void {
   demand(typeof question.name === 'string', 'name must be a string.')
   demand(typeof question.server === 'object', 'server must be an object: write { server: { ip } }.')
   demand(typeof question.server?.ip === 'string', 'server.ip must be an IPv4 or IPv6 address.')
-  const { clientSubnet, recursionDesired, transport } = question
+  const { clientSubnet, recursionDesired, checkingDisabled, transport } = question
   demand(clientSubnet === undefined || typeof clientSubnet === 'string', 'clientSubnet must be a string.')
   demand(
     recursionDesired === undefined || typeof recursionDesired === 'boolean',
     'recursionDesired must be true or false.',
+  )
+  demand(
+    checkingDisabled === undefined || typeof checkingDisabled === 'boolean',
+    'checkingDisabled must be true or false.',
   )
   demand(
     transport === undefined || transport === 'udp' || transport === 'tcp',

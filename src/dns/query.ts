@@ -268,5 +268,6 @@ function answerOf(
   if (ede.length > 0) answer.ede = ede
   if (clientSubnetScope !== undefined) answer.clientSubnetScope = clientSubnetScope
   if (authenticated) answer.authenticated = true
+  if (status === 'REFERRAL' && reply.referral !== undefined) answer.referral = reply.referral
   return answer
 }

@@ -199,4 +199,18 @@ export interface DnsAnswer {
    * @see {@link https://www.rfc-editor.org/rfc/rfc6840#section-5.7 | RFC 6840 sections 5.7 and 5.8}
    */
   readonly authenticated?: true
+  /** Where a `REFERRAL` points to; absent if it is an alias that leads away. */
+  readonly referral?: DnsReferral
+}
+
+/**
+ * Where a name server points to for a name that it does not serve: at the servers of a zone above, what they delegate.
+ *
+ * @group DNS
+ */
+export interface DnsReferral {
+  /** The zone, in lower case. */
+  readonly zone: string
+  /** The names of its servers: the first thirteen. */
+  readonly nameServers: readonly string[]
 }

@@ -43,6 +43,11 @@ export interface DnsQuestion {
    * the servers of a zone. Default: true.
    */
   readonly recursionDesired?: boolean
+  /**
+   * Whether a validating resolver is to answer without validation (the CD bit): it then has an answer for a zone whose
+   * signatures are broken. Default: false.
+   */
+  readonly checkingDisabled?: boolean
   /** `tcp` asks over TCP at once, `udp` only if the answer does not fit in a datagram. Default: `udp`. */
   readonly transport?: 'udp' | 'tcp'
   /** Ends the query early when it aborts. */

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { DnsRecord } from '../../src/domain/dns-answer.ts'
 import { createDnsClient } from '../../src/dns/client.ts'
+import type { DnsQuestion } from '../../src/ports/dns-client.ts'
 import { fakeDnsServer, type FakeDnsServerOptions } from '../../src/testing/dns-server.ts'
 
 const records: DnsRecord[] = [
@@ -69,19 +70,21 @@ describe('the client', () => {
     expect(server.queries.map((query) => query.transport)).toEqual(['udp', 'tcp'])
   })
 
-  test('asks anew when only the network changes, the type or the recursion', async () => {
+  test('asks anew when only the network changes, the type, the recursion or the validation', async () => {
     const { server, client } = await setUp()
-    const ask = (type: 'A' | 'MX', more?: { clientSubnet?: string; recursionDesired?: boolean }) =>
+    const ask = (type: 'A' | 'MX', more?: Partial<DnsQuestion>) =>
       client.query({ name: 'example.com', type, server, ...more })
     await ask('A', { clientSubnet: '192.0.2.0/24' })
     await ask('A', { clientSubnet: '198.51.100.0/24' })
     await ask('A')
     await ask('MX')
     await ask('MX', { recursionDesired: false })
+    await ask('MX', { recursionDesired: false, checkingDisabled: true })
     const options = server.queries.map(({ message }) => Buffer.from(message).toString('hex', 12 + 17 + 11))
-    expect(options).toEqual(['0008000700011800c00002', '0008000700011800c63364', '', '', ''])
-    expect(server.queries.map(({ message }) => (message[2] ?? 0) & 1)).toEqual([1, 1, 1, 1, 0])
-    expect(server.queries.map(({ type }) => type)).toEqual(['A', 'A', 'A', 'MX', 'MX'])
+    expect(options).toEqual(['0008000700011800c00002', '0008000700011800c63364', '', '', '', ''])
+    expect(server.queries.map(({ message }) => (message[2] ?? 0) & 1)).toEqual([1, 1, 1, 1, 0, 0])
+    expect(server.queries.map(({ message }) => (message[3] ?? 0) & 0x10)).toEqual([0, 0, 0, 0, 0, 0x10])
+    expect(server.queries.map(({ type }) => type)).toEqual(['A', 'A', 'A', 'MX', 'MX', 'MX'])
   })
 
   test('repeats to one resolver what it asked, whatever another refuses meanwhile', async () => {

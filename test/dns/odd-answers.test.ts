@@ -74,7 +74,11 @@ const kinds: Record<string, Record<string, Case>> = {
     'to the root, as servers send it for zones that they do not serve': {
       reply: (query) =>
         rawReply(query, { flags: notRecursive, authorities: [ns('.', 'a.root-servers.net')] }),
-      expected: { status: 'REFERRAL', records: [] },
+      expected: {
+        status: 'REFERRAL',
+        records: [],
+        referral: { zone: '.', nameServers: ['a.root-servers.net'] },
+      },
     },
     'with the address of the very name as glue': {
       reply: (query) =>
@@ -83,7 +87,7 @@ const kinds: Record<string, Record<string, Case>> = {
           authorities: [ns('example.com', 'example.com')],
           additionals: [rawRecord({ data: ip })],
         }),
-      expected: { status: 'REFERRAL', records: [] },
+      expected: { referral: { zone: 'example.com', nameServers: ['example.com'] }, records: [] },
     },
     'to a signed zone': {
       reply: (query) =>
@@ -94,7 +98,24 @@ const kinds: Record<string, Record<string, Case>> = {
             rawRecord({ type: 43, data: Buffer.concat([words(1), Buffer.of(13, 2), Buffer.alloc(32)]) }),
           ],
         }),
-      expected: { status: 'REFERRAL', records: [] },
+      expected: { referral: { zone: 'example.com', nameServers: ['ns.example'] }, records: [] },
+    },
+    'to thirteen servers at most, and to one zone': {
+      reply: (query) =>
+        rawReply(query, {
+          flags: notRecursive,
+          authorities: [
+            ns('Example.com', 'NS0.example'),
+            ns('example.net', 'elsewhere.example'),
+            ...Array.from({ length: 20 }, (_, at) => ns('example.com', `ns${at + 1}.example`)),
+          ],
+        }),
+      expected: {
+        referral: {
+          zone: 'example.com',
+          nameServers: ['NS0.example', ...Array.from({ length: 12 }, (_, at) => `ns${at + 1}.example`)],
+        },
+      },
     },
   },
   'aliases are followed as far as the message goes': {

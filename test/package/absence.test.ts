@@ -131,6 +131,7 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
     'BlockgameTarget.raw',
     'BlockgameTarget.timeoutMs',
     'DnsCheckOptions.locations',
+    'DnsQuestion.checkingDisabled',
     'DnsQuestion.clientSubnet',
     'DnsQuestion.port',
     'DnsQuestion.recursionDesired',

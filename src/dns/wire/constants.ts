@@ -40,6 +40,7 @@ export const headerFlags = {
   recursionDesired: 0x0100,
   recursionAvailable: 0x0080,
   authenticData: 0x0020,
+  checkingDisabled: 0x0010,
   rcode: 0x000f,
 } as const
 

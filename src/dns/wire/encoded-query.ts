@@ -17,6 +17,8 @@ export interface QueryOptions {
   readonly clientSubnet?: string | undefined
   /** Default: true. */
   readonly recursionDesired?: boolean | undefined
+  /** Default: false. */
+  readonly checkingDisabled?: boolean | undefined
 }
 
 /** A question, and its encoding with a zero where each try writes its own id. */
@@ -50,6 +52,8 @@ export function encodeQuery(name: string, type: RecordType, options: QueryOption
   const message = withName(asked, root)
   if (options.recursionDesired === false)
     message.writeUInt16BE(message.readUInt16BE(2) & ~headerFlags.recursionDesired, 2)
+  if (options.checkingDisabled === true)
+    message.writeUInt16BE(message.readUInt16BE(2) | headerFlags.checkingDisabled, 2)
   // As much behind the start of the root's as the message is longer.
   const questionEnd = headerLength + 1 + questionTailLength + message.length - root.length
   return { name: asked, type, message, questionEnd }

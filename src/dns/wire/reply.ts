@@ -1,4 +1,4 @@
-import type { DnsRecord, ExtendedDnsError } from '../../domain/dns-answer.ts'
+import type { DnsRecord, DnsReferral, ExtendedDnsError } from '../../domain/dns-answer.ts'
 import { cutError, formatError, ReadingBudget, sizeError } from './budget.ts'
 import {
   headerFlags,
@@ -37,6 +37,8 @@ export interface ParsedReply {
   readonly authenticated: boolean
   /** Whether it only says who else may know, or where an alias leads: nothing about the name (RFC 1034 section 4.3.2). */
   readonly isReferral: boolean
+  /** Where it points to, if not by an alias. */
+  readonly referral: DnsReferral | undefined
   /** Whether it is a header without a question. */
   readonly isBare: boolean
 }
@@ -53,6 +55,7 @@ export const noReply: ParsedReply = {
   clientSubnetScope: undefined,
   authenticated: false,
   isReferral: false,
+  referral: undefined,
   isBare: false,
 }
 
@@ -63,6 +66,8 @@ const maxChainOfResolvers = 10
 /** Two names of one octet and five numbers. */
 const leastSoaLength = 22
 const maxTtl = 0x7fff_ffff
+/** As many as fit into a datagram of 512 octets. */
+const maxReferredTo = 13
 /**
  * The records of a message up to this length are never too large: with a pointer to a long name, 14 octets become
  * 2.6 KB of JSON, and nothing grows more than that.
@@ -163,6 +168,7 @@ export function readSections(
   const record = new RecordCursor(message, query.questionEnd, budget)
   const answer = new AnswerSection(query)
   for (let index = 0; index < answers; index += 1) answer.add(record.next())
+  const authorityStart = record.end
   let negativeTtl: number | undefined
   let hasServers = false
   let hasSoa = false
@@ -196,8 +202,26 @@ export function readSections(
     clientSubnetScope,
     authenticated,
     isReferral,
+    referral:
+      isReferral && cnameChain.length === 0
+        ? referralAt(new RecordCursor(message, authorityStart, budget), authorities)
+        : undefined,
     isBare: false,
   }
+}
+
+/** Reads the zone of the first NS record, and the servers of that zone. */
+function referralAt(record: RecordCursor, count: number): DnsReferral {
+  let zone: string | undefined
+  const nameServers: string[] = []
+  for (let left = count; left > 0 && nameServers.length < maxReferredTo; left -= 1) {
+    record.next()
+    if (record.type !== typeNumbers.NS) continue
+    const owner = record.names.read(record.ownerStart).toLowerCase()
+    zone ??= owner
+    if (owner === zone) nameServers.push(readRecord('NS', record).target)
+  }
+  return { zone: zone ?? '.', nameServers }
 }
 
 /** Reads the additional section, of which only an OPT record counts. */

@@ -22,7 +22,7 @@ export const ofClients: Mistakes = {
     [
       'another name',
       called(dnsClient.query, { domain: 'a.example', type: 'A', server }),
-      'domain is not known here, only name, type, server, timeoutMs, clientSubnet, recursionDesired, transport, signal.',
+      'domain is not known here, only name, type, server, timeoutMs, clientSubnet, recursionDesired, checkingDisabled, transport, signal.',
     ],
     [
       'a small type',
