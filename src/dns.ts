@@ -4,7 +4,11 @@
  * @module utility-api/dns
  */
 export { findAuthoritativeServers } from './dns/authoritative-servers.ts'
-export type { AuthoritativeServer, AuthoritativeServersOptions } from './dns/authoritative-servers.ts'
+export type {
+  AuthoritativeServer,
+  AuthoritativeServers,
+  AuthoritativeServersOptions,
+} from './dns/authoritative-servers.ts'
 export { createDnsClient } from './dns/client.ts'
 export type { DnsClientOptions } from './dns/client.ts'
 export { defaultResolverLocations } from './dns/default-locations.ts'

@@ -1,5 +1,5 @@
 import { demand, demandKnown, isOptions, isSignal, isTimeout } from '../domain/arguments.ts'
-import type { DnsAnswer, DnsStatus, RecordType } from '../domain/dns-answer.ts'
+import { recordTypes, type DnsAnswer, type DnsStatus, type RecordType } from '../domain/dns-answer.ts'
 import { parseDnsName, splitDnsName } from '../domain/dns-name.ts'
 import { isPublicAddress, isDnsServerAddress } from '../domain/ip-address.ts'
 import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'
@@ -11,12 +11,26 @@ import { performance } from '../ports/timers.ts'
  * @group DNS
  */
 export interface AuthoritativeServer {
-  /** The zone that it serves, without a final dot. */
-  readonly zone: string
   /** The name server's name. */
   readonly name: string
   /** One of its addresses. */
   readonly ip: string
+}
+
+/**
+ * Where the records of a name come from.
+ *
+ * @group DNS
+ */
+export interface AuthoritativeServers {
+  /** The name to ask for: where the aliases lead, or the name itself. */
+  readonly name: string
+  /** The zone that has its records, without a final dot. */
+  readonly zone: string
+  /** The names of the servers that the zone is delegated to, as the servers of the zone above say. */
+  readonly delegation: readonly string[]
+  /** Their public addresses. */
+  readonly servers: readonly AuthoritativeServer[]
 }
 
 /**
@@ -25,8 +39,16 @@ export interface AuthoritativeServer {
  * @group DNS
  */
 export interface AuthoritativeServersOptions {
-  /** The resolver that knows the way to the zone: an IPv4 or IPv6 address, and a port. Default port: 53. */
-  readonly resolver: DnsQuestion['server']
+  /**
+   * Resolvers that know the way: IPv4 or IPv6 addresses, with a port each. If one fails, the next is asked. Default port:
+   * 53.
+   */
+  readonly resolvers: readonly DnsQuestion['server'][]
+  /**
+   * The type of the records: those of DS are in the zone above, and a CNAME record is where the alias is. Default: `A`, as
+   * for all other types.
+   */
+  readonly type?: RecordType
   /** Deadline for all questions together, in milliseconds. Default: 5000. */
   readonly timeoutMs?: number
   /** Ends the search early when it aborts. */
@@ -36,14 +58,19 @@ export interface AuthoritativeServersOptions {
 /** As many as fit into a datagram of 512 octets; more are of no use. */
 const maxNames = 13
 const maxAddresses = 26
+/** Resolvers follow no more than ten. */
+const maxAliases = 10
 
 /**
- * Finds the name servers of the zone that a name belongs to, by way of a resolver: what they say is what resolvers will say
- * once they have forgotten the rest.
+ * Finds the name servers of the zone that the records of a name belong to: what they say is what resolvers will say once they
+ * have forgotten the rest.
  *
- * Asks for the NS records of the name and of the names above it, and for the addresses of at most 13 name servers. Returns
- * at most 26 addresses, and of these only public ones, since the owner of a zone chooses them. Ask them with
- * `recursionDesired: false`. Returns none if the resolver does not find them in time.
+ * Begins at the top-level domain and asks the servers of each zone for the next delegation, so that the zone above decides
+ * which servers count, not what a resolver still keeps or what these servers say of themselves. Follows an alias into its
+ * zone. The resolvers give only the servers of the top-level domain and the addresses of name servers, of at most 13 for each
+ * zone. Of these, at most 26 are used, and only public ones, since the owner of a zone chooses them.
+ *
+ * Ask the servers with `recursionDesired: false`. Returns null if no zone is found in time.
  *
  * @throws `UtilityApiError` `invalid_argument` if an argument is invalid; the signal's reason if it aborts
  *
@@ -52,9 +79,11 @@ const maxAddresses = 26
  * import { createDnsClient, findAuthoritativeServers } from 'utility-api/dns'
  *
  * const client = createDnsClient()
- * const name = 'www.example.com'
- * for (const { ip } of await findAuthoritativeServers(client, name, { resolver: { ip: '9.9.9.10' } })) {
- *   const { records } = await client.query({ name, type: 'A', server: { ip }, recursionDesired: false })
+ * const resolvers = [{ ip: '9.9.9.10' }, { ip: '8.8.8.8' }]
+ * const found = await findAuthoritativeServers(client, 'www.example.com', { resolvers })
+ * for (const { ip } of found?.servers ?? []) {
+ *   const question = { name: found.name, type: 'A', recursionDesired: false } as const
+ *   const { records } = await client.query({ ...question, server: { ip } })
  *   console.log(ip, records)
  * }
  * await client.close()
@@ -68,69 +97,129 @@ export async function findAuthoritativeServers(
   client: DnsClient,
   name: string,
   options: AuthoritativeServersOptions,
-): Promise<AuthoritativeServer[]> {
-  demand(isOptions(options), 'options must be an object: write { resolver: { ip } }.')
+): Promise<AuthoritativeServers | null> {
+  demand(isOptions(options), 'options must be an object: write { resolvers: [{ ip }] }.')
   demandKnown(options, optionMembers)
-  const { resolver, signal, timeoutMs = 5000 } = options
+  const { resolvers: given, type = 'A', signal, timeoutMs: wholeMs = 5000 } = options
   demand(typeof client?.query === 'function', 'client must be what createDnsClient() returns.')
-  const isResolver = isOptions(resolver) && isDnsServerAddress(resolver.ip)
-  demand(isResolver, 'resolver must be an object with an IP address: write { resolver: { ip } }.')
-  demand(isTimeout(timeoutMs), 'timeoutMs must be a positive number of milliseconds.')
+  const areResolvers = Array.isArray(given) && given.length > 0 && given.every(isServer)
+  demand(
+    areResolvers,
+    'resolvers must be a list of objects with an IP address: write { resolvers: [{ ip }] }.',
+  )
+  demand(recordTypes.includes(type), `type must be one of ${recordTypes.join(', ')}.`)
+  demand(isTimeout(wholeMs), 'timeoutMs must be a positive number of milliseconds.')
   demand(isSignal(signal), 'signal must be an AbortSignal.')
   const parsed = typeof name === 'string' ? parseDnsName(name) : null
   demand(parsed !== null, 'name must be a domain name.')
-  const askedResolver = { ...resolver }
-  const until = performance.now() + timeoutMs
+  const until = performance.now() + wholeMs
+  const resolvers = given.map((each) => ({ ...each }))
+  /** The resolver that answered last is asked first. */
+  let [first] = resolvers
 
-  function ask(asked: string, type: RecordType): Promise<DnsAnswer> {
-    const left = Math.max(1, until - performance.now())
-    const question = { name: asked, type, server: askedResolver, timeoutMs: left }
-    return client.query(signal === undefined ? question : { ...question, signal })
+  /** Returns the first answer of any use. Each server has a third of the time that is left: others may have to be asked. */
+  async function askInTurn(
+    [server, ...others]: readonly DnsQuestion['server'][],
+    question: Pick<DnsQuestion, 'name' | 'type' | 'recursionDesired' | 'checkingDisabled'>,
+    isUseful: (answer: DnsAnswer) => boolean,
+  ): Promise<DnsAnswer | undefined> {
+    if (server === undefined) return undefined
+    const timeoutMs = Math.max(1, (until - performance.now()) / 3)
+    const terms = { server, timeoutMs, ...(signal !== undefined && { signal }) }
+    const answer = await client.query({ ...question, ...terms })
+    if (!isUseful(answer)) return askInTurn(others, question, isUseful)
+    if (resolvers.includes(server)) first = server
+    return answer
   }
 
-  async function addressesOf(server: string): Promise<string[]> {
-    const answers = await Promise.all([ask(server, 'A'), ask(server, 'AAAA')])
-    const records = answers.flatMap((answer) => answer.records)
-    return records.flatMap((record) => ('ip' in record && isPublicAddress(record.ip) ? [record.ip] : []))
+  async function resolve(asked: string, of: RecordType): Promise<DnsAnswer['records']> {
+    const inOrder = [...new Set([first as DnsQuestion['server'], ...resolvers])]
+    // Without validation: a zone whose signatures are broken has servers all the same.
+    const question = { name: asked, type: of, checkingDisabled: true }
+    // A name whose address nobody finds must not take the time of all others.
+    const enough = of === 'NS' ? inOrder : inOrder.slice(0, 2)
+    const answer = await askInTurn(enough, question, ({ status }) => saysSomething.has(status))
+    return answer?.records ?? []
   }
 
-  async function serversOf(zone: string, names: readonly string[]): Promise<AuthoritativeServer[]> {
-    const addresses = await Promise.all(names.map(addressesOf))
-    return names
-      .flatMap((server, at) => (addresses[at] ?? []).map((ip) => ({ zone, name: server, ip })))
-      .slice(0, maxAddresses)
+  async function addressesOf(server: string): Promise<AuthoritativeServer[]> {
+    const [v4, v6] = await Promise.all([resolve(server, 'A'), resolve(server, 'AAAA')])
+    return [...v4, ...v6].flatMap((record) =>
+      'ip' in record && isPublicAddress(record.ip) ? [{ name: server, ip: record.ip }] : [],
+    )
   }
 
-  /** Looks for the first of these that is a zone. */
-  async function find([zone, ...above]: readonly string[]): Promise<AuthoritativeServer[]> {
-    if (zone === undefined) return []
-    const answer = await ask(zone, 'NS')
-    const names = nameServersIn(answer, zone)
-    if (names.length > 0) return serversOf(zone, names)
-    // If the resolver fails here, the servers of a zone above would only point back.
-    const goesOn = saysNo.has(answer.status) && performance.now() < until
-    return goesOn ? find(above) : []
+  async function delegated(zone: string, names: readonly string[]): Promise<Delegated> {
+    const delegation = names.slice(0, maxNames)
+    const addresses = await Promise.all(delegation.map(addressesOf))
+    return { zone, delegation, servers: addresses.flat().slice(0, maxAddresses) }
   }
 
-  return find(zonesOf(parsed))
+  async function asResolved(zone: string): Promise<Delegated | null> {
+    const names = nameServersIn({ records: await resolve(zone, 'NS') }, zone)
+    return names.length === 0 ? null : delegated(zone, names)
+  }
+
+  async function find(asked: string, aliases: number): Promise<AuthoritativeServers | null> {
+    const [root = '.', top, ...below] = type === 'DS' ? zonesOf(asked).slice(0, -1) : zonesOf(asked)
+    // The root's servers need not be asked for what every resolver knows.
+    const known = top === undefined || top === asked ? null : await asResolved(top)
+    const start = known ?? (await asResolved(root))
+
+    /** Goes from zone to zone, as far as they are delegated, and to where an alias leads. */
+    async function descend(
+      current: Delegated,
+      [zone, ...deeper]: readonly string[],
+    ): Promise<AuthoritativeServers | null> {
+      if (zone === undefined) return { name: asked, ...current }
+      const question = { name: zone, type: 'NS', recursionDesired: false } as const
+      const answer = await askInTurn(current.servers, question, (each) => isOfZone(each, zone))
+      // Where not even the first servers can be reached, nothing is known. Others are at least delegated to.
+      if (answer === undefined) return current === start ? null : { name: asked, ...current }
+      const canonical = answer.cnameChain.at(-1)
+      if (zone === asked && type !== 'CNAME' && canonical !== undefined && aliases < maxAliases)
+        return find(parseDnsName(canonical) ?? asked, aliases + 1)
+      const names = nameServersIn(answer, zone)
+      return descend(names.length === 0 ? current : await delegated(zone, names), deeper)
+    }
+
+    const ways = known === null && top !== undefined ? [top, ...below] : below
+    return start && descend(start, ways)
+  }
+
+  return find(parsed, 0)
 }
 
+type Delegated = Omit<AuthoritativeServers, 'name'>
+
 const optionMembers: ReadonlySet<string> = new Set<keyof AuthoritativeServersOptions>([
-  'resolver',
+  'resolvers',
+  'type',
   'timeoutMs',
   'signal',
 ])
-const saysNo: ReadonlySet<DnsStatus> = new Set(['NOERROR', 'NODATA', 'NXDOMAIN', 'REFERRAL'])
+const saysSomething: ReadonlySet<DnsStatus> = new Set(['NOERROR', 'NODATA', 'NXDOMAIN'])
 
-/** Returns a name and all names above it, up to the root. */
-function zonesOf(name: string): string[] {
-  const labels = name === '.' ? [] : splitDnsName(name)
-  return [...labels.map((_, at) => labels.slice(at).join('.')), '.']
+function isServer(value: unknown): boolean {
+  return isOptions(value) && 'ip' in value && typeof value.ip === 'string' && isDnsServerAddress(value.ip)
 }
 
-/** Behind an alias are the servers of another zone. */
-function nameServersIn({ records, cnameChain }: DnsAnswer, zone: string): string[] {
-  if (cnameChain.length > 0) return []
-  const own = records.filter(({ host }) => host === zone)
-  return own.flatMap((record) => (record.type === 'NS' ? [record.target] : [])).slice(0, maxNames)
+/** Returns the root, the top-level domain, and so on down to the name itself. */
+function zonesOf(name: string): string[] {
+  const labels = name === '.' ? [] : splitDnsName(name)
+  return ['.', ...labels.map((_, at) => labels.slice(at).join('.')).toReversed()]
+}
+
+/** Tells whether an answer says whether there is such a zone. A server that points elsewhere does not serve the one above. */
+function isOfZone({ status, cnameChain, referral }: DnsAnswer, zone: string): boolean {
+  return saysSomething.has(status) || cnameChain.length > 0 || referral?.zone === zone
+}
+
+/** Returns the names of a zone's servers: from a server of the zone above, or from one that serves both. */
+function nameServersIn(
+  { records, referral }: Pick<DnsAnswer, 'records' | 'referral'>,
+  zone: string,
+): readonly string[] {
+  if (referral !== undefined) return referral.nameServers
+  return records.flatMap((record) => (record.type === 'NS' && record.host === zone ? [record.target] : []))
 }

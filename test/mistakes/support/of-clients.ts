@@ -36,20 +36,24 @@ export const ofClients: Mistakes = {
     ],
   ],
   findAuthoritativeServers: [
-    ['nothing', called(findAuthoritativeServers), 'options must be an object: write { resolver: { ip } }.'],
+    [
+      'nothing',
+      called(findAuthoritativeServers),
+      'options must be an object: write { resolvers: [{ ip }] }.',
+    ],
     [
       'no resolver',
       called(findAuthoritativeServers, dnsClient, 'a.example'),
-      'options must be an object: write { resolver: { ip } }.',
+      'options must be an object: write { resolvers: [{ ip }] }.',
     ],
     [
       'an address',
-      called(findAuthoritativeServers, dnsClient, 'a.example', { resolver: '192.0.2.1' }),
-      'resolver must be an object with an IP address: write { resolver: { ip } }.',
+      called(findAuthoritativeServers, dnsClient, 'a.example', { resolvers: '192.0.2.1' }),
+      'resolvers must be a list of objects with an IP address: write { resolvers: [{ ip }] }.',
     ],
     [
       'a function that is not called',
-      called(findAuthoritativeServers, createDnsClient, 'a.example', { resolver: server }),
+      called(findAuthoritativeServers, createDnsClient, 'a.example', { resolvers: [server] }),
       'client must be what createDnsClient() returns.',
     ],
   ],

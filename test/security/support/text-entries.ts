@@ -113,7 +113,7 @@ export const entries: Readonly<Record<string, Work>> = {
   createDnsClient: (text) =>
     dns.createDnsClient().query({ name: text, type: 'A', server: { ip: text }, timeoutMs: 1 }),
   findAuthoritativeServers: (text) =>
-    dns.findAuthoritativeServers(nobody, text, { resolver: { ip: '192.0.2.1' } }),
+    dns.findAuthoritativeServers(nobody, text, { resolvers: [{ ip: '192.0.2.1' }] }),
   createBlockgameClient: (text) =>
     blockgame
       .createBlockgameClient({ resolvers: [{ ip: text }] })
