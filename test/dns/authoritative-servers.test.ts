@@ -260,25 +260,24 @@ describe('the name servers of a zone', () => {
     await expect(findAuthoritativeServers(clientIn(world), 'shop.test', options)).rejects.toBe('enough')
   })
 
-  test.each([
+  test.each<[unknown, object, string | RegExp]>([
     ['a..b', {}, 'name must be a domain name.'],
     [7, {}, 'name must be a domain name.'],
     ['example.com', { timeoutMs: 0 }, 'timeoutMs must be a positive number of milliseconds.'],
     ['example.com', { type: 'a' }, /^type must be one of A, AAAA/],
     ...[[], {}, [{}], [{ ip: 'x' }], ['192.0.2.53'], undefined].map(
-      (resolvers) =>
-        [
-          'example.com',
-          { resolvers },
-          'resolvers must be a list of objects with an IP address: write { resolvers: [{ ip }] }.',
-        ] as const,
+      (resolvers): [unknown, object, string] => [
+        'example.com',
+        { resolvers },
+        'resolvers must be a list of objects with an IP address: write { resolvers: [{ ip }] }.',
+      ],
     ),
     ['example.com', { timeout: 1 }, 'timeout is not known here; timeoutMs is.'],
   ])('are not looked for %j with %j', async (name, options, message) => {
     await expect(
       findAuthoritativeServers(clientIn(world), name as string, {
         resolvers: [{ ip: resolver }],
-        ...(options as object),
+        ...options,
       }),
     ).rejects.toMatchObject({
       code: 'invalid_argument',

@@ -5,6 +5,7 @@ import {
   type DnsCheckSummary,
   type DnsExpectation,
   type DnsOldCopy,
+  type RecordType,
 } from 'utility-api'
 import { UsageError } from '../terminal/command.ts'
 
@@ -25,35 +26,39 @@ export function awaitedOf(expect: readonly string[], contains: readonly string[]
 
 /** Tells when a watch is over. */
 export interface Watch {
-  /** Compares the answers of a check that has just ended. */
-  compare(results: readonly DnsCheckResult[]): Comparison
+  /** Compares the answers of a check that has just ended, some of them by the zone's own servers at these addresses. */
+  compare(results: readonly DnsCheckResult[], authorities?: readonly string[]): Comparison
   /** Tells whether what is waited for has come with the check that was compared last. */
   isOver(): boolean
 }
 
 /** Waits for records, or until all agree on something else than at first. */
-export function createWatch(
-  terms: Pick<DnsExpectation, 'recordType' | 'authorities'>,
-  { expected, contains }: Awaited,
-): Watch {
-  if (expected !== undefined) return watchFor((previous) => ({ ...terms, expected, previous }))
-  if (contains !== undefined) return watchFor((previous) => ({ ...terms, contains, previous }))
-  return watchForChange(terms)
+export function createWatch(recordType: RecordType, { expected, contains }: Awaited): Watch {
+  if (expected !== undefined) return watchFor({ recordType, expected })
+  if (contains !== undefined) return watchFor({ recordType, contains })
+  return watchForChange()
 }
 
 type Waiting = DnsExpectation & ({ expected: readonly string[] } | { contains: readonly string[] })
 
-function watchFor(waiting: (previous: DnsArrivalSummary | undefined) => Waiting): Watch {
+function watchFor(waiting: Waiting): Watch {
   let last: DnsArrivalSummary | undefined
   return {
-    compare: (results) => (last = summarizeDnsCheck(results, waiting(last))),
-    isOver: () => last?.verdict === 'arrived',
+    compare: (results, authorities = []) =>
+      (last = summarizeDnsCheck(results, { ...waiting, authorities, previous: last })),
+    isOver: () => last !== undefined && hasArrived(last),
   }
 }
 
-function watchForChange(terms: Pick<DnsExpectation, 'recordType' | 'authorities'>): Watch {
+/** A server of the zone that is asked no more, because another one has its place, may have given copies to others. */
+function hasArrived({ verdict, oldCopies }: DnsArrivalSummary): boolean {
+  return verdict === 'arrived' && oldCopies.length === 0
+}
+
+function watchForChange(): Watch {
   let first: readonly DnsCheckResult[] | undefined
   let last: DnsCheckSummary | undefined
+  let ofZone: readonly string[] = []
   /** What each location has said. Which of it is old is known only when all agree on something else. */
   const seen = new Map<string, { readonly result: DnsCheckResult; readonly copy: DnsOldCopy }>()
   const remember = (result: DnsCheckResult): void => {
@@ -71,7 +76,8 @@ function watchForChange(terms: Pick<DnsExpectation, 'recordType' | 'authorities'
       if (copy.until >= (seen.get(key)?.copy.until ?? 0)) seen.set(key, { result, copy })
   }
   return {
-    compare(results) {
+    compare(results, authorities = []) {
+      ofZone = authorities
       last = summarizeDnsCheck(results)
       if (last.verdict !== 'unanswered') first ??= results
       for (const [key, { copy }] of seen) if (copy.until < Date.now() - 1000) seen.delete(key)
@@ -92,7 +98,8 @@ function watchForChange(terms: Pick<DnsExpectation, 'recordType' | 'authorities'
       }))
       const previous = { oldCopies: old.map(({ copy }) => copy) }
       const results = [...arrived, ...last.unanswered]
-      return summarizeDnsCheck(results, { ...terms, expected: [], previous }).verdict === 'arrived'
+      const terms = { recordType: 'A', expected: [], authorities: ofZone, previous } as const
+      return hasArrived(summarizeDnsCheck(results, terms))
     },
   }
 }

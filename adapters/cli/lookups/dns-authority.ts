@@ -1,44 +1,42 @@
 import { isIP } from 'node:net'
-import type { ResolverLocation } from 'utility-api'
-import { createDnsClient, findAuthoritativeServers, type AuthoritativeServer } from 'utility-api/dns'
+import type { RecordType, ResolverLocation } from 'utility-api'
+import { createDnsClient, findAuthoritativeServers, type AuthoritativeServers } from 'utility-api/dns'
 import { UsageError } from '../terminal/command.ts'
 
-/** Finds the zone's own servers by way of the first resolver. */
-export async function authoritiesOf(
+/** How to look for the servers of a zone. */
+interface SearchTerms {
+  readonly resolvers: readonly ResolverLocation[]
+  readonly seconds: number
+  readonly signal: AbortSignal
+}
+
+/** Finds the servers of the zone that has a name's records of a type. */
+export async function authorityOf(
   name: string,
-  types: readonly string[],
-  [resolver]: readonly ResolverLocation[],
-  signal: AbortSignal,
-): Promise<AuthoritativeServer[]> {
-  if (resolver === undefined) return []
+  type: string,
+  { resolvers, seconds, signal }: SearchTerms,
+): Promise<AuthoritativeServers> {
   if (isIP(name) !== 0)
     throw new UsageError('--authority needs a name: for an address, that under in-addr.arpa.')
   const client = createDnsClient()
   try {
-    // DS records are in the zone above.
-    const asked = types.every((type) => type === 'DS') ? parentOf(name) : name
-    const { ip, port = 53 } = resolver
-    const found = await findAuthoritativeServers(client, asked, { resolver: { ip, port }, signal })
-    if (found.length === 0) throw new Error('No name server of the zone was found at a public address.')
-    return found
+    const terms = { type: type as RecordType, timeoutMs: seconds * 1000, signal }
+    const found = await findAuthoritativeServers(client, name, { resolvers, ...terms })
+    if (found === null) throw new Error('No zone of this name was found: port 53 may be blocked here.')
+    const { zone, servers, delegation } = found
+    if (servers.length > 0) return found
+    throw new Error(`The zone ${zone} is delegated to ${delegation.join(', ')}: no public address was found.`)
   } finally {
     await client.close()
   }
 }
 
-function parentOf(name: string): string {
-  return /^(?:\\.|[^.\\])+\.(.+)$/.exec(name)?.[1] ?? '.'
-}
-
 /** Returns the resolvers, and before them the zone's own servers. */
-export function withAuthorities(
+export function withAuthority(
   resolvers: readonly ResolverLocation[],
-  authorities: readonly AuthoritativeServer[],
-): ResolverLocation[] {
-  const own = authorities.map(({ zone, name, ip }) => ({
-    location: `zone ${zone}`,
-    provider: name,
-    ip,
-  }))
-  return [...own, ...resolvers]
+  authority: AuthoritativeServers | null,
+): readonly ResolverLocation[] {
+  if (authority === null) return resolvers
+  const location = `zone ${authority.zone}`
+  return [...authority.servers.map(({ name, ip }) => ({ location, provider: name, ip })), ...resolvers]
 }

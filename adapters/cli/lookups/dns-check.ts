@@ -8,16 +8,22 @@ import type {
   ResolverLocation,
   UtilityApi,
 } from 'utility-api'
-import { createDnsClient } from 'utility-api/dns'
+import { createDnsClient, type AuthoritativeServers } from 'utility-api/dns'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { UsageError } from '../terminal/command.ts'
+
+/** An answer, and what was asked because of it. */
+export interface CheckAnswer extends DnsAnswer {
+  /** Whether the resolver has an answer if it does not validate. */
+  readonly failsOnlyWithValidation?: boolean
+}
 
 /** Receives progress while a check is running. */
 export interface CheckListener {
   /** Called when a resolver is queried. */
   onQuestion(): void
   /** Called when the resolver at this position in the list has answered. */
-  onAnswer(type: string, position: number, answer: DnsAnswer): void
+  onAnswer(position: number, answer: CheckAnswer): void
 }
 
 /** Runs our own DNS check any number of times. */
@@ -32,16 +38,16 @@ export interface CheckTerms {
   /** The whole check, in seconds. */
   readonly seconds: number
   readonly overTcp: boolean
-  /** The addresses of servers that are to answer only what they know themselves. */
-  readonly authorities: ReadonlySet<string>
+  /** The servers that are to answer only what they know themselves. */
+  readonly authority: AuthoritativeServers | null
 }
 
-const usualTerms: CheckTerms = { seconds: 5, overTcp: false, authorities: new Set() }
+const usualTerms: CheckTerms = { seconds: 5, overTcp: false, authority: null }
 
 export async function createChecker(
   locations: readonly ResolverLocation[],
   listener: CheckListener,
-  { seconds, overTcp, authorities }: CheckTerms = usualTerms,
+  { seconds, overTcp, authority }: CheckTerms = usualTerms,
 ): Promise<Checker> {
   const storage = memoryStorage()
   const client = createDnsClient()
@@ -49,15 +55,26 @@ export async function createChecker(
     ...client,
     async query(question) {
       listener.onQuestion()
-      const answer = await client.query({
-        ...question,
-        ...(overTcp && { transport: 'tcp' as const }),
-        ...(authorities.has(question.server.ip) && { recursionDesired: false }),
-      })
+      const asked = { ...question, ...(overTcp && { transport: 'tcp' as const }) }
+      const isOwn = authority?.servers.some((server) => isAt(server, question)) === true
+      const answer = isOwn ? await askOwn(asked, authority.name) : await client.query(asked)
+      const failsOnlyWithValidation = !isOwn && (await isBogus(asked, answer))
       for (const [position, location] of locations.entries())
-        if (isAt(location, question)) listener.onAnswer(question.type, position, answer)
+        if (isAt(location, question)) listener.onAnswer(position, { ...answer, failsOnlyWithValidation })
       return answer
     },
+  }
+  /** Asks for the name that the zone's servers have: where the alias leads, if there is one. */
+  async function askOwn(question: DnsQuestion, name: string): Promise<DnsAnswer> {
+    const answer = await client.query({ ...question, name, recursionDesired: false })
+    return name === question.name ? answer : { ...answer, cnameChain: [name, ...answer.cnameChain] }
+  }
+  /** Asks again in the time that is left, without validation. */
+  async function isBogus(question: DnsQuestion, { status, latencyMs }: DnsAnswer): Promise<boolean> {
+    const timeoutMs = (question.timeoutMs ?? 0) - latencyMs - spareMs
+    if (status !== 'SERVFAIL' || timeoutMs < spareMs) return false
+    const unchecked = await client.query({ ...question, checkingDisabled: true, timeoutMs })
+    return ['NOERROR', 'NODATA', 'NXDOMAIN'].includes(unchecked.status)
   }
   const api = createUtilityApi({
     storage,
@@ -91,12 +108,15 @@ export async function createChecker(
   }
 }
 
+/** So much earlier than the check must a question end that is asked because of another. */
+const spareMs = 100
+
 /** Answers at once, so that a check only tells whether its question is valid. */
 const offline: DnsClient = {
   query: async () => ({ status: 'NODATA', records: [], cnameChain: [], transport: 'udp', latencyMs: 0 }),
   close: async () => {},
 }
 
-function isAt({ ip, port = 53 }: ResolverLocation, { server }: DnsQuestion): boolean {
+function isAt({ ip, port = 53 }: Pick<ResolverLocation, 'ip' | 'port'>, { server }: DnsQuestion): boolean {
   return ip === server.ip && port === (server.port ?? 53)
 }

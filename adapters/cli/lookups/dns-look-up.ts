@@ -1,18 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { defaultResolverLocations } from 'utility-api'
-import type { DnsAnswer, DnsCheckResult, RecordType, ResolverLocation } from 'utility-api'
+import type { DnsCheckResult, RecordType, ResolverLocation } from 'utility-api'
+import type { AuthoritativeServers } from 'utility-api/dns'
 import { UsageError } from '../terminal/command.ts'
 import { secondsOf } from '../terminal/option-values.ts'
 import { columns, isOutputLost, printJson, styled } from '../terminal/output.ts'
 import { createScreen } from '../terminal/screen.ts'
 import { watchForStop } from '../terminal/stop-signal.ts'
 import { printable, wrap } from '../terminal/terminal-text.ts'
-import { awaitedOf, createWatch, exitCodeOf, type Comparison, type Watch } from './dns-arrival.ts'
-import { authoritiesOf, withAuthorities } from './dns-authority.ts'
-import { createChecker, type Checker, type CheckListener } from './dns-check.ts'
+import { awaitedOf, createWatch, exitCodeOf, type Comparison } from './dns-arrival.ts'
+import { authorityOf, withAuthority } from './dns-authority.ts'
+import { createChecker, type CheckAnswer, type CheckListener } from './dns-check.ts'
 import { questionOf } from './dns-question.ts'
-import { sectionLines, type Section, type Seen } from './dns-table.ts'
-import { locationsOf } from './server-option.ts'
+import { sectionLines, verdictOf, type Section, type Seen } from './dns-table.ts'
+import { addressOf, locationsOf } from './server-option.ts'
 
 /** The values of the command's options. */
 interface Options {
@@ -22,6 +23,7 @@ interface Options {
   readonly contains: readonly string[]
   readonly watch: boolean
   readonly interval: string
+  readonly for: string | undefined
   readonly timeout: string
   readonly tcp: boolean
   readonly subnet: string | undefined
@@ -46,35 +48,79 @@ export async function lookUp(values: Options, words: readonly string[]): Promise
     values.subnet,
     servers.length === 0 ? defaultResolverLocations : locationsOf(...servers),
   )
-  const watchesWith = (authorities: readonly string[]): Watch[] =>
-    types.map((type) => createWatch({ recordType: type as RecordType, authorities }, awaited))
+  if (values.for !== undefined && !values.watch) throw new UsageError('--for goes with --watch.')
+  const until =
+    performance.now() + (values.for === undefined ? Infinity : secondsOf('for', values.for, 1, year) * 1000)
+  const watches = types.map((type) => createWatch(type as RecordType, awaited))
   // What is expected is judged before anything is asked.
-  for (const watch of watchesWith([])) watch.compare([])
+  for (const watch of watches) watch.compare([])
   const trial = await createChecker(resolvers, silent)
   // A type that is refused while another is looked up would leave half a table behind.
   await trial.requireValid(name, types)
   await trial[Symbol.asyncDispose]()
   using stop = watchForStop()
-  const authorities = values.authority ? await authoritiesOf(name, types, resolvers, stop.signal) : []
-  const locations = withAuthorities(resolvers, authorities)
-  const view = json === true ? null : createView(types, locations, authorities.length)
-  const terms = { seconds, overTcp: values.tcp, authorities: new Set(authorities.map(({ ip }) => ip)) }
-  const watches = watchesWith([...terms.authorities])
-  await using checker = await createChecker(locations, view ?? silent, terms)
+  const { signal } = stop
+  const terms = { seconds, overTcp: values.tcp }
+  const view = json === true ? null : createView()
+  let sections: Section[] = []
   for (;;) {
-    const results = await checkAll(checker, name, types, stop.signal)
+    const results = await unlessStopped(signal, async () => {
+      const search = values.authority ? { resolvers, seconds, signal } : null
+      sections = await Promise.all(
+        types.map((type, at) => sectionOf(name, type, { resolvers, search, before: sections[at] })),
+      )
+      view?.begin(sections)
+      return checkAll(name, sections, view, { ...terms, signal })
+    })
     if (results === null) return interrupted()
-    const comparisons = watches.map((watch, at) => watch.compare(results[at] ?? []))
+    const comparisons = watches.map((watch, at) =>
+      watch.compare(
+        results[at] ?? [],
+        sections[at]?.authority?.servers.map(({ ip }) => ip),
+      ),
+    )
     const isOver = !values.watch || watches.every((watch) => watch.isOver())
+    const isLast = isOver || performance.now() + intervalMs > until
     const isBlocked = view !== null && !values.tcp && results.every(allTimedOut)
-    const footer = isBlocked ? await blockedLines(name, types, resolvers, terms, stop.signal) : []
-    view?.conclude(results, comparisons, isOver ? footer : [...footer, ...againLines(intervalMs)])
-    if (isOver) {
+    const footer = isBlocked ? await blockedLines(name, types, resolvers, { ...terms, signal }) : []
+    view?.conclude(results, comparisons, isLast ? footer : [...footer, ...againLines(intervalMs)], isLast)
+    if (isLast) {
       if (json === true) printJson(inShape(types, results))
-      process.exitCode = exitCodeOf(comparisons)
+      process.exitCode = isOver ? exitCodeOf(comparisons) : timeIsUpCode
       return
     }
-    if (isOutputLost() || !(await waited(intervalMs, stop.signal))) return interrupted()
+    if (isOutputLost() || !(await waited(intervalMs, signal))) return interrupted()
+  }
+}
+
+const year = 31_536_000
+/** The exit code of a watch that was not over in its time. */
+const timeIsUpCode = 6
+
+/** Finds out whom to ask, and keeps what is shown of those who were asked before. */
+async function sectionOf(
+  name: string,
+  type: string,
+  terms: {
+    readonly resolvers: readonly ResolverLocation[]
+    readonly search: Parameters<typeof authorityOf>[2] | null
+    readonly before: Section | undefined
+  },
+): Promise<Section> {
+  const { resolvers, search, before } = terms
+  const authority = search && (await authorityOf(name, type, search).catch(lastOr(before, search.signal)))
+  const locations = withAuthority(resolvers, authority)
+  const seen = locations.map(
+    (each) => before?.seen[before.locations.findIndex((one) => addressOf(one) === addressOf(each))],
+  )
+  return { type, locations, authority, seen }
+}
+
+/** A watch of days does not end because the zone above was silent once. */
+function lastOr(before: Section | undefined, signal: AbortSignal) {
+  return (error: unknown): AuthoritativeServers => {
+    if (before?.authority && !signal.aborted) return before.authority
+    throw error
   }
 }
 
@@ -94,11 +140,14 @@ async function blockedLines(
   name: string,
   types: readonly string[],
   resolvers: readonly ResolverLocation[],
-  terms: { readonly seconds: number; readonly authorities: ReadonlySet<string> },
-  signal: AbortSignal,
+  terms: RoundTerms,
 ): Promise<string[]> {
-  await using checker = await createChecker(resolvers.slice(0, 1), silent, { ...terms, overTcp: true })
-  const [results = []] = (await checkAll(checker, name, types.slice(0, 1), signal)) ?? []
+  const sections = types
+    .slice(0, 1)
+    .map((type) => ({ type, locations: resolvers.slice(0, 1), authority: null }))
+  const overTcp = { ...terms, overTcp: true }
+  const [results = []] =
+    (await unlessStopped(terms.signal, () => checkAll(name, sections, null, overTcp))) ?? []
   const [first] = results
   const isReached = first !== undefined && first.status !== 'TIMEOUT' && first.status !== 'UNREACHABLE'
   const outcome = isReached ? `${printable(first.provider)} answers; try --tcp` : 'there is no answer either'
@@ -106,45 +155,63 @@ async function blockedLines(
 }
 
 /** Shows the checks to a person. */
-interface View extends CheckListener {
+interface View {
+  /** Shows whom a check asks. */
+  begin(sections: readonly Section[]): void
+  onQuestion(): void
+  onAnswer(section: Section, position: number, answer: CheckAnswer): void
   /** Shows all answers and how they compare. */
   conclude(
     results: readonly DnsCheckResult[][],
     summaries: readonly Comparison[],
     footer: readonly string[],
+    isLast: boolean,
   ): void
 }
 
-/** @param own - How many of the locations, the first ones, are the zone's own servers. */
-function createView(types: readonly string[], locations: readonly ResolverLocation[], own: number): View {
-  const sections: Section[] = types.map((type) => ({ type, seen: locations.map(() => undefined) }))
+function createView(): View {
   const screen = createScreen()
+  let sections: readonly Section[] = []
   const lines = (): string[] =>
     sections.flatMap((section, at) => [
       ...(at > 0 ? [''] : []),
       ...(sections.length > 1 ? [styled('bold', `${section.type} records`)] : []),
-      ...sectionLines(section, locations),
+      ...sectionLines(section),
     ])
   return {
+    begin: (asked) => void (sections = asked),
     onQuestion: () => screen.draw(lines()),
-    onAnswer(type, position, answer) {
-      const section = sections.find((each) => each.type === type)
-      if (section !== undefined) section.seen[position] = seenIn(answer)
+    onAnswer(section, position, answer) {
+      section.seen[position] = seenIn(answer)
       screen.draw(lines())
     },
-    conclude(results, summaries, footer) {
+    conclude(results, summaries, footer, isLast) {
       for (const [at, section] of sections.entries()) {
-        Object.assign(section, { summary: summaries[at], own: new Set(results[at]?.slice(0, own)) })
-        for (const [position, result] of (results[at] ?? []).entries())
-          section.seen[position] = { ...result, records: result.dns_results, latencyMs: result.latency_ms }
+        Object.assign(section, { summary: summaries[at], results: results[at] })
+        for (const [position, result] of (results[at] ?? []).entries()) {
+          const { status, referral, failsOnlyWithValidation } = section.seen[position] ?? {}
+          const said = { referral, failsOnlyWithValidation }
+          const shown = { ...result, records: result.dns_results, latencyMs: result.latency_ms }
+          section.seen[position] = { ...shown, ...(result.status === status && said) }
+        }
       }
-      screen.finish([...lines(), ...footer])
+      if (isLast || process.stdout.isTTY) screen.finish([...lines(), ...footer])
+      else console.log(roundLine(sections))
     },
   }
 }
 
-function seenIn(answer: DnsAnswer): Seen {
+/** Returns a line for a log or a mail, where nothing is drawn over. */
+function roundLine(sections: readonly Section[]): string {
+  const verdicts = sections.map((section) =>
+    sections.length === 1 ? verdictOf(section) : `${section.type}: ${verdictOf(section)}`,
+  )
+  return `${new Date().toISOString().slice(0, 19)}Z ${verdicts.join(' ')}`
+}
+
+function seenIn(answer: CheckAnswer): Seen {
   const { status, records, latencyMs, cnameChain, transport, authenticated, ede } = answer
+  const { referral, failsOnlyWithValidation } = answer
   return {
     status,
     records,
@@ -153,6 +220,8 @@ function seenIn(answer: DnsAnswer): Seen {
     transport,
     authenticated,
     ede: ede === undefined ? undefined : [...ede],
+    referral,
+    failsOnlyWithValidation,
   }
 }
 
@@ -163,15 +232,43 @@ function inShape(types: readonly string[], results: readonly DnsCheckResult[][])
   return types.length === 1 ? results[0] : Object.fromEntries(types.map((type, at) => [type, results[at]]))
 }
 
-/** Returns the results for each type, or null if the program was told to stop. */
-async function checkAll(
-  checker: Checker,
+/** How to ask in one round. */
+interface RoundTerms {
+  readonly seconds: number
+  readonly overTcp: boolean
+  readonly signal: AbortSignal
+}
+
+/** Returns the results for each section. */
+function checkAll<Asked extends Pick<Section, 'type' | 'locations' | 'authority'>>(
   name: string,
-  types: readonly string[],
+  sections: readonly Asked[],
+  view: { onQuestion(): void; onAnswer(section: Asked, position: number, answer: CheckAnswer): void } | null,
+  { signal, ...terms }: RoundTerms,
+): Promise<DnsCheckResult[][]> {
+  return Promise.all(
+    sections.map(async (section) => {
+      const { type, locations, authority } = section
+      const listener: CheckListener =
+        view === null
+          ? silent
+          : {
+              onQuestion: () => view.onQuestion(),
+              onAnswer: (position, answer) => view.onAnswer(section, position, answer),
+            }
+      await using checker = await createChecker(locations, listener, { ...terms, authority })
+      return await checker.check(name, type, signal)
+    }),
+  )
+}
+
+/** Returns what work results in, or null if the program was told to stop. */
+async function unlessStopped<Result>(
   signal: AbortSignal,
-): Promise<DnsCheckResult[][] | null> {
+  work: () => Promise<Result>,
+): Promise<Result | null> {
   try {
-    return await Promise.all(types.map((type) => checker.check(name, type, signal)))
+    return await work()
   } catch (error) {
     if (signal.aborted) return null
     throw error
@@ -183,8 +280,7 @@ function againLines(intervalMs: number): string[] {
   const again = wrap(`At ${time} UTC; again in ${intervalMs / 1000} s. Ctrl-C ends it.`, columns()).map(
     (line) => styled('dim', line),
   )
-  // If nothing is drawn over, the next table follows below.
-  return process.stdout.isTTY ? ['', ...again] : ['', ...again, '']
+  return ['', ...again]
 }
 
 async function waited(milliseconds: number, signal: AbortSignal): Promise<boolean> {

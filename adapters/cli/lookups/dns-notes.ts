@@ -1,15 +1,23 @@
-import type { DnsCheckResult, ExtendedDnsError } from 'utility-api'
+import type { DnsCheckResult, DnsReferral, ExtendedDnsError } from 'utility-api'
 import { printable } from '../terminal/terminal-text.ts'
 
 /** What else an answer says: where it comes from, and why it failed. */
-export type Noted = Pick<DnsCheckResult, 'cname_chain' | 'transport' | 'authenticated' | 'ede'>
+export interface Noted extends Pick<DnsCheckResult, 'cname_chain' | 'transport' | 'authenticated' | 'ede'> {
+  readonly referral?: DnsReferral | undefined
+  readonly failsOnlyWithValidation?: boolean | undefined
+}
 
 /** Returns the notes on an answer, or nothing. */
-export function notesOn({ cname_chain: chain = [], transport, authenticated, ede = [] }: Noted): string {
+export function notesOn(noted: Noted): string {
+  const { cname_chain: chain = [], transport, authenticated, ede = [], referral } = noted
   return [
     ...(chain.length > 0 ? [`alias of ${printable(chain.at(-1) ?? '')}`] : []),
+    ...(referral === undefined
+      ? []
+      : [printable(`${referral.zone} is at ${referral.nameServers.join(', ')}`)]),
     ...(transport === 'tcp' ? ['TCP'] : []),
     ...(authenticated === true ? ['validated'] : []),
+    ...(noted.failsOnlyWithValidation === true ? ['fails only with validation'] : []),
     ...ede.map(errorText),
   ].join('; ')
 }

@@ -3,10 +3,12 @@ import type {
   DnsCheckGroup,
   DnsCheckResult,
   DnsCheckSummary,
+  DnsOldCopy,
   DnsRecord,
   DnsStatus,
   ResolverLocation,
 } from 'utility-api'
+import type { AuthoritativeServers } from 'utility-api/dns'
 import type { Comparison } from './dns-arrival.ts'
 import { notesOn, type Noted } from './dns-notes.ts'
 import { zoneVerdictOf, type ZoneVerdict } from './dns-zone-verdict.ts'
@@ -25,20 +27,23 @@ export interface Seen extends Noted {
 /** The answers to one question, and how they compare once all have arrived. */
 export interface Section {
   readonly type: string
+  /** Who is asked: first the zone's own servers. */
+  readonly locations: readonly ResolverLocation[]
+  /** The zone's own servers, if they are asked. */
+  readonly authority: AuthoritativeServers | null
   readonly seen: (Seen | undefined)[]
+  results?: readonly DnsCheckResult[]
   summary?: Comparison
-  /** The answers of the zone's own servers. */
-  own?: ReadonlySet<DnsCheckResult>
 }
 
 /**
  * Formats a section as lines no wider than the terminal. A wrapped line would break the redrawing of the lines above.
  */
-export function sectionLines(section: Section, locations: readonly ResolverLocation[]): string[] {
-  const { summary, seen } = section
+export function sectionLines(section: Section): string[] {
+  const { summary, seen, locations } = section
   const width = columns()
-  const whole = tableOf(section, locations)
-  const ofZone = summary === undefined ? null : zoneVerdictOf(summary, section.own ?? new Set(), saysText)
+  const whole = tableOf(section)
+  const ofZone = summary === undefined ? null : zoneVerdictIn(section, summary)
   const differing =
     ofZone?.waitsForZone === false ? ofZone.groups.flatMap(({ results }) => results) : summary?.differing
   const colored = whole
@@ -55,7 +60,28 @@ export function sectionLines(section: Section, locations: readonly ResolverLocat
     ofZone === null
       ? verdictLines(section.type, summary, wasCut.includes(true))
       : zoneLines(ofZone, summary, width)
-  return [...colored, '', ...verdict, ...notes]
+  return [...colored, '', ...verdict, ...delegationLines(section, width), ...notes]
+}
+
+/** Returns the sentence that says how the answers of a section compare. */
+export function verdictOf(section: Section): string {
+  const { type, summary } = section
+  if (summary === undefined) return ''
+  return zoneVerdictIn(section, summary)?.sentence ?? sentenceOf(type, summary)
+}
+
+function zoneVerdictIn({ results = [], authority }: Section, summary: Comparison): ZoneVerdict | null {
+  return zoneVerdictOf(summary, new Set(results.slice(0, authority?.servers.length ?? 0)), saysText)
+}
+
+/** Says to whom the zone above delegates: what it will say last of all where its own servers name others. */
+function delegationLines({ type, authority }: Section, width: number): string[] {
+  if (type !== 'NS' || authority === null) return []
+  const { zone, delegation } = authority
+  return wrap(
+    printable(`${zone} is delegated to ${delegation.toSorted().join(', ')}, as the zone above says.`),
+    width,
+  )
 }
 
 /** The notes of an answer that did not fit into the table. */
@@ -72,7 +98,7 @@ interface Column {
 /** The minimum width left for answers: an IPv4 address. */
 const minAnswerWidth = 16
 
-function tableOf({ seen }: Section, locations: readonly ResolverLocation[]): string[] {
+function tableOf({ seen, locations }: Section): string[] {
   const answer = { heading: 'ANSWER', cells: seen.map((each) => (each === undefined ? '…' : textOf(each))) }
   const shown = [...fitting(columnsOf(locations, seen), columns()), answer]
   const rows = locations.map((_, at) => shown.map(({ cells }) => cells[at] ?? ''))
@@ -169,6 +195,10 @@ function recordText(record: DnsRecord): string {
   return printable(Object.values(fields).join(' '))
 }
 
+function sentenceOf(type: string, summary: Comparison): string {
+  return 'arrived' in summary ? arrivalText(summary) : verdictText(type, summary)
+}
+
 /** @param inFull - Whether to show the records even if all agree. */
 function verdictLines(type: string, summary: Comparison, inFull: boolean): string[] {
   const { groups, longestTtlSeconds: ttl } = summary
@@ -176,7 +206,7 @@ function verdictLines(type: string, summary: Comparison, inFull: boolean): strin
   if ('arrived' in summary) {
     const isOpen = summary.differing.length > 0
     return [
-      ...wrap(arrivalText(summary), width).map((line) => styled(arrivalColors[summary.verdict], line)),
+      ...wrap(sentenceOf(type, summary), width).map((line) => styled(arrivalColors[summary.verdict], line)),
       ...(isOpen ? groups.flatMap((group) => groupLines(group, width)) : []),
       ...(ttl !== null ? wrap(latestText(ttl, true), width) : []),
       ...silentLines(summary, width),
@@ -186,7 +216,7 @@ function verdictLines(type: string, summary: Comparison, inFull: boolean): strin
   const disagree = verdict === 'differ' || verdict === 'not_everywhere'
   const details = disagree || inFull ? groups.flatMap((group) => groupLines(group, width)) : []
   return [
-    ...wrap(verdictText(type, summary), width).map((line) => styled(verdictColor(summary), line)),
+    ...wrap(sentenceOf(type, summary), width).map((line) => styled(verdictColor(summary), line)),
     ...details,
     ...(disagree && ttl !== null ? wrap(`The longest TTL left is ${Math.ceil(ttl)} s.`, width) : []),
     ...silentLines(summary, width),
@@ -213,7 +243,13 @@ function silentLines(summary: Comparison, width: number): string[] {
   const cached = cachedIn(summary)
     .map(({ provider }) => printable(provider))
     .join(', ')
+  const gone = goneFrom(summary)
+  const until = Math.max(...gone.map((copy) => copy.until))
+  const [who, end] = [gone.map(({ provider }) => printable(provider)).join(', '), timeText(until)]
   return [
+    ...(who === ''
+      ? []
+      : wrap(`Others may keep what ${who} said before, at the latest until ${end}.`, width, '  ')),
     ...(cached === '' ? [] : wrap(`May still have an old copy: ${cached}.`, width, '  ')),
     ...(silent === '' || verdict === 'unanswered' ? [] : wrap(`No answer: ${silent}.`, width, '  ')),
   ]
@@ -224,13 +260,22 @@ function cachedIn(summary: Comparison): DnsCheckResult[] {
   if (!('arrived' in summary)) return []
   const { blocking, differing, oldCopies } = summary
   const others = new Set(differing)
-  return blocking.filter(
-    (each) =>
-      !others.has(each) &&
-      oldCopies.some(
-        (copy) => copy.location === each.location && copy.ip === each.ip && copy.provider === each.provider,
-      ),
-  )
+  return blocking.filter((each) => !others.has(each) && oldCopies.some((copy) => isSame(copy, each)))
+}
+
+/** The copies of locations that are asked no more: servers that the zone no longer has. */
+function goneFrom(summary: Comparison): readonly DnsOldCopy[] {
+  if (!('arrived' in summary)) return []
+  const asked = [...summary.arrived, ...summary.differing, ...summary.unanswered]
+  return summary.oldCopies.filter((copy) => !asked.some((each) => isSame(copy, each)))
+}
+
+function isSame(copy: DnsOldCopy, { location, ip, provider }: DnsCheckResult): boolean {
+  return copy.location === location && copy.ip === ip && copy.provider === provider
+}
+
+function timeText(at: number): string {
+  return Number.isFinite(at) ? `${new Date(at).toISOString().slice(11, 19)} UTC` : ''
 }
 
 const arrivalColors = { arrived: 'green', partly: 'yellow', not_yet: 'yellow', unanswered: 'red' } as const
@@ -251,9 +296,9 @@ function arrivalText({ verdict, arrived, differing, unanswered, blocking }: DnsA
 
 /** Says when the last of the old answers has expired. */
 function latestText(seconds: number, onceChanged: boolean): string {
-  const time = new Date(Date.now() + seconds * 1000).toISOString().slice(11, 19)
+  const time = timeText(Date.now() + seconds * 1000)
   const condition = onceChanged ? ', once the zone has changed' : ''
-  return `The others may keep their answers for ${Math.ceil(seconds)} s more, at the latest until ${time} UTC${condition}.`
+  return `The others may keep their answers for ${Math.ceil(seconds)} s more, at the latest until ${time}${condition}.`
 }
 
 function saysText(group: DnsCheckGroup): string {

@@ -38,6 +38,11 @@ export const dns: AnyCommand = command({
       valueHint: 'SECONDS',
       description: 'How long --watch waits between checks; at most 3600.',
     },
+    for: {
+      type: 'string',
+      valueHint: 'TIME',
+      description: 'How long --watch goes on: seconds, or 12h, 2d; at most 365d. Default: until it is over.',
+    },
     timeout: {
       type: 'string',
       default: '5',
@@ -54,7 +59,7 @@ export const dns: AnyCommand = command({
   },
   rest: true,
   notes: [
-    'Exit code: 0 if all answers have the same records, 1 if no resolver answered, 3 if they differ, 4 if some have the record and others do not, 5 if all agree that there is none; with several types, the first of 1, 3, 4, 0 and 5 that applies to one of them. With --expect or --contains: 0 if the records have arrived everywhere and no failure or old copy is in the way, 1 if no resolver answered, 3 if they have arrived nowhere, 4 if only at some resolvers.',
+    'Exit code: 0 if all answers have the same records, 1 if no resolver answered, 3 if they differ, 4 if some have the record and others do not, 5 if all agree that there is none; with several types, the first of 1, 3, 4, 0 and 5 that applies to one of them. With --expect or --contains: 0 if the records have arrived everywhere and no failure or old copy is in the way, 1 if no resolver answered, 3 if they have arrived nowhere, 4 if only at some resolvers. 6 if a watch was not over in the time of --for.',
   ],
   examples: [
     'dns example.com',

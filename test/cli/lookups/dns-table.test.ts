@@ -15,7 +15,13 @@ const result: DnsCheckResult = {
   dns_results: [],
 }
 const seen = { ...result, records: [], latencyMs: 6, ede: [{ code: 6, text: note }] }
-const section: Section = { type: 'A', seen: [seen], summary: summarizeDnsCheck([result]) }
+const section: Section = {
+  type: 'A',
+  locations: [result],
+  authority: null,
+  seen: [seen],
+  summary: summarizeDnsCheck([result]),
+}
 
 /** Sets how wide the terminal is. */
 function onTerminalOf(columns: number): void {
@@ -26,7 +32,7 @@ function onTerminalOf(columns: number): void {
 
 function linesWithNote(columns: number): readonly string[] {
   onTerminalOf(columns)
-  return sectionLines(section, [result])
+  return sectionLines(section)
     .map((line) => stripVTControlCharacters(line))
     .filter((line) => line.includes(note))
 }

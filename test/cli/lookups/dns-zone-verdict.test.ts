@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
 import { summarizeDnsCheck, type DnsCheckResult, type DnsStatus } from 'utility-api'
+import type { AuthoritativeServers } from 'utility-api/dns'
 import { describe, expect, test } from 'vitest'
 import { sectionLines } from '../../../adapters/cli/lookups/dns-table.ts'
 import { widthOf } from '../../../adapters/cli/terminal/terminal-text.ts'
@@ -16,6 +17,12 @@ function result(location: string, provider: string, said: Said): DnsCheckResult 
   return { location, provider, ip: '192.0.2.1', ...answer, ...negative }
 }
 
+/** So many servers of a zone. */
+function ofZone(count: number): AuthoritativeServers {
+  const servers = Array.from({ length: count }, (_, at) => ({ name: `ns${at + 1}`, ip: '192.0.2.1' }))
+  return { name: 'shop.example', zone: 'shop.example', delegation: servers.map(({ name }) => name), servers }
+}
+
 /** The verdict on what the zone's servers and the resolvers say. */
 function verdictOf(own: readonly Said[], resolvers: readonly Said[], expected?: readonly string[]): string {
   const results = [
@@ -27,8 +34,14 @@ function verdictOf(own: readonly Said[], resolvers: readonly Said[], expected?: 
       ? summarizeDnsCheck(results)
       : summarizeDnsCheck(results, { recordType: 'A', expected })
   const seen = results.map((each) => ({ ...each, records: each.dns_results, latencyMs: each.latency_ms }))
-  const section = { type: 'A', seen, summary, own: new Set(results.slice(0, own.length)) }
-  const lines = sectionLines(section, results)
+  const lines = sectionLines({
+    type: 'A',
+    locations: results,
+    authority: ofZone(own.length),
+    seen,
+    results,
+    summary,
+  })
   return stripVTControlCharacters(lines.slice(lines.indexOf('') + 1).join('\n'))
 }
 
@@ -116,8 +129,14 @@ test.each([
   const results = [...(own > 0 ? [result('zone', 'ns1', recent)] : []), result('', 'r1', recent)]
   const summary = summarizeDnsCheck(results, { ...terms, previous })
   const seen = results.map((each) => ({ ...each, records: each.dns_results, latencyMs: each.latency_ms }))
-  const section = { type: 'A', seen, summary, own: new Set(results.slice(0, own)) }
-  const lines = sectionLines(section, results)
+  const lines = sectionLines({
+    type: 'A',
+    locations: results,
+    authority: ofZone(own),
+    seen,
+    results,
+    summary,
+  })
   expect(lines.slice(lines.indexOf('') + 1).map(stripVTControlCharacters)).toEqual([
     sentence,
     expect.stringMatching(/^The others may keep their answers for 4[01] s more/),

@@ -178,18 +178,53 @@ describe('--watch', () => {
     return resolver({ records: [moved], reply: (query) => query.answer({ records: [next()] }) })
   }
 
-  test('asks until all agree, and shows each round', async () => {
+  const roundTime = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`
+  test('asks until all agree, and gives each round a line where there is no terminal', async () => {
     const { code, stdout } = await ask([right, await learning(1)], '--watch', '--interval', '1')
     expect(code).toBe(0)
+    const differ = `(${roundTime} They differ: 2 answers from 2 resolvers\\.\n)+`
     expect(stdout).toMatch(
-      /^RESOLVER[^]*They differ[^]*\n\nAt \d\d:\d\d:\d\d UTC; again in 1 s\. Ctrl-C ends it\.\n\nRESOLVER[^]*Both resolvers agree\.\n$/,
+      new RegExp(`^${differ}(.*Z Both resolvers agree\\.\n)*RESOLVER[^]*Both resolvers agree\\.\n$`),
     )
+    expect(stdout).not.toContain('Ctrl-C')
+  })
+
+  test('of several types names them in that line', async () => {
+    const { stdout } = await ask(
+      [right, await learning(1)],
+      'A',
+      'MX',
+      '--watch',
+      '--interval',
+      '1',
+      '--for',
+      '3',
+    )
+    expect(stdout).toMatch(
+      new RegExp(`^${roundTime} A: They differ: .* MX: Both resolvers agree that there is no MX record\\.\n`),
+    )
+  })
+
+  test('ends after the time of --for with a code of its own, and shows the last check', async () => {
+    const args = ['--watch', '--interval', '1', '--for', '2s', '--expect', '203.0.113.99']
+    const { code, stdout, stderr } = await ask([right], ...args)
+    expect({ code, stderr }).toEqual({ code: 6, stderr: '' })
+    expect(stdout).toMatch(new RegExp(`^${roundTime} Not yet: .*\n[^]*RESOLVER[^]*Not yet: none of 1 `))
+    expect((await ask([right], ...args.with(-1, '203.0.113.20'))).code).toBe(0)
+  })
+
+  test.each([
+    [['--for', '2d'], '--for goes with --watch.'],
+    [['--watch', '--for', '2w'], '--for must be 1 to 31536000 seconds, or a time such as'],
+  ])('%j is refused', async (args, says) => {
+    const { code, stderr } = await ask([right], ...args)
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(says) })
   })
 
   test('goes on while all agree on what there was at first', async () => {
     const { code, stdout } = await ask([await learning(2), await learning(2)], '--watch', '--interval', '1')
     expect(code).toBe(0)
-    expect(stdout.match(/again in 1 s/g)?.length).toBeGreaterThanOrEqual(2)
+    expect(stdout.match(/Z Both resolvers agree/g)?.length).toBeGreaterThanOrEqual(2)
     expect(stdout).toMatch(/203\.0\.113\.20\n\nBoth resolvers agree\.\n$/)
   })
 
@@ -197,8 +232,8 @@ describe('--watch', () => {
     const args = ['--watch', '--interval', '1s', '--expect', '203.0.113.20']
     const { code, stdout } = await ask([right, await learning(1)], ...args)
     expect(code).toBe(0)
-    expect(stdout).toMatch(/Partly[^]*again in 1 s[^]*Arrived: all 2 resolvers/)
-    expect((await ask([right], ...args)).stdout).not.toContain('again in')
+    expect(stdout).toMatch(/Z Partly: [^]*Arrived: all 2 resolvers/)
+    expect((await ask([right], ...args)).stdout).toMatch(/^RESOLVER/)
   })
 
   test('prints JSON at the end only', async () => {
@@ -229,7 +264,7 @@ describe('--watch', () => {
     let seen = ''
     for await (const chunk of child.stdout ?? []) {
       seen += String(chunk)
-      if (seen.includes('Ctrl-C ends it.')) break
+      if (seen.includes('They differ')) break
     }
     child.kill(signal)
     expect(await outcome).toMatchObject({ code: 130, stderr: '' })
@@ -399,6 +434,28 @@ describe('what else an answer says', () => {
       / REFUSED \[error 200: no.{1,6}\[2J\]$/m,
     ],
     [
+      'who serves the name, of a server that does not',
+      (query) =>
+        Buffer.concat([
+          Buffer.from([query.id >> 8, query.id & 255, 0x80, 0, 0, 1, 0, 0, 0, 2, 0, 0]),
+          query.message.subarray(12, 12 + 14 + 4),
+          ...['ns1', 'ns2'].map((server) =>
+            Buffer.concat([
+              Buffer.from([0xc0, 12, 0, 2, 0, 1, 0, 0, 0, 60, 0, 6, 3]),
+              Buffer.from(server),
+              Buffer.from([0xc0, 17]),
+            ]),
+          ),
+        ]),
+      / REFERRAL \[shop\.example is at ns1\.example, ns2\.example\]$/m,
+    ],
+    [
+      'a failure of the signatures alone',
+      (query) =>
+        query.answer((query.message[3]! & 0x10) === 0 ? { rcode: 'SERVFAIL' } : { records: [moved] }),
+      / SERVFAIL \[fails only with validation\]$/m,
+    ],
+    [
       'that there is no such record, validated',
       (query) => query.answer({ rcode: 'NOERROR', records: [], authenticated: true }),
       / NODATA \[validated\]$/m,
@@ -460,7 +517,7 @@ describe('what else an answer says', () => {
     const { code, stderr } = await ask([right], '--authority')
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: expect.stringContaining('No name server of the zone was found'),
+      stderr: expect.stringContaining('No zone of this name was found'),
     })
   })
 })

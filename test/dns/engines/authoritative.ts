@@ -40,11 +40,11 @@ zone "${origin}" { type primary; file "${zoneName}"; check-names ignore; check-i
 }
 
 /** NSD with a zone file. */
-export const nsdWith = (zone: string): EngineSpec => ({
+export const nsdWith = (zone: string, zoneOrigin = origin): EngineSpec => ({
   name: 'NSD',
   program: 'nsd',
   debian: 'nsd',
-  serves: origin,
+  serves: zoneOrigin,
   setUp({ folder, ip, port, write }) {
     write(zoneName, zone)
     const config = write(
@@ -62,7 +62,7 @@ export const nsdWith = (zone: string): EngineSpec => ({
 remote-control:
   control-enable: no
 zone:
-  name: ${origin}
+  name: ${zoneOrigin}
   zonefile: ${zoneName}
 `,
     )
