@@ -239,6 +239,7 @@ export { coversHost } from './domain/compared-domain.ts'
 export { isPublicAddress } from './domain/ip-address.ts'
 export { bearerToken } from './security/bearer.ts'
 export { defaultResolverLocations, randomKeys, systemClock }
+export { recordText } from './domain/dns-record-content.ts'
 export { summarizeDnsCheck } from './operations/summarize-dns-check.ts'
 export type {
   Admin,

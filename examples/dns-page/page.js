@@ -30,19 +30,16 @@ const words = {
   UNREACHABLE: 'not reachable',
 }
 
-function drawAnswer({ index, result, verdict, longestTtlSeconds }) {
+function drawAnswer({ index, result, texts, verdict, longestTtlSeconds }) {
   const row = rows[index]
   row.differs = verdict === 'not_yet'
   row.keptUntil = longestTtlSeconds === null ? null : Date.now() + longestTtlSeconds * 1000
-  const records = result.dns_results.map(recordText).join('\n')
-  draw(row, tones[verdict], records || (words[result.status] ?? result.status), `${result.latency_ms} ms`)
-}
-
-/** A record without its owner and TTL, much as a zone file has it. */
-function recordText({ type, host, ttl, ipv6, txt, base64, entries, public_key: key, key_tag: tag, ...rest }) {
-  if (type === 'TXT') return entries.map((entry) => `"${entry}"`).join(' ')
-  if (type === 'DNSKEY') return [...Object.values(rest), key].join(' ')
-  return [...(type === 'DS' ? [tag] : []), ...Object.values(rest)].join(' ')
+  draw(
+    row,
+    tones[verdict],
+    texts.join('\n') || (words[result.status] ?? result.status),
+    `${result.latency_ms} ms`,
+  )
 }
 
 /** Says how all answers compare. */

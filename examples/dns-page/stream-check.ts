@@ -1,6 +1,6 @@
 // Answers one question of the page with a line of JSON for each location, as it answers, and a last one for the verdict.
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { summarizeDnsCheck, UtilityApiError } from 'utility-api'
+import { recordText, summarizeDnsCheck, UtilityApiError } from 'utility-api'
 import type { DnsCheckResult, DnsOldCopy, RecordType, UtilityApi } from 'utility-api'
 
 export async function streamCheck(
@@ -34,7 +34,7 @@ export async function streamCheck(
         caller: request.socket.remoteAddress,
         onAnswer(result, index) {
           const { verdict, longestTtlSeconds } = compare([result])
-          send({ index, result, verdict, longestTtlSeconds })
+          send({ index, result, texts: result.dns_results.map(recordText), verdict, longestTtlSeconds })
         },
       },
     )

@@ -23,11 +23,12 @@ export function contentOfRecord(record: DnsRecord): Content {
     case 'SRV':
       return `${record.pri} ${record.weight} ${record.port} ${nameOf(record.target)}`
     case 'SOA':
-      return contentOfSoa(record)
+      return `${nameOf(record.mname)} ${nameOf(record.rname)} ${numbersOfSoa(record)}`
     case 'TXT':
-      return txtOctets(record).toString('latin1')
+      // How strings are split does not matter: programs read them as one text.
+      return Buffer.concat(stringsOf(record)).toString('latin1')
     case 'CAA':
-      return `${record.flags} ${record.tag} ${octetsOf(record.value, record.base64).toString('latin1')}`
+      return `${record.flags} ${latin1(record.tag)} ${octetsOf(record.value, record.base64).toString('latin1')}`
     case 'DS':
       return `${record.key_tag} ${record.algorithm} ${record.digest_type} ${record.digest.toUpperCase()}`
     default:
@@ -35,23 +36,92 @@ export function contentOfRecord(record: DnsRecord): Content {
   }
 }
 
-function contentOfSoa(record: RecordOf<'SOA'>): Content {
+function numbersOfSoa(record: RecordOf<'SOA'>): string {
   const { serial, refresh, retry, expire, 'minimum-ttl': minimum } = record
-  return `${nameOf(record.mname)} ${nameOf(record.rname)} ${serial} ${refresh} ${retry} ${expire} ${minimum}`
+  return `${serial} ${refresh} ${retry} ${expire} ${minimum}`
+}
+
+/** A tag that people mistyped may hold anything; its octets are compared, as those of a value are. */
+function latin1(text: string): string {
+  return Buffer.from(text).toString('latin1')
 }
 
 function nameOf(name: string): string {
   return parseDnsName(name) ?? name.toLowerCase()
 }
 
-/** How strings are split does not matter: programs read them as one text. */
-function txtOctets({ txt, base64 }: RecordOf<'TXT'>): Buffer {
-  if (base64 === undefined) return Buffer.from(txt)
-  return Buffer.concat(base64.map((string) => Buffer.from(string, 'base64')))
+function stringsOf({ entries, base64 }: RecordOf<'TXT'>): Buffer[] {
+  return base64?.map((string) => Buffer.from(string, 'base64')) ?? entries.map((entry) => Buffer.from(entry))
 }
 
 function octetsOf(text: string, base64: string | undefined): Buffer {
   return base64 === undefined ? Buffer.from(text) : Buffer.from(base64, 'base64')
+}
+
+/**
+ * Writes a record in presentation form, as zone files have it, without its owner, TTL, class and type: what
+ * `summarizeDnsCheck` takes as `expected`, and what a person reads.
+ *
+ * Names are as they were sent, without a final dot. The strings of a TXT record are in quotes. Of a text, the octets that are
+ * not UTF-8 are written `\DDD`, and so are characters that nobody sees or that would control a terminal.
+ *
+ * @example
+ * ```ts
+ * import { recordText } from 'utility-api'
+ *
+ * recordText({ type: 'MX', host: 'example.com', ttl: 300, pri: 10, target: 'mail.example.com' }) // '10 mail.example.com'
+ * ```
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc1035#section-5.1 | RFC 1035 section 5.1}
+ *
+ * @group DNS
+ */
+export function recordText(record: DnsRecord): string {
+  switch (record.type) {
+    case 'A':
+    case 'AAAA':
+      return record.ip
+    case 'NS':
+    case 'PTR':
+    case 'CNAME':
+      return record.target
+    case 'MX':
+      return `${record.pri} ${record.target}`
+    case 'SRV':
+      return `${record.pri} ${record.weight} ${record.port} ${record.target}`
+    case 'SOA':
+      return `${record.mname} ${record.rname} ${numbersOfSoa(record)}`
+    case 'TXT':
+      return stringsOf(record)
+        .map((string) => `"${escaped(string)}"`)
+        .join(' ')
+    case 'CAA': {
+      const tag = escaped(Buffer.from(record.tag)).replaceAll(' ', '\\032')
+      return `${record.flags} ${tag} "${escaped(octetsOf(record.value, record.base64))}"`
+    }
+    case 'DS':
+      return `${record.key_tag} ${record.algorithm} ${record.digest_type} ${record.digest}`
+    default:
+      return `${record.flags} ${record.protocol} ${record.algorithm} ${record.public_key}`
+  }
+}
+
+/** What nobody sees, but for the joiners and variants of what is seen, and what would control a terminal. */
+const unseen = /(?!\p{Join_Control}|[\ufe00-\ufe0f])[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu
+
+/** Writes the octets of a string as they stand between quotes. */
+function escaped(octets: Buffer): string {
+  const utf8 = octets.toString()
+  const [text, encoding, special] = Buffer.from(utf8).equals(octets)
+    ? ([utf8, 'utf8', unseen] as const)
+    : ([octets.toString('latin1'), 'latin1', /[^ -~]/g] as const)
+  return text
+    .replaceAll(/["\\]/g, String.raw`\$&`)
+    .replaceAll(special, (each) => [...Buffer.from(each, encoding)].map(decimal).join(''))
+}
+
+function decimal(octet: number): string {
+  return `\\${String(octet).padStart(3, '0')}`
 }
 
 /** A record of each type in presentation form. */
@@ -144,7 +214,7 @@ function contentOfCaa(text: string): Content | null {
   const number = numberOf(flags, 8)
   const octets = value.startsWith('"') ? quotedStrings(value) : Buffer.from(value).toString('latin1')
   if (number === null || octets === null) return null
-  return `${number} ${/^[a-z0-9]+$/i.test(tag) ? tag.toLowerCase() : tag} ${octets}`
+  return `${number} ${/^[a-z0-9]+$/i.test(tag) ? tag.toLowerCase() : unescaped(tag)} ${octets}`
 }
 
 // Sticky: what is no string ends the search, which would otherwise read the rest again from each quote in it.
@@ -154,12 +224,14 @@ const quoted = /"((?:[^"\\]|\\(?:[01]\d\d|2[0-4]\d|25[0-5]|\D))*)"\s*/gsuy
 function quotedStrings(text: string): string | null {
   const strings = [...text.matchAll(quoted)]
   if (strings.map(([whole]) => whole).join('') !== text) return null
-  const octets = strings.map(([, inside = '']) =>
-    Buffer.from(inside)
-      .toString('latin1')
-      .replace(/\\(?:(\d{3})|(.))/gs, (_, decimal: string | undefined, character: string) =>
-        decimal === undefined ? character : String.fromCharCode(Number(decimal)),
-      ),
-  )
-  return octets.join('')
+  return strings.map(([, inside = '']) => unescaped(inside)).join('')
+}
+
+/** Returns the octets of what may have `\DDD` and backslashes before others, one character each. */
+function unescaped(text: string): string {
+  return Buffer.from(text)
+    .toString('latin1')
+    .replace(/\\(?:(\d{3})|(.))/gs, (_, octet: string | undefined, character: string) =>
+      octet === undefined ? character : String.fromCharCode(Number(octet)),
+    )
 }

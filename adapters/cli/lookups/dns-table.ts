@@ -1,12 +1,13 @@
-import type {
-  DnsArrivalSummary,
-  DnsCheckGroup,
-  DnsCheckResult,
-  DnsCheckSummary,
-  DnsOldCopy,
-  DnsRecord,
-  DnsStatus,
-  ResolverLocation,
+import {
+  recordText,
+  type DnsArrivalSummary,
+  type DnsCheckGroup,
+  type DnsCheckResult,
+  type DnsCheckSummary,
+  type DnsOldCopy,
+  type DnsRecord,
+  type DnsStatus,
+  type ResolverLocation,
 } from 'utility-api'
 import type { AuthoritativeServers } from 'utility-api/dns'
 import type { Comparison } from './dns-arrival.ts'
@@ -175,24 +176,16 @@ function colorOf(
 
 function textOf(seen: Seen): string {
   const { status, records } = seen
-  const notes = notesOn(seen)
+  const tags = records.flatMap((record) => (record.type === 'DNSKEY' ? [record.key_tag] : []))
+  const notes = [notesOn(seen), ...tags.map((tag) => `key tag ${tag}`)]
+    .filter((note) => note !== '')
+    .join('; ')
   const what = records.length === 0 ? status : recordTexts(records).join(', ')
   return notes === '' ? what : `${what} [${notes}]`
 }
 
 function recordTexts(records: readonly DnsRecord[]): string[] {
-  return records.map(recordText).toSorted()
-}
-
-/** Returns a record's data without its type, name and TTL. */
-function recordText(record: DnsRecord): string {
-  // Between strings there is nothing, though it looks like a space.
-  if (record.type === 'TXT') return printable(record.entries.map((each) => JSON.stringify(each)).join(' '))
-  if (record.type === 'A' || record.type === 'AAAA') return record.ip
-  // Without its octets in base64, which would look like a part of the value.
-  if (record.type === 'CAA') return printable(`${record.flags} ${record.tag} ${record.value}`)
-  const { type: _type, host: _host, ttl: _ttl, ...fields } = record
-  return printable(Object.values(fields).join(' '))
+  return records.map((record) => printable(recordText(record))).toSorted()
 }
 
 function sentenceOf(type: string, summary: Comparison): string {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { summarizeDnsCheck, type DnsCheckResult, type RecordType } from 'utility-api'
+import { recordText, summarizeDnsCheck, type DnsCheckResult, type RecordType } from 'utility-api'
 import type { DevWorld } from './dev-world.ts'
 import { send, type ServiceOptions } from './http-service.ts'
 
@@ -29,9 +29,10 @@ export function devPages(world: DevWorld): NonNullable<ServiceOptions['pages']> 
     })),
     'GET /dev/description': asJson(() => world.describeGameServer()),
     'GET /dev/rows': (request, response) => void streamRows(world, request, response),
-    'POST /dev/summary': asJson(async (request) =>
-      summarizeDnsCheck(JSON.parse(await bodyOf(request)) as DnsCheckResult[]),
-    ),
+    'POST /dev/summary': asJson(async (request) => {
+      const results = JSON.parse(await bodyOf(request)) as DnsCheckResult[]
+      return { ...summarizeDnsCheck(results), texts: results.map(textsOf) }
+    }),
   }
   return (request, response, path) => {
     const answer = answers[`${request.method} ${path}`]
@@ -61,6 +62,10 @@ function asJson(valueOf: (request: IncomingMessage) => Promise<unknown>): Answer
     )
 }
 
+function textsOf({ dns_results: records }: DnsCheckResult): string[] {
+  return records.map(recordText)
+}
+
 /**
  * Writes a line of JSON for each location as it answers. The page asks for them along with the operation, which has the
  * same queries: nobody is asked twice. Only the operation's answer says what is wrong with a question.
@@ -80,7 +85,8 @@ async function streamRows(
   await api
     .checkDns(question, {
       signal: gone.signal,
-      onAnswer: (result, index) => response.write(`${JSON.stringify({ index, result })}\n`),
+      onAnswer: (result, index) =>
+        response.write(`${JSON.stringify({ index, result, texts: textsOf(result) })}\n`),
     })
     .catch(() => {})
   response.end()

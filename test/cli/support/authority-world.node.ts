@@ -53,9 +53,11 @@ const serve = (zone: string, origin: string, ip: string): Promise<Engine> =>
   startEngine(nsdWith(zone, origin), ip, 53)
 
 let registrar = await serve(isMove ? registry('old') : registry('ns1', 'ns2'), 'example', registryIp)
-await using _old = await serve(old, 'engines.example', oldIp)
-await using _current = await serve(current, 'engines.example', newIp)
-await using _cdn = await serve(cdn, 'cdn.example', cdnIp)
+const zones = [
+  await serve(old, 'engines.example', oldIp),
+  await serve(current, 'engines.example', newIp),
+  await serve(cdn, 'cdn.example', cdnIp),
+]
 await using resolver = await fakeDnsServer({
   records: [
     ns('example', 'ns.registry.example'),
@@ -78,4 +80,4 @@ const dead = scenario === 'second-resolver' ? ['--server', 'dead=127.0.0.1:9'] :
 const servers = [...dead, '--server', `cache=127.0.0.1:${resolver.port}`]
 console.log(JSON.stringify(await run(['dns', ...words, '--authority', ...servers])))
 clearTimeout(moving)
-await registrar[Symbol.asyncDispose]()
+await Promise.all([registrar, ...zones].map((each) => each[Symbol.asyncDispose]()))
