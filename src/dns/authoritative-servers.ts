@@ -81,10 +81,10 @@ const maxAliases = 10
  * const client = createDnsClient()
  * const resolvers = [{ ip: '9.9.9.10' }, { ip: '8.8.8.8' }]
  * const found = await findAuthoritativeServers(client, 'www.example.com', { resolvers })
- * for (const { ip } of found?.servers ?? []) {
+ * if (found !== null) {
  *   const question = { name: found.name, type: 'A', recursionDesired: false } as const
- *   const { records } = await client.query({ ...question, server: { ip } })
- *   console.log(ip, records)
+ *   for (const { ip } of found.servers)
+ *     console.log(ip, (await client.query({ ...question, server: { ip } })).records)
  * }
  * await client.close()
  * ```

@@ -1,3 +1,4 @@
+import { demand, isOptions } from './arguments.ts'
 import type { DnsRecord, RecordOf, RecordType } from './dns-answer.ts'
 import { parseDnsName } from './dns-name.ts'
 import { canonicalIpAddress } from './ip-address.ts'
@@ -72,11 +73,15 @@ function octetsOf(text: string, base64: string | undefined): Buffer {
  * recordText({ type: 'MX', host: 'example.com', ttl: 300, pri: 10, target: 'mail.example.com' }) // '10 mail.example.com'
  * ```
  *
+ * @throws `UtilityApiError` `invalid_argument` for what is no record
+ *
  * @see {@link https://www.rfc-editor.org/rfc/rfc1035#section-5.1 | RFC 1035 section 5.1}
  *
  * @group DNS
  */
 export function recordText(record: DnsRecord): string {
+  const isRecord = isOptions(record) && Object.hasOwn(presentationExamples, record.type)
+  demand(isRecord, 'record must be a record of an answer: one element of dns_results.')
   switch (record.type) {
     case 'A':
     case 'AAAA':

@@ -40,7 +40,7 @@ zone "${origin}" { type primary; file "${zoneName}"; check-names ignore; check-i
 }
 
 /** NSD with a zone file. */
-export const nsdWith = (zone: string, zoneOrigin = origin): EngineSpec => ({
+export const nsdWith = (zone: string, zoneOrigin: string = origin): EngineSpec => ({
   name: 'NSD',
   program: 'nsd',
   debian: 'nsd',

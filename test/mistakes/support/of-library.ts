@@ -6,6 +6,7 @@ import {
   randomKeys,
   bearerToken,
   coversHost,
+  recordText,
   summarizeDnsCheck,
 } from 'utility-api'
 import { createDnsClient } from 'utility-api/dns'
@@ -227,6 +228,19 @@ export const ofTheLibrary: Mistakes = {
       'domainOrIp must be a string.',
     ],
     ['one name', called(coversHost, 'a.example'), 'host must be a string.'],
+  ],
+  recordText: [
+    ['nothing', called(recordText), 'record must be a record of an answer: one element of dns_results.'],
+    [
+      'all records',
+      called(recordText, []),
+      'record must be a record of an answer: one element of dns_results.',
+    ],
+    [
+      'an element of a check',
+      called(recordText, { location: 'Here', dns_results: [] }),
+      'record must be a record of an answer: one element of dns_results.',
+    ],
   ],
   summarizeDnsCheck: [
     [

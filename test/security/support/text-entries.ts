@@ -97,6 +97,9 @@ export const entries: Readonly<Record<string, Work>> = {
   isPublicAddress: (text) => main.isPublicAddress(text),
   randomKeys: (text) => main.randomKeys().parseLicenseKey(text, 'LIC-'),
   'randomKeys, a prefix': (text) => main.randomKeys().parseLicenseKey(text, text),
+  recordText: (text) => main.recordText({ type: 'TXT', host: '.', ttl: 0, txt: text, entries: [text] }),
+  'recordText, a tag': (text) =>
+    main.recordText({ type: 'CAA', host: '.', ttl: 0, flags: 0, tag: text, value: text }),
   summarizeDnsCheck: (text) => main.summarizeDnsCheck([result(text), result(`${text}a`)]),
   'summarizeDnsCheck, members': (text) => main.summarizeDnsCheck(JSON.parse(text) as DnsCheckResult[]),
   ...Object.fromEntries(
