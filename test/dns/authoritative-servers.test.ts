@@ -154,6 +154,11 @@ describe('the name servers of a zone', () => {
     expect(found).toEqual(expected)
   })
 
+  test('are looked for behind ten aliases at most', async () => {
+    const { asked } = await find('loop.shop.test')
+    expect(asked.filter(({ name }) => /^(?:loop|pool)/.test(name))).toHaveLength(11)
+  })
+
   test.each<[RecordType, object]>([
     ['DS', { ...ofTest, name: 'shop.test' }],
     ['DNSKEY', { ...ofShop, name: 'shop.test' }],
