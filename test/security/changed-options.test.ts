@@ -153,7 +153,7 @@ const calls: Readonly<Record<string, Called>> = {
     (...args: [string, never]) => findAuthoritativeServers(dns, ...args),
     () => [
       'shop.example',
-      { resolver: { ...server }, timeoutMs: 5000, signal: new AbortController().signal },
+      { resolvers: [{ ...server }], timeoutMs: 5000, signal: new AbortController().signal },
     ],
   ],
   'blockgame.status': [
