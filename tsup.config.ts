@@ -17,10 +17,36 @@ const entry = Object.fromEntries(
 /** Bundled with us, so that a start reads few files, and nobody installs more than this package. */
 const bundled = ['zod', 'dns-packet', '@leichtgewicht/ip-codec']
 
+function manifestIn(folder: string): { name: string; version: string; license: string } {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as ReturnType<typeof manifestIn>
+}
+
 function licenseOf(name: string): string {
   const folder = join('node_modules', name)
-  const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }
+  const { version } = manifestIn(folder)
   return `${name} ${version}\n\n${readFileSync(join(folder, 'LICENSE'), 'utf8').trim()}\n`
+}
+
+/**
+ * The bill of materials, for scanners that look for vulnerable packages. Without a serial number and a time, which would
+ * differ in each build.
+ *
+ * @see {@link https://cyclonedx.org/docs/1.6/json/ | CycloneDX 1.6}
+ */
+function bill(): object {
+  return {
+    bomFormat: 'CycloneDX',
+    specVersion: '1.6',
+    version: 1,
+    metadata: { component: componentIn('.') },
+    components: bundled.map((name) => componentIn(join('node_modules', name))),
+  }
+}
+
+function componentIn(folder: string): object {
+  const { name, version, license } = manifestIn(folder)
+  const purl = `pkg:npm/${name.replace('@', '%40')}@${version}`
+  return { type: 'library', 'bom-ref': purl, name, version, licenses: [{ license: { id: license } }], purl }
 }
 
 /** dns-packet is CommonJS and requires `buffer`, which an ES module cannot. */
@@ -41,7 +67,6 @@ export default defineConfig(({ outDir = 'dist' }) => ({
   // One copy of every class, whichever entries a program imports.
   splitting: true,
   dts: { entry },
-  sourcemap: true,
   clean: true,
   noExternal: bundled,
   esbuildPlugins: [importedBuffer],
@@ -51,5 +76,6 @@ export default defineConfig(({ outDir = 'dist' }) => ({
     // What is read beside the code that reads it.
     copyFileSync('adapters/cli/serving/dev.html', join(outDir, 'dev.html'))
     writeFileSync(join(outDir, 'bundled-licenses.txt'), bundled.map(licenseOf).join('\n\n'))
+    writeFileSync(join(outDir, 'sbom.cdx.json'), `${JSON.stringify(bill(), null, 2)}\n`)
   },
 })) as Options

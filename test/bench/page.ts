@@ -16,7 +16,7 @@ const preface = [
 ].join('\n\n')
 
 const afterSummary = [
-  'Ratios [depend on the processor](decisions/mounts.md#ratios-depend-on-the-processor). [The number of statements that an operation sends to its database](decisions/storage.md#statements-per-operation) does not depend on it.',
+  'Ratios depend on the processor: a server that answers requests one by one loses more on some. The number of statements that an operation sends to its database does not depend on it.',
   'To repeat the measurements, install wrk, NSD, PostgreSQL, MariaDB, Galera and rsync, run `npm ci && npm ci --prefix test/peers`, and then `npm run bench`, or `SHORT=1 npm run bench` for a short run of five minutes. The run writes this page; `npm run bench -- page NAME` writes one chapter of it.',
 ].join('\n\n')
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { codeBlocks } from '../docs/code-blocks.ts'
-import { npmEnvironment, packAndInstall, put, type PackedPackage } from './packed.ts'
+import { build, npmEnvironment, packAndInstall, put, type PackedPackage } from './packed.ts'
 import { countModules, firstAnswer, importAll, serveOnce, typedConsumer, watchImports } from './programs.ts'
 import { freePort } from '../support/free-port.ts'
 
@@ -31,9 +31,9 @@ function program(name: string, text: string): string {
 
 test('the tarball has the build, the documents and the examples, and nothing else', () => {
   const kinds = {
-    build: /^dist\/(?:[\w./-]+\.(?:js|d\.ts)(?:\.map)?|dev\.html|bundled-licenses\.txt)$/,
+    build: /^dist\/(?:[\w./-]+\.(?:js|d\.ts)|dev\.html|bundled-licenses\.txt|sbom\.cdx\.json)$/,
     papers:
-      /^(?:[A-Z]+\.md|LICENSE|package\.json|docs\/(?:(?:guide|decisions|operations|diagrams)\/)?[\w-]+\.(?:md|svg))$/,
+      /^(?:[A-Z]+\.md|LICENSE|package\.json|docs\/(?:(?:guide|operations|diagrams)\/)?[\w-]+\.(?:md|svg))$/,
     examples: /^examples\/(?:README\.md|[\w-]+\/(?![\w-]+\.test\.ts)[\w.-]+)$/,
   }
   const others = packed.paths.filter((path) => !Object.values(kinds).some((kind) => kind.test(path)))
@@ -174,17 +174,31 @@ await import(import.meta.resolve('utility-api').replace('index.js', 'cli.js'))`
   requirePaths(firstAnswer, 15)
 })
 
-test('what is bundled has its license beside it', () => {
-  const dist = join(packed.project, 'node_modules/utility-api/dist')
-  const maps = packed.paths.filter((path) => path.endsWith('.js.map'))
-  const sources = maps.flatMap(
-    (path) => (JSON.parse(readFileSync(join(dist, '..', path), 'utf8')) as { sources: string[] }).sources,
+test('what is bundled has its license beside it, and is in the bill of materials', () => {
+  const read = (path: string): string =>
+    readFileSync(join(packed.project, 'node_modules/utility-api', path), 'utf8')
+  // The bundler names each file above its code.
+  const code = packed.paths.filter((path) => /^dist\/.*\.js$/.test(path)).map(read)
+  const files = code.flatMap((text) => [...text.matchAll(/^\/\/ node_modules\/((?:@[^/\s]+\/)?[^/\s]+)\//gm)])
+  const names = [...new Set(files.map(([, name]) => name))].toSorted()
+  expect(names).toEqual(['@leichtgewicht/ip-codec', 'dns-packet', 'zod'])
+  const licenses = read('dist/bundled-licenses.txt')
+  const bill = JSON.parse(read('dist/sbom.cdx.json')) as { components: { purl: string }[] }
+  const versions = [...licenses.matchAll(/^(\S+) (\d+\.\d+\.\d+)\n\n.*License/gm)]
+  expect(versions.map(([, name]) => name).toSorted()).toEqual(names)
+  expect(bill.components.map(({ purl }) => purl)).toEqual(
+    versions.map(([, name, version]) => `pkg:npm/${name?.replace('@', '%40')}@${version}`),
   )
-  const names = sources.flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? [])
-  const licenses = readFileSync(join(dist, 'bundled-licenses.txt'), 'utf8')
-  expect([...new Set(names)].toSorted()).toEqual(['@leichtgewicht/ip-codec', 'dns-packet', 'zod'])
-  for (const name of names)
-    expect(licenses).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+\\n\\n.*License`, 'm'))
+})
+
+test('it is built the same, octet for octet, at another place', () => {
+  const again = join(packed.folder, 'again')
+  build(again)
+  const installed = join(packed.project, 'node_modules/utility-api/dist')
+  expect(spawnSync('diff', ['--recursive', installed, again], { encoding: 'utf8' })).toMatchObject({
+    status: 0,
+    stdout: '',
+  })
 })
 
 test('a bundler makes an ES module of it that runs', () => {

@@ -23,7 +23,7 @@ export interface PackedPackage extends Tarball {
   readonly project: string
 }
 
-/** Builds and packs apart from the work tree, where somebody else may be building. */
+/** Builds and packs. */
 export function pack(): Tarball {
   const folder = mkdtempSync(join(tmpdir(), 'utility-api-package-'))
   const source = join(folder, 'source')
@@ -36,11 +36,7 @@ export function pack(): Tarball {
     mkdirSync(dirname(join(source, 'examples', name)), { recursive: true })
     writeFileSync(join(source, 'examples', name), '')
   }
-  execFileSync(
-    process.execPath,
-    [join(root, 'node_modules/tsup/dist/cli-default.js'), '--silent', '--outDir', join(source, 'dist')],
-    { cwd: root },
-  )
+  build(join(source, 'dist'))
   const packed = npm(source, 'pack', '--json', '--ignore-scripts', '--pack-destination', folder)
   const [{ filename, files }] = JSON.parse(packed) as [{ filename: string; files: { path: string }[] }]
   return {
@@ -52,6 +48,12 @@ export function pack(): Tarball {
     folder,
     remove: () => rmSync(folder, { recursive: true, force: true }),
   }
+}
+
+/** Builds into a folder, apart from the work tree, where somebody else may be building. */
+export function build(folder: string): void {
+  const tsup = join(root, 'node_modules/tsup/dist/cli-default.js')
+  execFileSync(process.execPath, [tsup, '--silent', '--outDir', folder], { cwd: root })
 }
 
 export function packAndInstall(): PackedPackage {
