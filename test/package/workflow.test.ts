@@ -132,6 +132,18 @@ test('no install script runs in a job that makes what is published', () => {
   ])
 })
 
+test('CI builds every commit again at another place, and compares', () => {
+  const steps = everyJob.find(({ name }) => name === 'test')?.steps ?? []
+  const script = scriptOf(steps.find((step) => step.includes('git clone')))
+  expect(script.trimEnd().split('\n')).toEqual([
+    'git clone --quiet . "$RUNNER_TEMP/again"',
+    'cd "$RUNNER_TEMP/again"',
+    'npm ci --ignore-scripts',
+    'npm run build',
+    'diff --recursive dist "$GITHUB_WORKSPACE/dist"',
+  ])
+})
+
 test("the packed package names the workflow's own repository, and no other is published", () => {
   const folder = mkdtempSync(join(tmpdir(), 'utility-api-release-'))
   try {
