@@ -46,6 +46,7 @@ interface Answer {
 export interface Operation {
   readonly operationId: string
   readonly summary: string
+  readonly description: string
   readonly security: readonly Readonly<Record<string, unknown>>[]
   readonly parameters: readonly (Parameter | Reference)[]
   readonly requestBody?: {

@@ -42,7 +42,7 @@ title: ${notes.title}
 ${method} ${path}
 \`\`\`
 
-${notes.about}
+${operation.description} ${notes.about}
 
 In your own program, this needs no request and no credential: ${notes.ownCall}. To serve it over HTTP, mount \`api.fetch\` for all five operations, or \`api.handlers.${operation.operationId}\` for this one alone. A prefix such as \`/api\` comes before the path.
 
@@ -118,7 +118,11 @@ function requestTable(
 
 function meaning({ description = '', enum: values, const: only }: Schema): string {
   if (only !== undefined) return `${description} Always ${code(only)}.`
-  return values === undefined ? description : `${description} One of ${values.map(code).join(', ')}.`
+  // A name that counts in both cases is shown once.
+  const shown = values?.filter(
+    (value) => value === value.toUpperCase() || !values.includes(value.toUpperCase()),
+  )
+  return shown === undefined ? description : `${description} One of ${shown.map(code).join(', ')}.`
 }
 
 /** The fields of an answer, those inside others behind a dot. */

@@ -4,7 +4,7 @@ import { domainToASCII } from 'node:url'
 const maxNameLength = 255
 const maxLabelLength = 63
 /** Every octet as `\DDD`, and a final dot. */
-const maxTextLength = 4 * maxNameLength + 1
+export const longestNameText: number = 4 * maxNameLength + 1
 
 /** Visible ASCII but dots and backslashes; `\DDD` for any octet; a backslash before anything else but a digit. */
 const asciiLabel = /^(?:[!-\-/-[\]-~]|\\(?:[01]\d\d|2[0-4]\d|25[0-5]|[ -/:-~]))+$/
@@ -27,7 +27,7 @@ const special = /[^!-~]|[.\\@]/g
  */
 export function parseDnsName(text: string): string | null {
   if (text === '.') return '.'
-  if (text.length > maxTextLength) return null
+  if (text.length > longestNameText) return null
   const isAscii = asciiOnly.test(text)
   const labels = splitDnsName(isAscii ? text : text.replaceAll(wideDots, '.'))
   const octets = (isAscii ? labels : labels.map(toAscii)).map(octetsOfLabel)

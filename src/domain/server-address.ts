@@ -18,7 +18,13 @@ const nameAndPort = /^([^:]*):([^:]*)$/
 // IDNA takes these for a dot.
 const labelSeparator = /[.\u3002\uff0e\uff61]/
 const ascii = /^[ -~]*$/
-const decimalPort = /^[1-9]\d{0,4}$/
+
+/** A port, in digits without zeros before them. */
+export const serverPort: RegExp =
+  /^(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])$/
+
+/** The longest typed address: a name of 253 characters with its final dot, a colon and a port. */
+export const longestAddress = 260
 
 /**
  * Parses a typed address: a host name, an address, `host:port`, `[v6]` or `[v6]:port`. Returns null for anything else.
@@ -70,5 +76,5 @@ function parseIpv6(text: string): string | null {
 }
 
 function parsePort(text: string): number | null {
-  return decimalPort.test(text) && Number(text) <= 65_535 ? Number(text) : null
+  return serverPort.test(text) ? Number(text) : null
 }

@@ -6,7 +6,7 @@ import { bodyRefusals } from './body-parser.ts'
 import { inFlightRefusals } from '../bounds/in-flight.ts'
 import { tooManyRequests } from './rate-limit.ts'
 import { errorBody, internalError } from './error-reply.ts'
-import { methodNotAllowed, type Routed } from './router.ts'
+import { methodNotAllowed, nothingHere, type Routed } from './router.ts'
 
 export interface ErrorOptions {
   /** The refusals of the operation and its scheme. */
@@ -26,6 +26,8 @@ export function errorResponses(
     ...(hasBody ? [...bodyRefusals, ...bodyReaderRefusals] : []),
     ...(routed.method === 'GET' ? [bodyWithheld] : []),
     ...refusals,
+    // To a gateway, an empty segment is a parameter as well.
+    ...(routed.path.includes('{') ? [nothingHere] : []),
     methodNotAllowed(routed),
     tooManyRequests,
     databaseFailed,

@@ -16,8 +16,13 @@ import { errorResponses } from './openapi-errors.ts'
 export interface OpenApiDocument {
   /** The version of the OpenAPI specification. */
   readonly openapi: '3.1.0'
-  /** Title and version of the API. */
-  readonly info: { readonly title: string; readonly version: string; readonly description: string }
+  /** Title, version and description of the API, and the license of the document. */
+  readonly info: {
+    readonly title: string
+    readonly version: string
+    readonly description: string
+    readonly license: { readonly name: string; readonly identifier: string }
+  }
   /** The URL that the paths are relative to. */
   readonly servers: readonly { readonly url: string }[]
   /** The groups of operations. */
@@ -39,7 +44,7 @@ export interface OperationDescription {
   readonly path: string
   readonly method: string
   readonly tag: { readonly name: string; readonly description: string }
-  /** The security scheme by its name, empty if the operation needs none. */
+  /** The security scheme by its name. */
   readonly schemes: Readonly<Record<string, object>>
   readonly operation: object
 }
@@ -57,6 +62,7 @@ export function openApiDocument(
       title: 'Utility API',
       version: '1.0.0',
       description: 'OAuth token exchange, reseller licenses, DNS check and game server lookup.',
+      license: { name: 'MIT License', identifier: 'MIT' },
     },
     servers: [{ url: basePath === '' ? '/' : basePath }],
     tags: [...new Map(operations.map(({ tag }) => [tag.name, tag])).values()],
@@ -82,16 +88,9 @@ export function describeOperation<Input, Output, Caller>(
     path,
     method: method.toLowerCase(),
     tag,
-    schemes: schemesOf(scheme),
+    schemes: { [scheme.name]: scheme.openapi.scheme },
     operation: operationObject(operation, scheme, options),
   }
-}
-
-function schemesOf({
-  name,
-  openapi: { scheme },
-}: Pick<Scheme<unknown>, 'name' | 'openapi'>): Record<string, object> {
-  return scheme === undefined ? {} : { [name]: scheme }
 }
 
 function operationObject<Input, Output, Caller>(
@@ -107,13 +106,18 @@ function operationObject<Input, Output, Caller>(
     ...inBody.map(([field, parameter]) =>
       memberOf(parameter, input.properties?.[field], isRequired(input, field)),
     ),
-    ...scheme.parameters.map((parameter) => memberOf(parameter, jsonSchema(parameter.schema, 'input'), true)),
+    ...scheme.parameters.map((parameter) => ({
+      ...memberOf(parameter, jsonSchema(parameter.schema, 'input'), false),
+      isShown: true,
+    })),
   ]
   return {
     operationId: operation.id,
     summary: operation.summary,
+    description: operation.description,
     tags: [operation.tag.name],
-    security: Object.keys(schemesOf(scheme)).map((name) => ({ [name]: [] })),
+    // No document can say that the header is needed unless the body has the credential.
+    security: [{ [scheme.name]: [] }, ...(scheme.parameters.length > 0 ? [{}] : [])],
     parameters: [
       ...outside.map(([field, parameter]) =>
         parameterOf(parameter, input.properties?.[field], isRequired(input, field)),
@@ -123,7 +127,7 @@ function operationObject<Input, Output, Caller>(
     ...(members.length > 0 && { requestBody: bodyOf(members) }),
     responses: {
       200: {
-        description: 'Done.',
+        description: 'What was asked for.',
         headers: sharedHeaders,
         content: {
           'application/json': {
@@ -182,23 +186,26 @@ interface Member {
   readonly name: string
   readonly schema: object
   readonly required: boolean
+  /** Whether the example of the body has it. */
+  readonly isShown: boolean
   readonly example: string | undefined
 }
 
 function memberOf(parameter: Parameter, schema: object = {}, required: boolean): Member {
   const { name, description, example } = parameter
-  return { name, schema: { ...schema, description }, required, example }
+  return { name, schema: { ...schema, description }, required, isShown: required, example }
 }
 
 function bodyOf(members: readonly Member[]): object {
-  const required = members.filter((member) => member.required)
   const content = {
     schema: {
       type: 'object',
       properties: Object.fromEntries(members.map(({ name, schema }) => [name, schema])),
-      required: required.map(({ name }) => name),
+      required: members.filter(({ required }) => required).map(({ name }) => name),
     },
-    example: Object.fromEntries(required.map(({ name, example }) => [name, example])),
+    example: Object.fromEntries(
+      members.filter(({ isShown }) => isShown).map(({ name, example }) => [name, example]),
+    ),
   }
   return {
     required: true,
@@ -216,16 +223,16 @@ const requestIdParameter = {
   name: 'X-Request-Id',
   in: 'header',
   description:
-    'An id to find this request by. Used if it is short and safe, otherwise replaced by a new one.',
+    'An id to find this request by: 1 to 64 letters, digits and `_.~:+/=-`. Anything else is replaced by a new id.',
   required: false,
-  schema: { type: 'string', pattern: safeRequestId.source },
+  schema: { type: 'string' },
 }
 
 const headers = {
   RequestId: {
     description: 'The id of this request.',
     required: true,
-    schema: { type: 'string' },
+    schema: { type: 'string', pattern: safeRequestId.source },
     example: 'order-1234',
   },
   NoStore: {

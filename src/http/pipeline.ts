@@ -19,7 +19,7 @@ import { describeOperation, type OpenApiOptions, type OperationDescription } fro
 import type { RateLimit } from './rate-limit.ts'
 import { jsonReply, optionsReply, withoutBody } from './reply.ts'
 import type { Reply, RequestLike } from './request-like.ts'
-import { allowedMethods, isAllowed, methodNotAllowed, type Routed } from './router.ts'
+import { allowedMethods, isAllowed, methodNotAllowed, nothingHere, type Routed } from './router.ts'
 
 /** What all requests share. */
 export interface Service extends Observers, OwnErrors {
@@ -41,7 +41,6 @@ export interface Endpoint extends Routed {
   describe(options: OpenApiOptions): OperationDescription
 }
 
-const nothingHere: Refusal = { code: 'not_found', message: 'There is nothing at this path.' }
 const givenUp: Refusal = { code: 'unavailable', message: 'The request was given up.' }
 
 /** Takes a request through all steps in order: route (already done), authenticate, input, run, reply. */

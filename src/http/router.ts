@@ -1,4 +1,4 @@
-import { UtilityApiError } from '../domain/errors.ts'
+import { UtilityApiError, type Refusal } from '../domain/errors.ts'
 
 /** What a path is matched against. */
 export interface Routed {
@@ -104,6 +104,9 @@ export function isAllowed(method: string, routed: Routed): boolean {
 export function allowedMethods({ method }: Routed): string {
   return method === 'GET' ? 'GET, HEAD, OPTIONS' : `${method}, OPTIONS`
 }
+
+/** The refusal of a path that no operation has. */
+export const nothingHere: Refusal = { code: 'not_found', message: 'There is nothing at this path.' }
 
 /** Returns the refusal of a method that a path does not have. */
 export function methodNotAllowed(routed: Routed): UtilityApiError {

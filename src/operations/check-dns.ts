@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import {
   dnsStatuses,
-  recordTypes,
   type DnsAnswer,
   type DnsRecord,
   type DnsStatus,
@@ -9,7 +8,7 @@ import {
   type RecordType,
 } from '../domain/dns-answer.ts'
 import { isLongAnswer } from '../domain/dns-answer-limit.ts'
-import { parseDnsName } from '../domain/dns-name.ts'
+import { longestNameText, parseDnsName } from '../domain/dns-name.ts'
 import { refused, type Refusal } from '../domain/errors.ts'
 import { parseIpAddress, reverseName } from '../domain/ip-address.ts'
 import type { ResolverLocation } from '../domain/resolver-location.ts'
@@ -21,7 +20,7 @@ import type { Logger } from '../ports/logger.ts'
 import type { TimedDnsClient } from '../bounds/timed-clients.ts'
 import { performance } from '../ports/timers.ts'
 import { dnsRecordSchema } from './dns-record-schema.ts'
-import { recordTypeText, requiredText } from './input-schemas.ts'
+import { patterns, recordTypeText, requiredText } from './input-schemas.ts'
 import { tooManyOctets, type OctetBudget } from '../bounds/octet-budget.ts'
 import type { Operation } from './operation.ts'
 import { keptFor, type ResultCache } from '../bounds/result-cache.ts'
@@ -179,6 +178,8 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
     method: 'GET',
     path: '/v3/tools/dnscheck',
     summary: 'Check the DNS records of a domain at several resolver locations',
+    description:
+      'Asks every configured resolver for the records of a domain. The answer has one element for each location, in the configured order, even if a resolver fails.',
     tag: {
       name: 'DNS',
       description: 'Records of a domain as resolvers in several places see them.',
@@ -195,12 +196,12 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
       recordType: {
         in: 'header',
         name: 'X-Record-Type',
-        description: `The record type to look up, in upper or lower case: ${recordTypes.join(', ')}.`,
+        description: 'The record type to look up, in upper or lower case.',
         example: 'A',
       },
     },
     input: z.object({
-      domain: requiredText(),
+      domain: requiredText().meta({ maxLength: longestNameText, pattern: patterns.dnsName }),
       recordType: recordTypeText(),
     }),
     output: () => z.array(dnsCheckResultSchema()),

@@ -32,9 +32,10 @@ export interface ExchangeTokenParts {
   readonly onReplay: 'revoke' | 'deny'
 }
 
+const onlyGrantType = 'authorization_code'
 const otherGrantType: Refusal = {
   code: 'unsupported_grant_type',
-  message: 'grant_type must be authorization_code.',
+  message: `grant_type must be ${onlyGrantType}.`,
 }
 const noRedirectUri: Refusal = {
   code: 'unauthorized_client',
@@ -76,14 +77,16 @@ export function exchangeToken(
     method: 'POST',
     path: '/v4/oauth2/token',
     summary: 'Exchange an authorization code for an access token',
+    description:
+      'This is the second half of the OAuth 2.0 authorization code flow: the client sends the code that it received at its redirection URI, and gets an access token. A code can be exchanged for one token only, however often and wherever it is sent. The body is JSON or a form; the client may send its id and secret with HTTP Basic authentication instead of in the body.',
     tag: { name: 'OAuth', description: 'Codes become access tokens (RFC 6749).' },
     waitsFor: 'storage',
     parameters: {
       grantType: {
         in: 'body',
         name: 'grant_type',
-        description: 'Always `authorization_code`.',
-        example: 'authorization_code',
+        description: 'The kind of grant.',
+        example: onlyGrantType,
       },
       code: {
         in: 'body',
@@ -107,7 +110,9 @@ export function exchangeToken(
     },
     input: z.object({
       // Other grants have other fields, so the type is checked before any of these is reported missing.
-      grantType: requiredText().refine((type) => type === 'authorization_code', refuseWith(otherGrantType)),
+      grantType: requiredText()
+        .refine((type) => type === onlyGrantType, refuseWith(otherGrantType))
+        .meta({ const: onlyGrantType }),
       code: visibleText(),
       redirectUri: requiredText(),
       codeVerifier: requiredText()

@@ -35,8 +35,25 @@ export function recordTypeText(): z.ZodType<RecordType, string> {
       .regex(/^[\x21-\x7e]+$/, notARecordType)
       .toUpperCase()
       .pipe(z.enum(recordTypes, notARecordType))
+      .meta({ enum: [...recordTypes, ...recordTypes.map((type) => type.toLowerCase())] })
   )
 }
+
+/**
+ * Patterns for the OpenAPI document, of texts that are judged by functions. They forbid only characters that are always
+ * refused: a gateway that reads the document must let through what the service accepts. It may see the octets of UTF-8
+ * as Latin-1, so what is above ASCII there is allowed everywhere.
+ */
+export const patterns = {
+  /** Without control and bidirectional formatting characters. */
+  plainText: '^[^\\x00-\\x1f\\x7f\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]+$',
+  /** Of ASCII only letters, digits and `-._:`. */
+  hostOrIp: '^[^\\x00-,/;-@\\[-\\^`{-\\x7f]+$',
+  /** The same, and brackets. */
+  hostAndPort: '^[^\\x00-,/;-@\\\\^`{-\\x7f]+$',
+  /** A name of DNS, in which a backslash stands before what has a meaning. */
+  dnsName: '^(?:[^\\x00-\\x20\\x7f@\\\\]|\\\\[ -~])+$',
+} as const
 
 /** Makes a refinement fail with this refusal instead of `invalid_request` with the field's name. */
 export function refuseWith(refusal: Refusal): { readonly params: { readonly refusal: Refusal } } {

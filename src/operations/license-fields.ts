@@ -3,7 +3,7 @@ import { problemOfDomainOrIp, problemOfLicenseText, type LicenseRules } from '..
 import type { Clock } from '../ports/clock.ts'
 import type { KeyGenerator } from '../ports/key-generator.ts'
 import type { TimedStorage } from '../storage/timed-storage.ts'
-import { missingOr, requiredText } from './input-schemas.ts'
+import { missingOr, patterns, requiredText } from './input-schemas.ts'
 
 /** What both license operations need. */
 export interface LicenseParts extends LicenseRules {
@@ -17,12 +17,13 @@ export const licenseTag = { name: 'Licenses', description: 'Resellers create and
 
 /** Returns the schema of the user a license is registered to. */
 export function registeredUser(): z.ZodString {
-  return textWithout(problemOfLicenseText)
+  return textWithout(problemOfLicenseText).meta({ maxLength: 255, pattern: patterns.plainText })
 }
 
 /** Returns the schema of what a license is bound to. */
 export function domainOrIp(rules: LicenseRules): z.ZodString {
-  return textWithout((text) => problemOfDomainOrIp(text, rules))
+  const pattern = rules.allowWildcards ? patterns.hostOrIp.replace('^', '^(?:\\*\\.)?') : patterns.hostOrIp
+  return textWithout((text) => problemOfDomainOrIp(text, rules)).meta({ maxLength: 255, pattern })
 }
 
 /** Returns the schema of text without problems. One check covers all: each costs a request over 0.1 microseconds. */

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
-import { parseServerAddress, spelledHostOf } from '../domain/server-address.ts'
+import { longestAddress, parseServerAddress, serverPort, spelledHostOf } from '../domain/server-address.ts'
 import {
   addressNotAllowed,
   ServerCheckError,
@@ -12,7 +12,7 @@ import type { Logger } from '../ports/logger.ts'
 import type { TimedBlockgameClient } from '../bounds/timed-clients.ts'
 import { performance } from '../ports/timers.ts'
 import { detailSchemas, detailsOf, exampleDetails, type GameServerDetails } from './game-server-details.ts'
-import { requiredText } from './input-schemas.ts'
+import { patterns, requiredText } from './input-schemas.ts'
 import type { Operation } from './operation.ts'
 import { keptFor, type ResultCache } from '../bounds/result-cache.ts'
 import { createSemaphore, NoTurnError } from '../bounds/semaphore.ts'
@@ -134,6 +134,8 @@ export function lookUpGameServer(
     method: 'GET',
     path: '/v4/games/blockgame/lookup',
     summary: 'Look up a Minecraft server',
+    description:
+      'Asks a Minecraft server for what players see in their server list. The header that carries the API key is called `Basic`.',
     tag: { name: 'Games', description: 'Who plays on a server, and how far away it is.' },
     permission: parts.requiredPermission,
     waitsFor: 'network',
@@ -151,7 +153,10 @@ export function lookUpGameServer(
         example: '25565',
       },
     },
-    input: z.object({ address: requiredText(), port: requiredText().optional() }),
+    input: z.object({
+      address: requiredText().meta({ maxLength: longestAddress, pattern: patterns.hostAndPort }),
+      port: requiredText().meta({ pattern: serverPort.source }).optional(),
+    }),
     output: () => (details ? output().extend(detailSchemas()) : output()),
     example: details ? { ...example, ...exampleDetails } : example,
     refusals: [notAServer, addressNotAllowed, serverCheckFailed, tooMany],

@@ -27,6 +27,8 @@ export interface Operation<Input, Output, Caller> {
   /** The path as in the contract, with parameters in braces. */
   readonly path: string
   readonly summary: string
+  /** What it does, in sentences of Markdown without links. */
+  readonly description: string
   /** The group of the operation in the OpenAPI document. */
   readonly tag: { readonly name: string; readonly description: string }
   /** The permission a caller must have, if being known is not enough. */

@@ -50,6 +50,8 @@ export function updateLicense(
     method: 'PUT',
     path: '/v2/reseller/{license_key}/update',
     summary: 'Update a reseller license',
+    description:
+      'Changes only the fields that are sent, in one statement that also checks the owner of the license. At least one of the three headers is required. If one of them is invalid, nothing is changed. The request has no body.',
     tag: licenseTag,
     waitsFor: 'storage',
     parameters: {

@@ -46,15 +46,14 @@ const parameters: Readonly<Record<keyof ClientCredentials, SchemeParameter>> = {
   clientId: {
     in: 'body',
     name: 'client_id',
-    description: 'The client identifier.',
+    description: 'The client identifier. Required without an Authorization header.',
     example: '74a41a51-0874-48e8-a2ca-9bde6ae898f8',
-    schema: visibleText(),
+    schema: visibleText().meta({ maxLength: longestClientId }),
   },
   clientSecret: {
     in: 'body',
     name: 'client_secret',
-    description:
-      'The client secret. The secret and the identifier may be sent in an Authorization header instead (HTTP Basic, RFC 6749 section 2.3.1).',
+    description: 'The client secret. Required without an Authorization header.',
     example: 'uapi_cs_2nZd1Z1lRwL0dK4d8jUarMsKn3x9tWe2bYcO6fIgQhVp5Su2',
     schema: visibleText(),
   },
@@ -90,8 +89,13 @@ export function oauthClientScheme(storage: Pick<TimedStorage, 'findClient'>): Sc
     requirePermission() {},
     challenge: null,
     errorBody: (error) => ({ error: oauthCode(error), error_description: error.message }),
-    // A second way in `security` would not go with a body that requires both members.
     openapi: {
+      scheme: {
+        type: 'http',
+        scheme: 'basic',
+        description:
+          'The identifier and the secret of the client, instead of in the body (RFC 6749 section 2.3.1).',
+      },
       codes: 'A code of RFC 6749.',
       challenge: {
         description: 'Only if the request has an Authorization header (RFC 6749 section 5.2).',

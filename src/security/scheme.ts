@@ -11,7 +11,7 @@ import type { UseRecorder } from './use-recorder.ts'
 export interface Scheme<Caller> {
   /** Its name in the OpenAPI document, under which rate limits also count its callers. */
   readonly name: string
-  /** The members of a body that it reads. */
+  /** The members of a body that callers may send instead of the header of the security scheme. */
   readonly parameters: readonly SchemeParameter[]
   /** Returns what it refuses of callers who need a permission, or who need none. */
   refusals(permission: string | undefined): readonly Refusal[]
@@ -59,8 +59,8 @@ export interface SchemeParameter extends Parameter {
 
 /** What the OpenAPI document says about a scheme. */
 export interface SchemeDocument {
-  /** The security scheme object; absent if the credential is described as part of the body. */
-  readonly scheme?: object
+  /** The security scheme object. */
+  readonly scheme: object
   /** What the codes of its error bodies are. */
   readonly codes: string
   /** When a refused request gets a `WWW-Authenticate` header, and one as it may be. */

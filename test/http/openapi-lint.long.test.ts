@@ -6,8 +6,6 @@ import { createUtilityApi } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { expect, test } from 'vitest'
 
-const recommended = 'test/http/support/redocly.yaml'
-
 test.for([
   ['as it is by default', {}],
   ['with everything changed', { basePath: '/api', dns: { requiredScope: 'dns' }, errorBody: () => ({}) }],
@@ -18,7 +16,7 @@ test.for([
   writeFileSync(file, JSON.stringify(createUtilityApi({ storage: memoryStorage(), ...options }).openapi()))
   const { status, stdout, stderr } = spawnSync(
     'node_modules/.bin/redocly',
-    ['lint', '--config', recommended, file],
+    ['lint', '--extends', 'recommended-strict', file],
     {
       encoding: 'utf8',
       env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },

@@ -123,6 +123,7 @@ async function askAmiss(world: World): Promise<void> {
   for (const key of ['', 'wrong', world.weakApiKey])
     await ask(world, 'lookup', good(world, 'lookup', { Basic: key }))
   await ask(world, 'update', good(world, 'update'))
+  await ask(world, 'update', { ...(await good(world, 'update')), path: '/v2/reseller//update' })
   await ask(world, 'update', without(await good(world, 'update'), 'X-Status'))
   const path = `/v2/reseller/${await world.generate()}/update`
   const headers = { Authorization: `Bearer ${world.otherResellerToken}`, 'X-Status': 'valid' }
