@@ -8,9 +8,10 @@ import type { Callers } from './callers.ts'
 export interface OctetBudget {
   /**
    * Counts an answer against a caller, once however many of the caller's replies share it. Returns a function that ends
-   * this for one reply. Throws `unavailable` if the caller's share or the whole is used up.
+   * this for one reply, or undefined for an answer that is too small to count. Throws `unavailable` if the caller's share
+   * or the whole is used up.
    */
-  hold(caller: string, answer: { readonly octets: number }): () => void
+  hold(caller: string, answer: { readonly octets: number }): (() => void) | undefined
   /** Opens an account for work that several callers may share. Each octet counts against one of them. */
   collect(callers: Callers): Collecting
   /** How many octets are counted, and against how many callers. */
@@ -77,7 +78,7 @@ export function createOctetBudget(maxOctets: number): OctetBudget {
 
   return {
     hold(caller, answer) {
-      if (answer.octets <= uncountedOctets) return () => {}
+      if (answer.octets <= uncountedOctets) return undefined
       const replies = accounts.get(caller)?.replies.get(answer) ?? 0
       if (replies > 0) accounts.get(caller)?.replies.set(answer, replies + 1)
       else if (hasRoom(caller, answer.octets)) take(caller, answer.octets).replies.set(answer, 1)

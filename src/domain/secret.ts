@@ -67,6 +67,13 @@ export function timeOfSecret(text: string): number | null {
   return time <= maxTime ? time : null
 }
 
+const anyPrefix = new RegExp(Object.values(secretPrefixes).join('|'), 'i')
+
+/** Tells whether a text may have a generated secret in it, also one that was cut or changed. */
+export function hasSecretPrefix(text: string): boolean {
+  return anyPrefix.test(text)
+}
+
 /** Returns the kind of secret that a text's prefix names, or undefined for any other text. */
 export function kindOfSecret(text: string): SecretKind | undefined {
   const kinds = Object.keys(secretPrefixes) as SecretKind[]

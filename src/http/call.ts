@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { UtilityApiError } from '../domain/errors.ts'
+import { hasSecretPrefix } from '../domain/secret.ts'
 import type { OperationCall } from '../operations/operation.ts'
 import type { Logger } from '../ports/logger.ts'
 import { performance } from '../ports/timers.ts'
@@ -7,7 +8,7 @@ import type { BodyMembers, Presented } from '../security/scheme.ts'
 import type { Closing, WorkSignal } from '../bounds/closing.ts'
 import type { KnownCaller } from '../bounds/in-flight.ts'
 import type { Answered } from './reply.ts'
-import type { RequestContext, RequestLike } from './request-like.ts'
+import type { Reply, RequestContext, RequestLike } from './request-like.ts'
 
 /** Matches the request ids that are accepted: short, and safe to log and to send. */
 export const safeRequestId: RegExp = /^[\w.~:+/=-]{1,64}$/
@@ -22,6 +23,14 @@ function givenId(request: RequestLike, { requestId }: RequestContext, logger: Lo
     return undefined
   }
 }
+
+/** A secret in a field of the wrong name would be answered and logged. */
+function isSafeId(id: unknown): id is string {
+  return typeof id === 'string' && safeRequestId.test(id) && !hasSecretPrefix(id)
+}
+
+/** Answers whose `written` nobody holds anymore, so that nobody will call it. */
+const forgotten = new FinalizationRegistry((letGo: () => void) => letGo())
 
 /** A request in progress, and what is known about it so far. */
 export class Call implements OperationCall, Presented, Answered {
@@ -43,9 +52,10 @@ export class Call implements OperationCall, Presented, Answered {
   error: UtilityApiError | undefined
   /** Whether it counts as under way, so that closing waits for it. */
   isUnderWay = false
-  /** Ends the count of the request on its connection, and that of its answer's octets. */
+  /** Ends the count of the request on its connection. */
   leaveConnection: (() => void) | undefined
-  letGo: (() => void) | undefined
+  /** Ends the count of its answer's octets. */
+  #letGo: (() => void) | undefined
   readonly #closing: Closing
   readonly #logger: Logger
   #endsAt = Number.POSITIVE_INFINITY
@@ -62,7 +72,7 @@ export class Call implements OperationCall, Presented, Answered {
     this.request = request
     this.context = context
     this.params = context.params === undefined ? params : { ...params, ...context.params }
-    this.requestId = typeof id === 'string' && safeRequestId.test(id) ? id : randomUUID()
+    this.requestId = isSafeId(id) ? id : randomUUID()
     this.#closing = closing
     this.#logger = logger
   }
@@ -83,9 +93,18 @@ export class Call implements OperationCall, Presented, Answered {
     if (failure !== undefined)
       this.#logger.error('The answer could not be written.', { requestId: this.requestId, cause: failure })
     this.leaveConnection?.()
-    this.letGo?.()
     this.leaveConnection = undefined
-    this.letGo = undefined
+    if (this.#letGo === undefined) return
+    forgotten.unregister(this)
+    this.#letGo()
+    this.#letGo = undefined
+  }
+
+  /** Counts the octets of its answer until `written` is called, or has been collected as garbage. */
+  holdUntil(written: Reply['written'], letGo: () => void): void {
+    this.#letGo = letGo
+    // Not this object: it has the host's request, which may hold the reply.
+    forgotten.register(written, letGo, this)
   }
 
   /** Gives storage this many milliseconds from now, for all calls of this request together. */

@@ -60,9 +60,13 @@ async function respond(service: Service, endpoint: Endpoint | null, call: Call):
     if (method === 'OPTIONS') return optionsReply(allowedMethods(routed), call)
     if (call.request.bodyWithheld === true) throw refused(bodyWithheld, closeConnection)
     const value = await routed.answer(call)
-    if (method === 'HEAD') return withoutBody(jsonReply(200, value, call))
-    if (value instanceof SharedAnswer) call.letGo = service.budget.hold(call.callerKey, value)
-    return jsonReply(200, value, call)
+    const letGo =
+      value instanceof SharedAnswer && method !== 'HEAD'
+        ? service.budget.hold(call.callerKey, value)
+        : undefined
+    const reply = jsonReply(200, value, call)
+    if (letGo !== undefined) call.holdUntil(reply.written, letGo)
+    return method === 'HEAD' ? withoutBody(reply) : reply
   } catch (thrown) {
     harmless(
       () => call.request.drain?.(),

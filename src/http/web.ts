@@ -98,16 +98,13 @@ export function toResponse({ status, headers, body, written }: Reply): Response 
   return new Response(body === '' ? null : (body as BodyInit), { status, headers })
 }
 
-/** Answers that a host has dropped without reading or canceling them, which it tells nobody. */
-const dropped = new FinalizationRegistry((written: () => void) => written())
-
 /**
  * Hands octets over as the host asks for them. As the body of a `Response` they would be copied at once, for each of the
  * requests that share them.
  */
 function inPieces(octets: Uint8Array, written: () => void): ReadableStream<Uint8Array> {
   let at = 0
-  const stream = new ReadableStream<Uint8Array>(
+  return new ReadableStream<Uint8Array>(
     {
       pull(controller) {
         // A copy, since a host may do with it what it likes.
@@ -120,6 +117,4 @@ function inPieces(octets: Uint8Array, written: () => void): ReadableStream<Uint8
     },
     { highWaterMark: 0 },
   )
-  dropped.register(stream, written)
-  return stream
 }

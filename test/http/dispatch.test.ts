@@ -73,3 +73,22 @@ test.each([undefined, null, 5, {}])(
     for (const { headers } of replies) expect(headers['X-Request-Id']).toMatch(/^[\da-f-]{36}$/)
   },
 )
+
+test('a secret that is sent as the request id is neither answered nor logged', async () => {
+  const logged: unknown[] = []
+  const log = (...args: unknown[]): void => void logged.push(args)
+  const logger = { debug: log, info: log, warn: log, error: log }
+  const { clientSecret } = await createAdmin({ storage }).createClient({ redirectUris: [] })
+  const { apiKey } = await createAdmin({ storage }).createApiKey()
+  const { dispatch: ask } = createUtilityApi({ storage, logger })
+  for (const secret of [token, clientSecret, apiKey, `Bearer:${token}`, token.slice(0, -1), 'UAPI_AT_x']) {
+    // oxlint-disable-next-line no-await-in-loop
+    const { headers } = await ask(view('GET /v3/tools/dnscheck', { 'X-Request-Id': secret }))
+    expect(headers['X-Request-Id']).toMatch(/^[\da-f-]{36}$/)
+    // oxlint-disable-next-line no-await-in-loop
+    const given = await ask(view('GET /v3/tools/dnscheck'), { requestId: secret })
+    expect(given.headers['X-Request-Id']).toMatch(/^[\da-f-]{36}$/)
+    expect(JSON.stringify(logged)).not.toContain(secret)
+  }
+  expect(logged).not.toEqual([])
+})

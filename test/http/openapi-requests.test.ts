@@ -169,8 +169,8 @@ test.for(Object.entries(headers))(
 test('it allows wildcards where licenses may have them', () => {
   const path = '/v2/reseller/licenses/generate'
   const { paths } = createUtilityApi({ storage, licenses: { allowWildcards: true } }).openapi()
-  const operation = paths[path]?.['post'] as Operation | undefined
-  const schema = (operation?.parameters[1] as Parameter).schema
+  const operation = paths[path]?.['post'] as unknown as Operation
+  const { schema } = operation.parameters[1] as Parameter
   const allowed = ['*.shop.example', 'shop.example', '*shop.example', 'shop.*'].filter((value) =>
     ajv.validate(schema, value),
   )

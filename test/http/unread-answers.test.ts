@@ -2,6 +2,8 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import {
   createAdmin,
   createUtilityApi,
@@ -16,6 +18,9 @@ import { memoryStorage } from 'utility-api/storage/memory'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import express from 'express'
 import { rawClient, rawRequestText } from './support/raw.ts'
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
 
 const path = '/v3/tools/dnscheck'
 /** Some 240 KiB of JSON. */
@@ -122,6 +127,21 @@ test('a reply that says twice that it was written gives nothing back twice', asy
   for (let count = 0; count < 3; count += 1) replies[0]?.written()
   expect((await ask('one.example')).status).toBe(200)
   expect((await ask('two.example')).status).toBe(503)
+})
+
+test('what a mount forgets to say of its answers is found when they are gone', async () => {
+  const forget = async (): Promise<void> => {
+    const replies = await Promise.all(Array.from({ length: 5 }, (_, index) => ask(`n${index}.example`)))
+    expect(replies.map(({ status }) => status)).toEqual(Array(5).fill(200))
+  }
+  await forget()
+  await vi.waitFor(
+    async () => {
+      collect()
+      expect(await statusOfFive()).toEqual(Array(5).fill(200))
+    },
+    { timeout: 10_000, interval: 50 },
+  )
 })
 
 test('HEAD holds nothing, since it has no body', async () => {
