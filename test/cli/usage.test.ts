@@ -31,7 +31,7 @@ function signAs(issuer: string): string[] {
 
 function keyFile(name: string, key: KeyObject): string {
   const file = join(folder.path, name)
-  writeFileSync(file, key.export({ type: 'pkcs8', format: 'pem' }))
+  writeFileSync(file, key.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 })
   return file
 }
 

@@ -45,7 +45,9 @@ export async function renderedPage(): Promise<string> {
 
 function signingKeyIn(folder: string): string {
   const file = join(folder, 'private.pem')
-  writeFileSync(file, generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }))
+  writeFileSync(file, generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }), {
+    mode: 0o600,
+  })
   return file
 }
 

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createLocalJWKSet, jwtVerify, type JSONWebKeySet } from 'jose'
 import { createAdmin, createUtilityApi, type Admin, type UtilityApi } from 'utility-api'
@@ -432,7 +432,7 @@ describe('license', () => {
   test('sign prints a statement that the keys of jwks verify', async () => {
     const files = ['first', 'second'].map((name) => {
       const key = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })
-      writeFileSync(join(folder.path, name), key)
+      writeFileSync(join(folder.path, name), key, { mode: 0o600 })
       return join(folder.path, name)
     })
     const { key } = await generate()
@@ -443,7 +443,16 @@ describe('license', () => {
     )
     const [statement = '', ...others] = await lines(...sign)
     expect(others).toEqual([])
-    const { stdout } = await runHere(['license', 'jwks', ...files.flatMap((pem) => ['--signing-key', pem])])
+    const jwks = ['license', 'jwks', ...files.flatMap((pem) => ['--signing-key', pem])]
+    const { stdout, stderr } = await runHere(jwks)
+    expect(stderr).toBe('')
+    chmodSync(files[0] ?? '', 0o666)
+    expect(await runHere(jwks)).toEqual({
+      code: 0,
+      stdout,
+      stderr:
+        'Everybody on this machine can read or change the file of --signing-key. Make a new key, and run chmod 600 on its file.\n',
+    })
     const keys = JSON.parse(stdout) as JSONWebKeySet
     expect(keys.keys).toHaveLength(2)
     const { payload } = await jwtVerify(statement, createLocalJWKSet(keys), {
