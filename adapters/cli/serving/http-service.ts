@@ -64,7 +64,7 @@ export function createService(api: UtilityApi, options: ServiceOptions): Service
     const path = pathBelow(prefix, request.url ?? '/')
     const isRead = request.method === 'GET' || request.method === 'HEAD'
     if (isRead && path === '/health') void answerHealth(response)
-    else if (isRead && path === '/openapi.json' && document !== undefined) send(response, 200, document)
+    else if (isRead && path === '/openapi.json' && document !== undefined) sendLast(response, document)
     else if (pages?.(request, response, path) === true) return
     else operations(request, response)
   }
@@ -122,6 +122,12 @@ function pathBelow(prefix: string, url: string): string {
   // A request to a proxy names the whole URL, and any server must accept it (RFC 9112 section 3.2.2).
   const path = whole.replace(/^https?:\/\/[^/]*/i, '')
   return path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path
+}
+
+/** Sends the document and closes the connection: the system would hold a copy for each request of one that reads none. */
+function sendLast(response: ServerResponse, document: Buffer): void {
+  sayGoodbye(response)
+  send(response, 200, document)
 }
 
 export function send(response: ServerResponse, status: number, body: string | Buffer): void {

@@ -334,6 +334,14 @@ describe('/health and /openapi.json', () => {
   })
 })
 
+test('a connection gets the document once, however often it asks, so that it fills no buffers with copies', async () => {
+  const { port } = await startService()
+  const socket = connect(port, '127.0.0.1')
+  socket.write(rawRequestText('GET /openapi.json').repeat(16))
+  const pieces = await socket.setEncoding('latin1').toArray()
+  expect(pieces.join('').match(/^HTTP\/1\.1 200 OK\r$/gm)).toHaveLength(1)
+})
+
 test('slow connections and the number of connections are bounded', async () => {
   const { server } = await startService()
   expect(server).toMatchObject({
