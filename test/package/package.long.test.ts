@@ -1,6 +1,6 @@
 import { execFileSync, spawn, spawnSync, type SpawnSyncReturns } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -195,10 +195,13 @@ test('it is built the same, octet for octet, at another place', () => {
   const again = join(packed.folder, 'again')
   build(again)
   const installed = join(packed.project, 'node_modules/utility-api/dist')
-  expect(spawnSync('diff', ['--recursive', installed, again], { encoding: 'utf8' })).toMatchObject({
-    status: 0,
-    stdout: '',
-  })
+  const paths = globSync('**/*.*', { cwd: installed })
+  expect(paths.length).toBeGreaterThan(10)
+  expect(globSync('**/*.*', { cwd: again })).toEqual(paths)
+  const differing = paths.filter(
+    (path) => !readFileSync(join(installed, path)).equals(readFileSync(join(again, path))),
+  )
+  expect(differing).toEqual([])
 })
 
 test('a bundler makes an ES module of it that runs', () => {
