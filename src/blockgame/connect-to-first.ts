@@ -1,3 +1,4 @@
+import { isLocalFailure } from '../bounds/local-failure.ts'
 import { ServerCheckError, type ServerCheckFailure } from '../domain/server-status.ts'
 import { performance } from '../ports/timers.ts'
 import type { Candidates, Destination } from './candidates.ts'
@@ -29,7 +30,7 @@ export const attemptDelayMs = 250
  */
 export function connectToFirst(scope: DeadlineScope, candidates: Candidates, kept = 0): Promise<Connected> {
   const trying = new Map<Connection, Destination>()
-  let failure: Error | undefined
+  let failure: ServerCheckError | undefined
   // Set while the latest attempt has its time alone.
   let endDelay: (() => void) | undefined
   return new Promise((resolve, reject) => {
@@ -56,7 +57,8 @@ export function connectToFirst(scope: DeadlineScope, candidates: Candidates, kep
           finish(() => resolve({ connection, destination, connectMs }))
         },
         closed(error) {
-          failure ??= connectionFailure(error, 'refused')
+          // Once this machine is at fault, nothing is known of the others.
+          if (failure === undefined || isLocalFailure(error)) failure = connectionFailure(error, 'refused')
           trying.delete(connection)
           tryNext()
         },
@@ -92,8 +94,8 @@ export function connectionFailure(
   error: NodeJS.ErrnoException | undefined,
   otherwise: ServerCheckFailure,
 ): ServerCheckError {
-  const code = error?.code ?? ''
-  return new ServerCheckError(failureByCode[code] ?? otherwise, { cause: error })
+  const reason = isLocalFailure(error) ? 'local' : failureByCode[error?.code ?? '']
+  return new ServerCheckError(reason ?? otherwise, { cause: error })
 }
 
 function ignore(): void {}

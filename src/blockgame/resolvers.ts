@@ -1,5 +1,7 @@
 import { createSingleFlight } from '../bounds/single-flight.ts'
-import type { DnsRecord, RecordType } from '../domain/dns-answer.ts'
+import type { DnsAnswer, DnsRecord, RecordType } from '../domain/dns-answer.ts'
+import { UtilityApiError } from '../domain/errors.ts'
+import { ServerCheckError } from '../domain/server-status.ts'
 import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'
 import type { DeadlineScope } from './deadline-scope.ts'
 
@@ -55,8 +57,17 @@ export class Resolvers {
     const server = this.#servers[index]
     if (server === undefined) return []
     const timeoutMs = Math.max(1, Math.floor(ofEachMs))
-    const { status, records } = await this.#dns.query({ ...question, server, timeoutMs })
+    const { status, records } = await this.#query({ ...question, server, timeoutMs })
     if (status === 'NOERROR') return records
     return status === 'NXDOMAIN' || status === 'NODATA' ? [] : this.#askAll(question, ofEachMs, index + 1)
+  }
+  async #query(question: DnsQuestion): Promise<DnsAnswer> {
+    try {
+      return await this.#dns.query(question)
+    } catch (error) {
+      if (error instanceof UtilityApiError && error.code === 'unavailable')
+        throw new ServerCheckError('local', { cause: error.cause })
+      throw error
+    }
   }
 }

@@ -31,7 +31,7 @@ export interface FlightTerms {
 /** What the work knows about its callers. */
 export interface Flight<Part = never> {
   readonly callers: Callers
-  /** Aborts when all have left. */
+  /** Aborts when all have left, or when the work has failed: what it left under way ends as well. */
   readonly signal: AbortSignal
   /** Where the work reports parts of its result. */
   readonly progress: Progress<Part>
@@ -75,6 +75,7 @@ export function createSingleFlight<Value, Part = never>(): SingleFlight<Value, P
     const result = work({ callers, signal: controller.signal, progress }).finally(() =>
       forget(key, execution),
     )
+    result.catch(() => controller.abort())
     const execution = { callers, controller, result, progress, endsAt }
     underWay.set(key, { execution })
     return execution

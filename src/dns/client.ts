@@ -117,7 +117,8 @@ export function createDnsClient(options: DnsClientOptions = {}): DnsClient {
       reject(signal?.reason)
       query.end('UNREACHABLE')
     }
-    const query = new Query({ encoded, pool, timeoutMs, tcpOnly, waitingRoom, onAnswer })
+    const terms = { timeoutMs, tcpOnly, waitingRoom }
+    const query = new Query({ encoded, pool, ...terms, onAnswer, onLocalFailure: reject })
     signal?.addEventListener('abort', abort, { once: true })
   }
 

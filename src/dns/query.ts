@@ -1,4 +1,6 @@
 import type { DnsAnswer, DnsStatus } from '../domain/dns-answer.ts'
+import { refused, type Refusal } from '../domain/errors.ts'
+import { isLocalFailure } from '../bounds/local-failure.ts'
 import type { Writable } from '../domain/writable.ts'
 import { oneATurn } from '../bounds/one-a-turn.ts'
 import { performance, setImmediate } from '../ports/timers.ts'
@@ -23,6 +25,8 @@ export interface QueryParts {
   readonly waitingRoom: WaitingRoom<Query>
   /** Told of the answer, once. */
   readonly onAnswer: (answer: DnsAnswer) => void
+  /** Told, before there is an answer that means nothing, that this machine cannot ask. */
+  readonly onLocalFailure: (error: Error) => void
 }
 
 /** When the tries start and when time is up, as fractions of the time allowed. */
@@ -46,6 +50,10 @@ const definite: ReadonlySet<DnsStatus> = new Set(['NOERROR', 'NODATA', 'NXDOMAIN
 const longestShort = 1232
 const mostUnread = 4
 const nothingSent: readonly UdpQuery[] = []
+const cannotAsk: Refusal = {
+  code: 'unavailable',
+  message: 'This machine cannot ask resolvers at the moment.',
+}
 
 /**
  * One question to one resolver, until it is answered or the time is up.
@@ -77,6 +85,8 @@ export class Query implements ReplyListener, Waiter {
   #unread = 0
   /** Whether the connection has ended meanwhile. */
   #tcpFailed = false
+  /** The system's error that ended the latest socket, if there was one. */
+  #failure: Error | undefined
   #over = false
 
   constructor(parts: QueryParts) {
@@ -94,7 +104,10 @@ export class Query implements ReplyListener, Waiter {
     this.#parts.waitingRoom.remove(this)
     this.#releaseSent()
     this.#endTcp?.()
-    this.#parts.onAnswer(answerOf(status, reply, this.#transport, performance.now() - this.#started))
+    const answer = answerOf(status, reply, this.#transport, performance.now() - this.#started)
+    this.#parts.onAnswer(
+      status === 'UNREACHABLE' && this.#failure !== undefined ? { ...answer, cause: this.#failure } : answer,
+    )
   }
 
   receive(message: Buffer, source: Source): boolean {
@@ -107,7 +120,7 @@ export class Query implements ReplyListener, Waiter {
       this.#unread -= 1
       if (this.#over) return
       this.#read(message, source)
-      if (this.#tcpFailed && this.#unread === 0) this.fail(overTcp)
+      if (this.#tcpFailed && this.#unread === 0) this.fail(overTcp, this.#failure)
     })
     return this.#over
   }
@@ -126,19 +139,26 @@ export class Query implements ReplyListener, Waiter {
     return this.#over
   }
 
-  fail(source: Source): void {
+  fail(source: Source, error?: Error): void {
     if (this.#over) return
+    this.#failure = error
     if (source === overTcp) {
       // Its answer may be among what has come.
       if (this.#unread > 0) this.#tcpFailed = true
-      else this.end(this.#statusSoFar('UNREACHABLE'))
+      else this.#giveUp(this.#statusSoFar('UNREACHABLE'))
       return
     }
     this.#outstanding -= 1
     this.#refusals += 1
     // ICMP can be forged as well, so one refusal is not believed.
     if (this.#refusals === 1) this.#send()
-    else if (this.#outstanding === 0 && this.#endTcp === undefined) this.end('UNREACHABLE')
+    else if (this.#outstanding === 0 && this.#endTcp === undefined) this.#giveUp('UNREACHABLE')
+  }
+
+  #giveUp(status: DnsStatus): void {
+    if (isLocalFailure(this.#failure))
+      this.#parts.onLocalFailure(refused(cannotAsk, { cause: this.#failure }))
+    this.end(status)
   }
 
   onDue(): void {

@@ -11,6 +11,6 @@ export type Source = object | string
 export interface ReplyListener {
   /** Takes a message that has the id of one that was sent. Returns true if it was the reply. */
   receive(message: Buffer, source: Source): boolean
-  /** Called if the socket broke and can bring no reply, mostly because nothing listens there. */
-  fail(source: Source): void
+  /** Called if the socket broke and can bring no reply, mostly because nothing listens there. The error is the system's. */
+  fail(source: Source, error?: Error): void
 }

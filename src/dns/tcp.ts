@@ -37,8 +37,9 @@ export function sendOverTcp(
     }
     if (frames.received > maxReceived || frames.isFull) socket.destroy()
   })
-  socket.on('error', () => {})
-  socket.on('close', () => listener.fail(overTcp))
+  let failure: Error | undefined
+  socket.on('error', (error) => (failure = error))
+  socket.on('close', () => listener.fail(overTcp, failure))
   // One write, so that length and message travel in one segment.
   socket.write(Buffer.concat([lengthOf(message), message]))
   return end

@@ -102,6 +102,7 @@ class UdpSocket {
   #retired = false
   #connected = false
   #closed = false
+  #failure: Error | undefined
 
   constructor({ ip, port }: ServerAddress, onClose: (socket: UdpSocket) => void) {
     const family = isIPv6(ip) ? 6 : 4
@@ -113,7 +114,7 @@ class UdpSocket {
     })
     this.#socket.setMaxListeners(maxUses + 1)
     this.#socket.on('message', (message) => this.#receive(message))
-    this.#socket.on('error', () => this.#fail())
+    this.#socket.on('error', (error) => this.#fail(error))
     this.#socket.once('connect', () => (this.#connected = true))
     this.#socket.connect(port, ip)
     this.#socket.unref()
@@ -153,7 +154,7 @@ class UdpSocket {
     const listener = this.#listeners[query.use]
     if (listener === undefined) return
     this.#unsent -= 1
-    if (this.#closed) listener.fail(this)
+    if (this.#closed) listener.fail(this, this.#failure)
     else this.#socket.send(query.message, this.#unsent === 0 ? this.#onSent : undefined)
   }
 
@@ -204,19 +205,20 @@ class UdpSocket {
    * time, so only the last of several sends has one: what a closed port refused is refused again, and seen then.
    */
   readonly #onSent = (error: Error | null): void => {
-    if (error !== null) this.#fail()
+    if (error !== null) this.#fail(error)
   }
 
   #receive(message: Buffer): void {
     if (message.length >= 2) this.#listenerTo(message)?.receive(message, this)
   }
 
-  #fail(): void {
+  #fail(error: Error): void {
+    this.#failure = error
     const listeners = this.#listeners.slice()
     this.#listeners.fill(undefined)
     queriesUnderWay -= this.#waiting
     this.#waiting = 0
     this.close()
-    for (const listener of listeners) listener?.fail(this)
+    for (const listener of listeners) listener?.fail(this, error)
   }
 }

@@ -171,6 +171,8 @@ export interface DnsAnswer {
   readonly transport: 'udp' | 'tcp'
   /** Milliseconds from asking to the answer, or to giving up. */
   readonly latencyMs: number
+  /** The system's error if `status` is `UNREACHABLE` and it gave one. Its `code` is `EPERM` if a firewall here forbids it. */
+  readonly cause?: unknown
   /**
    * Seconds for which the answer holds: the smallest TTL of its records and of the aliases passed through. If there are
    * no records, the TTL that the zone's SOA record gives counts in place of theirs. Absent if nothing gives a TTL.

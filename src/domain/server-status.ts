@@ -126,10 +126,11 @@ export interface ServerStatus {
  * - `timeout`: no status came within the deadline.
  * - `closed`: the server closed the connection before it sent a status.
  * - `protocol`: what the server sent is not a status.
+ * - `local`: this machine has no file descriptors or memory left. Says nothing about the server.
  *
  * @group Minecraft
  */
-export type ServerCheckFailure = 'dns' | 'blocked' | 'refused' | 'timeout' | 'closed' | 'protocol'
+export type ServerCheckFailure = 'dns' | 'blocked' | 'refused' | 'timeout' | 'closed' | 'protocol' | 'local'
 
 /**
  * The error for a Minecraft server that could not be checked. `reason` says why; `code` is always

@@ -9,8 +9,9 @@ import {
 } from '../domain/dns-answer.ts'
 import { isLongAnswer } from '../domain/dns-answer-limit.ts'
 import { longestNameText, parseDnsName } from '../domain/dns-name.ts'
-import { refused, type Refusal } from '../domain/errors.ts'
+import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import { parseIpAddress, reverseName } from '../domain/ip-address.ts'
+import { isForbidden } from '../bounds/local-failure.ts'
 import type { ResolverLocation } from '../domain/resolver-location.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { DnsQuestion } from '../ports/dns-client.ts'
@@ -98,6 +99,11 @@ const typedElse: Refusal = {
   message: 'X-Domain must be a domain name, not a URL or an e-mail address.',
 }
 
+const cannotAsk: Refusal = { code: 'unavailable', message: 'The resolvers cannot be asked at the moment.' }
+
+/** Thrown if this machine is at fault, which must not pass for what a location says. Has the cause. */
+class LocalFailure extends Error {}
+
 /**
  * Asks every configured resolver for the records of a domain.
  *
@@ -133,6 +139,8 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
     } catch (error) {
       if (signal.aborted) throw error
       if (error instanceof NoTurnError) return null
+      if (error instanceof UtilityApiError && error.code === 'unavailable')
+        throw new LocalFailure(error.message, { cause: error })
       const isTimeout = error instanceof DOMException && error.name === 'TimeoutError'
       // Ours never fails: this is a client of the host.
       if (!isTimeout) logger.warn('The DNS client failed.', { server: location.ip, cause: error })
@@ -148,6 +156,7 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
     const started = performance.now()
     const collected = budget.collect(flight.callers)
     let expiresAt = Number.POSITIVE_INFINITY
+    let forbidden = 0
     try {
       const elements = await Promise.all(
         resolvers.map(async (resolver, index) => {
@@ -156,6 +165,8 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
           // says nothing about the name: others must not get this result.
           expiresAt = Math.min(expiresAt, answer === null ? 0 : clock.now() + lifetimeOf(answer))
           const outcome = answer ?? unanswered('TIMEOUT', performance.now() - started)
+          if (isForbidden(outcome.cause) && (forbidden += 1) === resolvers.length)
+            throw new LocalFailure('Nothing may be sent.', { cause: outcome.cause })
           // As JSON at once: records take several times as much memory, for as long as the slowest resolver takes.
           if (isLongAnswer(outcome)) await ownTurn(flight.signal)
           const element = jsonBody(JSON.stringify(resultOf(resolver.location, outcome)))
@@ -168,6 +179,11 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
       const lifetimeMs = Math.min(parts.cacheTtlMs, expiresAt - clock.now())
       for (const caller of flight.callers.keys()) cache.set(keptFor(caller, key), answer, lifetimeMs)
       return answer
+    } catch (error) {
+      if (!(error instanceof LocalFailure)) throw error
+      const { cause } = error
+      logger.error('The DNS check failed on this machine.', { cause })
+      throw refused(cannotAsk, { cause, retryAfterSeconds: 1 })
     } finally {
       collected.end()
     }
@@ -228,7 +244,7 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
         transport: 'udp',
       },
     ],
-    refusals: [notADomain, typedElse, tooManyOctets],
+    refusals: [notADomain, typedElse, tooManyOctets, cannotAsk],
 
     async run({ domain, recordType }, _, { callerKey, signal, onPart }) {
       if (isUrlOrMailbox(domain)) throw refused(typedElse)

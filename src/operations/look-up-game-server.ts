@@ -122,6 +122,8 @@ export function lookUpGameServer(
       return details ? { ...outputOf(status), ...detailsOf(status) } : outputOf(status)
     } catch (error) {
       if (error instanceof NoTurnError) throw refused(tooMany, { retryAfterSeconds: 1 })
+      if (error instanceof ServerCheckError && error.reason === 'local')
+        logger.error('The lookup failed on this machine.', { cause: error.cause })
       if (error instanceof UtilityApiError || signal.aborted) throw error
       // A client fails with one of these: this is a mistake of the host's client, or of its rule for addresses.
       logger.warn('The block-game client failed.', { cause: error })

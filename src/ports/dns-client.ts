@@ -13,6 +13,9 @@ export interface DnsClient {
    * settle within `timeoutMs`, free its sockets on every path, and accept any number of calls at once.
    *
    * Rejects with the signal's reason if `signal` aborts, and with an error if the question itself is invalid.
+   *
+   * @throws `UtilityApiError` `unavailable` if this machine cannot ask because it has no file descriptors or memory left.
+   * Nobody else is at fault then; the `cause` is the system's error.
    */
   query(question: DnsQuestion): Promise<DnsAnswer>
   /** Ends queries in progress with `UNREACHABLE` and closes every socket. MUST be idempotent. */

@@ -134,3 +134,16 @@ test.each(['in one buffer', 'each in its own, as Deno does', 'through the socket
     expect(statuses.map(({ version }) => version.name)).toEqual(names)
   },
 )
+
+test('what could not be tried for want of descriptors does not pass for refused', async () => {
+  const scope = new DeadlineScope(5000)
+  const codes = ['ECONNREFUSED', 'EMFILE', 'ECONNREFUSED']
+  scope.open = () => {
+    const error = Object.assign(new Error('connect'), { code: codes.shift() })
+    const tell = ({ closed }: Listener): void => void setImmediate(closed, error)
+    return { tell, cut() {}, close() {} } as unknown as Connection
+  }
+  const work = scope.run(() => connectToFirst(scope, candidates([blackHole, blackHole, blackHole])))
+  await expect(work).rejects.toMatchObject({ reason: 'local', cause: { code: 'EMFILE' } })
+  expect(codes).toEqual([])
+})

@@ -1,4 +1,11 @@
-import type { DnsAnswer, DnsClient, DnsQuestion, DnsRecord, ResolverLocation } from 'utility-api'
+import {
+  UtilityApiError,
+  type DnsAnswer,
+  type DnsClient,
+  type DnsQuestion,
+  type DnsRecord,
+  type ResolverLocation,
+} from 'utility-api'
 import { fixedClock } from 'utility-api/testing'
 import { afterEach, expect, test, vi } from 'vitest'
 import { ampleBudget, callerNamed, callWith, valueOf } from './support/calls.ts'
@@ -78,6 +85,43 @@ test('a client that breaks is told to the log, and a resolver that is slow is no
   const { run } = check(({ server }) => Promise.reject(server.ip === '192.0.2.1' ? cause : late), { logger })
   expect((await run()).map(({ status }) => status).toSorted()).toContain('UNREACHABLE')
   expect(warnings).toEqual([{ server: '192.0.2.1', cause }])
+})
+
+/** What a firewall on this machine makes of a question. */
+const forbidden: DnsAnswer = {
+  ...found,
+  status: 'UNREACHABLE',
+  records: [],
+  cause: Object.assign(new Error('send EPERM'), { code: 'EPERM' }),
+}
+
+test.for<[what: string, answer: Answering]>([
+  [
+    'has no descriptors left for one location',
+    ({ server, signal }) =>
+      server.ip === '192.0.2.2'
+        ? Promise.reject(new UtilityApiError('unavailable', 'Nothing left.'))
+        : new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),
+  ],
+  ['may send to no location', async () => forbidden],
+])('a machine that %s fails the check, is logged, and is not remembered', async ([, answer]) => {
+  const errors: string[] = []
+  const logger = { ...harmlessLogger(false), error: (message: string) => errors.push(message) }
+  let isOver = false
+  const { asked, run } = check((question) => (isOver ? Promise.resolve(found) : answer(question)), {
+    logger,
+    cacheTtlMs: 60_000,
+  })
+  await expect(run()).rejects.toMatchObject({ code: 'unavailable', status: 503, retryAfterSeconds: 1 })
+  expect(errors).toEqual(['The DNS check failed on this machine.'])
+  isOver = true
+  expect((await run()).map(({ status }) => status)).toEqual(['NOERROR', 'NOERROR', 'NOERROR'])
+  expect(asked).toHaveLength(6)
+})
+
+test('a firewall that forbids one location is that location’s status', async () => {
+  const { run } = check(async ({ server }) => (server.ip === '192.0.2.1' ? forbidden : found))
+  expect((await run()).map(({ status }) => status)).toEqual(['UNREACHABLE', 'NOERROR', 'NOERROR'])
 })
 
 test('elements stand in configured order, whoever answers first', async () => {

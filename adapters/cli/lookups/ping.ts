@@ -120,4 +120,5 @@ const failures: Readonly<Record<ServerCheckFailure, (seconds: number) => string>
     `No answer within ${seconds === 1 ? 'a second' : `${seconds} seconds`}: the server is down, or a firewall drops the packets.`,
   closed: () => 'The server hung up without a status; it may have turned status off.',
   protocol: () => 'Something answered, but it is not a Minecraft server.',
+  local: () => 'This machine has no file descriptors or memory left: that says nothing about the server.',
 }

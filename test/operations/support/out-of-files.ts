@@ -1,0 +1,74 @@
+// Checks and lookups of a process that has no file descriptor left, and then has some again.
+import { closeSync, openSync } from 'node:fs'
+import { createUtilityApi, UtilityApiError, type Logger } from 'utility-api'
+import { memoryStorage } from 'utility-api/storage/memory'
+
+/** What came of a call, and what was logged at the level `error` meanwhile. */
+export interface Told {
+  readonly status: number
+  readonly code?: string
+  readonly reason?: string
+  readonly errors: readonly string[]
+}
+
+const [dnsPort = '', gamePort = ''] = process.argv.slice(2)
+let errors: string[] = []
+const ignore = (): void => {}
+const logger: Logger = { debug: ignore, info: ignore, warn: ignore, error: (message) => errors.push(message) }
+const locations = [1, 2, 3].map((each) => ({
+  location: `Location ${each}`,
+  ip: '127.0.0.1',
+  port: Number(dnsPort),
+  provider: 'test',
+}))
+
+async function told(work: () => Promise<unknown>): Promise<Told> {
+  errors = []
+  const outcome = await work().then(
+    () => ({ status: 200 }),
+    (error: unknown) => {
+      if (!(error instanceof UtilityApiError)) throw error
+      return { status: error.status, code: error.code, ...('reason' in error && { reason: error.reason }) }
+    },
+  )
+  return { ...outcome, errors } as Told
+}
+
+const api = createUtilityApi({
+  storage: memoryStorage(),
+  logger,
+  dns: { locations, cacheTtlMs: 60_000, timeoutMs: 1000 },
+  blockgame: {
+    allowAddress: () => true,
+    resolvers: [{ ip: '127.0.0.1', port: Number(dnsPort) }],
+    cacheTtlMs: 60_000,
+  },
+})
+const calls = {
+  check: () => api.checkDns({ domain: 'example.com', recordType: 'A' }),
+  lookup: () => api.lookUpGameServer({ address: `127.0.0.1:${gamePort}` }),
+  'lookup by name': () => api.lookUpGameServer({ address: `mc.example.com:${gamePort}` }),
+}
+
+function takeAll(): number[] {
+  const taken: number[] = []
+  try {
+    for (;;) taken.push(openSync('/dev/null', 'r'))
+  } catch {
+    return taken
+  }
+}
+
+async function callAll(): Promise<Record<string, Told>> {
+  const all: [string, Told][] = []
+  // oxlint-disable-next-line no-await-in-loop -- one after the other: none finds what another has given back
+  for (const [name, call] of Object.entries(calls)) all.push([name, await told(call)])
+  return Object.fromEntries(all)
+}
+
+const taken = takeAll()
+const without = await callAll()
+for (const each of taken) closeSync(each)
+const again = await callAll()
+console.log(JSON.stringify({ taken: taken.length, without, again }))
+await api.close()
