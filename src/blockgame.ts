@@ -55,6 +55,11 @@ export interface BlockgameClientOptions {
   readonly resolvers?: readonly ResolverAddress[]
   /** The protocol number to send. Default: -1, which asks for the server's own. */
   readonly protocolVersion?: number
+  /**
+   * The protocol number to send at a second try, to a server that hangs up or stays silent: some plugins do so to numbers
+   * that they do not know. Default: 47, that of 1.8.
+   */
+  readonly fallbackProtocolVersion?: number
 }
 
 /**
@@ -73,16 +78,18 @@ export interface BlockgameClientOptions {
  * @group Minecraft
  */
 export function createBlockgameClient(options: BlockgameClientOptions = {}): BlockgameClient {
-  requireOptions(options, ['allowAddress', 'resolvers', 'protocolVersion'])
-  const { allowAddress, resolvers = systemResolvers(), protocolVersion = -1 } = options
+  requireOptions(options, ['allowAddress', 'resolvers', 'protocolVersion', 'fallbackProtocolVersion'])
+  const { allowAddress, resolvers = systemResolvers() } = options
+  const { protocolVersion = -1, fallbackProtocolVersion = 47 } = options
   // The default rule would apply instead of one that is not called or not there.
   if ('allowAddress' in options && typeof allowAddress !== 'function')
     throw invalidOption('allowAddress', 'must be a function')
   if (!Array.isArray(resolvers) || resolvers.length === 0 || !resolvers.every(isResolver))
     throw invalidOption('resolvers', 'must be a list of at least one IP address, with ports from 1 to 65535')
-  if ((protocolVersion | 0) !== protocolVersion)
-    throw invalidOption('protocolVersion', 'must be a 32-bit integer')
-  return createClient({ dns: createDnsClient(), resolvers, allowAddress, protocolVersion })
+  const versions = { protocolVersion, fallbackProtocolVersion }
+  for (const [name, version] of Object.entries(versions))
+    if ((version | 0) !== version) throw invalidOption(name, 'must be a 32-bit integer')
+  return createClient({ dns: createDnsClient(), resolvers, allowAddress, ...versions })
 }
 
 function isResolver(resolver: ResolverAddress | null | undefined): boolean {

@@ -51,6 +51,7 @@ test.each<[string, object]>([
   ['blockgame.resolvers', { blockgame: { client: lookupClient, resolvers: [{ ip: '192.0.2.1' }] } }],
   ['blockgame.protocolVersion', { blockgame: { client: lookupClient, protocolVersion: 4 } }],
   ['blockgame.protocolVersion', { blockgame: { protocolVersion: 2 ** 31 } }],
+  ['blockgame.fallbackProtocolVersion', { blockgame: { fallbackProtocolVersion: 2 ** 31 } }],
   ['storageTimeoutMs', { storageTimeoutMs: Infinity }],
   ['maxInFlight', { maxInFlight: 0 }],
   ['rateLimiter', { rateLimiter: {} }],

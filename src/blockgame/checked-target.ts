@@ -17,7 +17,7 @@ const members: ReadonlySet<string> = new Set<keyof BlockgameTarget>([
 const handshakeMembers: ReadonlySet<string> = new Set<keyof HandshakeAddress>(['host', 'port'])
 
 /** A target with its defaults. */
-export interface CheckedTarget extends Omit<Introduction, 'protocolVersion'> {
+export interface CheckedTarget extends Omit<Introduction, 'protocolVersion' | 'fallbackProtocolVersion'> {
   /** The host in canonical form, and the port. */
   readonly requested: RequestedTarget
   readonly timeoutMs: number

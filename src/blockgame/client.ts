@@ -20,6 +20,8 @@ export interface ClientParts {
   readonly allowAddress?: AddressRule | undefined
   /** Protocol number to send. */
   readonly protocolVersion: number
+  /** Protocol number to send to a server that hangs up or stays silent. */
+  readonly fallbackProtocolVersion: number
 }
 
 /** Creates a client that uses a DNS client and resolvers. */
@@ -28,10 +30,12 @@ export function createClient({
   resolvers,
   allowAddress,
   protocolVersion,
+  fallbackProtocolVersion,
 }: ClientParts): BlockgameClient {
   const filter = createAddressFilter(allowAddress)
   const asked = new Resolvers(dns, resolvers)
   const scopes = new Slots<DeadlineScope>()
+  const versions = { protocolVersion, fallbackProtocolVersion }
   let closed = false
 
   /** Finds the candidates of a target while they are being tried. */
@@ -63,7 +67,7 @@ export function createClient({
       try {
         return await scope.run(() => {
           const candidates = known === null ? resolve(requested, scope) : Candidates.of(known)
-          return fetchStatus({ scope, candidates, introduction: { ...said, protocolVersion } })
+          return fetchStatus({ scope, candidates, introduction: { ...said, ...versions } })
         })
       } finally {
         scopes.free(slot)

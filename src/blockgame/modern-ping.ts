@@ -39,6 +39,11 @@ export interface RequestOptions extends RequestHooks {
   readonly raw: boolean
 }
 
+/** What to send at once, and what after a moment: two writes in a row may be read as one. */
+export type RequestSegments = readonly [first: Uint8Array, second?: Uint8Array | undefined]
+
+const segmentDelayMs = 50
+
 /** Real ones with an icon and mods are shorter. One of a MiB takes up to 25 ms to read. */
 const longestShort = 65_536
 
@@ -59,7 +64,7 @@ async function readInOwnTurn({ text, latencyMs }: LongReply, raw: boolean): Prom
  */
 export function requestStatus(
   connection: Connection,
-  request: Uint8Array,
+  [first, second]: RequestSegments,
   { silenceMs, pongMs, raw, onSilence, onStatus }: RequestOptions,
 ): Promise<ServerReply> {
   return new Promise((resolve, reject) => {
@@ -75,6 +80,7 @@ export function requestStatus(
     }
     const finish = (error?: Error): void => {
       clearTimeout(timer)
+      clearTimeout(rest)
       connection.close()
       if (reply) resolve(reply)
       else if (long) resolve(readInOwnTurn(long, raw))
@@ -120,6 +126,7 @@ export function requestStatus(
         finish(heard ? failure : new UnansweredError(failure.reason, { cause }))
       },
     })
-    connection.write(request, sent)
+    connection.write(first, sent)
+    const rest = second && setTimeout(() => connection.write(second, sent), segmentDelayMs)
   })
 }

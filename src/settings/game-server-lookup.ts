@@ -23,8 +23,9 @@ export interface BlockgameLookupSettings extends Required<BlockgameLimits> {
   readonly clientOptions: BlockgameClientOptions
 }
 
-const ofBuiltInClient = ['allowAddress', 'resolvers', 'protocolVersion'] as const
+const ofBuiltInClient = ['allowAddress', 'resolvers', 'protocolVersion', 'fallbackProtocolVersion'] as const
 
+const protocolNumber = wholeNumber(-2_147_483_648, 2_147_483_647)
 const ipAddress = z.string().refine((text) => parseIpAddress(text) !== null, notAnIpAddress)
 const resolver = exactObject(
   { ip: ipAddress, port: port.exactOptional() },
@@ -42,7 +43,8 @@ export const gameServerLookup: z.ZodType<BlockgameLookupSettings> = exactObject(
     client: withMethods<BlockgameClient>('status').optional(),
     allowAddress: callback<NonNullable<BlockgameClientOptions['allowAddress']>>().exactOptional(),
     resolvers: z.array(resolver).min(1).exactOptional(),
-    protocolVersion: wholeNumber(-2_147_483_648, 2_147_483_647).exactOptional(),
+    protocolVersion: protocolNumber.exactOptional(),
+    fallbackProtocolVersion: protocolNumber.exactOptional(),
   },
   objectOrFalse,
   'timeoutMs',
@@ -52,6 +54,7 @@ export const gameServerLookup: z.ZodType<BlockgameLookupSettings> = exactObject(
   'client',
   'resolvers',
   'protocolVersion',
+  'fallbackProtocolVersion',
 )
   .superRefine((options, context) => {
     const without = ofBuiltInClient.find((each) => options[each] !== undefined)

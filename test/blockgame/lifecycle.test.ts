@@ -41,11 +41,11 @@ describe('the one deadline', () => {
     await check
   })
 
-  test('ends both connections to a server that answers neither protocol', async () => {
+  test('ends all connections to a server that answers neither protocol', async () => {
     const server = await startServer({ script() {} })
     const check = startClient().status({ host: server.ip, port: server.port, timeoutMs: 500 })
     await expect(check).rejects.toMatchObject({ reason: 'timeout' })
-    expect(server.connections).toHaveLength(2)
+    expect(server.connections).toHaveLength(3)
     expect(server.connections[1]?.received[0]).toBe(0xfe)
     await noneOpen(server)
   })
@@ -302,7 +302,7 @@ test('if the modern reply breaks off during the legacy ping, that one decides', 
   await vi.waitFor(() => expect(server.connections[0]?.handshake).toBeTruthy())
   vi.advanceTimersByTime(2000)
   await expect(check).resolves.toMatchObject({ description: 'old', players: { online: 1, max: 2 } })
-  expect(server.connections).toHaveLength(2)
+  expect(server.connections).toHaveLength(3)
 })
 
 test('1,000 lookups of silent servers end by the deadline while the process answers others', async () => {

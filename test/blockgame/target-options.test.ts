@@ -56,7 +56,8 @@ describe('proxyProtocol', () => {
     for (const { received } of server.connections) {
       const [line, rest = ''] = Buffer.from(received).toString('latin1').split('\r\n')
       expect(line).toMatch(new RegExp(`^PROXY TCP4 127\\.0\\.0\\.1 127\\.0\\.0\\.1 \\d+ ${server.port}$`))
-      expect(rest.charCodeAt(0)).toBe(rest.startsWith('þ') ? 0xfe : rest.length - 3)
+      // The second modern try sends its request after its handshake, to which this server hangs up.
+      expect([0xfe, rest.length - 3, rest.length - 1]).toContain(rest.charCodeAt(0))
     }
   })
 

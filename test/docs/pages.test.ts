@@ -9,7 +9,7 @@ import { drawSequence } from '../../docs/site/sequence.ts'
 import { createBlockgameClient, type ConnectionTarget } from 'utility-api/blockgame'
 import { createUtilityApi, defaultResolverLocations, systemClock } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
-import { fakeBlockgameServer } from 'utility-api/testing'
+import { fakeBlockgameServer, type FakeBlockgameServerOptions } from 'utility-api/testing'
 import { settingsOf } from '../../src/settings.ts'
 
 // Pages that are made from the code. To make them anew: npx vitest run --project short -u test/docs/pages.test.ts
@@ -79,6 +79,7 @@ const named: Readonly<Record<string, unknown>> = {
 const checkedBelow = new Set([
   'keyGenerator',
   'blockgame.allowAddress',
+  'blockgame.fallbackProtocolVersion',
   'blockgame.protocolVersion',
   'blockgame.resolvers',
 ])
@@ -105,13 +106,16 @@ test('the defaults of the game client are what the table says', async () => {
   expect(settings.keyGenerator.licenseKey('LIC-')).toMatch(/^LIC-(?:\w{5}-){4}\w{5}$/)
 
   const asked: ConnectionTarget[] = []
-  const server = await fakeBlockgameServer({})
+  const hangUp: FakeBlockgameServerOptions['script'] = ({ socket }) =>
+    void socket.once('data', () => socket.destroy())
+  await using server = await fakeBlockgameServer({ script: hangUp })
   const client = createBlockgameClient({ allowAddress: (target) => asked.push(target) > 0 })
-  await client.status({ host: server.ip, port: server.port })
+  await client.status({ host: server.ip, port: server.port }).catch(() => {})
   await client.close()
-  await server.close()
   expect(said.get('blockgame.protocolVersion')).toMatch(/^-1, /)
   expect(server.connections[0]?.handshake).toMatchObject({ protocolVersion: -1 })
+  expect(said.get('blockgame.fallbackProtocolVersion')).toMatch(/^47, /)
+  expect(server.connections[1]?.handshake).toMatchObject({ protocolVersion: 47 })
 
   expect(said.get('blockgame.allowAddress')).toBe('`isPublicAddress` and a port from 1024')
   const byDefault = createBlockgameClient()

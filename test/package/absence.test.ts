@@ -95,6 +95,7 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
     'AdminOptions.clock',
     'AdminOptions.keyGenerator',
     'AdminOptions.licenses',
+    'BlockgameClientOptions.fallbackProtocolVersion',
     'BlockgameClientOptions.protocolVersion',
     'BlockgameLimits.cacheTtlMs',
     'BlockgameLimits.maxConcurrent',

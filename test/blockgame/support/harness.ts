@@ -80,6 +80,7 @@ export function startClient(
     resolvers,
     allowAddress: allowAddress ?? undefined,
     protocolVersion: -1,
+    fallbackProtocolVersion: 47,
   })
   onFinished(() => client.close())
   return client
