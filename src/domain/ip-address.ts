@@ -152,6 +152,13 @@ const closedIpv4: readonly Network[] = [
   '240.0.0.0/4', // reserved, broadcast
 ].map(network)
 
+/**
+ * The addresses that DNS64 makes for IPv4 servers, where a host has IPv6 alone.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc6052#section-2.1 | RFC 6052 section 2.1}
+ */
+const nat64: Network = network('64:ff9b::/96')
+
 const globalIpv6: Network = network('2000::/3')
 
 const closedIpv6: readonly Network[] = [
@@ -174,8 +181,9 @@ function isIsatap(octets: Uint8Array): boolean {
  * Tells whether an address is public unicast: reachable on the internet and nothing else.
  *
  * Private, loopback, link-local, shared, documentation, benchmarking, multicast and reserved ranges are not, nor is
- * IPv4 inside IPv6 (mapped, compatible, NAT64, 6to4, Teredo, ISATAP), nor Azure's wire server (168.63.129.16). Text
- * that is not an address is not public either.
+ * IPv4 inside IPv6 (mapped, compatible, local NAT64, 6to4, Teredo, ISATAP), nor Azure's wire server (168.63.129.16).
+ * Only an address of the well-known prefix of NAT64, `64:ff9b::/96`, is as public as the IPv4 address in it. Text that is
+ * not an address is not public either.
  *
  * @param ip - An IPv4 or IPv6 address in its standard text form, without zone or brackets.
  *
@@ -193,7 +201,12 @@ function isIsatap(octets: Uint8Array): boolean {
 export function isPublicAddress(ip: string): boolean {
   const octets = parseIpAddress(ip)
   if (octets === null) return false
-  if (octets.length === 4) return !closedIpv4.some((closed) => contains(closed, octets))
+  if (octets.length === 4) return isPublicIpv4(octets)
+  if (contains(nat64, octets)) return isPublicIpv4(octets.subarray(12))
   if (!contains(globalIpv6, octets) || isIsatap(octets)) return false
   return !closedIpv6.some((closed) => contains(closed, octets))
+}
+
+function isPublicIpv4(octets: Uint8Array): boolean {
+  return !closedIpv4.some((closed) => contains(closed, octets))
 }
