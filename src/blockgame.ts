@@ -53,6 +53,17 @@ export interface BlockgameClientOptions {
   readonly allowAddress?: (target: ConnectionTarget) => boolean
   /** The resolvers to ask, best first. Only the first three are used. Default: the system's. */
   readonly resolvers?: readonly ResolverAddress[]
+  /**
+   * Finds the addresses of a name in your own way, for instance those of the hosts file; null: the resolvers are asked.
+   * Called for the host of each lookup and for the target of its SRV record, but not for an address or `localhost`. Private
+   * addresses need `allowAddress` as well.
+   *
+   * Default: none.
+   */
+  readonly resolve?: (
+    host: string,
+    terms: { readonly signal: AbortSignal },
+  ) => Promise<readonly string[] | null>
   /** The protocol number to send. Default: -1, which asks for the server's own. */
   readonly protocolVersion?: number
   /**
@@ -78,18 +89,26 @@ export interface BlockgameClientOptions {
  * @group Minecraft
  */
 export function createBlockgameClient(options: BlockgameClientOptions = {}): BlockgameClient {
-  requireOptions(options, ['allowAddress', 'resolvers', 'protocolVersion', 'fallbackProtocolVersion'])
-  const { allowAddress, resolvers = systemResolvers() } = options
+  requireOptions(options, [
+    'allowAddress',
+    'resolvers',
+    'resolve',
+    'protocolVersion',
+    'fallbackProtocolVersion',
+  ])
+  const { allowAddress, resolve, resolvers = systemResolvers() } = options
   const { protocolVersion = -1, fallbackProtocolVersion = 47 } = options
   // The default rule would apply instead of one that is not called or not there.
   if ('allowAddress' in options && typeof allowAddress !== 'function')
     throw invalidOption('allowAddress', 'must be a function')
   if (!Array.isArray(resolvers) || resolvers.length === 0 || !resolvers.every(isResolver))
     throw invalidOption('resolvers', 'must be a list of at least one IP address, with ports from 1 to 65535')
+  if (resolve !== undefined && typeof resolve !== 'function')
+    throw invalidOption('resolve', 'must be a function')
   const versions = { protocolVersion, fallbackProtocolVersion }
   for (const [name, version] of Object.entries(versions))
     if ((version | 0) !== version) throw invalidOption(name, 'must be a 32-bit integer')
-  return createClient({ dns: createDnsClient(), resolvers, allowAddress, ...versions })
+  return createClient({ dns: createDnsClient(), resolvers, resolve, allowAddress, ...versions })
 }
 
 function isResolver(resolver: ResolverAddress | null | undefined): boolean {

@@ -8,7 +8,7 @@ import { DeadlineScope } from './deadline-scope.ts'
 import { fetchStatus } from './fetch-status.ts'
 import { createAddressFilter, type AddressRule, type RequestedTarget } from './address-filter.ts'
 import { resolveDestinations } from './resolve.ts'
-import { Resolvers, type ResolverAddress } from './resolvers.ts'
+import { Resolvers, type Resolve, type ResolverAddress } from './resolvers.ts'
 
 /** What {@link createClient} needs. */
 export interface ClientParts {
@@ -16,6 +16,8 @@ export interface ClientParts {
   readonly dns: DnsClient
   /** The resolvers to ask, best first. */
   readonly resolvers: readonly ResolverAddress[]
+  /** Finds addresses before the resolvers are asked. */
+  readonly resolve?: Resolve | undefined
   /** Replaces the default rule. */
   readonly allowAddress?: AddressRule | undefined
   /** Protocol number to send. */
@@ -28,12 +30,13 @@ export interface ClientParts {
 export function createClient({
   dns,
   resolvers,
+  resolve: ownResolve,
   allowAddress,
   protocolVersion,
   fallbackProtocolVersion,
 }: ClientParts): BlockgameClient {
   const filter = createAddressFilter(allowAddress)
-  const asked = new Resolvers(dns, resolvers)
+  const asked = new Resolvers(dns, resolvers, ownResolve)
   const scopes = new Slots<DeadlineScope>()
   const versions = { protocolVersion, fallbackProtocolVersion }
   let closed = false

@@ -1,4 +1,4 @@
-import { isIP } from 'node:net'
+import { isIP, isIPv6 } from 'node:net'
 import { canonicalIpAddress } from '../domain/ip-address.ts'
 import { defaultServerPort, parseServerHost } from '../domain/server-address.ts'
 import { ServerCheckError } from '../domain/server-status.ts'
@@ -95,11 +95,14 @@ function addressesOf(
   scope: DeadlineScope,
 ): Families {
   if (isIP(host)) return { ipv4: Promise.resolve([host]), ipv6: Promise.resolve([]) }
-  const budgetMs = scope.timeLeftMs() * addressShare
-  const ask = async (type: 'A' | 'AAAA'): Promise<string[]> =>
-    (await resolvers.ask(host, type, budgetMs, scope))
-      .slice(0, ofEachFamily)
-      .flatMap(({ ip }) => canonicalIpAddress(ip) ?? [])
+  // Not awaited without need: SRV, A and AAAA are asked in one turn.
+  const own = resolvers.hasOwn ? resolvers.own(host, scope) : null
+  const ask = async (type: 'A' | 'AAAA'): Promise<string[]> => {
+    const known = (own && (await own))?.filter((ip) => isIPv6(ip) === (type === 'AAAA'))
+    const ips =
+      known ?? (await resolvers.ask(host, type, scope.timeLeftMs() * addressShare, scope)).map(({ ip }) => ip)
+    return ips.slice(0, ofEachFamily).flatMap((ip) => canonicalIpAddress(ip) ?? [])
+  }
   const families = { ipv4: ask('A'), ipv6: ask('AAAA') }
   // Nobody may be waiting for them yet.
   for (const family of Object.values(families)) family.catch(() => {})

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { createSingleFlight } from '../bounds/single-flight.ts'
 import type { DnsAnswer, DnsRecord, RecordType } from '../domain/dns-answer.ts'
 import { UtilityApiError } from '../domain/errors.ts'
@@ -17,6 +18,12 @@ export interface ResolverAddress {
   readonly port?: number
 }
 
+/** Finds the addresses of a name in the program's own way; null: in the usual one. */
+export type Resolve = (
+  host: string,
+  terms: { readonly signal: AbortSignal },
+) => Promise<readonly string[] | null>
+
 const maxResolvers = 3
 
 /**
@@ -30,9 +37,29 @@ export class Resolvers {
   readonly #servers: readonly ResolverAddress[]
   readonly #underWay = createSingleFlight<readonly DnsRecord[]>()
 
-  constructor(dns: DnsClient, resolvers: readonly ResolverAddress[]) {
+  readonly #resolve: Resolve | undefined
+
+  constructor(dns: DnsClient, resolvers: readonly ResolverAddress[], resolve?: Resolve) {
     this.#dns = dns
+    this.#resolve = resolve
     this.#servers = resolvers.slice(0, maxResolvers)
+  }
+
+  /**
+   * Returns the addresses that the program itself knows for a name, or null.
+   *
+   * @throws `TypeError` if they are no addresses
+   */
+  async own(host: string, { signal }: DeadlineScope): Promise<readonly string[] | null> {
+    const found: unknown = await this.#resolve?.(host, { signal })
+    const isList = Array.isArray(found) && found.every((ip) => typeof ip === 'string' && isIP(ip) !== 0)
+    if (found !== null && !isList) throw new TypeError('resolve must return a list of IP addresses, or null.')
+    return found
+  }
+
+  /** Whether the program has a way of its own. */
+  get hasOwn(): boolean {
+    return this.#resolve !== undefined
   }
 
   /** Returns the records of a name; none if no resolver answers within `budgetMs`. Rejects once the lookup has ended. */

@@ -23,7 +23,13 @@ export interface BlockgameLookupSettings extends Required<BlockgameLimits> {
   readonly clientOptions: BlockgameClientOptions
 }
 
-const ofBuiltInClient = ['allowAddress', 'resolvers', 'protocolVersion', 'fallbackProtocolVersion'] as const
+const ofBuiltInClient = [
+  'allowAddress',
+  'resolvers',
+  'resolve',
+  'protocolVersion',
+  'fallbackProtocolVersion',
+] as const
 
 const protocolNumber = wholeNumber(-2_147_483_648, 2_147_483_647)
 const ipAddress = z.string().refine((text) => parseIpAddress(text) !== null, notAnIpAddress)
@@ -43,6 +49,7 @@ export const gameServerLookup: z.ZodType<BlockgameLookupSettings> = exactObject(
     client: withMethods<BlockgameClient>('status').optional(),
     allowAddress: callback<NonNullable<BlockgameClientOptions['allowAddress']>>().exactOptional(),
     resolvers: z.array(resolver).min(1).exactOptional(),
+    resolve: callback<NonNullable<BlockgameClientOptions['resolve']>>().exactOptional(),
     protocolVersion: protocolNumber.exactOptional(),
     fallbackProtocolVersion: protocolNumber.exactOptional(),
   },
@@ -53,6 +60,7 @@ export const gameServerLookup: z.ZodType<BlockgameLookupSettings> = exactObject(
   'details',
   'client',
   'resolvers',
+  'resolve',
   'protocolVersion',
   'fallbackProtocolVersion',
 )

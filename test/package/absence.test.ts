@@ -126,6 +126,7 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
   'the usual resolver, port or way to ask': [
     'AuthoritativeServersOptions.timeoutMs',
     'AuthoritativeServersOptions.type',
+    'BlockgameClientOptions.resolve',
     'BlockgameClientOptions.resolvers',
     'BlockgameTarget.handshake',
     'BlockgameTarget.port',

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 import { createClient } from '../../../src/blockgame/client.ts'
 import type { AddressRule } from '../../../src/blockgame/address-filter.ts'
-import type { ResolverAddress } from '../../../src/blockgame/resolvers.ts'
+import type { Resolve, ResolverAddress } from '../../../src/blockgame/resolvers.ts'
 import type { DnsRecord, DnsStatus } from '../../../src/domain/dns-answer.ts'
 import type { BlockgameClient } from '../../../src/ports/blockgame-client.ts'
 import type { DnsClient, DnsQuestion } from '../../../src/ports/dns-client.ts'
@@ -68,16 +68,24 @@ export interface ClientSetup {
   readonly allowAddress?: AddressRule | null
   /** Default: one. */
   readonly resolvers?: readonly ResolverAddress[]
+  /** Default: none. */
+  readonly resolve?: Resolve
 }
 
 /** A client that ends with the test. */
 export function startClient(
-  { dns = zoneDns({}), allowAddress = () => true, resolvers = [{ ip: '127.0.0.1' }] }: ClientSetup = {},
+  {
+    dns = zoneDns({}),
+    allowAddress = () => true,
+    resolvers = [{ ip: '127.0.0.1' }],
+    resolve,
+  }: ClientSetup = {},
   onFinished: OnFinished = onTestFinished,
 ): BlockgameClient {
   const client = createClient({
     dns,
     resolvers,
+    resolve,
     allowAddress: allowAddress ?? undefined,
     protocolVersion: -1,
     fallbackProtocolVersion: 47,
