@@ -8,13 +8,19 @@ import {
 } from 'utility-api/blockgame'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { command, UsageError, type AnyCommand } from '../terminal/command.ts'
+import { sentenceOf } from '../terminal/error-sentence.ts'
 import { given, secondsOf } from '../terminal/option-values.ts'
 import { jsonOption, printJson } from '../terminal/output.ts'
+import { printableLines } from '../terminal/terminal-text.ts'
 import { statusLines } from './status-lines.ts'
 
 export const ping: AnyCommand = command({
   args: {
-    host: { type: 'positional', required: true, description: 'HOST, HOST:PORT or [IPv6]:PORT.' },
+    host: {
+      type: 'positional',
+      required: true,
+      description: 'HOST, HOST:PORT or [IPv6]:PORT; several may follow.',
+    },
     handshake: {
       type: 'string',
       valueHint: 'HOST[:PORT]',
@@ -30,21 +36,49 @@ export const ping: AnyCommand = command({
   },
   examples: [
     'ping play.example.com',
+    'ping play.example.com build.example.com --json',
     'ping 192.0.2.7:25566 --json',
     'ping "[2001:db8::7]:25566" --timeout 20',
     'ping 192.0.2.7 --handshake survival.example.com',
   ],
-  async run({ host, handshake, timeout, json }) {
+  rest: true,
+  async run({ handshake, timeout, json }, { words: hosts }) {
     const seconds = secondsOf('timeout', timeout, 1, 60)
-    const { status, body } = await lookUp(
-      host,
-      seconds,
-      handshake === undefined ? undefined : handshakeOf(handshake),
-    )
-    if (json === true) printJson(inJson(status, body))
-    else for (const line of statusLines(host, status)) console.log(line)
+    const named = handshake === undefined ? undefined : handshakeOf(handshake)
+    const isOne = hosts.length === 1
+    const pings = hosts.map((host) => lookUp(host, seconds, named))
+    for (const [at, outcome] of (await Promise.allSettled(pings)).entries()) {
+      const host = hosts[at] ?? ''
+      if (outcome.status === 'rejected') {
+        const error: unknown = outcome.reason
+        // A program that reads JSON gets an object whatever happens, except for a wrong command line.
+        if (error instanceof UsageError || (isOne && json !== true)) throw error
+        process.exitCode = 1
+        if (json !== true) console.error(`${host}: ${sentenceOf(error)}`)
+        else print(isOne ? errorInJson(error) : { host, ...errorInJson(error) }, isOne)
+      } else {
+        const { status, body } = outcome.value
+        if (json === true) print(isOne ? inJson(status, body) : { host, ...inJson(status, body) }, isOne)
+        else for (const line of statusLines(host, status)) console.log(line)
+      }
+    }
   },
 })
+
+/** Prints an object: in a line of its own if others follow. */
+function print(object: object, isOne: boolean): void {
+  if (isOne) printJson(object)
+  else console.log(printableLines(JSON.stringify(object)))
+}
+
+function errorInJson(error: unknown): object {
+  const { cause } = error as Error
+  return {
+    error: error instanceof UtilityApiError ? error.code : 'server_check_failed',
+    ...(cause instanceof ServerCheckError && { reason: cause.reason }),
+    message: sentenceOf(error),
+  }
+}
 
 /** Returns the operation's answer, and all else that the server says. */
 function inJson(status: ServerStatus, body: unknown): object {

@@ -114,7 +114,7 @@ test.each([80, 40])('no line is wider than a terminal of %i columns', async (col
 test('says why there is no status', async () => {
   const closed = await fakeBlockgameServer()
   await closed.close()
-  expect(await runHere(['ping', `${closed.ip}:${closed.port}`, '--json'])).toEqual({
+  expect(await runHere(['ping', `${closed.ip}:${closed.port}`])).toEqual({
     code: 1,
     stdout: '',
     stderr: 'Nothing listens there: the server is down, or uses another port.\n',
@@ -139,4 +139,24 @@ test.each([
   const { code, stderr } = await runHere(['ping', host])
   expect(code).toBe(2)
   expect(stderr).toMatch(/is not an address: HOST, HOST:PORT or \[IPv6\]:PORT\.\n|Missing required/)
+})
+
+test('a dead server is an object of JSON as well, and of several hosts each has a line', async () => {
+  const closed = await fakeBlockgameServer()
+  await closed.close()
+  const dead = `${closed.ip}:${closed.port}`
+  const one = await runHere(['ping', dead, '--json'])
+  expect(one.code).toBe(1)
+  const error = { error: 'server_check_failed', reason: 'refused', message: expect.any(String) }
+  expect(JSON.parse(one.stdout)).toEqual(error)
+  const { code, stdout, stderr } = await runHere(['ping', dead, address, '--json'])
+  expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
+  const lines = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as unknown)
+  expect(lines).toEqual([{ host: dead, ...error }, expect.objectContaining({ host: address, ip: game.ip })])
+  const forPeople = await runHere(['ping', dead, address])
+  expect(forPeople.stderr).toContain(`${dead}: Nothing listens there`)
+  expect(forPeople.stdout).toContain(`${address} is up`)
 })
