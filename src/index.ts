@@ -253,7 +253,7 @@ export type {
 export type { AuthorizationErrorCode } from './admin/authorization-error.ts'
 export type { AuthorizationRequest, AuthorizationRequestOutcome } from './admin/authorization-request.ts'
 export type { AuthorizationServerMetadata, ServerEndpoints } from './admin/server-metadata.ts'
-export type { CredentialKind, Reseller, SecretKind } from './domain/access.ts'
+export type { ClientType, CredentialKind, Reseller, SecretKind } from './domain/access.ts'
 export type {
   DnsAnswer,
   DnsRecord,

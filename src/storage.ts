@@ -6,6 +6,7 @@
 export type {
   AuthorizationCode,
   Client,
+  ClientType,
   Credential,
   CredentialKind,
   NewAccessToken,

@@ -90,7 +90,8 @@ export function withoutOwn<Row extends object>(row: Row): Omit<Row, 'seq' | 'com
 }
 
 /** Copies a client for a list. It MUST NOT contain hashes: a list is for people. */
-function toListed({ clientId, name, redirectUris, createdAt, revokedAt }: ListedClient): ListedClient {
-  const label = name === undefined ? {} : { name }
+function toListed(client: ListedClient): ListedClient {
+  const { clientId, name, redirectUris, createdAt, revokedAt, clientType } = client
+  const label = { ...(name !== undefined && { name }), ...(clientType !== undefined && { clientType }) }
   return { clientId, ...label, redirectUris: [...redirectUris], createdAt, revokedAt }
 }

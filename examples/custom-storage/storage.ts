@@ -211,7 +211,7 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
     async rotateClientSecret(clientId, newHash, call) {
       begin(call)
       const row = clients.get(clientId)
-      if (row === undefined) return answer(false)
+      if (row === undefined || row.clientType === 'public') return answer(false)
       // MUST be one step. In SQL: SET secret_hashes = the new hash and the first 32 bytes of the current value.
       const secretHashes = [toHex(newHash), ...row.secretHashes.slice(0, 1)]
       return answer(true, ['clients', clientId, { ...row, secretHashes }])

@@ -15,6 +15,18 @@ export type CredentialKind = (typeof credentialKinds)[number]
  */
 export type SecretKind = CredentialKind | 'client_secret' | 'authorization_code'
 
+/** Every type of client. */
+export const clientTypes = ['confidential', 'public'] as const
+
+/**
+ * Whether a client can keep a secret, as a server can, or not, as a program on the user's own machine.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc6749#section-2.1 | RFC 6749 section 2.1}
+ *
+ * @group Credentials
+ */
+export type ClientType = (typeof clientTypes)[number]
+
 /**
  * An OAuth client as it is stored.
  *
@@ -27,6 +39,10 @@ export interface Client {
   readonly clientId: string
   /** SHA-256 of every secret that is currently accepted: none, one, or two after a rotation. */
   readonly secretHashes: readonly Uint8Array[]
+  /**
+   * Absent means confidential: a client whose secrets were all taken away is nobody's, not everybody's. Never changes.
+   */
+  readonly clientType?: ClientType
   /** The redirection URIs registered for this client. */
   readonly redirectUris: readonly string[]
   /** When it was registered, in milliseconds since the epoch; 0 if unknown. */

@@ -189,9 +189,9 @@ export interface AdminStorage extends UtilityStorage {
    */
   updateClient(clientId: string, patch: ClientPatch, call: StorageCall): MaybePromise<boolean>
   /**
-   * Gives a client a new secret. Returns false if no such client exists.
+   * Gives a client a new secret. Returns false if no such client exists, or if it is public.
    *
-   * MUST be one step: the new hash comes first, the hash that was first becomes the second, and all others are removed.
+   * MUST be one step, with the look at the type: the new hash comes first, the hash that was first becomes the second, and all others are removed.
    * After racing rotations, the valid secrets are therefore those of the last two that answered. A revoked client stays
    * revoked.
    */

@@ -1,5 +1,6 @@
 import { isUint8Array } from 'node:util/types'
 import {
+  clientTypes,
   credentialKinds,
   isScope,
   type AuthorizationCode,
@@ -101,9 +102,10 @@ const scope: Rule = {
 }
 const uri: Rule = textOf(2048)
 const uris: Rule = listOf(uri, 'a list of texts of at most 2048 characters')
-const kind: Rule = {
-  be: `one of ${credentialKinds.join(', ')}`,
-  fits: (value) => (credentialKinds as readonly unknown[]).includes(value),
+const kind: Rule = oneOf(credentialKinds)
+
+function oneOf(words: readonly unknown[]): Rule {
+  return { be: `one of ${words.join(', ')}`, fits: (value) => words.includes(value) }
 }
 
 /** Text of at most so many code points that every database can hold: without NUL and lone surrogates. */
@@ -138,6 +140,7 @@ const client: Rules<Client> = {
   createdAt: time,
   revokedAt: orNull(time),
   name: label,
+  clientType: orAbsent(oneOf(clientTypes)),
 }
 const clientPatch: Rules<ClientPatch> = { name: label, redirectUris: orAbsent(uris) }
 const code: Rules<AuthorizationCode> = {

@@ -286,6 +286,30 @@ const mistakes: readonly Mistake[] = [
     }),
   },
   {
+    what: 'forgets the type of a client',
+    caughtBy: 'a client keeps its type, and a public one gets no secret',
+    change: (good) => ({
+      insertClient: ({ clientType: _, ...client }) => good.insertClient(client),
+    }),
+  },
+  {
+    what: 'gives a public client a secret',
+    caughtBy: 'a client keeps its type, and a public one gets no secret',
+    change(good) {
+      const isPublic = new Set<string>()
+      return {
+        async insertClient({ clientType, ...client }) {
+          if (clientType === 'public') isPublic.add(client.clientId)
+          return good.insertClient({ ...client, ...(clientType === 'confidential' && { clientType }) })
+        },
+        async findClient(clientId) {
+          const client = await good.findClient(clientId)
+          return client && isPublic.has(clientId) ? { ...client, clientType: 'public' as const } : client
+        },
+      }
+    },
+  },
+  {
     what: 'moves the time of a revocation',
     caughtBy: 'a client is revoked once and keeps that time',
     change: (good) => ({

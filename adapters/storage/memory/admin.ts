@@ -32,7 +32,7 @@ export function adminMethods(tables: Tables): AdminMethods {
     rotateClientSecret: (clientId, newHash) => {
       const { clients } = tables
       const client = clients.get(clientId)
-      if (client === undefined) return false
+      if (client === undefined || client.clientType === 'public') return false
       clients.put(
         clientId,
         copyClient({ ...client, secretHashes: [newHash, ...client.secretHashes.slice(0, 1)] }),

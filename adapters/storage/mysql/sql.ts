@@ -177,7 +177,7 @@ export const updateClient: string = `
 export const rotateSecret: string = `
   UPDATE utility_api_clients
   SET secret_hashes = concat(?, substring(secret_hashes, 1, 32)), revision = revision + 1
-  WHERE client_id = ?`
+  WHERE client_id = ? AND NOT client_type <=> 'public'`
 
 export const revokeClient: string =
   'UPDATE utility_api_clients SET revoked_at = ? WHERE client_id = ? AND revoked_at IS NULL'

@@ -18,6 +18,7 @@ export const steps: readonly (readonly string[])[] = [
        created_at BIGINT NOT NULL,
        revoked_at BIGINT,
        name VARCHAR(255),
+       client_type VARCHAR(16),
        revision BIGINT UNSIGNED NOT NULL DEFAULT 0,
        KEY (created_at, client_id)`,
     ),

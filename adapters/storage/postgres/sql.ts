@@ -216,7 +216,7 @@ export const updateClient: string = `
 /** Stores the new hash and the 32 bytes of the hash that was first. */
 export const rotateSecret: string = `
   UPDATE utility_api_clients SET secret_hashes = $2::bytea || substring(secret_hashes FROM 1 FOR 32)
-  WHERE client_id = $1`
+  WHERE client_id = $1 AND client_type IS DISTINCT FROM 'public'`
 
 export const revokeClient: string =
   'UPDATE utility_api_clients SET revoked_at = $2 WHERE client_id = $1 AND revoked_at IS NULL'

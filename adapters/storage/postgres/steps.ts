@@ -20,7 +20,8 @@ export const steps: readonly string[] = [
      redirect_uris text NOT NULL,
      created_at bigint NOT NULL,
      revoked_at bigint,
-     name text
+     name text,
+     client_type text
    );
    CREATE INDEX utility_api_clients_created_at ON utility_api_clients (created_at, client_id);
    CREATE TABLE utility_api_resellers (

@@ -2,6 +2,7 @@ import type {
   AuthorizationCode,
   Client,
   ClientPatch,
+  ClientType,
   Compared,
   Credential,
   CredentialKind,
@@ -38,8 +39,10 @@ export function placeholders(columns: string): string {
   return columns.replaceAll(/\w+/g, '?')
 }
 
-export const clientColumns: string = 'client_id, secret_hashes, redirect_uris, created_at, revoked_at, name'
-export const listedClientColumns: string = 'client_id, redirect_uris, created_at, revoked_at, name'
+export const clientColumns: string =
+  'client_id, secret_hashes, redirect_uris, created_at, revoked_at, name, client_type'
+export const listedClientColumns: string =
+  'client_id, redirect_uris, created_at, revoked_at, name, client_type'
 
 export interface ListedClientRow {
   readonly client_id: string
@@ -47,6 +50,7 @@ export interface ListedClientRow {
   readonly created_at: IntegerColumn
   readonly revoked_at: IntegerColumn | null
   readonly name: string | null
+  readonly client_type: ClientType | null
 }
 
 export interface ClientRow extends ListedClientRow {
@@ -56,8 +60,17 @@ export interface ClientRow extends ListedClientRow {
 
 /** Returns the values of {@link clientColumns}. */
 export function clientValues(client: Client): ColumnValue[] {
-  const { clientId, secretHashes, redirectUris, createdAt, revokedAt, name = null } = client
-  return [clientId, joinHashes(secretHashes), JSON.stringify(redirectUris), createdAt, revokedAt, name]
+  const {
+    clientId,
+    secretHashes,
+    redirectUris,
+    createdAt,
+    revokedAt,
+    name = null,
+    clientType = null,
+  } = client
+  const hashes = joinHashes(secretHashes)
+  return [clientId, hashes, JSON.stringify(redirectUris), createdAt, revokedAt, name, clientType]
 }
 
 /** Returns the name and the redirection URIs of a patch. What was not sent is null. */
@@ -77,6 +90,7 @@ export function toListedClient(row: ListedClientRow): ListedClient {
     createdAt: Number(row.created_at),
     revokedAt: toTime(row.revoked_at),
     ...named(row),
+    ...(row.client_type !== null && { clientType: row.client_type }),
   }
 }
 

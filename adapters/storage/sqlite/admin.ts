@@ -112,7 +112,7 @@ export function adminMethods({ read, write }: SqliteAccess): AdminMethods {
 
 function rotateSecret(db: Queries, clientId: string, newHash: Uint8Array): boolean {
   const client = db.find(toClient, sql.findClient, clientId)
-  if (client === null) return false
+  if (client === null || client.clientType === 'public') return false
   db.run(sql.setSecrets, joinHashes([newHash, ...client.secretHashes.slice(0, 1)]), clientId)
   return true
 }

@@ -5,6 +5,7 @@ import {
   credentialColumns,
   idempotencyKeyColumns,
   licenseColumns,
+  listedClientColumns,
   newLicenseColumns,
   placeholders,
   resellerColumns,
@@ -17,7 +18,7 @@ import {
  * the row.
  */
 export const findClient: string = `
-  SELECT client_id, hex(secret_hashes) AS secret_hashes, redirect_uris, created_at, revoked_at, name
+  SELECT hex(secret_hashes) AS secret_hashes, ${listedClientColumns}
   FROM utility_api_clients WHERE client_id = ?`
 
 export const findCode: string = `SELECT ${codeColumns} FROM utility_api_codes WHERE hash = ?`

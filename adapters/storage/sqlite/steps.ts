@@ -17,7 +17,8 @@ export const steps: readonly string[] = [
      redirect_uris TEXT NOT NULL,
      created_at INTEGER NOT NULL,
      revoked_at INTEGER,
-     name TEXT
+     name TEXT,
+     client_type TEXT
    ) STRICT, WITHOUT ROWID;
    CREATE INDEX utility_api_clients_created_at ON utility_api_clients (created_at, client_id);
    CREATE TABLE utility_api_resellers (

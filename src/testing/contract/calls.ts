@@ -1,4 +1,5 @@
 import {
+  clientTypes,
   credentialKinds,
   type AuthorizationCode,
   type Credential,
@@ -157,6 +158,7 @@ const insertClient: Maker = (random, { clientIds, secrets, times: at }) => {
     createdAt: random.pick(at),
     revokedAt: random.chance(10) ? random.pick(at) : null,
     ...name(random),
+    ...(random.chance(30) && { clientType: random.pick(clientTypes) }),
   }
   return call('insertClient', [client], (store) => store.insertClient(client))
 }

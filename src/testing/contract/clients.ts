@@ -117,6 +117,26 @@ export const clientCases: readonly ContractCase[] = [
     },
   },
   {
+    name: 'a client keeps its type, and a public one gets no secret, or a stranger is taken for a client',
+    needs: ['admin'],
+    async run({ admin }) {
+      const secret = { secretHashes: [hashOf(1)] }
+      const rows = [
+        makeClient({ clientId: nameOf('public'), clientType: 'public', secretHashes: [] }),
+        makeClient({ clientId: nameOf('odd'), clientType: 'public', ...secret }),
+        makeClient({ clientId: nameOf('confidential'), clientType: 'confidential', ...secret }),
+      ]
+      await inTurn(rows, async (row) => {
+        strictEqual(await admin.insertClient(row), 'inserted')
+        const isPublic = row.clientType === 'public'
+        strictEqual(await admin.rotateClientSecret(row.clientId, hashOf(2)), !isPublic)
+        strictEqual(await admin.updateClient(row.clientId, { name: 'Shop' }), true)
+        const secretHashes = isPublic ? row.secretHashes : [hashOf(2), hashOf(1)]
+        equalValues(await admin.findClient(row.clientId), { ...row, name: 'Shop', secretHashes })
+      })
+    },
+  },
+  {
     name: 'concurrent rotations leave two of the new secrets, or an operator has one that never works',
     needs: ['admin'],
     run: ({ admin }) => raceRotations([admin]),

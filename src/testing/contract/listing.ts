@@ -405,7 +405,12 @@ export const listingCases: readonly ContractCase[] = [
     async run({ admin, listing }) {
       // A name that comes back changed if text is trimmed, folded, normalized or cut.
       const name = ` \u{1F600} e\u0301 \u00e9 ${'X'.repeat(245)} `
-      const client = makeClient({ name, revokedAt: 7, createdAt: 8_000_000_000_000_001 })
+      const client = makeClient({
+        name,
+        revokedAt: 7,
+        createdAt: 8_000_000_000_000_001,
+        clientType: 'public',
+      })
       await admin.insertClient(client)
       const reseller = makeReseller({ name, createdAt: 8_000_000_000_000_002 })
       await admin.insertReseller(reseller)

@@ -210,9 +210,9 @@ export function createModel(from: Rows = empty): Model {
     },
     rotateClientSecret: (clientId, newHash) => {
       const client = clients.get(clientId)
-      const kept = client?.secretHashes.slice(0, 1) ?? []
-      if (client !== undefined) clients.set(clientId, { ...client, secretHashes: [newHash, ...kept] })
-      return client !== undefined
+      if (client === undefined || client.clientType === 'public') return false
+      clients.set(clientId, { ...client, secretHashes: [newHash, ...client.secretHashes.slice(0, 1)] })
+      return true
     },
     revokeClient: (clientId, at) => {
       const revoked = model.closeClient(clientId, at)

@@ -111,7 +111,8 @@ export const wrongRowCases: readonly ContractCase[] = [
       const hashes = noHashes.map((hash) => [hash])
       const whole = { clientId: noIdentifiers, secretHashes: [...hashes, hashOf(1)] }
       const times = { createdAt: noTimes, revokedAt: noTimes }
-      await refuses({ ...wrong, ...whole, ...times }, (fields: object) =>
+      const clientType = ['secret', '', 7, null]
+      await refuses({ ...wrong, ...whole, ...times, clientType }, (fields: object) =>
         insert({ ...makeClient(), ...fields }),
       )
       strictEqual(await admin.findClient(nameOf('client')), null)

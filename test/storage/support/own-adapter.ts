@@ -5,6 +5,7 @@ import {
   type AdminStorage,
   type AuthorizationCode,
   type Client,
+  type ClientType,
   type Credential,
   type CredentialKind,
   type CredentialReference,
@@ -29,7 +30,8 @@ export function schemaOf(collation: (column: string) => string = () => 'BINARY')
   const text = (column: string): string => `${column.split('.')[1]} TEXT COLLATE ${collation(column)}`
   return `
     CREATE TABLE clients (seq INTEGER PRIMARY KEY AUTOINCREMENT, ${text('clients.client_id')} UNIQUE,
-      secrets BLOB, redirect_uris TEXT, created_at INTEGER, revoked_at INTEGER, name TEXT);
+      secrets BLOB, redirect_uris TEXT, created_at INTEGER, revoked_at INTEGER, name TEXT,
+      client_type TEXT);
     CREATE TABLE resellers (seq INTEGER PRIMARY KEY AUTOINCREMENT, ${text('resellers.reseller_id')} UNIQUE,
       created_at INTEGER, name TEXT);
     CREATE TABLE codes (hash BLOB PRIMARY KEY, ${text('codes.client_id')}, ${text('codes.subject')}, redirect_uri TEXT,
@@ -114,6 +116,7 @@ interface ClientRow extends Numbered {
   readonly created_at: number
   readonly revoked_at: number | null
   readonly name: string | null
+  readonly client_type: ClientType | null
 }
 interface ResellerRow extends Numbered {
   readonly reseller_id: string
@@ -169,7 +172,7 @@ const findCode = 'SELECT * FROM codes WHERE hash = ?'
 const findLicense = 'SELECT * FROM licenses WHERE license_key = ?'
 
 function toClient(row: ClientRow): Client {
-  const { client_id, secrets, redirect_uris, created_at, revoked_at, name } = row
+  const { client_id, secrets, redirect_uris, created_at, revoked_at, name, client_type } = row
   const bytes: Uint8Array = secrets
   const secretHashes = Array.from({ length: bytes.length / 32 }, (_, index) =>
     bytes.slice(32 * index, 32 * index + 32),
@@ -183,6 +186,7 @@ function toClient(row: ClientRow): Client {
     createdAt: created_at,
     revokedAt: revoked_at,
     ...label,
+    ...(client_type !== null && { clientType: client_type }),
   }
 }
 
@@ -376,11 +380,13 @@ export const methods: Readonly<Record<string, Method>> = {
     return row && toLicense(row)
   },
   async insertClient(db: Statements, client: Client) {
-    const { clientId, secretHashes, redirectUris, createdAt, revokedAt, name = null } = client
+    const { clientId, secretHashes, redirectUris, createdAt, revokedAt } = client
+    const { name = null, clientType = null } = client
     if ((await first<ClientRow>(db, findClient, clientId)) !== null) return 'taken'
-    const columns = 'client_id, secrets, redirect_uris, created_at, revoked_at, name'
-    const values = [clientId, joined(secretHashes), JSON.stringify(redirectUris), createdAt, revokedAt, name]
-    await db.run(`INSERT INTO clients (${columns}) VALUES (?, ?, ?, ?, ?, ?)`, ...values)
+    const columns = 'client_id, secrets, redirect_uris, created_at, revoked_at, name, client_type'
+    const uris = JSON.stringify(redirectUris)
+    const values = [clientId, joined(secretHashes), uris, createdAt, revokedAt, name, clientType]
+    await db.run(`INSERT INTO clients (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?)`, ...values)
     return 'inserted'
   },
   async updateClient(
@@ -393,7 +399,7 @@ export const methods: Readonly<Record<string, Method>> = {
   },
   async rotateClientSecret(db: Statements, clientId: string, newHash: Uint8Array) {
     const row = await first<ClientRow>(db, findClient, clientId)
-    if (row === null) return false
+    if (row === null || row.client_type === 'public') return false
     const client = toClient(row)
     return putClient(db, { ...client, secretHashes: [newHash, ...client.secretHashes.slice(0, 1)] })
   },
