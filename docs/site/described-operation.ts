@@ -9,6 +9,7 @@ export interface Schema {
   readonly description?: string
   readonly items?: Schema
   readonly oneOf?: readonly Schema[]
+  readonly anyOf?: readonly Schema[]
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
 }

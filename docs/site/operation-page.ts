@@ -90,7 +90,9 @@ function requestTable(
   parameters: readonly Parameter[],
   { credential }: PageNotes,
 ): string {
-  const body = operation.requestBody?.content['application/json']
+  const whole = operation.requestBody?.content['application/json'].schema
+  // The contract's own way comes first, and has all members.
+  const body = whole?.anyOf?.[0] ?? whole
   const [scheme = ''] = operation.security.flatMap((each) => Object.keys(each))
   const schemes = document.components['securitySchemes'] as Record<string, { description: string }>
   const about = schemes[scheme]?.description ?? ''
@@ -100,10 +102,10 @@ function requestTable(
       ...(credential === undefined
         ? []
         : [[code(credential.name), 'header', 'yes', `${about} ${code(`${credential.prefix}…`)}`]]),
-      ...Object.entries(body?.schema.properties ?? {}).map(([name, schema]) => [
+      ...Object.entries(body?.properties ?? {}).map(([name, schema]) => [
         code(name),
         'body',
-        body?.schema.required?.includes(name) === true ? 'yes' : 'no',
+        body?.required?.includes(name) === true ? 'yes' : 'no',
         meaning(schema),
       ]),
       ...parameters.map(({ name, in: place, required, schema, description }) => [

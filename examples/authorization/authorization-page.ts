@@ -16,8 +16,8 @@ const pendingLifetimeMs = 10 * 60 * 1000
 const maxPending = 1000
 const maxQueryLength = 4096
 
-/** @param userOf - Returns who is signed in, from your own session. */
-export function createAuthorizationPage(admin: Admin, userOf: (request: IncomingMessage) => string) {
+/** @param userOf - Returns who is signed in, from your own session; null for nobody. */
+export function createAuthorizationPage(admin: Admin, userOf: (request: IncomingMessage) => string | null) {
   // A request waits here for the user's answer. Both the form and the cookie carry its key: a page on another site can
   // send the form, but not the cookie (SameSite=Strict), so it cannot agree on the user's behalf.
   const pending = new Map<string, AuthorizationRequest>()
@@ -29,6 +29,9 @@ export function createAuthorizationPage(admin: Admin, userOf: (request: Incoming
       scopes: scopeNames,
     })
     if (asked.kind === 'refuse') return sendPage(response, 400, `<p>${escapeHtml(asked.reason)}</p>`)
+    const user = userOf(request)
+    // Before any redirection: a stranger would be led through this address to wherever some client has registered.
+    if (user === null) return sendPage(response, 401, '<p>Please sign in first.</p>')
     if (asked.kind === 'redirect') return redirect(response, asked.location)
     const key = randomBytes(32).toString('base64url')
     const [oldest = ''] = pending.keys()
@@ -37,7 +40,7 @@ export function createAuthorizationPage(admin: Admin, userOf: (request: Incoming
     setTimeout(() => pending.delete(key), pendingLifetimeMs).unref()
     // Behind TLS, add "; Secure".
     response.setHeader('Set-Cookie', `consent=${key}; HttpOnly; SameSite=Strict; Path=/authorize`)
-    sendPage(response, 200, consentForm(key, asked, userOf(request)))
+    sendPage(response, 200, consentForm(key, asked, user))
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -48,9 +51,11 @@ export function createAuthorizationPage(admin: Admin, userOf: (request: Incoming
       return sendPage(response, 400, '<p>This form is no longer valid. Please start again.</p>')
     }
     pending.delete(key)
+    const subject = userOf(request)
+    if (subject === null) return sendPage(response, 401, '<p>Please sign in first.</p>')
     const agreed = form.get('answer') === 'allow'
     const { location } = agreed
-      ? await admin.grantAuthorization(asked, { subject: userOf(request) })
+      ? await admin.grantAuthorization(asked, { subject })
       : admin.denyAuthorization(asked)
     redirect(response, location)
   }
@@ -84,7 +89,13 @@ function consentForm(key: string, asked: AuthorizationRequest, user: string): st
   <button name="answer" value="allow">Allow</button>
   <button name="answer" value="deny">Deny</button>
 </form>
-<p class="small">You are ${escapeHtml(user)}, and go back to ${escapeHtml(new URL(redirectUri).host)}.</p>`
+<p class="small">You are ${escapeHtml(user)}, and go back to ${escapeHtml(placeOf(redirectUri))}.</p>`
+}
+
+/** What stands behind an app's scheme is no host, whatever it looks like. */
+function placeOf(redirectUri: string): string {
+  const { protocol, host } = new URL(redirectUri)
+  return /^https?:$/.test(protocol) ? host : `the app ${protocol.slice(0, -1)}`
 }
 
 const style = `

@@ -1,4 +1,4 @@
-import type { CredentialKind } from '../domain/access.ts'
+import type { ClientType, CredentialKind } from '../domain/access.ts'
 import type { License, LicenseChange } from '../domain/license.ts'
 import type { AccessReference, ClientPatch, PurgeCounts, RevokeCounts } from '../ports/storage.ts'
 import type { ClientList, CredentialList, LicenseList, ResellerList } from '../ports/storage-listing.ts'
@@ -18,12 +18,26 @@ import type { AuthorizationServerMetadata, ServerEndpoints } from './server-meta
  */
 export interface Admin {
   /**
-   * Registers an OAuth client.
+   * Registers an OAuth client. A public one, such as a program on its user's machine, cannot keep a secret and gets none:
+   * it proves with PKCE that it is the one that asked for a code.
    *
-   * @throws `UtilityApiError` `invalid_argument` if the id is taken, a redirection URI is invalid, or an imported
-   * secret is too short
+   * @throws `UtilityApiError` `invalid_argument` if the id is taken or has a colon in it, a redirection URI is invalid, an
+   * imported secret is too short, or a public client is given one
+   *
+   * @see {@link https://www.rfc-editor.org/rfc/rfc6749#section-2.1 | RFC 6749 section 2.1},
+   * {@link https://www.rfc-editor.org/rfc/rfc8252 | RFC 8252}
+   *
+   * @example
+   * ```ts
+   * const { clientId } = await admin.createClient({
+   *   clientType: 'public',
+   *   redirectUris: ['http://127.0.0.1/callback'],
+   * })
+   * ```
    */
-  createClient(client: NewClient): Promise<{ clientId: string; clientSecret: string }>
+  createClient<Type extends ClientType = 'confidential'>(
+    client: NewClient & { readonly clientType?: Type },
+  ): Promise<{ clientId: string; clientSecret: Type extends 'public' ? null : string }>
   /**
    * Changes the label or the redirection URIs of a client. Returns false if no such client exists. Codes issued before
    * keep their URI.
@@ -34,7 +48,7 @@ export interface Admin {
   /**
    * Gives a client a new secret. The previous one stays valid until the next rotation.
    *
-   * @throws `UtilityApiError` `invalid_argument` if no such client exists
+   * @throws `UtilityApiError` `invalid_argument` if no such client exists, or if it is public
    */
   rotateClientSecret(clientId: string): Promise<{ clientSecret: string }>
   /**
@@ -45,9 +59,12 @@ export interface Admin {
   /**
    * Checks what a client asks of a user, for your own authorization page.
    *
-   * Redirects nobody to an address that the client has not registered, and accepts PKCE only with `S256`. A request
-   * without `redirect_uri` is refused, because the token endpoint requires one. On `127.0.0.1` and `[::1]`, a client may
-   * ask for any port, as native programs do.
+   * Redirects nobody to an address that the client has not registered, and accepts PKCE only with `S256`. Public clients,
+   * and all at an app scheme, must use it. A request without `redirect_uri` is refused, because the token endpoint
+   * requires one. On `http://localhost`, `127.0.0.1` and `[::1]`, a client may ask for any port, as native programs do.
+   *
+   * Obey `redirect` only for users who are signed in, and show the others your page for signing in: otherwise, anybody
+   * could register a client and send strangers through your address to theirs.
    *
    * @param query - The query of the request, unchanged.
    * @param options - `scopes`: the names that clients may ask for. `defaultScope`: what a request without scope asks
@@ -57,13 +74,14 @@ export interface Admin {
    *
    * @see {@link https://www.rfc-editor.org/rfc/rfc6749#section-4.1.1 | RFC 6749 section 4.1.1},
    * {@link https://www.rfc-editor.org/rfc/rfc8252#section-7.3 | RFC 8252 section 7.3},
-   * {@link https://www.rfc-editor.org/rfc/rfc9700#section-2.1 | RFC 9700 section 2.1}
+   * {@link https://www.rfc-editor.org/rfc/rfc9700#section-4.11.2 | RFC 9700 sections 2.1 and 4.11.2}
    *
    * @example
    * ```ts
    * const asked = await admin.readAuthorizationRequest(url.searchParams, { scopes: ['dns:check'] })
-   * if (asked.kind === 'redirect') redirect(asked.location)
-   * else if (asked.kind === 'refuse') showError(asked.reason)
+   * if (asked.kind === 'refuse') showError(asked.reason)
+   * else if (user === null) showSignInPage()
+   * else if (asked.kind === 'redirect') redirect(asked.location)
    * else showConsentPage(asked)
    * ```
    */
@@ -129,8 +147,8 @@ export interface Admin {
   /**
    * Issues an authorization code once the owner's own authorization page has the user's consent.
    *
-   * @throws `UtilityApiError` `invalid_argument` if no such live client exists, `redirectUri` is not registered, or the
-   * scope, subject, challenge or lifetime is invalid
+   * @throws `UtilityApiError` `invalid_argument` if no such live client exists, `redirectUri` is not registered, the
+   * scope, subject, challenge or lifetime is invalid, or a challenge is missing that the client needs
    */
   issueAuthorizationCode(code: NewAuthorizationCode): Promise<{ code: string; expiresAt: Date }>
   /**
@@ -274,12 +292,15 @@ export interface NewClient {
   /** A label for people, of at most 255 characters. */
   readonly name?: string
   /**
-   * The redirection URIs that codes may be issued for, compared byte for byte, except for the port on `127.0.0.1` and
-   * `[::1]`. At most ten, each `https`, `http` on loopback or an app scheme with a dot in it, of at most 2,048 characters
-   * and without user information, fragment, wildcard, quote, backslash or angle bracket.
+   * The redirection URIs that codes may be issued for, compared byte for byte, except for the port on `http://localhost`,
+   * `127.0.0.1` and `[::1]`. At most ten, each `https`, `http` on loopback or an app scheme with a dot in it, of at most
+   * 2,048 characters and without user information, fragment, wildcard, quote, backslash, angle bracket, or a parameter of
+   * the answer (`code`, `state`, `iss`, `error`).
    */
   readonly redirectUris: readonly string[]
-  /** At most 255 visible ASCII characters. Default: a new id. */
+  /** `public` for a program that cannot keep a secret. Default: `confidential`. */
+  readonly clientType?: ClientType
+  /** At most 255 visible ASCII characters without a colon. Default: a new id. */
   readonly clientId?: string
   /** An imported secret of at least 32 characters. Default: a new secret. */
   readonly clientSecret?: string
@@ -293,13 +314,16 @@ export interface NewClient {
 export interface NewAuthorizationCode {
   /** The client the code is for. */
   readonly clientId: string
-  /** One of the client's registered redirection URIs; on `127.0.0.1` and `[::1]` with any port. */
+  /** One of the client's registered redirection URIs; on `http://localhost`, `127.0.0.1` and `[::1]` with any port. */
   readonly redirectUri: string
   /** The scope granted: names separated by single spaces, at most 1,024 characters; `''` for none. */
   readonly scope: string
   /** Who agreed, in your own terms: at most 255 visible ASCII characters. Default: none. */
   readonly subject?: string
-  /** The PKCE challenge, method S256: 43 base64url characters. Default: none. */
+  /**
+   * The PKCE challenge, method S256: 43 base64url characters. Default: none. Required of a public client, and at an app
+   * scheme.
+   */
   readonly codeChallenge?: string
   /** Lifetime in seconds, at most 600. Default: 60. */
   readonly lifetimeSeconds?: number

@@ -38,8 +38,15 @@ function members<Shape extends z.ZodRawShape>(
 const argumentsOf: { readonly [Method in keyof Admin]: () => Readonly<Record<string, z.ZodType>> } = {
   createClient: () => ({
     client: members(
-      { ...label, redirectUris: texts, clientId: text.optional(), clientSecret: text.optional() },
+      {
+        ...label,
+        redirectUris: texts,
+        clientType: text.optional(),
+        clientId: text.optional(),
+        clientSecret: text.optional(),
+      },
       'name',
+      'clientType',
       'clientId',
       'clientSecret',
     ),
@@ -72,8 +79,14 @@ const argumentsOf: { readonly [Method in keyof Admin]: () => Readonly<Record<str
   }),
   authorizationServerMetadata: () => ({
     endpoints: members(
-      { authorizationEndpoint: text, tokenEndpoint: text, scopes: texts.optional() },
+      {
+        authorizationEndpoint: text,
+        tokenEndpoint: text,
+        scopes: texts.optional(),
+        publicClients: z.boolean('must be true or false').optional(),
+      },
       'scopes',
+      'publicClients',
     ),
   }),
   issueAuthorizationCode: () => ({

@@ -1,4 +1,4 @@
-import { isScope, permits } from '../domain/access.ts'
+import { isScope, needsChallenge, permits } from '../domain/access.ts'
 import { hashSecret, newSecret } from '../domain/secret.ts'
 import { StorageError } from '../ports/storage.ts'
 import { storageCall, type AdminParts } from './admin-parts.ts'
@@ -33,6 +33,8 @@ export function authorizationMethods(parts: AdminParts): AuthorizationMethods {
     demandIdentifier('subject', subject)
     const fits = codeChallenge === null || isChallenge(codeChallenge)
     demand(fits, 'codeChallenge must be 43 base64url characters.')
+    const isBound = codeChallenge !== null || !needsChallenge(client, redirectUri)
+    demand(isBound, 'codeChallenge: a public client, and any at an app scheme, must have one.')
     demandInteger('lifetimeSeconds', lifetimeSeconds, 600)
     const now = clock.now()
     const secret = newSecret(keyGenerator, 'authorization_code', now)

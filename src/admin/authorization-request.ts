@@ -1,4 +1,4 @@
-import { isScope, permits, type Client } from '../domain/access.ts'
+import { isScope, needsChallenge, permits, type Client } from '../domain/access.ts'
 import { isChallenge, uniqueNames } from './checks.ts'
 import { isRedirectUri, isRegistered } from './redirect-uri.ts'
 
@@ -78,7 +78,7 @@ export async function judgeRequest(
 
   const address = { redirectUri, state: single(query, 'state') ?? null }
   const scope = single(query, 'scope') ?? rules.defaultScope
-  const problem = problemOf(query, scope, rules.scopes)
+  const problem = problemOf(query, scope, rules.scopes) ?? missingChallenge(query, client, redirectUri)
   if (problem !== null) return { kind: 'redirect', location: locationOf(address, { ...problem }, rules) }
   return {
     kind: 'ask',
@@ -137,6 +137,12 @@ function challengeProblem(query: URLSearchParams): Problem | null {
   }
   if (method !== 'S256') return invalid('code_challenge_method must be S256.')
   return isChallenge(challenge) ? null : invalid('code_challenge must have 43 base64url characters.')
+}
+
+/** @see RFC 7636 section 4.4.1 */
+function missingChallenge(query: URLSearchParams, client: Client, redirectUri: string): Problem | null {
+  const isMissing = single(query, 'code_challenge') === undefined && needsChallenge(client, redirectUri)
+  return isMissing ? invalid('code_challenge is missing.') : null
 }
 
 function scopeProblem(scope: string, scopes: readonly string[]): Problem | null {

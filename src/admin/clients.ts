@@ -1,8 +1,8 @@
-import type { Client } from '../domain/access.ts'
+import { clientTypes, type Client } from '../domain/access.ts'
 import { newSecret, sha256 } from '../domain/secret.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import { storageCall, type AdminParts } from './admin-parts.ts'
-import type { Admin } from './admin.ts'
+import type { Admin, NewClient } from './admin.ts'
 import { demand } from '../domain/arguments.ts'
 import { demandIdentifier, demandLabel, isIdentifier } from './checks.ts'
 import { demandRedirectUris } from './redirect-uri.ts'
@@ -10,20 +10,39 @@ import { demandRedirectUris } from './redirect-uri.ts'
 type ClientMethods = Pick<Admin, 'createClient' | 'updateClient' | 'rotateClientSecret' | 'revokeClient'>
 
 export function clientMethods({ storage, clock, keyGenerator }: AdminParts): ClientMethods {
+  async function createClient(client: NewClient): Promise<{ clientId: string; clientSecret: string | null }> {
+    const {
+      name,
+      redirectUris,
+      clientType = 'confidential',
+      clientId = keyGenerator.id(clock.now()),
+    } = client
+    demandIdentifier('clientId', clientId)
+    // In HTTP Basic, the secret begins at the first colon.
+    demand(!clientId.includes(':'), 'clientId must not have a colon in it.')
+    demandLabel(name)
+    demandRedirectUris(redirectUris)
+    demand(clientTypes.includes(clientType), `clientType must be ${clientTypes.join(' or ')}.`)
+    const isPublic = clientType === 'public'
+    const { clientSecret = isPublic ? null : newSecret(keyGenerator, 'client_secret', clock.now()) } = client
+    if (isPublic) demand(clientSecret === null, 'clientSecret: a public client has none.')
+    else demandSecret(clientSecret ?? '')
+    const row: Client = {
+      clientId,
+      secretHashes: clientSecret === null ? [] : [sha256(clientSecret)],
+      redirectUris,
+      createdAt: clock.now(),
+      revokedAt: null,
+      ...(name !== undefined && { name }),
+      ...(isPublic && { clientType }),
+    }
+    const result = await storage.insertClient(row, storageCall())
+    demand(result === 'inserted', `clientId: "${clientId}" is taken.`)
+    return { clientId, clientSecret }
+  }
+
   return {
-    async createClient({ name, redirectUris, clientId = keyGenerator.id(clock.now()), clientSecret }) {
-      demandIdentifier('clientId', clientId)
-      demandLabel(name)
-      demandRedirectUris(redirectUris)
-      const secret = clientSecret ?? newSecret(keyGenerator, 'client_secret', clock.now())
-      demandSecret(secret)
-      const times = { createdAt: clock.now(), revokedAt: null }
-      const label = name === undefined ? {} : { name }
-      const row = { clientId, secretHashes: [sha256(secret)], redirectUris, ...times, ...label }
-      const result = await storage.insertClient(row, storageCall())
-      demand(result === 'inserted', `clientId: "${clientId}" is taken.`)
-      return { clientId, clientSecret: secret }
-    },
+    createClient: createClient as Admin['createClient'],
     async updateClient(clientId, patch) {
       demandLabel(patch.name)
       demandRedirectUris(patch.redirectUris ?? [])
@@ -34,7 +53,7 @@ export function clientMethods({ storage, clock, keyGenerator }: AdminParts): Cli
       const rotated =
         isIdentifier(clientId) &&
         (await storage.rotateClientSecret(clientId, sha256(clientSecret), storageCall()))
-      demand(rotated, `clientId: there is no client "${clientId.slice(0, 255)}".`)
+      demand(rotated, `clientId: there is no confidential client "${clientId.slice(0, 255)}".`)
       return { clientSecret }
     },
     revokeClient: async (clientId) =>

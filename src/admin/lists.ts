@@ -96,8 +96,9 @@ async function pageOf<Page>(
 
 // Named fields only: if a store lists whole rows, the hashes in them must not be returned.
 
-function toListedClient({ clientId, name, redirectUris, createdAt, revokedAt }: ListedClient): ListedClient {
-  return { clientId, ...(name !== undefined && { name }), redirectUris, createdAt, revokedAt }
+function toListedClient(row: ListedClient): ListedClient {
+  const { clientId, name, clientType = 'confidential', redirectUris, createdAt, revokedAt } = row
+  return { clientId, ...(name !== undefined && { name }), clientType, redirectUris, createdAt, revokedAt }
 }
 
 function toListedReseller({ resellerId, name, createdAt }: Reseller): Reseller {

@@ -23,9 +23,16 @@ const refusedParts: readonly (readonly [pattern: RegExp, name: string])[] = [
 /** The longest that a store must hold. */
 const longestUri = 2048
 
+/** What the page's answer adds. There would be two, and a client may read the one that was registered. */
+const answerParameters = ['code', 'state', 'iss', 'error', 'error_description']
+
 /** Returns the name of the first thing in a URI that may not stand there, or undefined. */
 function refusedPart(uri: string): string | undefined {
-  return refusedParts.find(([pattern]) => pattern.test(uri))?.[1]
+  const part = refusedParts.find(([pattern]) => pattern.test(uri))?.[1]
+  if (part !== undefined || !uri.includes('?')) return part
+  const own = new URLSearchParams(uri.slice(uri.indexOf('?')))
+  const taken = answerParameters.find((name) => own.has(name))
+  return taken === undefined ? undefined : `the parameter ${taken}, which the answer has`
 }
 
 /**
@@ -41,12 +48,13 @@ export function isRedirectUri(text: string): boolean {
 }
 
 // A port is left out only in front of a path, a query or the end: what follows `:80@` would be the host.
-const loopbackPort = /^(http:\/\/(?:127\.0\.0\.1|\[::1\])):\d{1,5}(?=[/?]|$)/
+const loopbackPort = /^(http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])):\d{1,5}(?=[/?]|$)/
 
 /**
- * Tells whether the client may be answered at this URI: compared byte for byte (RFC 9700 section 4.1.3), except for the
- * port of a loopback address, which a native program gets anew each time (RFC 8252 section 7.3). `localhost` is a name,
- * which may lead elsewhere (section 8.3), and has no such exception.
+ * Tells whether the client may be answered at this URI: compared byte for byte, except for the port on the user's own
+ * machine, which a native program gets anew each time.
+ *
+ * @see RFC 8252 section 7.3, RFC 9700 sections 2.1 and 4.1.3
  */
 export function isRegistered(redirectUri: string, { redirectUris }: Client): boolean {
   // A port makes it longer than the one that is registered.

@@ -14,6 +14,8 @@ export interface ServerEndpoints {
   readonly tokenEndpoint: string
   /** The names that clients may ask for. Default: left out. */
   readonly scopes?: readonly string[]
+  /** Whether there are public clients, which send no secret: they look here for it. Default: false. */
+  readonly publicClients?: boolean
 }
 
 /**
@@ -38,7 +40,7 @@ export interface AuthorizationServerMetadata {
   readonly response_modes_supported: string[]
   /** Always `authorization_code`. */
   readonly grant_types_supported: string[]
-  /** How a client may send its secret. */
+  /** How a client may send its secret; `none` if there are public clients. */
   readonly token_endpoint_auth_methods_supported: string[]
   /** Always `S256`. */
   readonly code_challenge_methods_supported: string[]
@@ -57,7 +59,7 @@ export function isIssuer(url: string): boolean {
 
 /** @param issuer - The admin's; without one, it is the origin of the page, which no answer repeats. */
 export function serverMetadata(
-  { authorizationEndpoint, tokenEndpoint, scopes = [] }: ServerEndpoints,
+  { authorizationEndpoint, tokenEndpoint, scopes = [], publicClients = false }: ServerEndpoints,
   issuer: string | undefined,
 ): AuthorizationServerMetadata {
   demandEndpoint('authorizationEndpoint', authorizationEndpoint)
@@ -72,7 +74,11 @@ export function serverMetadata(
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
     grant_types_supported: ['authorization_code'],
-    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+    token_endpoint_auth_methods_supported: [
+      'client_secret_basic',
+      'client_secret_post',
+      ...(publicClients ? ['none'] : []),
+    ],
     code_challenge_methods_supported: ['S256'],
     authorization_response_iss_parameter_supported: issuer !== undefined,
   }

@@ -12,6 +12,23 @@ export type WaitsFor = 'credentials' | 'storage' | 'network' | 'rateLimiter'
 export interface KnownCaller {
   readonly scheme: string
   readonly id: string
+  /** Whether anybody could have said this id, so that the caller shares with strangers. */
+  readonly isUnproven?: true
+}
+
+/** Returns whose share a request takes that names a caller and proves nothing: that of the caller at its address. */
+export function unprovenCaller({ scheme, id }: KnownCaller, sender: Sender): KnownCaller {
+  const address = senderOf(sender.ip)
+  return {
+    scheme: `public_${scheme}`,
+    id: address === undefined ? id : `${id} ${address.id}`,
+    isUnproven: true,
+  }
+}
+
+/** Who sends a request, as far as the host knows. */
+interface Sender {
+  readonly ip?: string | undefined
 }
 
 /** Counts the requests under way, refuses those beyond the limit, and knows when all are done. */
@@ -20,14 +37,17 @@ export interface InFlightLimit {
   begin(): void
   /** Stops counting a request, because it was answered. */
   end(): void
-  /** Takes a place, for a caller if one is known. Throws `unavailable` if none is free. */
+  /**
+   * Takes a place, for a caller if one is known. Throws `unavailable` if none is free. Callers that prove nothing have half
+   * of the places together, as one caller that does.
+   */
   enter(waitsFor: WaitsFor, caller?: KnownCaller): void
   /**
    * Takes a place for the look-up of a caller's credentials. Once half of the places are taken, the others are shared by
    * address where one is known, so that strangers at one address cannot have them all. Returns the caller to give the
    * place back for.
    */
-  enterUnknown(sender: { readonly ip?: string | undefined }): KnownCaller | undefined
+  enterUnknown(sender: Sender): KnownCaller | undefined
   /**
    * Counts a request on its HTTP/1 connection. Returns a function that ends this, once the answer is written. Throws
    * `unavailable` if the connection has too many: a client that sends requests and reads no answers would otherwise fill
@@ -57,6 +77,9 @@ const connectionOverrun: Refusal = {
 /** The refusals of a service with too many requests under way. */
 export const inFlightRefusals: readonly Refusal[] = [full, callerFull, connectionOverrun, shuttingDown]
 
+/** All callers that prove nothing. */
+const unproven: KnownCaller = { scheme: 'unproven', id: '' }
+
 /** Places of one kind. */
 interface Pool {
   taken: number
@@ -78,6 +101,7 @@ export function createInFlightLimit(maxInFlight: number): InFlightLimit {
   }
   const byConnection = new WeakMap<object, { requests: number }>()
   const maxPerCaller = Math.max(1, Math.floor(maxInFlight / 2))
+  const maxPerStranger = Math.max(1, Math.floor(maxPerCaller / 2))
   let underWay = 0
   let closed: PromiseWithResolvers<void> | undefined
 
@@ -97,13 +121,20 @@ export function createInFlightLimit(maxInFlight: number): InFlightLimit {
       if (underWay === 0) closed?.resolve()
     },
     enter(waitsFor, caller) {
-      take(pools[waitsFor], caller, maxPerCaller)
+      const pool = pools[waitsFor]
+      if (caller?.isUnproven === true) takeForCaller(pool, unproven, maxPerCaller)
+      try {
+        take(pool, caller, caller?.isUnproven === true ? maxPerStranger : maxPerCaller)
+      } catch (error) {
+        if (caller?.isUnproven === true) giveBack(pool, unproven)
+        throw error
+      }
     },
     enterUnknown(sender) {
       const pool = pools.credentials
       // Hosts may take long to find out an address.
       const caller = pool.taken < maxPerCaller ? undefined : senderOf(sender.ip)
-      take(pool, caller, Math.max(1, Math.floor(maxPerCaller / 2)))
+      take(pool, caller, maxPerStranger)
       return caller
     },
     enterConnection(connection) {
@@ -119,6 +150,7 @@ export function createInFlightLimit(maxInFlight: number): InFlightLimit {
       const pool = pools[waitsFor]
       pool.taken -= 1
       if (caller !== undefined) giveBack(pool, caller)
+      if (caller?.isUnproven === true) giveBack(pool, unproven)
     },
     async close(timeoutMs) {
       closed ??= Promise.withResolvers()

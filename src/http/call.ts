@@ -46,6 +46,8 @@ export class Call implements OperationCall, Presented, Answered {
   caller: KnownCaller | undefined
   /** The license that the request is about, once the operation knows it. */
   licenseKey: string | undefined
+  /** Whose share of the bounds it takes: the caller's, or its part of it if the caller has proved nothing. */
+  share: KnownCaller | undefined
   /** Why the path leads nowhere, for the log. */
   noRoute: string | undefined
   /** The error that the request was refused with. */
@@ -86,7 +88,7 @@ export class Call implements OperationCall, Presented, Answered {
   }
 
   get callerKey(): string {
-    return `${this.caller?.scheme}:${this.caller?.id}`
+    return `${this.share?.scheme}:${this.share?.id}`
   }
 
   written(failure?: unknown): void {

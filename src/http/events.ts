@@ -1,4 +1,4 @@
-import type { UtilityApiError } from '../domain/errors.ts'
+import { UtilityApiError } from '../domain/errors.ts'
 import { ServerCheckError } from '../domain/server-status.ts'
 import type { OperationId } from '../operations/operation.ts'
 import type { Logger } from '../ports/logger.ts'
@@ -118,12 +118,18 @@ export function harmless(work: () => unknown, onFailure: (cause: unknown) => voi
 
 function ignore(): void {}
 
+function isFailure(cause: unknown): boolean {
+  return cause instanceof UtilityApiError && cause.status >= 500 && cause.code !== 'unavailable'
+}
+
 /** Logs an error at the level of its cause: our own fault as `error`, a failed lookup as `info`, a refusal as `debug`. */
 export function logError(logger: Logger, error: UtilityApiError, fields: object): void {
   const { code, message, status, cause } = error
   const why = cause === undefined ? {} : { cause }
   if (error instanceof ServerCheckError)
     logger.info(message, { ...fields, code, reason: error.reason, ...why })
-  else if (status < 500 || code === 'unavailable') logger.debug(message, { ...fields, code, ...why })
+  // A refusal that hides a failure of storage is a failure for whoever reads the log.
+  else if ((status < 500 && !isFailure(cause)) || code === 'unavailable')
+    logger.debug(message, { ...fields, code, ...why })
   else logger.error(message, { ...fields, code, ...why })
 }

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { Refusal } from '../domain/errors.ts'
 import { inputProblem } from '../operations/input-problem.ts'
 import type { Operation, Parameter } from '../operations/operation.ts'
-import type { Scheme } from '../security/scheme.ts'
+import type { Scheme, SchemeBody } from '../security/scheme.ts'
 import { safeRequestId } from './call.ts'
 import { errorResponses } from './openapi-errors.ts'
 
@@ -124,7 +124,7 @@ function operationObject<Input, Output, Caller>(
       ),
       { $ref: '#/components/parameters/RequestId' },
     ],
-    ...(members.length > 0 && { requestBody: bodyOf(members) }),
+    ...(members.length > 0 && { requestBody: bodyOf(members, scheme.openapi.bodies) }),
     responses: {
       200: {
         description: 'What was asked for.',
@@ -196,13 +196,10 @@ function memberOf(parameter: Parameter, schema: object = {}, required: boolean):
   return { name, schema: { ...schema, description }, required, isShown: required, example }
 }
 
-function bodyOf(members: readonly Member[]): object {
+function bodyOf(members: readonly Member[], bodies: readonly SchemeBody[] | undefined): object {
   const content = {
-    schema: {
-      type: 'object',
-      properties: Object.fromEntries(members.map(({ name, schema }) => [name, schema])),
-      required: members.filter(({ required }) => required).map(({ name }) => name),
-    },
+    schema:
+      bodies === undefined ? schemaOf(members) : { anyOf: bodies.map((body) => schemaOf(members, body)) },
     example: Object.fromEntries(
       members.filter(({ isShown }) => isShown).map(({ name, example }) => [name, example]),
     ),
@@ -210,6 +207,18 @@ function bodyOf(members: readonly Member[]): object {
   return {
     required: true,
     content: { 'application/json': content, 'application/x-www-form-urlencoded': content },
+  }
+}
+
+function schemaOf(members: readonly Member[], body?: SchemeBody): object {
+  const shown = members.filter(({ name }) => body?.without?.includes(name) !== true)
+  const isRequiredHere = ({ name, required }: Member): boolean =>
+    required || body?.required.includes(name) === true
+  return {
+    ...(body !== undefined && { title: body.title }),
+    type: 'object',
+    properties: Object.fromEntries(shown.map(({ name, schema }) => [name, schema])),
+    required: shown.filter(isRequiredHere).map(({ name }) => name),
   }
 }
 

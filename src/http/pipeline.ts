@@ -14,7 +14,7 @@ import { bodyParserFor } from './body-parser.ts'
 import type { Call } from './call.ts'
 import { errorReply, publicError, type ErrorStyle, type OwnErrors } from './error-reply.ts'
 import { harmless, logError, observed, type Observers } from './events.ts'
-import type { InFlightLimit } from '../bounds/in-flight.ts'
+import { unprovenCaller, type InFlightLimit } from '../bounds/in-flight.ts'
 import { describeOperation, type OpenApiOptions, type OperationDescription } from './openapi.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { jsonReply, optionsReply, withoutBody } from './reply.ts'
@@ -112,15 +112,19 @@ async function refuse(
 async function limitFailures(
   { rateLimit, inFlight }: Service,
   error: UtilityApiError,
-  { callerId, context, requestId }: Call,
+  call: Call,
 ): Promise<UtilityApiError> {
-  // A known caller has shown the right credentials, whatever was refused after that.
-  if (rateLimit === undefined || error.status !== 401 || callerId !== undefined) return error
-  const { ip } = context
+  if (rateLimit === undefined || !isFailedCredential(error, call)) return error
+  const { ip } = call.context
   // In JavaScript, a host may pass null or a list for what it does not know.
   if (typeof ip !== 'string') return error
-  await countFailure(() => rateLimit(addressKey(ip), requestId), inFlight)
+  await countFailure(() => rateLimit(addressKey(ip), call.requestId), inFlight)
   return error
+}
+
+/** A known caller has shown the right credentials, whatever was refused after that, or has only its code to show. */
+function isFailedCredential({ status, code }: UtilityApiError, { caller, share }: Call): boolean {
+  return caller === undefined ? status === 401 : share?.isUnproven === true && code === 'invalid_grant'
 }
 
 /** Asks the limiter in a place of its own: it may hang, and strangers' requests would pile up behind it. */
@@ -200,9 +204,11 @@ async function perform<Input, Output, Caller>(
     inFlight.leave('credentials', sender)
   }
   const known = { scheme: scheme.name, id: scheme.callerId(caller) }
+  const share = scheme.isUnproven?.(caller) === true ? unprovenCaller(known, call.context) : known
   call.caller = known
+  call.share = share
   // Before the rate limiter is asked: it may hang, and what waits for it must have a bound too.
-  inFlight.enter(operation.waitsFor, known)
+  inFlight.enter(operation.waitsFor, share)
   try {
     if (service.rateLimit !== undefined) await limited(service.rateLimit, call.callerKey, call)
     scheme.requirePermission(caller, operation.permission)
@@ -210,7 +216,7 @@ async function perform<Input, Output, Caller>(
   } catch (error) {
     throw call.aborted && !(error instanceof UtilityApiError) ? abandoned(error) : error
   } finally {
-    inFlight.leave(operation.waitsFor, known)
+    inFlight.leave(operation.waitsFor, share)
     call.end()
   }
 }

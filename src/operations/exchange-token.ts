@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { AuthorizationCode, Client } from '../domain/access.ts'
+import { needsChallenge, type AuthorizationCode, type Client } from '../domain/access.ts'
 import { refused, type Refusal, type UtilityApiError } from '../domain/errors.ts'
 import { hashSecret, isMistyped, newSecret, sha256 } from '../domain/secret.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -104,7 +104,7 @@ export function exchangeToken(
         in: 'body',
         name: 'code_verifier',
         description:
-          'The PKCE verifier (RFC 7636), if and only if the code was issued with an S256 challenge.',
+          'The PKCE verifier (RFC 7636), if and only if the code was issued with an S256 challenge, as for every public client.',
         example: 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk',
       },
     },
@@ -135,16 +135,18 @@ export function exchangeToken(
     },
     refusals: [otherGrantType, noRedirectUri, invalidGrant, noChallenge],
 
-    async run(input, { clientId, redirectUris }, call) {
+    async run(input, client, call) {
+      const { clientId, redirectUris } = client
       if (redirectUris.length === 0) throw refused(noRedirectUri)
       const codeHash = hashSecret(input.code)
-      const code = requireCode(await storage.findAuthorizationCode(codeHash, call), input, clientId)
+      const code = requireCode(await storage.findAuthorizationCode(codeHash, call), input, client)
       // Checked before expiry: a stolen code is often replayed late, and its token must be revoked all the same.
       if (code.redeemedAt !== null) return refuseReplay(codeHash, clientId, call)
 
       const now = clock.now()
       // A clock that returns no number makes every code expired, not every code valid.
-      if (!(now < code.expiresAt)) throw refusedGrant('The code has expired.')
+      if (!(now < code.expiresAt))
+        throw refusedGrant(`The code expired ${(now - code.expiresAt) / 1000} s ago.`)
       const accessToken = newSecret(keyGenerator, 'access_token', now)
       const token = {
         id: keyGenerator.id(now),
@@ -171,11 +173,14 @@ export function exchangeToken(
 function requireCode(
   code: AuthorizationCode | null,
   { code: sent, redirectUri, codeVerifier }: ExchangeTokenInput,
-  clientId: string,
+  client: Client,
 ): AuthorizationCode {
   if (code === null) throw refusedGrant(whyUnknown(sent))
-  if (code.clientId !== clientId) throw refusedGrant('The code was issued to another client.')
+  if (code.clientId !== client.clientId) throw refusedGrant('The code was issued to another client.')
   if (code.redirectUri !== redirectUri) throw refusedGrant('The code was issued for another redirect_uri.')
+  // The page asks for one too: this is for a code that was issued otherwise.
+  if (code.codeChallenge === null && needsChallenge(client, redirectUri))
+    throw refusedGrant('The code was issued without a challenge, which its client needs.')
   checkVerifier(code.codeChallenge, codeVerifier)
   return code
 }

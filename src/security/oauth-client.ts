@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import type { Client } from '../domain/access.ts'
-import { refused, type ErrorCode, type Refusal, type UtilityApiError } from '../domain/errors.ts'
+import { refused, UtilityApiError, type ErrorCode, type Refusal } from '../domain/errors.ts'
 import { matchesSecret } from '../domain/secret.ts'
+import type { MaybePromise } from '../domain/maybe-promise.ts'
 import { inputProblem } from '../operations/input-problem.ts'
 import { isVisibleText, visibleText } from '../operations/input-schemas.ts'
 import type { TimedStorage } from '../storage/timed-storage.ts'
@@ -39,7 +40,10 @@ interface ClientCredentials {
 /** A client as it presents itself: its secret in each form that its header may stand for. */
 interface PresentedClient {
   readonly clientId: string
+  /** None if it sent no secret. */
   readonly secrets: readonly string[]
+  /** What a client that has a secret is told if it sent none. */
+  readonly missing?: UtilityApiError
 }
 
 const parameters: Readonly<Record<keyof ClientCredentials, SchemeParameter>> = {
@@ -53,7 +57,7 @@ const parameters: Readonly<Record<keyof ClientCredentials, SchemeParameter>> = {
   clientSecret: {
     in: 'body',
     name: 'client_secret',
-    description: 'The client secret. Required without an Authorization header.',
+    description: 'The client secret. Required without an Authorization header, but not of a public client.',
     example: 'uapi_cs_2nZd1Z1lRwL0dK4d8jUarMsKn3x9tWe2bYcO6fIgQhVp5Su2',
     schema: visibleText(),
   },
@@ -64,27 +68,53 @@ const credentials: z.ZodType<ClientCredentials> = z.object({
 })
 
 /**
- * Creates the scheme for OAuth clients that send their secret in the body or by HTTP Basic.
+ * Creates the scheme for OAuth clients: those that send their secret in the body or by HTTP Basic, and public ones, which
+ * have none and only say who they are.
  *
- * @see RFC 6749 section 2.3.1
+ * @see RFC 6749 sections 2.1, 2.3.1 and 3.2.1
  */
 export function oauthClientScheme(storage: Pick<TimedStorage, 'findClient'>): Scheme<Client> {
+  const find = (clientId: string, presented: Presented): MaybePromise<Client | null> =>
+    clientId.length > longestClientId ? null : storage.findClient(clientId, presented)
+
+  /**
+   * Finds the public client that sent no secret. All others are told what is missing, even if storage fails: a client that
+   * has forgotten its secret is answered as ever.
+   */
+  async function findPublic(
+    clientId: string,
+    missing: UtilityApiError,
+    presented: Presented,
+  ): Promise<Client> {
+    const { code, message, headers } = missing
+    const client = await Promise.resolve(find(clientId, presented)).catch((cause: unknown) => {
+      throw new UtilityApiError(code, message, { headers, cause })
+    })
+    if (client?.clientType !== 'public') throw missing
+    if (client.revokedAt !== null) throw refusedClient(failed, presented, 'The client is revoked.')
+    return client
+  }
+
   return {
     name: 'client',
     parameters: Object.values(parameters),
     refusals: () => [failed, malformedHeader, twoSecrets, twoClients],
     async authenticate(presented) {
-      const { clientId, secrets } = presentedClient(presented)
-      const client = clientId.length > longestClientId ? null : await storage.findClient(clientId, presented)
-      const hashes = client?.secretHashes ?? noSecretHashes
+      const { clientId, secrets, missing } = presentedClient(presented)
+      if (missing !== undefined) return findPublic(clientId, missing, presented)
+      const client = await find(clientId, presented)
+      const hashes = client === null || client.clientType === 'public' ? noSecretHashes : client.secretHashes
       // All of them: how long it takes depends on what was sent, and not on what is right.
       const matches = secrets.filter((secret) => matchesSecret(secret, hashes)).length > 0
       if (client === null) throw refusedClient(failed, presented, 'There is no client with this client_id.')
+      if (client.clientType === 'public')
+        throw refusedClient(failed, presented, 'The client is public, so it has no secret, and sent one.')
       if (!matches) throw refusedClient(failed, presented, 'The client secret is wrong.')
       if (client.revokedAt !== null) throw refusedClient(failed, presented, 'The client is revoked.')
       return client
     },
     callerId: ({ clientId }) => clientId,
+    isUnproven: ({ clientType }) => clientType === 'public',
     // What a client may have is decided by its code.
     requirePermission() {},
     challenge: null,
@@ -96,6 +126,15 @@ export function oauthClientScheme(storage: Pick<TimedStorage, 'findClient'>): Sc
         description:
           'The identifier and the secret of the client, instead of in the body (RFC 6749 section 2.3.1).',
       },
+      bodies: [
+        { title: 'The secret in the body', required: ['client_id', 'client_secret'] },
+        { title: 'The secret in an Authorization header (HTTP Basic)', required: [] },
+        {
+          title: 'A public client, which has no secret',
+          required: ['client_id', 'code_verifier'],
+          without: ['client_secret'],
+        },
+      ],
       codes: 'A code of RFC 6749.',
       challenge: {
         description: 'Only if the request has an Authorization header (RFC 6749 section 5.2).',
@@ -117,11 +156,22 @@ function presentedClient(presented: Presented): PresentedClient {
   if (authorization === '') return fromBody({ clientId, clientSecret }, presented.body.mistake)
   const client = fromHeader(authorization)
   if (client === null) throw refusedClient(malformedHeader, presented)
-  if (clientId !== undefined && clientId !== '' && clientId !== client.clientId) throw refused(twoClients)
-  if (clientSecret === undefined || clientSecret === '') return client
+  if (client.secrets.length === 0) {
+    const missing = refusedClient(malformedHeader, presented)
+    if (isNone(clientSecret) && (isNone(clientId) || clientId === client.clientId))
+      return { ...client, missing }
+    throw missing
+  }
+  if (!isNone(clientId) && clientId !== client.clientId) throw refused(twoClients)
+  if (isNone(clientSecret)) return client
   const same = client.secrets.filter((secret) => secret === clientSecret)
   if (same.length === 0) throw refused(twoSecrets)
   return { ...client, secrets: same }
+}
+
+/** An empty value counts as missing (RFC 6749 section 3.2). */
+function isNone(member: unknown): boolean {
+  return member === undefined || member === ''
 }
 
 function fromBody(
@@ -130,11 +180,14 @@ function fromBody(
 ): PresentedClient {
   const result = credentials.safeParse(members)
   if (result.success) return { clientId: result.data.clientId, secrets: [result.data.clientSecret] }
-  throw inputProblem(Object.entries(parameters), result.error, mistake)
+  const missing = inputProblem(Object.entries(parameters), result.error, mistake)
+  const { data: clientId } = parameters.clientId.schema.safeParse(members.clientId)
+  if (typeof clientId !== 'string' || !isNone(members.clientSecret)) throw missing
+  return { clientId, secrets: [], missing }
 }
 
 /**
- * Reads a Basic credential. Returns null if the header is not one.
+ * Reads a Basic credential. Returns null if the header is not one. An empty secret is none.
  *
  * Both halves are form-encoded (RFC 6749 section 2.3.1). Most libraries send them as they are, so a secret counts as it
  * was sent too; an identifier does not, as a second one would have to be looked up.
@@ -148,7 +201,7 @@ function fromHeader(authorization: string): PresentedClient | null {
   const decoded = formDecode(sent)
   // What is not allowed in a body is not allowed here either: the storage is promised text without control characters.
   const secrets = (decoded === sent ? [sent] : [decoded, sent]).filter(isVisibleText)
-  return isVisibleText(clientId) && secrets.length > 0 ? { clientId, secrets } : null
+  return isVisibleText(clientId) && (sent === '' || secrets.length > 0) ? { clientId, secrets } : null
 }
 
 function formDecode(text: string): string {

@@ -19,6 +19,8 @@ export interface Scheme<Caller> {
   authenticate(presented: Presented): MaybePromise<Caller>
   /** Returns who the caller is, for limits and metrics. */
   callerId(caller: Caller): string
+  /** Tells whether a caller has only said who it is, as anybody could. Default: each has shown a secret. */
+  isUnproven?(caller: Caller): boolean
   /** Throws `UtilityApiError` if the caller lacks the permission. */
   requirePermission(caller: Caller, permission: string | undefined): void
   /** The `WWW-Authenticate` header for a 401 that has none of its own, or null to send none. */
@@ -59,12 +61,23 @@ export interface SchemeParameter extends Parameter {
 
 /** What the OpenAPI document says about a scheme. */
 export interface SchemeDocument {
+  /** The ways to identify in the body, the contract's first. */
+  readonly bodies?: readonly SchemeBody[]
   /** The security scheme object. */
   readonly scheme: object
   /** What the codes of its error bodies are. */
   readonly codes: string
   /** When a refused request gets a `WWW-Authenticate` header, and one as it may be. */
   readonly challenge: { readonly description: string; readonly example: string }
+}
+
+/** A way for callers to identify themselves in a body. */
+export interface SchemeBody {
+  readonly title: string
+  /** What it requires in addition to the members that the operation requires. */
+  readonly required: readonly string[]
+  /** The members that it must not have. */
+  readonly without?: readonly string[]
 }
 
 export const realm = 'utility-api'

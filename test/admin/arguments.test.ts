@@ -20,7 +20,7 @@ const mistakes: [method: keyof typeof admin, args: unknown[], says: string][] = 
   [
     'createClient',
     [{ redirectUris, secret: 'a' }],
-    'secret is not known here, only name, redirectUris, clientId, clientSecret.',
+    'secret is not known here, only name, redirectUris, clientType, clientId, clientSecret.',
   ],
   ['createClient', [{ redirectUris: [7] }], 'redirectUris.0 must be a string.'],
   ['updateClient', ['a', { redirectUri: 'a' }], 'redirectUri is not known here; redirectUris is.'],

@@ -163,8 +163,47 @@ describe('clients', () => {
     expect(new Set([first, second, third]).size).toBe(3)
   })
 
+  test('a public client has no secret, and gets none', async () => {
+    const made = await admin.createClient({ clientType: 'public', redirectUris: [redirectUri] })
+    expect(made).toEqual({ clientId: expect.any(String), clientSecret: null })
+    expect(await storage.findClient(made.clientId, call)).toMatchObject({
+      clientType: 'public',
+      secretHashes: [],
+    })
+    expect(await refusal(admin.rotateClientSecret(made.clientId))).toBe(
+      `clientId: there is no confidential client "${made.clientId}".`,
+    )
+    const clientSecret = 'x'.repeat(40)
+    const wrong = { clientType: 'public', redirectUris: [redirectUri], clientSecret } as const
+    expect(await refusal(admin.createClient(wrong))).toBe('clientSecret: a public client has none.')
+    const other = { clientType: 'secret' as 'public', redirectUris: [redirectUri] }
+    expect(await refusal(admin.createClient(other))).toBe('clientType must be confidential or public.')
+    const { clients } = await admin.listClients()
+    expect(clients.find(({ clientId }) => clientId === made.clientId)?.clientType).toBe('public')
+  })
+
+  test('a public client gets no code without a challenge, nor does any at an app scheme', async () => {
+    const publicClient = await admin.createClient({ clientType: 'public', redirectUris: [redirectUri] })
+    const atScheme = await admin.createClient({ redirectUris: ['com.example.app:/cb'] })
+    const codes = [
+      { clientId: publicClient.clientId, redirectUri, scope: '' },
+      { clientId: atScheme.clientId, redirectUri: 'com.example.app:/cb', scope: '' },
+    ]
+    for (const code of codes)
+      expect(await refusal(admin.issueAuthorizationCode(code))).toBe(
+        'codeChallenge: a public client, and any at an app scheme, must have one.',
+      )
+  })
+
+  test('a client id with a colon cannot be sent by HTTP Basic, and is refused', async () => {
+    const client = { clientId: 'a:b', redirectUris: [redirectUri] }
+    expect(await refusal(admin.createClient(client))).toBe('clientId must not have a colon in it.')
+  })
+
   test('rotating an unknown client is refused', async () => {
-    expect(await refusal(admin.rotateClientSecret('nobody'))).toBe('clientId: there is no client "nobody".')
+    expect(await refusal(admin.rotateClientSecret('nobody'))).toBe(
+      'clientId: there is no confidential client "nobody".',
+    )
   })
 
   test('a client is revoked once', async () => {
@@ -562,7 +601,14 @@ test('clients are listed without their hashes, even by a store that lists whole 
   const careless = createAdmin({ storage: { ...storage, listing } })
   expect(await careless.listClients()).toStrictEqual({
     clients: [
-      { clientId, name: 'Shop', redirectUris: [redirectUri], createdAt: clock.now(), revokedAt: clock.now() },
+      {
+        clientId,
+        name: 'Shop',
+        clientType: 'confidential',
+        redirectUris: [redirectUri],
+        createdAt: clock.now(),
+        revokedAt: clock.now(),
+      },
     ],
   })
 })

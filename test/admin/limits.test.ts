@@ -115,7 +115,7 @@ test.each<[string, (watched: Admin) => Promise<unknown>, unknown]>([
   [
     'rotateClientSecret',
     (watched) => watched.rotateClientSecret('a b'),
-    'clientId: there is no client "a b".',
+    'clientId: there is no confidential client "a b".',
   ],
   ['revokeClient', (watched) => watched.revokeClient('a b'), false],
   [
@@ -159,6 +159,14 @@ test.each([
   ['https://user:pw@a.example/', 'user information', 'https://…@a.example/'],
   ['https://user@a.example/', 'user information', 'https://…@a.example/'],
   ['http://127.0.0.1:80@a.example/', 'user information', 'http://…@a.example/'],
+  ['https://a.example/?code=1', 'the parameter code, which the answer has', 'https://a.example/?code=1'],
+  [
+    'https://a.example/?a=b&%73tate',
+    'the parameter state, which the answer has',
+    'https://a.example/?a=b&%73tate',
+  ],
+  ['com.example.app:/cb?iss=x', 'the parameter iss, which the answer has', 'com.example.app:/cb?iss=x'],
+  ['http://127.0.0.1/?error=', 'the parameter error, which the answer has', 'http://127.0.0.1/?error='],
   ['com.example.app://user@host/', 'user information', 'com.example.app://…@host/'],
   ['https://a.example\\@b.example/', 'a backslash', 'https://…@b.example/'],
   ['https://a.example/\\x', 'a backslash'],

@@ -166,7 +166,7 @@ const matrix: Readonly<Record<string, readonly Requirement[]>> = {
     [
       '7.1: a private-use scheme of a domain name may be registered, one without a dot may not',
       async () => {
-        await ask({ redirect_uri: app })
+        await ask({ redirect_uri: app, code_challenge: challenge, code_challenge_method: 'S256' })
         await expect(admin.createClient({ redirectUris: ['myapp:/callback'] })).rejects.toThrow('a dot')
       },
     ],
@@ -218,10 +218,19 @@ const matrix: Readonly<Record<string, readonly Requirement[]>> = {
       },
     ],
     [
-      '8.3: localhost is no loopback address: its port is compared',
+      '8.1: at an app scheme, and of a public client anywhere, PKCE is required',
       async () => {
-        await ask({ redirect_uri: 'http://localhost/callback' })
-        await refused({ redirect_uri: 'http://localhost:5000/callback' })
+        const missing = { error: 'invalid_request', error_description: 'code_challenge is missing.' }
+        expect(await told({ redirect_uri: app })).toMatchObject(missing)
+        await ask({ redirect_uri: native })
+        const { clientId: client_id } = await admin.createClient({
+          clientType: 'public',
+          redirectUris: [web],
+        })
+        expect(await told({ client_id })).toMatchObject(missing)
+        const plain = { code_challenge: challenge, code_challenge_method: 'plain' }
+        expect(await told({ client_id, ...plain })).toMatchObject({ error: 'invalid_request' })
+        await ask({ client_id, code_challenge: challenge, code_challenge_method: 'S256' })
       },
     ],
     [
@@ -251,6 +260,21 @@ const matrix: Readonly<Record<string, readonly Requirement[]>> = {
       async () => {
         await refused({ redirect_uri: web.replace('.example/', '.example:443/') })
         await refused({ redirect_uri: web.replace('.example/', '.example:8443/') })
+      },
+    ],
+    [
+      '4.1.3: localhost counts as loopback: any port of it may be asked for, by http alone',
+      async () => {
+        const uri = 'http://localhost:59430/callback'
+        expect(await ask({ redirect_uri: uri })).toMatchObject({ redirectUri: uri })
+        for (const other of [
+          'https://localhost:59430/callback',
+          'http://localhost:59430/Callback',
+          'http://localhost:80@attacker.example/callback',
+          'http://localhost.attacker.example/callback',
+          'http://LOCALHOST:59430/callback',
+        ])
+          await refused({ redirect_uri: other })
       },
     ],
     [

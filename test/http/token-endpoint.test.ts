@@ -286,7 +286,7 @@ const clientRows: Row[] = [
     ),
   ),
   succeeds('HTTP Basic with halves that need decoding', async (world) => {
-    const clientId = `a client: ${randomBytes(4).toString('hex')}%+&`.replaceAll(' ', '_')
+    const clientId = `a client/ ${randomBytes(4).toString('hex')}%+&`.replaceAll(' ', '_')
     const clientSecret = 'secret with spaces, 100% + more: 0123456789'
     await world.admin.createClient({ clientId, clientSecret, redirectUris: [redirectUri] })
     const { code } = await world.admin.issueAuthorizationCode({ clientId, redirectUri, scope: '' })

@@ -17,10 +17,11 @@ export const client: AnyCommand = {
       run: (args) =>
         withAdmin(args, (admin) =>
           printPage('clients', args, admin.listClients, {
-            heading: ['CLIENT', 'NAME', 'CREATED', 'REVOKED', 'REDIRECTION URIS'],
-            cells: ({ clientId, name = '', createdAt, revokedAt, redirectUris }) => [
+            heading: ['CLIENT', 'NAME', 'TYPE', 'CREATED', 'REVOKED', 'REDIRECTION URIS'],
+            cells: ({ clientId, name = '', clientType = '', createdAt, revokedAt, redirectUris }) => [
               clientId,
               name,
+              clientType,
               timeText(createdAt),
               timeText(revokedAt),
               redirectUris.join(' '),
@@ -30,21 +31,32 @@ export const client: AnyCommand = {
     }),
 
     create: command({
-      description: 'Register an OAuth client and print its secret.',
+      description: 'Register an OAuth client and print its secret, unless it is public.',
       args: {
         redirect_uri: {
           type: 'positional',
           description: 'Where codes may be sent; more may follow.',
         },
+        public: {
+          type: 'boolean',
+          description:
+            'A program that cannot keep a secret, as on the machine of its user. It must use PKCE.',
+        },
         ...nameOption,
         ...adminOptions,
       },
       rest: true,
-      examples: ['client create https://shop.example/callback --name Shop --database utility.sqlite'],
-      run: ({ name, database, storage, json }, { words: redirectUris }) =>
-        withAdmin({ database, storage }, async (admin) =>
-          printSecrets(await admin.createClient({ redirectUris, ...given({ name }) }), json),
-        ),
+      examples: [
+        'client create https://shop.example/callback --name Shop --database utility.sqlite',
+        'client create http://127.0.0.1/callback --public --database utility.sqlite',
+      ],
+      run: ({ name, public: isPublic, database, storage, json }, { words: redirectUris }) =>
+        withAdmin({ database, storage }, async (admin) => {
+          const fields = { redirectUris, ...given({ name }) }
+          if (isPublic !== true) return printSecrets(await admin.createClient(fields), json)
+          const { clientId } = await admin.createClient({ ...fields, clientType: 'public' })
+          return printFields({ clientId }, json)
+        }),
     }),
 
     update: command({
