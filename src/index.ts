@@ -237,7 +237,7 @@ export { UtilityApiError } from './domain/errors.ts'
 export { recordTypes } from './domain/dns-answer.ts'
 export { coversHost } from './domain/compared-domain.ts'
 export { isPublicAddress } from './domain/ip-address.ts'
-export { bearerToken } from './security/bearer.ts'
+export { bearerToken, type ChallengeOptions } from './security/bearer.ts'
 export { defaultResolverLocations, randomKeys, systemClock }
 export { recordText } from './domain/dns-record-content.ts'
 export { summarizeDnsCheck } from './operations/summarize-dns-check.ts'
@@ -252,7 +252,12 @@ export type {
 } from './admin/admin.ts'
 export type { AuthorizationErrorCode } from './admin/authorization-error.ts'
 export type { AuthorizationRequest, AuthorizationRequestOutcome } from './admin/authorization-request.ts'
-export type { AuthorizationServerMetadata, ServerEndpoints } from './admin/server-metadata.ts'
+export type {
+  AuthorizationServerMetadata,
+  ProtectedResource,
+  ProtectedResourceMetadata,
+  ServerEndpoints,
+} from './admin/server-metadata.ts'
 export type { ClientType, CredentialKind, Reseller, SecretKind } from './domain/access.ts'
 export type {
   DnsAnswer,

@@ -4,7 +4,12 @@ import type { AccessReference, ClientPatch, PurgeCounts, RevokeCounts } from '..
 import type { ClientList, CredentialList, LicenseList, ResellerList } from '../ports/storage-listing.ts'
 import type { AuthorizationErrorCode } from './authorization-error.ts'
 import type { AuthorizationRequest, AuthorizationRequestOutcome } from './authorization-request.ts'
-import type { AuthorizationServerMetadata, ServerEndpoints } from './server-metadata.ts'
+import type {
+  AuthorizationServerMetadata,
+  ProtectedResource,
+  ProtectedResourceMetadata,
+  ServerEndpoints,
+} from './server-metadata.ts'
 
 /**
  * The provisioning methods: everything that the HTTP operations leave to the owner of the service.
@@ -94,13 +99,14 @@ export interface Admin {
    *
    * @param asked - What {@link Admin.readAuthorizationRequest} returned.
    * @param grant - `subject`: who agreed. `scope`: what they agreed to, if less than was asked for.
+   *   `lifetimeSeconds`: how long the code may be exchanged, at most 600; default: 60.
    *
    * @throws `UtilityApiError` `invalid_argument` if the scope is more than was asked for, the subject is malformed, or
    * the client was revoked meanwhile
    */
   grantAuthorization(
     asked: AuthorizationRequest,
-    grant?: { readonly subject?: string; readonly scope?: string },
+    grant?: { readonly subject?: string; readonly scope?: string; readonly lifetimeSeconds?: number },
   ): Promise<{ location: string }>
   /**
    * Returns where to send a user who gets no code.
@@ -144,6 +150,26 @@ export interface Admin {
    * @see {@link https://www.rfc-editor.org/rfc/rfc8414 | RFC 8414}
    */
   authorizationServerMetadata(endpoints: ServerEndpoints): AuthorizationServerMetadata
+  /**
+   * Returns the document from which clients learn where to get a token for an API of yours, to be served as JSON at
+   * `/.well-known/oauth-protected-resource`. Name its URL to `verifyAccessToken` and `bearerToken` as `resourceMetadata`.
+   * It takes no audience from the client: a token is for all that its scope names.
+   *
+   * @throws `UtilityApiError` `invalid_argument` if `resource` is not an absolute URL, an issuer cannot be one, or a scope
+   *   is malformed
+   *
+   * @example
+   * ```ts
+   * const metadata = admin.protectedResourceMetadata({
+   *   resource: 'https://api.example/mcp',
+   *   authorizationServers: ['https://api.example'],
+   * })
+   * app.get('/.well-known/oauth-protected-resource/mcp', (_, response) => response.json(metadata))
+   * ```
+   *
+   * @see {@link https://www.rfc-editor.org/rfc/rfc9728 | RFC 9728}
+   */
+  protectedResourceMetadata(resource: ProtectedResource): ProtectedResourceMetadata
   /**
    * Issues an authorization code once the owner's own authorization page has the user's consent.
    *

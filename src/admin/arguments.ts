@@ -67,7 +67,11 @@ const argumentsOf: { readonly [Method in keyof Admin]: () => Readonly<Record<str
       { clientId: text, redirectUri: text, scope: text, state: textOrNull, codeChallenge: textOrNull },
       unlessObject,
     ),
-    grant: members({ subject: text.optional(), scope: text.optional() }).optional(),
+    grant: members({
+      subject: text.optional(),
+      scope: text.optional(),
+      lifetimeSeconds: count.optional(),
+    }).optional(),
   }),
   denyAuthorization: () => ({
     request: z.looseObject({ redirectUri: text, state: textOrNull }, unlessObject),
@@ -88,6 +92,9 @@ const argumentsOf: { readonly [Method in keyof Admin]: () => Readonly<Record<str
       'scopes',
       'publicClients',
     ),
+  }),
+  protectedResourceMetadata: () => ({
+    resource: members({ resource: text, authorizationServers: texts, scopes: texts.optional() }, 'scopes'),
   }),
   issueAuthorizationCode: () => ({
     code: members({
@@ -170,7 +177,11 @@ const argumentsOf: { readonly [Method in keyof Admin]: () => Readonly<Record<str
 }
 
 /** The methods that ask no storage and return no promise. */
-const returnAtOnce: ReadonlySet<string> = new Set(['denyAuthorization', 'authorizationServerMetadata'])
+const returnAtOnce: ReadonlySet<string> = new Set([
+  'denyAuthorization',
+  'authorizationServerMetadata',
+  'protectedResourceMetadata',
+])
 
 /** Returns the same methods, which refuse arguments that are not made of what they should be. */
 export function withCheckedArguments(admin: Admin): Admin {

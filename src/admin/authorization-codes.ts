@@ -9,7 +9,7 @@ import { demand } from '../domain/arguments.ts'
 import { demandIdentifier, demandInteger, demandScope, isChallenge, uniqueNames } from './checks.ts'
 import { findClient, requireLiveClient } from './clients.ts'
 import { isRegistered } from './redirect-uri.ts'
-import { serverMetadata } from './server-metadata.ts'
+import { resourceMetadata, serverMetadata } from './server-metadata.ts'
 
 type AuthorizationMethods = Pick<
   Admin,
@@ -18,6 +18,7 @@ type AuthorizationMethods = Pick<
   | 'denyAuthorization'
   | 'issueAuthorizationCode'
   | 'authorizationServerMetadata'
+  | 'protectedResourceMetadata'
 >
 
 export function authorizationMethods(parts: AdminParts): AuthorizationMethods {
@@ -61,7 +62,7 @@ export function authorizationMethods(parts: AdminParts): AuthorizationMethods {
         findClient(parts, clientId, storageCall()),
       )
     },
-    async grantAuthorization(asked, { subject, scope = asked.scope } = {}) {
+    async grantAuthorization(asked, { scope = asked.scope, ...given } = {}) {
       const { clientId, redirectUri, codeChallenge } = asked
       demandScope(scope)
       demand(permits(asked.scope, scope), 'scope: more than was asked for.')
@@ -69,7 +70,7 @@ export function authorizationMethods(parts: AdminParts): AuthorizationMethods {
         clientId,
         redirectUri,
         scope,
-        ...(subject !== undefined && { subject }),
+        ...given,
         ...(codeChallenge !== null && { codeChallenge }),
       })
       return { location: locationOf(asked, { code }, parts) }
@@ -79,5 +80,6 @@ export function authorizationMethods(parts: AdminParts): AuthorizationMethods {
     }),
     issueAuthorizationCode,
     authorizationServerMetadata: (endpoints) => serverMetadata(endpoints, issuer),
+    protectedResourceMetadata: resourceMetadata,
   }
 }

@@ -49,6 +49,55 @@ export interface AuthorizationServerMetadata {
 }
 
 /**
+ * An API of yours that tokens open.
+ *
+ * @group Provisioning
+ */
+export interface ProtectedResource {
+  /** Its address: an absolute URL without fragment. */
+  readonly resource: string
+  /** The issuers of the servers that give tokens for it. */
+  readonly authorizationServers: readonly string[]
+  /** The names that clients may ask for. Default: left out. */
+  readonly scopes?: readonly string[]
+}
+
+/**
+ * The document from which clients learn where to get a token for an API, ready to be sent as JSON.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc9728#section-2 | RFC 9728 section 2}
+ *
+ * @group Provisioning
+ */
+export interface ProtectedResourceMetadata {
+  /** The address of the API. */
+  readonly resource: string
+  /** The issuers of the servers that give tokens for it. */
+  readonly authorization_servers: string[]
+  /** The names that clients may ask for; absent if none were given. */
+  readonly scopes_supported?: string[]
+  /** Always `header`. */
+  readonly bearer_methods_supported: string[]
+}
+
+export function resourceMetadata({
+  resource,
+  authorizationServers,
+  scopes = [],
+}: ProtectedResource): ProtectedResourceMetadata {
+  demandEndpoint('resource', resource)
+  const areIssuers = authorizationServers.length > 0 && authorizationServers.every(isIssuer)
+  demand(areIssuers, 'authorizationServers must be https URLs without query and fragment, at least one.')
+  demand(scopes.every(isScopeName), 'scopes must be names without spaces.')
+  return {
+    resource,
+    authorization_servers: [...authorizationServers],
+    ...(scopes.length > 0 && { scopes_supported: [...scopes] }),
+    bearer_methods_supported: ['header'],
+  }
+}
+
+/**
  * Tells whether a URL can name an authorization server.
  *
  * @see RFC 8414 section 2, RFC 9207 section 2

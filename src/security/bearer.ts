@@ -1,4 +1,6 @@
 import { howEnded, isLive, permits, type Credential } from '../domain/access.ts'
+import { isSecureUrl } from '../admin/checks.ts'
+import { demand } from '../domain/arguments.ts'
 import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import { hashSecret, isMistyped } from '../domain/secret.ts'
 import type { MaybePromise } from '../domain/maybe-promise.ts'
@@ -34,6 +36,7 @@ function lacking(scope: string): Refusal {
  * Returns the token in an `Authorization` header.
  *
  * @param authorization - The header's value. A list, which some servers give for repeated headers, must hold one value.
+ * @param options - What the challenge of a refusal tells in addition.
  *
  * @throws `UtilityApiError` `invalid_token` if there is none, or if it is anything other than one bearer token;
  *   `invalid_argument` if the argument is not the value of a header
@@ -47,7 +50,19 @@ function lacking(scope: string): Refusal {
  *
  * @group Verification
  */
-export function bearerToken(authorization: string | readonly string[] | null | undefined): string {
+export function bearerToken(
+  authorization: string | readonly string[] | null | undefined,
+  options: ChallengeOptions = {},
+): string {
+  const add = additionOf(options)
+  try {
+    return tokenIn(authorization)
+  } catch (error) {
+    throw add(error)
+  }
+}
+
+function tokenIn(authorization: string | readonly string[] | null | undefined): string {
   const values = authorization ?? ''
   if (typeof values !== 'string' && !Array.isArray(values))
     throw new UtilityApiError('invalid_argument', notAHeader)
@@ -92,6 +107,57 @@ export function requireScope(credential: Credential, scope: string | undefined):
 }
 
 /**
+ * What a challenge tells a client in addition, which has no token yet, or one that does not do.
+ *
+ * @group Verification
+ */
+export interface ChallengeOptions {
+  /** The scope that the token needs: names separated by spaces. */
+  readonly scope?: string
+  /**
+   * The URL of the document that `admin.protectedResourceMetadata` returns, by which clients of MCP servers find out where
+   * to get a token. Default: the challenge does not name it.
+   *
+   * @see {@link https://www.rfc-editor.org/rfc/rfc9728#section-5.1 | RFC 9728 section 5.1}
+   */
+  readonly resourceMetadata?: string
+}
+
+/** Does work, with these options in the challenge of its refusals. */
+export async function challenging<Result>(
+  options: ChallengeOptions,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const add = additionOf(options)
+  return work().catch((error: unknown) => {
+    throw add(error)
+  })
+}
+
+/** Returns a function that adds these options to the challenge of a refusal. */
+function additionOf({ scope, resourceMetadata }: ChallengeOptions): (error: unknown) => unknown {
+  if (resourceMetadata === undefined) return (error) => error
+  const isUrl =
+    typeof resourceMetadata === 'string' &&
+    /^[\x21\x23-\x7e]+$/.test(resourceMetadata) &&
+    isSecureUrl(resourceMetadata)
+  demand(isUrl, 'resourceMetadata must be an absolute https URL, or http on loopback.')
+  return (error) => {
+    if (!(error instanceof UtilityApiError)) return error
+    const { code, message, headers, cause } = error
+    const given = headers['WWW-Authenticate']
+    if (given === undefined) return error
+    const needed = scope === undefined || given.includes(', scope=') ? '' : `, scope=${quoted(scope)}`
+    const value = `${given}${needed}, resource_metadata=${quoted(resourceMetadata)}`
+    return new UtilityApiError(code, message, { headers: { ...headers, 'WWW-Authenticate': value }, cause })
+  }
+}
+
+function quoted(text: string): string {
+  return `"${text.replaceAll(/["\\]/g, '\\$&')}"`
+}
+
+/**
  * Creates the scheme for bearer tokens of one kind.
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc6750 | RFC 6750}
@@ -106,7 +172,7 @@ export function bearerScheme(
     parameters: [],
     refusals: (scope) => [missing, invalid, ...(scope === undefined ? [] : [lacking(scope)])],
     authenticate: (presented) =>
-      verifyBearer(parts, kind, bearerToken(presented.header('Authorization')), presented),
+      verifyBearer(parts, kind, tokenIn(presented.header('Authorization')), presented),
     callerId: ({ ownerId }) => ownerId,
     requirePermission: requireScope,
     challenge: invalidTokenChallenge,
@@ -132,8 +198,7 @@ function invalidToken(cause?: string, header = invalidTokenChallenge): UtilityAp
 
 /** @see RFC 6750 section 3.1 */
 function insufficientScope(scope: string): UtilityApiError {
-  const quoted = scope.replaceAll(/["\\]/g, '\\$&')
   return refused(lacking(scope), {
-    headers: { 'WWW-Authenticate': `${challenge}, error="insufficient_scope", scope="${quoted}"` },
+    headers: { 'WWW-Authenticate': `${challenge}, error="insufficient_scope", scope=${quoted(scope)}` },
   })
 }

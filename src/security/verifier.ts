@@ -10,7 +10,7 @@ import { callWithin, type StorageCall } from '../ports/storage-call.ts'
 import { andThen } from '../domain/maybe-promise.ts'
 import type { TimedStorage } from '../storage/timed-storage.ts'
 import { requirePermission, verifyApiKey } from './api-key.ts'
-import { requireScope, verifyBearer } from './bearer.ts'
+import { challenging, requireScope, verifyBearer, type ChallengeOptions } from './bearer.ts'
 import type { UseRecorder } from './use-recorder.ts'
 
 /**
@@ -44,7 +44,10 @@ export interface Verifier {
   /**
    * Verifies an access token. Undefined and null count as a missing token.
    *
-   * @param options - `scope`: names separated by spaces, all of which the token must have.
+   * @param options - `scope`: names separated by spaces, all of which the token must have. `resourceMetadata`: what the
+   *   challenge of a refusal names, with the scope.
+   *
+   * @see {@link https://www.rfc-editor.org/rfc/rfc9728#section-5.1 | RFC 9728 section 5.1}
    *
    * @throws `UtilityApiError` `invalid_token` (401), `insufficient_scope` (403), `database_error` (500), `unavailable`
    * (503) after `close()`
@@ -59,7 +62,7 @@ export interface Verifier {
    */
   readonly verifyAccessToken: (
     token: string | null | undefined,
-    options?: { readonly scope?: string },
+    options?: ChallengeOptions,
   ) => Promise<AccessGrant>
   /**
    * Verifies a reseller token. Undefined and null count as a missing token.
@@ -109,10 +112,11 @@ export function createVerifier(parts: VerifierParts): Verifier {
     return work(callWithin(storageTimeoutMs))
   }
   return {
-    verifyAccessToken: (token, options) =>
-      ifOpen((call) => {
-        const scope = wanted('scope', options)
-        return andThen(verifyBearer(parts, 'access_token', given('token', token), call), (credential) => {
+    verifyAccessToken: (token, options = {}) =>
+      ifOpen(async (call) => {
+        const scope = wanted('scope', options, 'resourceMetadata')
+        return challenging(options, async () => {
+          const credential = await verifyBearer(parts, 'access_token', given('token', token), call)
           requireScope(credential, scope)
           return accessGrant(credential)
         })
@@ -155,10 +159,12 @@ function given(name: 'token' | 'apiKey', credential: string | null | undefined):
 function wanted<Name extends string>(
   name: Name,
   options: { readonly [Key in Name]?: string } = {},
+  other?: string,
 ): string | undefined {
   demand(isOptions(options), `options must be an object: write { ${name} }.`)
   for (const each in options) {
-    if (each !== name) throw new UtilityApiError('invalid_argument', `${each} is not an option: use ${name}.`)
+    if (each !== name && each !== other)
+      throw new UtilityApiError('invalid_argument', `${each} is not an option: use ${name}.`)
   }
   if (!(name in options)) return undefined
   const names: unknown = options[name]

@@ -22,7 +22,10 @@ const license = { resellerId: 'shop', registeredTo: 'Ada', domainOrIp: 'shop.exa
 const code = { clientId: 'a', redirectUri: 'https://a.example/', scope: '' }
 const query = new URLSearchParams({ client_id: 'a', response_type: 'code', redirect_uri: code.redirectUri })
 
-type Asking = Exclude<keyof Admin, 'denyAuthorization' | 'authorizationServerMetadata'>
+type Asking = Exclude<
+  keyof Admin,
+  'denyAuthorization' | 'authorizationServerMetadata' | 'protectedResourceMetadata'
+>
 
 const calls: { readonly [Method in Asking]: (admin: Admin) => Promise<unknown> } = {
   createClient: (admin) => admin.createClient({ redirectUris: [] }),

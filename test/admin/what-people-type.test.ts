@@ -32,7 +32,10 @@ const typed = [
   'x'.repeat(100_000),
 ]
 
-type Asking = Exclude<keyof Admin, 'denyAuthorization' | 'authorizationServerMetadata' | 'purgeExpired'>
+type Asking = Exclude<
+  keyof Admin,
+  'denyAuthorization' | 'authorizationServerMetadata' | 'protectedResourceMetadata' | 'purgeExpired'
+>
 type Arguments = readonly (string | Readonly<Record<string, unknown>>)[]
 
 const code = { clientId: 'client', redirectUri: 'https://a.example/', scope: 'a' }

@@ -362,7 +362,7 @@ const unknown: Readonly<Record<string, { args: string[]; says: string }>> = {
     args: ['token', 'create', '--client', 'x'],
     says: 'There is no live client "x".\n',
   },
-  'a secret for nobody': { args: ['client', 'rotate', 'x'], says: 'There is no client "x".\n' },
+  'a secret for nobody': { args: ['client', 'rotate', 'x'], says: 'There is no confidential client "x".\n' },
   'a name for nobody': { args: ['client', 'update', 'x', '--name', 'X'], says: 'There is no client "x".\n' },
   'the end of the access of nobody': {
     args: ['revoke-access', '--client', 'nope'],

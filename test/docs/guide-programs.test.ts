@@ -267,14 +267,23 @@ test('a user whose session has ended grants nothing', async () => {
   const admin = createAdmin({ storage })
   const redirectUri = 'https://client.example/callback'
   const { clientId } = await admin.createClient({ redirectUris: [redirectUri] })
-  const session: { userId?: string; asked?: AuthorizationRequest } = {}
-  const names = { storage, session, page: { ask: () => new Response(), refuse: () => new Response() } }
+  const session: { signedIn: boolean; userId?: string; asked?: AuthorizationRequest } = { signedIn: false }
+  const own = {
+    ask: () => new Response(),
+    refuse: () => new Response(),
+    signIn: () => new Response('Sign in'),
+  }
+  const names = { storage, session, page: own }
   const program = page?.text ?? ''
   const { ask, answer } = (await run(program, names, '{ ask, answer }')) as {
     ask(url: URL): Promise<Response>
     answer(asked: unknown, agreed: boolean): Promise<Response>
   }
   const query = new URLSearchParams({ response_type: 'code', client_id: clientId, redirect_uri: redirectUri })
+  // Nobody is led to a client before they have signed in.
+  const stranger = await ask(new URL(`https://api.example/authorize?${query}&response_mode=fragment`))
+  expect([stranger.status, await stranger.text()]).toEqual([200, 'Sign in'])
+  session.signedIn = true
   await ask(new URL(`https://api.example/authorize?${query}`))
   await expect(answer(session.asked, true)).rejects.toThrow('subject is undefined')
   session.userId = 'user-42'

@@ -43,13 +43,14 @@ const refused = [
   'UtilityApiOptions.rateLimiter',
   'countLicenses.resellerId',
   'createResellerToken.lifetimeSeconds',
+  'grantAuthorization.lifetimeSeconds',
   'grantAuthorization.scope',
   'grantAuthorization.subject',
   'listCredentials.ownerId',
   'listLicenses.domainOrIp',
   'listLicenses.resellerId',
   'listLicenses.status',
-  'verifyAccessToken.scope',
+  'ChallengeOptions.scope',
   'verifyApiKey.permission',
 ]
 
@@ -78,7 +79,12 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
     'denyAuthorization.description',
   ],
   'a request without a scope gets none': ['readAuthorizationRequest.defaultScope'],
-  'what a document for everybody leaves out': ['ServerEndpoints.scopes', 'ServerEndpoints.publicClients'],
+  'what a document for everybody leaves out': [
+    'ProtectedResource.scopes',
+    'ServerEndpoints.publicClients',
+    'ServerEndpoints.scopes',
+    'ChallengeOptions.resourceMetadata',
+  ],
   'the default is the strictest': [
     'BlockgameLimits.details',
     'ExpressMountOptions.fallthrough',
@@ -315,7 +321,7 @@ const calls: Readonly<Record<string, (absent: object) => unknown>> = {
   listResellers: admin.listResellers,
   readAuthorizationRequest: (absent) =>
     admin.readAuthorizationRequest(new URLSearchParams(), { scopes: [], ...absent }),
-  verifyAccessToken: (absent) => api.verifyAccessToken(made.accessToken, absent),
+  ChallengeOptions: (absent) => api.verifyAccessToken(made.accessToken, absent),
   verifyApiKey: (absent) => api.verifyApiKey(made.apiKey, absent),
 }
 
@@ -339,10 +345,11 @@ test.each(refused)('%s is refused where it is there, but undefined', async (memb
   const says = new RegExp(`^(?:\\w+\\.)?${name}:? is undefined: pass a value, or leave it out on purpose\\.$`)
   expect(error).toMatchObject({
     code:
-      (owner.endsWith('Options') && owner !== 'SignLicenseOptions') || owner === 'BlockgameLimits'
+      (owner.endsWith('Options') && !['SignLicenseOptions', 'ChallengeOptions'].includes(owner)) ||
+      owner === 'BlockgameLimits'
         ? 'invalid_options'
         : 'invalid_argument',
-    message: expect.stringMatching(/^(?:verify|Sign|DnsExpectation)/.test(owner) ? isNone : says),
+    message: expect.stringMatching(/^(?:verify|Sign|Challenge|DnsExpectation)/.test(owner) ? isNone : says),
   })
 })
 
