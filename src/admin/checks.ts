@@ -35,11 +35,3 @@ export function demandInteger(name: string, value: number, max: number): void {
   const fits = Number.isInteger(value) && value >= 1 && value <= max
   demand(fits, `${name} must be an integer from 1 to ${max}.`)
 }
-
-/** Tells whether a text is an absolute URL over TLS, or one on the machine itself. */
-export function isSecureUrl(text: string): boolean {
-  // URL would take `https:a.example` and `https:///a.example` too.
-  if (!/^https?:\/\/[^/\\]/i.test(text) || !URL.canParse(text)) return false
-  const { protocol, hostname } = new URL(text)
-  return protocol === 'https:' || /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)
-}

@@ -1,6 +1,6 @@
 import type { Client } from '../domain/access.ts'
 import { demand } from '../domain/arguments.ts'
-import { isSecureUrl } from './checks.ts'
+import { isSecureUrl } from '../domain/secure-url.ts'
 
 const userInformation = /(?<=^[^:/?#]+:\/\/)[^/?#]*@/
 

@@ -1,6 +1,6 @@
 import { isScopeName } from '../domain/access.ts'
 import { demand } from '../domain/arguments.ts'
-import { isSecureUrl } from './checks.ts'
+import { isSecureUrl } from '../domain/secure-url.ts'
 
 /**
  * Where an authorization server's endpoints are.

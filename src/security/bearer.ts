@@ -1,6 +1,6 @@
 import { howEnded, isLive, permits, type Credential } from '../domain/access.ts'
-import { isSecureUrl } from '../admin/checks.ts'
 import { demand } from '../domain/arguments.ts'
+import { isSecureUrl } from '../domain/secure-url.ts'
 import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import { hashSecret, isMistyped } from '../domain/secret.ts'
 import type { MaybePromise } from '../domain/maybe-promise.ts'

@@ -101,6 +101,14 @@ describe('client', () => {
     }
   })
 
+  test('a public client gets no secret, and none later', async () => {
+    const { clientId = '', ...rest } = await json('client', 'create', 'http://127.0.0.1/cb', '--public')
+    expect(rest).toEqual({})
+    expect(await failure('client', 'rotate', clientId)).toBe(
+      `There is no confidential client "${clientId}".\n`,
+    )
+  })
+
   test('revoke works once', async () => {
     const { clientId = '' } = await json('client', 'create', 'https://a.example/cb')
     expect(await lines('client', 'revoke', clientId)).toEqual([`revoked  ${clientId}`])
@@ -114,7 +122,7 @@ describe('client', () => {
       const { code, stdout, stderr } = await runHere(['client', 'list', '--limit', '2', ...mark], env)
       expect(code).toBe(0)
       const [heading, ...rows] = stdout.trimEnd().split('\n')
-      expect(heading).toMatch(/^CLIENT +NAME +CREATED +REVOKED +REDIRECTION URIS$/)
+      expect(heading).toMatch(/^CLIENT +NAME +TYPE +CREATED +REVOKED +REDIRECTION URIS$/)
       seen.push(...rows.map((row) => row.split(' ')[0] ?? ''))
       const next = /^There are more: continue with --after (\S+)\n$/.exec(stderr)?.[1]
       if (next === undefined) break
