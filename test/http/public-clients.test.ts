@@ -152,6 +152,14 @@ test('a code that another program has put into the database without a challenge 
     ])
 })
 
+test('the log says how late a code came, as where the clocks of two servers differ', async () => {
+  const code = await issue()
+  const now = Date.now() + 121_000
+  await exchange(serve({ clock: { now: () => now } }), { ...right, code })
+  const causes = logged.map((entry) => (entry as { cause?: unknown }).cause)
+  expect(causes).toEqual([expect.stringMatching(/^The code expired (?:60\.9\d*|61) s ago\.$/)])
+})
+
 test('of twenty that race for one code, one gets a token', async () => {
   const api = serve()
   const code = await issue()
