@@ -137,11 +137,6 @@ export interface NewAccessToken {
   readonly expiresAt: number
 }
 
-/** Tells whether an address belongs to an app on the user's machine by its own scheme, and not to a web server. */
-export function isAppScheme(redirectUri: string): boolean {
-  return !/^https?:/i.test(redirectUri)
-}
-
 /**
  * Tells whether a code must be bound to a PKCE challenge, because nothing else ties it to the program that asked for it:
  * a public client has no secret, and any app may claim another's scheme.
@@ -149,7 +144,7 @@ export function isAppScheme(redirectUri: string): boolean {
  * @see RFC 8252 section 8.1, RFC 9700 section 2.1.1
  */
 export function needsChallenge({ clientType }: Client, redirectUri: string): boolean {
-  return clientType === 'public' || isAppScheme(redirectUri)
+  return clientType === 'public' || !/^https?:/i.test(redirectUri)
 }
 
 /** Tells whether a credential is neither revoked nor expired. The expiry millisecond itself is too late. */
