@@ -75,6 +75,7 @@ type Provisioning = Exclude<
   | 'purgeExpired'
   | 'denyAuthorization'
   | 'authorizationServerMetadata'
+  | 'protectedResourceMetadata'
 >
 
 const provisioning: { readonly [Method in Provisioning]: () => readonly unknown[] } = {
