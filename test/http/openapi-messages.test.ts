@@ -1,4 +1,5 @@
 /** Every error that the OpenAPI document shows is one that the server sends: each is asked for here. */
+import { UtilityApiError } from 'utility-api'
 import type { AdminStorage } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { expect, test } from 'vitest'
@@ -296,6 +297,17 @@ const largeAnswers = {
   maxAnswerBytes: 4_194_304,
 } satisfies WorldOptions
 
+/** A client whose machine has no file left to open. */
+const withoutFiles = {
+  dns: {
+    locations: largeAnswers.dns.locations,
+    client: {
+      query: () => Promise.reject(new UtilityApiError('unavailable', 'No socket could be opened.')),
+      close: async () => {},
+    },
+  },
+} satisfies WorldOptions
+
 /** A client that keeps its place for longer than others wait for theirs. */
 const slowClient = {
   status: () => new Promise<never>((_, reject) => setTimeout(() => reject(new Error('late')), 500)),
@@ -330,6 +342,7 @@ test('every error in the document is one that the server sends', async () => {
   await inWorld({ clock: stopped }, async (world) => {
     for (const name of names) await ask(world, name, good(world, name))
   })
+  await inWorld(withoutFiles, async (world) => ask(world, 'check', good(world, 'check')))
   await inWorld(largeAnswers, async (world) => ask(world, 'check', good(world, 'check')))
   await askWhileHeld(1)
   await askWhileHeld(2)
