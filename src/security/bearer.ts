@@ -129,9 +129,11 @@ export async function challenging<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   const add = additionOf(options)
-  return work().catch((error: unknown) => {
+  try {
+    return await work()
+  } catch (error) {
     throw add(error)
-  })
+  }
 }
 
 /** Returns a function that adds these options to the challenge of a refusal. */

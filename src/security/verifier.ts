@@ -112,15 +112,20 @@ export function createVerifier(parts: VerifierParts): Verifier {
     return work(callWithin(storageTimeoutMs))
   }
   return {
-    verifyAccessToken: (token, options = {}) =>
-      ifOpen(async (call) => {
-        const scope = wanted('scope', options, 'resourceMetadata')
-        return challenging(options, async () => {
-          const credential = await verifyBearer(parts, 'access_token', given('token', token), call)
-          requireScope(credential, scope)
-          return accessGrant(credential)
+    verifyAccessToken: (token, options = {}) => {
+      const verify = (): Promise<AccessGrant> =>
+        ifOpen((call) => {
+          const scope = wanted('scope', options, 'resourceMetadata')
+          return andThen(verifyBearer(parts, 'access_token', given('token', token), call), (credential) => {
+            requireScope(credential, scope)
+            return accessGrant(credential)
+          })
         })
-      }),
+      // In JavaScript, it may be null, which is refused inside the promise.
+      return (options as typeof options | null)?.resourceMetadata === undefined
+        ? verify()
+        : challenging(options, verify)
+    },
     verifyResellerToken: (token, ...others: unknown[]) =>
       ifOpen((call) => {
         demand(others.length === 0, 'A reseller token has no scope: there are no options.')

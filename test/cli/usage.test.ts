@@ -85,7 +85,7 @@ const wrong: Record<string, { args: string[]; says: string }> = {
     args: ['openapi', '--key-prefix', 'A-'],
     says: 'There is no option --key-prefix here.',
   },
-  'a word too many': { args: ['ping', 'a.example', 'b'], says: '"b" is one word too many.' },
+  'a word too many': { args: ['revoke', 'a', 'b'], says: '"b" is one word too many.' },
   'a missing word': {
     args: ['client', 'create'],
     says: 'REDIRECT_URI is missing. Where codes may be sent; more may follow.\n',

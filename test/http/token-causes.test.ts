@@ -68,9 +68,9 @@ describe('a code', () => {
       exchange({ code: await issued(codeChallenge) }),
     'code_verifier does not match the challenge.': async () =>
       exchange({ code: await issued(codeChallenge), code_verifier: 'w'.repeat(43) }),
-    'The code has expired.': async () => {
+    'The code expired 1 s ago.': async () => {
       const code = await issued()
-      clock.advance(60_000)
+      clock.advance(61_000)
       return exchange({ code })
     },
     'The code is spent.': async () => {

@@ -46,5 +46,6 @@ test('what is put together is part of an entry', () => {
     'src/blockgame/codec/clean-text.ts',
     'src/domain/access.ts',
     'src/domain/host-name.ts',
+    'src/domain/secret.ts',
   ])
 })

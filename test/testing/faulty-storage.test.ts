@@ -125,7 +125,7 @@ test('the same seed gives the same faults, another seed others', async () => {
 test('what the storage throws by itself is in the log and thrown on', async () => {
   const faulty = faultyStorage(memoryStorage(), { seed: 1, rate: 0 })
   await faulty.close?.()
-  expect(() => faulty.findClient('c', callWithin(1000))).toThrow(StorageError)
+  await expect(faulty.findClient('c', callWithin(1000))).rejects.toThrow(StorageError)
   expect(faulty.log).toEqual([
     {
       method: 'findClient',
