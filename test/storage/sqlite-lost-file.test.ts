@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { DatabaseSync } from 'node:sqlite'
 import Database from 'better-sqlite3'
 import { createUtilityApi } from 'utility-api'
@@ -342,7 +343,7 @@ function migrateAfter(commands: string): string {
   const folder = dirname(path)
   mkdirSync(join(folder, 'a b\\c'))
   const sources = new URL('../support/sources.ts', import.meta.url).href
-  const worker = new URL('support/migrate-worker.ts', import.meta.url).pathname
+  const worker = fileURLToPath(new URL('support/migrate-worker.ts', import.meta.url))
   const script = `set -e; cd "$0"; mount -t tmpfs none /mnt; ${commands}; exec "$@"`
   const program = [process.execPath, '--import', sources, worker, join(folder, 'a b\\c/file.sqlite')]
   const { stdout, stderr } = spawnSync('unshare', ['--mount', 'sh', '-c', script, folder, ...program], {
