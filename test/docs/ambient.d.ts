@@ -16,6 +16,7 @@ declare global {
   const user: { readonly id: string }
   const redirect: (location: string) => void
   const showError: (reason: string) => void
+  const showSignInPage: () => void
   const showConsentPage: (asked: object) => void
   const ordersOf: (subject: string | null) => Promise<object>
   const Bun: { serve(options: { port?: number; fetch: (...args: never[]) => Promise<Response> }): unknown }

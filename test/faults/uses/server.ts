@@ -1,10 +1,9 @@
 // A server in a process of its own, to be killed: `node --import test/support/sources.ts test/faults/uses/server.ts STORE`.
 // It is sent uses of credentials, each with its time, and lives by that clock: a minute of waiting is over when a use says so.
 // It answers each use that was accepted with the number of rows that it has written so far.
+import timers from 'node:timers'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { createUtilityApi } from 'utility-api'
 import type { AdminStorage } from 'utility-api/storage'
-import { openUses } from './store.ts'
 
 /** A use of a credential. */
 export interface Use {
@@ -18,14 +17,17 @@ export interface Use {
 let now = 0
 /** What waits for a minute of the uses' clock. */
 let waiting: { readonly until: number; readonly work: () => void }[] = []
-const { setTimeout: realTimeout } = globalThis
+const { setTimeout: realTimeout } = timers
 const reportIntervalMs = 60_000
 
-globalThis.setTimeout = Object.assign((work: () => void, milliseconds: number, ...rest: unknown[]) => {
+timers.setTimeout = Object.assign((work: () => void, milliseconds: number, ...rest: unknown[]) => {
   if (milliseconds !== reportIntervalMs) return realTimeout(work, milliseconds, ...rest)
   waiting.push({ until: now + milliseconds, work })
   return realTimeout(() => {}, 0)
 }, realTimeout)
+// The library takes its timers when it is loaded.
+const { createUtilityApi } = await import('utility-api')
+const { openUses } = await import('./store.ts')
 
 let written = 0
 /** Reports under way. */
