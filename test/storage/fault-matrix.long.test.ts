@@ -54,6 +54,7 @@ const unseen: readonly (readonly [kind: RegExp, place: RegExp, why: string])[] =
   [/reads a snapshot/, /revokeAccessTokensOfCode/, 'as if it had been asked before the exchange'],
   [/without a transaction/, /insertCredential/, 'the table refuses what is taken, and resellers stay'],
   [/tries again after/, /update|changeLicense|recordUse/, 'the same change once more is the same'],
+  [/came too late/, /recordUse/, 'the report that is made again is the same'],
   [/decides by what it read before/, /recordUse/, 'it answers nothing, whatever it decided'],
   [/caches what it found/, /^findReseller$/, 'resellers stay as they are'],
   [/pages by counting rows/, /^(?:clients|resellers)$/, 'rows of these lists never go'],

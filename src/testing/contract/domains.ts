@@ -138,6 +138,7 @@ export const domainCases: readonly ContractCase[] = [
         '/a\u0308',
         '/\u00df',
         '/ss',
+        '/\u{1f48e}',
         '%',
         '',
         `${long}y`,
