@@ -71,7 +71,10 @@ function isMounted(path: string): boolean {
 
 /** Returns the absolute path of the database file, or `''` if the database is in memory. */
 function pathOf(database: SqliteDatabase): string {
-  return (database.prepare('PRAGMA database_list').get() as { file: string }).file
+  const { file } = database.prepare('PRAGMA database_list').get() as { readonly file?: string }
+  if (file === undefined)
+    throw new StorageError('bug', 'The connection returns rows in another form than objects.')
+  return file
 }
 
 function journalModeOf(database: SqliteDatabase): string {

@@ -1,4 +1,4 @@
-import { StorageError, type StorageCall } from 'utility-api/storage'
+import type { StorageCall } from 'utility-api/storage'
 import {
   isCurrent,
   missingVersion,
@@ -59,8 +59,6 @@ function readSchema(database: SqliteDatabase): Schema {
   if (!hasTable(database, 'utility_api_schema')) return noSchema
   const row = database.prepare('SELECT version, step FROM utility_api_schema').get()
   if (!isFound(row)) return noSchema
-  const { version, step } = row as Partial<Record<keyof Schema, number | bigint>>
-  if (version === undefined)
-    throw new StorageError('bug', 'The connection returns rows in another form than objects.')
+  const { version, step } = row as Record<keyof Schema, number | bigint>
   return { version: Number(version), step: Number(step) }
 }
