@@ -1,9 +1,8 @@
 import { howEnded, isLive, permits, type Credential } from '../domain/access.ts'
 import { refused, type Refusal, type UtilityApiError } from '../domain/errors.ts'
 import { hashSecret, isMistyped } from '../domain/secret.ts'
-import type { MaybePromise } from '../domain/maybe-promise.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
-import { andThen } from '../domain/maybe-promise.ts'
+import { andThen, type MaybePromise } from '../domain/maybe-promise.ts'
 import { realm, type CredentialParts, type Presented, type Scheme } from './scheme.ts'
 import { wrongKind } from './wrong-kind.ts'
 
