@@ -1,10 +1,9 @@
-import { howEnded, isLive, permits, type Credential } from '../domain/access.ts'
+import { permits, type Credential } from '../domain/access.ts'
 import { refused, type Refusal, type UtilityApiError } from '../domain/errors.ts'
-import { hashSecret, isMistyped } from '../domain/secret.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
-import { andThen, type MaybePromise } from '../domain/maybe-promise.ts'
+import type { MaybePromise } from '../domain/maybe-promise.ts'
+import { liveCredential } from './live-credential.ts'
 import { realm, type CredentialParts, type Presented, type Scheme } from './scheme.ts'
-import { wrongKind } from './wrong-kind.ts'
 
 /** Visible ASCII without the comma, which joins repeated headers, with or without a space (RFC 9110 section 5.3). */
 const grammar = /^[\x21-\x2b\x2d-\x7e]+$/
@@ -19,21 +18,12 @@ const lacking: Refusal = { code: 'invalid_api_key', message: 'The API key lacks 
 
 /** Returns the credential of an API key that is live. */
 export function verifyApiKey(
-  { storage, clock, uses }: CredentialParts,
+  parts: CredentialParts,
   apiKey: string | undefined,
   call: StorageCall,
 ): MaybePromise<Credential> {
   if (apiKey === undefined) throw refusedKey(missing)
-  if (isMistyped(apiKey))
-    throw refusedKey(invalid, 'The checksum of the key is wrong: it was changed or mistyped.')
-  return andThen(storage.findCredential('api_key', hashSecret(apiKey), call), (credential) => {
-    if (credential === null)
-      throw refusedKey(invalid, wrongKind('api_key', apiKey) ?? 'There is no such key in this storage.')
-    const now = clock.now()
-    if (!isLive(credential, now)) throw refusedKey(invalid, `The key ${howEnded(credential)}.`)
-    uses?.note('api_key', credential.id, now)
-    return credential
-  })
+  return liveCredential(parts, 'api_key', apiKey, call, (reason) => refusedKey(invalid, reason))
 }
 
 /** Throws unless the credential has all of the permissions. */

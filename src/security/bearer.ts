@@ -1,12 +1,11 @@
-import { howEnded, isLive, permits, type Credential } from '../domain/access.ts'
+import { permits, type Credential } from '../domain/access.ts'
 import { demand } from '../domain/arguments.ts'
 import { isSecureUrl } from '../domain/secure-url.ts'
 import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
-import { hashSecret, isMistyped } from '../domain/secret.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
-import { andThen, type MaybePromise } from '../domain/maybe-promise.ts'
+import type { MaybePromise } from '../domain/maybe-promise.ts'
+import { liveCredential } from './live-credential.ts'
 import { realm, type CredentialParts, type Scheme } from './scheme.ts'
-import { wrongKind } from './wrong-kind.ts'
 
 /** The two kinds of bearer token. */
 export type BearerKind = 'access_token' | 'reseller_token'
@@ -78,26 +77,13 @@ function tokenIn(authorization: string | readonly string[] | null | undefined): 
 
 /** Returns the credential of a bearer token that is live. */
 export function verifyBearer(
-  { storage, clock, uses }: CredentialParts,
+  parts: CredentialParts,
   kind: BearerKind,
   token: string | undefined,
   call: StorageCall,
 ): MaybePromise<Credential> {
   if (token === undefined) throw missingToken()
-  if (isMistyped(token)) throw invalidToken('The checksum of the token is wrong: it was changed or mistyped.')
-  return andThen(storage.findCredential(kind, hashSecret(token), call), (credential) => {
-    if (credential === null) throw invalidToken(wrongKind(kind, token) ?? notFound(token))
-    const now = clock.now()
-    if (!isLive(credential, now)) throw invalidToken(`The token ${howEnded(credential)}.`)
-    if (kind === 'reseller_token') uses?.note(kind, credential.id, now)
-    return credential
-  })
-}
-
-/** Says, for the log, that nothing is stored for a text. A program that passes the header itself is told its mistake. */
-function notFound(text: string): string {
-  if (/^bearer /i.test(text)) return 'This is the whole header: pass what bearerToken() returns for it.'
-  return 'There is no such token in this storage.'
+  return liveCredential(parts, kind, token, call, invalidToken)
 }
 
 /** Throws unless the credential permits all names of a scope. */
