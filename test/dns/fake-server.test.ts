@@ -1,5 +1,6 @@
 import { Resolver } from 'node:dns/promises'
-import { expect, test, vi } from 'vitest'
+import { setImmediate } from 'node:timers/promises'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { createDnsClient } from '../../src/dns/client.ts'
 import type { DnsRecord } from '../../src/domain/dns-answer.ts'
 import { fakeDnsServer, type FakeDnsServer } from '../../src/testing/dns-server.ts'
@@ -146,13 +147,17 @@ test('can be closed twice, and its port is free then', async () => {
 })
 
 test('can be closed with an answer under way', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
   const server = await fakeDnsServer({ records, delayMs: 100 })
   const answer = resolverFor(server).resolve4('a.test')
-  await vi.waitFor(() => expect(server.queries).toHaveLength(1))
+  // oxlint-disable-next-line no-await-in-loop -- until the query has arrived
+  while (server.queries.length === 0) await setImmediate()
   await server.close()
   await expect(answer).rejects.toBeDefined()
   // A rejection that nobody handles would end the test run.
-  await new Promise((resolve) => setTimeout(resolve, 150))
+  vi.advanceTimersByTime(100)
+  await setImmediate()
 })
 
 test('answers with a response code by its number, and takes an undefined option for an absent one', async () => {
