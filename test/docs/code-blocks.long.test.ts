@@ -124,7 +124,7 @@ test('every command in a shell block exists', () => {
 })
 
 test('every link to a file leads somewhere, and every anchor to a heading', () => {
-  const broken = globSync(['*.md', 'docs/**/*.md'], { cwd: root })
+  const broken = globSync(['*.md', 'llms.txt', '{docs,skills}/**/*.md'], { cwd: root })
     .filter((file) => !file.startsWith('docs/api/'))
     .flatMap((file) => {
       const links = [...proseOf(file).matchAll(/\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)/g)]

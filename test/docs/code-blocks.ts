@@ -9,7 +9,7 @@ export interface CodeBlock {
   readonly text: string
 }
 
-const pages = ['*.md', 'docs/**/*.md']
+const pages = ['*.md', '{docs,skills}/**/*.md']
 const sources = ['src/**/*.ts', 'adapters/**/*.ts']
 
 /** Every fenced block of the README and the pages, and every example in the comments of the sources. */

@@ -33,7 +33,7 @@ test('the tarball has the build, the documents and the examples, and nothing els
   const kinds = {
     build: /^dist\/(?:[\w./-]+\.(?:js|d\.ts)|dev\.html|bundled-licenses\.txt|sbom\.cdx\.json)$/,
     papers:
-      /^(?:[A-Z]+\.md|LICENSE|package\.json|docs\/(?:(?:guide|operations|diagrams)\/)?[\w-]+\.(?:md|svg|webp))$/,
+      /^(?:[A-Z]+\.md|LICENSE|llms\.txt|package\.json|skills\/utility-api\/SKILL\.md|docs\/(?:(?:guide|operations|diagrams)\/)?[\w-]+\.(?:md|svg|webp))$/,
     examples: /^examples\/(?:README\.md|[\w-]+\/(?![\w-]+\.test\.ts)[\w.-]+)$/,
   }
   const others = packed.paths.filter((path) => !Object.values(kinds).some((kind) => kind.test(path)))
