@@ -1,4 +1,4 @@
-import { SpanStatusCode } from '@opentelemetry/api'
+import { trace, SpanStatusCode } from '@opentelemetry/api'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { createAdmin, createUtilityApi } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
@@ -26,33 +26,50 @@ test('it logs, counts and traces its requests', async () => {
   expect(await example.stop()).toBe(0)
 })
 
-test('the spans of a request form one tree and name what failed', async () => {
+test('the spans of a server, a request, its storage calls and its driver form one tree that names what failed', async () => {
   const exporter = new InMemorySpanExporter()
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
-  traceUtilityApi(provider.getTracer('test'))
+  const tracer = provider.getTracer('test')
+  traceUtilityApi(tracer)
   const storage = memoryStorage()
   const { token } = await createAdmin({ storage }).createReseller()
-  const broken = { ...storage, insertLicense: () => Promise.reject(new Error('down')) }
+  // As instrumentations of a driver and of a server do.
+  const insertLicense = async (): Promise<never> => {
+    await tracer.startActiveSpan('driver', async (span) => span.end())
+    throw new Error('down')
+  }
+  const api = createUtilityApi({ storage: { ...storage, insertLicense } })
   const headers = { Authorization: `Bearer ${token}`, ...fields }
   const request = new Request('http://localhost/v2/reseller/licenses/generate', { method: 'POST', headers })
-  expect((await createUtilityApi({ storage: broken }).fetch(request)).status).toBe(500)
+  await tracer.startActiveSpan('server', async (span) => {
+    expect((await api.fetch(request)).status).toBe(500)
+    span.end()
+  })
+  expect(trace.getActiveSpan()).toBeUndefined()
 
-  const [identify, insert, whole] = exporter.getFinishedSpans()
+  const spans = exporter.getFinishedSpans()
+  const named = (name: string) => spans.filter((span) => span.name === name)
+  const [identify, insert] = named('utility-api.storage')
+  const [driver, whole, server] = ['driver', 'utility-api.request', 'server'].flatMap(named)
   expect(identify).toMatchObject({
-    attributes: { method: 'findCredential' },
+    attributes: { 'db.operation.name': 'findCredential' },
     status: { code: SpanStatusCode.UNSET },
   })
   expect(insert).toMatchObject({
-    attributes: { method: 'insertLicense' },
+    attributes: { 'db.operation.name': 'insertLicense' },
     status: { code: SpanStatusCode.ERROR },
   })
   expect(whole).toMatchObject({
-    name: 'utility-api.request',
-    attributes: { operation: 'generateLicense', method: 'POST', status: 500, errorCode: 'database_error' },
+    attributes: {
+      'utility_api.operation': 'generateLicense',
+      'http.request.method': 'POST',
+      'http.response.status_code': 500,
+      'error.type': 'database_error',
+    },
     status: { code: SpanStatusCode.ERROR },
   })
-  for (const span of [identify, insert]) {
-    expect(span?.parentSpanContext?.spanId).toBe(whole?.spanContext().spanId)
-    expect(span?.spanContext().traceId).toBe(whole?.spanContext().traceId)
-  }
+  const parents = [identify, insert, driver, whole].map((span) => span?.parentSpanContext?.spanId)
+  const [wholeId, insertId, serverId] = [whole, insert, server].map((span) => span?.spanContext().spanId)
+  expect(parents).toEqual([wholeId, wholeId, insertId, serverId])
+  expect(new Set(spans.map((span) => span.spanContext().traceId)).size).toBe(1)
 })

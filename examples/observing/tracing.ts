@@ -1,30 +1,62 @@
 // OpenTelemetry spans from the tracing channels: one for each request, and inside it one for each storage call and each
-// query to a resolver or a game server.
+// query to a resolver or a game server. What instrumentations of HTTP servers and of database drivers record is in the
+// same tree.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { tracingChannel } from 'node:diagnostics_channel'
-import { ROOT_CONTEXT, SpanStatusCode, trace, type Span, type Tracer } from '@opentelemetry/api'
+import {
+  context,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Context,
+  type ContextManager,
+  type Span,
+  type Tracer,
+} from '@opentelemetry/api'
 
-/** What the channels' events may contain. */
+const contexts = new AsyncLocalStorage<Context>()
+
+/** Keeps OpenTelemetry's contexts where the channels can set them. Register no other context manager. */
+const manager: ContextManager = {
+  active: () => contexts.getStore() ?? ROOT_CONTEXT,
+  with: (given, work, self, ...args) => contexts.run(given, () => work.apply(self, args)),
+  bind: (given, target) =>
+    typeof target === 'function'
+      ? (((...args: unknown[]) => contexts.run(given, () => target(...args) as unknown)) as typeof target)
+      : target,
+  enable: () => manager,
+  disable: () => manager,
+}
+
+/** The channels, and the name that OpenTelemetry's conventions give to a member of their events. */
+const channels = {
+  request: {
+    kind: SpanKind.INTERNAL,
+    names: { method: 'http.request.method', status: 'http.response.status_code', errorCode: 'error.type' },
+  },
+  storage: { kind: SpanKind.CLIENT, names: { method: 'db.operation.name' } },
+  dns: { kind: SpanKind.CLIENT, names: { server: 'server.address' } },
+  blockgame: { kind: SpanKind.CLIENT, names: {} },
+} as const
+
 interface Event {
   span?: Span
   status?: number
   error?: unknown
 }
 
-const current = new AsyncLocalStorage<Event>()
-
 export function traceUtilityApi(tracer: Tracer): void {
-  for (const name of ['request', 'storage', 'dns', 'blockgame']) {
-    const channel = tracingChannel<Event, Event>(`utility-api.${name}`)
-    channel.start.bindStore(current, (event) => {
-      const parent = current.getStore()?.span
-      const context = parent === undefined ? ROOT_CONTEXT : trace.setSpan(ROOT_CONTEXT, parent)
-      event.span = tracer.startSpan(`utility-api.${name}`, { attributes: attributesOf(event) }, context)
-      return event
+  context.setGlobalContextManager(manager)
+  for (const [name, { kind, names }] of Object.entries(channels)) {
+    const channel = tracingChannel<Context, Event>(`utility-api.${name}`)
+    channel.start.bindStore(contexts, (event) => {
+      event.span = tracer.startSpan(`utility-api.${name}`, { kind, attributes: attributesOf(event, names) })
+      return trace.setSpan(context.active(), event.span)
     })
     channel.asyncEnd.subscribe((message) => {
       const event = message as Event
-      event.span?.setAttributes(attributesOf(event))
+      event.span?.setAttributes(attributesOf(event, names))
       const failed = event.error !== undefined || (event.status ?? 0) >= 500
       if (failed) event.span?.setStatus({ code: SpanStatusCode.ERROR })
       event.span?.end()
@@ -33,8 +65,13 @@ export function traceUtilityApi(tracer: Tracer): void {
 }
 
 /** Returns everything in an event that can be an attribute: the operation, status, caller id and so on. */
-function attributesOf(event: object): Record<string, string | number> {
+function attributesOf(
+  event: object,
+  names: Readonly<Record<string, string>>,
+): Record<string, string | number> {
   return Object.fromEntries(
-    Object.entries(event).filter(([, value]) => typeof value === 'string' || typeof value === 'number'),
+    Object.entries(event)
+      .filter(([, value]) => typeof value === 'string' || typeof value === 'number')
+      .map(([name, value]) => [names[name] ?? `utility_api.${name}`, value as string | number]),
   )
 }
