@@ -1,8 +1,15 @@
 import type { Connection, Pool, ResultSetHeader, RowDataPacket } from 'mysql2/promise'
+import { boughtTokenColumns, placeholders } from '../../adapters/storage/shared/rows.ts'
 import * as sql from '../../adapters/storage/mysql/sql.ts'
 import type { DatabaseByHand } from './storage-by-hand.ts'
 
 type Values = Parameters<Connection['execute']>[1]
+
+const spendCode =
+  'UPDATE utility_api_codes SET redeemed_at = ?, token_hash = ? WHERE hash = ? AND redeemed_at IS NULL'
+const insertToken = `
+  INSERT INTO utility_api_credentials (kind, ${boughtTokenColumns})
+  VALUES ('access_token', ${placeholders(boughtTokenColumns)})`
 
 /** MariaDB through `mysql2` by hand, each statement prepared. */
 export function mysqlByHand(pool: Pool): DatabaseByHand {
@@ -25,8 +32,8 @@ export function mysqlByHand(pool: Pool): DatabaseByHand {
       const connection = await pool.getConnection()
       try {
         await connection.beginTransaction()
-        const isSpent = await changesOne(connection, sql.spendCode, at, tokenHash, codeHash)
-        if (isSpent) await changesOne(connection, sql.insertToken, ...token)
+        const isSpent = await changesOne(connection, spendCode, at, tokenHash, codeHash)
+        if (isSpent) await changesOne(connection, insertToken, ...token)
         await connection.commit()
         return isSpent
       } finally {

@@ -25,7 +25,7 @@ describe.skipIf(whyNoMysql() !== null)('MariaDB', () => {
   test('one request alone, and transactions of single statements', () =>
     withMysql(async (storage, sent) => {
       expect(await countRoundTrips(storage, sent)).toEqual({
-        exchange: 6,
+        exchange: 3,
         update: 2,
         generate: 2,
         generateWithKey: 5,

@@ -194,6 +194,8 @@ export function sessionSettings(isGalera: boolean): string {
     'SESSION completion_type = 0',
     // A lookup for many would find only the first of them.
     'SESSION sql_select_limit = 18446744073709551615',
+    // The keys of 256 writes would be cut off, and their rows changed by nobody.
+    'SESSION group_concat_max_len = 1048576',
     "SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
     `SESSION innodb_lock_wait_timeout = ${lockWaitSeconds}`,
     "SESSION character_set_client = 'utf8mb4'",

@@ -68,8 +68,7 @@ export function servingMethods({ read, write, finder, writer }: MysqlAccess): Re
     keysOf: ({ codeHash }) => [toHex(codeHash)],
     together: redeemMany,
     made: true,
-    alone: ({ codeHash, at, token }, call) =>
-      write(call, (db) => db.transact((queries) => redeem(queries, codeHash, at, token))),
+    alone: (redemption, call) => write(call, (db) => redeem(db, redemption)),
   })
   const insertLicense = writer<NewLicense, InsertLicenseResult>({
     keysOf: ({ licenseKey }) => [toHex(licenseKey)],
@@ -106,15 +105,10 @@ export function servingMethods({ read, write, finder, writer }: MysqlAccess): Re
   }
 }
 
-async function redeem(
-  db: Queries,
-  codeHash: Uint8Array,
-  at: number,
-  token: NewAccessToken,
-): Promise<boolean> {
-  if ((await db.count(sql.spendCode, at, token.hash, codeHash)) === 0) return false
-  await db.count(sql.insertToken, ...boughtTokenValues(token))
-  return true
+async function redeem(db: Session, { codeHash, at, token }: Redemption): Promise<boolean> {
+  const values = [at, token.hash, codeHash, ...boughtTokenValues(token)]
+  const [row] = await db.transactAtOnce<{ spent: number }>(sql.redeemCode, ...values)
+  return Number(row?.spent) > 0
 }
 
 async function insert(db: Queries, license: NewLicense): Promise<'inserted' | 'key_taken'> {
@@ -191,12 +185,7 @@ async function recordUse(
 
 function redeemMany(db: Session, redemptions: readonly Redemption[]): Promise<readonly string[]> {
   const rows = redemptions.map(({ codeHash, at, token }) => [codeHash, at, ...boughtTokenValues(token)])
-  return db.transact(async (queries) => {
-    const { keys, json } = await lockRows(queries, sql.lockCodes, rows)
-    await queries.count(sql.spendCodes, json)
-    await queries.count(sql.insertTokens, json)
-    return keys
-  })
+  return writeFree(db, sql.redeemCodes, rows)
 }
 
 /** Inserts all of the licenses. A key that is taken undoes them. */
@@ -212,23 +201,16 @@ function updateMany(db: Session, updates: readonly LicenseUpdate[]): Promise<rea
     at,
     ...licensePatchValues(patch),
   ])
-  return db.transact(async (queries) => {
-    const { keys, json } = await lockRows(queries, sql.lockLicenses, rows)
-    await queries.count(sql.updateLicenses, json)
-    return keys
-  })
+  return writeFree(db, sql.updateLicenses, rows)
 }
 
-/** Locks the rows that are free, by the first of their values, and returns their keys and the values given for them, in JSON. */
-async function lockRows(
-  db: Queries,
+async function writeFree(
+  db: Session,
   text: string,
-  values: readonly (readonly ColumnValue[])[],
-): Promise<{ keys: readonly string[]; json: string }> {
-  const locked = await db.rows<{ given_key: string }>(text, toJson(values))
-  const keys = locked.map((row) => row.given_key)
-  const free = new Set(keys)
-  return { keys, json: toJson(values.filter(([key = null]) => key !== null && free.has(toHex(key)))) }
+  rows: readonly (readonly ColumnValue[])[],
+): Promise<readonly string[]> {
+  const [row] = await db.transactAtOnce<{ free_keys: string | null }>(text, toJson(rows))
+  return row?.free_keys?.split(',') ?? []
 }
 
 /** Formats rows for a statement of many, in the order of their keys: all servers then lock them in one order. */

@@ -20,14 +20,14 @@ import {
  */
 
 /**
- * Returns rows named `given` with these columns, from a parameter: an array of rows in JSON, each an array of texts in
+ * Returns rows named `given` with these columns, from an array of rows in JSON, each an array of texts in
  * hexadecimal or null. Hexadecimal, because JSON has no octets, and the server chooses the character set of its texts.
  */
-function givenRows(columns: string): string {
+function givenRows(columns: string, json = '?'): string {
   const paths = columns
     .split(', ')
     .map((column, index) => `${column} LONGTEXT PATH '$[${index}]' ERROR ON ERROR`)
-  return `JSON_TABLE(?, '$[*]' COLUMNS (${paths.join(', ')})) AS given`
+  return `JSON_TABLE(${json}, '$[*]' COLUMNS (${paths.join(', ')})) AS given`
 }
 
 /** Returns the values of these columns of the given rows. */
@@ -65,28 +65,51 @@ export const findCode: KeyedSelect = selectBy(
   `SELECT hash, ${codeColumns} FROM utility_api_codes WHERE hash IN (:keys)`,
 )
 
-export const spendCode: string =
-  'UPDATE utility_api_codes SET redeemed_at = ?, token_hash = ? WHERE hash = ? AND redeemed_at IS NULL'
+/** Returns a transaction of these statements as one, so that it takes a single round trip. */
+function transaction(variables: string, ...statements: readonly string[]): string {
+  const all = [variables, 'START TRANSACTION', ...statements, 'COMMIT']
+  return `BEGIN NOT ATOMIC ${all.join('; ')}; END`
+}
 
-export const insertToken: string = `
-  INSERT INTO utility_api_credentials (kind, ${boughtTokenColumns})
-  VALUES ('access_token', ${placeholders(boughtTokenColumns)})`
+/**
+ * Returns a transaction that makes many writes, from rows in JSON: those whose rows `lock` finds and need not wait for.
+ * Selects their keys, separated by commas.
+ */
+function writeFree(lock: string, ...writes: readonly string[]): string {
+  return transaction(
+    'DECLARE given_rows LONGTEXT DEFAULT ?; DECLARE free_keys LONGTEXT',
+    lock,
+    ...writes,
+    'SELECT free_keys',
+  )
+}
 
-const givenRedemptions = givenRows(`code_hash, spent_at, ${boughtTokenColumns}`)
+const isFree = 'find_in_set(given.given_key, free_keys)'
 
-/** Locks those of many codes that are neither locked nor spent. They are looked up in the order in which they are given. */
-export const lockCodes: string = `
-  SELECT given.code_hash AS given_key FROM ${givenRedemptions}
-  STRAIGHT_JOIN utility_api_codes AS code ON code.hash = ${givenValues('code_hash')}
-  WHERE code.redeemed_at IS NULL FOR UPDATE SKIP LOCKED`
+const insertBoughtToken = `INSERT INTO utility_api_credentials (kind, ${boughtTokenColumns})`
 
-export const spendCodes: string = `
-  UPDATE ${givenRedemptions} STRAIGHT_JOIN utility_api_codes AS code ON code.hash = ${givenValues('code_hash')}
-  SET code.redeemed_at = ${givenValues('spent_at')}, code.token_hash = ${givenValues('hash')}`
+/** Spends a code and stores its token, unless the code is spent. */
+export const redeemCode: string = transaction(
+  'DECLARE spent INT',
+  'UPDATE utility_api_codes SET redeemed_at = ?, token_hash = ? WHERE hash = ? AND redeemed_at IS NULL',
+  'SET spent = ROW_COUNT()',
+  `IF spent > 0 THEN ${insertBoughtToken} VALUES ('access_token', ${placeholders(boughtTokenColumns)}); END IF`,
+  'SELECT spent',
+)
 
-export const insertTokens: string = `
-  INSERT INTO utility_api_credentials (kind, ${boughtTokenColumns})
-  SELECT 'access_token', ${givenValues(boughtTokenColumns)} FROM ${givenRedemptions}`
+const givenRedemptions = givenRows(`given_key, spent_at, ${boughtTokenColumns}`, 'given_rows')
+
+/** Spends those of many codes that are neither locked nor spent. They are looked up in the order in which they are given. */
+export const redeemCodes: string = writeFree(
+  `SELECT group_concat(given.given_key) INTO free_keys FROM ${givenRedemptions}
+   STRAIGHT_JOIN utility_api_codes AS code ON code.hash = unhex(given.given_key)
+   WHERE code.redeemed_at IS NULL FOR UPDATE SKIP LOCKED`,
+  `UPDATE ${givenRedemptions} STRAIGHT_JOIN utility_api_codes AS code ON code.hash = unhex(given.given_key)
+   SET code.redeemed_at = ${givenValues('spent_at')}, code.token_hash = ${givenValues('hash')}
+   WHERE ${isFree}`,
+  `${insertBoughtToken}
+   SELECT 'access_token', ${givenValues(boughtTokenColumns)} FROM ${givenRedemptions} WHERE ${isFree}`,
+)
 
 /** Finds the token that a code bought. It never changes, so two statements are as good as one. */
 export const findTokenOfCode: string =
@@ -136,23 +159,24 @@ export const updateLicense: string = `
   WHERE license_key = ? AND reseller_id = ?`
 
 const givenUpdates = givenRows(
-  'license_key, reseller_id, changed_at, registered_to, domain_or_ip, status, compared_domain',
+  'given_key, reseller_id, changed_at, registered_to, domain_or_ip, status, compared_domain',
+  'given_rows',
 )
 
-/** Locks those of many licenses that are not locked and are the reseller's, in the order in which they are given. */
-export const lockLicenses: string = `
-  SELECT given.license_key AS given_key FROM ${givenUpdates}
-  STRAIGHT_JOIN utility_api_licenses AS license ON license.license_key = ${givenValues('license_key')}
-  WHERE license.reseller_id = ${givenValues('reseller_id')} FOR UPDATE SKIP LOCKED`
-
-export const updateLicenses: string = `
-  UPDATE ${givenUpdates}
-  STRAIGHT_JOIN utility_api_licenses AS license ON license.license_key = ${givenValues('license_key')}
-  SET license.registered_to = coalesce(${givenValues('registered_to')}, license.registered_to),
-      license.domain_or_ip = coalesce(${givenValues('domain_or_ip')}, license.domain_or_ip),
-      license.status = coalesce(${givenValues('status')}, license.status),
-      license.compared_domain = coalesce(${givenValues('compared_domain')}, license.compared_domain),
-      license.updated_at = ${givenValues('changed_at')}, license.revision = license.revision + 1`
+/** Changes those of many licenses that are not locked and are the reseller's, in the order in which they are given. */
+export const updateLicenses: string = writeFree(
+  `SELECT group_concat(given.given_key) INTO free_keys FROM ${givenUpdates}
+   STRAIGHT_JOIN utility_api_licenses AS license ON license.license_key = ${givenValues('given_key')}
+   WHERE license.reseller_id = ${givenValues('reseller_id')} FOR UPDATE SKIP LOCKED`,
+  `UPDATE ${givenUpdates}
+   STRAIGHT_JOIN utility_api_licenses AS license ON license.license_key = ${givenValues('given_key')}
+   SET license.registered_to = coalesce(${givenValues('registered_to')}, license.registered_to),
+       license.domain_or_ip = coalesce(${givenValues('domain_or_ip')}, license.domain_or_ip),
+       license.status = coalesce(${givenValues('status')}, license.status),
+       license.compared_domain = coalesce(${givenValues('compared_domain')}, license.compared_domain),
+       license.updated_at = ${givenValues('changed_at')}, license.revision = license.revision + 1
+   WHERE ${isFree}`,
+)
 
 export const findLicense: string = `SELECT ${licenseColumns} FROM utility_api_licenses WHERE license_key = ?`
 

@@ -29,6 +29,8 @@ export interface Queries {
 export interface Session extends Queries {
   /** Whether the server is a node of a Galera cluster: locks are local to a node. */
   readonly isGalera: boolean
+  /** Runs a transaction that is one statement, and returns the rows that it selects. */
+  transactAtOnce<Row>(sql: string, ...values: ColumnValue[]): Promise<Row[]>
   /** Commits everything that `work` does, or nothing: nothing also if `isKept` says so of its result. */
   transact<Result>(
     work: (queries: Queries) => Promise<Result>,
@@ -104,6 +106,7 @@ export function sessionOn(connection: MysqlConnection, { call, isGalera, attempt
   return {
     isGalera,
     ...queriesOn((sql, values) => again(() => run(connection, sql, values))),
+    transactAtOnce: (sql, ...values) => again(() => transactAtOnce(connection, sql, values.map(toParameter))),
     transact: (work, isKept) => again(() => transact(connection, () => work(inOne), isKept)),
   }
 }
@@ -137,6 +140,21 @@ export async function transact<Result>(
     return result
   } catch (error) {
     // A lock wait that timed out has undone only its own statement.
+    await rollBack(connection)
+    throw error
+  }
+}
+
+async function transactAtOnce<Row>(
+  connection: MysqlConnection,
+  sql: string,
+  values: MysqlValue[],
+): Promise<Row[]> {
+  try {
+    // Its first result are the rows; the last says that it is done.
+    const [rows] = (await run(connection, sql, values)) as [Row[]]
+    return rows
+  } catch (error) {
     await rollBack(connection)
     throw error
   }
