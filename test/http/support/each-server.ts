@@ -14,7 +14,7 @@ export interface Server {
 }
 
 const listening = Object.keys({ ...surfaces, ...(allSurfaces && remotes) }).filter(
-  (name) => !/fetch|http2/.test(name),
+  (name) => !/fetch|http2|Prism/.test(name),
 )
 
 /** Declares the same tests for every server; each gets a world of its own. */

@@ -62,7 +62,8 @@ export function answerOf(status: number, headers: Record<string, string>, text: 
   return { status, headers, text, json: parse(text) }
 }
 
-function parse(text: string): unknown {
+/** Returns what a text of JSON says; undefined if it is none. */
+export function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

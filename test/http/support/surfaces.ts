@@ -11,6 +11,7 @@ import {
   onNode,
   type Host,
 } from './hosts.ts'
+import { hasPrism, startPrism } from './prism.ts'
 import { answerOf, sendToFetch, sendToPort, type TestAnswer, type TestRequest } from './send.ts'
 
 export type { TestAnswer, TestRequest } from './send.ts'
@@ -42,6 +43,7 @@ export const surfaces: Readonly<Record<string, StartSurface>> = {
   ),
   Fastify: listening(onFastify),
   Hono: listening(onHono),
+  ...(allSurfaces && hasPrism && { Prism: startPrism }),
 }
 
 /** Rows, by their names, that some hosts judge by rules of their own before we see the request. */
