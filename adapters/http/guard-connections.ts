@@ -47,9 +47,9 @@ interface Connection {
  * streams is idle, and so is a connection whose TLS handshake or request does not end, or whose client does not take its
  * answer. One that your server has upgraded to another protocol is not.
  *
- * A server without `maxConnections` gets it: half of the files that the process may open (`ulimit -n`), at most 10,000.
- * The other half is left to your database and to what the operations ask over the network. If a process has several
- * servers, or a heap of less than 256 MB, set `maxConnections` yourself.
+ * A server without `maxConnections` gets it: half of the files that the process may open (`ulimit -n`), but at most one
+ * for 200 KB of its heap, and 10,000. The other half is left to your database and to what the operations ask over the
+ * network. If a process has several servers, set `maxConnections` yourself.
  *
  * The server emits `drop` for every connection that is ended, with its socket, as Node.js does for those that it turns
  * away.

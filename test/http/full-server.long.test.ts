@@ -21,3 +21,9 @@ describe.each(Object.entries(hosts))(
     })
   },
 )
+
+test('connections with half a header of 850 fields do not fill a heap of 128 MB', async () => {
+  using server = await startFull('serve', 6000, 128)
+  const fields = Array.from({ length: 850 }, (_, at) => `${at.toString(36)}:${(at + 1296).toString(36)}\r\n`)
+  expect(await answeredBeside(3500, server.port, 'http', `GET / HTTP/1.1\r\n${fields.join('')}`)).toBe(10)
+})

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { guardConnections } from 'utility-api/node'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { mostConnections } from '../../adapters/http/most-connections.ts'
 import { anonymous, answeredBeside, kindsOf, startFull } from './support/crowd.ts'
 import { rawClient, rawRequestText, type RawClient } from './support/raw.ts'
 
@@ -98,6 +99,19 @@ test('a server with maxConnections keeps them, and any other gets them', async (
   expect(other.maxConnections).toBeLessThanOrEqual(10_000)
   own.emit('close')
   other.emit('close')
+})
+
+test.each([
+  [20_000, 4e9, 10_000],
+  [1024, 4e9, 512],
+  ['unlimited', 4e9, 10_000],
+  [20_000, 2e8, 1000],
+  // As Bun says.
+  [20_000, 0, 10_000],
+] as const)('of %s files and a heap of %i octets, it gets %i connections', (soft, memoryLimit, most) => {
+  const report = { userLimits: { open_files: { soft } }, javascriptHeap: { memoryLimit } }
+  vi.spyOn(process.report, 'getReport').mockReturnValueOnce(report)
+  expect(mostConnections()).toBe(most)
 })
 
 describe('connections to a server with maxConnections', () => {

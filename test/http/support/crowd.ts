@@ -61,8 +61,12 @@ const program = fileURLToPath(new URL('./full-server.ts', import.meta.url))
 const sources = new URL('../../support/sources.ts', import.meta.url).href
 
 /** Starts a server in a process that may open so many files. */
-export async function startFull(host: string, files: number): Promise<{ port: number } & Disposable> {
-  const args = ['--max-old-space-size=256', '--import', sources, program, host]
+export async function startFull(
+  host: string,
+  files: number,
+  heapMb = 256,
+): Promise<{ port: number } & Disposable> {
+  const args = [`--max-old-space-size=${heapMb}`, '--import', sources, program, host]
   const limited = ['-c', `ulimit -n ${files}; exec "$@"`, 'bash', process.execPath, ...args]
   const child = spawn('bash', limited, { stdio: ['pipe', 'pipe', 'inherit'] })
   const [line] = (await once(createInterface(child.stdout), 'line')) as [string]
