@@ -42,7 +42,7 @@ export const program: Group = {
       load: async () => (await import('./provisioning/revoke.ts')).revoke,
     },
     'revoke-access': {
-      description: 'End everything granted to a client or by a user: access tokens and unspent codes.',
+      description: 'End all tokens of a client, a user or a reseller, and their unspent codes.',
       load: async () => (await import('./provisioning/revoke.ts')).revokeAccess,
     },
     license: {

@@ -271,9 +271,10 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
       // MUST leave no token, however it races with redemptions: end the codes first, then the tokens that were bought
       // in the meantime. Here both happen in one turn; in SQL, use two statements in this order, each of which sees
       // what the one before it waited for.
-      const ended = unspent(codes, which)
+      const ended = 'resellerId' in which ? [] : unspent(codes, which)
+      const kind = 'resellerId' in which ? 'reseller_token ' : 'access_token '
       const isTheirs = ([key, row]: [string, Credential]): boolean =>
-        key.startsWith('access_token ') && isOf(which, { clientId: row.ownerId, subject: row.subject })
+        key.startsWith(kind) && isOf(which, { clientId: row.ownerId, subject: row.subject })
       const keys = [...credentials].filter(isTheirs).map(([key]) => key)
       const revoked = keys.flatMap((key) => revocation(credentials, key, at))
       return answer({ tokens: revoked.length, codes: ended.length }, ...ended, ...revoked)
@@ -380,5 +381,6 @@ function isOf(
   which: AccessReference,
   row: { readonly clientId: string; readonly subject: string | null },
 ): boolean {
-  return 'clientId' in which ? row.clientId === which.clientId : row.subject === which.subject
+  if ('subject' in which) return row.subject === which.subject
+  return row.clientId === ('clientId' in which ? which.clientId : which.resellerId)
 }

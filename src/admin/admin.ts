@@ -221,9 +221,9 @@ export interface Admin {
   revoke(which: { secret: string } | { id: string }): Promise<boolean>
   /**
    * Ends everything granted to a client, or by the user that a subject names: access tokens and unspent codes. Such a
-   * code yields no token afterwards.
+   * code yields no token afterwards. Of a reseller, ends all tokens; {@link Admin.createResellerToken} gives it new ones.
    *
-   * @throws `UtilityApiError` `invalid_argument` if the client or the subject is malformed
+   * @throws `UtilityApiError` `invalid_argument` if the client, the subject or the reseller is malformed
    */
   revokeAccess(which: AccessReference): Promise<RevokeCounts>
   /**

@@ -136,8 +136,8 @@ const argumentsOf: { readonly [Method in keyof Admin]: () => Readonly<Record<str
   }),
   revokeAccess: () => ({
     which: z.union(
-      [members({ clientId: text }), members({ subject: text })],
-      'must be either { clientId } or { subject }',
+      [members({ clientId: text }), members({ subject: text }), members({ resellerId: text })],
+      'must be either { clientId }, { subject } or { resellerId }',
     ),
   }),
   createLicense: () => ({

@@ -63,8 +63,7 @@ export function credentialMethods(parts: AdminParts): CredentialMethods {
       return isIdentifier(which.id) && storage.revokeCredential(which, clock.now(), storageCall())
     },
     async revokeAccess(which) {
-      const [name, text] = 'clientId' in which ? ['clientId', which.clientId] : ['subject', which.subject]
-      demandIdentifier(name, text)
+      for (const [name, text] of Object.entries(which)) demandIdentifier(name, text)
       return storage.revokeAccess(which, clock.now(), storageCall())
     },
   }

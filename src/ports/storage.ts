@@ -237,13 +237,14 @@ export interface AdminStorage extends UtilityStorage {
    */
   revokeCredential(which: CredentialReference, at: number, call: StorageCall): MaybePromise<boolean>
   /**
-   * Ends the unspent codes of a client or a subject and revokes its access tokens. Tokens already revoked keep their
-   * revocation time.
+   * Ends the unspent codes of a client or a subject and revokes its access tokens, or revokes the tokens of a reseller.
+   * Tokens already revoked keep their revocation time.
    *
    * MUST leave no token, however it raced with redemptions: a code that was stored before the call buys none once this
    * method has answered, and a token that a racing redemption has stored is revoked. A store in which each statement
    * sees a single moment ends the codes first, which waits for redemptions in progress, and looks for tokens
-   * afterwards. If it fails partway through, repeating the call finishes the work. Expired codes and tokens count too.
+   * afterwards. Of a reseller, it MUST leave no token that was stored before one that it has revoked. If it fails partway
+   * through, repeating the call finishes the work. Expired codes and tokens count too.
    */
   revokeAccess(which: AccessReference, at: number, call: StorageCall): MaybePromise<RevokeCounts>
   /**
@@ -302,11 +303,12 @@ export interface ClientPatch {
 export type CredentialReference = { readonly hash: Uint8Array } | { readonly id: string }
 
 /**
- * Identifies all codes and access tokens of a client or of a subject.
+ * Identifies all codes and access tokens of a client or of a subject, or all tokens of a reseller.
  *
  * @group Storage
  */
-export type AccessReference = { readonly clientId: string } | { readonly subject: string }
+export type AccessReference =
+  { readonly clientId: string } | { readonly subject: string } | { readonly resellerId: string }
 
 /**
  * How many tokens and codes {@link AdminStorage.revokeAccess} ended.
@@ -314,7 +316,7 @@ export type AccessReference = { readonly clientId: string } | { readonly subject
  * @group Storage
  */
 export interface RevokeCounts {
-  /** Access tokens that were not revoked before. */
+  /** Tokens that were not revoked before. */
   readonly tokens: number
   /** Authorization codes that were unspent. */
   readonly codes: number

@@ -199,9 +199,10 @@ const checks: {
     problemOf({ kind, hash }, { kind: ofKind, hash: ofHash }) ?? problemOf(credential, row),
   revokeCredential: (which, at) =>
     problemOf(has(which, 'id') ? { id: identifier } : { hash }, which) ?? problemOf({ at: time }, { at }),
-  revokeAccess: (which, at) =>
-    problemOf(has(which, 'clientId') ? { clientId: identifier } : { subject: identifier }, which) ??
-    problemOf({ at: time }, { at }),
+  revokeAccess: (which, at) => {
+    const name = ['clientId', 'resellerId'].find((member) => has(which, member)) ?? 'subject'
+    return problemOf<object>({ [name]: identifier }, which) ?? problemOf({ at: time }, { at })
+  },
   insertLicense: (row) => problemOf(license, row),
   changeLicense: (licenseKey, change, at) =>
     problemOf({ licenseKey: text, at: time }, { licenseKey, at }) ??

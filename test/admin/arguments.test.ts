@@ -64,8 +64,16 @@ const mistakes: [method: keyof typeof admin, args: unknown[], says: string][] = 
   ['createApiKey', [['a']], 'key must be an object, as in { name }.'],
   ['revoke', ['a'], 'which must be either { id } or { secret }.'],
   ['revoke', [{ token: 'a' }], 'which must be either { id } or { secret }.'],
-  ['revokeAccess', [{ subject: undefined }], 'which must be either { clientId } or { subject }.'],
-  ['revokeAccess', [{ clientId: 'a', subject: 'b' }], 'which must be either { clientId } or { subject }.'],
+  [
+    'revokeAccess',
+    [{ subject: undefined }],
+    'which must be either { clientId }, { subject } or { resellerId }.',
+  ],
+  [
+    'revokeAccess',
+    [{ clientId: 'a', resellerId: 'b' }],
+    'which must be either { clientId }, { subject } or { resellerId }.',
+  ],
   ['getLicense', [7], 'licenseKey must be a string.'],
   [
     'updateLicense',

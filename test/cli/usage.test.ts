@@ -254,10 +254,13 @@ const wrong: Record<string, { args: string[]; says: string }> = {
     args: ['token', 'list', '--kind', 'client', '--database', migrated],
     says: '--kind must be one of access, reseller.',
   },
-  'nobody whose access ends': { args: ['revoke-access'], says: 'Give either --client or --subject.' },
+  'nobody whose access ends': {
+    args: ['revoke-access'],
+    says: 'Give either --client, --subject or --reseller.',
+  },
   'two whose access ends': {
-    args: ['revoke-access', '--client', 'a', '--subject', 'b'],
-    says: 'Give either --client or --subject.',
+    args: ['revoke-access', '--client', 'a', '--reseller', 'b'],
+    says: 'Give either --client, --subject or --reseller.',
   },
   'a bad subject': {
     args: ['revoke-access', '--subject', 'a b', '--database', migrated],
@@ -367,6 +370,10 @@ const unknown: Readonly<Record<string, { args: string[]; says: string }>> = {
   'the end of the access of nobody': {
     args: ['revoke-access', '--client', 'nope'],
     says: 'There is no client "nope".\n',
+  },
+  'the end of the tokens of nobody': {
+    args: ['revoke-access', '--reseller', 'nope'],
+    says: 'There is no reseller "nope".\n',
   },
   'a license of nobody': { args: newLicense, says: 'There is no reseller "x".\n' },
   'a statement of no license': {

@@ -675,6 +675,35 @@ const mistakes: readonly Mistake[] = [
     }),
   },
   {
+    what: 'revokes every kind of credential of a reseller',
+    caughtBy: "revoking a reseller's access ends its tokens and no others",
+    change: (good) => ({
+      async revokeAccess(which, at) {
+        const counts = await good.revokeAccess(which, at)
+        if ('resellerId' in which) await good.revokeAccess({ clientId: which.resellerId }, at)
+        return counts
+      },
+    }),
+  },
+  {
+    what: 'goes through the tokens of a reseller once, in the order of their ids',
+    caughtBy: "revoking a reseller's access while it gets tokens leaves none that is older",
+    change: (good, lists) => ({
+      async revokeAccess(which, at) {
+        if (!('resellerId' in which)) return good.revokeAccess(which, at)
+        let [after, tokens] = ['', 0]
+        for (;;) {
+          const { credentials } = await lists.credentials({ kind: 'reseller_token', limit: 1000 })
+          const ids = credentials.map(({ id }) => id).filter((id) => id > after)
+          const [id] = ids.toSorted()
+          if (id === undefined) return { tokens, codes: 0 }
+          if (await good.revokeCredential({ id }, at)) tokens += 1
+          after = id
+        }
+      },
+    }),
+  },
+  {
     what: 'counts the codes it ends and leaves them',
     caughtBy: "revoking a client's access ends its tokens and codes and no others",
     change: (good) => {

@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers'
 import { createAdmin } from 'utility-api'
-import { callWithin } from 'utility-api/storage'
+import { callWithin, type AccessReference, type AdminStorage } from 'utility-api/storage'
 import { command, UsageError, type AnyCommand } from '../terminal/command.ts'
 import { noClient } from './client.ts'
 import { adminOptions, withAdmin, withDatabase } from '../database/database.ts'
@@ -42,34 +42,31 @@ export const revokeAccess: AnyCommand = command({
       valueHint: 'WHO',
       description: 'Everything granted by this user.',
     },
+    reseller: { type: 'string', valueHint: 'ID', description: 'All tokens of this reseller.' },
     ...adminOptions,
   },
   examples: [
     'revoke-access --subject user-42 --database utility.sqlite',
     'revoke-access --client ID --database utility.sqlite',
+    'revoke-access --reseller shop --database utility.sqlite',
   ],
-  run: ({ client: clientId, subject, database, storage, json }) => {
-    const which = referenceOf(clientId, subject)
+  run: ({ client: clientId, subject, reseller: resellerId, database, storage, json }) => {
+    const given = Object.entries({ clientId, subject, resellerId }).filter(([, id]) => id !== undefined)
+    if (given.length !== 1) throw new UsageError('Give either --client, --subject or --reseller.')
+    const which = Object.fromEntries(given) as AccessReference
     return withDatabase({ database, storage }, async (opened) => {
       const revoked = await createAdmin({ storage: opened }).revokeAccess(which)
-      const isNothing = revoked.codes + revoked.tokens === 0
-      // A mistyped id must not look as if a leak had been stopped.
-      if (
-        clientId !== undefined &&
-        isNothing &&
-        (await opened.findClient(clientId, callWithin(5000))) === null
-      )
-        throw noClient(clientId)
+      if (revoked.codes + revoked.tokens === 0) await requireKnown(opened, which)
       printFields({ ...revoked }, json)
     })
   },
 })
 
-function referenceOf(
-  clientId: string | undefined,
-  subject: string | undefined,
-): { clientId: string } | { subject: string } {
-  if (clientId !== undefined && subject === undefined) return { clientId }
-  if (clientId === undefined && subject !== undefined) return { subject }
-  throw new UsageError('Give either --client or --subject.')
+/** A mistyped id must not look as if a leak had been stopped. */
+async function requireKnown(storage: AdminStorage, which: AccessReference): Promise<void> {
+  const call = callWithin(5000)
+  if ('clientId' in which && (await storage.findClient(which.clientId, call)) === null)
+    throw noClient(which.clientId)
+  if ('resellerId' in which && (await storage.findReseller(which.resellerId, call)) === null)
+    throw new Error(`There is no reseller "${which.resellerId}".`)
 }

@@ -91,20 +91,25 @@ function revokeCredential(tables: Tables, which: CredentialReference, at: number
 }
 
 function revokeAccess(tables: Tables, which: AccessReference, at: number): RevokeCounts {
-  const codes = endCodes(tables, which)
+  const [kind, codes] =
+    'resellerId' in which
+      ? (['reseller_token', 0] as const)
+      : (['access_token', endCodes(tables, which)] as const)
   let tokens = 0
-  for (const [key, { ownerId, subject }] of tables.credentials.access_token.entries()) {
-    const isTheirs = 'clientId' in which ? ownerId === which.clientId : subject === which.subject
-    if (isTheirs && revoke(tables, { kind: 'access_token', key }, at)) tokens += 1
-  }
+  for (const [key, { ownerId, subject }] of tables.credentials[kind].entries())
+    if (isOf(which, ownerId, subject) && revoke(tables, { kind, key }, at)) tokens += 1
   return { tokens, codes }
 }
 
 function endCodes({ codes }: Tables, which: AccessReference): number {
   return codes.deleteWhere(
-    ({ code: { clientId, subject, redeemedAt } }) =>
-      redeemedAt === null && ('clientId' in which ? clientId === which.clientId : subject === which.subject),
+    ({ code: { clientId, subject, redeemedAt } }) => redeemedAt === null && isOf(which, clientId, subject),
   )
+}
+
+function isOf(which: AccessReference, owner: string, subject: string | null): boolean {
+  if ('subject' in which) return subject === which.subject
+  return owner === ('clientId' in which ? which.clientId : which.resellerId)
 }
 
 function purgeExpired(

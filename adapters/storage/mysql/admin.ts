@@ -115,6 +115,11 @@ async function revokeAccess(db: Session, which: AccessReference, at: number): Pr
     const codes = await repeat(db, sql.endCodesOfClient, which.clientId)
     return { codes, tokens: await revokeTokens(db, sql.tokensOfClient, which.clientId, at) }
   }
+  if ('resellerId' in which) {
+    // Again until there are none: a statement misses what is stored behind it, and may revoke what came later.
+    const revoke = () => db.count(sql.revokeTokensOfReseller, at, which.resellerId)
+    return { codes: 0, tokens: await untilFew(1, revoke) }
+  }
   const codes = await repeat(db, sql.endCodesOfSubject, which.subject)
   return { codes, tokens: await revokeTokens(db, sql.tokensOfSubject, which.subject, at) }
 }

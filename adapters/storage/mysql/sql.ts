@@ -281,6 +281,11 @@ const tokensOf = (column: 'owner_id' | 'subject'): TokenStatements => ({
 export const tokensOfClient: TokenStatements = tokensOf('owner_id')
 export const tokensOfSubject: TokenStatements = tokensOf('subject')
 
+/** Revokes a portion of a reseller's tokens. */
+export const revokeTokensOfReseller: string = `
+  UPDATE utility_api_credentials SET revoked_at = ?
+  WHERE owner_id = ? AND kind = 'reseller_token' AND revoked_at IS NULL LIMIT ${portion}`
+
 /** How many codes one statement reads or purges. They are named one by one. */
 export const codePortion: number = 250
 

@@ -77,6 +77,8 @@ async function revokeAccess(
     const codes = await repeat(db, call, sql.endCodesOfClient, which.clientId)
     return { codes, tokens: await repeat(db, call, sql.revokeTokensOfClient, which.clientId, at) }
   }
+  if ('resellerId' in which)
+    return { codes: 0, tokens: await repeat(db, call, sql.revokeTokensOfReseller, which.resellerId, at) }
   const codes = await repeat(db, call, sql.endCodesOfSubject, which.subject)
   return { codes, tokens: await repeat(db, call, sql.revokeTokensOfSubject, which.subject, at) }
 }

@@ -1,3 +1,4 @@
+import type { CredentialKind } from 'utility-api/storage'
 import {
   boughtTokenColumns,
   clientColumns,
@@ -273,13 +274,14 @@ export const endCodesOfClient: string = endCodesOf('client_id')
 export const endCodesOfSubject: string = endCodesOf('subject')
 
 /** Revokes a portion of the tokens. */
-const revokeTokensOf = (column: 'owner_id' | 'subject'): string => `
+const revokeTokensOf = (column: 'owner_id' | 'subject', kind: CredentialKind = 'access_token'): string => `
   UPDATE utility_api_credentials SET revoked_at = $2 WHERE id = ANY (ARRAY (
     SELECT id FROM utility_api_credentials
-    WHERE ${column} = $1 AND kind = 'access_token' AND revoked_at IS NULL LIMIT $3 FOR UPDATE))`
+    WHERE ${column} = $1 AND kind = '${kind}' AND revoked_at IS NULL LIMIT $3 FOR UPDATE))`
 
 export const revokeTokensOfClient: string = revokeTokensOf('owner_id')
 export const revokeTokensOfSubject: string = revokeTokensOf('subject')
+export const revokeTokensOfReseller: string = revokeTokensOf('owner_id', 'reseller_token')
 
 /**
  * What follows IN may be read again for each row, with some plans: more than a portion would be deleted, and some rows

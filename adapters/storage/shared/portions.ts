@@ -21,10 +21,10 @@ export async function inPortions<Mark>(
   return total
 }
 
-/** Makes a change of at most so many rows, again until it finds fewer. Returns how many rows it changed. */
+/** Makes a change again until it finds fewer rows than so many. Returns how many it changed. */
 export function untilFew(portion: number, change: () => Promise<number>): Promise<number> {
   return inPortions(portion, async () => {
     const changed = await change()
-    return { changed, next: changed === portion ? portion : undefined }
+    return { changed, next: changed >= portion ? portion : undefined }
   })
 }

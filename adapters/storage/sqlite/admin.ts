@@ -35,8 +35,9 @@ type Bound = readonly [text: string, ...values: SqliteValue[]]
 
 /** Returns the methods for provisioning. */
 export function adminMethods({ read, write }: SqliteAccess): AdminMethods {
-  function purge(statement: string, at: number, call: StorageCall): Promise<number> {
-    return untilFew(portion, () => write(call, (db) => db.run(statement, at, portion)))
+  /** Runs a statement whose last value is the size of a portion until no rows are left. Returns how many it changed. */
+  function repeat(call: StorageCall, ...[text, ...values]: Bound): Promise<number> {
+    return untilFew(portion, () => write(call, (db) => db.run(text, ...values, portion)))
   }
 
   /**
@@ -57,6 +58,10 @@ export function adminMethods({ read, write }: SqliteAccess): AdminMethods {
    * the tokens' turn finds, or finds its code gone.
    */
   async function revokeAccess(which: AccessReference, at: number, call: StorageCall): Promise<RevokeCounts> {
+    if ('resellerId' in which) {
+      const tokens = await repeat(call, sql.revokeTokensOfReseller, at, which.resellerId)
+      return { codes: 0, tokens }
+    }
     const access = 'clientId' in which ? sql.accessOfClient : sql.accessOfSubject
     const owner = 'clientId' in which ? which.clientId : which.subject
     const { findEndOfCodes, endCodes, revokeBoughtTokens, findEndOfTokens, revokeOtherTokens } = access
@@ -103,9 +108,9 @@ export function adminMethods({ read, write }: SqliteAccess): AdminMethods {
       write(call, (db) => db.run(sql.changeLicense, ...licenseChangeValues(change), at, licenseKey) > 0),
     deleteLicense: (licenseKey, call) => write(call, (db) => db.run(sql.deleteLicense, licenseKey) > 0),
     purgeExpired: async (at, call) => ({
-      tokens: await purge(sql.purgeTokens, at, call),
+      tokens: await repeat(call, sql.purgeTokens, at),
       codes: await onEach(call, [sql.findEndOfCodes], [sql.purgeCodes, at]),
-      idempotency: await purge(sql.purgeIdempotencyKeys, at, call),
+      idempotency: await repeat(call, sql.purgeIdempotencyKeys, at),
     }),
   }
 }

@@ -149,6 +149,11 @@ const accessOf = (ofCode: string, ofToken: string): AccessStatements => ({
 export const accessOfClient: AccessStatements = accessOf('client_id', 'owner_id')
 export const accessOfSubject: AccessStatements = accessOf('subject', 'subject')
 
+export const revokeTokensOfReseller: string = `
+  UPDATE utility_api_credentials SET revoked_at = ? WHERE rowid IN (
+    SELECT rowid FROM utility_api_credentials
+    WHERE owner_id = ? AND bought IS NULL AND kind = 'reseller_token' AND revoked_at IS NULL LIMIT ?)`
+
 export const purgeTokens: string = `
   DELETE FROM utility_api_credentials WHERE rowid IN (
     SELECT rowid FROM utility_api_credentials WHERE kind = 'access_token' AND expires_at <= ? LIMIT ?)`

@@ -1,5 +1,6 @@
 import { ok, strictEqual } from 'node:assert/strict'
 import type { AuthorizationCode } from '../../domain/access.ts'
+import type { MaybePromise } from '../../domain/maybe-promise.ts'
 import type { AccessReference } from '../../ports/storage.ts'
 import type { BoundAdmin, BoundStorage } from './bound.ts'
 import {
@@ -97,6 +98,35 @@ async function revokeMany(admin: BoundAdmin, which: AccessReference): Promise<vo
   })
   equalValues(await admin.revokeAccess(which, 9), { tokens: 501, codes: 501 })
   equalValues(await admin.revokeAccess(which, 10), { tokens: 0, codes: 0 })
+}
+
+/** Stores a token of the reseller. Its id comes after all others so far or, every second time, before them. */
+function insertToken(store: BoundAdmin, number: number): MaybePromise<unknown> {
+  const token = makeCredential(nameOf(`${number % 2 === 0 ? 8999 - number : 9000 + number}`))
+  return store.insertCredential('reseller_token', hashOf(number), token)
+}
+
+/**
+ * Stores tokens of a reseller, one after the other, while five hundred and one others are revoked: what is stored before
+ * a revoked one is revoked.
+ */
+async function raceTokens(admin: BoundAdmin, other: BoundAdmin): Promise<void> {
+  const which = { resellerId: nameOf('reseller') }
+  await admin.insertReseller(makeReseller())
+  await fill(501, (number) => insertToken(admin, number))
+  const late = Array.from({ length: 40 }, (_, index) => 501 + index)
+  const [counts] = await Promise.all([
+    admin.revokeAccess(which, 9),
+    inTurn(late, (number) => insertToken(other, number)),
+  ])
+  const revoked = await race(
+    541,
+    async (number) => (await admin.findCredential('reseller_token', hashOf(number)))?.revokedAt === 9,
+  )
+  const firstLive = revoked.indexOf(false)
+  ok(firstLive === -1 || firstLive > 500, 'no token that was there is left')
+  ok(firstLive === -1 || !revoked.includes(true, firstLive), 'nor one stored before a revoked one')
+  equalValues(counts, { tokens: countOf(revoked, true), codes: 0 }, 'every revoked token is counted')
 }
 
 export const accessCases: readonly ContractCase[] = [
@@ -247,6 +277,48 @@ export const accessCases: readonly ContractCase[] = [
       )
       equalValues(late, [false, true, true])
     },
+  },
+  {
+    name: "revoking a reseller's access ends its tokens and no others, or a leaked one goes on creating licenses",
+    needs: ['admin'],
+    async run({ admin }) {
+      const ownerId = nameOf('client')
+      await race(2, (index) =>
+        admin.insertReseller(makeReseller({ resellerId: index === 0 ? ownerId : nameOf('reseller') })),
+      )
+      await admin.insertAuthorizationCode(codeOf(1), makeCode({ subject: ownerId }))
+      const own = { ownerId, expiresAt: 5 }
+      const rows = [
+        ['reseller_token', { ownerId }],
+        ['reseller_token', own],
+        ['reseller_token', { ownerId, revokedAt: 6 }],
+        ['reseller_token', { subject: ownerId }],
+        ['access_token', own],
+        ['api_key', own],
+      ] as const
+      await race(rows.length, (index) => {
+        const [kind, fields] = rows[index] as (typeof rows)[number]
+        return admin.insertCredential(kind, hashOf(index), makeCredential(nameOf(`${index}`), fields))
+      })
+      equalValues(await admin.revokeAccess({ resellerId: ownerId }, 9), { tokens: 2, codes: 0 })
+      equalValues(await admin.revokeAccess({ resellerId: ownerId }, 10), { tokens: 0, codes: 0 })
+      const times = await race(rows.length, async (index) => {
+        const [kind] = rows[index] as (typeof rows)[number]
+        return (await admin.findCredential(kind, hashOf(index)))?.revokedAt
+      })
+      equalValues(times, [9, 9, 6, null, null, null])
+      strictEqual(await admin.redeemAuthorizationCode(codeOf(1), 10, makeToken(9)), true)
+    },
+  },
+  {
+    name: "revoking a reseller's access while it gets tokens leaves none that is older, or the leaked one goes on",
+    needs: ['admin'],
+    run: ({ admin }) => raceTokens(admin, admin),
+  },
+  {
+    name: "revoking a reseller's access over two instances leaves no older token, or the leaked one goes on",
+    needs: ['admin', 'secondAdmin'],
+    run: ({ admin, secondAdmin }) => raceTokens(admin, secondAdmin),
   },
   {
     name: 'revoking access ends five hundred and one tokens and codes, or the users of a large client stay logged in',

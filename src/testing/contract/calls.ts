@@ -79,7 +79,8 @@ function patchOf(random: Random): { registeredTo?: string; domainOrIp?: string; 
   return Object.fromEntries(fields.map((field) => [field, random.pick(texts)]))
 }
 
-function referenceOf(random: Random, { clientIds, subjects }: Pools): AccessReference {
+function referenceOf(random: Random, { clientIds, subjects, resellerIds }: Pools): AccessReference {
+  if (random.chance(20)) return { resellerId: random.pick(resellerIds) }
   return random.chance(50) ? { clientId: random.pick(clientIds) } : { subject: random.pick(subjects) }
 }
 

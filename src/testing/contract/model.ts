@@ -102,7 +102,8 @@ export function show(value: unknown): string {
 
 /** Returns whether a reference includes the access of this owner and subject. */
 function isOf(which: AccessReference, owner: string, subject: string | null): boolean {
-  return 'clientId' in which ? owner === which.clientId : subject === which.subject
+  if ('subject' in which) return subject === which.subject
+  return owner === ('clientId' in which ? which.clientId : which.resellerId)
 }
 
 function sent<Patch extends object>(patch: Patch): Partial<Patch> {
@@ -251,17 +252,20 @@ export function createModel(from: Rows = empty): Model {
         'id' in which ? id === which.id : rowKey.endsWith(` ${keyOf(which.hash)}`),
       ) > 0,
     endCodes: (which) => {
+      if ('resellerId' in which) return 0
       const isTheirs = ({ code }: { code: AuthorizationCode }): boolean =>
         code.redeemedAt === null && isOf(which, code.clientId, code.subject)
       const ended = removeWhere(codes, isTheirs)
       for (const [hash] of ended) gone.add(`code ${hash}`)
       return ended.length
     },
-    revokeTokens: (which, at) =>
-      revokeWhere(
+    revokeTokens: (which, at) => {
+      const kind = 'resellerId' in which ? 'reseller_token ' : 'access_token '
+      return revokeWhere(
         at,
-        (rowKey, { ownerId, subject }) => rowKey.startsWith('access_token ') && isOf(which, ownerId, subject),
-      ),
+        (rowKey, { ownerId, subject }) => rowKey.startsWith(kind) && isOf(which, ownerId, subject),
+      )
+    },
     revokeAccess: (which, at) => {
       const ended = model.endCodes(which)
       return { codes: ended, tokens: model.revokeTokens(which, at) }

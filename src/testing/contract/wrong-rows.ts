@@ -175,6 +175,7 @@ export const wrongRowCases: readonly ContractCase[] = [
             ['revokeCredential', { hash: hashOf(2) }],
             ['revokeAccess', { clientId }],
             ['revokeAccess', { subject }],
+            ['revokeAccess', { resellerId: clientId }],
             ['revokeClient', clientId],
           ] as const,
           ([method, which]) =>
@@ -194,7 +195,7 @@ export const wrongRowCases: readonly ContractCase[] = [
       await refuses({ id: [42], hash: noHashes }, (which) =>
         loose(unboundAdmin, 'revokeCredential')(which, 5),
       )
-      await refuses({ clientId: [42], subject: [42] }, (which) =>
+      await refuses({ clientId: [42], subject: [42], resellerId: [42] }, (which) =>
         loose(unboundAdmin, 'revokeAccess')(which, 5),
       )
       await inTurn(

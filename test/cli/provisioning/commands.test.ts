@@ -269,6 +269,13 @@ describe('tokens', () => {
     expect(await lines('revoke-access', '--client', clientId)).toEqual(['codes   0', 'tokens  0'])
     expect(await lines('revoke-access', '--subject', 'nobody')).toEqual(['codes   0', 'tokens  0'])
   })
+
+  test('the tokens of a reseller end together', async () => {
+    const { resellerId = '' } = await json('reseller', 'create')
+    await json('reseller', 'token', resellerId)
+    expect(await json('revoke-access', '--reseller', resellerId)).toEqual({ tokens: 2, codes: 0 })
+    expect(await lines('revoke-access', '--reseller', resellerId)).toEqual(['codes   0', 'tokens  0'])
+  })
 })
 
 test('every time in JSON is ISO 8601 in UTC, or null if there is none or it is not known', async () => {

@@ -41,7 +41,10 @@ export const touches: Rows = {
   findReseller: (id) => [owner(id)],
   insertCredential: (_, bytes, row) => credential(bytes, row),
   revokeCredential: (which) => ['id' in which ? `id ${which.id}` : secret(which.hash)],
-  revokeAccess: (which) => ('clientId' in which ? [owner(which.clientId)] : subject(which.subject)),
+  revokeAccess: (which) =>
+    'subject' in which
+      ? subject(which.subject)
+      : [owner('clientId' in which ? which.clientId : which.resellerId)],
   changeLicense: (key) => [license(key)],
   deleteLicense: (key) => [license(key)],
   purgeExpired: () => [anything],

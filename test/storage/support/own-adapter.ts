@@ -277,6 +277,7 @@ async function revokeWhere(
 }
 
 async function endCodes(db: Statements, which: AccessReference): Promise<number> {
+  if ('resellerId' in which) return 0
   return 'clientId' in which
     ? await db.run('DELETE FROM codes WHERE client_id = ? AND redeemed_at IS NULL', which.clientId)
     : await db.run('DELETE FROM codes WHERE subject = ? AND redeemed_at IS NULL', which.subject)
@@ -453,8 +454,10 @@ export const methods: Readonly<Record<string, Method>> = {
   },
   async revokeAccess(db: Statements, which: AccessReference, at: number) {
     const codes = await endCodes(db, which)
-    const [column, name] = 'clientId' in which ? ['owner_id', which.clientId] : ['subject', which.subject]
-    return { codes, tokens: await revokeWhere(db, at, `kind = 'access_token' AND ${column} = ?`, name) }
+    const kind = 'resellerId' in which ? 'reseller_token' : 'access_token'
+    const column = 'subject' in which ? 'subject' : 'owner_id'
+    const [name] = Object.values(which) as [string]
+    return { codes, tokens: await revokeWhere(db, at, `kind = '${kind}' AND ${column} = ?`, name) }
   },
   async changeLicense(db: Statements, licenseKey: string, change: Partial<NewLicense>, at: number) {
     const row = await first<LicenseRow>(db, findLicense, licenseKey)
