@@ -56,7 +56,7 @@ export function createAuthorizationPage(admin: Admin, userOf: (request: Incoming
     const agreed = form.get('answer') === 'allow'
     const { location } = agreed
       ? await admin.grantAuthorization(asked, { subject })
-      : admin.denyAuthorization(asked)
+      : await admin.denyAuthorization(asked)
     redirect(response, location)
   }
 

@@ -102,7 +102,7 @@ export interface Admin {
    *   `lifetimeSeconds`: how long the code may be exchanged, at most 600; default: 60.
    *
    * @throws `UtilityApiError` `invalid_argument` if the scope is more than was asked for, the subject is malformed, or
-   * the client was revoked meanwhile
+   * the client was revoked or its redirection URI removed meanwhile
    */
   grantAuthorization(
     asked: AuthorizationRequest,
@@ -115,14 +115,15 @@ export interface Admin {
    * @param reason - `error`: what the client is told; default: `'access_denied'`, the user does not agree.
    *   `description`: a sentence for the client's developers, at most 255 ASCII characters without `"` and `\`.
    *
-   * @throws `UtilityApiError` `invalid_argument` if the error is unknown or the description cannot be sent
+   * @throws `UtilityApiError` `invalid_argument` if the error is unknown, the description cannot be sent, or the client
+   * was revoked or its redirection URI removed meanwhile
    *
    * @example
    * ```ts
    * // Nobody is signed in, and the request forbids a page (OpenID Connect's `prompt=none`).
    * const asked = await admin.readAuthorizationRequest(url.searchParams, { scopes: ['profile'] })
    * if (asked.kind === 'ask' && url.searchParams.get('prompt') === 'none')
-   *   redirect(admin.denyAuthorization(asked, { error: 'login_required' }).location)
+   *   redirect((await admin.denyAuthorization(asked, { error: 'login_required' })).location)
    * ```
    *
    * @see {@link https://www.rfc-editor.org/rfc/rfc6749#section-4.1.2.1 | RFC 6749 section 4.1.2.1}
@@ -130,7 +131,7 @@ export interface Admin {
   denyAuthorization(
     asked: AuthorizationRequest,
     reason?: { readonly error?: AuthorizationErrorCode; readonly description?: string },
-  ): { location: string }
+  ): Promise<{ location: string }>
   /**
    * Returns the document from which OAuth clients learn the endpoints, to be served as JSON at
    * `/.well-known/oauth-authorization-server`. Without the option `oauth.issuer`, the issuer is the origin of

@@ -30,6 +30,12 @@ function members<Shape extends z.ZodRawShape>(
   return exactObject(shape, `must be an object, as in { ${example} }`, ...harmless)
 }
 
+/** Complete: without its challenge, the code would need no verifier. */
+function asked(): z.ZodType {
+  const row = { clientId: text, redirectUri: text, scope: text, state: textOrNull, codeChallenge: textOrNull }
+  return z.looseObject(row, unlessObject)
+}
+
 /**
  * What the arguments of each method are made of, by their names. Without them, a misspelled member would be ignored, and
  * a wrong type would fail in the middle of the work. What the values may be is decided by the methods. The schemas are
@@ -62,11 +68,7 @@ const argumentsOf: { readonly [Method in keyof Admin]: () => Readonly<Record<str
     options: members({ scopes: texts, defaultScope: text.optional() }, 'defaultScope'),
   }),
   grantAuthorization: () => ({
-    // Complete: without its challenge, the code would need no verifier.
-    request: z.looseObject(
-      { clientId: text, redirectUri: text, scope: text, state: textOrNull, codeChallenge: textOrNull },
-      unlessObject,
-    ),
+    request: asked(),
     grant: members({
       subject: text.optional(),
       scope: text.optional(),
@@ -74,7 +76,7 @@ const argumentsOf: { readonly [Method in keyof Admin]: () => Readonly<Record<str
     }).optional(),
   }),
   denyAuthorization: () => ({
-    request: z.looseObject({ redirectUri: text, state: textOrNull }, unlessObject),
+    request: asked(),
     reason: members(
       { error: text.optional(), description: text.optional() },
       'error',
@@ -178,7 +180,6 @@ const argumentsOf: { readonly [Method in keyof Admin]: () => Readonly<Record<str
 
 /** The methods that ask no storage and return no promise. */
 const returnAtOnce: ReadonlySet<string> = new Set([
-  'denyAuthorization',
   'authorizationServerMetadata',
   'protectedResourceMetadata',
 ])

@@ -1,10 +1,11 @@
-import { isScope, needsChallenge, permits } from '../domain/access.ts'
+import { isScope, needsChallenge, permits, type Client } from '../domain/access.ts'
 import { hashSecret, newSecret } from '../domain/secret.ts'
+import type { StorageCall } from '../ports/storage-call.ts'
 import { StorageError } from '../ports/storage.ts'
 import { storageCall, type AdminParts } from './admin-parts.ts'
 import type { Admin } from './admin.ts'
 import { errorParameters } from './authorization-error.ts'
-import { judgeRequest, locationOf } from './authorization-request.ts'
+import { judgeRequest, locationOf, type AuthorizationRequest } from './authorization-request.ts'
 import { demand } from '../domain/arguments.ts'
 import { demandIdentifier, demandInteger, demandScope, isChallenge, uniqueNames } from './checks.ts'
 import { findClient, requireLiveClient } from './clients.ts'
@@ -24,12 +25,21 @@ type AuthorizationMethods = Pick<
 export function authorizationMethods(parts: AdminParts): AuthorizationMethods {
   const { storage, clock, keyGenerator, issuer } = parts
 
-  const issueAuthorizationCode: Admin['issueAuthorizationCode'] = async (code) => {
-    const { clientId, redirectUri, scope, subject, codeChallenge = null, lifetimeSeconds = 60 } = code
-    const call = storageCall()
+  /** Asked for each answer: the owner may have revoked the client, or removed the URI, while the page was open. */
+  async function requireRegistered(
+    { clientId, redirectUri }: Pick<AuthorizationRequest, 'clientId' | 'redirectUri'>,
+    call: StorageCall,
+  ): Promise<Client> {
     const client = await requireLiveClient(parts, clientId, call)
     const mayBeSent = isRegistered(redirectUri, client)
     demand(mayBeSent, `redirectUri: "${redirectUri.slice(0, 255)}" is not registered.`)
+    return client
+  }
+
+  const issueAuthorizationCode: Admin['issueAuthorizationCode'] = async (code) => {
+    const { clientId, redirectUri, scope, subject, codeChallenge = null, lifetimeSeconds = 60 } = code
+    const call = storageCall()
+    const client = await requireRegistered(code, call)
     demandScope(scope)
     demandIdentifier('subject', subject)
     const fits = codeChallenge === null || isChallenge(codeChallenge)
@@ -75,9 +85,11 @@ export function authorizationMethods(parts: AdminParts): AuthorizationMethods {
       })
       return { location: locationOf(asked, { code }, parts) }
     },
-    denyAuthorization: (asked, { error = 'access_denied', description } = {}) => ({
-      location: locationOf(asked, errorParameters(error, description), parts),
-    }),
+    async denyAuthorization(asked, { error = 'access_denied', description } = {}) {
+      const parameters = errorParameters(error, description)
+      await requireRegistered(asked, storageCall())
+      return { location: locationOf(asked, parameters, parts) }
+    },
     issueAuthorizationCode,
     authorizationServerMetadata: (endpoints) => serverMetadata(endpoints, issuer),
     protectedResourceMetadata: resourceMetadata,

@@ -50,7 +50,7 @@ test.each([
 ])('the parameters are added to %s after "%s"', async (uri, separator) => {
   const client = await admin.createClient({ redirectUris: [uri] })
   const asked = await ask({ client_id: client.clientId, redirect_uri: uri, state: 's' })
-  expect(admin.denyAuthorization(asked).location).toContain(`${uri}${separator}error=access_denied`)
+  expect((await admin.denyAuthorization(asked)).location).toContain(`${uri}${separator}error=access_denied`)
 })
 
 test('a valid request returns everything that the page needs', async () => {
@@ -210,19 +210,25 @@ describe('the answer', () => {
     })
   })
 
-  test('a client revoked before the user agrees gets no code', async () => {
+  test.each([
+    ['a client revoked', () => admin.revokeClient(clientId)],
+    ['a URI removed', () => admin.updateClient(clientId, { redirectUris: ['https://other.example/'] })],
+  ])('%s before the user answers gets no answer, be it a code or a denial', async (_, change) => {
     const asked = await ask()
-    await admin.revokeClient(clientId)
+    await change()
     await expect(admin.grantAuthorization(asked)).rejects.toMatchObject({ code: 'invalid_argument' })
+    await expect(admin.denyAuthorization(asked)).rejects.toMatchObject({ code: 'invalid_argument' })
   })
 
   test('a denial is reported to the client', async () => {
-    expect(parametersOf(admin.denyAuthorization(await ask()))).toStrictEqual({
+    expect(parametersOf(await admin.denyAuthorization(await ask()))).toStrictEqual({
       from: 'here',
       error: 'access_denied',
       state: 'a b&c=%',
     })
-    expect(parametersOf(admin.denyAuthorization(await ask({ state: null })))).not.toHaveProperty('state')
+    expect(parametersOf(await admin.denyAuthorization(await ask({ state: null })))).not.toHaveProperty(
+      'state',
+    )
   })
 
   test.each([
@@ -245,7 +251,7 @@ describe('the answer', () => {
     'unmet_authentication_requirements',
   ] as const)('a page may say %s, and why', async (error) => {
     const description = 'It is 50% done: see #1 & more.'
-    expect(parametersOf(admin.denyAuthorization(await ask(), { error, description }))).toStrictEqual({
+    expect(parametersOf(await admin.denyAuthorization(await ask(), { error, description }))).toStrictEqual({
       from: 'here',
       error,
       error_description: description,
@@ -264,15 +270,18 @@ describe('the answer', () => {
     ),
   ])('%j is refused', async (reason, message) => {
     const asked = await ask()
-    expect(() => admin.denyAuthorization(asked, reason as object)).toThrow(
-      expect.objectContaining({ code: 'invalid_argument', message }),
-    )
+    await expect(admin.denyAuthorization(asked, reason as object)).rejects.toMatchObject({
+      code: 'invalid_argument',
+      message,
+    })
   })
 
   test('the address of an app is left as it was registered', async () => {
     const redirectUris = ['com.example.app:/cb']
     await admin.updateClient(clientId, { redirectUris })
     const asked = await ask({ redirect_uri: 'com.example.app:/cb', state: 's' })
-    expect(admin.denyAuthorization(asked).location).toBe('com.example.app:/cb?error=access_denied&state=s')
+    expect((await admin.denyAuthorization(asked)).location).toBe(
+      'com.example.app:/cb?error=access_denied&state=s',
+    )
   })
 })

@@ -29,7 +29,7 @@ describe('the issuer is in', () => {
   test('a denial', async () => {
     const asked = await outcome()
     if (asked.kind !== 'ask') throw new Error(asked.kind)
-    const denied = parametersOf(admin.denyAuthorization(asked, { error: 'login_required' }))
+    const denied = parametersOf(await admin.denyAuthorization(asked, { error: 'login_required' }))
     expect(denied).toStrictEqual({ error: 'login_required', state: 's', iss: issuer })
   })
 
@@ -44,7 +44,11 @@ test('without the option, no answer names an issuer', async () => {
   const unnamed = createAdmin({ storage })
   const [asked, told] = [await outcome({}, unnamed), await outcome({ response_type: 'token' }, unnamed)]
   if (asked.kind !== 'ask' || told.kind !== 'redirect') throw new Error()
-  for (const answer of [await unnamed.grantAuthorization(asked), unnamed.denyAuthorization(asked), told])
+  for (const answer of [
+    await unnamed.grantAuthorization(asked),
+    await unnamed.denyAuthorization(asked),
+    told,
+  ])
     expect(parametersOf(answer)).not.toHaveProperty('iss')
 })
 

@@ -203,7 +203,8 @@ test('whatever is asked for, nobody is sent to another URI', async () => {
       const outcome = await admin.readAuthorizationRequest(query, { scopes: ['a'] })
       kinds[outcome.kind] += 1
       if (outcome.kind === 'redirect') expect(outcome.location).toSatisfy(goesHome)
-      if (outcome.kind === 'ask') expect(admin.denyAuthorization(outcome).location).toSatisfy(goesHome)
+      if (outcome.kind === 'ask')
+        expect((await admin.denyAuthorization(outcome)).location).toSatisfy(goesHome)
     }),
     { numRuns },
   )

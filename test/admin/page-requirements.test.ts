@@ -78,7 +78,7 @@ const matrix: Readonly<Record<string, readonly Requirement[]>> = {
       async () => {
         for (const state of ['a b&c=%', '+', '%2B', '"<>\\', '\u00e4', '0', 'x'.repeat(2000)]) {
           expect(await told({ response_type: null, state })).toMatchObject({ state })
-          expect(parametersOf(admin.denyAuthorization(await ask({ state })))).toMatchObject({ state })
+          expect(parametersOf(await admin.denyAuthorization(await ask({ state })))).toMatchObject({ state })
           expect(parametersOf(await admin.grantAuthorization(await ask({ state })))).toMatchObject({ state })
         }
       },
@@ -121,9 +121,9 @@ const matrix: Readonly<Record<string, readonly Requirement[]>> = {
       'access_denied, server_error, temporarily_unavailable, unauthorized_client: for the page to say',
       async () => {
         const asked = await ask()
-        expect(parametersOf(admin.denyAuthorization(asked))).toMatchObject({ error: 'access_denied' })
+        expect(parametersOf(await admin.denyAuthorization(asked))).toMatchObject({ error: 'access_denied' })
         for (const error of ['server_error', 'temporarily_unavailable', 'unauthorized_client'] as const)
-          expect(parametersOf(admin.denyAuthorization(asked, { error }))).toMatchObject({ error })
+          expect(parametersOf(await admin.denyAuthorization(asked, { error }))).toMatchObject({ error })
       },
     ],
     [
@@ -146,7 +146,7 @@ const matrix: Readonly<Record<string, readonly Requirement[]>> = {
       async () => {
         const answers = [
           parametersOf(await admin.grantAuthorization(await ask())),
-          parametersOf(admin.denyAuthorization(await ask())),
+          parametersOf(await admin.denyAuthorization(await ask())),
           await told({ response_type: 'token' }),
         ]
         for (const answer of answers) expect(answer).toMatchObject({ iss: issuer })
@@ -158,7 +158,7 @@ const matrix: Readonly<Record<string, readonly Requirement[]>> = {
         const endpoints = { authorizationEndpoint: `${issuer}/a`, tokenEndpoint: `${issuer}/t` }
         const metadata = admin.authorizationServerMetadata(endpoints)
         expect(metadata.authorization_response_iss_parameter_supported).toBe(true)
-        expect(parametersOf(admin.denyAuthorization(await ask()))['iss']).toBe(metadata.issuer)
+        expect(parametersOf(await admin.denyAuthorization(await ask()))['iss']).toBe(metadata.issuer)
       },
     ],
   ],

@@ -20,12 +20,10 @@ function hanging(answering: Partial<AdminStorage> = {}): AdminStorage {
 
 const license = { resellerId: 'shop', registeredTo: 'Ada', domainOrIp: 'shop.example' }
 const code = { clientId: 'a', redirectUri: 'https://a.example/', scope: '' }
+const asked = { ...code, kind: 'ask', state: null, codeChallenge: null } as const
 const query = new URLSearchParams({ client_id: 'a', response_type: 'code', redirect_uri: code.redirectUri })
 
-type Asking = Exclude<
-  keyof Admin,
-  'denyAuthorization' | 'authorizationServerMetadata' | 'protectedResourceMetadata'
->
+type Asking = Exclude<keyof Admin, 'authorizationServerMetadata' | 'protectedResourceMetadata'>
 
 const calls: { readonly [Method in Asking]: (admin: Admin) => Promise<unknown> } = {
   createClient: (admin) => admin.createClient({ redirectUris: [] }),
@@ -33,8 +31,8 @@ const calls: { readonly [Method in Asking]: (admin: Admin) => Promise<unknown> }
   rotateClientSecret: (admin) => admin.rotateClientSecret('a'),
   revokeClient: (admin) => admin.revokeClient('a'),
   readAuthorizationRequest: (admin) => admin.readAuthorizationRequest(query, { scopes: [] }),
-  grantAuthorization: (admin) =>
-    admin.grantAuthorization({ ...code, kind: 'ask', state: null, codeChallenge: null }),
+  grantAuthorization: (admin) => admin.grantAuthorization(asked),
+  denyAuthorization: (admin) => admin.denyAuthorization(asked),
   issueAuthorizationCode: (admin) => admin.issueAuthorizationCode(code),
   createReseller: (admin) => admin.createReseller(),
   createResellerToken: (admin) => admin.createResellerToken('shop'),

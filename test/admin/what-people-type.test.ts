@@ -34,11 +34,12 @@ const typed = [
 
 type Asking = Exclude<
   keyof Admin,
-  'denyAuthorization' | 'authorizationServerMetadata' | 'protectedResourceMetadata' | 'purgeExpired'
+  'authorizationServerMetadata' | 'protectedResourceMetadata' | 'purgeExpired'
 >
 type Arguments = readonly (string | Readonly<Record<string, unknown>>)[]
 
 const code = { clientId: 'client', redirectUri: 'https://a.example/', scope: 'a' }
+const asked = { ...code, kind: 'ask', state: 's', codeChallenge: 'c'.repeat(43) }
 const page = { after: '1', limit: 5 }
 
 /** Arguments with which each method does something. */
@@ -53,10 +54,8 @@ const right: { readonly [Method in Asking]: Arguments } = {
     { client_id: 'client', scope: 'a' },
     { scopes: ['a'], defaultScope: 'a' },
   ],
-  grantAuthorization: [
-    { ...code, kind: 'ask', state: 's', codeChallenge: 'c'.repeat(43) },
-    { subject: 'a', scope: 'a' },
-  ],
+  grantAuthorization: [asked, { subject: 'a', scope: 'a' }],
+  denyAuthorization: [asked, { error: 'login_required', description: 'a' }],
   issueAuthorizationCode: [{ ...code, subject: 'a', codeChallenge: 'c'.repeat(43), lifetimeSeconds: 5 }],
   createReseller: [{ name: 'a', resellerId: 'new', tokenLifetimeSeconds: 5 }],
   createResellerToken: ['shop', { lifetimeSeconds: 5 }],

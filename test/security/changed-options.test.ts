@@ -73,7 +73,6 @@ type Provisioning = Exclude<
   | 'getLicense'
   | 'deleteLicense'
   | 'purgeExpired'
-  | 'denyAuthorization'
   | 'authorizationServerMetadata'
   | 'protectedResourceMetadata'
 >
@@ -94,6 +93,7 @@ const provisioning: { readonly [Method in Provisioning]: () => readonly unknown[
     { kind: 'ask', ...asked },
     { subject: 'ada', scope: 'orders' },
   ],
+  denyAuthorization: () => [{ kind: 'ask', ...asked }, { error: 'login_required' }],
   issueAuthorizationCode: () => [
     { clientId, redirectUri, scope: 'orders', subject: 'ada', lifetimeSeconds: 9 },
   ],
