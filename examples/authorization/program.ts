@@ -1,13 +1,12 @@
 // A program on the user's machine, as another company might write it (RFC 8252): it listens on a port of the system's
 // choice, sends the user's browser to the authorization page, and waits for the code there.
-// Started as the server says: node program.ts SERVER_URL CLIENT_ID CLIENT_SECRET
+// Started as the server says: node program.ts SERVER_URL CLIENT_ID
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-// The secret is in every copy of the program, so it keeps nobody out. PKCE is what protects the code.
-const [issuer = '', clientId = '', clientSecret = ''] = process.argv.slice(2)
+const [issuer = '', clientId = ''] = process.argv.slice(2)
 const found = await fetch(new URL('/.well-known/oauth-authorization-server', issuer))
 const metadata = (await found.json()) as { authorization_endpoint: string; token_endpoint: string }
 
@@ -41,7 +40,7 @@ if (answer.get('iss') !== issuer || answer.get('state') !== state || code === nu
     redirect_uri: redirectUri,
     code_verifier: verifier,
   }
-  const body = new URLSearchParams({ ...fields, client_id: clientId, client_secret: clientSecret })
+  const body = new URLSearchParams({ ...fields, client_id: clientId })
   const exchanged = await fetch(metadata.token_endpoint, { method: 'POST', body })
   const { access_token: token = '' } = (await exchanged.json()) as { access_token?: string }
   const me = await fetch(new URL('/me', issuer), { headers: { Authorization: `Bearer ${token}` } })

@@ -97,11 +97,11 @@ async function agreeAt(link: string, choice: 'allow' | 'deny' = 'allow'): Promis
 }
 
 describe('a program with a port of the system', () => {
-  const credentials = (): string[] => /program\.ts (\S+) (\S+) (\S+)/.exec(example.output())?.slice(1) ?? []
+  const settings = (): string[] => /program\.ts (\S+) (\S+)/.exec(example.output())?.slice(1) ?? []
 
   async function run(choice: 'allow' | 'deny'): Promise<string> {
     const file = join(import.meta.dirname, 'program.ts')
-    const child = spawn(process.execPath, [file, ...credentials()], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const child = spawn(process.execPath, [file, ...settings()], { stdio: ['ignore', 'pipe', 'inherit'] })
     let output = ''
     child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
       output += chunk
@@ -126,18 +126,17 @@ describe('a program with a port of the system', () => {
   test.skipIf(!git)('may be git-credential-oauth', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'native-'))
     try {
-      const [issuer = '', clientId = '', clientSecret = ''] = credentials()
+      const [issuer = '', clientId = ''] = settings()
       const opened = join(folder, 'opened')
       // What it takes for the browser.
       writeFileSync(join(folder, 'open'), `#!/bin/sh\necho "$1" > ${opened}\n`, { mode: 0o755 })
-      const settings = {
+      const fields = {
         oauthClientId: clientId,
-        oauthClientSecret: clientSecret,
         oauthScopes: 'profile',
         oauthAuthURL: '/authorize',
         oauthTokenURL: '/v4/oauth2/token',
       }
-      const lines = Object.entries(settings).map(([name, value]) => `  ${name} = ${value}\n`)
+      const lines = Object.entries(fields).map(([name, value]) => `  ${name} = ${value}\n`)
       writeFileSync(join(folder, 'config'), `[credential "${issuer}"]\n${lines.join('')}`)
       const child = spawn('git-credential-oauth', ['get'], {
         stdio: ['pipe', 'pipe', 'ignore'],

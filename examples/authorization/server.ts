@@ -29,6 +29,7 @@ const metadata = admin.authorizationServerMetadata({
   authorizationEndpoint: `${serverUrl}/authorize`,
   tokenEndpoint: `${serverUrl}/v4/oauth2/token`,
   scopes: scopeNames,
+  publicClients: true,
 })
 server.on('request', (request: IncomingMessage, response: ServerResponse) => {
   const [path] = request.url?.split('?') ?? []
@@ -58,9 +59,13 @@ const clientUrl = await listen(clientServer, Number(process.env['CLIENT_PORT'] ?
 const redirectUri = `${clientUrl}/callback`
 const credentials = await admin.createClient({ name: 'Example client', redirectUris: [redirectUri] })
 clientServer.on('request', createClient({ serverUrl, redirectUri, ...credentials }))
-// A program gets its port from the system: on 127.0.0.1, any port may be asked for.
-const program = await admin.createClient({ name: 'Example program', redirectUris: ['http://127.0.0.1'] })
-console.log(`Program: node program.ts ${serverUrl} ${program.clientId} ${program.clientSecret}`)
+// A program can keep no secret, and gets its port from the system: on 127.0.0.1, any port may be asked for.
+const program = await admin.createClient({
+  name: 'Example program',
+  clientType: 'public',
+  redirectUris: ['http://127.0.0.1'],
+})
+console.log(`Program: node program.ts ${serverUrl} ${program.clientId}`)
 console.log(`Open ${clientUrl}/ in a browser and agree; the client then shows whose name its token opens.
 Without a token: curl -i ${serverUrl}/me`)
 
