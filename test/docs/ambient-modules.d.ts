@@ -8,6 +8,14 @@ declare module '@/lib/api' {
   import type { UtilityApi } from 'utility-api'
   export function utilityApi(): Promise<UtilityApi>
 }
+// What test/clients has, where the program that uses it is run.
+declare module '@modelcontextprotocol/sdk/*'
+// The file of an example that a page names.
+declare module '*/authorization-page.js' {
+  import type { RequestListener } from 'node:http'
+  import type { Admin } from 'utility-api'
+  export function createAuthorizationPage(admin: Admin, userOf: () => string | null): RequestListener
+}
 // The file that a page shows below the program which uses it.
 declare module '*/storage.js' {
   import type { AdminStorage } from 'utility-api/storage'

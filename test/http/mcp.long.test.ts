@@ -1,0 +1,134 @@
+import { spawn } from 'node:child_process'
+import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { codeBlocks } from '../docs/code-blocks.ts'
+import { freePort } from '../support/free-port.ts'
+
+// The guide's MCP server, asked by the client of the MCP SDK, which finds its way by itself.
+
+const root = join(import.meta.dirname, '../..')
+const clients = join(root, 'test/clients')
+const sdk = join(clients, 'node_modules/@modelcontextprotocol/sdk/dist/esm/client')
+const isThere = existsSync(sdk)
+if (!isThere)
+  console.warn('Skipped: the MCP SDK is not here (npm ci --ignore-scripts --prefix test/clients).')
+
+/** What the client's host provides: a place to keep things, and a browser. */
+interface Provider {
+  readonly redirectUrl: string
+  readonly clientMetadata: { readonly redirect_uris: readonly string[] }
+  clientInformation(): { readonly client_id: string }
+  tokens(): object | undefined
+  saveTokens(tokens: object): void
+  codeVerifier(): string
+  saveCodeVerifier(verifier: string): void
+  redirectToAuthorization(url: URL): void
+}
+interface Transport {
+  finishAuth(code: string): Promise<void>
+}
+interface Client {
+  connect(transport: Transport): Promise<void>
+  callTool(call: { readonly name: string }): Promise<unknown>
+  close(): Promise<void>
+}
+type TransportMaker = new (url: URL, options: { readonly authProvider: Provider }) => Transport
+type ClientMaker = new (info: { readonly name: string; readonly version: string }) => Client
+
+const storage = `
+import { createAdmin } from 'utility-api'
+import { memoryStorage } from 'utility-api/storage/memory'
+export const storage = memoryStorage()
+const redirectUris = ['http://localhost/callback']
+await createAdmin({ storage }).createClient({ clientId: 'assistant', clientType: 'public', redirectUris })
+`
+
+/** Starts the program as the guide has it, and returns its address. */
+async function start(): Promise<string> {
+  const [program, ...more] = codeBlocks().filter(({ text }) => text.includes('new McpServer('))
+  expect(more).toEqual([])
+  // Beside the clients, so that what the program imports is found.
+  const folder = mkdtempSync(join(clients, 'mcp-'))
+  const port = await freePort()
+  const text = (program?.text ?? '').replaceAll('3000', String(port)).replace('-page.js', '-page.ts')
+  writeFileSync(join(folder, 'server.mjs'), stripTypeScriptTypes(text))
+  writeFileSync(join(folder, 'storage.js'), storage)
+  copyFileSync(
+    join(root, 'examples/authorization/authorization-page.ts'),
+    join(folder, 'authorization-page.ts'),
+  )
+  const sources = join(root, 'test/support/sources.ts')
+  const child = spawn(process.execPath, ['--import', sources, join(folder, 'server.mjs')], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  onTestFinished(() => {
+    child.kill()
+    rmSync(folder, { recursive: true })
+  })
+  const url = `http://localhost:${port}`
+  await expect
+    .poll(
+      () =>
+        fetch(url).then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      { timeout: 15_000 },
+    )
+    .toBe(404)
+  return url
+}
+
+/** What a person does at the page to which a client sends the browser: agrees. Returns where that leads. */
+async function agree(link: URL): Promise<URL> {
+  const page = await fetch(link)
+  const [, key = ''] = /name="key" value="([^"]+)"/.exec(await page.text()) ?? []
+  const answer = await fetch(new URL('/authorize', link), {
+    method: 'POST',
+    headers: { Cookie: page.headers.get('set-cookie')?.split(';')[0] ?? '' },
+    body: new URLSearchParams({ key, answer: 'allow' }),
+    redirect: 'manual',
+  })
+  return new URL(answer.headers.get('location') ?? '')
+}
+
+test.skipIf(!isThere)('the MCP SDK finds the server, lets the user agree, and calls a tool', async () => {
+  const url = await start()
+  const { Client: Made } = (await import(join(sdk, 'index.js'))) as { Client: ClientMaker }
+  const { StreamableHTTPClientTransport: Way } = (await import(join(sdk, 'streamableHttp.js'))) as {
+    StreamableHTTPClientTransport: TransportMaker
+  }
+  const kept: { tokens?: object; verifier?: string; link?: URL } = {}
+  const redirectUrl = 'http://localhost:59430/callback'
+  const authProvider: Provider = {
+    redirectUrl,
+    clientMetadata: { redirect_uris: [redirectUrl] },
+    clientInformation: () => ({ client_id: 'assistant' }),
+    tokens: () => kept.tokens,
+    saveTokens: (tokens) => void (kept.tokens = tokens),
+    codeVerifier: () => kept.verifier ?? '',
+    saveCodeVerifier: (verifier) => void (kept.verifier = verifier),
+    redirectToAuthorization: (link) => void (kept.link = link),
+  }
+  const first = new Way(new URL(`${url}/mcp`), { authProvider })
+  await expect(new Made({ name: 'test', version: '1' }).connect(first)).rejects.toThrow('Unauthorized')
+  const link = kept.link ?? new URL('http://nowhere.example')
+  expect(Object.fromEntries(link.searchParams)).toMatchObject({
+    client_id: 'assistant',
+    scope: 'profile',
+    code_challenge_method: 'S256',
+    resource: `${url}/mcp`,
+  })
+  const answer = await agree(link)
+  expect([answer.host, answer.searchParams.get('iss')]).toEqual(['localhost:59430', url])
+  await first.finishAuth(answer.searchParams.get('code') ?? '')
+
+  const client = new Made({ name: 'test', version: '1' })
+  await client.connect(new Way(new URL(`${url}/mcp`), { authProvider }))
+  expect(await client.callTool({ name: 'whoami' })).toEqual({
+    content: [{ type: 'text', text: 'You are ada.' }],
+  })
+  await client.close()
+})
