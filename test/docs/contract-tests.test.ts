@@ -1,4 +1,4 @@
-/** Every statement of the contract has tests, and these exist. */
+/** Every statement of the contract, and every requirement of OAuth, has tests, and these exist. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -35,9 +35,27 @@ const named: Named[] = rows
     return { file, title }
   })
 
+const requirements = readFileSync(join(root, 'docs/decisions/oauth-requirements.md'), 'utf8')
+  .split('\n')
+  .filter((line) => line.startsWith('- '))
+
+test('every requirement of OAuth has a test or a decision', () => {
+  expect(requirements.length).toBeGreaterThan(60)
+  // A link that leads nowhere is found where all links are followed.
+  expect(
+    requirements.filter((line) => !/: (?:`\w+\/[\w/-]+`: .+|\[.+\]\([\w-]+\.md#.+\))$/.test(line)),
+  ).toEqual([])
+})
+
+for (const line of requirements) {
+  const [, file, title] = /: `(\w+\/[\w/-]+)`: (.+)$/.exec(line) ?? []
+  if (file !== undefined && title !== undefined) named.push({ file, title })
+}
+
 test.each(named)('there is a test $file: $title', ({ file, title }) => {
-  const source = readFileSync(join(root, 'test', `${file}.test.ts`), 'utf8')
+  const folder = file.startsWith('examples/') ? root : join(root, 'test')
+  const source = readFileSync(join(folder, `${file}.test.ts`), 'utf8')
   // A title is a text of the source, with what it varies written as `${…}`.
   const parts = title.split('…').map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
-  expect(source).toMatch(new RegExp(`['\`]${parts.join('\\$\\{[^}]*\\}')}['\`]`))
+  expect(source).toMatch(new RegExp(`['"\`]${parts.join('\\$\\{[^}]*\\}')}['"\`]`))
 })
