@@ -86,10 +86,13 @@ export function oauthClientScheme(storage: Pick<TimedStorage, 'findClient'>): Sc
     missing: UtilityApiError,
     presented: Presented,
   ): Promise<Client> {
-    const { code, message, headers } = missing
-    const client = await Promise.resolve(find(clientId, presented)).catch((cause: unknown) => {
+    let client: Client | null
+    try {
+      client = await find(clientId, presented)
+    } catch (cause) {
+      const { code, message, headers } = missing
       throw new UtilityApiError(code, message, { headers, cause })
-    })
+    }
     if (client?.clientType !== 'public') throw missing
     if (client.revokedAt !== null) throw refusedClient(failed, presented, 'The client is revoked.')
     return client

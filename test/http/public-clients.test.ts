@@ -177,8 +177,15 @@ test('a revoked public client is refused as any other', async () => {
 })
 
 test('who is unknown or has a secret is told what is missing, also where storage fails', async () => {
-  const failing = { ...storage, findClient: () => Promise.reject(new Error('The disk has gone.')) }
-  for (const api of [serve(), serve({ storage: failing })]) {
+  const gone = new Error('The disk has gone.')
+  const late = { ...storage, findClient: () => Promise.reject(gone) }
+  const atOnce = {
+    ...storage,
+    findClient() {
+      throw gone
+    },
+  }
+  for (const api of [serve(), serve({ storage: late }), serve({ storage: atOnce })]) {
     for (const client_id of [confidential.clientId, 'nobody', 'x'.repeat(256)]) {
       const fields = { ...right, code: 'x', client_id }
       expect(await exchange(api, fields)).toEqual([400, missing])
@@ -191,7 +198,7 @@ test('who is unknown or has a secret is told what is missing, also where storage
     { error: 'invalid_request', error_description: 'client_id is missing.' },
   ])
   const errors = logged.filter((entry) => (entry as { level: string }).level === 'error')
-  expect(errors).toHaveLength(4)
+  expect(errors).toHaveLength(8)
   expect(errors[0]).toMatchObject({ message: missing.error_description, code: 'invalid_request' })
   expect((errors[0] as { cause: Error }).cause).toMatchObject({ code: 'database_error' })
 })
@@ -233,6 +240,29 @@ test('whoever knows the id takes no place of a client that has a secret', async 
   const ended = await Promise.all([...flood, ...sameAddress])
   expect(ended.filter(([status]) => status === 400)).toHaveLength(4)
   for (const [status] of await Promise.all(honest)) expect(status).toBe(400)
+})
+
+test('whoever floods from one address takes neither place nor rate of the same program’s users elsewhere', async () => {
+  const [held, guess] = [Promise.withResolvers<null>(), hashSecret('x').join()]
+  const findAuthorizationCode: typeof storage.findAuthorizationCode = (hash, call) =>
+    hash.join() === guess ? held.promise : storage.findAuthorizationCode(hash, call)
+  const asked = new Map<string, number>()
+  const rateLimiter = {
+    async consume(key: string) {
+      asked.set(key, (asked.get(key) ?? 0) + 1)
+      return { allowed: (asked.get(key) ?? 0) <= 3, retryAfterSeconds: 1 } as const
+    },
+  }
+  const api = serve({ storage: { ...storage, findAuthorizationCode }, maxInFlight: 8, rateLimiter })
+  const flood = Array.from({ length: 20 }, () => exchange(api, { ...right, code: 'x' }))
+  await Promise.race(flood)
+  const elsewhere = { ip: '198.51.100.1' }
+  expect((await exchange(api, { ...right, code: await issue() }, {}, elsewhere))[0]).toBe(200)
+  held.resolve(null)
+  await Promise.all(flood)
+  // Nor while there is room again, and its address is over every limit.
+  while ((await exchange(api, { ...right, code: 'x' }))[0] !== 429);
+  expect((await exchange(api, { ...right, code: await issue() }, {}, elsewhere))[0]).toBe(200)
 })
 
 test('oauth4webapi and openid-client run the flow of a native program, on the port of the day', async () => {
