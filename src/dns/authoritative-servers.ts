@@ -1,5 +1,5 @@
 import { demand, demandKnown, isOptions, isSignal, isTimeout } from '../domain/arguments.ts'
-import { recordTypes, type DnsAnswer, type DnsStatus, type RecordType } from '../domain/dns-answer.ts'
+import { recordTypes, saysSomething, type DnsAnswer, type RecordType } from '../domain/dns-answer.ts'
 import { parseDnsName, splitDnsName } from '../domain/dns-name.ts'
 import { isPublicAddress, isDnsServerAddress } from '../domain/ip-address.ts'
 import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'
@@ -138,7 +138,7 @@ export async function findAuthoritativeServers(
     const question = { name: asked, type: of, checkingDisabled: true }
     // A name whose address nobody finds must not take the time of all others.
     const enough = of === 'NS' ? inOrder : inOrder.slice(0, 2)
-    const answer = await askInTurn(enough, question, ({ status }) => saysSomething.has(status))
+    const answer = await askInTurn(enough, question, saysSomething)
     return answer?.records ?? []
   }
 
@@ -198,7 +198,6 @@ const optionMembers: ReadonlySet<string> = new Set<keyof AuthoritativeServersOpt
   'timeoutMs',
   'signal',
 ])
-const saysSomething: ReadonlySet<DnsStatus> = new Set(['NOERROR', 'NODATA', 'NXDOMAIN'])
 
 function isServer(value: unknown): boolean {
   return isOptions(value) && 'ip' in value && typeof value.ip === 'string' && isDnsServerAddress(value.ip)
@@ -211,8 +210,8 @@ function zonesOf(name: string): string[] {
 }
 
 /** Tells whether an answer says whether there is such a zone. A server that points elsewhere does not serve the one above. */
-function isOfZone({ status, cnameChain, referral }: DnsAnswer, zone: string): boolean {
-  return saysSomething.has(status) || cnameChain.length > 0 || referral?.zone === zone
+function isOfZone(answer: DnsAnswer, zone: string): boolean {
+  return saysSomething(answer) || answer.cnameChain.length > 0 || answer.referral?.zone === zone
 }
 
 /** Returns the names of a zone's servers: from a server of the zone above, or from one that serves both. */

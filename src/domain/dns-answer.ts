@@ -140,6 +140,11 @@ export const dnsStatuses = [
  */
 export type DnsStatus = (typeof dnsStatuses)[number]
 
+/** Tells whether an answer says what records a name has, or that it has none. */
+export function saysSomething({ status }: { readonly status: DnsStatus }): boolean {
+  return status === 'NOERROR' || status === 'NODATA' || status === 'NXDOMAIN'
+}
+
 /**
  * An extended DNS error as the resolver sent it, with control and bidirectional formatting characters replaced by
  * U+FFFD.

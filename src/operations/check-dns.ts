@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import {
   dnsStatuses,
+  saysSomething,
   type DnsAnswer,
   type DnsRecord,
   type DnsStatus,
@@ -86,6 +87,10 @@ export interface DnsCheckResult {
   client_subnet_scope?: number | undefined
   /** Whether the resolver says that it validated the answer with DNSSEC; absent if it does not say so. */
   authenticated?: true | undefined
+  /** Whether a `SERVFAIL` is one of DNSSEC alone: without validation, the resolver has an answer. */
+  bogus?: true | undefined
+  /** The zone that a `REFERRAL` is about, and the names of the servers that it points to. */
+  referral?: { zone: string; name_servers: string[] } | undefined
 }
 
 const notADomain: Refusal = {
@@ -126,14 +131,18 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
     { callers, signal }: Flight<Element>,
   ): Promise<Outcome | null> {
     const started = performance.now()
-    const send = (): Promise<DnsAnswer> => {
+    const send = (terms: Pick<DnsQuestion, 'checkingDisabled'> = {}): Promise<DnsAnswer> => {
       const left = Math.max(1, Math.floor(timeoutMs - (performance.now() - started)))
-      return client.query({ ...question, ...target, timeoutMs: left, signal })
+      return client.query({ ...question, ...target, ...terms, timeoutMs: left, signal })
     }
-    const query = (): Promise<DnsAnswer> =>
-      channels.dns.hasSubscribers
+    const query = async (): Promise<Outcome> => {
+      const answer = await (channels.dns.hasSubscribers
         ? trace(channels.dns, { type: question.type, server: location.ip }, send)
-        : send()
+        : send())
+      if (answer.status !== 'SERVFAIL') return answer
+      const { status } = await send({ checkingDisabled: true }).catch(() => answer)
+      return saysSomething({ status }) ? { ...answer, bogus: true } : answer
+    }
     try {
       return await semaphore.run(query, { callers, signal, maxWaitMs: timeoutMs / 2 })
     } catch (error) {
@@ -311,7 +320,9 @@ function targetOf({ ip, port, clientSubnet }: ResolverLocation): Resolver['targe
 }
 
 /** An answer, or what is told instead if nothing is known of any transport. */
-type Outcome = Omit<DnsAnswer, 'transport'> & Partial<Pick<DnsAnswer, 'transport'>>
+type Outcome = Omit<DnsAnswer, 'transport'> &
+  Partial<Pick<DnsAnswer, 'transport'>> &
+  Pick<DnsCheckResult, 'bogus'>
 
 function unanswered(status: DnsStatus, latencyMs: number): Outcome {
   return { status, records: [], cnameChain: [], latencyMs }
@@ -333,6 +344,10 @@ function resultOf({ location, ip, provider }: ResolverLocation, answer: Outcome)
     ...(answer.ede !== undefined && { ede: [...answer.ede] }),
     ...(answer.clientSubnetScope !== undefined && { client_subnet_scope: answer.clientSubnetScope }),
     ...(answer.authenticated === true && { authenticated: true }),
+    ...(answer.bogus === true && { bogus: true }),
+    ...(answer.referral !== undefined && {
+      referral: { zone: answer.referral.zone, name_servers: [...answer.referral.nameServers] },
+    }),
   }
 }
 
@@ -379,5 +394,16 @@ function dnsCheckResultSchema(): z.ZodType<DnsCheckResult> {
       .literal(true)
       .optional()
       .describe('Sent only if the resolver says that it validated the answer with DNSSEC (the AD bit).'),
+    bogus: z
+      .literal(true)
+      .optional()
+      .describe('Sent only with SERVFAIL, if the resolver has an answer where it does not validate.'),
+    referral: z
+      .object({
+        zone: z.string().describe('The zone.'),
+        name_servers: z.array(z.string()).describe('The names of its servers.'),
+      })
+      .optional()
+      .describe('Who serves the zone, as a server says that does not (REFERRAL).'),
   })
 }

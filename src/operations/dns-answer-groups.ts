@@ -1,4 +1,4 @@
-import type { DnsRecord } from '../domain/dns-answer.ts'
+import { saysSomething, type DnsRecord } from '../domain/dns-answer.ts'
 import { contentOfRecord } from '../domain/dns-record-content.ts'
 import type { DnsCheckResult } from './check-dns.ts'
 
@@ -36,10 +36,6 @@ export function answersIn(results: readonly DnsCheckResult[]): Answer[] {
     const content = new Map(result.dns_results.map((record) => [contentOfRecord(record), record]))
     return { result, content }
   })
-}
-
-export function saysSomething({ status }: DnsCheckResult): boolean {
-  return status === 'NOERROR' || status === 'NODATA' || status === 'NXDOMAIN'
 }
 
 /**

@@ -1,7 +1,7 @@
 import { demand } from '../domain/arguments.ts'
-import type { DnsStatus } from '../domain/dns-answer.ts'
+import { saysSomething, type DnsStatus } from '../domain/dns-answer.ts'
 import type { DnsCheckResult } from './check-dns.ts'
-import { longest, saysSomething, type Answer, type Lifetime } from './dns-answer-groups.ts'
+import { longest, type Answer, type Lifetime } from './dns-answer-groups.ts'
 
 /**
  * An old answer that a location may still give. The first three members say which location.

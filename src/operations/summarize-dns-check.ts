@@ -1,5 +1,5 @@
 import { demand, demandKnown, isOptions } from '../domain/arguments.ts'
-import { recordTypes, type RecordType } from '../domain/dns-answer.ts'
+import { recordTypes, saysSomething, type RecordType } from '../domain/dns-answer.ts'
 import { contentOfPresentation, presentationExamples } from '../domain/dns-record-content.ts'
 import type { DnsCheckResult } from './check-dns.ts'
 import {
@@ -9,7 +9,6 @@ import {
   groupsOf,
   lifetimesAtTheEndOf,
   longest,
-  saysSomething,
   type DnsCheckGroup,
 } from './dns-answer-groups.ts'
 import {

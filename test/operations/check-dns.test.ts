@@ -124,6 +124,36 @@ test('a firewall that forbids one location is that location’s status', async (
   expect((await run()).map(({ status }) => status)).toEqual(['UNREACHABLE', 'NOERROR', 'NOERROR'])
 })
 
+test('what is behind a failure or a referral is told', async () => {
+  const told: Record<string, readonly [DnsAnswer['status'], withoutValidation: DnsAnswer['status'] | null]> =
+    {
+      '192.0.2.1': ['SERVFAIL', 'NXDOMAIN'],
+      '192.0.2.2': ['SERVFAIL', 'SERVFAIL'],
+      '192.0.2.3': ['SERVFAIL', null],
+      '192.0.2.4': ['REFERRAL', 'NOERROR'],
+    }
+  const referral = { zone: 'example.com', nameServers: ['ns1.example.com'] }
+  const { asked, run } = check(
+    async ({ server, checkingDisabled }) => {
+      const status = told[server.ip]?.[checkingDisabled === true ? 1 : 0]
+      if (typeof status !== 'string') throw new TypeError('This client knows no such question.')
+      return { ...found, records: [], status, latencyMs: checkingDisabled === true ? 70 : 5, referral }
+    },
+    { locations: Object.keys(told).map((ip) => ({ location: ip, ip, provider: 'Someone' })) },
+  )
+  const results = await run()
+  const name_servers = ['ns1.example.com']
+  expect(results.map(({ status, bogus }) => [status, bogus])).toEqual([
+    ['SERVFAIL', true],
+    ['SERVFAIL', undefined],
+    ['SERVFAIL', undefined],
+    ['REFERRAL', undefined],
+  ])
+  expect(results.at(-1)?.referral).toEqual({ zone: 'example.com', name_servers })
+  expect(results.map(({ latency_ms: ms }) => ms)).toEqual([5, 5, 5, 5])
+  expect(asked).toHaveLength(7)
+})
+
 test('elements stand in configured order, whoever answers first', async () => {
   const { run } = check(({ server }) => after(server.ip === '192.0.2.1' ? 30 : 1, found))
   expect((await run()).map(({ ip }) => ip)).toStrictEqual(['192.0.2.1', '192.0.2.2', '192.0.2.3'])
@@ -283,12 +313,13 @@ test.each<[string, Partial<DnsAnswer>, keptMs: number]>([
     { cacheTtlMs: 3_600_000 },
   )
   await run()
+  const once = asked.length
   clock.advance(keptMs - 1)
   await run()
-  expect(asked).toHaveLength(locations.length)
+  expect(asked).toHaveLength(once)
   clock.advance(1)
   await run()
-  expect(asked).toHaveLength(2 * locations.length)
+  expect(asked).toHaveLength(2 * once)
 })
 
 test('one resolver gets no more questions at once than allowed, and the others do not wait for it', async () => {

@@ -174,11 +174,13 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
   ],
   'part of an answer of ours': [
     'DnsCheckResult.authenticated',
+    'DnsCheckResult.bogus',
     'DnsCheckResult.client_subnet_scope',
     'DnsCheckResult.cname_chain',
     'DnsCheckResult.cname_ttl',
     'DnsCheckResult.ede',
     'DnsCheckResult.negative_ttl',
+    'DnsCheckResult.referral',
     'DnsCheckResult.transport',
     'DnsRecord.base64',
   ],

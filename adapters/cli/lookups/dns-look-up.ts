@@ -10,9 +10,9 @@ import { watchForStop } from '../terminal/stop-signal.ts'
 import { printable, wrap } from '../terminal/terminal-text.ts'
 import { awaitedOf, createWatch, exitCodeOf, type Comparison } from './dns-arrival.ts'
 import { authorityOf, withAuthority } from './dns-authority.ts'
-import { createChecker, type CheckAnswer, type CheckListener } from './dns-check.ts'
+import { check, requireValid, type CheckTerms } from './dns-check.ts'
 import { questionOf } from './dns-question.ts'
-import { sectionLines, verdictOf, type Section, type Seen } from './dns-table.ts'
+import { sectionLines, verdictOf, type Section } from './dns-table.ts'
 import { addressOf, locationsOf } from './server-option.ts'
 
 /** The values of the command's options. */
@@ -54,13 +54,11 @@ export async function lookUp(values: Options, words: readonly string[]): Promise
   const watches = types.map((type) => createWatch(type as RecordType, awaited))
   // What is expected is judged before anything is asked.
   for (const watch of watches) watch.compare([])
-  const trial = await createChecker(resolvers, silent)
   // A type that is refused while another is looked up would leave half a table behind.
-  await trial.requireValid(name, types)
-  await trial[Symbol.asyncDispose]()
+  await requireValid(name, types, resolvers)
   using stop = watchForStop()
   const { signal } = stop
-  const terms = { seconds, overTcp: values.tcp }
+  const terms = { seconds, overTcp: values.tcp, signal }
   const view = json === true ? null : createView()
   let sections: Section[] = []
   for (;;) {
@@ -70,7 +68,10 @@ export async function lookUp(values: Options, words: readonly string[]): Promise
         types.map((type, at) => sectionOf(name, type, { resolvers, search, before: sections[at] })),
       )
       view?.begin(sections)
-      return checkAll(name, sections, view, { ...terms, signal })
+      const checks = sections.map((section) =>
+        check({ name, ...section }, terms, (row, at) => view?.onAnswer(section, at, row)),
+      )
+      return Promise.all(checks)
     })
     if (results === null) return interrupted()
     const comparisons = watches.map((watch, at) =>
@@ -82,7 +83,7 @@ export async function lookUp(values: Options, words: readonly string[]): Promise
     const isOver = !values.watch || watches.every((watch) => watch.isOver())
     const isLast = isOver || performance.now() + intervalMs > until
     const isBlocked = view !== null && !values.tcp && results.every(allTimedOut)
-    const footer = isBlocked ? await blockedLines(name, types, resolvers, { ...terms, signal }) : []
+    const footer = isBlocked ? await blockedLines(name, types, resolvers, terms) : []
     view?.conclude(results, comparisons, isLast ? footer : [...footer, ...againLines(intervalMs)], isLast)
     if (isLast) {
       if (json === true) printJson(inShape(types, results))
@@ -140,15 +141,12 @@ async function blockedLines(
   name: string,
   types: readonly string[],
   resolvers: readonly ResolverLocation[],
-  terms: RoundTerms,
+  terms: CheckTerms,
 ): Promise<string[]> {
-  const sections = types
-    .slice(0, 1)
-    .map((type) => ({ type, locations: resolvers.slice(0, 1), authority: null }))
-  const overTcp = { ...terms, overTcp: true }
-  const [results = []] =
-    (await unlessStopped(terms.signal, () => checkAll(name, sections, null, overTcp))) ?? []
-  const [first] = results
+  const [type = ''] = types
+  const asked = { name, type, locations: resolvers.slice(0, 1), authority: null }
+  const results = await unlessStopped(terms.signal, () => check(asked, { ...terms, overTcp: true }, () => {}))
+  const [first] = results ?? []
   const isReached = first !== undefined && first.status !== 'TIMEOUT' && first.status !== 'UNREACHABLE'
   const outcome = isReached ? `${printable(first.provider)} answers; try --tcp` : 'there is no answer either'
   return wrap(`A firewall may block UDP port 53 here. Over TCP, ${outcome}.`, columns())
@@ -158,8 +156,7 @@ async function blockedLines(
 interface View {
   /** Shows whom a check asks. */
   begin(sections: readonly Section[]): void
-  onQuestion(): void
-  onAnswer(section: Section, position: number, answer: CheckAnswer): void
+  onAnswer(section: Section, position: number, result: DnsCheckResult): void
   /** Shows all answers and how they compare. */
   conclude(
     results: readonly DnsCheckResult[][],
@@ -179,22 +176,17 @@ function createView(): View {
       ...sectionLines(section),
     ])
   return {
-    begin: (asked) => void (sections = asked),
-    onQuestion: () => screen.draw(lines()),
-    onAnswer(section, position, answer) {
-      section.seen[position] = seenIn(answer)
+    begin(asked) {
+      sections = asked
+      screen.draw(lines())
+    },
+    onAnswer(section, position, result) {
+      section.seen[position] = result
       screen.draw(lines())
     },
     conclude(results, summaries, footer, isLast) {
-      for (const [at, section] of sections.entries()) {
-        Object.assign(section, { summary: summaries[at], results: results[at] })
-        for (const [position, result] of (results[at] ?? []).entries()) {
-          const { status, referral, failsOnlyWithValidation } = section.seen[position] ?? {}
-          const said = { referral, failsOnlyWithValidation }
-          const shown = { ...result, records: result.dns_results, latencyMs: result.latency_ms }
-          section.seen[position] = { ...shown, ...(result.status === status && said) }
-        }
-      }
+      for (const [at, section] of sections.entries())
+        Object.assign(section, { summary: summaries[at], seen: results[at] })
       if (isLast || process.stdout.isTTY) screen.finish([...lines(), ...footer])
       else console.log(roundLine(sections))
     },
@@ -209,57 +201,9 @@ function roundLine(sections: readonly Section[]): string {
   return `${new Date().toISOString().slice(0, 19)}Z ${verdicts.join(' ')}`
 }
 
-function seenIn(answer: CheckAnswer): Seen {
-  const { status, records, latencyMs, cnameChain, transport, authenticated, ede } = answer
-  const { referral, failsOnlyWithValidation } = answer
-  return {
-    status,
-    records,
-    latencyMs,
-    cname_chain: [...cnameChain],
-    transport,
-    authenticated,
-    ede: ede === undefined ? undefined : [...ede],
-    referral,
-    failsOnlyWithValidation,
-  }
-}
-
-const silent: CheckListener = { onQuestion: () => {}, onAnswer: () => {} }
-
 /** Returns the operation's answer for one type. For several types, each answer is under the type's name. */
 function inShape(types: readonly string[], results: readonly DnsCheckResult[][]): unknown {
   return types.length === 1 ? results[0] : Object.fromEntries(types.map((type, at) => [type, results[at]]))
-}
-
-/** How to ask in one round. */
-interface RoundTerms {
-  readonly seconds: number
-  readonly overTcp: boolean
-  readonly signal: AbortSignal
-}
-
-/** Returns the results for each section. */
-function checkAll<Asked extends Pick<Section, 'type' | 'locations' | 'authority'>>(
-  name: string,
-  sections: readonly Asked[],
-  view: { onQuestion(): void; onAnswer(section: Asked, position: number, answer: CheckAnswer): void } | null,
-  { signal, ...terms }: RoundTerms,
-): Promise<DnsCheckResult[][]> {
-  return Promise.all(
-    sections.map(async (section) => {
-      const { type, locations, authority } = section
-      const listener: CheckListener =
-        view === null
-          ? silent
-          : {
-              onQuestion: () => view.onQuestion(),
-              onAnswer: (position, answer) => view.onAnswer(section, position, answer),
-            }
-      await using checker = await createChecker(locations, listener, { ...terms, authority })
-      return await checker.check(name, type, signal)
-    }),
-  )
 }
 
 /** Returns what work results in, or null if the program was told to stop. */

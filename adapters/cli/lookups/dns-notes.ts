@@ -1,23 +1,22 @@
-import type { DnsCheckResult, DnsReferral, ExtendedDnsError } from 'utility-api'
+import type { DnsCheckResult, ExtendedDnsError } from 'utility-api'
 import { printable } from '../terminal/terminal-text.ts'
 
-/** What else an answer says: where it comes from, and why it failed. */
-export interface Noted extends Pick<DnsCheckResult, 'cname_chain' | 'transport' | 'authenticated' | 'ede'> {
-  readonly referral?: DnsReferral | undefined
-  readonly failsOnlyWithValidation?: boolean | undefined
-}
+type Noted = Pick<
+  DnsCheckResult,
+  'cname_chain' | 'transport' | 'authenticated' | 'ede' | 'referral' | 'bogus'
+>
 
-/** Returns the notes on an answer, or nothing. */
+/** Returns what else an answer says, or nothing: where it comes from, and why it failed. */
 export function notesOn(noted: Noted): string {
-  const { cname_chain: chain = [], transport, authenticated, ede = [], referral } = noted
+  const { cname_chain: chain = [], transport, authenticated, ede = [], referral, bogus } = noted
   return [
     ...(chain.length > 0 ? [`alias of ${printable(chain.at(-1) ?? '')}`] : []),
     ...(referral === undefined
       ? []
-      : [printable(`${referral.zone} is at ${referral.nameServers.join(', ')}`)]),
+      : [printable(`${referral.zone} is at ${referral.name_servers.join(', ')}`)]),
     ...(transport === 'tcp' ? ['TCP'] : []),
     ...(authenticated === true ? ['validated'] : []),
-    ...(noted.failsOnlyWithValidation === true ? ['fails only with validation'] : []),
+    ...(bogus === true ? ['fails only with validation'] : []),
     ...ede.map(errorText),
   ].join('; ')
 }

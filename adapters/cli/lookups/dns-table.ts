@@ -6,24 +6,16 @@ import {
   type DnsCheckSummary,
   type DnsOldCopy,
   type DnsRecord,
-  type DnsStatus,
   type ResolverLocation,
 } from 'utility-api'
 import type { AuthoritativeServers } from 'utility-api/dns'
 import type { Comparison } from './dns-arrival.ts'
-import { notesOn, type Noted } from './dns-notes.ts'
+import { notesOn } from './dns-notes.ts'
 import { zoneVerdictOf, type ZoneVerdict } from './dns-zone-verdict.ts'
 import { columns, styled } from '../terminal/output.ts'
 import { addressOf } from './server-option.ts'
 import { tableLines } from '../terminal/table.ts'
 import { cut, printable, widthOf, wrap } from '../terminal/terminal-text.ts'
-
-/** The part of a resolver's answer that a table shows. */
-export interface Seen extends Noted {
-  readonly status: DnsStatus
-  readonly records: readonly DnsRecord[]
-  readonly latencyMs: number
-}
 
 /** The answers to one question, and how they compare once all have arrived. */
 export interface Section {
@@ -32,8 +24,7 @@ export interface Section {
   readonly locations: readonly ResolverLocation[]
   /** The zone's own servers, if they are asked. */
   readonly authority: AuthoritativeServers | null
-  readonly seen: (Seen | undefined)[]
-  results?: readonly DnsCheckResult[]
+  readonly seen: (DnsCheckResult | undefined)[]
   summary?: Comparison
 }
 
@@ -71,8 +62,8 @@ export function verdictOf(section: Section): string {
   return zoneVerdictIn(section, summary)?.sentence ?? sentenceOf(type, summary)
 }
 
-function zoneVerdictIn({ results = [], authority }: Section, summary: Comparison): ZoneVerdict | null {
-  return zoneVerdictOf(summary, new Set(results.slice(0, authority?.servers.length ?? 0)), saysText)
+function zoneVerdictIn({ seen, authority }: Section, summary: Comparison): ZoneVerdict | null {
+  return zoneVerdictOf(summary, new Set(seen.slice(0, authority?.servers.length ?? 0)), saysText)
 }
 
 /** Says to whom the zone above delegates: what it will say last of all where its own servers name others. */
@@ -86,7 +77,7 @@ function delegationLines({ type, authority }: Section, width: number): string[] 
 }
 
 /** The notes of an answer that did not fit into the table. */
-function noteLines(provider: string, seen: Seen, width: number): string[] {
+function noteLines(provider: string, seen: DnsCheckResult, width: number): string[] {
   const notes = notesOn(seen)
   return notes === '' ? [] : wrap(`${printable(provider)}: ${notes}.`, width, '  ')
 }
@@ -124,9 +115,9 @@ function columnsOf(locations: readonly ResolverLocation[], seen: Section['seen']
     ...distinct,
     {
       heading: 'TIME',
-      cells: seen.map((each) => (each === undefined ? '' : `${Math.round(each.latencyMs)} ms`)),
+      cells: seen.map((each) => (each === undefined ? '' : `${each.latency_ms} ms`)),
     },
-    { heading: 'TTL', cells: seen.map((each) => ttlText(each?.records)) },
+    { heading: 'TTL', cells: seen.map((each) => ttlText(each?.dns_results)) },
   ]
 }
 
@@ -164,7 +155,7 @@ function ttlText(records: readonly DnsRecord[] = []): string {
 }
 
 function colorOf(
-  answer: Seen | undefined,
+  answer: DnsCheckResult | undefined,
   location: ResolverLocation | undefined,
   differing: readonly DnsCheckResult[] | undefined,
 ): 'dim' | 'green' | 'yellow' | 'red' {
@@ -174,8 +165,8 @@ function colorOf(
   return answer.status === 'NODATA' || answer.status === 'NXDOMAIN' ? 'yellow' : 'red'
 }
 
-function textOf(seen: Seen): string {
-  const { status, records } = seen
+function textOf(seen: DnsCheckResult): string {
+  const { status, dns_results: records } = seen
   const tags = records.flatMap((record) => (record.type === 'DNSKEY' ? [record.key_tag] : []))
   const notes = [notesOn(seen), ...tags.map((tag) => `key tag ${tag}`)]
     .filter((note) => note !== '')

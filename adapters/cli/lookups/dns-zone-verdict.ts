@@ -20,7 +20,7 @@ export interface ZoneVerdict {
  */
 export function zoneVerdictOf(
   summary: Comparison,
-  own: ReadonlySet<DnsCheckResult>,
+  own: ReadonlySet<DnsCheckResult | undefined>,
   textOf: (group: DnsCheckGroup) => string,
 ): ZoneVerdict | null {
   const { groups, longestTtlSeconds, verdict } = summary

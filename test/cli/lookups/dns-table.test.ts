@@ -13,13 +13,13 @@ const result: DnsCheckResult = {
   status: 'SERVFAIL',
   latency_ms: 6,
   dns_results: [],
+  ede: [{ code: 6, text: note }],
 }
-const seen = { ...result, records: [], latencyMs: 6, ede: [{ code: 6, text: note }] }
 const section: Section = {
   type: 'A',
   locations: [result],
   authority: null,
-  seen: [seen],
+  seen: [result],
   summary: summarizeDnsCheck([result]),
 }
 

@@ -33,13 +33,11 @@ function verdictOf(own: readonly Said[], resolvers: readonly Said[], expected?: 
     expected === undefined
       ? summarizeDnsCheck(results)
       : summarizeDnsCheck(results, { recordType: 'A', expected })
-  const seen = results.map((each) => ({ ...each, records: each.dns_results, latencyMs: each.latency_ms }))
   const lines = sectionLines({
     type: 'A',
     locations: results,
     authority: ofZone(own.length),
-    seen,
-    results,
+    seen: results,
     summary,
   })
   return stripVTControlCharacters(lines.slice(lines.indexOf('') + 1).join('\n'))
@@ -128,13 +126,11 @@ test.each([
   const previous = summarizeDnsCheck([result('', 'r1', old)], terms)
   const results = [...(own > 0 ? [result('zone', 'ns1', recent)] : []), result('', 'r1', recent)]
   const summary = summarizeDnsCheck(results, { ...terms, previous })
-  const seen = results.map((each) => ({ ...each, records: each.dns_results, latencyMs: each.latency_ms }))
   const lines = sectionLines({
     type: 'A',
     locations: results,
     authority: ofZone(own),
-    seen,
-    results,
+    seen: results,
     summary,
   })
   expect(lines.slice(lines.indexOf('') + 1).map(stripVTControlCharacters)).toEqual([

@@ -2,14 +2,14 @@ import { existsSync } from 'node:fs'
 import { spawn } from 'node:child_process'
 import type { DnsRecord } from 'utility-api'
 import { fakeDnsServer, type FakeDnsServer, type FakeDnsServerOptions } from 'utility-api/testing'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { createChecker } from '../../../adapters/cli/lookups/dns-check.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { questionOf } from '../../../adapters/cli/lookups/dns-question.ts'
 import { addressOf, locationsOf } from '../../../adapters/cli/lookups/server-option.ts'
 import { widthOf } from '../../../adapters/cli/terminal/terminal-text.ts'
 import { quoted } from '../../support/shell.ts'
 import { outcomeOf, start } from '../support/cli.ts'
 import { runHere } from '../support/cli-here.ts'
+import { hurryWaits, silence } from '../support/hurry.ts'
 import { runOnTerminal } from '../support/on-terminal.ts'
 
 // oxlint-disable-next-line no-control-regex
@@ -161,6 +161,15 @@ describe('as JSON', () => {
     ])
   })
 
+  test('a failure of the signatures alone is told', async () => {
+    const bogus = await resolver({
+      reply: (query) =>
+        query.answer((query.message[3]! & 0x10) === 0 ? { rcode: 'SERVFAIL' } : { records: [moved] }),
+    })
+    const { stdout } = await ask([bogus], '--json')
+    expect(JSON.parse(stdout)).toMatchObject([{ status: 'SERVFAIL', bogus: true, dns_results: [] }])
+  })
+
   test('several types have their names as keys', async () => {
     const { stdout } = await ask([right], 'A', 'TXT', '--json')
     expect(JSON.parse(stdout)).toMatchObject({
@@ -182,6 +191,7 @@ describe('--watch', () => {
 
   const roundTime = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`
   test('asks until all agree, and gives each round a line where there is no terminal', async () => {
+    hurryWaits()
     const { code, stdout } = await ask([right, await learning(1)], '--watch', '--interval', '1')
     expect(code).toBe(0)
     const differ = `(${roundTime} They differ: 2 answers from 2 resolvers\\.\n)+`
@@ -192,6 +202,7 @@ describe('--watch', () => {
   })
 
   test('of several types names them in that line', async () => {
+    hurryWaits()
     const { stdout } = await ask(
       [right, await learning(1)],
       'A',
@@ -208,6 +219,7 @@ describe('--watch', () => {
   })
 
   test('ends after the time of --for with a code of its own, and shows the last check', async () => {
+    hurryWaits()
     const args = ['--watch', '--interval', '1', '--for', '2s', '--expect']
     const { code, stdout, stderr } = await ask([right], ...args, '203.0.113.99')
     expect({ code, stderr }).toEqual({ code: 6, stderr: '' })
@@ -224,6 +236,7 @@ describe('--watch', () => {
   })
 
   test('goes on while all agree on what there was at first', async () => {
+    hurryWaits()
     const { code, stdout } = await ask([await learning(2), await learning(2)], '--watch', '--interval', '1')
     expect(code).toBe(0)
     expect(stdout.match(/Z Both resolvers agree/g)?.length).toBeGreaterThanOrEqual(2)
@@ -239,6 +252,7 @@ describe('--watch', () => {
   })
 
   test('prints JSON at the end only', async () => {
+    hurryWaits()
     const { code, stdout } = await ask([right, await learning(1)], '--watch', '--interval', '1', '--json')
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject([
@@ -248,16 +262,11 @@ describe('--watch', () => {
   })
 
   test('goes on for days', async () => {
-    const listener = { onQuestion: () => {}, onAnswer: () => {} }
-    await using checker = await createChecker(locationsOf(right), listener)
-    const statuses = async (): Promise<unknown> => {
-      const results = await checker.check('shop.example', 'A', new AbortController().signal)
-      return results.map(({ status }) => status)
-    }
-    expect(await statuses()).toEqual(['NOERROR'])
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 30 * 86_400_000 })
-    onTestFinished(() => void vi.useRealTimers())
-    expect(await statuses()).toEqual(['NOERROR'])
+    hurryWaits()
+    const args = ['--watch', '--interval', '1h', '--for', '2d', '--expect', '203.0.113.99']
+    const { code, stdout } = await ask([right], ...args)
+    expect(code).toBe(6)
+    expect(stdout.match(/Z Not yet: /g)).toHaveLength(48)
   })
 
   test.each(['SIGINT', 'SIGTERM'] as const)('ends at %s with code 130, and says nothing', async (signal) => {
@@ -498,9 +507,10 @@ describe('what else an answer says', () => {
   })
 
   test('says that UDP may be blocked where all are silent, and whether TCP is not', async () => {
+    const silent = silence()
     const overTcpOnly = await resolver({
       records: [moved],
-      reply: ({ transport }) => (transport === 'udp' ? null : undefined),
+      reply: (query) => (query.transport === 'udp' ? silent(query) : undefined),
     })
     const { code, stdout } = await ask([overTcpOnly], '--timeout', '1')
     expect(code).toBe(1)
@@ -510,7 +520,8 @@ describe('what else an answer says', () => {
   })
 
   test('says so of TCP as well where that is silent too, and asks there once', async () => {
-    const silent = await Promise.all([1, 2].map(() => resolver({ reply: () => null })))
+    const reply = silence()
+    const silent = await Promise.all([1, 2].map(() => resolver({ reply })))
     const servers = open.slice(-2)
     const { code, stdout } = await ask(silent, '--timeout', '1')
     expect(code).toBe(1)
@@ -522,10 +533,10 @@ describe('what else an answer says', () => {
   })
 
   test.each<[string, () => Promise<string[]>, string[]]>([
-    ['one of two answers', async () => [right, await resolver({ reply: () => null })], []],
+    ['one of two answers', async () => [right, await resolver({ reply: silence() })], []],
     ['nothing listens', async () => [dead], []],
-    ['TCP was asked for', async () => [await resolver({ reply: () => null })], ['--tcp']],
-    ['JSON was asked for', async () => [await resolver({ reply: () => null })], ['--json']],
+    ['TCP was asked for', async () => [await resolver({ reply: silence() })], ['--tcp']],
+    ['JSON was asked for', async () => [await resolver({ reply: silence() })], ['--json']],
   ])('says nothing of a firewall where %s', async (_, servers, args) => {
     const { stdout } = await ask(await servers(), '--timeout', '1', ...args)
     expect(stdout).not.toContain('firewall')
