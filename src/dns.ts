@@ -1,5 +1,5 @@
 /**
- * The DNS client by itself: one question to one resolver, over UDP and TCP.
+ * The DNS client by itself, over UDP and TCP or over HTTPS: one question to one resolver. And its codec.
  *
  * @module utility-api/dns
  */
@@ -11,7 +11,12 @@ export type {
 } from './dns/authoritative-servers.ts'
 export { createDnsClient } from './dns/client.ts'
 export type { DnsClientOptions } from './dns/client.ts'
+export { createDohClient } from './dns/doh-client.ts'
+export type { DohClientOptions } from './dns/doh-client.ts'
 export { defaultResolverLocations } from './dns/default-locations.ts'
+export { readAnswer } from './dns/wire/answer.ts'
+export { encodeQuery } from './dns/wire/encoded-query.ts'
+export type { EncodedQuery } from './dns/wire/encoded-query.ts'
 export { recordTypes } from './domain/dns-answer.ts'
 export type {
   DnsAnswer,

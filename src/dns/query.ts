@@ -1,26 +1,28 @@
 import type { DnsAnswer, DnsStatus } from '../domain/dns-answer.ts'
 import { refused, type Refusal } from '../domain/errors.ts'
 import { isLocalFailure } from '../bounds/local-failure.ts'
-import type { Writable } from '../domain/writable.ts'
 import { oneATurn } from '../bounds/one-a-turn.ts'
 import { performance, setImmediate } from '../ports/timers.ts'
-import { randomId } from './random-id.ts'
-import { overTcp, sendOverTcp } from './tcp.ts'
-import type { ReplyListener, Source } from './reply-listener.ts'
+import { overStream, type ReplyListener, type Source, type Stream } from './reply-listener.ts'
 import type { UdpPool, UdpQuery } from './udp.ts'
 import type { Waiter, WaitingRoom } from './waiting-room.ts'
+import { answerOf, statusOf } from './wire/answer.ts'
 import { rcodes } from './wire/constants.ts'
 import { withoutEdns, type EncodedQuery } from './wire/encoded-query.ts'
 import { isReplyTo, noReply, readReply, type ParsedReply } from './wire/reply.ts'
 
+/** The ways to a resolver. */
+export interface Route {
+  /** Its sockets; undefined to ask over the stream from the start. */
+  readonly pool: UdpPool | undefined
+  readonly stream: Stream
+}
+
 /** What a query needs. */
 export interface QueryParts {
   readonly encoded: EncodedQuery
-  /** The sockets to the resolver. */
-  readonly pool: UdpPool
+  readonly route: Route
   readonly timeoutMs: number
-  /** Whether to ask over TCP from the start. */
-  readonly tcpOnly: boolean
   /** Keeps the query until it is over. */
   readonly waitingRoom: WaitingRoom<Query>
   /** Told of the answer, once. */
@@ -33,19 +35,8 @@ export interface QueryParts {
 const schedule: readonly number[] = [0, 0.3, 0.65, 1]
 const lastTry = schedule.length - 2
 
-const statusByRcode: Readonly<Record<number, DnsStatus>> = {
-  [rcodes.NOERROR]: 'NOERROR',
-  [rcodes.FORMERR]: 'FORMERR',
-  [rcodes.SERVFAIL]: 'SERVFAIL',
-  [rcodes.NXDOMAIN]: 'NXDOMAIN',
-  [rcodes.NOTIMP]: 'REFUSED', // the server does not serve such questions
-  [rcodes.REFUSED]: 'REFUSED',
-  [rcodes.BADVERS]: 'FORMERR', // to a query without EDNS
-}
 /** The codes of servers that do not know EDNS, or not our version of it. */
 const ednsRefusals: ReadonlySet<number> = new Set([rcodes.FORMERR, rcodes.NOTIMP, rcodes.BADVERS])
-/** The statuses that are about the name, not about the resolver's trouble with it. */
-const definite: ReadonlySet<DnsStatus> = new Set(['NOERROR', 'NODATA', 'NXDOMAIN'])
 /** Honest datagrams are not longer, and reading one takes a fraction of a millisecond. */
 const longestShort = 1232
 const mostUnread = 4
@@ -79,21 +70,20 @@ export class Query implements ReplyListener, Waiter {
   #sawPart = false
   /** Whether the resolver refused EDNS. */
   #plain = false
-  #endTcp: (() => void) | undefined
+  #endStream: (() => void) | undefined
   #transport: DnsAnswer['transport'] = 'udp'
   /** How many long messages have come that are not read yet. */
   #unread = 0
   /** Whether the connection has ended meanwhile. */
-  #tcpFailed = false
+  #streamFailed = false
   /** The system's error that ended the latest socket, if there was one. */
-  #failure: Error | undefined
+  #failure: unknown
   #over = false
 
   constructor(parts: QueryParts) {
     this.#parts = parts
     this.#next = parts.encoded
-    if (parts.tcpOnly) this.#sendOverTcp()
-    else this.#startTry()
+    this.#startTry()
     parts.waitingRoom.add(this)
   }
 
@@ -103,7 +93,7 @@ export class Query implements ReplyListener, Waiter {
     this.#over = true
     this.#parts.waitingRoom.remove(this)
     this.#releaseSent()
-    this.#endTcp?.()
+    this.#endStream?.()
     const answer = answerOf(status, reply, this.#transport, performance.now() - this.#started)
     this.#parts.onAnswer(
       status === 'UNREACHABLE' && this.#failure !== undefined ? { ...answer, cause: this.#failure } : answer,
@@ -120,7 +110,7 @@ export class Query implements ReplyListener, Waiter {
       this.#unread -= 1
       if (this.#over) return
       this.#read(message, source)
-      if (this.#tcpFailed && this.#unread === 0) this.fail(overTcp, this.#failure)
+      if (this.#streamFailed && this.#unread === 0) this.fail(overStream, this.#failure)
     })
     return this.#over
   }
@@ -129,22 +119,22 @@ export class Query implements ReplyListener, Waiter {
     // Held to what was asked first: after the last try, which has no EDNS, the replies to earlier ones may still come.
     const reply = readReply(message, this.#parts.encoded)
     if (reply === 'unrelated') return this.#over
-    this.#transport = source === overTcp ? 'tcp' : 'udp'
+    this.#transport = source === overStream ? this.#parts.route.stream.name : 'udp'
     if (typeof reply === 'object') this.#take(reply, source)
     else if (reply === 'truncated') this.#takeTruncated(source)
     // Another try would not make it smaller.
     else if (reply === 'too large') this.end('TOO_LARGE')
-    else if (reply === 'cut' && source !== overTcp) this.#takeCut()
+    else if (reply === 'cut' && source !== overStream) this.#takeCut()
     else this.#takeMalformed(source)
     return this.#over
   }
 
-  fail(source: Source, error?: Error): void {
+  fail(source: Source, error?: unknown): void {
     if (this.#over) return
     this.#failure = error
-    if (source === overTcp) {
+    if (source === overStream) {
       // Its answer may be among what has come.
-      if (this.#unread > 0) this.#tcpFailed = true
+      if (this.#unread > 0) this.#streamFailed = true
       else this.#giveUp(this.#statusSoFar('UNREACHABLE'))
       return
     }
@@ -152,7 +142,7 @@ export class Query implements ReplyListener, Waiter {
     this.#refusals += 1
     // ICMP can be forged as well, so one refusal is not believed.
     if (this.#refusals === 1) this.#send()
-    else if (this.#outstanding === 0 && this.#endTcp === undefined) this.#giveUp('UNREACHABLE')
+    else if (this.#outstanding === 0 && this.#endStream === undefined) this.#giveUp('UNREACHABLE')
   }
 
   #giveUp(status: DnsStatus): void {
@@ -162,7 +152,7 @@ export class Query implements ReplyListener, Waiter {
   }
 
   onDue(): void {
-    if (this.#endTcp === undefined && this.#tries <= lastTry) this.#startTry()
+    if (this.#endStream === undefined && this.#tries <= lastTry) this.#startTry()
     else this.end(this.#statusSoFar('TIMEOUT'))
   }
 
@@ -175,10 +165,12 @@ export class Query implements ReplyListener, Waiter {
   }
 
   #send(): void {
+    const { pool } = this.#parts.route
+    if (pool === undefined) return this.#sendOverStream()
     this.#outstanding += 1
     // Not from the port of the try before, which may be guessed, blocked or broken.
     this.#sent.at(-1)?.socket.retire()
-    const query = this.#parts.pool.send(this.#next.message, this)
+    const query = pool.send(this.#next.message, this)
     // Most queries are sent once, and a copy with one more element makes room for 17.
     this.#sent = this.#sent === nothingSent ? [query] : [...this.#sent, query]
   }
@@ -186,18 +178,18 @@ export class Query implements ReplyListener, Waiter {
   #take(reply: ParsedReply, source: Source): void {
     const status = statusOf(reply)
     // It needs no question to match: whoever guesses an id and a port can send it.
-    if (reply.isBare && source !== overTcp) this.#doubt(status, source)
+    if (reply.isBare && source !== overStream) this.#doubt(status, source)
     else if (!this.#plain && ednsRefusals.has(reply.rcode)) this.#repeatWithoutEdns()
     else this.end(status, reply)
   }
 
   #takeMalformed(source: Source): void {
     this.#sawMalformed = true
-    if (source !== overTcp) return this.#doubt('MALFORMED', source)
-    const connection = this.#endTcp
+    if (source !== overStream) return this.#doubt('MALFORMED', source)
+    const connection = this.#endStream
     // Not at once: the right answer may be behind it, in the same segment.
     setImmediate(() => {
-      if (this.#over || this.#endTcp !== connection) return
+      if (this.#over || this.#endStream !== connection) return
       if (this.#plain) this.end('MALFORMED')
       else this.#repeatWithoutEdns()
     })
@@ -212,7 +204,7 @@ export class Query implements ReplyListener, Waiter {
       this.#doubted = source
       this.#plain = true
       this.#next = withoutEdns(this.#next)
-      if (this.#endTcp === undefined) this.#send()
+      if (this.#endStream === undefined) this.#send()
     } else if (this.#doubted !== source) this.end(status)
   }
 
@@ -222,30 +214,29 @@ export class Query implements ReplyListener, Waiter {
     this.#next = withoutEdns(this.#next)
     // The earlier tries would bring the same error again.
     this.#releaseSent()
-    if (this.#endTcp === undefined) this.#send()
-    else this.#sendOverTcp()
+    if (this.#endStream === undefined) this.#send()
+    else this.#sendOverStream()
   }
 
   #takeTruncated(source: Source): void {
-    if (source === overTcp) return this.end('TRUNCATED')
+    if (source === overStream) return this.end('TRUNCATED')
     this.#releaseSent()
     this.#takeCut()
   }
 
-  /** Asks over TCP for what did not fit. A whole answer can still come in another datagram. */
+  /** Asks over the stream for what did not fit. A whole answer can still come in another datagram. */
   #takeCut(): void {
     this.#sawPart = true
-    if (this.#endTcp === undefined) this.#sendOverTcp()
+    if (this.#endStream === undefined) this.#sendOverStream()
   }
 
-  #sendOverTcp(): void {
-    this.#endTcp?.()
-    this.#tcpFailed = false
-    this.#transport = 'tcp'
+  #sendOverStream(): void {
+    this.#endStream?.()
+    this.#streamFailed = false
+    const { stream } = this.#parts.route
+    this.#transport = stream.name
     this.dueAt = this.#started + this.#parts.timeoutMs
-    const message = Buffer.from(this.#next.message)
-    message.writeUInt16BE(randomId(), 0)
-    this.#endTcp = sendOverTcp(this.#parts.pool.server, message, this)
+    this.#endStream = stream.send(this.#next.message, this)
   }
 
   #statusSoFar(otherwise: DnsStatus): DnsStatus {
@@ -258,36 +249,4 @@ export class Query implements ReplyListener, Waiter {
     this.#sent = nothingSent
     this.#outstanding = 0
   }
-}
-
-function statusOf({ rcode, records, isReferral }: ParsedReply): DnsStatus {
-  const status = statusByRcode[rcode] ?? 'SERVFAIL'
-  if (status !== 'NOERROR' || records.length > 0) return status
-  return isReferral ? 'REFERRAL' : 'NODATA'
-}
-
-function answerOf(
-  status: DnsStatus,
-  reply: ParsedReply,
-  transport: DnsAnswer['transport'],
-  latencyMs: number,
-): DnsAnswer {
-  const { cnameChain, ttlSeconds, negativeTtlSeconds, cnameTtlSeconds } = reply
-  const { ede, clientSubnetScope, authenticated } = reply
-  // A name that does not exist has no records, whatever else the reply contains (RFC 6604).
-  const records = status === 'NOERROR' ? reply.records : []
-  // Not by spreading objects that may be empty, which takes ten times as long.
-  const answer: Writable<DnsAnswer> = { status, records, cnameChain, transport, latencyMs }
-  // No zone can say how long a failure lasts (RFC 2308 section 7).
-  if (definite.has(status)) {
-    if (ttlSeconds !== undefined) answer.ttlSeconds = ttlSeconds
-    if (status !== 'NOERROR' && negativeTtlSeconds !== undefined)
-      answer.negativeTtlSeconds = negativeTtlSeconds
-    if (cnameTtlSeconds !== undefined) answer.cnameTtlSeconds = cnameTtlSeconds
-  }
-  if (ede.length > 0) answer.ede = ede
-  if (clientSubnetScope !== undefined) answer.clientSubnetScope = clientSubnetScope
-  if (authenticated) answer.authenticated = true
-  if (status === 'REFERRAL' && reply.referral !== undefined) answer.referral = reply.referral
-  return answer
 }

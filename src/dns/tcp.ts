@@ -1,8 +1,7 @@
 import { connect } from 'node:net'
-import type { ReplyListener, ServerAddress, Source } from './reply-listener.ts'
-
-/** Where messages over TCP come from. Strangers cannot send there. */
-export const overTcp: Source = 'tcp'
+import { GrowingBuffer } from './growing-buffer.ts'
+import { randomId } from './random-id.ts'
+import { overStream, type ReplyListener, type ServerAddress } from './reply-listener.ts'
 
 const lengthSize = 2
 /** A server that has sent this much without an answer will not send one. */
@@ -17,9 +16,12 @@ const maxMessages = 100
  */
 export function sendOverTcp(
   { ip, port }: ServerAddress,
-  message: Buffer,
+  encoded: Buffer,
   listener: ReplyListener,
 ): () => void {
+  const message = Buffer.from(encoded)
+  const id = randomId()
+  message.writeUInt16BE(id, 0)
   const socket = connect({ host: ip, port, noDelay: true })
   const frames = new FrameReader(maxMessages)
   const end = (): void => {
@@ -30,8 +32,8 @@ export function sendOverTcp(
   }
   socket.on('data', (chunk) => {
     for (const frame of frames.add(chunk)) {
-      const isOurs = frame.length >= 2 && frame.readUInt16BE(0) === message.readUInt16BE(0)
-      if (isOurs && listener.receive(frame, overTcp)) return
+      const isOurs = frame.length >= 2 && frame.readUInt16BE(0) === id
+      if (isOurs && listener.receive(frame, overStream)) return
       // The listener may have ended this connection to ask again over another: what follows is no answer to that.
       if (socket.destroyed) return
     }
@@ -39,7 +41,7 @@ export function sendOverTcp(
   })
   let failure: Error | undefined
   socket.on('error', (error) => (failure = error))
-  socket.on('close', () => listener.fail(overTcp, failure))
+  socket.on('close', () => listener.fail(overStream, failure))
   // One write, so that length and message travel in one segment.
   socket.write(Buffer.concat([lengthOf(message), message]))
   return end
@@ -51,19 +53,12 @@ function lengthOf(message: Buffer): Buffer {
   return length
 }
 
-const nothing = Buffer.alloc(0)
-const firstCapacity = 512
-
 /** Splits a stream into messages, each preceded by its length in two octets. */
 export class FrameReader {
   /** Octets received so far. */
   received = 0
-  /**
-   * Begins with what has come of the message that is not complete. One buffer that grows: a server may send octet after
-   * octet, and a segment that is kept on its own takes hundreds of times what it holds.
-   */
-  #buffer = nothing
-  #filled = 0
+  /** What has come of the message that is not complete. */
+  readonly #rest = new GrowingBuffer()
   #messagesLeft: number
 
   /** @param most - How many messages it returns in all. What comes after them is dropped. */
@@ -80,7 +75,7 @@ export class FrameReader {
   add(chunk: Buffer): Buffer[] {
     const messages: Buffer[] = []
     this.received += chunk.length
-    const joined = this.#filled === 0 ? chunk : this.#append(chunk)
+    const joined = this.#rest.length === 0 ? chunk : this.#rest.append(chunk)
     let at = 0
     for (let end = endOf(joined, at); end <= joined.length && !this.isFull; end = endOf(joined, at)) {
       messages.push(joined.subarray(at + lengthSize, end))
@@ -88,25 +83,10 @@ export class FrameReader {
       at = end
     }
     if (at > 0 || joined === chunk) {
-      // Not the same buffer, which the messages are views of.
-      this.#buffer = nothing
-      this.#filled = 0
-      if (at < joined.length) this.#append(joined.subarray(at))
+      this.#rest.clear()
+      if (at < joined.length) this.#rest.append(joined.subarray(at))
     }
     return messages
-  }
-
-  /** Copies a chunk behind what has come. Returns all of that. */
-  #append(chunk: Buffer): Buffer {
-    const needed = this.#filled + chunk.length
-    if (needed > this.#buffer.length) {
-      const grown = Buffer.allocUnsafe(Math.max(firstCapacity, 2 * this.#buffer.length, needed))
-      this.#buffer.copy(grown, 0, 0, this.#filled)
-      this.#buffer = grown
-    }
-    chunk.copy(this.#buffer, this.#filled)
-    this.#filled = needed
-    return this.#buffer.subarray(0, needed)
   }
 }
 

@@ -173,10 +173,13 @@ export interface DnsAnswer {
   /** The canonical names passed through, in order; empty if the name is not an alias. */
   readonly cnameChain: readonly string[]
   /** The transport that carried the answer. */
-  readonly transport: 'udp' | 'tcp'
+  readonly transport: 'udp' | 'tcp' | 'https'
   /** Milliseconds from asking to the answer, or to giving up. */
   readonly latencyMs: number
-  /** The system's error if `status` is `UNREACHABLE` and it gave one. Its `code` is `EPERM` if a firewall here forbids it. */
+  /**
+   * Why `status` is `UNREACHABLE`, if that is known: the system's error, whose `code` is `EPERM` if a firewall here forbids
+   * it, or what came over HTTPS instead of an answer.
+   */
   readonly cause?: unknown
   /**
    * Seconds for which the answer holds: the smallest TTL of its records and of the aliases passed through. If there are

@@ -12,6 +12,8 @@ export interface ResolverLocation {
   readonly provider: string
   /** UDP and TCP port. Default: 53. */
   readonly port?: number
+  /** URL at which the resolver answers over HTTPS. Only used by a client that asks so. Default: none. */
+  readonly doh?: string
   /** A network such as `192.0.2.0/24` to ask on behalf of (EDNS Client Subnet, RFC 7871). Default: none is sent. */
   readonly clientSubnet?: string
 }

@@ -80,7 +80,7 @@ export interface DnsCheckResult {
   /** The largest TTL of the aliases passed through, in seconds. */
   cname_ttl?: number | undefined
   /** The transport that carried the answer. */
-  transport?: 'udp' | 'tcp' | undefined
+  transport?: 'udp' | 'tcp' | 'https' | undefined
   /** Extended DNS errors, if the resolver sent any. */
   ede?: ExtendedDnsError[] | undefined
   /** Bits of the client subnet that the answer was made for, if one was sent and taken into account. */
@@ -312,9 +312,9 @@ function addressOf({ ip, port = 53 }: ResolverLocation): string {
   return `${ip} ${port}`
 }
 
-function targetOf({ ip, port, clientSubnet }: ResolverLocation): Resolver['target'] {
+function targetOf({ ip, port, doh, clientSubnet }: ResolverLocation): Resolver['target'] {
   return {
-    server: { ip, ...(port !== undefined && { port }) },
+    server: { ip, ...(port !== undefined && { port }), ...(doh !== undefined && { doh }) },
     ...(clientSubnet !== undefined && { clientSubnet }),
   }
 }
@@ -374,7 +374,7 @@ function dnsCheckResultSchema(): z.ZodType<DnsCheckResult> {
       .describe('Seconds for which resolvers may remember that there are no such records (RFC 2308).'),
     cname_chain: z.array(z.string()).optional().describe('Canonical names passed through.'),
     cname_ttl: z.int().optional().describe('Largest TTL of the aliases passed through, in seconds.'),
-    transport: z.enum(['udp', 'tcp']).optional().describe('The transport that carried the answer.'),
+    transport: z.enum(['udp', 'tcp', 'https']).optional().describe('The transport that carried the answer.'),
     ede: z
       .array(
         z.object({

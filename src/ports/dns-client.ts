@@ -34,9 +34,9 @@ export interface DnsQuestion {
   readonly type: RecordType
   /**
    * The resolver: an IPv4 or IPv6 address, and a port. A link-local address names its interface, as in `fe80::1%eth0`.
-   * Default port: 53.
+   * Default port: 53. `doh` is the URL at which it answers over HTTPS, for a client that asks so.
    */
-  readonly server: { readonly ip: string; readonly port?: number }
+  readonly server: { readonly ip: string; readonly port?: number; readonly doh?: string }
   /** Deadline for the whole query, including retries and TCP, in milliseconds. Default: 5000. */
   readonly timeoutMs?: number
   /** EDNS Client Subnet to send, such as `192.0.2.0/24`. Default: none. */
@@ -51,7 +51,7 @@ export interface DnsQuestion {
    * signatures are broken. Default: false.
    */
   readonly checkingDisabled?: boolean
-  /** `tcp` asks over TCP at once, `udp` only if the answer does not fit in a datagram. Default: `udp`. */
+  /** `tcp` asks over TCP at once, `udp` only if the answer does not fit in a datagram. Nothing to HTTPS. Default: `udp`. */
   readonly transport?: 'udp' | 'tcp'
   /** Ends the query early when it aborts. */
   readonly signal?: AbortSignal

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { defaultResolverLocations } from '../dns/default-locations.ts'
 import { exactObject } from '../domain/exact-object.ts'
 import { isDnsServerAddress, parseNetwork } from '../domain/ip-address.ts'
+import { isSecureUrl } from '../domain/secure-url.ts'
 import type { DnsCheckOptions } from '../options.ts'
 import type { DnsClient } from '../ports/dns-client.ts'
 import {
@@ -36,10 +37,12 @@ const location = exactObject(
     ip: z.string().refine(isDnsServerAddress, notAnIpAddress),
     provider: label.min(1),
     port: port.exactOptional(),
+    doh: z.string().refine(isSecureUrl, 'must be an https: URL').exactOptional(),
     clientSubnet: clientSubnet.exactOptional(),
   },
   'must be an object: a location is { location, ip, provider }',
   'port',
+  'doh',
   'clientSubnet',
 )
 

@@ -12,16 +12,11 @@ import {
   typeNumbers,
 } from './constants.ts'
 
-/** What is asked beside a name and a type. */
-export interface QueryOptions {
-  readonly clientSubnet?: string | undefined
-  /** Default: true. */
-  readonly recursionDesired?: boolean | undefined
-  /** Default: false. */
-  readonly checkingDisabled?: boolean | undefined
-}
-
-/** A question, and its encoding with a zero where each try writes its own id. */
+/**
+ * A question, and its encoding with a zero where each try writes its own id.
+ *
+ * @group DNS
+ */
 export interface EncodedQuery {
   /** The name asked for, in the spelling in which replies are read. */
   readonly name: string
@@ -44,8 +39,35 @@ const rootQueries = new Map<RecordType, Buffer>()
 
 const unknownType = `type must be one of ${recordTypes.join(', ')}.`
 
-/** Encodes a question. Throws `invalid_argument` if the name, type or network is invalid. */
-export function encodeQuery(name: string, type: RecordType, options: QueryOptions = {}): EncodedQuery {
+/**
+ * Encodes a question as our own clients do, for a transport of yours. The options are those of {@link DnsQuestion}.
+ * {@link readAnswer} reads the answer.
+ *
+ * @example
+ * ```ts
+ * import { encodeQuery, readAnswer } from 'utility-api/dns'
+ *
+ * const query = encodeQuery('example.com', 'MX')
+ *
+ * export function onMessage(message: Uint8Array, latencyMs: number): void {
+ *   const answer = readAnswer(message, query, 'tcp', latencyMs)
+ *   if (answer !== null) console.log(answer.status, answer.records)
+ * }
+ * ```
+ *
+ * @throws `UtilityApiError` `invalid_argument` if the name, type or network is invalid
+ *
+ * @group DNS
+ */
+export function encodeQuery(
+  name: string,
+  type: RecordType,
+  options: {
+    readonly clientSubnet?: string | undefined
+    readonly recursionDesired?: boolean | undefined
+    readonly checkingDisabled?: boolean | undefined
+  } = {},
+): EncodedQuery {
   if (!Object.hasOwn(typeNumbers, type)) throw new UtilityApiError('invalid_argument', unknownType)
   const asked = checkedName(name)
   const root = rootQuery(type, options.clientSubnet)
