@@ -8,6 +8,7 @@ import {
   parseIpAddress,
   reverseName,
 } from '../../src/domain/ip-address.ts'
+import { closedIpv4, disguisesOf, numberOf } from '../support/closed-addresses.ts'
 
 // Which addresses are public is with the guard of the block-game lookup: test/blockgame/addresses.ts.
 
@@ -98,60 +99,18 @@ test('reverse names', () => {
   )
 })
 
-/** What RFC 6890 and its registry at IANA keep from the internet, and what we add. */
-const closed = [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.0.2.0', 24],
-  ['192.88.99.0', 24],
-  ['192.168.0.0', 16],
-  ['198.18.0.0', 15],
-  ['198.51.100.0', 24],
-  ['203.0.113.0', 24],
-  ['224.0.0.0', 4],
-  ['240.0.0.0', 4],
-  ['168.63.129.16', 32],
-] as const
-
-const numberOf = (ip: string): number => Buffer.from(parseIpAddress(ip)!).readUInt32BE()
 const textOf = (value: number): string =>
   [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join('.')
 const isClosed = (value: number): boolean =>
-  closed.some(([ip, length]) => value >= numberOf(ip) && value < numberOf(ip) + 2 ** (32 - length))
+  closedIpv4.some(([ip, length]) => value >= numberOf(ip) && value < numberOf(ip) + 2 ** (32 - length))
 
 /** The first and the last address of each range, one between, and those beside it. */
-const table = closed.flatMap(([ip, length]) => {
+const table = closedIpv4.flatMap(([ip, length]) => {
   const [first, size] = [numberOf(ip), 2 ** (32 - length)]
   return [first - 1, first, first + Math.floor(size / 2), first + size - 1, first + size]
     .filter((value) => value >= 0 && value < 2 ** 32)
     .map((value) => [textOf(value), isClosed(value)] as const)
 })
-
-/** An IPv4 address in the other ways to write it in an IPv6 address. */
-function disguisesOf(inner: string): string[] {
-  const groups = (value: number): string => `${(value >>> 16).toString(16)}:${(value & 0xffff).toString(16)}`
-  const hex = groups(numberOf(inner))
-  return [
-    `::${inner}`,
-    `::ffff:${inner}`,
-    `::ffff:0:${inner}`,
-    `64:ff9b:1::${inner}`,
-    `64:ff9b:1:${hex.replace(':', ':0:')}::`,
-    `64:ff9b:0:0:0:1:${inner}`,
-    `64:ff9b::1:0:${inner}`,
-    `64:ff9a::${inner}`,
-    `64:ff9b:${hex}::`,
-    `2002:${hex}::1`,
-    `2001:0:4136:e378:8000:63bf:${groups(~numberOf(inner))}`,
-    `2606:4700:1:2:0:5efe:${inner}`,
-    `2606:4700:1:2:200:5efe:${inner}`,
-  ]
-}
 
 test.for(table)('%s is closed (%s), by NAT64 as well, and in disguise always', ([ip, isOut]) => {
   expect(isPublicAddress(ip)).toBe(!isOut)

@@ -1,37 +1,23 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import type { DnsCheckResult } from 'utility-api'
 import { findProgram } from '../../dns/support/nsd.ts'
+import { hasOwnNetwork, runInOwnNetwork } from '../../support/own-network.ts'
 
-const run = promisify(execFile)
-const isolated = ['--map-root-user', '--net']
-
-async function whyNot(): Promise<string | null> {
-  const missing = ['nsd', 'unshare', 'ip'].filter((each) => findProgram(each) === undefined)
-  if (missing.length > 0)
-    return `${missing.join(', ')} not found (Debian: apt-get install nsd util-linux iproute2)`
-  return run('unshare', [...isolated, 'true']).then(
-    () => null,
-    () => 'this user may not have a network of its own (unshare)',
-  )
-}
-const reason = await whyNot()
-if (reason !== null) console.warn(`Skipped: ${reason}.`)
+const hasNsd = findProgram('nsd') !== undefined
+if (!hasNsd) console.warn('Skipped: nsd not found (Debian: apt-get install nsd).')
 
 /** Runs the command with `--authority` in one of the worlds of `authority-world.node.ts`. */
 async function dns(
   world: 'usual' | 'second-resolver' | 'move',
   ...args: string[]
 ): Promise<{ code: number; stdout: string; stderr: string }> {
-  const program = ['--import', './test/support/sources.ts', 'test/cli/support/authority-world.node.ts', world]
-  const { stdout } = await run('unshare', [...isolated, process.execPath, ...program, ...args])
+  const stdout = await runInOwnNetwork('test/cli/support/authority-world.node.ts', world, ...args)
   return JSON.parse(stdout) as { code: number; stdout: string; stderr: string }
 }
 
 const www = ['www.engines.example', '--expect', '192.0.2.80']
 
-describe.skipIf(reason !== null)('--authority, with NSD as registry and as zone', () => {
+describe.runIf(hasNsd && hasOwnNetwork)('--authority, with NSD as registry and as zone', () => {
   test('asks the servers that the registry delegates to, not those that the resolver knows', async () => {
     const { code, stdout, stderr } = await dns('usual', ...www)
     expect({ code, stderr }).toEqual({ code: 4, stderr: '' })

@@ -1,10 +1,11 @@
-import type { EngineSpec } from './engine.ts'
+import type { Engine, EngineSpec } from './engine.ts'
 import { origin } from './zone.ts'
 
-/** dnsdist in front of a server: some names are refused, and some questions are format errors where they have EDNS. */
-export function dnsdist(server: { readonly ip: string; readonly port: number }): EngineSpec {
+type Server = Pick<Engine, 'ip' | 'port'>
+
+function dnsdistWith(name: string, server: Server, further: string): EngineSpec {
   return {
-    name: 'dnsdist',
+    name,
     program: 'dnsdist',
     debian: 'dnsdist',
     setUp({ ip, port, write }) {
@@ -13,16 +14,34 @@ export function dnsdist(server: { readonly ip: string; readonly port: number }):
         `setLocal('${ip}:${port}')
 setACL({'127.0.0.0/8', '::1/128'})
 setSecurityPollSuffix('')
-newServer({address='${server.ip}:${server.port}', checkInterval=60, healthCheckMode='up'})
--- No EDNS here: RFC 6891 section 7.
+newServer('${server.ip}:${server.port}'):setUp()
+${further}`,
+      )
+      return ['--supervised', '--disable-syslog', '-C', config]
+    },
+  }
+}
+
+/** dnsdist in front of a server: some names are refused, and some questions are format errors where they have EDNS. */
+export function dnsdist(server: Server): EngineSpec {
+  return dnsdistWith(
+    'dnsdist',
+    server,
+    `-- No EDNS here: RFC 6891 section 7.
 addAction(AndRule({QNameRule('real.${origin}'), RecordsTypeCountRule(DNSSection.Additional, 41, 1, 1)}), RCodeAction(DNSRCode.FORMERR))
 addAction(QNameRule('x-.${origin}'), RCodeAction(DNSRCode.REFUSED))
 addAction(QNameRule('-x.${origin}'), RCodeAction(DNSRCode.SERVFAIL))
 -- Everything else by TCP.
 addAction(AndRule({MaxQPSIPRule(5), TCPRule(false)}), TCAction())
 `,
-      )
-      return ['--supervised', '--disable-syslog', '-C', config]
-    },
-  }
+  )
+}
+
+/** dnsdist in front of a server for those who ask over HTTP, at another port of the same address. */
+export function httpFront(server: Server, port: number): EngineSpec {
+  return dnsdistWith(
+    'dnsdist, for HTTP',
+    server,
+    `addDOHLocal('127.0.0.1:${port}', nil, nil, '/dns-query')\n`,
+  )
 }

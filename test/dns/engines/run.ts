@@ -1,12 +1,15 @@
 // npm run test:engines -- [NAME ...]: asks DNS servers that others wrote, and compares what our client says with dig.
 import { createDnsClient } from '../../../src/dns/client.ts'
+import { createDohClient } from '../../../src/dns/doh-client.ts'
+import type { DnsAnswer } from '../../../src/domain/dns-answer.ts'
+import { freePort } from '../../support/free-port.ts'
 import { findProgram, startNsd } from '../support/nsd.ts'
 import { authoritative } from './authoritative.ts'
 import { bindResolver, dnsmasq, knotResolver, powerDnsRecursor, unbound } from './caching.ts'
 import { differences } from './compare.ts'
 import { askDig } from './dig-answer.ts'
 import { isInstalled, startEngine, type Engine, type EngineSpec } from './engine.ts'
-import { dnsdist } from './in-front.ts'
+import { dnsdist, httpFront } from './in-front.ts'
 import { origin, questions, zoneFor } from './zone.ts'
 
 if (findProgram('dig') === undefined) {
@@ -17,13 +20,22 @@ const asked = process.argv.slice(2).map((name) => name.toLowerCase())
 const isAsked = ({ name }: EngineSpec): boolean =>
   asked.length === 0 || asked.some((each) => name.toLowerCase().includes(each))
 const client = createDnsClient()
-const rows: string[][] = [['Server', 'Answers', 'Same', 'Over TCP', 'Validated', 'With EDE']]
+const dohClient = createDohClient()
+const rows: string[][] = [
+  ['Server', 'Answers', 'Same', 'Over TCP', 'Validated', 'With EDE', 'Same over HTTPS'],
+]
 const skipped = new Set<string>()
 let [compared, different] = [0, 0]
 
 /** Asks everything, and remembers how many answers are the same. */
 async function compareWith(engine: Engine, ttlSlack: number): Promise<void> {
-  let [own, overTcp, validated, withEde] = [0, 0, 0, 0]
+  let [own, overTcp, validated, withEde, sameOverHttps] = [0, 0, 0, 0, 0]
+  const port = await freePort()
+  const spec = httpFront(engine, port)
+  if (!isInstalled(spec)) skipped.add(spec.debian)
+  // Not before itself: it adds EDNS to what comes over HTTP, which is a format error there.
+  await using front = isInstalled(spec) && engine.name !== 'dnsdist' ? await startEngine(spec) : undefined
+  const server = front && { ...front, doh: `http://127.0.0.1:${port}/dns-query` }
   for (const question of questions) {
     // What is kept may have another extended error than what was just found out.
     if (ttlSlack > 0) await client.query({ ...question, server: engine })
@@ -36,10 +48,26 @@ async function compareWith(engine: Engine, ttlSlack: number): Promise<void> {
     if (found.length > 0)
       console.error(`${engine.name}, ${question.name} ${question.type}: ${found.join('; ')}`)
     else own += 1
+    if (server === undefined) continue
+    let theirs = await dohClient.query({ ...question, server })
+    // A server with a limit says nothing at times. Over UDP, the client has asked again.
+    if (theirs.status === 'UNREACHABLE') theirs = await dohClient.query({ ...question, server })
+    if (essence(theirs, ttlSlack) === essence(ours, ttlSlack)) sameOverHttps += 1
+    else
+      console.error(
+        `${engine.name}, ${question.name} ${question.type}: ${essence(ours, ttlSlack)}, over HTTPS ${essence(theirs, ttlSlack)}`,
+      )
   }
   compared += questions.length
-  different += questions.length - own
-  rows.push([engine.name, ...[questions.length, own, overTcp, validated, withEde].map(String)])
+  different += questions.length - own + (server === undefined ? 0 : questions.length - sameOverHttps)
+  rows.push([engine.name, ...[questions.length, own, overTcp, validated, withEde, sameOverHttps].map(String)])
+}
+
+/** What an answer says, without how it came, and without TTLs where a cache counts them down. */
+function essence({ transport: _, latencyMs: __, ...answer }: DnsAnswer, ttlSlack: number): string {
+  const plain = (value: object): string =>
+    JSON.stringify(value, (name, each) => (ttlSlack > 0 && /ttl/i.test(name) ? undefined : each))
+  return plain({ ...answer, records: answer.records.map(plain).toSorted() })
 }
 
 /** Runs a server, if it is there and asked for; one that does not start is a failure. */
@@ -93,7 +121,7 @@ async function compareSigned(): Promise<void> {
 const canSign = ['nsd', 'ldns-keygen', 'ldns-signzone'].every((each) => findProgram(each) !== undefined)
 if (canSign) await compareSigned()
 else skipped.add('ldnsutils')
-await client.close()
+await Promise.all([client.close(), dohClient.close()])
 
 const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? []
 for (const row of rows)
@@ -102,6 +130,6 @@ for (const row of rows)
       .map((cell, at) => (at === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[at] ?? 0)))
       .join('  '),
   )
-console.log(`\n${rows.length - 1} servers, ${compared} answers, ${different} different from dig's.`)
+console.log(`\n${rows.length - 1} servers, ${compared} answers, ${different} different from dig's, or over HTTPS.`)
 if (skipped.size > 0) console.log(`Skipped, as they are not installed: ${[...skipped].join(', ')}.`)
 process.exitCode = different > 0 || rows.length === 1 ? 1 : 0
