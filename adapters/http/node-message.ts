@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Duplex } from 'node:stream'
 import type { Reply, RequestLike } from 'utility-api'
@@ -49,13 +50,14 @@ function writeBody(response: ServerResponse, reply: Reply, at = 0): void {
     return void response.end(typeof body === 'string' ? body : body.subarray(at))
   const next = at + pieceBytes
   if (response.write(body.subarray(at, next))) return writeBody(response, reply, next)
-  response.once('drain', () => {
+  const writeOn = (): void => {
     try {
       writeBody(response, reply, next)
     } catch (cause) {
       giveUp(response, reply, cause)
     }
-  })
+  }
+  response.once('drain', AsyncResource.bind(writeOn))
 }
 
 /**

@@ -1,8 +1,10 @@
+import { AsyncResource } from 'node:async_hooks'
 import { performance } from '../ports/timers.ts'
 import { Callers } from './callers.ts'
+import { inNoContext } from './no-context.ts'
 import { Progress } from './progress.ts'
 
-/** Lets equal requests share one execution of their work while it is under way. */
+/** Lets equal requests share one execution of their work, which runs in the async context of none of them. */
 export interface SingleFlight<Value, Part = never> {
   /**
    * Returns the result of the work named by `key`, from the execution under way or a new one.
@@ -35,11 +37,13 @@ export interface Flight<Part = never> {
   readonly signal: AbortSignal
   /** Where the work reports parts of its result. */
   readonly progress: Progress<Part>
+  /** Runs work in the async context of the request that has started the execution. */
+  readonly inFirst: <Result>(work: () => Result) => Result
 }
 
 interface Execution<Value, Part> {
   readonly callers: Callers
-  readonly controller: AbortController
+  readonly abort: () => void
   readonly result: Promise<Value>
   readonly progress: Progress<Part>
   /** A time on the scale of `performance.now()`. */
@@ -72,11 +76,14 @@ export function createSingleFlight<Value, Part = never>(): SingleFlight<Value, P
     const controller = new AbortController()
     const endsAt = performance.now() + timeoutMs
     const progress = new Progress<Part>()
-    const result = work({ callers, signal: controller.signal, progress }).finally(() =>
-      forget(key, execution),
-    )
-    result.catch(() => controller.abort())
-    const execution = { callers, controller, result, progress, endsAt }
+    const first = new AsyncResource('utility-api')
+    const inFirst: Flight['inFirst'] = (work) => first.runInAsyncScope(work)
+    // Its listeners belong to the work, whoever is the last to leave.
+    const abort = (): void => inNoContext(() => controller.abort())
+    const flight = { callers, signal: controller.signal, progress, inFirst }
+    const result = inNoContext(work, flight).finally(() => forget(key, execution))
+    result.catch(abort)
+    const execution = { callers, abort, result, progress, endsAt }
     underWay.set(key, { execution })
     return execution
   }
@@ -92,7 +99,7 @@ export function createSingleFlight<Value, Part = never>(): SingleFlight<Value, P
     if (!execution.callers.isEmpty) return
     // The next request must not join work that is being aborted.
     forget(key, execution)
-    execution.controller.abort()
+    execution.abort()
   }
 
   return {

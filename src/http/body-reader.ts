@@ -1,4 +1,5 @@
 import { closeConnection, refused, type Refusal } from '../domain/errors.ts'
+import { inNoContext } from '../bounds/no-context.ts'
 import { Slots } from '../bounds/slots.ts'
 import { clearTimeout, setTimeout } from '../ports/timers.ts'
 import type { RequestLike } from './request-like.ts'
@@ -86,10 +87,10 @@ export class BodyReader {
   }
 
   #giveUpLongest(): void {
-    this.#readings
+    const { giveUp } = this.#readings
       .all()
       .reduce((longest, each) => (each.before < longest.before ? each : longest))
-      .giveUp()
+    inNoContext(giveUp)
   }
 }
 

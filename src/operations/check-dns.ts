@@ -25,6 +25,7 @@ import { dnsRecordSchema } from './dns-record-schema.ts'
 import { patterns, recordTypeText, requiredText } from './input-schemas.ts'
 import { tooManyOctets, type OctetBudget } from '../bounds/octet-budget.ts'
 import type { Operation } from './operation.ts'
+import { inNoContext } from '../bounds/no-context.ts'
 import { keptFor, type ResultCache } from '../bounds/result-cache.ts'
 import { createSemaphore, NoTurnError, type Semaphore } from '../bounds/semaphore.ts'
 import { jsonArray, jsonBody, octetsOf, SharedAnswer, type JsonBody } from '../bounds/shared-answer.ts'
@@ -128,16 +129,17 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
   async function ask(
     { location, semaphore, target }: Resolver,
     question: Question,
-    { callers, signal }: Flight<Element>,
+    { callers, signal, inFirst }: Flight<Element>,
   ): Promise<Outcome | null> {
     const started = performance.now()
     const send = (terms: Pick<DnsQuestion, 'checkingDisabled'> = {}): Promise<DnsAnswer> => {
       const left = Math.max(1, Math.floor(timeoutMs - (performance.now() - started)))
       return client.query({ ...question, ...target, ...terms, timeoutMs: left, signal })
     }
+    const event = { type: question.type, server: location.ip }
     const query = async (): Promise<Outcome> => {
       const answer = await (channels.dns.hasSubscribers
-        ? trace(channels.dns, { type: question.type, server: location.ip }, send)
+        ? inFirst(() => trace(channels.dns, event, () => inNoContext(send)))
         : send())
       if (answer.status !== 'SERVFAIL') return answer
       const { status } = await send({ checkingDisabled: true }).catch(() => answer)

@@ -14,6 +14,7 @@ import { performance } from '../ports/timers.ts'
 import { detailSchemas, detailsOf, exampleDetails, type GameServerDetails } from './game-server-details.ts'
 import { patterns, requiredText } from './input-schemas.ts'
 import type { Operation } from './operation.ts'
+import { inNoContext } from '../bounds/no-context.ts'
 import { keptFor, type ResultCache } from '../bounds/result-cache.ts'
 import { createSemaphore, NoTurnError } from '../bounds/semaphore.ts'
 import { jsonBody, SharedAnswer } from '../bounds/shared-answer.ts'
@@ -109,14 +110,20 @@ export function lookUpGameServer(
   const semaphore = createSemaphore(parts.maxConcurrent)
   const lookups = createSingleFlight<SharedAnswer<GameServerLookup>>()
 
-  async function lookUp(host: string, port: number, { callers, signal }: Flight): Promise<GameServerLookup> {
+  async function lookUp(
+    host: string,
+    port: number,
+    { callers, signal, inFirst }: Flight,
+  ): Promise<GameServerLookup> {
     const started = performance.now()
     const ping = (): Promise<ServerStatus> => {
       const remainingMs = Math.max(1, Math.floor(timeoutMs - (performance.now() - started)))
       return client.status({ host, port, timeoutMs: remainingMs, signal })
     }
     const observedPing = (): Promise<ServerStatus> =>
-      channels.blockgame.hasSubscribers ? trace(channels.blockgame, {}, ping) : ping()
+      channels.blockgame.hasSubscribers
+        ? inFirst(() => trace(channels.blockgame, {}, () => inNoContext(ping)))
+        : ping()
     try {
       const status = await semaphore.run(observedPing, { callers, signal, maxWaitMs: timeoutMs / 2 })
       return details ? { ...outputOf(status), ...detailsOf(status) } : outputOf(status)

@@ -10,7 +10,8 @@ export interface BlockgameClient {
    * Resolves the address, connects, and reads the status.
    *
    * MUST refuse targets that its rules do not allow, judged by the address actually connected to. MUST settle within
-   * `timeoutMs` and free its sockets on every path. Safe to call concurrently.
+   * `timeoutMs` and free its sockets on every path. Safe to call concurrently. The operation calls it in the async context
+   * (`AsyncLocalStorage`) of nobody, because several requests may share the answer.
    *
    * @throws `UtilityApiError` `address_not_allowed` if the target as typed is not allowed; `invalid_argument` if it is
    * not a host or port at all.

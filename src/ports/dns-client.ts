@@ -10,7 +10,8 @@ export interface DnsClient {
    * Asks a question and returns how it ended.
    *
    * MUST resolve whatever the network and the resolver do: a silent, broken or unreachable resolver is a `status`. MUST
-   * settle within `timeoutMs`, free its sockets on every path, and accept any number of calls at once.
+   * settle within `timeoutMs`, free its sockets on every path, and accept any number of calls at once. Operations call it in
+   * the async context (`AsyncLocalStorage`) of nobody, because several requests may share the answer.
    *
    * Rejects with the signal's reason if `signal` aborts, and with an error if the question itself is invalid.
    *

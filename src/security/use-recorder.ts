@@ -1,3 +1,4 @@
+import { inNoContext } from '../bounds/no-context.ts'
 import type { Logger } from '../ports/logger.ts'
 import { callWithin, type StorageCall } from '../ports/storage-call.ts'
 import { clearTimeout, setTimeout } from '../ports/timers.ts'
@@ -58,7 +59,7 @@ export function createUseRecorder(parts: UseRecorderParts): UseRecorder {
   /** Reports what was collected, once the report before has ended: closing must not leave that one behind. */
   function report(): Promise<void> {
     timer = undefined
-    reporting = reporting.then(reportCollected)
+    reporting = inNoContext(() => reporting.then(reportCollected))
     return reporting
   }
 

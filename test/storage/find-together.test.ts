@@ -1,4 +1,5 @@
 import { StorageError, type StorageCall } from 'utility-api/storage'
+import { nextTick } from 'node:process'
 import { expect, test } from 'vitest'
 import { findTogether, type Find } from '../../adapters/storage/shared/find-together.ts'
 import { call } from './support/call.ts'
@@ -17,6 +18,8 @@ interface Statement {
   answer(): void
   fail(error: StorageError): void
 }
+
+const endOfTick = (): Promise<void> => new Promise(nextTick)
 
 function start(): { find: Find<Row>; statements: Statement[] } {
   const statements: Statement[] = []
@@ -39,6 +42,7 @@ function start(): { find: Find<Row>; statements: Statement[] } {
 test('finds that wait for a connection share one statement, and each gets its own row', async () => {
   const { find, statements } = start()
   const found = ['a1', 'b', 'a2', 'a1'].map((key) => find(call, key))
+  await endOfTick()
   expect(statements).toHaveLength(1)
   expect(statements[0]?.send()).toEqual(['a1', 'b', 'a2'])
   statements[0]?.answer()
@@ -48,8 +52,10 @@ test('finds that wait for a connection share one statement, and each gets its ow
 test('a find that begins after a statement was sent is not answered by it: its rows may be older', async () => {
   const { find, statements } = start()
   const early = find(call, 'a')
+  await endOfTick()
   statements[0]?.send()
   const late = find(call, 'a')
+  await endOfTick()
   expect(statements).toHaveLength(2)
   statements[0]?.answer()
   await early
@@ -62,6 +68,7 @@ test('a statement is sent if any of its callers still waits', async () => {
   const { find, statements } = start()
   const left = [5, 20]
   for (const index of left.keys()) void find({ timeLeftMs: () => left[index]! }, 'a')
+  await endOfTick()
   const { call: ofAll } = statements[0]!
   expect(ofAll.timeLeftMs()).toBe(20)
   left[1] = -1
@@ -73,10 +80,12 @@ test('a statement is sent if any of its callers still waits', async () => {
 test('a find does not join a statement that has been refused because nobody waits for it', async () => {
   const { find, statements } = start()
   const late = errorOf(() => find({ timeLeftMs: () => 0 }, 'a'))
+  await endOfTick()
   expect(statements[0]?.call.timeLeftMs()).toBe(0)
   const found = find(call, 'a')
   statements[0]?.fail(new StorageError('unavailable', 'nobody waits'))
   expect((await late).kind).toBe('unavailable')
+  await endOfTick()
   expect(statements).toHaveLength(2)
   statements[1]?.answer()
   expect(await found).toEqual({ key: 'a' })
@@ -87,12 +96,14 @@ test.each(['before it is sent', 'after'])(
   async (when) => {
     const { find, statements } = start()
     const failed = ['a', 'b'].map((key) => errorOf(() => find(call, key)))
+    await endOfTick()
     if (when === 'after') statements[0]?.send()
     const other = when === 'after' ? find(call, 'a') : undefined
     const error = new StorageError('unavailable', 'no connection')
     statements[0]?.fail(error)
     expect(await Promise.all(failed)).toEqual([error, error])
     const found = other ?? find(call, 'a')
+    await endOfTick()
     expect(statements).toHaveLength(2)
     statements[1]?.answer()
     expect(await found).toEqual({ key: 'a' })
@@ -102,6 +113,7 @@ test.each(['before it is sent', 'after'])(
 test('a statement asks for at most a hundred rows, however many callers wait', async () => {
   const { find, statements } = start()
   const found = Array.from({ length: 250 }, (_, index) => find(call, `a${index}`))
+  await endOfTick()
   expect(statements.map(({ send }) => send().length)).toEqual([100, 100, 50])
   for (const { answer } of statements) answer()
   expect(await Promise.all(found)).toEqual(found.map((_, index) => ({ key: `a${index}` })))

@@ -8,6 +8,7 @@ import type { KeyedSelect } from './sql.ts'
 import { inTime } from '../shared/call-time.ts'
 import { createConnectionLimit } from '../shared/connection-limit.ts'
 import { findTogether, type Find } from '../shared/find-together.ts'
+import { inNoContext } from '../shared/no-context.ts'
 import { writeTogether, type MakeWrite, type WriteKind } from '../shared/write-together.ts'
 
 /** The maximum number of attempts at work that keeps losing to others. */
@@ -50,7 +51,7 @@ export function createMysqlAccess(pool: MysqlPool): MysqlAccess {
   let ready: Promise<Flavor> | undefined
 
   function requireReady(): Promise<Flavor> {
-    ready ??= requireSchema(pool).catch((error: unknown) => {
+    ready ??= inNoContext(requireSchema, pool).catch((error: unknown) => {
       ready = undefined
       throw error
     })
@@ -84,14 +85,14 @@ export function createMysqlAccess(pool: MysqlPool): MysqlAccess {
     read: (call, work) => answer(call, () => lend(call, work, toRead)),
     write,
     finder<Row, Value>({ select, keyOf, toParameter, convert }: RowKind<Row, Value>): Find<Value> {
-      const find = findTogether<Row>((call, takeKeys) => {
+      const find = findTogether<Row>((call, takeKeys, inContext) => {
         const readAll = (db: Session): Promise<Row[]> => {
           const keys = takeKeys()
           const { text, count } = select(keys.length)
           const [first = ''] = keys
           // A key that is named twice is found once.
           const filled = Array.from({ length: count }, (_, index) => toParameter(keys[index] ?? first))
-          return db.rows<Row>(text, ...filled)
+          return inContext(() => db.rows<Row>(text, ...filled))
         }
         return lend(call, readAll, toRead)
       }, keyOf)

@@ -8,6 +8,7 @@ import { performance } from '../shared/timers.ts'
 import { inTime, within } from '../shared/call-time.ts'
 import { createConnectionLimit } from '../shared/connection-limit.ts'
 import { findTogether, type Find } from '../shared/find-together.ts'
+import { inNoContext } from '../shared/no-context.ts'
 import { writeTogether, type MakeWrite, type WriteKind } from '../shared/write-together.ts'
 
 /** How often to ask whether commits are still held back, and how long the answer may take. */
@@ -59,7 +60,7 @@ export function createPostgresAccess(pool: PostgresPool): PostgresAccess {
   let ready: Promise<void> | undefined
 
   function requireReady(): Promise<void> {
-    ready ??= requireSchema(pool, read).catch((error: unknown) => {
+    ready ??= inNoContext(requireSchema, pool, read).catch((error: unknown) => {
       ready = undefined
       throw error
     })
@@ -101,7 +102,8 @@ export function createPostgresAccess(pool: PostgresPool): PostgresAccess {
         return { text: select.many, values: [keys, ...rest] }
       }
       const find = findTogether<Row>(
-        async (call, takeKeys) => (await read({ toSql: () => toSql(takeKeys()), call })).rows as Row[],
+        async (call, takeKeys, inContext) =>
+          (await read({ toSql: () => toSql(takeKeys()), call, inContext })).rows as Row[],
         keyOf,
       )
       return async (call, key) => {
@@ -151,7 +153,7 @@ function writesOf(pool: PostgresPool): Run {
   let asked: Promise<number> | undefined
   // Asked once for all that wait: after a failover, each question would need one of the few connections.
   function heldBackMs(): Promise<number> {
-    asked ??= askHeldBackMs(pool).finally(() => (asked = undefined))
+    asked ??= inNoContext(askHeldBackMs, pool).finally(() => (asked = undefined))
     return asked
   }
   /**

@@ -6,6 +6,7 @@ import { withConnection } from './connection.ts'
 import type { PostgresClient, PostgresPool, PostgresResult, PostgresTypes } from './driver.ts'
 import { leavesConnection, losesStatements, lostConnection, lostRace, neverBegan } from './errors.ts'
 import { requireTime, within } from '../shared/call-time.ts'
+import type { InContext } from '../shared/no-context.ts'
 
 /** SQL and the values of its `$1`, `$2` … */
 export interface Sql {
@@ -20,6 +21,8 @@ export interface Statement {
   readonly call: StorageCall
   /** Whether it makes the writes of several callers. If it loses a race, it is not repeated: they go alone. */
   readonly isShared?: boolean
+  /** Runs work in the async context of whom the statement is for. Default: the present one. */
+  readonly inContext?: InContext
 }
 
 /** Runs a statement to its end. */
@@ -91,7 +94,7 @@ export async function run(pool: PostgresPool, statement: Statement, manner: Mann
 async function send(
   pool: PostgresPool,
   client: PostgresClient,
-  { toSql, call }: Statement,
+  { toSql, call, inContext = here }: Statement,
   { waitOn, reads }: Manner,
 ): Promise<PostgresResult> {
   const timeLeftMs = requireTime(call, 'PostgreSQL')
@@ -99,11 +102,14 @@ async function send(
   const text = reads ? onPrimary(sql.text) : sql.text
   const sentAt = performance.now()
   const name = keepsNoStatements.has(pool) ? undefined : nameOf(text)
-  const answer = client.query({ name, text, values: sql.values, types: postgresTypes })
+  const query = { name, text, values: sql.values, types: postgresTypes }
+  const answer = inContext(() => client.query(query))
   const result = (await within(timeLeftMs, answer)) ?? (await waitOn(answer, sentAt))
   if (result === undefined) throw new Error('The server did not answer in the time that the call had.')
   return result
 }
+
+const here: InContext = (work, ...args) => work(...args)
 
 const names: Map<string, string> = new Map()
 

@@ -1,10 +1,16 @@
 import type { StorageCall } from 'utility-api/storage'
+import { inNoContext, type InContext } from './no-context.ts'
+import { nextTick } from './timers.ts'
 
 /** The maximum number of calls that wait for one statement, and so of its keys. */
 export const maxCalls = 100
 
-/** Reads the rows with the given keys, which are taken once there is a connection. */
-type Ask<Row> = (call: StorageCall, takeKeys: () => readonly string[]) => Promise<readonly Row[]>
+/** Reads the rows with the given keys, which are taken once there is a connection. Sends the statement by `inContext`. */
+type Ask<Row> = (
+  call: StorageCall,
+  takeKeys: () => readonly string[],
+  inContext: InContext,
+) => Promise<readonly Row[]>
 
 /** Finds the value with this key, or null if there is none. */
 export type Find<Value> = (call: StorageCall, key: string) => Promise<Value | null>
@@ -20,6 +26,9 @@ interface Batch<Row> {
  * Creates a function that finds rows by key. All lookups that arrive before there is a connection share one statement:
  * the busier a server is, the fewer statements a request costs. A call is never answered with rows that were read
  * before it arrived.
+ *
+ * The pool is asked at the end of the tick: by then it is known whether the lookup of one caller, in whose async context it
+ * runs, is shared.
  */
 export function findTogether<Row>(ask: Ask<Row>, keyOf: (row: Row) => string): Find<Row> {
   let open: Batch<Row> | undefined
@@ -39,8 +48,11 @@ export function findTogether<Row>(ask: Ask<Row>, keyOf: (row: Row) => string): F
       close(batch)
       return [...batch.keys]
     }
+    const inContext: InContext = (work, ...args) =>
+      batch.calls.length > 1 ? inNoContext(work, ...args) : work(...args)
     try {
-      const rows = await ask({ timeLeftMs }, takeKeys)
+      await new Promise<void>(nextTick)
+      const rows = await inContext(ask, { timeLeftMs }, takeKeys, inContext)
       return new Map(rows.map((row) => [keyOf(row), row]))
     } finally {
       close(batch)

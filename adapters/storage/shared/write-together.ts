@@ -1,5 +1,7 @@
+import { AsyncResource } from 'node:async_hooks'
 import type { StorageCall } from 'utility-api/storage'
 import { nobodyWaits } from './call-time.ts'
+import { inNoContext } from './no-context.ts'
 import { clearTimeout, nextTick, setTimeout } from './timers.ts'
 
 /** The maximum number of writes in one statement. */
@@ -37,6 +39,8 @@ export type MakeWrite<Write, Outcome> = (call: StorageCall, write: Write) => Pro
 interface Job<Write, Outcome> extends PromiseWithResolvers<Outcome> {
   readonly write: Write
   readonly call: StorageCall
+  /** The async context of its caller. */
+  readonly context: AsyncResource
   readonly keys: readonly [key: string, ...others: string[]]
 }
 
@@ -75,7 +79,7 @@ export function writeTogether<Write, Outcome>(
       heldUp = false
       schedule()
     }
-    const answered = second === undefined ? sendAlone(first) : sendTogether(jobs)
+    const answered = second === undefined ? sendAlone(first) : inNoContext(sendTogether, jobs)
     answered.then(letNext, letNext)
   }
 
@@ -128,12 +132,14 @@ export function writeTogether<Write, Outcome>(
   }
 
   function sendAlone(job: Job<Write, Outcome>): Promise<Outcome> {
-    job.resolve(alone(job.write, job.call))
+    job.resolve(job.context.runInAsyncScope(alone, undefined, job.write, job.call))
     return job.promise
   }
 
   return (call, write) => {
-    const job = { write, call, keys: keysOf(write), ...Promise.withResolvers<Outcome>() }
+    // `AsyncLocalStorage.snapshot` takes as long as the rest of a write.
+    const context = new AsyncResource('utility-api')
+    const job = { write, call, context, keys: keysOf(write), ...Promise.withResolvers<Outcome>() }
     waiting.push(job)
     schedule()
     return job.promise

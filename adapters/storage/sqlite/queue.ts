@@ -1,5 +1,7 @@
+import { AsyncResource } from 'node:async_hooks'
 import { StorageError, type StorageCall } from 'utility-api/storage'
 import { nobodyWaits } from '../shared/call-time.ts'
+import { inNoContext } from '../shared/no-context.ts'
 import { nextTick, setImmediate, setTimeout } from '../shared/timers.ts'
 import type { SqliteDatabase } from './driver.ts'
 import { isBusy, toStorageError } from './errors.ts'
@@ -15,6 +17,8 @@ interface Job {
   readonly resolve: (value: never) => void
   readonly reject: (error: StorageError) => void
   readonly call: StorageCall
+  /** The async context of its caller. */
+  readonly context: AsyncResource
   /** Why it is still in the queue, if it has been tried. */
   reason?: unknown
 }
@@ -65,9 +69,12 @@ export function createSqliteQueue(database: SqliteDatabase): SqliteQueue {
   function flush(): void {
     endRead()
     const batch = stillAwaited(jobs.splice(0, maxBatch))
-    const undone = commit(database, requireSameFiles, batch)
+    const commitBatch = (): readonly Job[] => commit(database, requireSameFiles, batch)
+    const [first, second] = batch
+    const undone =
+      second === undefined ? first?.context.runInAsyncScope(commitBatch) : inNoContext(commitBatch)
     scheduled = false
-    if (undone.length === 0) return schedule()
+    if (undone === undefined || undone.length === 0) return schedule()
     jobs = [...undone, ...jobs]
     scheduled = true
     setTimeout(flush, randomPauseMs())
@@ -75,7 +82,7 @@ export function createSqliteQueue(database: SqliteDatabase): SqliteQueue {
 
   function write<Result>(call: StorageCall, work: () => Result): Promise<Result> {
     return new Promise((resolve, reject) => {
-      jobs.push({ work, resolve, reject, call })
+      jobs.push({ work, resolve, reject, call, context: new AsyncResource('utility-api') })
       schedule()
     })
   }
@@ -88,7 +95,7 @@ export function createSqliteQueue(database: SqliteDatabase): SqliteQueue {
     requireNoTransaction(database, reading)
     if (reading) return
     requireSameFiles(maxLookAgeMs)
-    database.exec('BEGIN')
+    inNoContext(() => database.exec('BEGIN'))
     reading = true
     nextTick(endRead)
   }
@@ -97,7 +104,7 @@ export function createSqliteQueue(database: SqliteDatabase): SqliteQueue {
     if (!reading) return
     reading = false
     try {
-      database.exec('COMMIT')
+      inNoContext(() => database.exec('COMMIT'))
     } catch {
       rollBack(database)
     }
@@ -146,7 +153,7 @@ function commit(
   }
   const results: unknown[] = []
   try {
-    for (const job of batch) results.push(job.work())
+    for (const job of batch) results.push(job.context.runInAsyncScope(job.work))
   } catch (error) {
     rollBack(database)
     const reason = toStorageError(error)
