@@ -36,8 +36,8 @@ export interface StorageFixture {
   /** Another instance on the same data, for races between processes. Default: those cases are not applicable. */
   readonly second?: UtilityStorage
   /**
-   * Inserts rows and reads them back; every promise is still tested on `storage`. With {@link cutAfter}, it needs a
-   * connection of its own. Default: `storage`, if it is an {@link AdminStorage}; otherwise most cases are not applicable.
+   * Inserts rows and reads them back; every promise is still tested on `storage`. Default: {@link second}, or else
+   * `storage`, if it is an {@link AdminStorage}; otherwise most cases are not applicable.
    */
   readonly seed?: AdminStorage
   /** Makes the database unavailable to the store. Default: the case of a lost database is not applicable. */
@@ -45,7 +45,8 @@ export interface StorageFixture {
   /**
    * Cuts the connection of `storage` once, after this many more replies of the database, and then lets it connect again:
    * for example with a proxy that counts replies. 0 cuts at the next reply. If a method needs fewer replies, the next
-   * call is cut. Default: the cases of a cut connection are not applicable.
+   * call is cut. It needs a {@link second} or a {@link seed}, whose connections it leaves alone. Default: the cases of a
+   * cut connection are not applicable.
    */
   cutAfter?(replies: number): MaybePromise<void>
   /** Frees everything after the case. Called once, also after {@link disconnect}. */
@@ -189,12 +190,14 @@ function toContext(
 ): ContractContext {
   const { storage, second } = fixture
   const admin = isAdminStorage(storage) ? storage : undefined
-  const seed = fixture.seed ?? admin
+  const secondAdmin = second && isAdminStorage(second) ? second : undefined
+  const apart = fixture.seed ?? secondAdmin
+  const seed = apart ?? admin
   return {
     storage: bindStorage(storage),
     second: second && bindStorage(second),
     admin: admin && bindAdmin(admin),
-    secondAdmin: second && isAdminStorage(second) ? bindAdmin(second) : undefined,
+    secondAdmin: secondAdmin && bindAdmin(secondAdmin),
     seed: seed && bindAdmin(seed),
     listing: admin?.listing && bindListing(admin.listing),
     unbound: storage,
@@ -203,7 +206,8 @@ function toContext(
     ping: storage.ping && (() => storage.ping?.(enoughTime())),
     recordUse: storage.recordUse && ((kind, ids, at) => storage.recordUse?.(kind, ids, at, enoughTime())),
     disconnect: fixture.disconnect?.bind(fixture),
-    cutAfter: fixture.cutAfter?.bind(fixture),
+    // The calls of the suite itself would be cut.
+    cutAfter: apart && fixture.cutAfter?.bind(fixture),
     history,
     fresh,
   }

@@ -10,6 +10,9 @@ function both(what: string, [one, two]: readonly [string, string], change: Mista
   ]
 }
 
+/** What the instances of one adapter share. Each case has its own keys. */
+const [ends, purged] = [new Map<string, number>(), new Set<string>()]
+
 const writeBacks = [
   ['gives a client a new name', 'updateClient'],
   ['rotates a secret', 'rotateClientSecret'],
@@ -82,6 +85,24 @@ testMistakes([
       },
     }),
   ),
+  {
+    what: 'lets one caller in each turn of the event loop spend a code',
+    caughtBy: 'fifty callers redeem one code: one token',
+    change(good) {
+      const spent = new Set<string>()
+      return {
+        async redeemAuthorizationCode(hash, at, token) {
+          if (spent.has(hash.join())) return false
+          spent.add(hash.join())
+          setImmediate(() => spent.clear())
+          if (await good.redeemAuthorizationCode(hash, at, token)) return true
+          const { hash: tokenHash, ...rest } = token
+          await good.insertCredential('access_token', tokenHash, { ...rest, revokedAt: null })
+          return true
+        },
+      }
+    },
+  },
   ...both(
     'tests who owns a license, then writes',
     ['an update while a license changes hands', 'an update elsewhere while a license changes hands'],
@@ -205,29 +226,28 @@ testMistakes([
       }
     },
   },
-  ...both(
-    'purges the idempotency keys that had expired a moment ago',
-    [
-      'a purge keeps an idempotency key that is renewed',
-      'a purge keeps an idempotency key that another instance',
-    ],
-    (good) => {
-      const expiries = new Map<string, number>()
-      const gone = new Set<string>()
-      return {
+  ...[0, 2].flatMap((lateMs) =>
+    both(
+      `purges the idempotency keys that had expired a moment ago, ${lateMs} ms late`,
+      [
+        'a purge keeps an idempotency key that is renewed',
+        'a purge keeps an idempotency key that another instance',
+      ],
+      (good) => ({
         insertLicense(license, idempotency) {
           if (idempotency === undefined) return good.insertLicense(license)
           const key = idempotency.keyHash.join()
-          expiries.set(key, idempotency.expiresAt)
-          return good.insertLicense(license, gone.has(key) ? undefined : idempotency)
+          ends.set(key, idempotency.expiresAt)
+          return good.insertLicense(license, purged.delete(key) ? undefined : idempotency)
         },
         async purgeExpired(at) {
-          const late = [...expiries].filter(([, expiresAt]) => expiresAt <= at)
+          if (lateMs > 0) await sleep(lateMs)
+          const expired = [...ends].filter(([, expiresAt]) => expiresAt <= at)
           await sleep(1)
-          for (const [key] of late) gone.add(key)
+          for (const [key] of expired) purged.add(key)
           return good.purgeExpired(at)
         },
-      }
-    },
+      }),
+    ),
   ),
 ])

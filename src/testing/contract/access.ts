@@ -16,6 +16,7 @@ import {
   makeToken,
   nameOf,
   race,
+  raceBeside,
   rejectsAs,
   type ContractCase,
 } from './context.ts'
@@ -29,26 +30,26 @@ async function raceRevocation(
   spenders: readonly BoundStorage[],
 ): Promise<void> {
   const subject = nameOf('Ada')
-  await race(30, (index) => revoker.insertAuthorizationCode(codeOf(index), makeCode({ subject })))
-  let counts = { tokens: 0, codes: 0 }
-  const won = await race(31, async (index) => {
-    if (index === 15) {
-      counts = await revoker.revokeAccess(which, 9)
-      return false
-    }
-    const number = index > 15 ? index - 1 : index
-    const spender = spenders[index % spenders.length] as BoundStorage
-    return spender.redeemAuthorizationCode(codeOf(number), 5, makeToken(number, { subject }))
+  await inTurn([15, 'while it runs'] as const, async (place) => {
+    const numberOf = (index: number): number => (place === 15 ? 0 : 200) + index
+    const codeAt = (index: number): Uint8Array => codeOf(numberOf(index))
+    await race(30, (index) => revoker.insertAuthorizationCode(codeAt(index), makeCode({ subject })))
+    let counts = { tokens: 0, codes: 0 }
+    const revoke = async (): Promise<unknown> => (counts = await revoker.revokeAccess(which, 9))
+    const won = await raceBeside(revoke, place, 30, (index) => {
+      const spender = spenders[index % spenders.length] as BoundStorage
+      return spender.redeemAuthorizationCode(codeAt(index), 5, makeToken(numberOf(index), { subject }))
+    })
+    const tokens = await race(30, (index) => revoker.findCredential('access_token', hashOf(numberOf(index))))
+    const live = tokens.filter((token) => token?.revokedAt === null)
+    equalValues(live, [], 'no token is left')
+    strictEqual(countOf(won, true), counts.tokens, 'every issued token is counted')
+    strictEqual(30 - counts.tokens, counts.codes, 'every other code is counted')
+    const late = await race(30, (index) =>
+      revoker.redeemAuthorizationCode(codeAt(index), 10, makeToken(numberOf(100 + index))),
+    )
+    strictEqual(countOf(late, true), 0, 'no code can be redeemed afterwards')
   })
-  const tokens = await race(30, (index) => revoker.findCredential('access_token', hashOf(index)))
-  const live = tokens.filter((token) => token?.revokedAt === null)
-  equalValues(live, [], 'no token is left')
-  strictEqual(countOf(won, true), counts.tokens, 'every issued token is counted')
-  strictEqual(30 - counts.tokens, counts.codes, 'every other code is counted')
-  const late = await race(30, (index) =>
-    revoker.redeemAuthorizationCode(codeOf(index), 10, makeToken(100 + index)),
-  )
-  strictEqual(countOf(late, true), 0, 'no code can be redeemed afterwards')
 }
 
 /** Issues a code, which is refused as a conflict once its client is revoked. */
@@ -65,15 +66,15 @@ async function issue(storage: BoundAdmin, hash: Uint8Array, code: AuthorizationC
  * it is finished before those in the middle have their turn, so a second round starts with the revocation.
  */
 async function raceShutOut(revoker: BoundAdmin, others: readonly BoundAdmin[]): Promise<void> {
-  await inTurn([20, 0], async (revokeAt) => {
-    const clientId = nameOf(`client-${revokeAt}`)
+  await inTurn(([20, 0, 'while it runs'] as const).entries(), async ([round, place]) => {
+    const clientId = nameOf(`client-${round}`)
     // Each round has its own codes and tokens.
-    const numberOf = (index: number): number => 500 * (revokeAt === 0 ? 1 : 0) + index
+    const numberOf = (index: number): number => 500 * round + index
     const hashOfCode = (index: number): Uint8Array => codeOf(numberOf(index))
     await revoker.insertClient(makeClient({ clientId }))
     await race(20, (index) => revoker.insertAuthorizationCode(hashOfCode(index), makeCode({ clientId })))
-    await race(41, async (index) => {
-      if (index === revokeAt) return revoker.revokeClient(clientId, 9)
+    const revoke = (): unknown => revoker.revokeClient(clientId, 9)
+    await raceBeside<unknown>(revoke, place, 40, (index) => {
       const other = others[index % others.length] as BoundAdmin
       if (index % 2 === 1) return issue(other, hashOfCode(100 + index), makeCode({ clientId }))
       return other.redeemAuthorizationCode(hashOfCode(index >> 1), 5, makeToken(numberOf(index)))

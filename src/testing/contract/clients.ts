@@ -11,6 +11,7 @@ import {
   makeLicense,
   nameOf,
   race,
+  raceOverTurns,
   type ContractCase,
 } from './context.ts'
 
@@ -18,7 +19,7 @@ import {
 async function raceRotations(stores: readonly BoundAdmin[]): Promise<void> {
   const storeOf = (index: number): BoundAdmin => stores[index % stores.length] as BoundAdmin
   await storeOf(0).insertClient(makeClient({ secretHashes: [hashOf(0)] }))
-  const rotated = await race(10, (index) =>
+  const rotated = await raceOverTurns(10, (index) =>
     storeOf(index).rotateClientSecret(nameOf('client'), hashOf(index + 1)),
   )
   strictEqual(countOf(rotated, true), 10)
@@ -43,7 +44,7 @@ async function raceRotations(stores: readonly BoundAdmin[]): Promise<void> {
 async function raceChanges(admin: BoundAdmin, other: BoundAdmin): Promise<void> {
   const redirectUris = ['app:/new']
   await race(10, (index) => admin.insertClient(makeClient({ clientId: nameOf(`${index}`) })))
-  await race<unknown>(40, (index) => {
+  await raceOverTurns<unknown>(40, (index) => {
     const clientId = nameOf(`${index >> 2}`)
     const position = index % 8 < 4 ? index % 4 : 3 - (index % 4)
     if (position === 0) return admin.updateClient(clientId, { name: 'Shop' })
@@ -83,7 +84,7 @@ export const clientCases: readonly ContractCase[] = [
     name: 'twenty callers insert one client: one succeeds, or the others have secrets that never work',
     needs: ['admin'],
     async run({ admin }) {
-      const outcomes = await race(20, (index) =>
+      const outcomes = await raceOverTurns(20, (index) =>
         admin.insertClient(makeClient({ secretHashes: [hashOf(index)] })),
       )
       strictEqual(countOf(outcomes, 'inserted'), 1)
@@ -175,7 +176,7 @@ export const clientCases: readonly ContractCase[] = [
       inTurn(Array.from({ length: 10 }).keys(), async (round) => {
         const clientId = nameOf(`round-${round}`)
         await admin.insertClient(makeClient({ clientId }))
-        const done = await race(12, (index) => {
+        const done = await raceOverTurns(12, (index) => {
           if (index === round) return admin.rotateClientSecret(clientId, hashOf(2))
           if (index === round + 2) return admin.revokeClient(clientId, 9)
           return admin.updateClient(clientId, { name: `Shop ${index}` })
@@ -209,7 +210,7 @@ export const clientCases: readonly ContractCase[] = [
     needs: ['admin'],
     async run({ admin }) {
       await race(20, (index) => admin.insertClient(makeClient({ clientId: nameOf(`${index}`) })))
-      await race(40, (index) => {
+      await raceOverTurns(40, (index) => {
         const clientId = nameOf(`${index >> 1}`)
         return index % 2 === 0
           ? admin.rotateClientSecret(clientId, hashOf(2))
@@ -292,7 +293,7 @@ export const clientCases: readonly ContractCase[] = [
     needs: ['admin'],
     async run({ admin }) {
       await admin.insertClient(makeClient())
-      const told = await race(20, (index) => admin.revokeClient(nameOf('client'), 100 + index))
+      const told = await raceOverTurns(20, (index) => admin.revokeClient(nameOf('client'), 100 + index))
       strictEqual(countOf(told, true), 1)
       strictEqual((await admin.findClient(nameOf('client')))?.revokedAt, 100 + told.indexOf(true))
     },

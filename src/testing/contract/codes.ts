@@ -8,6 +8,7 @@ import {
   makeToken,
   nameOf,
   race,
+  raceOverTurns,
   type ContractCase,
 } from './context.ts'
 
@@ -16,7 +17,9 @@ const code = hashOf(100)
 /** Lets 50 callers spend one code. Exactly one may win, and only the winner's token may exist. */
 async function raceForOneCode(stores: readonly BoundStorage[]): Promise<void> {
   const storeOf = (index: number): BoundStorage => stores[index % stores.length] as BoundStorage
-  const won = await race(50, (index) => storeOf(index).redeemAuthorizationCode(code, 5, makeToken(index)))
+  const won = await raceOverTurns(50, (index) =>
+    storeOf(index).redeemAuthorizationCode(code, 5, makeToken(index)),
+  )
   strictEqual(countOf(won, true), 1, 'exactly one caller redeems the code')
   const found = await race(50, (index) => storeOf(index).findCredential('access_token', hashOf(index)))
   equalValues(
@@ -89,7 +92,7 @@ export const codeCases: readonly ContractCase[] = [
     needs: ['seed'],
     async run({ storage, seed }) {
       await race(50, (index) => seed.insertAuthorizationCode(hashOf(100 + index), makeCode()))
-      const won = await race(50, (index) =>
+      const won = await raceOverTurns(50, (index) =>
         storage.redeemAuthorizationCode(hashOf(100 + index), 5, makeToken(index)),
       )
       strictEqual(countOf(won, true), 50)

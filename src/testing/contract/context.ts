@@ -10,6 +10,7 @@ import {
   type StorageErrorKind,
   type UtilityStorage,
 } from '../../ports/storage.ts'
+import { setImmediate, setTimeout } from '../../ports/timers.ts'
 import type { BoundAdmin, BoundListing, BoundStorage, RecordUse } from './bound.ts'
 
 /** What a case works with. What may be undefined is there only if the fixture has it. */
@@ -152,12 +153,67 @@ export function loosePatch<Patch>(fields: {
   return fields as Patch
 }
 
-/** Makes all calls at once, as racing requests would. */
+/** Makes all calls at once. */
 export function race<Result>(
   count: number,
   call: (index: number) => MaybePromise<Result>,
 ): Promise<Result[]> {
   return Promise.all(Array.from({ length: count }, async (_, index) => call(index)))
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve))
+}
+
+function nextMillisecond(): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, 1))
+}
+
+/** Makes half of the calls at once, and each of the others one turn of the event loop after the one before. */
+export function raceOverTurns<Result>(
+  count: number,
+  call: (index: number) => MaybePromise<Result>,
+): Promise<Result[]> {
+  return race(count, async (index) => {
+    // oxlint-disable-next-line no-await-in-loop -- one turn after the other
+    for (let turn = count / 2; turn <= index; turn += 1) await nextTurn()
+    return call(index)
+  })
+}
+
+/**
+ * Makes calls and a longer one: all at once, with the longer one at a place among them, or while it runs, one in two as
+ * soon as it can and the others a millisecond apart. Calls that are made at once are over before a longer one that first
+ * waits for a connection has read anything.
+ */
+export async function raceBeside<Result>(
+  longer: () => MaybePromise<unknown>,
+  place: number | 'while it runs',
+  count: number,
+  call: (index: number) => MaybePromise<Result>,
+): Promise<Result[]> {
+  if (place !== 'while it runs') {
+    const made = await race<unknown>(count + 1, (index) =>
+      index === place ? longer() : call(index > place ? index - 1 : index),
+    )
+    return made.toSpliced(place, 1) as Result[]
+  }
+  const results: Result[] = []
+  let isOver = false
+  async function runLonger(): Promise<void> {
+    await longer()
+    isOver = true
+  }
+  async function runOthers(first: number): Promise<void> {
+    for (let index = first; index < count; index += 2) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other is the point
+      if (!isOver) await (first === 0 ? nextTurn() : nextMillisecond())
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      results[index] = await call(index)
+    }
+  }
+  await Promise.all([runLonger(), runOthers(0), runOthers(1)])
+  return results
 }
 
 /**

@@ -13,6 +13,7 @@ import {
   makeToken,
   nameOf,
   race,
+  raceOverTurns,
   rejectsAs,
   type ContractCase,
 } from './context.ts'
@@ -116,7 +117,7 @@ export const credentialCases: readonly ContractCase[] = [
     name: 'twenty callers insert credentials of one id: one succeeds, or revoking the id leaves a secret that works',
     needs: ['admin'],
     async run({ admin }) {
-      const outcomes = await race(20, (index) =>
+      const outcomes = await raceOverTurns(20, (index) =>
         orConflict(() => {
           const kind = index % 2 === 0 ? 'api_key' : 'access_token'
           return admin.insertCredential(kind, hashOf(index), makeCredential(nameOf('id')))
@@ -133,7 +134,7 @@ export const credentialCases: readonly ContractCase[] = [
     name: 'twenty callers insert credentials of one hash: one succeeds, or two owners share a secret',
     needs: ['admin'],
     async run({ admin }) {
-      const outcomes = await race(20, (index) =>
+      const outcomes = await raceOverTurns(20, (index) =>
         orConflict(() => admin.insertCredential('api_key', hashOf(1), makeCredential(nameOf(`${index}`)))),
       )
       strictEqual(countOf<unknown>(outcomes, 'inserted'), 1)
@@ -146,7 +147,7 @@ export const credentialCases: readonly ContractCase[] = [
     needs: ['admin'],
     async run({ admin }) {
       await race(20, (index) => admin.insertAuthorizationCode(hashOf(100 + index), makeCode()))
-      const outcomes = await race(20, (index) =>
+      const outcomes = await raceOverTurns(20, (index) =>
         orConflict(() =>
           admin.redeemAuthorizationCode(hashOf(100 + index), 5, makeToken(index, { id: nameOf('id') })),
         ),
@@ -175,7 +176,7 @@ export const credentialCases: readonly ContractCase[] = [
     name: 'twenty callers issue one code: one succeeds, or two browsers share a code',
     needs: ['admin'],
     async run({ admin }) {
-      const outcomes = await race(20, (index) =>
+      const outcomes = await raceOverTurns(20, (index) =>
         orConflict(() => admin.insertAuthorizationCode(hashOf(1), makeCode({ expiresAt: 100 + index }))),
       )
       strictEqual(countOf<unknown>(outcomes, 'conflict'), 19)
@@ -188,15 +189,17 @@ export const credentialCases: readonly ContractCase[] = [
     needs: ['admin'],
     async run({ admin }) {
       await admin.insertCredential('api_key', hashOf(1), makeCredential(nameOf('one')))
-      const byId = await race(20, (index) => admin.revokeCredential({ id: nameOf('one') }, 100 + index))
+      const byId = await raceOverTurns(20, (index) =>
+        admin.revokeCredential({ id: nameOf('one') }, 100 + index),
+      )
       strictEqual(countOf(byId, true), 1)
       strictEqual((await admin.findCredential('api_key', hashOf(1)))?.revokedAt, 100 + byId.indexOf(true))
       await race(2, (index) => admin.insertAuthorizationCode(hashOf(2 + index), makeCode()))
       await race(2, (index) => admin.redeemAuthorizationCode(hashOf(2 + index), 5, makeToken(2 + index)))
-      const ofCode = await race(20, () => admin.revokeAccessTokensOfCode(hashOf(2), 7))
+      const ofCode = await raceOverTurns(20, () => admin.revokeAccessTokensOfCode(hashOf(2), 7))
       strictEqual(countOf(ofCode, 1), 1)
       strictEqual(countOf(ofCode, 0), 19)
-      const ofClient = await race(20, () => admin.revokeAccess({ clientId: nameOf('client') }, 8))
+      const ofClient = await raceOverTurns(20, () => admin.revokeAccess({ clientId: nameOf('client') }, 8))
       strictEqual(
         ofClient.reduce((sum, { tokens }) => sum + tokens, 0),
         1,
@@ -260,7 +263,9 @@ export const credentialCases: readonly ContractCase[] = [
     name: 'inserting a reseller id that exists is taken, or a second reseller takes over licenses',
     needs: ['admin'],
     async run({ admin }) {
-      const outcomes = await race(20, (index) => admin.insertReseller(makeReseller({ createdAt: index })))
+      const outcomes = await raceOverTurns(20, (index) =>
+        admin.insertReseller(makeReseller({ createdAt: index })),
+      )
       strictEqual(countOf(outcomes, 'inserted'), 1)
       strictEqual(countOf(outcomes, 'taken'), 19)
       const first = makeReseller({ createdAt: outcomes.indexOf('inserted') })

@@ -1,4 +1,5 @@
 import { ok, strictEqual } from 'node:assert/strict'
+import { comparedDomain } from '../../domain/compared-domain.ts'
 import type { License } from '../../domain/license.ts'
 import type { MaybePromise } from '../../domain/maybe-promise.ts'
 import { StorageError, type NewIdempotencyKey } from '../../ports/storage.ts'
@@ -58,6 +59,71 @@ async function unlessItHangs<Result>(work: Promise<Result>, what: string): Promi
     clearTimeout(timer)
   }
 }
+
+/** Where a license is listed: before a change, and after it. */
+interface Place {
+  readonly resellerId: string
+  readonly domainOrIp: string
+}
+
+function placeOf(name: string): Place {
+  return { resellerId: nameOf(name), domainOrIp: `${nameOf(name)}.example` }
+}
+
+/**
+ * Expects the lists and counts of these places to show the licenses that are found by these keys. Once more if they do
+ * not: the server may still be doing what it was sent before the cut.
+ */
+async function listsAgree(
+  { seed, listing }: { readonly seed: BoundAdmin; readonly listing: BoundListing | undefined },
+  keys: readonly string[],
+  places: readonly Place[],
+  attempts = 2,
+): Promise<void> {
+  if (listing === undefined) return
+  const found = (await race(keys.length, (index) => seed.findLicense(keys[index] ?? ''))).filter(
+    (license) => license !== null,
+  )
+  const listed = (of: { resellerId?: string; comparedDomains?: string[] }): Promise<string[]> =>
+    untilAnswered(async () =>
+      (await listing.licenses({ ...of, limit: 1000 })).licenses
+        .map(({ licenseKey }) => licenseKey)
+        .toSorted(),
+    )
+  const counted = (of: { resellerId?: string }): Promise<number> =>
+    untilAnswered(() => listing.countLicenses(of))
+  const wanted = (member: keyof Place, value: string): string[] =>
+    found
+      .filter((license) => license[member] === value)
+      .map(({ licenseKey }) => licenseKey)
+      .toSorted()
+  try {
+    await inTurn(places, async ({ resellerId, domainOrIp }) => {
+      const own = wanted('resellerId', resellerId)
+      equalValues(await listed({ resellerId }), own, 'the list of a reseller shows what is found by its key')
+      strictEqual(await counted({ resellerId }), own.length, 'the count of a reseller is that of its list')
+      equalValues(
+        await listed({ comparedDomains: [comparedDomain(domainOrIp)] }),
+        wanted('domainOrIp', domainOrIp),
+        'the list of a domain shows what is found by its key',
+      )
+    })
+    strictEqual(await counted({}), (await listed({})).length, 'the count of all is that of the list')
+  } catch (error) {
+    if (attempts === 1) throw error
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    await listsAgree({ seed, listing }, keys, places, attempts - 1)
+  }
+}
+
+/** The changes that move a license from one list to another. */
+const moves: readonly ((admin: BoundAdmin, key: string, from: Place, to: Place) => unknown)[] = [
+  (admin, key, _, to) => admin.insertLicense(makeLicense(`${key}-new`, { ...to })),
+  (admin, licenseKey, { resellerId }, { domainOrIp }) =>
+    admin.updateLicense({ licenseKey, resellerId, patch: { domainOrIp }, at: 7 }),
+  (admin, key, _, to) => admin.changeLicense(key, to, 7),
+  (admin, key) => admin.deleteLicense(key),
+]
 
 function keyOf(number: number): NewIdempotencyKey {
   return {
@@ -227,9 +293,10 @@ export const cutCases: readonly ContractCase[] = [
   {
     name: 'generating again after a cut connection leaves one license, or a dropped connection bills twice',
     needs: ['seed', 'cutAfter'],
-    run: ({ storage, seed, cutAfter }) =>
+    run: ({ storage, seed, listing, cutAfter }) =>
       inTurn(cuts, async (replies) => {
-        const makeOwn = (attempt: number): License => makeLicense(nameOf(`${replies}-${attempt}`))
+        const place = placeOf(`cut-${replies}`)
+        const makeOwn = (attempt: number): License => makeLicense(nameOf(`${replies}-${attempt}`), place)
         let attempts = 0
         await cutAfter(replies)
         const first = await orCut(() => storage.insertLicense(makeOwn(0), keyOf(200 + replies)))
@@ -242,7 +309,27 @@ export const cutCases: readonly ContractCase[] = [
         strictEqual(there.length, 1, `cut after ${replies}: one license for one idempotency key`)
         if (typeof answer !== 'string') equalValues(answer.replay, there[0])
         if (first === 'inserted') ok(found[0], 'an acknowledged write is stored')
+        const keys = found.map((_, index) => nameOf(`${replies}-${index}`))
+        await listsAgree({ seed, listing }, keys, [place])
       }),
+  },
+  {
+    name: 'a license whose change is cut is listed and counted where it is found, or support does not find it by its domain',
+    needs: ['admin', 'seed', 'listing', 'cutAfter'],
+    run: ({ admin, seed, listing, cutAfter }) =>
+      inTurn(moves.entries(), async ([number, move]) =>
+        inTurn(cuts.slice(0, 8), async (replies) => {
+          const [from, to] = [`from-${number}-${replies}`, `to-${number}-${replies}`].map(placeOf) as [
+            Place,
+            Place,
+          ]
+          const key = nameOf(`${number}-${replies}`)
+          await seed.insertLicense(makeLicense(key, from))
+          await cutAfter(replies)
+          await orCut(() => move(admin, key, from, to))
+          await listsAgree({ seed, listing }, [key, `${key}-new`], [from, to])
+        }),
+      ),
   },
   {
     name: 'a change acknowledged before its connection is cut is stored, or a confirmed revocation never happened',

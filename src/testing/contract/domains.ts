@@ -7,7 +7,7 @@ import {
   inTurn,
   makeLicense,
   nameOf,
-  race,
+  raceOverTurns,
   type ContractCase,
   type ContractContext,
 } from './context.ts'
@@ -106,7 +106,7 @@ export const domainCases: readonly ContractCase[] = [
     async run({ admin, second, listing }) {
       await insertFor({ storage: admin }, ['old.example'])
       const domains = Array.from({ length: 20 }, (_, index) => `d${index}.example`)
-      await race(20, (index) =>
+      await raceOverTurns(20, (index) =>
         (index % 2 === 0 ? admin : second).updateLicense({
           licenseKey: nameOf('0'),
           resellerId: nameOf('reseller'),

@@ -2,7 +2,15 @@ import { strictEqual } from 'node:assert/strict'
 import type { License } from '../../domain/license.ts'
 import type { NewIdempotencyKey } from '../../ports/storage.ts'
 import type { BoundStorage } from './bound.ts'
-import { countOf, equalValues, hashOf, makeLicense, nameOf, race, type ContractCase } from './context.ts'
+import {
+  countOf,
+  equalValues,
+  hashOf,
+  makeLicense,
+  nameOf,
+  raceOverTurns,
+  type ContractCase,
+} from './context.ts'
 
 function idempotencyKey(fields: Partial<NewIdempotencyKey> = {}): NewIdempotencyKey {
   return {
@@ -18,7 +26,7 @@ async function raceForOneAnswer(stores: readonly BoundStorage[], createdAt = 100
   const storeOf = (index: number): BoundStorage => stores[index % stores.length] as BoundStorage
   const licenseOf = (index: number): License => makeLicense(nameOf(`key-${index}`), { createdAt })
   const expiresAt = createdAt + 4000
-  const outcomes = await race(20, (index) =>
+  const outcomes = await raceOverTurns(20, (index) =>
     storeOf(index).insertLicense(licenseOf(index), idempotencyKey({ requestHash: hashOf(index), expiresAt })),
   )
   strictEqual(countOf<unknown>(outcomes, 'inserted'), 1, 'exactly one caller inserts')

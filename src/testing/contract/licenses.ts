@@ -11,6 +11,7 @@ import {
   makeLicense,
   nameOf,
   race,
+  raceOverTurns,
   type ContractCase,
 } from './context.ts'
 
@@ -19,7 +20,7 @@ async function raceForOneKey(
   idempotencyOf: (resellerId: string) => NewIdempotencyKey | undefined = () => undefined,
 ): Promise<number> {
   const storeOf = (index: number): BoundStorage => stores[index % stores.length] as BoundStorage
-  const outcomes = await race(20, (index) => {
+  const outcomes = await raceOverTurns(20, (index) => {
     const resellerId = `${index}`
     return storeOf(index).insertLicense(makeLicense(nameOf('key'), { resellerId }), idempotencyOf(resellerId))
   })
@@ -32,7 +33,7 @@ async function raceForOneKey(
 async function raceForOneLicense(stores: readonly BoundStorage[]): Promise<void> {
   const storeOf = (index: number): BoundStorage => stores[index % stores.length] as BoundStorage
   const fields = ['registeredTo', 'domainOrIp', 'status'] as const
-  const outcomes = await race(60, (index) =>
+  const outcomes = await raceOverTurns(60, (index) =>
     storeOf(index).updateLicense({
       licenseKey: nameOf(`key-${Math.floor(index / 3)}`),
       resellerId: nameOf('reseller'),
@@ -63,7 +64,7 @@ async function raceDeletion(admin: BoundAdmin, other: BoundStorage): Promise<voi
   await inTurn(rounds.entries(), async ([round, calls]) => {
     const licenseKeyOf = (index: number): string => nameOf(`key-${round}-${index % 20}`)
     await race(20, (index) => admin.insertLicense(makeLicense(licenseKeyOf(index))))
-    const outcomes = await race(80, (index) => calls[Math.floor(index / 20)]?.(licenseKeyOf(index)))
+    const outcomes = await raceOverTurns(80, (index) => calls[Math.floor(index / 20)]?.(licenseKeyOf(index)))
     strictEqual(countOf<unknown>(outcomes, 'not_owner'), 0)
     const removed = outcomes.filter((_, index) => calls[Math.floor(index / 20)] === remove)
     strictEqual(countOf<unknown>(removed, true), 20, 'all are deleted')
@@ -75,7 +76,7 @@ async function raceDeletion(admin: BoundAdmin, other: BoundStorage): Promise<voi
 /** Gives twenty licenses to another reseller while theirs updates them. */
 async function raceTransfer(admin: BoundAdmin, other: BoundStorage): Promise<void> {
   await race(20, (index) => admin.insertLicense(makeLicense(nameOf(`key-${index}`))))
-  await race<unknown>(40, (index) => {
+  await raceOverTurns<unknown>(40, (index) => {
     const licenseKey = nameOf(`key-${index >> 1}`)
     const moved = { resellerId: nameOf('new'), status: 'moved' }
     if (index % 2 === 1) return admin.changeLicense(licenseKey, moved, 2000)
@@ -349,7 +350,7 @@ export const licenseCases: readonly ContractCase[] = [
     needs: ['admin'],
     async run({ admin }) {
       await race(20, (index) => admin.insertLicense(makeLicense(nameOf(`key-${index}`))))
-      await race(40, (index) => {
+      await raceOverTurns(40, (index) => {
         const licenseKey = nameOf(`key-${index >> 1}`)
         if (index % 2 === 0) return admin.changeLicense(licenseKey, { registeredTo: 'new' }, 2000)
         const update = { licenseKey, resellerId: nameOf('reseller'), at: 2000 }
@@ -393,7 +394,7 @@ export const licenseCases: readonly ContractCase[] = [
     needs: ['admin'],
     async run({ admin }) {
       await admin.insertLicense(makeLicense(nameOf('key')))
-      const told = await race(20, () => admin.deleteLicense(nameOf('key')))
+      const told = await raceOverTurns(20, () => admin.deleteLicense(nameOf('key')))
       strictEqual(countOf(told, true), 1)
     },
   },

@@ -15,24 +15,31 @@ import {
   makeToken,
   nameOf,
   race,
+  raceBeside,
   type ContractCase,
 } from './context.ts'
 
 const nothing = { codes: 0, tokens: 0, idempotency: 0 }
 
+/** When a purge begins, of forty other calls. */
+const places = [0, 16, 'while it runs'] as const
+
 /** Spends expired codes while they are purged. What was spent must be there, so that a replay can still revoke it. */
 async function racePurge(purger: BoundAdmin, spender: BoundStorage): Promise<void> {
-  await inTurn([0, 8, 16, 24], async (purgeAt) => {
-    const codeOf = (index: number): Uint8Array => hashOf(1000 + 40 * purgeAt + index)
+  await inTurn(places.entries(), async ([round, place]) => {
+    const numberOf = (index: number): number => 40 * round + index
+    const codeOf = (index: number): Uint8Array => hashOf(1000 + numberOf(index))
     await race(40, (index) => purger.insertAuthorizationCode(codeOf(index), makeCode({ expiresAt: 10 })))
-    const won = await race(40, async (index) => {
-      if (index === purgeAt) return purger.purgeExpired(10)
-      return spender.redeemAuthorizationCode(codeOf(index), 9, makeToken(40 * purgeAt + index))
-    })
+    const won = await raceBeside(
+      () => purger.purgeExpired(10),
+      place,
+      40,
+      (index) => spender.redeemAuthorizationCode(codeOf(index), 9, makeToken(numberOf(index))),
+    )
     const revoked = await race(40, (index) => purger.revokeAccessTokensOfCode(codeOf(index), 11))
     equalValues(
       revoked,
-      won.map((each) => (each === true ? 1 : 0)),
+      won.map((each) => (each ? 1 : 0)),
     )
   })
 }
@@ -53,16 +60,19 @@ function licenseOf(
 
 /** Renews expired idempotency keys while they are purged. All must be there afterwards. */
 async function raceRenewal(purger: BoundAdmin, renewer: BoundStorage): Promise<void> {
-  await race(40, (index) => purger.insertLicense(...licenseOf(index, { createdAt: 1, expiresAt: 10 })))
-  await race<unknown>(41, (index) => {
-    if (index === 20) return purger.purgeExpired(10)
-    const number = index > 20 ? index - 1 : index
-    return renewer.insertLicense(...licenseOf(number, { createdAt: 20, expiresAt: 9000 }))
+  await inTurn(places.entries(), async ([round, place]) => {
+    const own = (index: number, createdAt: number, expiresAt: number): [License, NewIdempotencyKey] =>
+      licenseOf(40 * round + index, { createdAt, expiresAt })
+    await race(40, (index) => purger.insertLicense(...own(index, 1, 10)))
+    await raceBeside(
+      () => purger.purgeExpired(10),
+      place,
+      40,
+      (index) => renewer.insertLicense(...own(index, 20, 9000)),
+    )
+    const again = await race(40, (index) => purger.insertLicense(...own(index, 30, 9000)))
+    strictEqual(again.filter((result) => typeof result === 'string').length, 0, 'all are answered')
   })
-  const again = await race(40, (index) =>
-    purger.insertLicense(...licenseOf(index, { createdAt: 30, expiresAt: 9000 })),
-  )
-  strictEqual(again.filter((result) => typeof result === 'string').length, 0, 'all are answered')
 }
 
 export const purgeCases: readonly ContractCase[] = [

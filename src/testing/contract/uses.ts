@@ -7,7 +7,7 @@ import {
   makeCredential,
   makeReseller,
   nameOf,
-  race,
+  raceOverTurns,
   type ContractCase,
 } from './context.ts'
 
@@ -76,7 +76,7 @@ export const useCases: readonly ContractCase[] = [
       await fill(500, (index) =>
         admin.insertCredential('api_key', hashOf(index), makeCredential(ids[index] ?? '')),
       )
-      await race(10, (index) =>
+      await raceOverTurns(10, (index) =>
         recordUse('api_key', index % 2 === 0 ? ids : ids.toReversed(), (10 - index) * day),
       )
       const wanted = Object.fromEntries(ids.map((id) => [id, 10 * day]))
