@@ -30,7 +30,7 @@ const webp = await page.evaluate(async (octets) => {
   await image.decode()
   const canvas = Object.assign(document.createElement('canvas'), { width: image.width, height: image.height })
   canvas.getContext('2d')!.drawImage(image, 0, 0)
-  return canvas.toDataURL('image/webp', 0.8).split(',')[1]!
+  return canvas.toDataURL('image/webp', 0.6).split(',')[1]!
 }, png.toString('base64'))
 writeFileSync(path, Buffer.from(webp, 'base64'))
 await browser.close()
