@@ -243,6 +243,7 @@ export { recordText } from './domain/dns-record-content.ts'
 export { summarizeDnsCheck } from './operations/summarize-dns-check.ts'
 export type {
   Admin,
+  AdminLicenseChange,
   NewAdminAccessToken,
   NewAdminLicense,
   NewApiKey,
@@ -268,7 +269,7 @@ export type {
   RecordType,
 } from './domain/dns-answer.ts'
 export type { ErrorCode, UtilityApiErrorOptions } from './domain/errors.ts'
-export type { License, LicenseChange } from './domain/license.ts'
+export type { License } from './domain/license.ts'
 export type { LicenseJwk } from './domain/license-jws.ts'
 export type { ResolverLocation } from './domain/resolver-location.ts'
 export type { ServerStatus } from './domain/server-status.ts'

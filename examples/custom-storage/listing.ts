@@ -46,7 +46,9 @@ export function listingOf(begin: (call: StorageCall) => Rows): StorageListing {
       return { credentials: listed, ...next }
     },
     async licenses(page, call) {
-      const { rows, ...next } = pageOf(licensesOf(begin(call), page), page)
+      const wanted = licensesOf(begin(call), page)
+      const { rows, ...next } =
+        page.endsBefore === undefined ? pageOf(wanted, page) : endingPageOf(wanted, page)
       return { licenses: rows.map(withoutOwn), ...next }
     },
     async countLicenses(of, call) {
@@ -58,12 +60,14 @@ export function listingOf(begin: (call: StorageCall) => Rows): StorageListing {
 /** Returns the licenses that pass all filters. In SQL: an index on the compared domain, and one on the reseller. */
 function licensesOf(
   { licenses }: Rows,
-  { resellerId, comparedDomains, status }: Partial<LicensePage>,
+  { resellerId, comparedDomains, status, reference, endsFrom, endsBefore }: Partial<LicensePage>,
 ): Numbered<NewLicense>[] {
   return [...licenses.values()].filter(
     (row) =>
       row.resellerId === (resellerId ?? row.resellerId) &&
       row.status === (status ?? row.status) &&
+      row.reference === (reference ?? row.reference) &&
+      (endsBefore === undefined || isWithin(row.expiresAt, endsFrom ?? 0, endsBefore)) &&
       (comparedDomains?.includes(row.comparedDomain) ?? true),
   )
 }
@@ -76,11 +80,47 @@ function pageOf<Row extends { readonly seq: number }>(
   rows: readonly Row[],
   { after = '0', limit }: ListPage,
 ): { rows: Row[]; next?: string } {
-  if (!/^\d+$/.test(after)) throw new StorageError('invalid', 'This is not the end of a page of this list.')
-  const rest = rows.filter(({ seq }) => seq > Number(after))
+  if (!/^\d+$/.test(after)) throw notAMark()
+  return cut(
+    rows.filter(({ seq }) => seq > Number(after)),
+    limit,
+    ({ seq }) => String(seq),
+  )
+}
+
+function notAMark(): StorageError {
+  return new StorageError('invalid', 'This is not the end of a page of this list.')
+}
+
+function cut<Row>(
+  rest: readonly Row[],
+  limit: number,
+  markOf: (row: Row) => string,
+): { rows: Row[]; next?: string } {
   const page = rest.slice(0, limit)
   const last = page.at(-1)
-  return rest.length > limit && last !== undefined ? { rows: page, next: String(last.seq) } : { rows: page }
+  return rest.length > limit && last !== undefined ? { rows: page, next: markOf(last) } : { rows: page }
+}
+
+function isWithin(end: number | null, from: number, before: number): boolean {
+  return end !== null && end >= from && end < before
+}
+
+/** Pages by end. The mark has the number too: many can end together. In SQL: an index on both. */
+function endingPageOf(
+  rows: readonly Numbered<NewLicense>[],
+  page: ListPage,
+): ReturnType<typeof pageOf<Numbered<NewLicense>>> {
+  const inOrder = rows.toSorted((a, b) => (a.expiresAt ?? 0) - (b.expiresAt ?? 0) || a.seq - b.seq)
+  const [, end, seq] = /^(\d+):(\d+)$/.exec(page.after ?? '0:0') ?? []
+  if (end === undefined) throw notAMark()
+  const after = (row: Numbered<NewLicense>): number =>
+    (row.expiresAt ?? 0) - Number(end) || row.seq - Number(seq)
+  return cut(
+    inOrder.filter((row) => after(row) > 0),
+    page.limit,
+    (row) => `${row.expiresAt}:${row.seq}`,
+  )
 }
 
 /** Copies a row without what is the store's own. */

@@ -1,5 +1,5 @@
 import type { ClientType, CredentialKind } from '../domain/access.ts'
-import type { License, LicenseChange } from '../domain/license.ts'
+import type { License, LicensePatch } from '../domain/license.ts'
 import type { AccessReference, ClientPatch, PurgeCounts, RevokeCounts } from '../ports/storage.ts'
 import type { ClientList, CredentialList, LicenseList, ResellerList } from '../ports/storage-listing.ts'
 import type { AuthorizationErrorCode } from './authorization-error.ts'
@@ -258,14 +258,20 @@ export interface Admin {
    * Returns a page of licenses, oldest first. Default limit: 50, at most 1000.
    *
    * @param page - Filters, which combine. `domainOrIp`: the licenses that cover this host, compared as by `coversHost`:
-   *   `eu.shop.example` also finds `*.shop.example`, while `*.shop.example` finds only itself. `status`: exactly this one.
+   *   `eu.shop.example` also finds `*.shop.example`, while `*.shop.example` finds only itself. `status` and `reference`:
+   *   exactly this one. `endsBefore`: those that end before, in order of their end; `endsFrom`: at this time or later. With
+   *   these two goes no other filter than `resellerId`.
    *
-   * @throws The same as {@link listClients}, and if `domainOrIp` is no host name or IP address, or `status` cannot be one
+   * @throws The same as {@link listClients}, and if `domainOrIp` is no host name or IP address, `status` cannot be one, or
+   *   a filter does not go with `endsBefore`
    */
   listLicenses(page?: {
     resellerId?: string
     domainOrIp?: string
     status?: string
+    reference?: string
+    endsFrom?: Date
+    endsBefore?: Date
     after?: string | undefined
     limit?: number
   }): Promise<LicenseList>
@@ -278,23 +284,25 @@ export interface Admin {
   /**
    * Creates a license for a reseller, as the operation does, for example when a payment has arrived.
    *
-   * With an `idempotencyKey`, a repeat returns the license that the first call created, as it was then, so a payment
-   * that is reported twice makes one license. These keys are separate from the `Idempotency-Key` of a reseller's request.
+   * With a `reference`, a repeat returns the license that the first call created, as it is now, and `created` is false, so
+   * a payment that is reported twice makes one license, however late, and after the license has moved to another reseller.
+   * Status, end and time of creation of a repeat are ignored.
    *
-   * @throws `UtilityApiError` `invalid_argument` if the operations would refuse a field or no such reseller exists;
-   *   `idempotency_mismatch` if the key was used for other fields
+   * @throws `UtilityApiError` `invalid_argument` if the operations would refuse a field, no such reseller exists,
+   *   `licenseKey` is taken or could never be found, or the license of the `reference` is deleted;
+   *   `idempotency_mismatch` if the reference was used for another name, domain or key
    *
    * @example
    * ```ts
-   * const { licenseKey } = await admin.createLicense({
+   * const { licenseKey, created } = await admin.createLicense({
    *   resellerId: 'shop',
    *   registeredTo: 'Ada Lovelace',
    *   domainOrIp: 'shop.example',
-   *   idempotencyKey: 'payment-4711',
+   *   reference: 'payment-4711',
    * })
    * ```
    */
-  createLicense(license: NewAdminLicense): Promise<License>
+  createLicense(license: NewAdminLicense): Promise<License & { created: boolean }>
   /** Returns the license with this key, typed in any form the key generator accepts, or null if none exists. */
   getLicense(licenseKey: string): Promise<License | null>
   /**
@@ -303,7 +311,7 @@ export interface Admin {
    * @throws `UtilityApiError` `invalid_argument` if the operations would refuse a field, if the new owner is not a
    *   reseller, or if no field is given
    */
-  updateLicense(licenseKey: string, change: LicenseChange): Promise<boolean>
+  updateLicense(licenseKey: string, change: AdminLicenseChange): Promise<boolean>
   /** Deletes a license permanently. Returns false if no license has this key. */
   deleteLicense(licenseKey: string): Promise<boolean>
   /** Deletes expired codes, tokens and idempotency keys. Call it daily. */
@@ -414,8 +422,30 @@ export interface NewAdminLicense {
   readonly domainOrIp: string
   /** One of the configured statuses. Default: the first of them, `valid`. */
   readonly status?: string
-  /** 1 to 255 visible ASCII characters, for example the number of the payment. Default: each call makes a license. */
-  readonly idempotencyKey?: string
-  /** How long the idempotency key is remembered, in seconds, at most a year. Default: 604,800, seven days. */
-  readonly idempotencyLifetimeSeconds?: number
+  /**
+   * What it is sold for, such as the number of a payment: 1 to 255 visible ASCII characters. One reseller has one license
+   * for it, for ever. Default: each call makes a license.
+   */
+  readonly reference?: string
+  /** When it ends; may be past. Default: never. */
+  readonly expiresAt?: Date
+  /** The key that it has in another system. Default: a new key. */
+  readonly licenseKey?: string
+  /** When it was created in another system. Default: now. */
+  readonly createdAt?: Date
+}
+
+/**
+ * What the owner of the service may change in any license. Absent fields stay as they are; one that is undefined is
+ * refused.
+ *
+ * @group Provisioning
+ */
+export interface AdminLicenseChange extends LicensePatch {
+  /** The reseller who owns the license from now on. */
+  readonly resellerId?: string
+  /** What it was sold for, by which it is listed; null takes that away. It says nothing of what is sold only once. */
+  readonly reference?: string | null
+  /** When it ends; null if no longer. */
+  readonly expiresAt?: Date | null
 }

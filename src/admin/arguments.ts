@@ -13,6 +13,8 @@ const scope = z.string("must be a string, '' for none")
 const textOrNull = z.string('must be a string or null').nullable()
 const texts = z.array(text, 'must be an array of strings')
 const count = z.number('must be a number')
+const date = z.date('must be a valid Date').min(0, 'must not be before 1970')
+const dateOrNull = date.nullable()
 const label = { name: text.optional() }
 const page = { limit: count.optional(), after: text.optional() }
 const pageMembers = ['limit', 'after'] as const
@@ -148,8 +150,10 @@ const argumentsOf: { readonly [Method in keyof Admin]: () => Readonly<Record<str
       registeredTo: typed,
       domainOrIp: typed,
       status: text.optional(),
-      idempotencyKey: text.optional(),
-      idempotencyLifetimeSeconds: count.optional(),
+      reference: text.optional(),
+      expiresAt: date.optional(),
+      licenseKey: text.optional(),
+      createdAt: date.optional(),
     }),
   }),
   getLicense: () => ({ licenseKey: text }),
@@ -160,6 +164,8 @@ const argumentsOf: { readonly [Method in keyof Admin]: () => Readonly<Record<str
       domainOrIp: typed.optional(),
       status: text.optional(),
       resellerId: text.optional(),
+      reference: textOrNull.optional(),
+      expiresAt: dateOrNull.optional(),
     }),
   }),
   deleteLicense: () => ({ licenseKey: text }),
@@ -170,7 +176,15 @@ const argumentsOf: { readonly [Method in keyof Admin]: () => Readonly<Record<str
   }),
   listLicenses: () => ({
     page: members(
-      { ...page, resellerId: text.optional(), domainOrIp: typed.optional(), status: text.optional() },
+      {
+        ...page,
+        resellerId: text.optional(),
+        domainOrIp: typed.optional(),
+        status: text.optional(),
+        reference: text.optional(),
+        endsFrom: date.optional(),
+        endsBefore: date.optional(),
+      },
       ...pageMembers,
     ).optional(),
   }),

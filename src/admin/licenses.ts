@@ -1,15 +1,14 @@
 import { compared } from '../domain/compared-domain.ts'
-import { toLicense, type LicenseChange } from '../domain/license.ts'
+import { toLicense, type License, type LicenseChange } from '../domain/license.ts'
 import { problemOfDomainOrIp, problemOfLicenseText, type LicenseRules } from '../domain/license-rules.ts'
 import { storedLicenseKey } from '../domain/license-key.ts'
 import { storageCall, type AdminParts } from './admin-parts.ts'
 import type { Admin } from './admin.ts'
 import { demand } from '../domain/arguments.ts'
-import { issueLicense, type Repeatable } from '../storage/issue-license.ts'
+import { refused, type Refusal } from '../domain/errors.ts'
+import { isFound, issueLicense, type Repeatable } from '../storage/issue-license.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
-import { demandIdentifier, demandInteger } from './checks.ts'
-
-const defaultIdempotencyLifetimeSeconds = 7 * 24 * 60 * 60
+import { demandIdentifier } from './checks.ts'
 
 type LicenseMethods = Pick<Admin, 'createLicense' | 'getLicense' | 'updateLicense' | 'deleteLicense'>
 
@@ -22,26 +21,43 @@ export function licenseMethods(parts: AdminParts): LicenseMethods {
     demand(reseller !== null, `resellerId: there is no reseller "${resellerId}".`)
   }
 
+  /** Returns the stored form of a key of another system. One that would never be found again must not be moved in. */
+  function findable(licenseKey: string): string {
+    const stored = storedLicenseKey(parts, licenseKey)
+    demand(stored !== null && isFound(parts, stored), `licenseKey: "${licenseKey}" could never be found.`)
+    return stored
+  }
+
   return {
-    async createLicense({
-      idempotencyKey,
-      idempotencyLifetimeSeconds,
-      status = parts.statuses[0] ?? '',
-      ...given
-    }) {
-      const fields = { ...given, status }
-      demandFields(fields, parts)
-      const repeatable = repeatableOf(idempotencyKey, idempotencyLifetimeSeconds)
+    async createLicense({ reference, expiresAt, licenseKey, createdAt, ...given }) {
+      const fields = { status: parts.statuses[0] ?? '', ...given }
+      demandFields({ ...fields, ...(reference !== undefined && { reference }) }, parts)
       const call = storageCall()
       await demandReseller(fields.resellerId, call)
-      return toLicense(await issueLicense(parts, fields, repeatable, call))
+      const row = {
+        ...fields,
+        ...(licenseKey !== undefined && { licenseKey: findable(licenseKey) }),
+        ...(createdAt !== undefined && { createdAt: createdAt.getTime() }),
+        reference: reference ?? null,
+        expiresAt: expiresAt?.getTime() ?? null,
+      }
+      const { created, ...issued } = await issueLicense(parts, row, repeatableOf(row), call)
+      if (created) return { ...issued, created }
+      if (issued.licenseKey !== (row.licenseKey ?? issued.licenseKey)) throw refused(otherFields)
+      const found = await storage.findLicense(issued.licenseKey, call)
+      demand(found !== null, `reference: the license that was created for "${reference}" is deleted.`)
+      return { ...toLicense(found), created }
     },
     async getLicense(licenseKey) {
       const stored = storedLicenseKey(parts, licenseKey)
       const license = stored === null ? null : await storage.findLicense(stored, storageCall())
       return license && toLicense(license)
     },
-    async updateLicense(licenseKey, change) {
+    async updateLicense(licenseKey, { expiresAt, ...given }) {
+      const change: LicenseChange = {
+        ...given,
+        ...(expiresAt !== undefined && { expiresAt: expiresAt === null ? null : expiresAt.getTime() }),
+      }
       demand(Object.keys(change).length > 0, 'There is nothing to change.')
       demandFields(change, parts)
       const call = storageCall()
@@ -56,18 +72,24 @@ export function licenseMethods(parts: AdminParts): LicenseMethods {
   }
 }
 
+const otherFields: Refusal = {
+  code: 'idempotency_mismatch',
+  message: 'reference was used before for another registeredTo, domainOrIp or licenseKey.',
+}
+
 /**
- * Returns what makes the call repeatable. The owner's keys begin with a space, which no key in a header can contain, so
- * that they never equal a reseller's.
+ * Returns what makes a license with a reference the only one. Its keys begin with a space, which no key in a header can
+ * contain, so that they never equal a reseller's. The hash begins with the reference: of the name and domain alone, it
+ * would tell who tries names that somebody has been erased.
  */
-function repeatableOf(
-  idempotencyKey: string | undefined,
-  lifetimeSeconds = defaultIdempotencyLifetimeSeconds,
-): Repeatable | undefined {
-  demandInteger('idempotencyLifetimeSeconds', lifetimeSeconds, 31_536_000)
-  if (idempotencyKey === undefined) return undefined
-  demandIdentifier('idempotencyKey', idempotencyKey)
-  return { idempotencyKey: ` ${idempotencyKey}`, lifetimeMs: lifetimeSeconds * 1000 }
+function repeatableOf({
+  reference,
+  registeredTo,
+  domainOrIp,
+}: Pick<License, 'reference' | 'registeredTo' | 'domainOrIp'>): Repeatable | undefined {
+  if (reference === null) return undefined
+  const request = [reference, registeredTo, domainOrIp]
+  return { idempotencyKey: ` ${reference}`, request, otherFields, lifetimeMs: null }
 }
 
 /** Checks the fields by the rules of the operations. */
@@ -78,6 +100,7 @@ function demandFields(fields: LicenseChange, rules: LicenseRules): void {
   const isStatus = status === undefined || rules.statuses.includes(status)
   demand(isStatus, `status must be one of ${rules.statuses.join(', ')}; the option statuses adds others.`)
   demandIdentifier('resellerId', resellerId)
+  demandIdentifier('reference', fields.reference ?? undefined)
 }
 
 function demandNoProblem(

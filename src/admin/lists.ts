@@ -45,14 +45,22 @@ export function listMethods({ storage: { listing } }: AdminParts): ListMethods {
       const { credentials, ...next } = await pageOf(page, read)
       return { credentials: credentials.map(toListedCredential), ...next }
     },
-    async listLicenses({ resellerId, domainOrIp, status, ...page } = {}) {
+    async listLicenses({ resellerId, domainOrIp, status, reference, endsFrom, endsBefore, ...page } = {}) {
       demandIdentifier('resellerId', resellerId)
+      demandIdentifier('reference', reference)
+      const isInOrderOfEnds = endsBefore !== undefined
+      demand(endsFrom === undefined || isInOrderOfEnds, 'endsFrom needs endsBefore.')
+      const isAlone = (domainOrIp ?? status ?? reference) === undefined
+      demand(!isInOrderOfEnds || isAlone, 'endsBefore goes only with endsFrom and resellerId.')
       // Not only today's statuses: licenses may have earlier ones.
       demand(status === undefined || isStatus(status), 'status must be 1 to 64 visible ASCII characters.')
       const wanted = {
         ...(resellerId !== undefined && { resellerId }),
         ...(domainOrIp !== undefined && { comparedDomains: formsOf(domainOrIp) }),
         ...(status !== undefined && { status }),
+        ...(reference !== undefined && { reference }),
+        ...(endsFrom !== undefined && { endsFrom: endsFrom.getTime() }),
+        ...(isInOrderOfEnds && { endsBefore: endsBefore.getTime() }),
       }
       const call = storageCall()
       const read = (each: ListPage) => required().licenses({ ...wanted, ...each }, call)

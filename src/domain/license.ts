@@ -20,12 +20,18 @@ export interface License {
   readonly createdAt: number
   /** When it was last changed, in milliseconds since the epoch. */
   readonly updatedAt: number
+  /** What it was sold for, in the owner's own words, such as a payment. Null if nobody said it. */
+  readonly reference: string | null
+  /** When it ends, in milliseconds since the epoch. Null if it does not. Nothing changes by itself at that moment. */
+  readonly expiresAt: number | null
 }
 
 /** Returns the license's own members: a store may have more in its rows. */
 export function toLicense(row: License): License {
-  const { licenseKey, registeredTo, domainOrIp, status, resellerId, createdAt, updatedAt } = row
-  return { licenseKey, registeredTo, domainOrIp, status, resellerId, createdAt, updatedAt }
+  const { licenseKey, registeredTo, domainOrIp, status, resellerId } = row
+  const { createdAt, updatedAt, reference, expiresAt } = row
+  const fields = { licenseKey, registeredTo, domainOrIp, status, resellerId }
+  return { ...fields, createdAt, updatedAt, reference, expiresAt }
 }
 
 /**
@@ -53,14 +59,18 @@ export interface LicensePatch {
 }
 
 /**
- * What the owner of the service may change in any license: the fields that a reseller may change, and who owns it. Absent
- * fields stay as they are; one that is undefined is refused.
+ * What the owner of the service may change in any license: the fields that a reseller may change, who owns it, what it
+ * was sold for and when it ends. Absent fields stay as they are.
  *
  * @group Licenses
  */
 export interface LicenseChange extends LicensePatch {
   /** The reseller who owns the license from now on. */
   readonly resellerId?: string
+  /** What it was sold for; null takes that away. */
+  readonly reference?: string | null
+  /** When it ends, in milliseconds since the epoch; null if no longer. */
+  readonly expiresAt?: number | null
 }
 
 /**

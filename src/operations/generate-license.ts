@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { Credential } from '../domain/access.ts'
-import { issueLicense, otherFields } from '../storage/issue-license.ts'
+import type { Refusal } from '../domain/errors.ts'
+import { issueLicense } from '../storage/issue-license.ts'
 import { requiredText } from './input-schemas.ts'
 import { domainOrIp, licenseStatus, licenseTag, registeredUser, type LicenseParts } from './license-fields.ts'
 import type { Operation } from './operation.ts'
@@ -17,7 +18,11 @@ export interface GenerateLicenseOutput {
   data: { registered_to: string; domain_or_ip: string; license_key: string; status: string }
 }
 
-const idempotencyLifetimeMs = 24 * 60 * 60 * 1000
+const otherFields: Refusal = {
+  code: 'idempotency_mismatch',
+  message: 'The Idempotency-Key was sent before with other fields.',
+}
+const lifetimeMs = 24 * 60 * 60 * 1000
 
 /**
  * Creates a license with a new key.
@@ -93,12 +98,11 @@ export function generateLicense(
     refusals: [otherFields],
 
     async run({ idempotencyKey, ...fields }, { ownerId: resellerId }, call) {
-      const license = await issueLicense(
-        parts,
-        { ...fields, resellerId },
-        idempotencyKey === undefined ? undefined : { idempotencyKey, lifetimeMs: idempotencyLifetimeMs },
-        call,
-      )
+      const { registeredTo, domainOrIp: domain, status } = fields
+      const request = [registeredTo, domain, status]
+      const repeatable =
+        idempotencyKey === undefined ? undefined : { idempotencyKey, request, otherFields, lifetimeMs }
+      const license = await issueLicense(parts, { ...fields, resellerId }, repeatable, call)
       call.licenseKey = license.licenseKey
       return {
         message: 'License generated.',

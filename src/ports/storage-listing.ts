@@ -26,7 +26,7 @@ export interface StorageListing {
    * Returns a page of licenses. Filters combine: a license is listed if it passes all that are given.
    *
    * MUST compare `comparedDomains` with the form that came with the license's current `domainOrIp`, and never list a
-   * license by the domain that it had before.
+   * license by the domain that it had before. With `endsBefore`, the order is that of the ends.
    */
   licenses(page: LicensePage, call: StorageCall): MaybePromise<LicenseList>
   /** Returns the number of licenses. */
@@ -72,6 +72,15 @@ export interface LicensePage extends ListPage {
   readonly comparedDomains?: readonly string[]
   /** Only licenses with this status. Default: all. */
   readonly status?: string
+  /** Only licenses with this reference. Default: all. */
+  readonly reference?: string
+  /**
+   * Only licenses that end before this time, in milliseconds since the epoch, in order of their end. Comes with no filter
+   * but `endsFrom` and `resellerId`. Default: all, oldest first.
+   */
+  readonly endsBefore?: number
+  /** With `endsBefore`: only those that end at this time or later. Default: all that end. */
+  readonly endsFrom?: number
 }
 
 /**

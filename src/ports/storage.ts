@@ -86,9 +86,10 @@ export interface UtilityStorage {
    *
    * MUST decide in the same step that writes: `'key_taken'` if the license key exists, and the existing row stays as it
    * is. With `idempotency`, MUST first look for a row with the same `idempotency.resellerId` and `idempotency.keyHash`
-   * that has not expired at `license.createdAt`. If one exists, nothing is written and its first answer is returned as
-   * `replay`, unchanged by later updates of the license. Otherwise the idempotency row is stored with the license, both
-   * or neither. Among racing callers with the same idempotency key, exactly one inserts, and the others get its answer.
+   * that has not expired at `idempotency.at`. If one exists, nothing is written and the key of its license is returned as
+   * `replay`, whatever has become of that license. Otherwise the idempotency row is stored with the license, both or
+   * neither; it holds no name. Among racing callers with the same idempotency key, exactly one inserts, and the others
+   * get its license key.
    */
   insertLicense(
     license: NewLicense,
@@ -135,8 +136,10 @@ export interface NewIdempotencyKey {
   readonly keyHash: Uint8Array
   /** SHA-256 of the request it came with: 32 bytes. The store keeps and returns it, but never interprets it. */
   readonly requestHash: Uint8Array
-  /** First millisecond at which the key is forgotten. */
-  readonly expiresAt: number
+  /** The time of the request, which alone says what is forgotten by then. A license may have been created earlier. */
+  readonly at: number
+  /** First millisecond at which the key is forgotten. Null: never. */
+  readonly expiresAt: number | null
 }
 
 /**
@@ -145,7 +148,7 @@ export interface NewIdempotencyKey {
  * @group Storage
  */
 export type InsertLicenseResult =
-  (typeof insertOutcomes)[number] | { readonly replay: License; readonly requestHash: Uint8Array }
+  (typeof insertOutcomes)[number] | { readonly replay: string; readonly requestHash: Uint8Array }
 
 /**
  * A change to one license by one reseller.
@@ -250,7 +253,7 @@ export interface AdminStorage extends UtilityStorage {
   /**
    * Changes any license, regardless of its owner. Returns false if no license has this key.
    *
-   * MUST change no column that was not sent. `updatedAt` becomes `at`. A new `domainOrIp` comes with its compared form,
+   * MUST change no column that was not sent; null takes a reference or an end away. `updatedAt` becomes `at`. A new `domainOrIp` comes with its compared form,
    * as in {@link UtilityStorage.updateLicense}.
    */
   changeLicense(
@@ -262,7 +265,7 @@ export interface AdminStorage extends UtilityStorage {
   /**
    * Deletes a license permanently. Returns false if no license has this key.
    *
-   * The answers kept for its idempotency key stay: a repeat of its request gets the first answer, not a new license.
+   * The idempotency rows that name its key stay: a repeat of its request gets the key, not a new license.
    */
   deleteLicense(licenseKey: string, call: StorageCall): MaybePromise<boolean>
   /**
@@ -270,7 +273,7 @@ export interface AdminStorage extends UtilityStorage {
    * keys.
    *
    * A spent code MUST stay as long as a token it bought can be used, so that a replay can still revoke that token. Once
-   * the token is revoked, the code may be deleted or stay. Licenses, clients, resellers, reseller tokens and API keys
+   * the token is revoked, the code may be deleted or stay. Idempotency keys that never expire, licenses, clients, resellers, reseller tokens and API keys
    * always stay.
    */
   purgeExpired(at: number, call: StorageCall): MaybePromise<PurgeCounts>
@@ -332,7 +335,7 @@ export interface PurgeCounts {
   readonly codes: number
   /** Access tokens. */
   readonly tokens: number
-  /** Idempotency keys. */
+  /** Idempotency keys. Those that never expire stay. */
   readonly idempotency: number
 }
 

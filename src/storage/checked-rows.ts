@@ -173,6 +173,8 @@ const license: Rules<NewLicense> = {
   resellerId: text,
   createdAt: time,
   updatedAt: time,
+  reference: orNull(identifier),
+  expiresAt: orNull(time),
   comparedDomain: text,
 }
 const licenseChange: Rules<Compared<LicenseChange>> = {
@@ -180,6 +182,8 @@ const licenseChange: Rules<Compared<LicenseChange>> = {
   domainOrIp: orAbsent(textOf(255)),
   status: orAbsent(textOf(255)),
   resellerId: orAbsent(identifier),
+  reference: orAbsent(orNull(identifier)),
+  expiresAt: orAbsent(orNull(time)),
   comparedDomain: orAbsent(textOf(255)),
 }
 

@@ -65,7 +65,7 @@ function isOneOf(outcomes: readonly unknown[], answer: unknown): boolean {
 
 function isReplay(answer: unknown): boolean {
   const { replay, requestHash } = (answer ?? {}) as { replay?: unknown; requestHash?: unknown }
-  return typeof replay === 'object' && replay !== null && requestHash instanceof Uint8Array
+  return typeof replay === 'string' && requestHash instanceof Uint8Array
 }
 
 function timed<Value>(

@@ -5,7 +5,6 @@ import type {
   Credential,
   CredentialKind,
   Compared,
-  License,
   LicenseChange,
   NewLicense,
   Reseller,
@@ -25,7 +24,7 @@ export interface StoredCode {
 }
 
 export interface StoredIdempotencyKey {
-  readonly license: License
+  readonly licenseKey: string
   readonly requestHash: Uint8Array
   readonly expiresAt: number
 }

@@ -1,4 +1,12 @@
-import type { Client, LicensePage, ListedClient, NewLicense, StorageListing } from 'utility-api/storage'
+import type {
+  Client,
+  LicenseList,
+  LicensePage,
+  ListedClient,
+  NewLicense,
+  StorageListing,
+} from 'utility-api/storage'
+import { cutPage, pageMark, toPageMark } from '../shared/list-pages.ts'
 import { withoutCompared } from '../shared/rows.ts'
 import { copyClient, type Tables } from './data.ts'
 
@@ -27,6 +35,7 @@ export function listingOf(tables: Tables): StorageListing {
       return { credentials: listed, ...next }
     },
     licenses: (page) => {
+      if (page.endsBefore !== undefined) return endingLicenses(tables, page, page.endsBefore)
       const { rows, ...next } = tables.licenses.page(page, (row) => isListed(page, row))
       return { licenses: rows.map(withoutCompared), ...next }
     },
@@ -40,7 +49,29 @@ export function listingOf(tables: Tables): StorageListing {
   }
 }
 
-function isListed({ resellerId, comparedDomains, status }: LicensePage, license: NewLicense): boolean {
+/** Returns a page of licenses in order of their end. Those that end together are in order of their keys. */
+function endingLicenses(
+  { licenses }: Tables,
+  { endsFrom = 0, resellerId, after, limit }: LicensePage,
+  endsBefore: number,
+): LicenseList {
+  const [end, key] = after === undefined ? [endsFrom, ''] : toPageMark(after)
+  const rows = [...licenses.entries()].flatMap(([, row]) => {
+    const expiresAt = row.expiresAt ?? Infinity
+    const isAfter = expiresAt > end || (expiresAt === end && row.licenseKey > key)
+    const isWanted = isAfter && expiresAt < endsBefore && row.resellerId === (resellerId ?? row.resellerId)
+    return isWanted ? [{ ...row, expiresAt }] : []
+  })
+  const sorted = rows.toSorted((a, b) => a.expiresAt - b.expiresAt || (a.licenseKey < b.licenseKey ? -1 : 1))
+  const { page, ...next } = cutPage(sorted, limit, (row) => pageMark(row.expiresAt, row.licenseKey))
+  return { licenses: page.map(withoutCompared), ...next }
+}
+
+function isListed(
+  { resellerId, comparedDomains, status, reference }: LicensePage,
+  license: NewLicense,
+): boolean {
+  if (license.reference !== (reference ?? license.reference)) return false
   if (license.resellerId !== (resellerId ?? license.resellerId)) return false
   if (license.status !== (status ?? license.status)) return false
   return comparedDomains === undefined || comparedDomains.includes(license.comparedDomain)

@@ -57,15 +57,15 @@ function insertLicense(
 ): InsertLicenseResult {
   const key = idempotency === undefined ? '' : `${toKey(idempotency.keyHash)}${idempotency.resellerId}`
   const held = tables.idempotencyKeys.get(key)
-  if (held !== undefined && held.expiresAt > license.createdAt) {
-    return { replay: { ...held.license }, requestHash: Uint8Array.from(held.requestHash) }
+  if (idempotency !== undefined && held !== undefined && held.expiresAt > idempotency.at) {
+    return { replay: held.licenseKey, requestHash: Uint8Array.from(held.requestHash) }
   }
   if (tables.licenses.has(license.licenseKey)) return 'key_taken'
   tables.licenses.put(license.licenseKey, { ...license })
   if (idempotency !== undefined) {
     const requestHash = Uint8Array.from(idempotency.requestHash)
-    const { expiresAt } = idempotency
-    tables.idempotencyKeys.put(key, { license: withoutCompared(license), requestHash, expiresAt })
+    const expiresAt = idempotency.expiresAt ?? Infinity
+    tables.idempotencyKeys.put(key, { licenseKey: license.licenseKey, requestHash, expiresAt })
   }
   return 'inserted'
 }

@@ -1,5 +1,5 @@
 import type { LicenseList, LicensePage, StorageCall } from 'utility-api/storage'
-import { licenseList, toSeq, type Numbered } from '../shared/list-pages.ts'
+import { endingList, licenseList, toEndMark, toSeq, type Numbered } from '../shared/list-pages.ts'
 import { licenseColumns, type LicenseRow } from '../shared/rows.ts'
 import type { MysqlAccess } from './access.ts'
 import type { Queries } from './statement.ts'
@@ -10,14 +10,16 @@ export async function licensePage(
   page: LicensePage,
   call: StorageCall,
 ): Promise<LicenseList> {
-  const { comparedDomains = [undefined] } = page
+  const { comparedDomains = [undefined], limit, endsBefore } = page
+  if (endsBefore !== undefined)
+    return endingList(await access.read(call, (db) => licensesThatEnd(db, page, endsBefore)), limit)
   const rows = await access.read(call, async (db) => {
     const found: Numbered<LicenseRow>[] = []
     // oxlint-disable-next-line no-await-in-loop -- a connection answers one statement at a time
     for (const form of comparedDomains) found.push(...(await licensesOf(db, form, page)))
     return found
   })
-  return licenseList(rows, page.limit)
+  return licenseList(rows, limit)
 }
 
 /**
@@ -27,7 +29,7 @@ export async function licensePage(
 function licensesOf(
   db: Queries,
   form: string | undefined,
-  { resellerId, status, after, limit }: LicensePage,
+  { resellerId, status, reference, after, limit }: LicensePage,
 ): Promise<Numbered<LicenseRow>[]> {
   const values: (string | number)[] = [toSeq(after)]
   let [index, filters, order] = ['', '', 'seq']
@@ -41,13 +43,32 @@ function licensesOf(
     filters += `AND ${column} = ? `
   }
   if (form !== undefined) between('compared_domain', form, ' FORCE INDEX (compared_domain)')
+  else if (reference !== undefined) between('reference', reference, ' FORCE INDEX (reference)')
   else if (resellerId !== undefined) between('reseller_id', resellerId, '')
-  if (form !== undefined) equal('reseller_id', resellerId)
+  if (form !== undefined) equal('reference', reference)
+  if ((form ?? reference) !== undefined) equal('reseller_id', resellerId)
   equal('status', status)
   return db.rows(
     `SELECT seq, ${licenseColumns} FROM utility_api_licenses${index}
      WHERE seq > ? ${filters}ORDER BY ${order} LIMIT ${rowsFor(limit)}`,
     ...values,
+  )
+}
+
+function licensesThatEnd(
+  db: Queries,
+  page: LicensePage,
+  endsBefore: number,
+): Promise<Numbered<LicenseRow>[]> {
+  const { resellerId, limit } = page
+  const [end, seq] = toEndMark(page)
+  return db.rows(
+    `SELECT seq, ${licenseColumns} FROM utility_api_licenses FORCE INDEX (expires_at)
+     WHERE expires_at >= ? AND (expires_at > ? OR seq > ?) AND expires_at < ?
+       ${resellerId === undefined ? '' : 'AND reseller_id = ?'}
+     ORDER BY expires_at, seq LIMIT ${rowsFor(limit)}`,
+    ...[end, end, seq, endsBefore],
+    ...(resellerId === undefined ? [] : [resellerId]),
   )
 }
 

@@ -143,14 +143,8 @@ async function insertOnce(
 ): Promise<InsertLicenseResult> {
   const values = idempotencyKeyValues(idempotency, license)
   if ((await db.count(sql.claimKey, ...values)) > 1) {
-    const { resellerId, keyHash } = idempotency
-    const held = await db.row(
-      toIdempotencyKey,
-      sql.findIdempotencyKey,
-      resellerId,
-      keyHash,
-      license.createdAt,
-    )
+    const { resellerId, keyHash, at } = idempotency
+    const held = await db.row(toIdempotencyKey, sql.findIdempotencyKey, resellerId, keyHash, at)
     if (held !== null) return held
     await db.count(sql.takeKeyOver, ...values)
   }

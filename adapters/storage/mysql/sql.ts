@@ -141,14 +141,14 @@ export const claimKey: string = `
   VALUES (${placeholders(idempotencyKeyColumns)}) ON DUPLICATE KEY UPDATE revision = revision + 1`
 
 export const findIdempotencyKey: string = `
-  SELECT license, request_hash FROM utility_api_idempotency_keys
-  WHERE reseller_id = ? AND key_hash = ? AND expires_at > ?`
+  SELECT license_key, request_hash FROM utility_api_idempotency_keys
+  WHERE reseller_id = ? AND key_hash = ? AND (expires_at > ?) IS NOT FALSE`
 
 /** Replaces what is held under the claimed key. */
 export const takeKeyOver: string = `
   INSERT INTO utility_api_idempotency_keys (${idempotencyKeyColumns})
   VALUES (${placeholders(idempotencyKeyColumns)}) ON DUPLICATE KEY UPDATE
-    request_hash = VALUES(request_hash), license = VALUES(license), expires_at = VALUES(expires_at)`
+    request_hash = VALUES(request_hash), license_key = VALUES(license_key), expires_at = VALUES(expires_at)`
 
 /** Ownership is checked by the statement that writes. A column whose value was not sent keeps its value. */
 export const updateLicense: string = `
@@ -180,11 +180,13 @@ export const updateLicenses: string = writeFree(
 
 export const findLicense: string = `SELECT ${licenseColumns} FROM utility_api_licenses WHERE license_key = ?`
 
+/** A reference or an end that is taken away comes as a value that no license has. */
 export const changeLicense: string = `
   UPDATE utility_api_licenses
   SET registered_to = coalesce(?, registered_to), domain_or_ip = coalesce(?, domain_or_ip),
       status = coalesce(?, status), compared_domain = coalesce(?, compared_domain),
-      reseller_id = coalesce(?, reseller_id), updated_at = ?, revision = revision + 1
+      reseller_id = coalesce(?, reseller_id), reference = nullif(coalesce(?, reference), ''),
+      expires_at = nullif(coalesce(?, expires_at), -1), updated_at = ?, revision = revision + 1
   WHERE license_key = ?`
 
 export const deleteLicense: string = 'DELETE FROM utility_api_licenses WHERE license_key = ?'

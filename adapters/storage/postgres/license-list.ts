@@ -1,5 +1,5 @@
 import type { LicenseList, LicensePage, StorageCall } from 'utility-api/storage'
-import { licenseList, toSeq, type Numbered } from '../shared/list-pages.ts'
+import { endingList, licenseList, toEndMark, toSeq, type Numbered } from '../shared/list-pages.ts'
 import { licenseColumns, type LicenseRow } from '../shared/rows.ts'
 import type { PostgresAccess } from './access.ts'
 
@@ -9,7 +9,8 @@ export async function licensePage(
   page: LicensePage,
   call: StorageCall,
 ): Promise<LicenseList> {
-  const { comparedDomains = [undefined], limit } = page
+  const { comparedDomains = [undefined], limit, endsBefore } = page
+  if (endsBefore !== undefined) return endingList(await licensesThatEnd(db, page, endsBefore, call), limit)
   const lists = await Promise.all(comparedDomains.map((form) => licensesOf(db, form, page, call)))
   return licenseList(lists.flat(), limit)
 }
@@ -17,16 +18,39 @@ export async function licensePage(
 function licensesOf(
   db: PostgresAccess,
   form: string | undefined,
-  { resellerId, status, after, limit }: LicensePage,
+  { resellerId, status, reference, after, limit }: LicensePage,
   call: StorageCall,
 ): Promise<Numbered<LicenseRow>[]> {
   const values: unknown[] = [toSeq(after), limit + 1]
   const equal = (column: string, value: string | undefined): string =>
     value === undefined ? '' : `AND ${column} = $${values.push(value)} `
-  const filters = equal('compared_domain', form) + equal('reseller_id', resellerId) + equal('status', status)
+  const filters =
+    equal('compared_domain', form) +
+    equal('reference', reference) +
+    equal('reseller_id', resellerId) +
+    equal('status', status)
   return db.rows(
     call,
     `SELECT seq, ${licenseColumns} FROM utility_api_licenses WHERE seq > $1 ${filters}ORDER BY seq LIMIT $2`,
     ...values,
+  )
+}
+
+function licensesThatEnd(
+  db: PostgresAccess,
+  page: LicensePage,
+  endsBefore: number,
+  call: StorageCall,
+): Promise<Numbered<LicenseRow>[]> {
+  const { resellerId, limit } = page
+  return db.rows(
+    call,
+    `SELECT seq, ${licenseColumns} FROM utility_api_licenses
+     WHERE (expires_at, seq) > ($1, $2) AND expires_at < $3 ${resellerId === undefined ? '' : 'AND reseller_id = $5'}
+     ORDER BY expires_at, seq LIMIT $4`,
+    ...toEndMark(page),
+    endsBefore,
+    limit + 1,
+    ...(resellerId === undefined ? [] : [resellerId]),
   )
 }

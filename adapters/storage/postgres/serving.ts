@@ -127,7 +127,7 @@ interface LicenseOnce {
 }
 
 function licenseOnceValues({ license, idempotency }: LicenseOnce): ColumnValue[] {
-  return [license.createdAt, ...idempotencyKeyValues(idempotency, license), ...licenseValues(license)]
+  return [idempotency.at, ...idempotencyKeyValues(idempotency, license), ...licenseValues(license)]
 }
 
 function licenseUpdateValues({ licenseKey, resellerId, at, patch }: LicenseUpdate): ColumnValue[] {
@@ -153,16 +153,8 @@ async function insertLicenseOnce(
     if (violatedConstraint((error as StorageError).cause) === sql.licenseKeyConstraint) return 'key_taken'
     throw error
   }
-  const { license, idempotency } = once
-  const { resellerId, keyHash } = idempotency
-  const held = await db.row(
-    call,
-    toIdempotencyKey,
-    sql.findIdempotencyKey,
-    resellerId,
-    keyHash,
-    license.createdAt,
-  )
+  const { resellerId, keyHash, at } = once.idempotency
+  const held = await db.row(call, toIdempotencyKey, sql.findIdempotencyKey, resellerId, keyHash, at)
   // A purge may delete the key between the two statements; then it is free again.
   return held ?? insertLicenseOnce(db, once, call)
 }

@@ -128,9 +128,14 @@ export const insertLicense: string = `
 export const insertLicenses: string = `
   INSERT INTO utility_api_licenses (${newLicenseColumns})
   SELECT ${givenColumns(newLicenseColumns)} FROM ${withLockTimeout}, ${givenRows(newLicenseColumns)}
-  ORDER BY license_key
+  WHERE ${arraysHaveNulls} ORDER BY license_key
   ON CONFLICT (license_key) DO NOTHING
   RETURNING license_key AS key`
+
+/** Replaces what is held under a claimed key if it has expired by the time that follows. What never expires stays. */
+const takeOver = `
+    SET request_hash = excluded.request_hash, license_key = excluded.license_key, expires_at = excluded.expires_at
+    WHERE held.expires_at <=`
 
 /**
  * Claims the idempotency key if nobody holds it at this time, and inserts the license if the claim succeeded. When
@@ -142,35 +147,35 @@ export const insertLicenseOnce: string = `
     INSERT INTO utility_api_idempotency_keys AS held (${idempotencyKeyColumns})
     VALUES (${typedParameters(idempotencyKeyColumns, 2)})
     ON CONFLICT (reseller_id, key_hash) DO UPDATE
-    SET request_hash = excluded.request_hash, license = excluded.license, expires_at = excluded.expires_at
-    WHERE held.expires_at <= $1::bigint
+    ${takeOver} $1::bigint
     RETURNING 1)
   INSERT INTO utility_api_licenses (${newLicenseColumns})
   SELECT ${typedParameters(newLicenseColumns, 7)} FROM claimed`
 
-const givenOnce = `claimed_at, ${idempotencyKeyColumns.replace('reseller_id', 'holder_id')}, ${newLicenseColumns}`
+const heldColumns = idempotencyKeyColumns.replaceAll(/\w+/g, 'held_$&')
+const givenOnce = `claimed_at, ${heldColumns}, ${newLicenseColumns}`
 
 /**
  * Claims many idempotency keys, and inserts the licenses of those that were free at the earliest of the given times. A
  * license key that is taken undoes the whole statement.
  */
 export const insertLicensesOnce: string = `
-  WITH given AS MATERIALIZED (SELECT given.* FROM ${withLockTimeout}, ${givenRows(givenOnce)}),
+  WITH given AS MATERIALIZED (
+    SELECT given.* FROM ${withLockTimeout}, ${givenRows(givenOnce)} WHERE ${arraysHaveNulls}),
   claimed AS (
     INSERT INTO utility_api_idempotency_keys AS held (${idempotencyKeyColumns})
-    SELECT holder_id, key_hash, request_hash, license, expires_at FROM given ORDER BY holder_id, key_hash
+    SELECT ${heldColumns} FROM given ORDER BY held_reseller_id, held_key_hash
     ON CONFLICT (reseller_id, key_hash) DO UPDATE
-    SET request_hash = excluded.request_hash, license = excluded.license, expires_at = excluded.expires_at
-    WHERE held.expires_at <= (SELECT min(claimed_at) FROM given)
+    ${takeOver} (SELECT min(claimed_at) FROM given)
     RETURNING reseller_id, key_hash)
   INSERT INTO utility_api_licenses (${newLicenseColumns})
   SELECT ${givenColumns(newLicenseColumns)} FROM claimed
-  JOIN given ON given.holder_id = claimed.reseller_id AND given.key_hash = claimed.key_hash
+  JOIN given ON given.held_reseller_id = claimed.reseller_id AND given.held_key_hash = claimed.key_hash
   RETURNING license_key AS key`
 
 export const findIdempotencyKey: string = `
-  SELECT license, request_hash FROM utility_api_idempotency_keys
-  WHERE reseller_id = $1 AND key_hash = $2 AND expires_at > $3`
+  SELECT license_key, request_hash FROM utility_api_idempotency_keys
+  WHERE reseller_id = $1 AND key_hash = $2 AND (expires_at > $3) IS NOT FALSE`
 
 /** Ownership is checked by the statement that writes. A column whose value was not sent keeps its value. */
 export const updateLicense: string = `
@@ -197,11 +202,13 @@ export const updateLicenses: string = `
 
 export const findLicense: string = `SELECT ${licenseColumns} FROM utility_api_licenses WHERE license_key = $1`
 
+/** A reference or an end that is taken away comes as a value that no license has. */
 export const changeLicense: string = `
   UPDATE utility_api_licenses
   SET registered_to = coalesce($3, registered_to), domain_or_ip = coalesce($4, domain_or_ip),
       status = coalesce($5, status), compared_domain = coalesce($6, compared_domain),
-      reseller_id = coalesce($7, reseller_id), updated_at = $2
+      reseller_id = coalesce($7, reseller_id), reference = nullif(coalesce($8, reference), ''),
+      expires_at = nullif(coalesce($9, expires_at), -1), updated_at = $2
   WHERE license_key = $1`
 
 export const deleteLicense: string = 'DELETE FROM utility_api_licenses WHERE license_key = $1'

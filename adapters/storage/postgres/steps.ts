@@ -74,17 +74,23 @@ export const steps: readonly string[] = [
      reseller_id text COLLATE "C" NOT NULL,
      created_at bigint NOT NULL,
      updated_at bigint NOT NULL,
+     reference text COLLATE "C",
+     expires_at bigint,
      CONSTRAINT utility_api_licenses_license_key_key UNIQUE (license_key)
    );
    CREATE INDEX utility_api_licenses_reseller_id ON utility_api_licenses (reseller_id, seq);
    CREATE INDEX utility_api_licenses_compared_domain ON utility_api_licenses (compared_domain, seq);
+   CREATE INDEX utility_api_licenses_reference ON utility_api_licenses (reference, seq) WHERE reference IS NOT NULL;
+   CREATE INDEX utility_api_licenses_expires_at ON utility_api_licenses (expires_at, seq)
+     WHERE expires_at IS NOT NULL;
    CREATE TABLE utility_api_idempotency_keys (
      reseller_id text COLLATE "C" NOT NULL,
      key_hash bytea NOT NULL CHECK (length(key_hash) = 32),
      request_hash bytea NOT NULL CHECK (length(request_hash) = 32),
-     license text NOT NULL,
-     expires_at bigint NOT NULL,
+     license_key text COLLATE "C" NOT NULL,
+     expires_at bigint,
      PRIMARY KEY (reseller_id, key_hash)
    );
-   CREATE INDEX utility_api_idempotency_keys_expires_at ON utility_api_idempotency_keys (expires_at);`,
+   CREATE INDEX utility_api_idempotency_keys_expires_at ON utility_api_idempotency_keys (expires_at)
+     WHERE expires_at IS NOT NULL;`,
 ]

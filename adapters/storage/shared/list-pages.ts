@@ -3,6 +3,7 @@ import {
   type ClientList,
   type CredentialList,
   type LicenseList,
+  type LicensePage,
   type ResellerList,
 } from 'utility-api/storage'
 import {
@@ -52,7 +53,13 @@ export function licenseList(rows: readonly Numbered<LicenseRow>[], limit: number
   return { licenses: page.map(toLicense), ...next }
 }
 
-function cutPage<Row>(
+/** Takes licenses that end, in order of their end and their number. */
+export function endingList(rows: readonly Numbered<LicenseRow>[], limit: number): LicenseList {
+  const { page, ...next } = cutPage(rows, limit, (row) => pageMark(row.expires_at ?? 0, String(row.seq)))
+  return { licenses: page.map(toLicense), ...next }
+}
+
+export function cutPage<Row>(
   rows: readonly Row[],
   limit: number,
   markOf: (row: Row) => string,
@@ -72,17 +79,24 @@ export function toSeq(after: string | undefined): number {
 }
 
 /**
- * Returns the last row seen, in a list by time of creation. Rows with the same time are ordered by their identifiers.
+ * Returns the last row seen, in a list by a time. Rows with the same time are ordered by their identifiers.
  */
-export function toPageMark(after: string | undefined): [createdAt: number, id: string] {
+export function toPageMark(after: string | undefined): [at: number, id: string] {
   if (after === undefined) return [-1, '']
-  const [, createdAt, id] = /^(\d{1,16}):(.*)$/s.exec(after) ?? []
-  if (createdAt === undefined || id === undefined) throw notAMark()
-  return [Number(createdAt), id]
+  const [, at, id] = /^(\d{1,16}):(.*)$/s.exec(after) ?? []
+  if (at === undefined || id === undefined) throw notAMark()
+  return [Number(at), id]
 }
 
-function pageMark(createdAt: IntegerColumn, id: string): string {
-  return `${createdAt}:${id}`
+/** Returns the end and the number of the last row seen, in a list by end. */
+export function toEndMark({ after, endsFrom = 0 }: LicensePage): [end: number, seq: number] {
+  if (after === undefined) return [endsFrom, 0]
+  const [end, seq] = toPageMark(after)
+  return [end, toSeq(seq)]
+}
+
+export function pageMark(at: IntegerColumn, id: string): string {
+  return `${at}:${id}`
 }
 
 function notAMark(): StorageError {

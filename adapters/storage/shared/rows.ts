@@ -215,7 +215,7 @@ export function toListedCredential(row: ListedCredentialRow): ListedCredential {
 }
 
 export const licenseColumns: string =
-  'license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at'
+  'license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at, reference, expires_at'
 /** The columns of a new license. */
 export const newLicenseColumns: string = `${licenseColumns}, compared_domain`
 
@@ -227,13 +227,15 @@ export interface LicenseRow {
   readonly reseller_id: string
   readonly created_at: IntegerColumn
   readonly updated_at: IntegerColumn
+  readonly reference: string | null
+  readonly expires_at: IntegerColumn | null
 }
 
 /** Returns the values of {@link newLicenseColumns}. */
 export function licenseValues(license: NewLicense): ColumnValue[] {
   const { licenseKey, registeredTo, domainOrIp, status, resellerId, createdAt, updatedAt } = license
   const fields = [licenseKey, registeredTo, domainOrIp, status, resellerId, createdAt, updatedAt]
-  return [...fields, license.comparedDomain]
+  return [...fields, license.reference, license.expiresAt, license.comparedDomain]
 }
 
 /** Returns the values that a reseller may change: name, domain, status, compared domain. What was not sent is null. */
@@ -242,10 +244,17 @@ export function licensePatchValues(patch: Compared<LicensePatch>): ColumnValue[]
   return [registeredTo, domainOrIp, status, comparedDomain]
 }
 
-/** Returns the values that the owner of the service may change: the reseller comes last. */
+/**
+ * Returns the values that the owner of the service may change: reseller, reference and end come last. For what is taken
+ * away, these have a value that no license has.
+ */
 export function licenseChangeValues(change: Compared<LicenseChange>): ColumnValue[] {
-  const { resellerId = null } = change
-  return [...licensePatchValues(change), resellerId]
+  const { resellerId = null, reference, expiresAt } = change
+  return [...licensePatchValues(change), resellerId, sent(reference, ''), sent(expiresAt, -1)]
+}
+
+function sent<Value>(value: Value | null | undefined, takenAway: Value): Value | null {
+  return value === undefined ? null : (value ?? takenAway)
 }
 
 export function toLicense(row: LicenseRow): License {
@@ -257,6 +266,8 @@ export function toLicense(row: LicenseRow): License {
     resellerId: row.reseller_id,
     createdAt: Number(row.created_at),
     updatedAt: Number(row.updated_at),
+    reference: row.reference,
+    expiresAt: toTime(row.expires_at),
   }
 }
 
@@ -265,20 +276,20 @@ export function withoutCompared({ comparedDomain: _, ...license }: NewLicense): 
   return license
 }
 
-export const idempotencyKeyColumns: string = 'reseller_id, key_hash, request_hash, license, expires_at'
+export const idempotencyKeyColumns: string = 'reseller_id, key_hash, request_hash, license_key, expires_at'
 
 export interface IdempotencyKeyRow {
-  readonly license: string
+  readonly license_key: string
   readonly request_hash: Uint8Array
 }
 
 /** Returns the values of {@link idempotencyKeyColumns}. */
 export function idempotencyKeyValues(key: NewIdempotencyKey, license: NewLicense): ColumnValue[] {
   const { resellerId, keyHash, requestHash, expiresAt } = key
-  return [resellerId, keyHash, requestHash, JSON.stringify(withoutCompared(license)), expiresAt]
+  return [resellerId, keyHash, requestHash, license.licenseKey, expiresAt]
 }
 
-/** Returns the license that was created with the key, as it was then, and the request it came with. */
-export function toIdempotencyKey(row: IdempotencyKeyRow): { replay: License; requestHash: Uint8Array } {
-  return { replay: JSON.parse(row.license) as License, requestHash: Uint8Array.from(row.request_hash) }
+/** Returns the key of the license that was created with the idempotency key, and the request it came with. */
+export function toIdempotencyKey(row: IdempotencyKeyRow): { replay: string; requestHash: Uint8Array } {
+  return { replay: row.license_key, requestHash: Uint8Array.from(row.request_hash) }
 }

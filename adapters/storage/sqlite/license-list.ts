@@ -1,5 +1,5 @@
 import type { LicenseList, LicensePage, StorageCall } from 'utility-api/storage'
-import { licenseList, toSeq, type Numbered } from '../shared/list-pages.ts'
+import { endingList, licenseList, toEndMark, toSeq, type Numbered } from '../shared/list-pages.ts'
 import { licenseColumns, type LicenseRow } from '../shared/rows.ts'
 import { anotherTurn } from '../shared/timers.ts'
 import type { SqliteAccess } from './access.ts'
@@ -20,8 +20,13 @@ export async function licensePage(
   page: LicensePage,
   call: StorageCall,
 ): Promise<LicenseList> {
+  const { limit, endsBefore } = page
+  if (endsBefore !== undefined) {
+    await anotherTurn()
+    return endingList(await access.read(call, (db) => licensesThatEnd(db, page, endsBefore)), limit)
+  }
   const lists = await Promise.all(rangesOf(page).map((range) => rowsOf(access, range, page, call)))
-  return licenseList(lists.flat(), page.limit)
+  return licenseList(lists.flat(), limit)
 }
 
 /** A range of an index, or of the table, in the order of insertion, and what its rows must pass. */
@@ -31,24 +36,29 @@ interface Range {
 }
 
 /** Returns the ranges that have the wanted licenses: no index has the order of several domains. */
-function rangesOf({ resellerId, comparedDomains, status }: LicensePage): Range[] {
-  const ofReseller: Condition[] = resellerId === undefined ? [] : [['reseller_id = +?', resellerId]]
-  const withStatus: Condition[] = status === undefined ? [] : [['status = +?', status]]
-  if (comparedDomains === undefined) return [{ of: ofReseller, filters: withStatus }]
-  // Written with a plus, so that the planner does not take the index of the reseller.
-  const ofNoIndex = ofReseller.map(([sql, value]): Condition => [`+${sql}`, value])
-  const filters = [...ofNoIndex, ...withStatus]
-  return comparedDomains.map((form) => ({ of: [['compared_domain = +?', form]], filters }))
+function rangesOf({ resellerId, comparedDomains, status, reference }: LicensePage): Range[] {
+  const equal = (column: string, value: string | undefined): Condition[] =>
+    value === undefined ? [] : [[`${column} = +?`, value]]
+  // Filters on indexed columns have a plus, so that the planner does not take their index.
+  const ofReseller = equal('+reseller_id', resellerId)
+  const withStatus = equal('status', status)
+  if (comparedDomains !== undefined) {
+    const filters = [...equal('+reference', reference), ...ofReseller, ...withStatus]
+    return comparedDomains.map((form) => ({ of: equal('compared_domain', form), filters }))
+  }
+  if (reference !== undefined)
+    return [{ of: equal('reference', reference), filters: [...ofReseller, ...withStatus] }]
+  return [{ of: equal('reseller_id', resellerId), filters: withStatus }]
 }
 
 async function rowsOf(
   { read }: SqliteAccess,
   { of, filters }: Range,
-  { comparedDomains, after, limit }: LicensePage,
+  { comparedDomains, reference, after, limit }: LicensePage,
   call: StorageCall,
 ): Promise<Numbered<LicenseRow>[]> {
-  // A domain has few licenses: the first page of them is read at once, like the license of a key.
-  const isLookup = comparedDomains !== undefined && filters.length === 0 && after === undefined
+  // A domain or a reference has few licenses: the first page of them is read at once, like the license of a key.
+  const isLookup = (comparedDomains ?? reference) !== undefined && filters.length === 0 && after === undefined
   const found: Numbered<LicenseRow>[] = []
   let from: number | undefined = toSeq(after)
   while (from !== undefined && found.length <= limit) {
@@ -95,4 +105,18 @@ function rowsBetween(
 
 function and(conditions: readonly Condition[]): string {
   return conditions.map(([sql]) => `${sql} AND `).join('')
+}
+
+/** Reads by an index of all that end, or of a reseller's. */
+function licensesThatEnd(db: Queries, page: LicensePage, endsBefore: number): Numbered<LicenseRow>[] {
+  const { resellerId, limit } = page
+  return db.all(
+    `SELECT seq, ${licenseColumns} FROM utility_api_licenses
+     WHERE ${resellerId === undefined ? '' : 'reseller_id = +? AND'} (expires_at, seq) > (?, ?) AND expires_at < ?
+     ORDER BY expires_at, seq LIMIT +?`,
+    ...(resellerId === undefined ? [] : [resellerId]),
+    ...toEndMark(page),
+    endsBefore,
+    limit + 1,
+  )
 }

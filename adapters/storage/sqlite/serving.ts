@@ -65,8 +65,8 @@ function insertLicense(
   idempotency: NewIdempotencyKey | undefined,
 ): InsertLicenseResult {
   if (idempotency !== undefined) {
-    const { resellerId, keyHash } = idempotency
-    const held = db.find(toIdempotencyKey, sql.findIdempotencyKey, resellerId, keyHash, license.createdAt)
+    const { resellerId, keyHash, at } = idempotency
+    const held = db.find(toIdempotencyKey, sql.findIdempotencyKey, resellerId, keyHash, at)
     if (held !== null) return held
   }
   if (db.run(sql.insertLicense, ...licenseValues(license)) === 0) return 'key_taken'

@@ -39,8 +39,8 @@ export const findCredential: string = `
   SELECT ${credentialColumns} FROM utility_api_credentials WHERE hash = ? AND kind = ?`
 
 export const findIdempotencyKey: string = `
-  SELECT license, request_hash FROM utility_api_idempotency_keys
-  WHERE reseller_id = ? AND key_hash = ? AND expires_at > ?`
+  SELECT license_key, request_hash FROM utility_api_idempotency_keys
+  WHERE reseller_id = ? AND key_hash = ? AND (expires_at > ?) IS NOT FALSE`
 
 export const insertLicense: string = `
   INSERT INTO utility_api_licenses (${newLicenseColumns}) VALUES (${placeholders(newLicenseColumns)})
@@ -65,11 +65,13 @@ export const updateLicenseExceptDomain: string = `
 
 export const findLicense: string = `SELECT ${licenseColumns} FROM utility_api_licenses WHERE license_key = ?`
 
+/** A reference or an end that is taken away comes as a value that no license has. */
 export const changeLicense: string = `
   UPDATE utility_api_licenses
   SET registered_to = coalesce(?, registered_to), domain_or_ip = coalesce(?, domain_or_ip),
       status = coalesce(?, status), compared_domain = coalesce(?, compared_domain),
-      reseller_id = coalesce(?, reseller_id), updated_at = ?
+      reseller_id = coalesce(?, reseller_id), reference = nullif(coalesce(?, reference), ''),
+      expires_at = nullif(coalesce(?, expires_at), -1), updated_at = ?
   WHERE license_key = ?`
 
 export const deleteLicense: string = 'DELETE FROM utility_api_licenses WHERE license_key = ?'

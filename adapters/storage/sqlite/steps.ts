@@ -72,17 +72,25 @@ export const steps: readonly string[] = [
      status TEXT NOT NULL,
      reseller_id TEXT NOT NULL,
      created_at INTEGER NOT NULL,
-     updated_at INTEGER NOT NULL
+     updated_at INTEGER NOT NULL,
+     reference TEXT,
+     expires_at INTEGER
    ) STRICT;
    CREATE INDEX utility_api_licenses_reseller_id ON utility_api_licenses (reseller_id);
    CREATE INDEX utility_api_licenses_compared_domain ON utility_api_licenses (compared_domain);
+   CREATE INDEX utility_api_licenses_reference ON utility_api_licenses (reference) WHERE reference IS NOT NULL;
+   CREATE INDEX utility_api_licenses_expires_at ON utility_api_licenses (expires_at, seq)
+     WHERE expires_at IS NOT NULL;
+   CREATE INDEX utility_api_licenses_reseller_expires_at ON utility_api_licenses (reseller_id, expires_at, seq)
+     WHERE expires_at IS NOT NULL;
    CREATE TABLE utility_api_idempotency_keys (
      reseller_id TEXT NOT NULL,
      key_hash BLOB NOT NULL CHECK (length(key_hash) = 32),
      request_hash BLOB NOT NULL CHECK (length(request_hash) = 32),
-     license TEXT NOT NULL,
-     expires_at INTEGER NOT NULL,
+     license_key TEXT NOT NULL,
+     expires_at INTEGER,
      PRIMARY KEY (reseller_id, key_hash)
    ) STRICT;
-   CREATE INDEX utility_api_idempotency_keys_expires_at ON utility_api_idempotency_keys (expires_at);`,
+   CREATE INDEX utility_api_idempotency_keys_expires_at ON utility_api_idempotency_keys (expires_at)
+     WHERE expires_at IS NOT NULL;`,
 ]

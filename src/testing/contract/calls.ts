@@ -10,7 +10,7 @@ import type { License } from '../../domain/license.ts'
 import type { MaybePromise } from '../../domain/maybe-promise.ts'
 import { StorageError, type AccessReference, type NewIdempotencyKey } from '../../ports/storage.ts'
 import { show, type Asked, type Listed, type Model } from './model.ts'
-import { makeBurstPools, makePools, scopes, texts, uris, type Pools } from './pools.ts'
+import { identifiers, makeBurstPools, makePools, scopes, texts, uris, type Pools } from './pools.ts'
 import type { Random } from './random.ts'
 
 /** A call of a history: its text, what it asks a store or the model, and its steps if it has more than one. */
@@ -70,6 +70,8 @@ function licenseOf(random: Random, { licenseKeys: keys, resellerIds, times: at }
     resellerId: random.pick(resellerIds),
     createdAt: random.pick(at),
     updatedAt: random.pick(at),
+    reference: referenceOf(random),
+    expiresAt: random.chance(50) ? null : random.pick(at),
   }
 }
 
@@ -79,7 +81,11 @@ function patchOf(random: Random): { registeredTo?: string; domainOrIp?: string; 
   return Object.fromEntries(fields.map((field) => [field, random.pick(texts)]))
 }
 
-function referenceOf(random: Random, { clientIds, subjects, resellerIds }: Pools): AccessReference {
+function referenceOf(random: Random): string | null {
+  return random.chance(50) ? null : random.pick(identifiers)
+}
+
+function accessOf(random: Random, { clientIds, subjects, resellerIds }: Pools): AccessReference {
   if (random.chance(20)) return { resellerId: random.pick(resellerIds) }
   return random.chance(50) ? { clientId: random.pick(clientIds) } : { subject: random.pick(subjects) }
 }
@@ -130,7 +136,8 @@ const insertLicense: Maker = (random, pools) => {
     resellerId: random.pick(pools.resellerIds),
     keyHash: random.pick(pools.idempotencyKeys),
     requestHash: random.pick(pools.secrets),
-    expiresAt: random.pick(pools.times),
+    at: random.pick(pools.times),
+    expiresAt: random.chance(20) ? null : random.pick(pools.times),
   }
   return call('insertLicense', [license, key], (store) => store.insertLicense(license, key))
 }
@@ -216,7 +223,7 @@ const revokeCredential: Maker = (random, { secrets, credentialIds, times: at }) 
 }
 
 const revokeAccess: Maker = (random, pools) => {
-  const [which, at] = [referenceOf(random, pools), random.pick(pools.times)]
+  const [which, at] = [accessOf(random, pools), random.pick(pools.times)]
   return call('revokeAccess', [which, at], (store) => store.revokeAccess(which, at), [
     (model) => model.endCodes(which),
     (model, codes) => ({ codes, tokens: model.revokeTokens(which, at) }),
@@ -224,9 +231,12 @@ const revokeAccess: Maker = (random, pools) => {
 }
 
 const changeLicense: Maker = (random, { licenseKeys: keys, resellerIds, times: at }) => {
-  const change = random.chance(70)
-    ? patchOf(random)
-    : { ...patchOf(random), resellerId: random.pick(resellerIds) }
+  const change = {
+    ...patchOf(random),
+    ...(random.chance(30) && { resellerId: random.pick(resellerIds) }),
+    ...(random.chance(30) && { reference: referenceOf(random) }),
+    ...(random.chance(30) && { expiresAt: random.chance(50) ? null : random.pick(at) }),
+  }
   const args = [random.pick(keys), change, random.pick(at)] as const
   return call('changeLicense', args, (store) => store.changeLicense(...args))
 }
@@ -254,6 +264,7 @@ const listLicenses: Maker = (random, { resellerIds }) => {
     ...(random.chance(70) && { comparedDomains: [...forms] }),
     ...(random.chance(30) && { resellerId: random.pick(resellerIds) }),
     ...(random.chance(30) && { status: random.pick(texts) }),
+    ...(random.chance(30) && { reference: random.pick(identifiers) }),
   }
   const limit = 1 + random.integer(5)
   return call('listLicenses', [filters, limit], (store) => store.listLicenses(filters, limit))
@@ -322,12 +333,14 @@ export interface Burst {
 
 /** Inserts a license under a key of its own, so that only its idempotency key decides. */
 function insertOnce(random: Random, pools: Pools, licenseKey: string): Call {
-  const license = { ...licenseOf(random, pools), licenseKey, createdAt: random.pick([500, 1500]) }
+  const license = { ...licenseOf(random, pools), licenseKey, createdAt: 1000 }
+  const at = random.pick([500, 1500])
   const key: NewIdempotencyKey = {
     resellerId: pools.resellerIds[0] ?? '',
     keyHash: pools.idempotencyKeys[0] as Uint8Array,
     requestHash: random.pick(pools.secrets),
-    expiresAt: license.createdAt + 500,
+    at,
+    expiresAt: at + 500,
   }
   return call('insertLicense', [license, key], (store) => store.insertLicense(license, key))
 }

@@ -7,6 +7,7 @@ import type { MaybePromise } from '../../domain/maybe-promise.ts'
 import {
   StorageError,
   type AdminStorage,
+  type NewIdempotencyKey,
   type StorageErrorKind,
   type UtilityStorage,
 } from '../../ports/storage.ts'
@@ -142,8 +143,15 @@ export function makeLicense(licenseKey: string, fields: Partial<License> = {}): 
     resellerId: nameOf('reseller'),
     createdAt: 1000,
     updatedAt: 1000,
+    reference: null,
+    expiresAt: null,
     ...fields,
   }
+}
+
+export function makeIdempotencyKey(fields: Partial<NewIdempotencyKey> = {}): NewIdempotencyKey {
+  const hashes = { keyHash: hashOf(1), requestHash: hashOf(2) }
+  return { resellerId: nameOf('reseller'), ...hashes, at: 1000, expiresAt: 9000, ...fields }
 }
 
 /** Returns a patch with members that are undefined, as TypeScript lets callers write it by default. */

@@ -7,6 +7,7 @@ import {
   makeClient,
   makeCode,
   makeCredential,
+  makeIdempotencyKey,
   makeLicense,
   makeReseller,
   makeToken,
@@ -61,12 +62,7 @@ export const copyCases: readonly ContractCase[] = [
       const uris = ['https://app.example/callback']
       await seed.insertClient(makeClient({ secretHashes: [secret], redirectUris: uris }))
       const license = { ...makeLicense(nameOf('key')) }
-      const key = {
-        resellerId: nameOf('reseller'),
-        keyHash: hashOf(1),
-        requestHash: hashOf(2),
-        expiresAt: 9000,
-      }
+      const key = makeIdempotencyKey()
       await storage.insertLicense(license, key)
       secret.fill(9)
       uris[0] = 'evil:/'
@@ -78,7 +74,7 @@ export const copyCases: readonly ContractCase[] = [
       equalValues(await seed.findLicense(nameOf('key')), makeLicense(nameOf('key')))
       const replay = await storage.insertLicense(makeLicense(nameOf('other')), key)
       ok(typeof replay === 'object')
-      equalValues(replay.replay, makeLicense(nameOf('key')))
+      strictEqual(replay.replay, nameOf('key'))
       equalValues(replay.requestHash, hashOf(2))
     },
   },
@@ -99,15 +95,12 @@ export const copyCases: readonly ContractCase[] = [
   {
     name: 'stored answers are copies, or the second repeat gets what the caller of the first made of it',
     async run({ storage }) {
-      const key = { resellerId: nameOf('reseller'), keyHash: hashOf(1), expiresAt: 9000 }
       const license = makeLicense(nameOf('key'))
-      await storage.insertLicense(license, { ...key, requestHash: hashOf(2) })
+      await storage.insertLicense(license, makeIdempotencyKey())
       await inTurn([1, 2], async () => {
-        const again = await storage.insertLicense(license, { ...key, requestHash: hashOf(2) })
+        const again = await storage.insertLicense(license, makeIdempotencyKey())
         ok(typeof again === 'object')
-        equalValues(again.replay, makeLicense(nameOf('key')))
         equalValues(again.requestHash, hashOf(2))
-        Object.assign(again.replay, { status: 'evil' })
         again.requestHash.fill(9)
       })
     },

@@ -13,6 +13,7 @@ import {
   makeClient,
   makeCode,
   makeCredential,
+  makeIdempotencyKey,
   makeLicense,
   makeReseller,
   makeToken,
@@ -126,12 +127,7 @@ const moves: readonly ((admin: BoundAdmin, key: string, from: Place, to: Place) 
 ]
 
 function keyOf(number: number): NewIdempotencyKey {
-  return {
-    resellerId: nameOf('reseller'),
-    keyHash: hashOf(number),
-    requestHash: hashOf(1),
-    expiresAt: 90_000,
-  }
+  return makeIdempotencyKey({ keyHash: hashOf(number) })
 }
 
 /** Returns calls that are refused with an error, each of which could lose a connection. */
@@ -307,7 +303,7 @@ export const cutCases: readonly ContractCase[] = [
         const found = await race(attempts + 1, (index) => seed.findLicense(nameOf(`${replies}-${index}`)))
         const there = found.filter((license) => license !== null)
         strictEqual(there.length, 1, `cut after ${replies}: one license for one idempotency key`)
-        if (typeof answer !== 'string') equalValues(answer.replay, there[0])
+        if (typeof answer !== 'string') strictEqual(answer.replay, there[0]?.licenseKey)
         if (first === 'inserted') ok(found[0], 'an acknowledged write is stored')
         const keys = found.map((_, index) => nameOf(`${replies}-${index}`))
         await listsAgree({ seed, listing }, keys, [place])

@@ -7,12 +7,13 @@ import {
   inTurn,
   makeLicense,
   nameOf,
+  race,
   raceOverTurns,
   type ContractCase,
   type ContractContext,
 } from './context.ts'
 
-type Filters = Pick<LicensePage, 'resellerId' | 'comparedDomains' | 'status'>
+type Filters = Omit<LicensePage, 'after' | 'limit'>
 
 /** Returns the keys of all licenses that pass the filters, page by page. */
 async function keysOf(listing: BoundListing, filters: Filters, limit = 2): Promise<string[]> {
@@ -154,33 +155,75 @@ export const domainCases: readonly ContractCase[] = [
     name: 'filters of licenses combine, or the list of one reseller shows the licenses of others',
     needs: ['admin', 'listing'],
     async run({ admin, listing }) {
-      const [resellers, statuses, domains] = [
+      const [resellers, statuses, domains, references] = [
         ['a', 'A'].map(nameOf),
         ['valid', 'Valid'],
         ['a.example', 'b.example'],
+        ['pay_1', 'PAY_1'].map(nameOf),
       ]
-      const rows = Array.from({ length: 24 }, (_, index) => ({
+      const rows = Array.from({ length: 48 }, (_, index) => ({
         resellerId: resellers[index & 1] ?? '',
         status: statuses[(index >> 1) & 1] ?? '',
         domainOrIp: domains[(index >> 2) & 1] ?? '',
+        reference: references[(index >> 3) % 3] ?? null,
       }))
       await inTurn(rows.entries(), ([index, fields]) =>
         admin.insertLicense(makeLicense(nameOf(`${index}`), fields)),
       )
-      const choices = Array.from({ length: 8 }, (_, bits) => bits)
+      const choices = Array.from({ length: 16 }, (_, bits) => bits)
       await inTurn(choices, async (bits) => {
-        const [resellerId, status, domain] = [nameOf('A'), 'valid', 'b.example']
+        const [resellerId, status, domain, reference] = [nameOf('A'), 'valid', 'b.example', nameOf('pay_1')]
         const filters = {
           ...((bits & 1) > 0 && { resellerId }),
           ...((bits & 2) > 0 && { status }),
           ...((bits & 4) > 0 && { comparedDomains: [domain] }),
+          ...((bits & 8) > 0 && { reference }),
         }
         const isWanted = (row: (typeof rows)[number]): boolean =>
           ((bits & 1) === 0 || row.resellerId === resellerId) &&
           ((bits & 2) === 0 || row.status === status) &&
-          ((bits & 4) === 0 || row.domainOrIp === domain)
+          ((bits & 4) === 0 || row.domainOrIp === domain) &&
+          ((bits & 8) === 0 || row.reference === reference)
         const wanted = rows.flatMap((row, index) => (isWanted(row) ? [index] : []))
         equalValues(await keysOf(listing, filters, 5), named(...wanted), JSON.stringify(filters))
+      })
+    },
+  },
+  {
+    name: 'licenses that end are listed in order of their end, as changed, or those that end first are never renewed',
+    needs: ['admin', 'listing'],
+    async run({ admin, listing }) {
+      const resellers = ['a', 'b'].map(nameOf)
+      const rows = Array.from({ length: 60 }, (_, index) => ({
+        licenseKey: nameOf(`${index}`),
+        resellerId: resellers[index & 1] ?? '',
+        expiresAt: index % 5 === 0 ? null : 9e12 + ((index * 7) % 13),
+      }))
+      await race(60, (index) => admin.insertLicense(makeLicense(rows[index]?.licenseKey ?? '', rows[index])))
+      const change = { expiresAt: 9e12 + 5 }
+      await inTurn([0, 1, 2], (index) => admin.changeLicense(nameOf(`${index}`), change, 2000))
+      await admin.changeLicense(nameOf('3'), { expiresAt: null }, 2000)
+      const endOf = (row: (typeof rows)[number], index: number): number =>
+        (index < 3 ? change.expiresAt : index === 3 ? null : row.expiresAt) ?? Infinity
+      const ranges = [
+        { endsFrom: 9e12, endsBefore: 9e12 + 13 },
+        { endsFrom: 9e12 + 5, endsBefore: 9e12 + 6 },
+      ]
+      const pages = [...ranges, { endsBefore: 9e12 + 6, resellerId: resellers[1] ?? '' }]
+      await inTurn(pages, async (filters: Filters) => {
+        const { endsFrom = 0, endsBefore = 0, resellerId } = filters
+        const wanted = rows.filter((row, index) => {
+          const isInRange = endOf(row, index) >= endsFrom && endOf(row, index) < endsBefore
+          return isInRange && row.resellerId === (resellerId ?? row.resellerId)
+        })
+        const keys = await keysOf(listing, filters, 3)
+        equalValues(keys.toSorted(), wanted.map(({ licenseKey }) => licenseKey).toSorted())
+        const found = await race(keys.length, (index) => admin.findLicense(keys[index] ?? ''))
+        const ends = found.map((license) => license?.expiresAt ?? 0)
+        equalValues(
+          ends,
+          ends.toSorted((a, b) => a - b),
+        )
       })
     },
   },

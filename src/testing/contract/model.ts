@@ -26,9 +26,9 @@ interface Rows {
 }
 
 interface HeldKey {
-  readonly license: License
+  readonly replay: string
   readonly requestHash: Uint8Array
-  readonly expiresAt: number
+  readonly expiresAt: number | null
   /** It had expired when a license under its key was refused: the port leaves open whether the row stays till a purge. */
   readonly mayBeGone?: true
 }
@@ -44,7 +44,7 @@ type Mutable<Type> = {
 /** The kinds of rows that are listed. */
 export type Listed = 'clients' | 'resellers' | 'licenses' | CredentialKind
 
-export type LicenseFilters = Pick<LicensePage, 'resellerId' | 'comparedDomains' | 'status'>
+export type LicenseFilters = Pick<LicensePage, 'resellerId' | 'comparedDomains' | 'status' | 'reference'>
 
 /** What a history calls: the methods of a store, and its complete lists. */
 export interface Asked extends BoundAdmin {
@@ -176,18 +176,17 @@ export function createModel(from: Rows = empty): Model {
     insertLicense: (license, idempotency?: NewIdempotencyKey) => {
       const rowKey = idempotency && show([idempotency.resellerId, idempotency.keyHash])
       const held = idempotencyKeys.get(rowKey ?? '')
-      if (held !== undefined && held.expiresAt > license.createdAt)
-        return { replay: held.license, requestHash: held.requestHash }
+      if (held !== undefined && (held.expiresAt ?? Infinity) > (idempotency?.at ?? 0))
+        return { replay: held.replay, requestHash: held.requestHash }
       if (licenses.has(license.licenseKey)) {
         if (held !== undefined && rowKey !== undefined)
           idempotencyKeys.set(rowKey, { ...held, mayBeGone: true })
         return 'key_taken'
       }
-      const kept = toLicense(license)
-      licenses.set(license.licenseKey, kept)
+      licenses.set(license.licenseKey, toLicense(license))
       if (idempotency !== undefined && rowKey !== undefined) {
         const { requestHash, expiresAt } = idempotency
-        idempotencyKeys.set(rowKey, { license: kept, requestHash, expiresAt })
+        idempotencyKeys.set(rowKey, { replay: license.licenseKey, requestHash, expiresAt })
       }
       return 'inserted'
     },
@@ -306,11 +305,12 @@ export function createModel(from: Rows = empty): Model {
         })),
       )
     },
-    listLicenses: ({ resellerId, comparedDomains, status }) =>
+    listLicenses: ({ resellerId, comparedDomains, status, reference }) =>
       [...licenses.values()].filter(
         (license) =>
           license.resellerId === (resellerId ?? license.resellerId) &&
           license.status === (status ?? license.status) &&
+          license.reference === (reference ?? license.reference) &&
           (comparedDomains?.includes(comparedDomain(license.domainOrIp)) ?? true),
       ),
     noteUse: (kind, ids, at) => {

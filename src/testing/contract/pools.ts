@@ -18,7 +18,7 @@ export interface Pools {
 const long = 'x'.repeat(254)
 
 /** Identifiers that some software has mistaken for one another before. */
-const identifiers = [
+export const identifiers: readonly string[] = [
   'a',
   'A',
   'a ',

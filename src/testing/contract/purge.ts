@@ -10,6 +10,7 @@ import {
   makeClient,
   makeCode,
   makeCredential,
+  makeIdempotencyKey,
   makeLicense,
   makeReseller,
   makeToken,
@@ -47,22 +48,17 @@ async function racePurge(purger: BoundAdmin, spender: BoundStorage): Promise<voi
 /** Returns a license, and an idempotency key with this number that comes with it. */
 function licenseOf(
   number: number,
-  { createdAt, expiresAt }: { readonly createdAt: number; readonly expiresAt: number },
+  { at, expiresAt }: Pick<NewIdempotencyKey, 'at' | 'expiresAt'>,
 ): [License, NewIdempotencyKey] {
-  const key = {
-    resellerId: nameOf('reseller'),
-    keyHash: hashOf(number),
-    requestHash: hashOf(number),
-    expiresAt,
-  }
-  return [makeLicense(nameOf(`key-${number}-${createdAt}`), { createdAt }), key]
+  const key = makeIdempotencyKey({ keyHash: hashOf(number), at, expiresAt })
+  return [makeLicense(nameOf(`key-${number}-${at}`)), key]
 }
 
 /** Renews expired idempotency keys while they are purged. All must be there afterwards. */
 async function raceRenewal(purger: BoundAdmin, renewer: BoundStorage): Promise<void> {
   await inTurn(places.entries(), async ([round, place]) => {
-    const own = (index: number, createdAt: number, expiresAt: number): [License, NewIdempotencyKey] =>
-      licenseOf(40 * round + index, { createdAt, expiresAt })
+    const own = (index: number, at: number, expiresAt: number): [License, NewIdempotencyKey] =>
+      licenseOf(40 * round + index, { at, expiresAt })
     await race(40, (index) => purger.insertLicense(...own(index, 1, 10)))
     await raceBeside(
       () => purger.purgeExpired(10),
@@ -87,7 +83,7 @@ export const purgeCases: readonly ContractCase[] = [
           hashOf(expiresAt),
           makeCredential(`${expiresAt}`, { expiresAt }),
         )
-        await admin.insertLicense(...licenseOf(expiresAt, { createdAt: 1, expiresAt }))
+        await admin.insertLicense(...licenseOf(expiresAt, { at: 1, expiresAt }))
       })
       equalValues(await admin.purgeExpired(1000), { codes: 2, tokens: 2, idempotency: 2 })
       equalValues(await admin.purgeExpired(1000), nothing)
@@ -110,13 +106,23 @@ export const purgeCases: readonly ContractCase[] = [
         makeCredential(nameOf('b'), { expiresAt: 1, revokedAt: 1 }),
       )
       await admin.insertCredential('access_token', hashOf(1), makeCredential(nameOf('c')))
-      await admin.insertLicense(makeLicense(nameOf('key')))
+      await admin.insertLicense(makeLicense(nameOf('key'), { expiresAt: 1 }))
       equalValues(await admin.purgeExpired(Number.MAX_SAFE_INTEGER), nothing)
       strictEqual((await admin.findClient(nameOf('client')))?.clientId, nameOf('client'))
       strictEqual((await admin.findCredential('reseller_token', hashOf(1)))?.id, nameOf('a'))
       strictEqual((await admin.findCredential('api_key', hashOf(1)))?.id, nameOf('b'))
       strictEqual((await admin.findCredential('access_token', hashOf(1)))?.id, nameOf('c'))
-      equalValues(await admin.findLicense(nameOf('key')), makeLicense(nameOf('key')))
+      equalValues(await admin.findLicense(nameOf('key')), makeLicense(nameOf('key'), { expiresAt: 1 }))
+    },
+  },
+  {
+    name: 'a purge keeps an idempotency key without an expiry, or a payment that is reported again is sold again',
+    needs: ['admin'],
+    async run({ admin }) {
+      await admin.insertLicense(...licenseOf(1, { at: 1, expiresAt: null }))
+      equalValues(await admin.purgeExpired(Number.MAX_SAFE_INTEGER), nothing)
+      const again = await admin.insertLicense(...licenseOf(1, { at: 2, expiresAt: null }))
+      equalValues(again, { replay: nameOf('key-1-1'), requestHash: hashOf(2) })
     },
   },
   {
@@ -157,7 +163,7 @@ export const purgeCases: readonly ContractCase[] = [
       await fill(3300, (index) => {
         const number = Math.floor(index / 3)
         if (index % 3 === 0) return admin.insertAuthorizationCode(hashOf(number), makeCode({ expiresAt: 1 }))
-        if (index % 3 === 1) return admin.insertLicense(...licenseOf(number, { createdAt: 0, expiresAt: 1 }))
+        if (index % 3 === 1) return admin.insertLicense(...licenseOf(number, { at: 0, expiresAt: 1 }))
         const token = makeCredential(nameOf(`${number}`), { expiresAt: 1 })
         return admin.insertCredential('access_token', hashOf(number), token)
       })

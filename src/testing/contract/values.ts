@@ -7,6 +7,7 @@ import {
   makeClient,
   makeCode,
   makeCredential,
+  makeIdempotencyKey,
   makeLicense,
   makeReseller,
   makeToken,
@@ -83,11 +84,6 @@ export const valueCases: readonly ContractCase[] = [
     needs: ['seed'],
     async run({ storage, seed }) {
       await inTurn(texts.entries(), async ([index, text]) => {
-        const license = makeLicense(nameOf(`key-${index}`), { registeredTo: text })
-        const key = { resellerId: 'r', keyHash: hashOf(index), requestHash: hashOf(2), expiresAt: 9000 }
-        await storage.insertLicense(license, key)
-        const again = await storage.insertLicense(license, key)
-        equalValues(typeof again === 'string' ? again : again.replay, license)
         const credential = makeCredential(nameOf(`id-${index}`), { name: text })
         await seed.insertCredential('api_key', hashOf(index), credential)
         equalValues(await storage.findCredential('api_key', hashOf(index)), credential)
@@ -196,7 +192,7 @@ export const valueCases: readonly ContractCase[] = [
       inTurn(['__proto__', 'constructor', 'toString'].entries(), async ([index, id]) => {
         const token = makeCredential(id, { ownerId: id })
         const insertToken = (): unknown => admin.insertCredential('reseller_token', hashOf(index), token)
-        const key = { resellerId: id, keyHash: hashOf(2), requestHash: hashOf(3), expiresAt: 9000 }
+        const key = makeIdempotencyKey({ resellerId: id })
         equalValues([await admin.findClient(id), await admin.findLicense(id)], [null, null])
         strictEqual(await insertToken(), 'no_owner')
         strictEqual(await admin.insertClient(makeClient({ clientId: id })), 'inserted')
@@ -268,12 +264,10 @@ export const valueCases: readonly ContractCase[] = [
     async run({ admin, listing }) {
       const resellers = ['a', 'a:', 'a:b', 'a/b', 'a;b', 'a|b', 'a%3Ab', 'a%', 'a_', 'a!', 'a.b', ':a']
       await inTurn(resellers, (resellerId) =>
-        admin.insertLicense(makeLicense(nameOf(`b:${resellerId}`), { resellerId }), {
-          resellerId,
-          keyHash: hashOf(1),
-          requestHash: hashOf(2),
-          expiresAt: 100_000,
-        }),
+        admin.insertLicense(
+          makeLicense(nameOf(`b:${resellerId}`), { resellerId }),
+          makeIdempotencyKey({ resellerId }),
+        ),
       )
       await inTurn(resellers, async (resellerId) => {
         const { licenses } = await listing.licenses({ resellerId, limit: 20 })
@@ -302,7 +296,7 @@ export const valueCases: readonly ContractCase[] = [
         await admin.insertCredential('access_token', hashOf(500 + index), granted)
         const token = makeCredential(nameOf(`reseller-${index}`), { ownerId: id })
         strictEqual(await admin.insertCredential('reseller_token', hashOf(600 + index), token), 'inserted')
-        const key = { resellerId: id, keyHash: hashOf(1), requestHash: hashOf(2), expiresAt: 9000 }
+        const key = makeIdempotencyKey({ resellerId: id })
         const first = makeLicense(nameOf(`first-${index}`), { resellerId: id })
         strictEqual(await admin.insertLicense(first, key), 'inserted')
       })

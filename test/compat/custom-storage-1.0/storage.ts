@@ -28,9 +28,9 @@ type CredentialRow = Credential & { readonly seq: number; readonly lastUsedOn?: 
 type LicenseRow = NewLicense & { readonly seq: number }
 type CodeRow = AuthorizationCode & { readonly token?: string }
 type IdempotencyKeyRow = {
-  readonly license: License
+  readonly licenseKey: string
   readonly requestHash: string
-  readonly expiresAt: number
+  readonly expiresAt: number | null
 }
 
 export async function journalStorage(path: string): Promise<AdminStorage> {
@@ -142,9 +142,10 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
       const rowKey =
         idempotency === undefined ? '' : `${toHex(idempotency.keyHash)} ${idempotency.resellerId}`
       const first = idempotencyKeys.get(rowKey)
-      // MUST return the first answer as it was, so it is kept as it was: the license may have changed since.
-      if (first !== undefined && first.expiresAt > license.createdAt) {
-        return answer({ replay: { ...first.license }, requestHash: toBytes(first.requestHash) })
+      // MUST go by the time of the request: a license that moves in was created before. One that never expires is found
+      // for ever.
+      if (idempotency !== undefined && first !== undefined && !isPast(first, idempotency.at)) {
+        return answer({ replay: first.licenseKey, requestHash: toBytes(first.requestHash) })
       }
       // MUST leave the license that has this key as it is, and keep no idempotency key for a license that it did not
       // store.
@@ -152,8 +153,11 @@ export async function journalStorage(path: string): Promise<AdminStorage> {
       const stored: Change = ['licenses', license.licenseKey, { ...license, seq: (lastSeq += 1) }]
       if (idempotency === undefined) return answer('inserted' as const, stored)
       const { requestHash, expiresAt } = idempotency
-      const { comparedDomain: _, ...kept } = license
-      const row: IdempotencyKeyRow = { license: kept, requestHash: toHex(requestHash), expiresAt }
+      const row: IdempotencyKeyRow = {
+        licenseKey: license.licenseKey,
+        requestHash: toHex(requestHash),
+        expiresAt,
+      }
       return answer('inserted' as const, stored, ['idempotencyKeys', rowKey, row])
     },
 
