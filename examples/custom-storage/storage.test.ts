@@ -37,6 +37,8 @@ test('after a restart all answered writes are there, and a line cut off by a cra
     resellerId: 'r',
     createdAt: 1,
     updatedAt: 1,
+    reference: null,
+    expiresAt: null,
   }
   const call = callWithin(Infinity)
   const before = await journalStorage(path)

@@ -360,6 +360,8 @@ describe('licenses', () => {
       resellerId: 'r',
       createdAt: 1,
       updatedAt: 1,
+      reference: null,
+      expiresAt: null,
     }
     for (let count = 0; count < 5; count += 1)
       await storage.insertLicense(
@@ -586,7 +588,14 @@ test('a license moves to a reseller that exists, and to no other', async () => {
 
 async function storeLicense(): Promise<License> {
   const fields = { registeredTo: 'A', domainOrIp: 'a.example', status: 'valid', resellerId: 'r' }
-  const license = { licenseKey: randomKeys().licenseKey('LIC-'), ...fields, createdAt: 1, updatedAt: 1 }
+  const license = {
+    licenseKey: randomKeys().licenseKey('LIC-'),
+    ...fields,
+    createdAt: 1,
+    updatedAt: 1,
+    reference: null,
+    expiresAt: null,
+  }
   await storage.insertLicense(withForm(license), undefined, call)
   return license
 }

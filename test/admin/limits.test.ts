@@ -13,7 +13,14 @@ const admin = createAdmin({ storage, licenses })
 const { clientId } = await admin.createClient({ redirectUris: ['https://a.example/'] })
 const { resellerId } = await admin.createReseller()
 const row = { registeredTo: 'Ada', domainOrIp: 'a.example', status: 'valid', resellerId }
-const license: License = { licenseKey: 'K'.repeat(128), ...row, createdAt: 1, updatedAt: 1 }
+const license: License = {
+  licenseKey: 'K'.repeat(128),
+  ...row,
+  createdAt: 1,
+  updatedAt: 1,
+  reference: null,
+  expiresAt: null,
+}
 await storage.insertLicense(withForm(license), undefined, call)
 
 const { clientId: codeClient } = await admin.createClient({ redirectUris: ['https://a.example/'] })

@@ -33,6 +33,8 @@ const license: License = {
   resellerId: 'r1',
   createdAt: 0,
   updatedAt: 0,
+  reference: null,
+  expiresAt: null,
 }
 
 /** Ours, on memory storage, with everything at its default. */
@@ -90,6 +92,8 @@ function handWritten(): (method: string, url: string, header: GetHeader) => Hand
       domainOrIp: domainOrIp ?? found.domainOrIp,
       status: status ?? found.status,
       updatedAt: Date.now(),
+      reference: null,
+      expiresAt: null,
     })
     return { status: 200, body: JSON.stringify({ message: 'License updated.' }), requestId }
   }

@@ -48,6 +48,8 @@ async function startService(): Promise<{ port: number; env: Record<string, strin
       resellerId,
       createdAt: 0,
       updatedAt: 0,
+      reference: null,
+      expiresAt: null,
     },
     undefined,
     call,

@@ -14,6 +14,8 @@ const license = {
   resellerId: 'reseller',
   createdAt: 1,
   updatedAt: 1,
+  reference: null,
+  expiresAt: null,
 }
 const another = { ...license, licenseKey: 'A-2' }
 const key = { resellerId: 'reseller', keyHash: bytes(7), requestHash: bytes(8), expiresAt: 9000 }

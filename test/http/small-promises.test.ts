@@ -66,6 +66,8 @@ test.each([
       resellerId,
       createdAt: 0,
       updatedAt: 0,
+      reference: null,
+      expiresAt: null,
     },
     undefined,
     { timeLeftMs: () => 1000 },

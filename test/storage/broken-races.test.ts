@@ -44,9 +44,9 @@ testMistakes([
         async insertLicense(license, idempotency) {
           if (idempotency === undefined) return good.insertLicense(license)
           const key = idempotency.keyHash.join()
-          const hasExpired = (expiries.get(key) ?? Infinity) <= license.createdAt
+          const hasExpired = (expiries.get(key) ?? Infinity) <= idempotency.at
           await sleep(1)
-          expiries.set(key, idempotency.expiresAt)
+          expiries.set(key, idempotency.expiresAt ?? Infinity)
           return good.insertLicense(license, hasExpired ? undefined : idempotency)
         },
       }
@@ -237,8 +237,8 @@ testMistakes([
         insertLicense(license, idempotency) {
           if (idempotency === undefined) return good.insertLicense(license)
           const key = idempotency.keyHash.join()
-          ends.set(key, idempotency.expiresAt)
-          return good.insertLicense(license, purged.delete(key) ? undefined : idempotency)
+            ends.set(key, idempotency.expiresAt ?? Infinity)
+            return good.insertLicense(license, purged.delete(key) ? undefined : idempotency)
         },
         async purgeExpired(at) {
           if (lateMs > 0) await sleep(lateMs)

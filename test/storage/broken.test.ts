@@ -371,17 +371,6 @@ const mistakes: readonly Mistake[] = [
     }),
   },
   {
-    what: 'answers a repeat with the license as it is now',
-    caughtBy: 'a repeat gets the first answer unchanged',
-    change: (good) => ({
-      async insertLicense(license, idempotency) {
-        const result = await good.insertLicense(license, idempotency)
-        if (typeof result === 'string') return result
-        return { ...result, replay: (await good.findLicense(result.replay.licenseKey)) ?? result.replay }
-      },
-    }),
-  },
-  {
     what: 'shares idempotency keys between resellers',
     caughtBy: 'each reseller has its own idempotency keys',
     change: (good) => ({
@@ -894,8 +883,8 @@ const mistakes: readonly Mistake[] = [
     }),
   },
   {
-    what: 'deletes the answers of a license with it',
-    caughtBy: 'deleting a license keeps the answer stored for its idempotency key',
+    what: 'deletes the idempotency keys of a license with it',
+    caughtBy: 'a repeat gets the key of a license that was changed, moved or deleted since',
     change: (good) => {
       const deleted = new Set<string>()
       return {
@@ -905,7 +894,7 @@ const mistakes: readonly Mistake[] = [
         },
         async insertLicense(license, idempotency) {
           const result = await good.insertLicense(license, idempotency)
-          if (typeof result === 'string' || !deleted.has(result.replay.licenseKey)) return result
+          if (typeof result === 'string' || !deleted.has(result.replay)) return result
           return good.insertLicense(license)
         },
       }

@@ -64,6 +64,8 @@ function licenses(reseller?: string): Listed {
         resellerId: reseller ?? 'anybody',
         createdAt,
         updatedAt: createdAt,
+        reference: null,
+        expiresAt: null,
       }
       return storage.insertLicense(withForm(license), undefined, call)
     },

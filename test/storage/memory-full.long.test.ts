@@ -12,6 +12,8 @@ test('refuses row 1,000,001 instead of forgetting an older one or exhausting mem
     resellerId: 'r',
     createdAt: 1,
     updatedAt: 1,
+    reference: null,
+    expiresAt: null,
   }
   for (let index = 0; index < 1_000_000; index += 1)
     void storage.insertLicense({ ...license, licenseKey: `${index}` }, undefined, call)

@@ -258,7 +258,7 @@ test('an update that finds its license only when it looks for the reason is made
 test('an idempotency key that a purge deletes before its answer is read is free again', async () => {
   const storage = postgresStorage(changingAtThird('utility_api_idempotency_keys'))
   const hash = new Uint8Array(32)
-  const key = { resellerId: 'r', keyHash: hash, requestHash: hash, expiresAt: 9 }
+  const key = { resellerId: 'r', keyHash: hash, requestHash: hash, at: 1, expiresAt: 9 }
   expect(await storage.insertLicense(newLicense('a'), key, call)).toBe('inserted')
 })
 

@@ -97,6 +97,7 @@ const idempotencyKeyOf = (index: number): NewIdempotencyKey => ({
   resellerId: 'r',
   keyHash: hashOf(index),
   requestHash: hashOf(index + 1000),
+  at: 1,
   expiresAt: 99,
 })
 

@@ -362,7 +362,7 @@ describe('PostgreSQL trouble', () => {
     const hash = (byte: number): Buffer => Buffer.alloc(32, byte)
     const rest = { ownerId: 'r', subject: null, scope: '', createdAt: 1, expiresAt: 5, revokedAt: null }
     for (const byte of [1, 2]) {
-      const key = { resellerId: 'purged', keyHash: hash(byte), requestHash: hash(0), expiresAt: 5 }
+      const key = { resellerId: 'purged', keyHash: hash(byte), requestHash: hash(0), at: 1, expiresAt: 5 }
       // oxlint-disable-next-line no-await-in-loop -- two
       await storage.insertLicense(newLicense(`purged-${byte}`), key, call)
       // oxlint-disable-next-line no-await-in-loop -- two

@@ -14,7 +14,6 @@ import {
   type AuthorizationCode,
   type Client,
   type Credential,
-  type License,
   type NewLicense,
   type Reseller,
   type StorageCall,

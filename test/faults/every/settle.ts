@@ -48,11 +48,14 @@ async function askEach(storage: AdminStorage): Promise<void> {
     resellerId: 'next reseller',
     createdAt: 1,
     updatedAt: 1,
+    reference: null,
+    expiresAt: null,
   }
   const key = {
     resellerId: 'next reseller',
     keyHash: bytes(252),
     requestHash: bytes(253),
+    at: 1,
     expiresAt: 2 ** 41,
   }
   const code = { clientId, subject: null, redirectUri: 'https://a.example/', scope: '', codeChallenge: null }

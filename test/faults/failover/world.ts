@@ -47,7 +47,7 @@ export async function createWorld(url: string, codeCount: number, licenseCount: 
         status: 'valid',
       }
       return storage.insertLicense(
-        { licenseKey, resellerId, ...fields, createdAt: 1, updatedAt: 1 },
+        { licenseKey, resellerId, ...fields, createdAt: 1, updatedAt: 1, reference: null, expiresAt: null },
         undefined,
         call,
       )

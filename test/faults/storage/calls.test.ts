@@ -35,7 +35,7 @@ async function createWorld(): Promise<World> {
   const licenseKey = 'LIC-of-another-kind'
   const fields = { registeredTo: 'Before', domainOrIp: 'a.example', status: 'valid', resellerId }
   await storage.insertLicense(
-    withForm({ ...fields, licenseKey, createdAt: 1, updatedAt: 1 }),
+    withForm({ ...fields, licenseKey, createdAt: 1, updatedAt: 1, reference: null, expiresAt: null }),
     undefined,
     call,
   )

@@ -132,10 +132,16 @@ export class HttpHistory {
         const idempotency =
           key === undefined
             ? undefined
-            : { resellerId: '', keyHash: hashSecret(key), requestHash: hashSecret(name), expiresAt: 2 ** 41 }
+            : {
+                resellerId: '',
+                keyHash: hashSecret(key),
+                requestHash: hashSecret(name),
+                at: 0,
+                expiresAt: null,
+              }
         const insert = (model: Model): unknown => {
           const answer = model.insertLicense(license(licenseKey, name), idempotency) as InsertLicenseResult
-          return typeof answer === 'string' ? licenseKey : answer.replay.licenseKey
+          return typeof answer === 'string' ? licenseKey : answer.replay
         }
         this.#add(`order ${name}`, [thing], insert, seen, answered(seen, { 200: told }))
       }
@@ -188,6 +194,14 @@ function answered({ status }: Seen, answers: Readonly<Record<number, unknown>>):
 }
 
 function license(licenseKey: string, registeredTo: string): Parameters<Model['insertLicense']>[0] {
-  const fixed = { domainOrIp: '', status: '', resellerId: '', createdAt: 1, updatedAt: 1 }
+  const fixed = {
+    domainOrIp: '',
+    status: '',
+    resellerId: '',
+    createdAt: 1,
+    updatedAt: 1,
+    reference: null,
+    expiresAt: null,
+  }
   return { licenseKey, registeredTo, ...fixed }
 }

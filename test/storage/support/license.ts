@@ -3,7 +3,7 @@ import { comparedDomain, type License, type NewLicense } from 'utility-api/stora
 /** A license with this key, of one reseller. */
 export function license(licenseKey: string): License {
   const fields = { registeredTo: 'Ada', domainOrIp: 'example.com', status: 'valid', resellerId: 'r' }
-  return { licenseKey, ...fields, createdAt: 1, updatedAt: 1 }
+  return { licenseKey, ...fields, createdAt: 1, updatedAt: 1, reference: null, expiresAt: null }
 }
 
 /** The same license as it is given to a store. */

@@ -37,11 +37,19 @@ async function redeemAll(): Promise<number> {
 async function generateAll(): Promise<number> {
   const results = Array.from({ length: Number(to) - Number(from) }, (_, index) => {
     const fields = { registeredTo: 'Ada', domainOrIp: 'example.com', status: 'valid', resellerId: 'r' }
-    const license = { licenseKey: `${name}-${index}`, ...fields, createdAt: 1, updatedAt: 1 }
+    const license = {
+      licenseKey: `${name}-${index}`,
+      ...fields,
+      createdAt: 1,
+      updatedAt: 1,
+      reference: null,
+      expiresAt: null,
+    }
     const key = {
       resellerId: 'r',
       keyHash: hashOf(`key-${index % 50}`),
       requestHash: hashOf('r'),
+      at: 1,
       expiresAt: 9,
     }
     return storage.insertLicense(withForm(license), key, call)

@@ -41,8 +41,8 @@ export function schemaOf(collation: (column: string) => string = () => 'BINARY')
       expires_at INTEGER, revoked_at INTEGER, name TEXT, last_used_on INTEGER, UNIQUE (kind, hash));
     CREATE TABLE licenses (seq INTEGER PRIMARY KEY AUTOINCREMENT, ${text('licenses.license_key')} UNIQUE,
       registered_to TEXT, domain_or_ip TEXT, ${text('licenses.compared_domain')}, ${text('licenses.status')},
-      ${text('licenses.reseller_id')}, created_at INTEGER, updated_at INTEGER);
-    CREATE TABLE idempotency_keys (${text('idempotency_keys.reseller_id')}, key_hash BLOB, request_hash BLOB, license TEXT,
+      ${text('licenses.reseller_id')}, created_at INTEGER, updated_at INTEGER, ${text('licenses.reference')}, expires_at INTEGER);
+    CREATE TABLE idempotency_keys (${text('idempotency_keys.reseller_id')}, key_hash BLOB, request_hash BLOB, license_key TEXT,
       expires_at INTEGER, PRIMARY KEY (reseller_id, key_hash));`
 }
 
@@ -59,6 +59,7 @@ export const comparedColumns: readonly string[] = [
   'licenses.compared_domain',
   'licenses.status',
   'licenses.reseller_id',
+  'licenses.reference',
   'idempotency_keys.reseller_id',
 ]
 
@@ -153,9 +154,11 @@ interface LicenseRow extends Numbered {
   readonly reseller_id: string
   readonly created_at: number
   readonly updated_at: number
+  readonly reference: string | null
+  readonly expires_at: number | null
 }
 interface IdempotencyKeyRow {
-  readonly license: string
+  readonly license_key: string
   readonly request_hash: Uint8Array
 }
 
@@ -213,9 +216,10 @@ function toReseller({ reseller_id, created_at, name }: ResellerRow): Reseller {
 }
 
 function toLicense(row: LicenseRow): License {
-  const { license_key, registered_to, domain_or_ip, status, reseller_id, created_at, updated_at } = row
+  const { license_key, registered_to, domain_or_ip, status, reseller_id, reference } = row
   const rest = { registeredTo: registered_to, domainOrIp: domain_or_ip, resellerId: reseller_id }
-  return { licenseKey: license_key, ...rest, status, createdAt: created_at, updatedAt: updated_at }
+  const times = { createdAt: row.created_at, updatedAt: row.updated_at, expiresAt: row.expires_at }
+  return { licenseKey: license_key, ...rest, status, reference, ...times }
 }
 
 function toStored(row: LicenseRow): NewLicense {
@@ -238,9 +242,11 @@ async function putClient(db: Statements, client: Client): Promise<boolean> {
 
 async function putLicense(db: Statements, license: NewLicense): Promise<boolean> {
   const { licenseKey, registeredTo, domainOrIp, comparedDomain, status, resellerId, updatedAt } = license
-  const sql =
-    'UPDATE licenses SET registered_to = ?, domain_or_ip = ?, compared_domain = ?, status = ?, reseller_id = ?, updated_at = ? WHERE license_key = ?'
-  const values = [registeredTo, domainOrIp, comparedDomain, status, resellerId, updatedAt, licenseKey]
+  const columns =
+    'registered_to = ?, domain_or_ip = ?, compared_domain = ?, status = ?, reseller_id = ?, updated_at = ?, reference = ?, expires_at = ?'
+  const sql = `UPDATE licenses SET ${columns} WHERE license_key = ?`
+  const fields = [registeredTo, domainOrIp, comparedDomain, status, resellerId, updatedAt]
+  const values = [...fields, license.reference, license.expiresAt, licenseKey]
   return (await db.run(sql, ...values)) > 0
 }
 
@@ -302,6 +308,28 @@ async function pageOf<Row extends Numbered>(
   return found.length > limit ? { rows, next: String(rows.at(-1)?.seq) } : { rows }
 }
 
+async function endingPage(
+  db: Statements,
+  page: LicensePage,
+): Promise<{ licenses: License[]; next?: string }> {
+  const { endsFrom = 0, endsBefore = 0, resellerId, after = `${endsFrom}:0`, limit } = page
+  const [, end, seq] = /^(\d{1,16}):(\d{1,15})$/.exec(after) ?? []
+  if (end === undefined) throw new StorageError('invalid', 'no mark')
+  const [where, values] = resellerId === undefined ? ['', []] : ['AND reseller_id = ?', [resellerId]]
+  const sql = `SELECT * FROM licenses WHERE (expires_at, seq) > (?, ?) AND expires_at < ? ${where} ORDER BY expires_at, seq LIMIT ?`
+  const found = (await db.all(
+    sql,
+    Number(end),
+    Number(seq),
+    endsBefore,
+    ...values,
+    limit + 1,
+  )) as LicenseRow[]
+  const licenses = found.slice(0, limit).map(toLicense)
+  const last = found[limit - 1]
+  return found.length > limit ? { licenses, next: `${last?.expires_at}:${last?.seq}` } : { licenses }
+}
+
 /** A method of the port on a connection, without its call. */
 type Method = (db: Statements, ...args: never[]) => Promise<unknown>
 
@@ -341,30 +369,26 @@ export const methods: Readonly<Record<string, Method>> = {
     )
     return row && toCredential(row)
   },
-  async insertLicense(db: Statements, { comparedDomain, ...license }: NewLicense, key?: NewIdempotencyKey) {
+  async insertLicense(db: Statements, license: NewLicense, key?: NewIdempotencyKey) {
     const { licenseKey, registeredTo, domainOrIp, status, resellerId, createdAt, updatedAt } = license
-    const held = 'SELECT * FROM idempotency_keys WHERE reseller_id = ? AND key_hash = ? AND expires_at > ?'
-    const answer = key && (await first<IdempotencyKeyRow>(db, held, key.resellerId, key.keyHash, createdAt))
-    if (answer)
-      return {
-        replay: JSON.parse(answer['license']) as License,
-        requestHash: answer.request_hash,
-      }
+    const held =
+      'SELECT * FROM idempotency_keys WHERE reseller_id = ? AND key_hash = ? AND (expires_at > ?) IS NOT FALSE'
+    const answer = key && (await first<IdempotencyKeyRow>(db, held, key.resellerId, key.keyHash, key.at))
+    if (answer) return { replay: answer.license_key, requestHash: answer.request_hash }
     if ((await first<LicenseRow>(db, findLicense, licenseKey)) !== null) return 'key_taken'
     const columns =
-      'license_key, registered_to, domain_or_ip, compared_domain, status, reseller_id, created_at, updated_at'
-    const fields = [licenseKey, registeredTo, domainOrIp, comparedDomain, status]
-    const values = [...fields, resellerId, createdAt, updatedAt]
-    await db.run(`INSERT INTO licenses (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, ...values)
+      'license_key, registered_to, domain_or_ip, compared_domain, status, reseller_id, created_at, updated_at, reference, expires_at'
+    const fields = [licenseKey, registeredTo, domainOrIp, license.comparedDomain, status]
+    const values = [...fields, resellerId, createdAt, updatedAt, license.reference, license.expiresAt]
+    await db.run(`INSERT INTO licenses (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, ...values)
     if (key !== undefined) {
       const { requestHash, expiresAt } = key
-      const text = JSON.stringify(license)
       await db.run(
         'INSERT OR REPLACE INTO idempotency_keys VALUES (?, ?, ?, ?, ?)',
         key.resellerId,
         key.keyHash,
         requestHash,
-        text,
+        licenseKey,
         expiresAt,
       )
     }
@@ -504,7 +528,12 @@ export const lists: Readonly<Record<string, Method>> = {
       ...next,
     }
   },
-  async licenses(db: Statements, { resellerId, comparedDomains = [], status, ...page }: LicensePage) {
+  async licenses(
+    db: Statements,
+    { resellerId, comparedDomains = [], status, reference, ...page }: LicensePage,
+  ) {
+    if (page.endsBefore !== undefined)
+      return endingPage(db, { ...page, ...(resellerId !== undefined && { resellerId }) })
     const [conditions, values]: [string[], string[]] = [['1'], []]
     const filter = (condition: string, ...wanted: string[]): void => {
       conditions.push(condition)
@@ -514,6 +543,7 @@ export const lists: Readonly<Record<string, Method>> = {
     if (comparedDomains.length > 0)
       filter(`compared_domain IN (${comparedDomains.map(() => '?').join(', ')})`, ...comparedDomains)
     if (status !== undefined) filter('status = ?', status)
+    if (reference !== undefined) filter('reference = ?', reference)
     const { rows, ...next } = await pageOf<LicenseRow>(
       db,
       'licenses',
