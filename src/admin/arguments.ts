@@ -1,6 +1,5 @@
 import * as z from 'zod'
-import { unlessObject } from '../domain/arguments.ts'
-import { UtilityApiError } from '../domain/errors.ts'
+import { invalidArgument, unlessObject } from '../domain/arguments.ts'
 import { exactObject, requiredNames } from '../domain/exact-object.ts'
 import { notKnown } from '../domain/near-name.ts'
 import { namesOf, type Issue } from '../domain/option-problem.ts'
@@ -225,7 +224,7 @@ function parse(schemas: readonly Argument[], args: readonly unknown[]): unknown[
       issue.code === 'unrecognized_keys'
         ? issue.message
         : `${issue.path.join('.') || argument} ${issue.message}.`
-    throw new UtilityApiError('invalid_argument', problem)
+    throw invalidArgument(problem)
   })
 }
 

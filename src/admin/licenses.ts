@@ -24,7 +24,7 @@ export function licenseMethods(parts: AdminParts): LicenseMethods {
   /** Returns the stored form of a key of another system. One that would never be found again must not be moved in. */
   function findable(licenseKey: string): string {
     const stored = storedLicenseKey(parts, licenseKey)
-    demand(stored !== null && isFound(parts, stored), `licenseKey: "${licenseKey}" could never be found.`)
+    demand(stored !== null && isFound(parts, stored), notFound)
     return stored
   }
 
@@ -58,7 +58,7 @@ export function licenseMethods(parts: AdminParts): LicenseMethods {
         ...given,
         ...(expiresAt !== undefined && { expiresAt: expiresAt === null ? null : expiresAt.getTime() }),
       }
-      demand(Object.keys(change).length > 0, 'There is nothing to change.')
+      demand(Object.keys(change).length > 0, 'change must have at least one member.')
       demandFields(change, parts)
       const call = storageCall()
       if (change.resellerId !== undefined) await demandReseller(change.resellerId, call)
@@ -71,6 +71,9 @@ export function licenseMethods(parts: AdminParts): LicenseMethods {
     },
   }
 }
+
+const notFound =
+  'licenseKey must be 1 to 128 characters, none of them control characters, and must not look like a generated key that is mistyped.'
 
 const otherFields: Refusal = {
   code: 'idempotency_mismatch',

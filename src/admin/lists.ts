@@ -1,6 +1,5 @@
 import { credentialKinds, type Reseller } from '../domain/access.ts'
 import { searchedForms } from '../domain/compared-domain.ts'
-import { UtilityApiError } from '../domain/errors.ts'
 import { toLicense } from '../domain/license.ts'
 import { isStatus } from '../domain/license-rules.ts'
 import type { MaybePromise } from '../domain/maybe-promise.ts'
@@ -8,7 +7,7 @@ import { StorageError } from '../ports/storage.ts'
 import type { ListedClient, ListedCredential, ListPage, StorageListing } from '../ports/storage-listing.ts'
 import { storageCall, type AdminParts } from './admin-parts.ts'
 import type { Admin } from './admin.ts'
-import { demand } from '../domain/arguments.ts'
+import { demand, invalidArgument } from '../domain/arguments.ts'
 import { demandIdentifier, demandInteger } from './checks.ts'
 
 const maxPage = 1000
@@ -21,7 +20,7 @@ type ListMethods = Pick<
 /** Each method throws if the storage cannot list. */
 export function listMethods({ storage: { listing } }: AdminParts): ListMethods {
   function required(): StorageListing {
-    demand(listing !== undefined, 'The storage cannot list: it has no `listing`.')
+    demand(listing !== undefined, 'storage cannot list: it has no `listing`.')
     return listing
   }
 
@@ -98,7 +97,7 @@ async function pageOf<Page>(
   } catch (error) {
     if (!(error instanceof StorageError) || error.kind !== 'invalid') throw error
     await read({ limit: 1 })
-    throw new UtilityApiError('invalid_argument', notAMark, { cause: error })
+    throw invalidArgument(notAMark, error)
   }
 }
 

@@ -29,7 +29,7 @@ export interface CheckedTarget extends Omit<Introduction, 'protocolVersion' | 'f
  * @throws `UtilityApiError` `invalid_argument` if it is invalid; the message names the member.
  */
 export function checkTarget(target: Partial<BlockgameTarget> | undefined): CheckedTarget {
-  demand(isOptions(target), 'The target must be an object: write status({ host }).')
+  demand(isOptions(target), 'target must be an object: write status({ host }).')
   demandKnown(target, members)
   const { host, port = defaultServerPort, timeoutMs = defaultTimeoutMs, signal } = target
   const { raw = false, handshake, proxyProtocol } = target

@@ -100,7 +100,7 @@ const members: ReadonlySet<string> = new Set<keyof DnsQuestion>([
 function demandQuestion(question: Partial<DnsQuestion> | undefined): void {
   demand(
     typeof question === 'object' && question !== null,
-    'The question must be an object: write query({ name, type, server: { ip } }).',
+    'question must be an object: write query({ name, type, server: { ip } }).',
   )
   demandKnown(question, members)
   demand(typeof question.name === 'string', 'name must be a string.')

@@ -43,11 +43,17 @@ export const unlessObject: { readonly error: (issue: { readonly code?: string })
 export function demandKnown(argument: object, known: ReadonlySet<string>): void {
   // Not `demand`, which would build the message for each known member too, for every DNS query.
   for (const name in argument) {
-    if (!known.has(name)) throw new UtilityApiError('invalid_argument', notKnown(name, known))
+    if (!known.has(name)) throw invalidArgument(notKnown(name, known))
   }
 }
 
 /** Throws unless a condition on an argument holds. */
 export function demand(condition: boolean, message: string): asserts condition {
-  if (!condition) throw new UtilityApiError('invalid_argument', message)
+  if (!condition) throw invalidArgument(message)
+}
+
+/** Returns the error for an argument. Its sentence begins with the name of the argument, or of a member of it. */
+export function invalidArgument(message: string, cause?: unknown): UtilityApiError {
+  const [argument = ''] = /^\w+(?:\.\w+)*/.exec(message) ?? []
+  return new UtilityApiError('invalid_argument', message, { argument, ...(cause !== undefined && { cause }) })
 }

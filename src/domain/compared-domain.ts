@@ -1,4 +1,4 @@
-import { UtilityApiError } from './errors.ts'
+import { invalidArgument } from './arguments.ts'
 import { longestName, parseHostName } from './host-name.ts'
 import type { Compared, LicensePatch } from './license.ts'
 import { formatIpAddress, parseIpAddress, withoutMapping } from './ip-address.ts'
@@ -27,8 +27,7 @@ const www = 'www.'
  * @group Storage
  */
 export function comparedDomain(domainOrIp: string): string {
-  if (typeof domainOrIp !== 'string')
-    throw new UtilityApiError('invalid_argument', 'domainOrIp must be a string.')
+  if (typeof domainOrIp !== 'string') throw invalidArgument('domainOrIp must be a string.')
   if (!domainOrIp.startsWith(wildcard)) return comparedHost(domainOrIp) ?? domainOrIp
   const name = parseName(domainOrIp.slice(wildcard.length))
   return name === null ? domainOrIp : wildcard + name
@@ -112,7 +111,7 @@ function hostWithoutPort(text: string): string | null {
  */
 export function coversHost(domainOrIp: string, host: string): boolean {
   for (const [name, value] of Object.entries({ domainOrIp, host })) {
-    if (typeof value !== 'string') throw new UtilityApiError('invalid_argument', `${name} must be a string.`)
+    if (typeof value !== 'string') throw invalidArgument(`${name} must be a string.`)
   }
   const bare = hostWithoutPort(host)
   return bare !== null && coveringForms(bare).includes(comparedDomain(domainOrIp))

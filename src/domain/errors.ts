@@ -73,6 +73,8 @@ export interface UtilityApiErrorOptions {
   readonly retryAfterSeconds?: number
   /** Response headers that belong to the error, such as `WWW-Authenticate`. */
   readonly headers?: Readonly<Record<string, string>>
+  /** The argument that an `invalid_argument` is about. */
+  readonly argument?: string
 }
 
 /**
@@ -103,14 +105,17 @@ export class UtilityApiError extends Error {
   readonly retryAfterSeconds: number | undefined
   /** Response headers that belong to the error: `WWW-Authenticate`, `Retry-After`, `Allow`. */
   readonly headers: Readonly<Record<string, string>>
+  /** The argument or the member of it, as in `domainOrIp`, that an `invalid_argument` is about; else undefined. */
+  readonly argument: string | undefined
 
   /** Creates an error. `message` is one sentence that a client may read. */
   constructor(code: ErrorCode, message: string, options: UtilityApiErrorOptions = {}) {
     super(message, options)
-    const { retryAfterSeconds, headers = noHeaders } = options
+    const { retryAfterSeconds, headers = noHeaders, argument } = options
     this.code = code
     this.status = statusByCode[code]
     this.retryAfterSeconds = retryAfterSeconds
+    this.argument = argument
     // Frozen: errors share them, and what a host's error handler adds to one would be sent with the others.
     this.headers = Object.freeze(
       retryAfterSeconds === undefined

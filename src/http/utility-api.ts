@@ -1,6 +1,5 @@
-import { demand, isOptions } from '../domain/arguments.ts'
+import { demand, invalidArgument, isOptions } from '../domain/arguments.ts'
 import type { RecordType } from '../domain/dns-answer.ts'
-import { UtilityApiError } from '../domain/errors.ts'
 import type { CheckDnsInput, DnsCheckResult } from '../operations/check-dns.ts'
 import type { GameServerLookup, LookUpGameServerInput } from '../operations/look-up-game-server.ts'
 import { operationIds, type Operation, type OperationId } from '../operations/operation.ts'
@@ -159,7 +158,7 @@ export function utilityApi(parts: UtilityApiParts): UtilityApi {
     context: RequestContext,
     find: (url: string) => Found,
   ): Promise<Response> => {
-    if (!isRequest(request)) return Promise.reject(new UtilityApiError('invalid_argument', notARequest))
+    if (!isRequest(request)) return Promise.reject(invalidArgument(notARequest))
     const view = new WebRequest(request)
     return serveFound(view, context ?? {}, find(view.url)).then(toResponse)
   }
@@ -179,18 +178,18 @@ export function utilityApi(parts: UtilityApiParts): UtilityApi {
       Handler
     >,
     dispatch(request, context) {
-      if (!isView(request)) return Promise.reject(new UtilityApiError('invalid_argument', notAView))
+      if (!isView(request)) return Promise.reject(invalidArgument(notAView))
       return serveFound(request, context ?? {}, route(request.url))
     },
     async checkDns(question, options) {
       // A name alone would be judged as an object without the fields.
-      demand(isOptions(question), 'The question must be an object: write checkDns({ domain, recordType }).')
+      demand(isOptions(question), 'question must be an object: write checkDns({ domain, recordType }).')
       const { onAnswer, ...others } = ownCallOptions(options, 'onAnswer')
       const onPart = onAnswer && tellOf(onAnswer, service.logger)
       return ownCall(own, parts.operations.checkDns, question, { ...others, onPart })
     },
     async lookUpGameServer(server, options) {
-      demand(isOptions(server), 'The server must be an object: write lookUpGameServer({ address }).')
+      demand(isOptions(server), 'server must be an object: write lookUpGameServer({ address }).')
       const { port, ...others } = server
       // Over HTTP it is text.
       const input = port === undefined ? others : { ...others, port: String(port) }
@@ -224,8 +223,8 @@ function tellOf(
 type Found = Route<Endpoint> | null
 
 const notARequest =
-  'A handler takes a Request of the Fetch standard: write new Request(url), or mount toNodeHandler(api) or toExpressHandler(api).'
-const notAView = 'dispatch takes a view of a request, with a url and a header function.'
+  'request must be a Request of the Fetch standard: write new Request(url), or mount toNodeHandler(api) or toExpressHandler(api).'
+const notAView = 'request must be a view of a request, with a url and a header function.'
 
 /** Hosts have request classes of their own. Express's and Node's requests have headers too, but no `get`. */
 function isRequest(request: Partial<Request> | undefined): boolean {

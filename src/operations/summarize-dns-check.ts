@@ -236,13 +236,13 @@ export function summarizeDnsCheck(
 }
 
 function wantedBy(expectation: DnsExpectation): Wanted | undefined {
-  demand(isOptions(expectation), 'The expectation must be an object: write { recordType, expected }.')
+  demand(isOptions(expectation), 'expectation must be an object: write { recordType, expected }.')
   const { expected, contains, previous, at = new Date() } = expectation
   // One that is there, but undefined, is refused: their failures would count as those of resolvers.
   const { authorities = 'authorities' in expectation ? undefined : [] } = expectation
   demandKnown(expectation, expectationMembers)
   const { data: recordType } = recordTypeText().safeParse(expectation.recordType)
-  demand(recordType !== undefined, `The expectation's recordType must be one of ${recordTypes.join(', ')}.`)
+  demand(recordType !== undefined, `expectation.recordType must be one of ${recordTypes.join(', ')}.`)
   const endedAt = at instanceof Date ? at.getTime() : Number.NaN
   demand(Number.isFinite(endedAt), 'at must be a Date: when the check ended.')
   demand(areTexts(authorities), 'authorities must be a list of IP addresses.')

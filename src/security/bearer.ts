@@ -1,5 +1,5 @@
 import { permits, type Credential } from '../domain/access.ts'
-import { demand } from '../domain/arguments.ts'
+import { demand, invalidArgument } from '../domain/arguments.ts'
 import { isSecureUrl } from '../domain/secure-url.ts'
 import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
@@ -62,8 +62,7 @@ export function bearerToken(
 
 function tokenIn(authorization: string | readonly string[] | null | undefined): string {
   const values = authorization ?? ''
-  if (typeof values !== 'string' && !Array.isArray(values))
-    throw new UtilityApiError('invalid_argument', notAHeader)
+  if (typeof values !== 'string' && !Array.isArray(values)) throw invalidArgument(notAHeader)
   const header = typeof values === 'string' ? values : values.join(', ')
   if (header === '') throw missingToken()
   const token = grammar.exec(header)?.[1]

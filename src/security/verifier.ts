@@ -1,6 +1,6 @@
 import { isScope, type Credential } from '../domain/access.ts'
-import { demand, isOptions } from '../domain/arguments.ts'
-import { refused, shuttingDown, UtilityApiError } from '../domain/errors.ts'
+import { demand, invalidArgument, isOptions } from '../domain/arguments.ts'
+import { refused, shuttingDown } from '../domain/errors.ts'
 import { toLicense, type License } from '../domain/license.ts'
 import { storedLicenseKey } from '../domain/license-key.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -127,7 +127,7 @@ export function createVerifier(parts: VerifierParts): Verifier {
     },
     verifyResellerToken: (token, ...others: unknown[]) =>
       ifOpen((call) => {
-        demand(others.length === 0, 'A reseller token has no scope: there are no options.')
+        demand(others.length === 0, 'options: a reseller token has no scope.')
         return andThen(verifyBearer(parts, 'reseller_token', given('token', token), call), resellerGrant)
       }),
     verifyApiKey: (apiKey, options) =>
@@ -167,8 +167,7 @@ function wanted<Name extends string>(
 ): string | undefined {
   demand(isOptions(options), `options must be an object: write { ${name} }.`)
   for (const each in options) {
-    if (each !== name && each !== other)
-      throw new UtilityApiError('invalid_argument', `${each} is not an option: use ${name}.`)
+    if (each !== name && each !== other) throw invalidArgument(`${each} is not an option: use ${name}.`)
   }
   if (!(name in options)) return undefined
   const names: unknown = options[name]

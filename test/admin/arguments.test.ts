@@ -78,7 +78,7 @@ const mistakes: [method: keyof typeof admin, args: unknown[], says: string][] = 
   [
     'updateLicense',
     ['LIC-1', { owner: 'a' }],
-    'owner is not known here, only registeredTo, domainOrIp, status, resellerId.',
+    'owner is not known here, only registeredTo, domainOrIp, status, resellerId, reference, expiresAt.',
   ],
   ['denyAuthorization', [{}], 'clientId must be a string.'],
   ['denyAuthorization', [{ ...code, scope: '' }], 'state must be a string or null.'],

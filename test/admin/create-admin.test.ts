@@ -394,11 +394,14 @@ describe('licenses', () => {
 })
 
 describe('a license that the owner creates', () => {
+  const notFound =
+    'licenseKey must be 1 to 128 characters, none of them control characters, and must not look like a generated key that is mistyped.'
   const fields = { registeredTo: 'Ada', domainOrIp: 'shop.example' }
 
   test('is one that the operation would have made, and its first status is the default', async () => {
     const { resellerId } = await admin.createReseller()
-    const license = await admin.createLicense({ ...fields, resellerId })
+    const { created, ...license } = await admin.createLicense({ ...fields, resellerId })
+    expect(created).toBe(true)
     expect(license).toEqual({
       ...fields,
       resellerId,
@@ -406,6 +409,8 @@ describe('a license that the owner creates', () => {
       licenseKey: expect.stringMatching(/^LIC-/),
       createdAt: clock.now(),
       updatedAt: clock.now(),
+      reference: null,
+      expiresAt: null,
     })
     expect(await admin.getLicense(license.licenseKey)).toEqual(license)
     const invalid = await admin.createLicense({ ...fields, resellerId, status: 'invalid' })
@@ -415,32 +420,59 @@ describe('a license that the owner creates', () => {
   test('is registered to and bound to what the customer typed, without the blanks around it', async () => {
     const { resellerId } = await admin.createReseller()
     const typed = { registeredTo: '\u00a0Ada ', domainOrIp: ' shop.example\r\n' }
-    const license = await admin.createLicense({ ...typed, resellerId, idempotencyKey: 'payment-1' })
+    const license = await admin.createLicense({ ...typed, resellerId, reference: 'payment-1' })
     expect(license).toMatchObject(fields)
     // The same payment, reported by another program.
-    expect(await admin.createLicense({ ...fields, resellerId, idempotencyKey: 'payment-1' })).toEqual(license)
+    expect(await admin.createLicense({ ...fields, resellerId, reference: 'payment-1' })).toEqual({
+      ...license,
+      created: false,
+    })
     const moved = { registeredTo: 'Eve\n', domainOrIp: ' 192.0.2.1' }
     expect(await admin.updateLicense(license.licenseKey, moved)).toBe(true)
     const stored = await admin.getLicense(license.licenseKey)
     expect(stored).toMatchObject({ registeredTo: 'Eve', domainOrIp: '192.0.2.1' })
   })
 
-  test('is made once for each payment, for seven days, and never meets a key that a reseller has sent', async () => {
-    const { resellerId, token } = await admin.createReseller()
-    const paid = { ...fields, resellerId, idempotencyKey: 'payment-1' }
-    const license = await admin.createLicense(paid)
-    await admin.updateLicense(license.licenseKey, { status: 'invalid', domainOrIp: 'moved.example' })
-    clock.advance(7 * 86_400_000 - 1)
-    expect(await admin.createLicense(paid)).toEqual(license)
-    await expect(admin.createLicense({ ...paid, registeredTo: 'Eve' })).rejects.toMatchObject({
-      code: 'idempotency_mismatch',
-      status: 422,
+  test('is made once for each reference, for ever, and is returned as it is now', async () => {
+    const [{ resellerId, token }, other] = [await admin.createReseller(), await admin.createReseller()]
+    const paid = { ...fields, resellerId, reference: 'payment-1' }
+    const { created, ...license } = await admin.createLicense(paid)
+    expect(created).toBe(true)
+    expect(await admin.createLicense(paid)).toEqual({ ...license, created: false })
+    const change = { registeredTo: 'erased', domainOrIp: 'moved.example', expiresAt: new Date(5) }
+    await admin.updateLicense(license.licenseKey, { ...change, resellerId: other.resellerId })
+    clock.advance(10 * 365 * 86_400_000)
+    expect((await admin.purgeExpired()).idempotency).toBe(0)
+    const now = await admin.getLicense(license.licenseKey)
+    expect(now).toMatchObject({
+      ...change,
+      resellerId: other.resellerId,
+      expiresAt: 5,
+      reference: 'payment-1',
     })
-    clock.advance(1)
-    const later = await admin.createLicense({ ...paid, idempotencyLifetimeSeconds: 1 })
-    expect(later.licenseKey).not.toBe(license.licenseKey)
-    clock.advance(1000)
-    expect((await admin.createLicense(paid)).licenseKey).not.toBe(later.licenseKey)
+    // What a repeat says of status, end and creation is not compared.
+    const again = { ...paid, status: 'invalid', expiresAt: new Date(9), createdAt: new Date(9) }
+    expect(await admin.createLicense(again)).toEqual({ ...now, created: false })
+    expect(await admin.createLicense({ ...paid, licenseKey: license.licenseKey })).toMatchObject({
+      created: false,
+    })
+    // Its key is that of the reseller at its creation.
+    expect(await admin.createLicense({ ...paid, resellerId: other.resellerId })).toMatchObject({
+      created: true,
+    })
+    const others = [{ registeredTo: 'Eve' }, { domainOrIp: 'eve.example' }, { licenseKey: 'OTHER-1' }]
+    for (const each of others)
+      await expect(admin.createLicense({ ...paid, ...each })).rejects.toMatchObject({
+        code: 'idempotency_mismatch',
+        status: 422,
+        argument: undefined,
+      })
+    await admin.deleteLicense(license.licenseKey)
+    await expect(admin.createLicense(paid)).rejects.toMatchObject({
+      code: 'invalid_argument',
+      argument: 'reference',
+      message: 'reference: the license that was created for "payment-1" is deleted.',
+    })
     const headers = { 'x-registered-to': 'Eve', 'x-domain-or-ip': 'eve.example', 'x-status': 'valid' }
     const api = createUtilityApi({ storage, clock })
     const answer = await api.fetch(
@@ -463,15 +495,72 @@ describe('a license that the owner creates', () => {
       'domainOrIp must be a host name or an IP address, without scheme, port or path.',
     ],
     [{ status: 'paid' }, 'status must be one of valid, invalid; the option statuses adds others.'],
-    [{ idempotencyKey: 'payment 1' }, 'idempotencyKey must be 1 to 255 visible ASCII characters.'],
-    [{ idempotencyKey: '' }, 'idempotencyKey must be 1 to 255 visible ASCII characters.'],
-    [{ idempotencyLifetimeSeconds: 0 }, 'idempotencyLifetimeSeconds must be an integer from 1 to 31536000.'],
-  ])('is refused with %j, and nothing is stored', async (wrong, message) => {
+    [{ reference: 'payment 1' }, 'reference must be 1 to 255 visible ASCII characters.'],
+    [{ reference: '' }, 'reference must be 1 to 255 visible ASCII characters.'],
+    [{ expiresAt: new Date(NaN) }, 'expiresAt must be a valid Date.'],
+    [{ createdAt: new Date(-1) }, 'createdAt must not be before 1970.'],
+    [{ licenseKey: '' }, notFound],
+    [{ licenseKey: 'LIC-AAAAA-AAAAA-AAAAA-AAAAA-AAAAA' }, notFound],
+  ])('is refused with %j, which is named, and nothing is stored', async (wrong, message) => {
     const { resellerId } = await admin.createReseller()
     const before = await admin.countLicenses()
-    expect(await refusal(admin.createLicense({ ...fields, resellerId, ...wrong }))).toBe(message)
+    const refused = admin.createLicense({ ...fields, resellerId, ...wrong })
+    const [argument] = Object.keys(wrong)
+    await expect(refused).rejects.toMatchObject({ code: 'invalid_argument', argument, message })
     expect(await admin.countLicenses()).toBe(before)
   })
+
+  test('moves in with its key, which is found as it is typed, and keeps its time of creation', async () => {
+    const { resellerId } = await admin.createReseller()
+    const own = randomKeys().licenseKey('LIC-')
+    const createdAt = new Date(86_400_000)
+    const typed = ` ${own.toLowerCase().replaceAll('-', ' ')}\u200b`
+    const moved = await admin.createLicense({ ...fields, resellerId, licenseKey: typed, createdAt })
+    expect(moved).toMatchObject({
+      licenseKey: own,
+      createdAt: 86_400_000,
+      updatedAt: clock.now(),
+      created: true,
+    })
+    const foreign = await admin.createLicense({ ...fields, resellerId, licenseKey: ' a/b:c=1 ' })
+    expect(await admin.getLicense('a/b:c=1')).toMatchObject({ licenseKey: foreign.licenseKey })
+    await expect(admin.createLicense({ ...fields, resellerId, licenseKey: own })).rejects.toMatchObject({
+      code: 'invalid_argument',
+      argument: 'licenseKey',
+      message: 'licenseKey is taken.',
+    })
+  })
+})
+
+test('licenses are found by what they were sold for, and listed in order of their end', async () => {
+  const { resellerId } = await admin.createReseller()
+  const make = (reference: string, days: number): Promise<License> =>
+    admin.createLicense({
+      resellerId,
+      registeredTo: 'Ada',
+      domainOrIp: 'a.example',
+      reference,
+      expiresAt: new Date(days * 86_400_000),
+    })
+  const [c, a, b] = [await make('pay_c', 103), await make('pay_a', 101), await make('pay_b', 102)]
+  const keysOf = async (...[page]: Parameters<typeof admin.listLicenses>): Promise<string[]> =>
+    (await admin.listLicenses({ resellerId, ...page })).licenses.map(({ licenseKey }) => licenseKey)
+  expect(await keysOf({ reference: 'pay_b' })).toEqual([b.licenseKey])
+  const [from, before] = [new Date(101 * 86_400_000), new Date(103 * 86_400_000)]
+  expect(await keysOf({ endsBefore: before })).toEqual([a.licenseKey, b.licenseKey])
+  expect(await keysOf({ endsFrom: new Date(+from + 1), endsBefore: before })).toEqual([b.licenseKey])
+  // The text alone: it is no claim.
+  expect(await admin.updateLicense(a.licenseKey, { reference: 'pay_c', expiresAt: null })).toBe(true)
+  expect(await keysOf({ reference: 'pay_c' })).toEqual([c.licenseKey, a.licenseKey])
+  expect(await keysOf({ endsBefore: before })).toEqual([b.licenseKey])
+  expect((await make('pay_a', 101)).licenseKey).toBe(a.licenseKey)
+  expect(await admin.updateLicense(a.licenseKey, { reference: null })).toBe(true)
+  expect(await admin.getLicense(a.licenseKey)).toMatchObject({ reference: null, expiresAt: null })
+  expect(await refusal(admin.listLicenses({ endsFrom: from }))).toBe('endsFrom needs endsBefore.')
+  for (const filter of [{ status: 'valid' }, { reference: 'pay_c' }, { domainOrIp: 'a.example' }])
+    expect(await refusal(admin.listLicenses({ endsBefore: before, ...filter }))).toBe(
+      'endsBefore goes only with endsFrom and resellerId.',
+    )
 })
 
 test('licenses are found by what they cover, by status and by reseller', async () => {
@@ -633,7 +722,7 @@ test("without the storage's listing, lists fail with a clear error and everythin
     () => plain.countLicenses(),
   ]
   const messages = await Promise.all(lists.map((list) => refusal(list())))
-  expect(new Set(messages)).toStrictEqual(new Set(['The storage cannot list: it has no `listing`.']))
+  expect(new Set(messages)).toStrictEqual(new Set(['storage cannot list: it has no `listing`.']))
   await plain.createReseller()
 })
 

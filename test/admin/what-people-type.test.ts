@@ -66,7 +66,7 @@ const right: { readonly [Method in Asking]: Arguments } = {
   listClients: [page],
   listResellers: [page],
   listCredentials: [{ kind: 'api_key', ownerId: 'a', ...page }],
-  listLicenses: [{ resellerId: 'shop', domainOrIp: 'a.example', status: 'valid', ...page }],
+  listLicenses: [{ resellerId: 'shop', domainOrIp: 'a.example', status: 'valid', reference: 'a', ...page }],
   countLicenses: [{ resellerId: 'shop' }],
   createLicense: [
     {
@@ -74,14 +74,14 @@ const right: { readonly [Method in Asking]: Arguments } = {
       registeredTo: 'Ada',
       domainOrIp: 'a.example',
       status: 'valid',
-      idempotencyKey: 'a',
-      idempotencyLifetimeSeconds: 5,
+      reference: 'a',
+      licenseKey: 'a',
     },
   ],
   getLicense: ['LIC-1'],
   updateLicense: [
     'LIC-1',
-    { registeredTo: 'Ada', domainOrIp: 'a.example', status: 'valid', resellerId: 'shop' },
+    { registeredTo: 'Ada', domainOrIp: 'a.example', status: 'valid', resellerId: 'shop', reference: 'a' },
   ],
   deleteLicense: ['LIC-1'],
 }

@@ -306,9 +306,13 @@ const wrong: Record<string, { args: string[]; says: string }> = {
     args: ['license', 'create', '--reseller', 'x', '--registered-to', 'Ada', '--database', migrated],
     says: '--domain-or-ip is missing.',
   },
-  'a bad idempotency key': {
-    args: [...newLicense, '--idempotency-key', 'a b', '--database', migrated],
-    says: '--idempotency-key must be 1 to 255 visible ASCII characters.',
+  'a bad reference': {
+    args: [...newLicense, '--reference', 'a b', '--database', migrated],
+    says: '--reference must be 1 to 255 visible ASCII characters.',
+  },
+  'a day that no month has': {
+    args: [...newLicense, '--ends', '2027-02-30', '--database', migrated],
+    says: '--ends must be a date or a time, such as 2027-01-31 or 2027-01-31T12:00Z.',
   },
   'a statement without a key': {
     args: ['license', 'sign', 'LIC-1', '--issuer', 'x', '--lifetime', '7d'],

@@ -428,8 +428,8 @@ test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31, '300' as never]
 )
 
 test.each([
-  [undefined, 'The question must be an object: write query({ name, type, server: { ip } }).'],
-  [null, 'The question must be an object: write query({ name, type, server: { ip } }).'],
+  [undefined, 'question must be an object: write query({ name, type, server: { ip } }).'],
+  [null, 'question must be an object: write query({ name, type, server: { ip } }).'],
   [{ ...question, name: 7 }, 'name must be a string.'],
   [question, 'server must be an object: write { server: { ip } }.'],
   [{ ...question, server: '127.0.0.1' }, 'server must be an object: write { server: { ip } }.'],

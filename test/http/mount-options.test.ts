@@ -58,7 +58,7 @@ test.each([undefined, 'http://localhost/', { url: '/', method: 'GET', headers: {
     const says = {
       code: 'invalid_argument',
       message:
-        'A handler takes a Request of the Fetch standard: write new Request(url), or mount toNodeHandler(api) or toExpressHandler(api).',
+        'request must be a Request of the Fetch standard: write new Request(url), or mount toNodeHandler(api) or toExpressHandler(api).',
     }
     await expect(api.fetch(wrong as never)).rejects.toMatchObject(says)
     await expect(api.handlers.checkDns(wrong as never)).rejects.toMatchObject(says)

@@ -27,7 +27,9 @@ describe.each(Object.entries(table).filter(([, mistakes]) => mistakes.length > 0
   test.each(mistakes)('with %s says what to write', async (_what, call, says) => {
     const error = await errorOf(call)
     expect(error.message).toBe(says)
-    const { code, kind } = error as { code?: unknown; kind?: unknown }
+    const { code, kind, argument } = error as { code?: unknown; kind?: unknown; argument?: string }
+    if (code === 'invalid_argument') expect(says).toBe(`${argument}${says.slice(argument?.length)}`)
+    expect(argument ?? 'none').toMatch(code === 'invalid_argument' ? /^[a-z]\w*(?:\.\w+)*$/ : /^none$/)
     expect(code ?? kind).toBeOneOf([
       'invalid_options',
       'invalid_argument',

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { createAdmin, createUtilityApi } from 'utility-api'
+import { createAdmin, createUtilityApi, type UtilityApiError } from 'utility-api'
 import { expect, test } from 'vitest'
 import { called, type Loose } from './support/mistake.ts'
 import { admin, storage } from './support/values.ts'
@@ -85,7 +85,8 @@ const members = [
   'ownerId',
   'permissions',
   'lifetimeSeconds',
-  'idempotencyKey',
+  'reference',
+  'expiresAt',
   'secret',
   'id',
   'state',
@@ -105,6 +106,7 @@ test.each(Object.keys(admin))('whatever is given to admin.%s, the words are ours
       )
       if (error === null) return
       expect(error).toMatchObject({ name: 'UtilityApiError', code: 'invalid_argument', status: 400 })
+      expect(error.message.startsWith(`${(error as UtilityApiError).argument}`)).toBe(true)
       expect(error.message.replaceAll(/"[^"]*"/g, '')).not.toMatch(itsWords)
     }),
     { numRuns: 50 },

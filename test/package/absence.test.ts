@@ -12,6 +12,9 @@ import { optionalMembers } from '../support/optional-members.ts'
 
 /** Absent, they grant more: to nobody in particular, from everybody, forever, or without a check. */
 const refused = [
+  'AdminLicenseChange.expiresAt',
+  'AdminLicenseChange.reference',
+  'AdminLicenseChange.resellerId',
   'AdminOptions.oauth',
   'AuthorizationPageOptions.issuer',
   'BlockgameClientOptions.allowAddress',
@@ -19,15 +22,16 @@ const refused = [
   'ClientPatch.redirectUris',
   'DnsCheckOptions.requiredScope',
   'DnsExpectation.authorities',
-  'LicenseChange.resellerId',
   'LicensePatch.domainOrIp',
   'LicensePatch.registeredTo',
   'LicensePatch.status',
   'NewAdminAccessToken.clientId',
   'NewAdminAccessToken.lifetimeSeconds',
   'NewAdminAccessToken.subject',
-  'NewAdminLicense.idempotencyKey',
-  'NewAdminLicense.idempotencyLifetimeSeconds',
+  'NewAdminLicense.createdAt',
+  'NewAdminLicense.expiresAt',
+  'NewAdminLicense.licenseKey',
+  'NewAdminLicense.reference',
   'NewAdminLicense.status',
   'NewApiKey.lifetimeSeconds',
   'NewApiKey.permissions',
@@ -48,6 +52,9 @@ const refused = [
   'grantAuthorization.subject',
   'listCredentials.ownerId',
   'listLicenses.domainOrIp',
+  'listLicenses.endsBefore',
+  'listLicenses.endsFrom',
+  'listLicenses.reference',
   'listLicenses.resellerId',
   'listLicenses.status',
   'ChallengeOptions.scope',
@@ -272,7 +279,7 @@ const sold = {
   resellerId: 'shop',
   registeredTo: 'Ada',
   domainOrIp: 'shop.example',
-  idempotencyKey: 'payment-1',
+  reference: 'payment-1',
 }
 const endpoints = { authorizationEndpoint: redirectUri, tokenEndpoint: redirectUri }
 const location = { location: 'Here', ip: '192.0.2.1', provider: 'Own' }
@@ -290,6 +297,7 @@ afterAll(() => api.close())
 
 /** What takes each member, with everything else that it needs. */
 const calls: Readonly<Record<string, (absent: object) => unknown>> = {
+  AdminLicenseChange: (absent) => admin.updateLicense(made.licenseKey, { status: 'valid', ...absent }),
   AdminOptions: (absent) => createAdmin({ storage, ...absent }),
   AuthorizationPageOptions: (oauth) => createAdmin({ storage, oauth }),
   BlockgameClientOptions: (absent) => {
@@ -301,7 +309,6 @@ const calls: Readonly<Record<string, (absent: object) => unknown>> = {
   DnsCheckOptions: (dns) => createUtilityApi({ storage, dns }),
   DnsClientOptions: createDnsClient,
   DnsExpectation: (absent) => summarizeDnsCheck([], { recordType: 'A', expected: [], ...absent }),
-  LicenseChange: (absent) => admin.updateLicense(made.licenseKey, { status: 'valid', ...absent }),
   LicenseOptions: (licenses) => createUtilityApi({ storage, licenses }),
   LicensePatch: (absent) =>
     admin.updateLicense(made.licenseKey, { status: 'valid', registeredTo: 'Eve', ...absent }),

@@ -7,7 +7,7 @@ import {
   licenseRules,
   type GivenLicenseOptions,
 } from '../terminal/license-options.ts'
-import { given } from '../terminal/option-values.ts'
+import { dateOf, dateOption, given } from '../terminal/option-values.ts'
 import { printFields, printJson, timeText, withTimeTexts } from '../terminal/output.ts'
 import { keyArgument, noLicense } from './license-key.ts'
 import { count, list } from './license-list.ts'
@@ -43,26 +43,27 @@ export const license: AnyCommand = {
           valueHint: 'STATUS',
           description: 'valid, invalid, or one of --statuses. Default: the first.',
         },
-        'idempotency-key': {
+        reference: {
           type: 'string',
           valueHint: 'TEXT',
           description:
-            'What identifies the sale, such as a payment number: within seven days, the same text gives the same license.',
+            'What it is sold for, such as a payment: the same text gives the same license for ever.',
         },
+        ends: { ...dateOption, description: 'When it ends. Default: never.' },
         ...licenseOptions,
         ...adminOptions,
       },
       examples: [
         'license create --reseller ID --registered-to "Ada Lovelace" --domain-or-ip shop.example --database utility.sqlite',
-        'license create --reseller ID --registered-to Ada --domain-or-ip 192.0.2.7 --idempotency-key payment-4711',
+        'license create --reseller ID --registered-to Ada --domain-or-ip 192.0.2.7 --reference payment-4711 --ends 2027-01-31',
       ],
-      run: ({ reseller: resellerId, status, json, ...args }) =>
+      run: ({ reseller: resellerId, status, reference, json, ...args }) =>
         withAdminOf(args, async (admin) => {
           const created = await admin.createLicense({
             resellerId,
             registeredTo: args['registered-to'],
             domainOrIp: args['domain-or-ip'],
-            ...given({ status, idempotencyKey: args['idempotency-key'] }),
+            ...given({ status, reference, expiresAt: dateOf('ends', args.ends) }),
           })
           printLicense(created, json)
         }),
@@ -92,6 +93,13 @@ export const license: AnyCommand = {
           valueHint: 'ID',
           description: 'The reseller who owns it from now on.',
         },
+        reference: {
+          type: 'string',
+          valueHint: 'TEXT',
+          mayBeEmpty: true,
+          description: "What it was sold for; '' for nothing.",
+        },
+        ends: { ...dateOption, mayBeEmpty: true, description: "When it ends; '' for never." },
         ...licenseOptions,
         ...adminOptions,
       },
@@ -99,15 +107,19 @@ export const license: AnyCommand = {
         'license set LIC-75XVC-XCH31-DRPY0-5VTSW-B1ZKR --status invalid --database utility.sqlite',
         'license set LIC-75XVC-XCH31-DRPY0-5VTSW-B1ZKR --reseller ID --database utility.sqlite',
       ],
-      run: ({ key, status, reseller: resellerId, json, ...args }) => {
+      run: ({ key, status, reseller: resellerId, reference, ends, json, ...args }) => {
         const change = given({
           status,
           registeredTo: args['registered-to'],
           domainOrIp: args['domain-or-ip'],
           resellerId,
+          reference: reference === '' ? null : reference,
+          expiresAt: ends === '' ? null : dateOf('ends', ends),
         })
         if (Object.keys(change).length === 0) {
-          throw new UsageError('Give --status, --registered-to, --domain-or-ip or --reseller.')
+          throw new UsageError(
+            'Give --status, --registered-to, --domain-or-ip, --reseller, --reference or --ends.',
+          )
         }
         return withAdminOf(args, async (admin) => {
           if (!(await admin.updateLicense(key, change))) throw noLicense(key, args['key-prefix'])
@@ -150,6 +162,7 @@ function withAdminOf<Value>(
 
 function printLicense(shown: License, json: boolean | undefined): void {
   if (json === true) return printJson(withTimeTexts(shown))
-  const { createdAt, updatedAt, ...fields } = shown
-  printFields({ ...fields, createdAt: timeText(createdAt), updatedAt: timeText(updatedAt) }, false)
+  const { createdAt, updatedAt, reference, expiresAt, ...fields } = shown
+  const times = { createdAt: timeText(createdAt), updatedAt: timeText(updatedAt) }
+  printFields({ ...fields, ...times, reference: reference ?? '', expiresAt: timeText(expiresAt) }, false)
 }

@@ -39,6 +39,18 @@ export function lifetimeSeconds(text: string | undefined): number | undefined {
   return text === undefined ? undefined : secondsOf('lifetime', text, 1, tenYears)
 }
 
+/** An option that takes a date or a time. */
+export const dateOption = { type: 'string', valueHint: 'DATE' } as const
+
+/** Returns the date or time given for an option, if any: a date is its first moment in UTC. */
+export function dateOf(name: string, text: string | undefined): Date | undefined {
+  if (text === undefined) return undefined
+  const date = /^\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|[+-]\d\d:\d\d))?$/.test(text) ? new Date(text) : new Date(NaN)
+  // Some days that no month has become days of the next one.
+  if (!Number.isNaN(+date) && (text.length > 10 || date.toISOString().startsWith(text))) return date
+  throw new UsageError(`--${name} must be a date or a time, such as 2027-01-31 or 2027-01-31T12:00Z.`)
+}
+
 /** Returns the names of a `--scope`. A comma is part of a name in OAuth, but whoever types one means several names. */
 export function scopeOf(text: string = ''): string {
   if (!text.includes(',')) return text

@@ -1,7 +1,7 @@
+import { invalidArgument } from '../../domain/arguments.ts'
 import dnsPacket from 'dns-packet'
 import { recordTypes, type RecordType } from '../../domain/dns-answer.ts'
 import { octetsOfLabel, parseDnsName, splitDnsName } from '../../domain/dns-name.ts'
-import { UtilityApiError } from '../../domain/errors.ts'
 import { formatIpAddress, parseNetwork } from '../../domain/ip-address.ts'
 import {
   headerFlags,
@@ -68,7 +68,7 @@ export function encodeQuery(
     readonly checkingDisabled?: boolean | undefined
   } = {},
 ): EncodedQuery {
-  if (!Object.hasOwn(typeNumbers, type)) throw new UtilityApiError('invalid_argument', unknownType)
+  if (!Object.hasOwn(typeNumbers, type)) throw invalidArgument(unknownType)
   const asked = checkedName(name)
   const root = rootQuery(type, options.clientSubnet)
   const message = withName(asked, root)
@@ -172,14 +172,13 @@ function checkedName(text: string): string {
   // Checked before conversion to lower case, which turns the kelvin sign into a k.
   if (text.length <= maxPlainLength && plainName.test(text)) return text.toLowerCase()
   const name = parseDnsName(text)
-  if (name === null) throw new UtilityApiError('invalid_argument', 'name must be a domain name.')
+  if (name === null) throw invalidArgument('name must be a domain name.')
   return name
 }
 
 function clientSubnetOption(clientSubnet: string): dnsPacket.PacketOpt {
   const network = parseNetwork(clientSubnet)
-  if (network === null)
-    throw new UtilityApiError('invalid_argument', 'clientSubnet must be a network like 192.0.2.0/24.')
+  if (network === null) throw invalidArgument('clientSubnet must be a network like 192.0.2.0/24.')
   const { octets, prefixLength } = network
   return {
     code: optionCodes.clientSubnet,

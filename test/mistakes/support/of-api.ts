@@ -6,21 +6,21 @@ export const ofTheApi: Mistakes = {
     [
       'a URL',
       called(api.fetch, 'http://localhost/'),
-      'A handler takes a Request of the Fetch standard: write new Request(url), or mount toNodeHandler(api) or toExpressHandler(api).',
+      'request must be a Request of the Fetch standard: write new Request(url), or mount toNodeHandler(api) or toExpressHandler(api).',
     ],
   ],
   dispatch: [
     [
       'a Request',
       called(api.dispatch, new Request('http://localhost/')),
-      'dispatch takes a view of a request, with a url and a header function.',
+      'request must be a view of a request, with a url and a header function.',
     ],
   ],
   checkDns: [
     [
       'a name and a type',
       called(api.checkDns, 'a.example', 'A'),
-      'The question must be an object: write checkDns({ domain, recordType }).',
+      'question must be an object: write checkDns({ domain, recordType }).',
     ],
     [
       'another name',
@@ -37,7 +37,7 @@ export const ofTheApi: Mistakes = {
     [
       'a host',
       called(api.lookUpGameServer, 'play.example.com'),
-      'The server must be an object: write lookUpGameServer({ address }).',
+      'server must be an object: write lookUpGameServer({ address }).',
     ],
     [
       'another name',
@@ -76,7 +76,7 @@ export const ofTheApi: Mistakes = {
     [
       'a scope',
       called(api.verifyResellerToken, 'token', { scope: 'a' }),
-      'A reseller token has no scope: there are no options.',
+      'options: a reseller token has no scope.',
     ],
   ],
   verifyApiKey: [

@@ -3,7 +3,7 @@ import { createDnsClient, findAuthoritativeServers } from 'utility-api/dns'
 import { called, type Mistakes } from './mistake.ts'
 import { blockgameClient, dnsClient } from './values.ts'
 
-const notAQuestion = 'The question must be an object: write query({ name, type, server: { ip } }).'
+const notAQuestion = 'question must be an object: write query({ name, type, server: { ip } }).'
 const server = { ip: '192.0.2.1' }
 
 export const ofClients: Mistakes = {
@@ -70,11 +70,11 @@ export const ofClients: Mistakes = {
     ],
   ],
   status: [
-    ['nothing', called(blockgameClient.status), 'The target must be an object: write status({ host }).'],
+    ['nothing', called(blockgameClient.status), 'target must be an object: write status({ host }).'],
     [
       'a host and a port',
       called(blockgameClient.status, 'play.example.com', 25565),
-      'The target must be an object: write status({ host }).',
+      'target must be an object: write status({ host }).',
     ],
     [
       'another name',

@@ -256,7 +256,7 @@ export const ofTheLibrary: Mistakes = {
     [
       'a type alone',
       called(summarizeDnsCheck, [], 'A'),
-      'The expectation must be an object: write { recordType, expected }.',
+      'expectation must be an object: write { recordType, expected }.',
     ],
   ],
 }

@@ -65,7 +65,7 @@ export const ofMounts: Mistakes = {
     [
       'nothing',
       called(toBunHandler(api)),
-      'A handler takes a Request of the Fetch standard: write new Request(url), or mount toNodeHandler(api) or toExpressHandler(api).',
+      'request must be a Request of the Fetch standard: write new Request(url), or mount toNodeHandler(api) or toExpressHandler(api).',
     ],
   ],
 }
