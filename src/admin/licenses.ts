@@ -42,7 +42,7 @@ export function licenseMethods(parts: AdminParts): LicenseMethods {
         expiresAt: expiresAt?.getTime() ?? null,
       }
       const { created, ...issued } = await issueLicense(parts, row, repeatableOf(row), call)
-      if (created) return { ...issued, created }
+      if (created) return { ...toLicense(issued), created }
       if (issued.licenseKey !== (row.licenseKey ?? issued.licenseKey)) throw refused(otherFields)
       const found = await storage.findLicense(issued.licenseKey, call)
       demand(found !== null, `reference: the license that was created for "${reference}" is deleted.`)

@@ -272,7 +272,7 @@ const wrong: Record<string, { args: string[]; says: string }> = {
   },
   'nothing to change of a license': {
     args: ['license', 'set', 'LIC-1'],
-    says: 'Give --status, --registered-to, --domain-or-ip or --reseller.',
+    says: 'Give --status, --registered-to, --domain-or-ip, --reseller, --reference or --ends.',
   },
   'a status that licenses do not have': {
     args: ['license', 'set', 'LIC-1', '--status', 'odd', '--database', migrated],

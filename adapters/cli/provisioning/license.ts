@@ -164,5 +164,9 @@ function printLicense(shown: License, json: boolean | undefined): void {
   if (json === true) return printJson(withTimeTexts(shown))
   const { createdAt, updatedAt, reference, expiresAt, ...fields } = shown
   const times = { createdAt: timeText(createdAt), updatedAt: timeText(updatedAt) }
-  printFields({ ...fields, ...times, reference: reference ?? '', expiresAt: timeText(expiresAt) }, false)
+  const sold = {
+    ...(reference !== null && { reference }),
+    ...(expiresAt !== null && { expiresAt: timeText(expiresAt) }),
+  }
+  printFields({ ...fields, ...times, ...sold }, false)
 }

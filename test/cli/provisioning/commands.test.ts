@@ -395,19 +395,31 @@ describe('license', () => {
 
   test('create makes one, and the same one for the same payment', async () => {
     const { resellerId } = await admin.createReseller()
-    const paid = sold(resellerId, 'a.example', '--idempotency-key', 'payment-1')
-    const created = await json<object & { licenseKey: string }>(...paid)
-    const stored = await admin.getLicense(created.licenseKey)
-    expect(created).toEqual(await json<object>('license', 'get', created.licenseKey))
+    const paid = sold(resellerId, 'a.example', '--reference', 'payment-1', '--ends', '2027-01-31')
+    const { created, ...license } = await json<object & { licenseKey: string; created: boolean }>(...paid)
+    expect(created).toBe(true)
+    const stored = await admin.getLicense(license.licenseKey)
+    expect(license).toEqual(await json<object>('license', 'get', license.licenseKey))
     expect(stored).toMatchObject({
       resellerId,
       registeredTo: 'Ada',
       domainOrIp: 'a.example',
       status: 'valid',
+      reference: 'payment-1',
+      expiresAt: Date.UTC(2027, 0, 31),
     })
-    expect(await json<object>(...paid)).toEqual(created)
-    const other = sold(resellerId, 'b.example', '--idempotency-key', 'payment-1')
-    expect(await failure(...other)).toBe('The Idempotency-Key was sent before with other fields.\n')
+    expect(await json<object>(...paid)).toEqual({ ...license, created: false })
+    const other = sold(resellerId, 'b.example', '--reference', 'payment-1')
+    expect(await failure(...other)).toBe(
+      '--reference was used before for another registeredTo, domainOrIp or licenseKey.\n',
+    )
+    const range = ['--ends-from', '2027-01-31', '--ends-before', '2027-01-31T00:01+00:00']
+    for (const filter of [['--reference', 'payment-1'], range])
+      expect(await json('license', 'list', '--reseller', resellerId, ...filter)).toEqual({
+        licenses: [license],
+      })
+    await lines('license', 'set', license.licenseKey, '--ends', '', '--reference', '')
+    expect(await admin.getLicense(license.licenseKey)).toMatchObject({ reference: null, expiresAt: null })
     const [first, ...rest] = await lines(
       ...sold(resellerId, '*.c.example', '--wildcards', '--statuses', 'new'),
     )
@@ -438,7 +450,7 @@ describe('license', () => {
     expect(made).toHaveLength(1001)
     expect(await keysOf('--reseller', many, '--all')).toEqual(made)
     const [heading, ...rows] = await lines('license', 'list', '--reseller', many, '--all')
-    expect(heading).toMatch(/^KEY +STATUS +DOMAIN OR IP +REGISTERED TO +RESELLER$/)
+    expect(heading).toMatch(/^KEY +STATUS +DOMAIN OR IP +REGISTERED TO +RESELLER +ENDS$/)
     expect(rows.map((row) => row.split(' ')[0])).toEqual(made)
     const { next } = await admin.listLicenses({ resellerId: many, limit: 500 })
     expect(await keysOf('--reseller', many, '--all', '--after', next ?? '')).toEqual(made.slice(500))

@@ -89,7 +89,7 @@ test('a reseller created here generates licenses, which are then listed page by 
   }
   expect(first.licenses).toHaveLength(1)
   const table = await run(['license', 'list', '--after', first.next, '--database', file])
-  expect(table.stdout.split('\n')[0]).toMatch(/^KEY +STATUS +DOMAIN OR IP +REGISTERED TO +RESELLER$/)
+  expect(table.stdout.split('\n')[0]).toMatch(/^KEY +STATUS +DOMAIN OR IP +REGISTERED TO +RESELLER +ENDS$/)
   expect(table.stdout).toMatch(/^LIC-\S+ +valid +shop\.example +Ada /m)
   expect(table.stdout).not.toContain(first.licenses[0]?.licenseKey)
 
