@@ -18,8 +18,8 @@ const license = {
   expiresAt: null,
 }
 const another = { ...license, licenseKey: 'A-2' }
-const key = { resellerId: 'reseller', keyHash: bytes(7), requestHash: bytes(8), expiresAt: 9000 }
-const replayed = { replay: license, requestHash: bytes(8) }
+const key = { resellerId: 'reseller', keyHash: bytes(7), requestHash: bytes(8), at: 1, expiresAt: 9000 }
+const replayed = { replay: license.licenseKey, requestHash: bytes(8) }
 const code = {
   clientId: 'client',
   subject: null,

@@ -156,4 +156,44 @@ testMistakes([
       },
     }),
   },
+  {
+    what: 'lists the licenses of all references',
+    caughtBy: 'filters of licenses combine',
+    change: (_, lists) => ({
+      listing: { ...lists, licenses: ({ reference: _reference, ...page }) => lists.licenses(page) },
+    }),
+  },
+  {
+    what: 'lists licenses that end in order of insertion',
+    caughtBy: 'licenses that end are listed in order of their end',
+    change: (_, lists) => ({
+      listing: {
+        ...lists,
+        async licenses({ endsBefore, endsFrom = 0, ...page }) {
+          if (endsBefore === undefined) return lists.licenses(page)
+          const { licenses } = await lists.licenses({ limit: 1000 })
+          const { resellerId } = page
+          return {
+            licenses: licenses.filter(({ expiresAt, resellerId: owner }) => {
+              const isInRange = expiresAt !== null && expiresAt >= endsFrom && expiresAt < endsBefore
+              return isInRange && owner === (resellerId ?? owner)
+            }),
+          }
+        },
+      },
+    }),
+  },
+  {
+    what: 'goes on after the end of the last license alone, and so past those that end together',
+    caughtBy: 'licenses that end are listed in order of their end',
+    change: (_, lists) => ({
+      listing: {
+        ...lists,
+        async licenses(page) {
+          const { licenses, next } = await lists.licenses(page)
+          return { licenses, ...(next !== undefined && { next: next.replace(/:.*/s, ':\u{10FFFF}') }) }
+        },
+      },
+    }),
+  },
 ])

@@ -237,8 +237,8 @@ testMistakes([
         insertLicense(license, idempotency) {
           if (idempotency === undefined) return good.insertLicense(license)
           const key = idempotency.keyHash.join()
-            ends.set(key, idempotency.expiresAt ?? Infinity)
-            return good.insertLicense(license, purged.delete(key) ? undefined : idempotency)
+          ends.set(key, idempotency.expiresAt ?? Infinity)
+          return good.insertLicense(license, purged.delete(key) ? undefined : idempotency)
         },
         async purgeExpired(at) {
           if (lateMs > 0) await sleep(lateMs)

@@ -67,7 +67,10 @@ function licensesThatEnd(
      WHERE expires_at >= ? AND (expires_at > ? OR seq > ?) AND expires_at < ?
        ${resellerId === undefined ? '' : 'AND reseller_id = ?'}
      ORDER BY expires_at, seq LIMIT ${rowsFor(limit)}`,
-    ...[end, end, seq, endsBefore],
+    end,
+    end,
+    seq,
+    endsBefore,
     ...(resellerId === undefined ? [] : [resellerId]),
   )
 }

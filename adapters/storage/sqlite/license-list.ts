@@ -37,8 +37,6 @@ interface Range {
 
 /** Returns the ranges that have the wanted licenses: no index has the order of several domains. */
 function rangesOf({ resellerId, comparedDomains, status, reference }: LicensePage): Range[] {
-  const equal = (column: string, value: string | undefined): Condition[] =>
-    value === undefined ? [] : [[`${column} = +?`, value]]
   // Filters on indexed columns have a plus, so that the planner does not take their index.
   const ofReseller = equal('+reseller_id', resellerId)
   const withStatus = equal('status', status)
@@ -49,6 +47,10 @@ function rangesOf({ resellerId, comparedDomains, status, reference }: LicensePag
   if (reference !== undefined)
     return [{ of: equal('reference', reference), filters: [...ofReseller, ...withStatus] }]
   return [{ of: equal('reseller_id', resellerId), filters: withStatus }]
+}
+
+function equal(column: string, value: string | undefined): Condition[] {
+  return value === undefined ? [] : [[`${column} = +?`, value]]
 }
 
 async function rowsOf(

@@ -13,15 +13,14 @@ import {
 
 async function raceForOneAnswer(stores: readonly BoundStorage[], at = 1000): Promise<void> {
   const storeOf = (index: number): BoundStorage => stores[index % stores.length] as BoundStorage
-  const keyOf = (index: number): string => nameOf(`key-${index}`)
   const expiresAt = at + 4000
   const outcomes = await raceOverTurns(20, (index) => {
     const key = makeIdempotencyKey({ requestHash: hashOf(index), at, expiresAt })
-    return storeOf(index).insertLicense(makeLicense(keyOf(index)), key)
+    return storeOf(index).insertLicense(makeLicense(nameOf(`key-${index}`)), key)
   })
   strictEqual(countOf<unknown>(outcomes, 'inserted'), 1, 'exactly one caller inserts')
   const winner = outcomes.indexOf('inserted')
-  const replay = { replay: keyOf(winner), requestHash: hashOf(winner) }
+  const replay = { replay: nameOf(`key-${winner}`), requestHash: hashOf(winner) }
   equalValues(
     outcomes,
     outcomes.map((_, index) => (index === winner ? 'inserted' : replay)),
@@ -95,7 +94,6 @@ export const idempotencyCases: readonly ContractCase[] = [
       strictEqual(await ask('first', 1000), 'inserted')
       const first = { replay: nameOf('first'), requestHash: hashOf(2) }
       equalValues(await ask('second', Number.MAX_SAFE_INTEGER), first)
-      equalValues(await raceOverTurns(20, (index) => ask(`key-${index}`, 2000)), Array(20).fill(first))
     },
   },
   {
