@@ -434,7 +434,7 @@ describe('where records are expected', () => {
     [{ recordType: 'A', contains: ['192.0.2.1'], expected: [] }, 'expected and contains exclude each other.'],
     [{ recordType: 'A', expected: [7] }, 'expected must be a list of records in presentation form.'],
     [{ recordType: 'ANY', expected: [] }, 'recordType must be one of A, AAAA, MX'],
-    [{ expected: [] }, "expectation.recordType must be one of A, AAAA, MX"],
+    [{ expected: [] }, 'expectation.recordType must be one of A, AAAA, MX'],
     [{ recordType: 'A', expect: [] }, 'expect is not known here; expected is.'],
   ])('%j is refused', (expectation, message) => {
     expect(() => summarizeDnsCheck([], expectation as never)).toThrow(

@@ -1007,11 +1007,7 @@ test('names of cases are unique, so that a report says which one failed', () => 
 test('a failing history is reported with its seed, the few calls it needs, and both answers', async () => {
   const cases = storageContract(() => {
     const good = memoryStorage()
-    const deaf: AdminStorage = {
-      ...good,
-      deleteLicense: (key, call) => key.length < 20 && good.deleteLicense(key, call),
-    }
-    return { storage: deaf, close() {} }
+    return { storage: { ...good, deleteLicense: () => false }, close() {} }
   })
   const message = await cases
     .find(({ name }) => name.startsWith('a random history'))

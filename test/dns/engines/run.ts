@@ -130,6 +130,8 @@ for (const row of rows)
       .map((cell, at) => (at === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[at] ?? 0)))
       .join('  '),
   )
-console.log(`\n${rows.length - 1} servers, ${compared} answers, ${different} different from dig's, or over HTTPS.`)
+console.log(
+  `\n${rows.length - 1} servers, ${compared} answers, ${different} different from dig's, or over HTTPS.`,
+)
 if (skipped.size > 0) console.log(`Skipped, as they are not installed: ${[...skipped].join(', ')}.`)
 process.exitCode = different > 0 || rows.length === 1 ? 1 : 0
