@@ -21,8 +21,8 @@ const watcher = createWatcher({ client, addresses: own ?? world?.addresses ?? []
 const stopping = new AbortController()
 async function watch(): Promise<void> {
   for (;;) {
-    await watcher.refresh(stopping.signal)
-    await delay(intervalMs, undefined, { signal: stopping.signal })
+    const { signal } = stopping
+    await Promise.all([watcher.refresh(signal), delay(intervalMs, undefined, { signal })])
   }
 }
 const watching = watch().catch((error: unknown) => {

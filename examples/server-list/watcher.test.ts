@@ -14,7 +14,10 @@ const status: ServerStatus = {
 }
 const { signal } = new AbortController()
 
-test('at most 25 servers are asked at once, and each once', async () => {
+test.each([
+  [60, 25],
+  [5000, 200],
+])('of %i servers at most %i are asked at once, and each once', async (count, atOnce) => {
   const asked: string[] = []
   let underWay = 0
   let most = 0
@@ -27,10 +30,10 @@ test('at most 25 servers are asked at once, and each once', async () => {
       return status
     },
   }
-  const addresses = Array.from({ length: 60 }, (_, index) => `s${index}.example`)
+  const addresses = Array.from({ length: count }, (_, index) => `s${index}.example`)
   const watcher = createWatcher({ client, addresses })
   await watcher.refresh(signal)
-  expect(most).toBe(25)
+  expect(most).toBe(atOnce)
   expect(asked.toSorted()).toEqual(addresses.toSorted())
   expect(watcher.list().every(({ state }) => state === 'online')).toBe(true)
 })

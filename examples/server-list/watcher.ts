@@ -23,14 +23,22 @@ export interface WatcherOptions {
   readonly client: Pick<BlockgameClient, 'status'>
   /** `host` or `host:port`; an IPv6 address in brackets. */
   readonly addresses: readonly string[]
-  /** How many servers are asked at once. More would crowd your own line, and the pings would measure that. */
+  /**
+   * How many servers are asked at once. More would crowd your own line, and the pings would measure that. Default: 25, or a
+   * 25th of a longer list, which is then asked within a minute even if a tenth of it hangs.
+   */
   readonly atOnce?: number
   /** How long to wait before a failed check is repeated. Only the second failure in a row means "offline". */
   readonly confirmAfterMs?: number
 }
 
 /** Returns the list as it is now, and what asks all servers once. */
-export function createWatcher({ client, addresses, atOnce = 25, confirmAfterMs = 2000 }: WatcherOptions) {
+export function createWatcher({
+  client,
+  addresses,
+  atOnce = Math.max(25, addresses.length / 25),
+  confirmAfterMs = 2000,
+}: WatcherOptions) {
   const listed = new Map(
     addresses.map((address): [string, Listed] => [address, { address, state: 'unknown' }]),
   )

@@ -60,7 +60,10 @@ async function compareWith(engine: Engine, ttlSlack: number): Promise<void> {
   }
   compared += questions.length
   different += questions.length - own + (server === undefined ? 0 : questions.length - sameOverHttps)
-  rows.push([engine.name, ...[questions.length, own, overTcp, validated, withEde, sameOverHttps].map(String)])
+  rows.push([
+    engine.name,
+    ...[questions.length, own, overTcp, validated, withEde, server ? sameOverHttps : '-'].map(String),
+  ])
 }
 
 /** What an answer says, without how it came, and without TTLs where a cache counts them down. */
