@@ -1,8 +1,9 @@
 import { invalidOption, requireOptions } from '../domain/arguments.ts'
 import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'
+import { setImmediate } from '../ports/timers.ts'
 import { checkedServer, clientOver } from './client-over.ts'
-import { sendOverHttps } from './https.ts'
-import type { Stream } from './reply-listener.ts'
+import { GrowingBuffer } from './growing-buffer.ts'
+import { overStream, type ReplyListener, type Stream } from './reply-listener.ts'
 
 /**
  * Options of {@link createDohClient}.
@@ -17,7 +18,23 @@ export interface DohClientOptions {
    */
   readonly endpoint?: (server: DnsQuestion['server']) => string | null
   /** What sends the requests, for instance by HTTP/2 or through a proxy. Default: the global `fetch`. */
-  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
+  readonly fetch?: (
+    url: string,
+    init: {
+      readonly method: 'POST'
+      readonly headers: Record<string, string>
+      readonly body: ArrayBuffer
+      readonly redirect: 'error'
+      readonly credentials: 'omit'
+      readonly signal: AbortSignal
+    },
+  ) => Promise<
+    Pick<Response, 'ok' | 'status'> & {
+      readonly headers: Pick<Headers, 'get'>
+      /** A `ReadableStream` of octets, of any library. */
+      readonly body: Pick<ReadableStream, 'cancel'> | null
+    }
+  >
 }
 
 /**
@@ -32,7 +49,7 @@ export interface DohClientOptions {
  * import { createDohClient } from 'utility-api/dns'
  *
  * const client = createDohClient()
- * const server = { ip: '9.9.9.10', doh: 'https://dns10.quad9.net/dns-query' }
+ * const server = { ip: '8.8.8.8', doh: 'https://dns.google/dns-query' }
  * const { status, cause } = await client.query({ name: 'example.com', type: 'MX', server })
  * console.log(status, cause)
  * await client.close()
@@ -60,4 +77,73 @@ export function createDohClient(options: DohClientOptions = {}): DnsClient {
     },
     close() {},
   })
+}
+
+const mediaType = 'application/dns-message'
+/** No DNS message is longer. */
+const maxLength = 65_535
+
+/**
+ * Sends a message in a request of its own, by POST: a cache on the way could answer a GET, with TTLs of the past. Returns
+ * a function that ends the request early.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc8484#section-4.1 | RFC 8484 section 4.1}
+ */
+function sendOverHttps(
+  fetch: NonNullable<DohClientOptions['fetch']>,
+  url: string | null,
+  message: Buffer,
+  listener: ReplyListener,
+): () => void {
+  const ending = new AbortController()
+  const { signal } = ending
+  const fail = (error: unknown): void => {
+    if (signal.aborted) return
+    ending.abort()
+    // `fetch` wraps the system's error.
+    listener.fail(overStream, (error as Partial<Error> | null)?.cause ?? error)
+  }
+  exchange(fetch, url, message, signal).then((reply) => {
+    if (signal.aborted || listener.receive(reply, overStream)) return
+    // Not at once: the listener may be about to ask again, which ends this request.
+    setImmediate(fail, new Error(`${url} sent no answer to the question.`))
+  }, fail)
+  return () => ending.abort()
+}
+
+async function exchange(
+  fetch: NonNullable<DohClientOptions['fetch']>,
+  url: string | null,
+  message: Buffer,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  if (url === null) throw new Error('No endpoint for DNS over HTTPS is known of this resolver.')
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { Accept: mediaType, 'Content-Type': mediaType },
+    body: new Uint8Array(message).buffer,
+    redirect: 'error',
+    credentials: 'omit',
+    signal,
+  })
+  const type = response.headers.get('Content-Type') ?? 'nothing'
+  if (!response.ok || type.split(';')[0]?.trim().toLowerCase() !== mediaType) {
+    await response.body?.cancel()
+    throw new Error(`${url} answered ${response.status} with ${type}, not a DNS message.`)
+  }
+  const received = new GrowingBuffer()
+  let reply = received.append(new Uint8Array())
+  // Cancels the response if it is too long, or when the signal aborts.
+  const stream = response.body as ReadableStream<Uint8Array> | null
+  await stream?.pipeTo(
+    new WritableStream<Uint8Array>({
+      write(chunk) {
+        if (received.length + chunk.length > maxLength)
+          throw new Error(`${url} sent more than a DNS message can hold.`)
+        reply = received.append(chunk)
+      },
+    }),
+    { signal },
+  )
+  return reply
 }
