@@ -21,7 +21,7 @@ export const closedIpv4 = [
 ] as const
 
 /** The same of IPv6. */
-export const closedIpv6 = [
+const closedIpv6 = [
   ['::', 128],
   ['::1', 128],
   ['100::', 64],
