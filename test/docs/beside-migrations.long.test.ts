@@ -8,14 +8,27 @@ import {
   execute as executeMysql,
   makePool as makeMysqlPool,
   startMysql,
+  type MysqlServer,
   whyNoMysql,
 } from '../storage/support/mysql-server.ts'
-import { emptyTables, execute, makePool, startPostgres, tables } from '../storage/support/postgres-server.ts'
+import {
+  emptyTables,
+  execute,
+  makePool,
+  startPostgres,
+  tables,
+  type PostgresServer,
+} from '../storage/support/postgres-server.ts'
 import { testContract } from '../storage/support/register.ts'
 import { codeBlocks } from './code-blocks.ts'
+import { deployTwice, page, pageWith, tools, whyNoTools, type Outcome } from './deploys.ts'
 
 // The SQL of the page about other tools, as it stands there: the owner migrates, the server serves, and the role of the
 // tools, which may do anything in a schema of its own, reaches none of our tables.
+
+const noTools = whyNoTools()
+if (noTools !== null) console.log(noTools)
+const outcomes = new Map<string, Outcome>()
 
 const [forPostgres = '', forMysql = ''] = codeBlocks()
   .filter(({ file, language }) => file === 'docs/guide/beside-migrations.md' && language === 'sql')
@@ -35,18 +48,16 @@ function as(url: string, username: string, database?: string): string {
 }
 
 describe('PostgreSQL, in a schema of its own', () => {
+  let server: PostgresServer
   let url: string
   let pool: Pool
 
   beforeAll(async () => {
-    const server = await startPostgres()
+    server = await startPostgres()
     cleanUp.push(() => server.stop())
     url = await server.createDatabase()
     await execute(url, forPostgres)
-    await execute(
-      url,
-      "CREATE ROLE shop LOGIN PASSWORD 'password'; CREATE SCHEMA shop AUTHORIZATION shop; GRANT ALL ON SCHEMA public TO shop",
-    )
+    await execute(url, "CREATE ROLE shop LOGIN PASSWORD 'password'; GRANT ALL ON SCHEMA public TO shop")
     cleanUp.push(async () => {
       for (const role of ['shop', 'utility_server', 'utility_owner'])
         // oxlint-disable-next-line no-await-in-loop -- one after the other
@@ -91,6 +102,26 @@ describe('PostgreSQL, in a schema of its own', () => {
     await expect(execute(shop, 'DROP SCHEMA utility CASCADE')).rejects.toThrow(
       'must be owner of schema utility',
     )
+    await execute(shop, 'DROP TABLE orders')
+  })
+
+  const count = async (at: string): Promise<number> => {
+    const found = "SELECT 1 FROM pg_tables WHERE tablename LIKE 'utility\\_api\\_%'"
+    return (await execute(at, found)).length
+  }
+
+  test.skipIf(noTools).for(tools)('$name deploys and leaves the tables and their rows', async (tool) => {
+    const own = await deployTwice(tool, as(url, 'shop'), postgresStorage(pool), () => count(url))
+    await execute(as(url, 'shop'), 'DROP TABLE orders')
+    const naive = await server.createDatabase()
+    await execute(url, `ALTER DATABASE ${new URL(naive).pathname.slice(1)} OWNER TO shop`)
+    const naivePool = makePool(as(naive, 'shop'))
+    const one = await deployTwice(tool, as(naive, 'shop'), postgresStorage(naivePool), () => count(naive))
+    await naivePool.end()
+    await execute(url, `DROP DATABASE ${new URL(naive).pathname.slice(1)}`)
+    outcomes.set(`${tool.name}, PostgreSQL, set up`, own)
+    outcomes.set(`${tool.name}, PostgreSQL, one schema`, one)
+    expect(own).toBe('kept')
   })
 })
 
@@ -98,11 +129,12 @@ const reason = whyNoMysql()
 test.runIf(reason)(`MariaDB: ${reason}`, ({ skip }) => skip(reason ?? ''))
 
 describe.skipIf(reason)('MariaDB, in a database of its own', () => {
+  let server: MysqlServer
   let url: string
   let pool: ReturnType<typeof makeMysqlPool>
 
   beforeAll(async () => {
-    const server = await startMysql()
+    server = await startMysql()
     cleanUp.push(() => server.stop())
     url = await server.createDatabase()
     const shop = new URL(url).pathname.slice(1)
@@ -144,5 +176,33 @@ describe.skipIf(reason)('MariaDB, in a database of its own', () => {
         // oxlint-disable-next-line no-await-in-loop -- one after the other
         await expect(executeMysql(shop, sql)).rejects.toThrow(/denied/)
     await expect(executeMysql(shop, 'DROP DATABASE utility')).rejects.toThrow(/denied/)
+    await executeMysql(shop, 'DROP TABLE orders')
   })
+
+  const count = async (at: string): Promise<number> => {
+    const inDatabase = `table_schema = '${new URL(at).pathname.slice(1)}'`
+    const found = `SELECT 1 FROM information_schema.tables WHERE table_name LIKE 'utility\\_api\\_%' AND ${inDatabase}`
+    return ((await executeMysql(at, found)) as unknown[]).length
+  }
+
+  test.skipIf(noTools).for(tools.filter(({ databases = ['MariaDB'] }) => databases.includes('MariaDB')))(
+    '$name deploys and leaves the tables and their rows',
+    async (tool) => {
+      const atUtility = Object.assign(new URL(url), { pathname: '/utility' }).href
+      const own = await deployTwice(tool, as(url, 'shop'), mysqlStorage(pool), () => count(atUtility))
+      await executeMysql(as(url, 'shop'), 'DROP TABLE orders')
+      const naive = await server.createDatabase()
+      await executeMysql(url, `GRANT ALL PRIVILEGES ON ${new URL(naive).pathname.slice(1)}.* TO shop`)
+      const naivePool = makeMysqlPool(as(naive, 'shop'))
+      const one = await deployTwice(tool, as(naive, 'shop'), mysqlStorage(naivePool), () => count(naive))
+      await naivePool.end()
+      outcomes.set(`${tool.name}, MariaDB, set up`, own)
+      outcomes.set(`${tool.name}, MariaDB, one database`, one)
+      expect(own).toBe('kept')
+    },
+  )
+})
+
+test.skipIf(noTools ?? reason)('the page says what the tools did; if not: vitest run -u', async () => {
+  await expect(pageWith(outcomes)).toMatchFileSnapshot(page)
 })

@@ -314,7 +314,7 @@ export const cutCases: readonly ContractCase[] = [
     needs: ['admin', 'seed', 'listing', 'cutAfter'],
     run: ({ admin, seed, listing, cutAfter }) =>
       inTurn(moves.entries(), async ([number, move]) =>
-        inTurn(cuts.slice(0, 8), async (replies) => {
+        inTurn(cuts.slice(0, 6), async (replies) => {
           const [from, to] = [`from-${number}-${replies}`, `to-${number}-${replies}`].map(placeOf) as [
             Place,
             Place,
