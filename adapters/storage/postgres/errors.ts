@@ -24,13 +24,11 @@ const kinds: Readonly<Record<string, StorageErrorKind>> = {
 interface DriverError {
   readonly code?: unknown
   readonly message?: unknown
-  readonly constraint?: unknown
 }
 
-/** Returns the name of the constraint that a unique violation hit, or null for any other error. */
-export function violatedConstraint(error: unknown): string | null {
-  const { code, constraint } = (error ?? {}) as DriverError
-  return code === '23505' && typeof constraint === 'string' ? constraint : null
+/** Tells whether a row was refused because one with its key, or its number, is there. */
+export function isDuplicate(error: unknown): boolean {
+  return ((error ?? {}) as DriverError).code === '23505'
 }
 
 /** Tells whether a whole statement was undone because it lost against another transaction. */

@@ -12,7 +12,7 @@ import type {
   UtilityStorage,
 } from 'utility-api/storage'
 import type { PostgresAccess } from './access.ts'
-import { violatedConstraint } from './errors.ts'
+import { isDuplicate } from './errors.ts'
 import * as sql from './sql.ts'
 import {
   boughtTokenValues,
@@ -150,8 +150,10 @@ async function insertLicenseOnce(
   try {
     if ((await db.count(call, sql.insertLicenseOnce, ...licenseOnceValues(once))) > 0) return 'inserted'
   } catch (error) {
-    if (violatedConstraint((error as StorageError).cause) === sql.licenseKeyConstraint) return 'key_taken'
-    throw error
+    if (!isDuplicate((error as StorageError).cause)) throw error
+    // Not by the name of the constraint: each partition that an owner makes has its own.
+    if ((await db.row(call, toLicense, sql.findLicense, once.license.licenseKey)) === null) throw error
+    return 'key_taken'
   }
   const { resellerId, keyHash, at } = once.idempotency
   const held = await db.row(call, toIdempotencyKey, sql.findIdempotencyKey, resellerId, keyHash, at)

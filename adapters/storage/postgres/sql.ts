@@ -54,9 +54,6 @@ function typeOf(column: string): string {
   return /hash/.test(column) ? 'bytea' : 'text'
 }
 
-/** The constraint that a license key violates if it is taken. */
-export const licenseKeyConstraint: string = 'utility_api_licenses_license_key_key'
-
 export const ping: string = 'SELECT 1'
 
 /** Finds the row with the key `$1`, or the rows with an array of keys. The planner takes longer for an array. */

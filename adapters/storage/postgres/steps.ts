@@ -66,7 +66,7 @@ export const steps: readonly string[] = [
      WHERE kind <> 'access_token';
    CREATE TABLE utility_api_licenses (
      seq bigint NOT NULL GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-     license_key text COLLATE "C" NOT NULL,
+     license_key text COLLATE "C" NOT NULL UNIQUE,
      registered_to text NOT NULL,
      domain_or_ip text NOT NULL,
      compared_domain text COLLATE "C" NOT NULL,
@@ -75,8 +75,7 @@ export const steps: readonly string[] = [
      created_at bigint NOT NULL,
      updated_at bigint NOT NULL,
      reference text COLLATE "C",
-     expires_at bigint,
-     CONSTRAINT utility_api_licenses_license_key_key UNIQUE (license_key)
+     expires_at bigint
    );
    CREATE INDEX utility_api_licenses_reseller_id ON utility_api_licenses (reseller_id, seq);
    CREATE INDEX utility_api_licenses_compared_domain ON utility_api_licenses (compared_domain, seq);
