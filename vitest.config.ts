@@ -89,6 +89,8 @@ const config: ViteUserConfig = {
           include: ['test/**/*.test.ts'],
           // The files share the processes of the workers, which load everything once.
           isolate: false,
+          // Tests side by side only wait: for what a server does not say.
+          maxConcurrency: 50,
           exclude: [...configDefaults.exclude, 'test/peers/**', 'test/faults/**', long],
         },
       },

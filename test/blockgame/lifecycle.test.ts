@@ -12,38 +12,43 @@ import { noneOpen, startClient, startServer, zoneDns } from './support/harness.t
 const sockets = (): number => process.getActiveResourcesInfo().filter((name) => name.startsWith('TCP')).length
 const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
 
-describe('the one deadline', () => {
+// What these wait for, they wait for side by side.
+describe.concurrent('the one deadline', () => {
   test.for([
     ['DNS', { dns: zoneDns({ 'A slow.example': 'silent', 'AAAA slow.example': 'silent' }) }],
     [
       'a DNS client that breaks its promise',
       { dns: { ...zoneDns({}), query: () => new Promise<never>(() => {}) } },
     ],
-  ] as const)('holds over %s', async ([, setup]) => {
-    const check = startClient(setup).status({ host: 'slow.example', port: 25566, timeoutMs: 200 })
+  ] as const)('holds over %s', async ([, setup], { onTestFinished: after }) => {
+    const check = startClient(setup, after).status({ host: 'slow.example', port: 25566, timeoutMs: 200 })
     expect(await endsBefore(800, check)).toBe(true)
     await expect(check).rejects.toBeInstanceOf(ServerCheckError)
   })
 
-  test('covers status and pong together, and a status in time is an answer', async () => {
-    const server = await startServer({ delayMs: 150, pongDelayMs: 5000 })
-    const check = startClient().status({ host: server.ip, port: server.port, timeoutMs: 800 })
+  test('covers status and pong together, and a status in time is an answer', async ({
+    onTestFinished: after,
+  }) => {
+    const server = await startServer({ delayMs: 150, pongDelayMs: 5000 }, after)
+    const check = startClient({}, after).status({ host: server.ip, port: server.port, timeoutMs: 800 })
     expect(await endsBefore(1000, check)).toBe(true)
     const status = await check
     expect(status.players.online).toBe(3)
     expect(status.latencyMs).toBeGreaterThanOrEqual(145)
   })
 
-  test('allows at most a second for the pong', async () => {
-    const server = await startServer({ pong: false })
-    const check = startClient().status({ host: server.ip, port: server.port, timeoutMs: 20_000 })
+  test('allows at most a second for the pong', async ({ onTestFinished: after }) => {
+    const server = await startServer({ pong: false }, after)
+    const check = startClient({}, after).status({ host: server.ip, port: server.port, timeoutMs: 20_000 })
     expect(await endsBefore(2500, check)).toBe(true)
     await check
   })
 
-  test('ends all connections to a server that answers neither protocol', async () => {
-    const server = await startServer({ script() {} })
-    const check = startClient().status({ host: server.ip, port: server.port, timeoutMs: 500 })
+  test('ends all connections to a server that answers neither protocol', async ({
+    onTestFinished: after,
+  }) => {
+    const server = await startServer({ script() {} }, after)
+    const check = startClient({}, after).status({ host: server.ip, port: server.port, timeoutMs: 500 })
     await expect(check).rejects.toMatchObject({ reason: 'timeout' })
     expect(server.connections).toHaveLength(3)
     expect(server.connections[1]?.received[0]).toBe(0xfe)
@@ -51,48 +56,57 @@ describe('the one deadline', () => {
   })
 })
 
-describe('the latency', () => {
-  test('is the pong’s round trip, whatever the status took', async () => {
-    const server = await startServer({ delayMs: 300, pongDelayMs: 100 })
+describe.concurrent('the latency', () => {
+  test('is the pong’s round trip, whatever the status took', async ({ onTestFinished: after }) => {
+    const server = await startServer({ delayMs: 300, pongDelayMs: 100 }, after)
     const startedAt = performance.now()
-    const { latencyMs } = await startClient().status({ host: server.ip, port: server.port })
+    const { latencyMs } = await startClient({}, after).status({ host: server.ip, port: server.port })
     expect(latencyMs).toBeGreaterThanOrEqual(95)
     expect(latencyMs).toBeLessThan(performance.now() - startedAt - 295)
   })
 
-  test('is the round trip of the status if no pong comes', async () => {
-    const server = await startServer({ delayMs: 150, pong: 'close' })
-    const { latencyMs } = await startClient().status({ host: server.ip, port: server.port })
+  test('is the round trip of the status if no pong comes', async ({ onTestFinished: after }) => {
+    const server = await startServer({ delayMs: 150, pong: 'close' }, after)
+    const { latencyMs } = await startClient({}, after).status({ host: server.ip, port: server.port })
     expect(latencyMs).toBeGreaterThanOrEqual(145)
   })
 
-  test.each(['1.6', '1.4', 'beta'] as const)(
+  test.for(['1.6', '1.4', 'beta'] as const)(
     'of a server of the era %s is that of its only reply',
-    async (era) => {
-      const server = await startServer({ era, delayMs: 150 })
-      const { latencyMs } = await startClient().status({ host: server.ip, port: server.port })
+    async (era, { onTestFinished: after }) => {
+      const server = await startServer({ era, delayMs: 150 }, after)
+      const { latencyMs } = await startClient({}, after).status({ host: server.ip, port: server.port })
       expect(latencyMs).toBeGreaterThanOrEqual(145)
     },
   )
 
-  test('is not measured by a pong that comes before the ping', async () => {
+  test('is not measured by a pong that comes before the ping', async ({ onTestFinished: after }) => {
     const early = Buffer.concat([
       encodeStatusPacket({ players: {} }),
       Uint8Array.of(9, 1, 0, 0, 0, 0, 0, 0, 0, 0),
     ])
-    const server = await startServer({
-      script: ({ socket }) => socket.once('data', () => setTimeout(() => socket.write(early), 100)),
+    const server = await startServer(
+      {
+        script: ({ socket }) => socket.once('data', () => setTimeout(() => socket.write(early), 100)),
+      },
+      after,
+    )
+    const { latencyMs } = await startClient({}, after).status({
+      host: server.ip,
+      port: server.port,
+      timeoutMs: 500,
     })
-    const { latencyMs } = await startClient().status({ host: server.ip, port: server.port, timeoutMs: 500 })
     expect(latencyMs).toBeGreaterThanOrEqual(95)
   })
 
-  test('of a server before 1.7 counts from the request that it answers', async () => {
-    const server = await startServer({ era: '1.6' })
+  test('of a server before 1.7 counts from the request that it answers', async ({
+    onTestFinished: after,
+  }) => {
+    const server = await startServer({ era: '1.6' }, after)
     // Where connecting took longer than the answer, the answer is taken for one to the first two bytes: so on a busy machine.
     await vi.waitFor(async () => {
       const startedAt = performance.now()
-      const { latencyMs } = await startClient().status({ host: server.ip, port: server.port })
+      const { latencyMs } = await startClient({}, after).status({ host: server.ip, port: server.port })
       expect(latencyMs).toBeLessThan(performance.now() - startedAt - 245)
     })
   })
@@ -103,7 +117,7 @@ describe('giving up', () => {
     const server = await startServer({ script() {} })
     const controller = new AbortController()
     const check = startClient().status({ host: server.ip, port: server.port, signal: controller.signal })
-    await delay(50)
+    await vi.waitFor(() => expect(server.connections[0]?.handshake).toBeTruthy())
     const reason = new Error('changed my mind')
     controller.abort(reason)
     await expect(check).rejects.toBe(reason)
