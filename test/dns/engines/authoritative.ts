@@ -4,21 +4,27 @@ import type { EngineSpec } from './engine.ts'
 import { origin, zoneFor } from './zone.ts'
 
 const zoneName = 'zone'
+/** Zones by their origin, without a final dot. */
+type Zones = Readonly<Record<string, string>>
+const usual: Zones = { [origin]: zoneFor() }
 
 interface BindOptions {
   readonly name: string
   /** Further lines of its options. */
   readonly options?: string
+  /** Each in a file named like its origin. */
+  readonly zones?: Zones
 }
 
-function bind({ name, options = '' }: BindOptions): EngineSpec {
+export function bind({ name, options = '', zones = usual }: BindOptions): EngineSpec {
+  const origins = Object.keys(zones)
   return {
     name,
     program: 'named',
     debian: 'bind9',
-    serves: origin,
+    serves: origins[0] ?? '.',
     setUp({ folder, ip, port, write }) {
-      write(zoneName, zoneFor())
+      for (const [each, text] of Object.entries(zones)) write(`${each}.zone`, text)
       const config = write(
         'named.conf',
         `options {
@@ -31,8 +37,12 @@ function bind({ name, options = '' }: BindOptions): EngineSpec {
   session-keyfile none;
 ${options}};
 controls { };
-zone "${origin}" { type primary; file "${zoneName}"; check-names ignore; check-integrity no; };
+${origins
+  .map(
+    (each) => `zone "${each}" { type primary; file "${each}.zone"; check-names ignore; check-integrity no; };
 `,
+  )
+  .join('')}`,
       )
       return ['-g', '-c', config]
     },
@@ -109,14 +119,16 @@ ${zone}`,
   }
 }
 
-const powerDns: EngineSpec = {
+export const powerDnsWith = (zones: Zones): EngineSpec => ({
   name: 'PowerDNS',
   program: 'pdns_server',
   debian: 'pdns-server, pdns-backend-bind',
-  serves: origin,
+  serves: Object.keys(zones)[0] ?? '.',
   setUp({ folder, ip, port, write }) {
-    const file = write(zoneName, zoneFor())
-    const named = write('named.conf', `zone "${origin}" { type native; file "${file}"; };\n`)
+    const lines = Object.entries(zones).map(
+      ([each, text]) => `zone "${each}" { type native; file "${write(`${each}.zone`, text)}"; };\n`,
+    )
+    const named = write('named.conf', lines.join(''))
     write(
       'pdns.conf',
       [
@@ -136,7 +148,7 @@ const powerDns: EngineSpec = {
     )
     return [`--config-dir=${folder}`]
   },
-}
+})
 
 const gdnsd: EngineSpec = {
   name: 'gdnsd',
@@ -179,6 +191,6 @@ mod-cookies:
 `,
     zone: '    module: [mod-cookies/cookies, mod-rrl/limited]\n',
   }),
-  powerDns,
+  powerDnsWith(usual),
   gdnsd,
 ]

@@ -11,7 +11,7 @@ export interface Forwarding {
 interface Limits {
   /** The longest time for which it may keep anything, in seconds; only Unbound and BIND then show TTLs that hold. */
   readonly maxTtl?: number
-  /** Further lines of the configuration of Unbound (its server section) and Knot Resolver. */
+  /** Further lines of the configuration, of Unbound in its server section. With some, BIND validates. */
   readonly further?: string
 }
 
@@ -56,7 +56,7 @@ ${further}${maxTtl === undefined ? '' : `  cache-max-ttl: ${maxTtl}\n  cache-max
   },
 })
 
-export const powerDnsRecursor: CachingSpec = (name, forwarding) => ({
+export const powerDnsRecursor: CachingSpec = (name, forwarding, { further = '' } = {}) => ({
   name,
   program: 'pdns_recursor',
   debian: 'pdns-recursor',
@@ -81,6 +81,7 @@ export const powerDnsRecursor: CachingSpec = (name, forwarding) => ({
         'security-poll-suffix=',
         'root-nx-trust=no',
         `socket-dir=${folder}`,
+        further,
       ]),
     )
     return [`--config-dir=${folder}`]
@@ -135,7 +136,7 @@ export const dnsmasq: CachingSpec = (name, forwarding) => ({
   },
 })
 
-export const bindResolver: CachingSpec = (name, forwarding, { maxTtl } = {}) => ({
+export const bindResolver: CachingSpec = (name, forwarding, { maxTtl, further = '' } = {}) => ({
   name,
   program: 'named',
   debian: 'bind9',
@@ -151,14 +152,14 @@ export const bindResolver: CachingSpec = (name, forwarding, { maxTtl } = {}) => 
   query-source address 127.0.0.1;
   recursion yes;
   allow-query { any; };
-  dnssec-validation no;
+  dnssec-validation ${further === '' ? 'no' : 'yes'};
   empty-zones-enable no;
   pid-file none;
   session-keyfile none;
   max-cache-size 64m;
 ${maxTtl === undefined ? '' : `  max-cache-ttl ${maxTtl};\n  max-ncache-ttl ${maxTtl};\n`}};
 controls { };
-${zones.map((zone) => `zone "${zone}" { type forward; forward only; forwarders { ${server.ip} port ${server.port}; }; };\n`).join('')}`,
+${further}${zones.map((zone) => `zone "${zone}" { type forward; forward only; forwarders { ${server.ip} port ${server.port}; }; };\n`).join('')}`,
     )
     return ['-g', '-c', config]
   },

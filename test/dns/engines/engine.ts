@@ -34,6 +34,8 @@ export interface Engine extends AsyncDisposable {
   readonly name: string
   readonly ip: string
   readonly port: number
+  /** Replaces files in its folder, and lets it read them again. */
+  rewrite(files: Readonly<Record<string, string>>): void
 }
 
 const tries = 100
@@ -87,5 +89,9 @@ export async function startEngine(spec: EngineSpec, ip = '127.0.0.1', wanted?: n
   } finally {
     await client.close()
   }
-  return { name: spec.name, ip, port, [Symbol.asyncDispose]: stop }
+  const rewrite: Engine['rewrite'] = (files) => {
+    for (const [file, text] of Object.entries(files)) write(file, text)
+    child.kill('SIGHUP')
+  }
+  return { name: spec.name, ip, port, rewrite, [Symbol.asyncDispose]: stop }
 }

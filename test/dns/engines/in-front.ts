@@ -3,7 +3,7 @@ import { origin } from './zone.ts'
 
 type Server = Pick<Engine, 'ip' | 'port'>
 
-function dnsdistWith(name: string, server: Server, further: string): EngineSpec {
+function dnsdistWith(name: string, servers: readonly Server[], further: string): EngineSpec {
   return {
     name,
     program: 'dnsdist',
@@ -12,9 +12,9 @@ function dnsdistWith(name: string, server: Server, further: string): EngineSpec 
       const config = write(
         'dnsdist.conf',
         `setLocal('${ip}:${port}')
-setACL({'127.0.0.0/8', '::1/128'})
+setACL({'0.0.0.0/0', '::/0'})
 setSecurityPollSuffix('')
-newServer('${server.ip}:${server.port}'):setUp()
+${servers.map((server) => `newServer('${server.ip}:${server.port}'):setUp()`).join('\n')}
 ${further}`,
       )
       return ['--supervised', '--disable-syslog', '-C', config]
@@ -26,7 +26,7 @@ ${further}`,
 export function dnsdist(server: Server): EngineSpec {
   return dnsdistWith(
     'dnsdist',
-    server,
+    [server],
     `-- No EDNS here: RFC 6891 section 7.
 addAction(AndRule({QNameRule('real.${origin}'), RecordsTypeCountRule(DNSSection.Additional, 41, 1, 1)}), RCodeAction(DNSRCode.FORMERR))
 addAction(QNameRule('x-.${origin}'), RCodeAction(DNSRCode.REFUSED))
@@ -37,11 +37,16 @@ addAction(AndRule({MaxQPSIPRule(5), TCPRule(false)}), TCAction())
   )
 }
 
+/** dnsdist in front of servers that it asks in turn: many caches behind one address. */
+export function inTurn(servers: readonly Server[]): EngineSpec {
+  return dnsdistWith('dnsdist', servers, 'setServerPolicy(roundrobin)\n')
+}
+
 /** dnsdist in front of a server for those who ask over HTTP, at another port of the same address. */
 export function httpFront(server: Server, port: number): EngineSpec {
   return dnsdistWith(
     'dnsdist, for HTTP',
-    server,
+    [server],
     `addDOHLocal('127.0.0.1:${port}', nil, nil, '/dns-query')\n`,
   )
 }
