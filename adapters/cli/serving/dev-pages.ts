@@ -126,9 +126,9 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   if (type !== 'application/json' || (origin !== undefined && origin !== `http://${host}`))
     throw new Error('Only this page may ask for it, with Content-Type: application/json.')
   let text = ''
-  for await (const chunk of request.setEncoding('utf8')) {
-    text += String(chunk)
-    if (text.length > maxBodyLength) throw new Error('The body is too long.')
-  }
+  // To its end, or the connection could not be used again.
+  for await (const chunk of request.setEncoding('utf8'))
+    if (text.length <= maxBodyLength) text += String(chunk)
+  if (text.length > maxBodyLength) throw new Error('The body is too long.')
   return text
 }

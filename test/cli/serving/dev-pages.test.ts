@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { devPages } from '../../../adapters/cli/serving/dev-pages.ts'
 import { createDevWorld, type DevWorld } from '../../../adapters/cli/serving/dev-world.ts'
 import { createService, type Service } from '../../../adapters/cli/serving/http-service.ts'
+import { rawClient, rawRequestText } from '../../http/support/raw.ts'
 
 // What the page of `dev` is served with; dev-page.long.test.ts has the page in a browser.
 
@@ -129,6 +130,16 @@ test('a question at a host that is none has no rows, and does not end the proces
   const asked = request(url, { path: 'http://[/dev/rows?domain=a..b&type=A', headers }).end()
   const [answer] = (await once(asked, 'response')) as [IncomingMessage]
   expect([answer.statusCode, await text(answer)]).toEqual([200, ''])
+})
+
+test('a body that is too long leaves its connection as it was', async () => {
+  const client = await rawClient(Number(new URL(url).port))
+  const headers = { 'Content-Type': 'application/json', 'Content-Length': '3000000' }
+  client.write(rawRequestText('POST /dev/summary', headers, 'a'.repeat(3_000_000)))
+  expect((await client.answer()).status).toBe(400)
+  client.write(rawRequestText('GET /health'))
+  expect((await client.answer()).status).toBe(200)
+  client.close()
 })
 
 test('a summary of what is no answer is refused in words', async () => {
