@@ -25,7 +25,7 @@ const attempts = 3
 
 /** How many times as much a text costs when it is twice as long; null for one that costs next to nothing. */
 async function growthOf(work: Work, text: PumpedText, longest: number): Promise<number | null> {
-  for (const length of [...lengths, longest].filter((each) => each <= longest)) {
+  for (const length of new Set([...lengths, longest])) {
     const noticed = 8 + length / 20_000
     const shorter = textOf(text, length)
     const cost = await costOf(work, shorter, 1)
