@@ -15,28 +15,6 @@ const isThere = existsSync(sdk)
 if (!isThere)
   console.warn('Skipped: the MCP SDK is not here (npm ci --ignore-scripts --prefix test/clients).')
 
-/** What the client's host provides: a place to keep things, and a browser. */
-interface Provider {
-  readonly redirectUrl: string
-  readonly clientMetadata: { readonly redirect_uris: readonly string[] }
-  clientInformation(): { readonly client_id: string }
-  tokens(): object | undefined
-  saveTokens(tokens: object): void
-  codeVerifier(): string
-  saveCodeVerifier(verifier: string): void
-  redirectToAuthorization(url: URL): void
-}
-interface Transport {
-  finishAuth(code: string): Promise<void>
-}
-interface Client {
-  connect(transport: Transport): Promise<void>
-  callTool(call: { readonly name: string }): Promise<unknown>
-  close(): Promise<void>
-}
-type TransportMaker = new (url: URL, options: { readonly authProvider: Provider }) => Transport
-type ClientMaker = new (info: { readonly name: string; readonly version: string }) => Client
-
 const storage = `
 import { createAdmin } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
@@ -96,24 +74,22 @@ async function agree(link: URL): Promise<URL> {
 
 test.skipIf(!isThere)('the MCP SDK finds the server, lets the user agree, and calls a tool', async () => {
   const url = await start()
-  const { Client: Made } = (await import(join(sdk, 'index.js'))) as { Client: ClientMaker }
-  const { StreamableHTTPClientTransport: Way } = (await import(join(sdk, 'streamableHttp.js'))) as {
-    StreamableHTTPClientTransport: TransportMaker
-  }
+  const { Client } = await import(join(sdk, 'index.js'))
+  const { StreamableHTTPClientTransport: Transport } = await import(join(sdk, 'streamableHttp.js'))
   const kept: { tokens?: object; verifier?: string; link?: URL } = {}
   const redirectUrl = 'http://localhost:59430/callback'
-  const authProvider: Provider = {
+  const authProvider = {
     redirectUrl,
     clientMetadata: { redirect_uris: [redirectUrl] },
     clientInformation: () => ({ client_id: 'assistant' }),
     tokens: () => kept.tokens,
-    saveTokens: (tokens) => void (kept.tokens = tokens),
+    saveTokens: (tokens: object) => void (kept.tokens = tokens),
     codeVerifier: () => kept.verifier ?? '',
-    saveCodeVerifier: (verifier) => void (kept.verifier = verifier),
-    redirectToAuthorization: (link) => void (kept.link = link),
+    saveCodeVerifier: (verifier: string) => void (kept.verifier = verifier),
+    redirectToAuthorization: (link: URL) => void (kept.link = link),
   }
-  const first = new Way(new URL(`${url}/mcp`), { authProvider })
-  await expect(new Made({ name: 'test', version: '1' }).connect(first)).rejects.toThrow('Unauthorized')
+  const first = new Transport(new URL(`${url}/mcp`), { authProvider })
+  await expect(new Client({ name: 'test', version: '1' }).connect(first)).rejects.toThrow('Unauthorized')
   const link = kept.link ?? new URL('http://nowhere.example')
   expect(Object.fromEntries(link.searchParams)).toMatchObject({
     client_id: 'assistant',
@@ -125,8 +101,8 @@ test.skipIf(!isThere)('the MCP SDK finds the server, lets the user agree, and ca
   expect([answer.host, answer.searchParams.get('iss')]).toEqual(['localhost:59430', url])
   await first.finishAuth(answer.searchParams.get('code') ?? '')
 
-  const client = new Made({ name: 'test', version: '1' })
-  await client.connect(new Way(new URL(`${url}/mcp`), { authProvider }))
+  const client = new Client({ name: 'test', version: '1' })
+  await client.connect(new Transport(new URL(`${url}/mcp`), { authProvider }))
   expect(await client.callTool({ name: 'whoami' })).toEqual({
     content: [{ type: 'text', text: 'You are ada.' }],
   })
