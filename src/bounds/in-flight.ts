@@ -12,17 +12,17 @@ export type WaitsFor = 'credentials' | 'storage' | 'network' | 'rateLimiter'
 export interface KnownCaller {
   readonly scheme: string
   readonly id: string
-  /** Whether anybody could have said this id, so that the caller shares with strangers. */
-  readonly isUnproven?: true
+  /** Who said the id, if anybody could have: whoever knows one such id may know all of them. */
+  readonly saidBy?: string
 }
 
 /** Returns whose share a request takes that names a caller and proves nothing: that of the caller at its address. */
 export function unprovenCaller({ scheme, id }: KnownCaller, sender: Sender): KnownCaller {
-  const address = senderOf(sender.ip)
+  const address = senderOf(sender.ip)?.id
   return {
     scheme: `public_${scheme}`,
-    id: address === undefined ? id : `${id} ${address.id}`,
-    isUnproven: true,
+    id: address === undefined ? id : `${id} ${address}`,
+    saidBy: address ?? id,
   }
 }
 
@@ -39,7 +39,7 @@ export interface InFlightLimit {
   end(): void
   /**
    * Takes a place, for a caller if one is known. Throws `unavailable` if none is free. Callers that prove nothing have half
-   * of the places together, as one caller that does.
+   * of the places together, as one caller that does, and a quarter by address.
    */
   enter(waitsFor: WaitsFor, caller?: KnownCaller): void
   /**
@@ -122,11 +122,12 @@ export function createInFlightLimit(maxInFlight: number): InFlightLimit {
     },
     enter(waitsFor, caller) {
       const pool = pools[waitsFor]
-      if (caller?.isUnproven === true) takeForCaller(pool, unproven, maxPerCaller)
+      if (caller?.saidBy === undefined) return take(pool, caller, maxPerCaller)
+      takeForCaller(pool, unproven, maxPerCaller)
       try {
-        take(pool, caller, caller?.isUnproven === true ? maxPerStranger : maxPerCaller)
+        take(pool, placeOf(caller), maxPerStranger)
       } catch (error) {
-        if (caller?.isUnproven === true) giveBack(pool, unproven)
+        giveBack(pool, unproven)
         throw error
       }
     },
@@ -149,8 +150,8 @@ export function createInFlightLimit(maxInFlight: number): InFlightLimit {
     leave(waitsFor, caller) {
       const pool = pools[waitsFor]
       pool.taken -= 1
-      if (caller !== undefined) giveBack(pool, caller)
-      if (caller?.isUnproven === true) giveBack(pool, unproven)
+      if (caller !== undefined) giveBack(pool, placeOf(caller))
+      if (caller?.saidBy !== undefined) giveBack(pool, unproven)
     },
     async close(timeoutMs) {
       closed ??= Promise.withResolvers()
@@ -160,6 +161,10 @@ export function createInFlightLimit(maxInFlight: number): InFlightLimit {
       clearTimeout(timer)
     },
   }
+}
+
+function placeOf(caller: KnownCaller): KnownCaller {
+  return caller.saidBy === undefined ? caller : { scheme: 'unproven', id: caller.saidBy }
 }
 
 function senderOf(ip: unknown): KnownCaller | undefined {

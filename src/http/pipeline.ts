@@ -124,7 +124,7 @@ async function limitFailures(
 
 /** A known caller has shown the right credentials, whatever was refused after that, or has only its code to show. */
 function isFailedCredential({ status, code }: UtilityApiError, { caller, share }: Call): boolean {
-  return caller === undefined ? status === 401 : share?.isUnproven === true && code === 'invalid_grant'
+  return caller === undefined ? status === 401 : share?.saidBy !== undefined && code === 'invalid_grant'
 }
 
 /** Asks the limiter in a place of its own: it may hang, and strangers' requests would pile up behind it. */

@@ -254,7 +254,11 @@ test('whoever floods from one address takes neither place nor rate of the same p
     },
   }
   const api = serve({ storage: { ...storage, findAuthorizationCode }, maxInFlight: 8, rateLimiter })
-  const flood = Array.from({ length: 20 }, () => exchange(api, { ...right, code: 'x' }))
+  const other = await admin.createClient({ clientType: 'public', redirectUris: [redirectUri] })
+  // Who knows one id knows them all.
+  const flood = Array.from({ length: 20 }, (_, index) =>
+    exchange(api, { ...right, code: 'x', client_id: index % 2 === 0 ? clientId : other.clientId }),
+  )
   await Promise.race(flood)
   const elsewhere = { ip: '198.51.100.1' }
   expect((await exchange(api, { ...right, code: await issue() }, {}, elsewhere))[0]).toBe(200)
