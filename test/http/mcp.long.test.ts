@@ -1,6 +1,9 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { stripTypeScriptTypes } from 'node:module'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { codeBlocks } from '../docs/code-blocks.ts'
@@ -59,17 +62,28 @@ async function start(): Promise<string> {
   return url
 }
 
-/** What a person does at the page to which a client sends the browser: agrees. Returns where that leads. */
-async function agree(link: URL): Promise<URL> {
+/** What a person does at the page to which a client sends the browser: agrees, and is led back. */
+async function agree(link: URL): Promise<void> {
   const page = await fetch(link)
   const [, key = ''] = /name="key" value="([^"]+)"/.exec(await page.text()) ?? []
-  const answer = await fetch(new URL('/authorize', link), {
+  await fetch(new URL('/authorize', link), {
     method: 'POST',
     headers: { Cookie: page.headers.get('set-cookie')?.split(';')[0] ?? '' },
     body: new URLSearchParams({ key, answer: 'allow' }),
-    redirect: 'manual',
   })
-  return new URL(answer.headers.get('location') ?? '')
+}
+
+/** Listens as a native program does, on a port of the system. */
+async function listen(): Promise<{ redirectUrl: string; answered: Promise<URLSearchParams> }> {
+  const answer = Promise.withResolvers<URLSearchParams>()
+  const server = createServer((request, response) => {
+    response.end('You can close this window.')
+    answer.resolve(new URLSearchParams(request.url?.split('?')[1]))
+  }).listen(0, 'localhost')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  return { redirectUrl: `http://localhost:${port}/callback`, answered: answer.promise }
 }
 
 test.skipIf(!isThere)('the MCP SDK finds the server, lets the user agree, and calls a tool', async () => {
@@ -77,7 +91,7 @@ test.skipIf(!isThere)('the MCP SDK finds the server, lets the user agree, and ca
   const { Client } = await import(join(sdk, 'index.js'))
   const { StreamableHTTPClientTransport: Transport } = await import(join(sdk, 'streamableHttp.js'))
   const kept: { tokens?: object; verifier?: string; link?: URL } = {}
-  const redirectUrl = 'http://localhost:59430/callback'
+  const { redirectUrl, answered } = await listen()
   const authProvider = {
     redirectUrl,
     clientMetadata: { redirect_uris: [redirectUrl] },
@@ -97,9 +111,10 @@ test.skipIf(!isThere)('the MCP SDK finds the server, lets the user agree, and ca
     code_challenge_method: 'S256',
     resource: `${url}/mcp`,
   })
-  const answer = await agree(link)
-  expect([answer.host, answer.searchParams.get('iss')]).toEqual(['localhost:59430', url])
-  await first.finishAuth(answer.searchParams.get('code') ?? '')
+  await agree(link)
+  const answer = await answered
+  expect(answer.get('iss')).toBe(url)
+  await first.finishAuth(answer.get('code') ?? '')
 
   const client = new Client({ name: 'test', version: '1' })
   await client.connect(new Transport(new URL(`${url}/mcp`), { authProvider }))
