@@ -1,7 +1,9 @@
 import Database from 'better-sqlite3'
 import { Pool } from 'pg'
 import type { AdminStorage } from 'utility-api/storage'
+import { createPool } from 'mysql2/promise'
 import { memoryStorage } from 'utility-api/storage/memory'
+import { mysqlStorage } from 'utility-api/storage/mysql'
 import { postgresStorage } from 'utility-api/storage/postgres'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
 
@@ -16,9 +18,10 @@ export interface RaceStore {
 
 const countTokens = "SELECT count(*) AS rows FROM utility_api_credentials WHERE kind = 'access_token'"
 
-/** Opens `memory`, a PostgreSQL URL, or a SQLite file. */
+/** Opens `memory`, a URL of PostgreSQL or MariaDB, or a SQLite file. */
 export function openRaceStore(target: string): RaceStore {
   if (target === 'memory') return openMemory()
+  if (target.startsWith('mysql:')) return openMysql(target)
   return target.startsWith('postgres:') ? openPostgres(target) : openSqlite(target)
 }
 
@@ -59,6 +62,20 @@ function openPostgres(url: string): RaceStore {
     storage,
     migrate: () => storage.migrate(),
     tokenRows: async () => Number((await pool.query<{ rows: string }>(countTokens)).rows[0]?.rows),
+    close: () => pool.end(),
+  }
+}
+
+function openMysql(url: string): RaceStore {
+  const pool = createPool(url)
+  const storage = mysqlStorage(pool)
+  return {
+    storage,
+    migrate: () => storage.migrate(),
+    tokenRows: async () => {
+      const [rows] = await pool.query(countTokens)
+      return Number((rows as { rows: number }[])[0]?.rows)
+    },
     close: () => pool.end(),
   }
 }
