@@ -294,7 +294,8 @@ test('without file descriptors, nobody else is to blame', async () => {
 test('a signal and the end of the client end what is under way', async () => {
   const signals: (AbortSignal | null | undefined)[] = []
   const client = createDohClient({
-    fetch: (_, { signal }) => {
+    fetch: (_, { signal, redirect, credentials }) => {
+      expect([redirect, credentials]).toEqual(['error', 'omit'])
       signals.push(signal)
       return new Promise(() => {})
     },
