@@ -14,6 +14,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hashSecret } from '../../src/domain/secret.ts'
 import { execute, makePool } from '../storage/support/mysql-server.ts'
 import { errorOf } from '../storage/support/error-of.ts'
+import { newLicense } from '../storage/support/license.ts'
 import { startGalera, whyNoGalera, type Cluster, type Node } from '../storage/support/galera.ts'
 import { sendToFetch } from '../http/support/send.ts'
 import { jsonRequest } from '../http/support/token-request.ts'
@@ -116,8 +117,74 @@ async function update({ api }: Server, token: string, key: string): Promise<numb
   return status
 }
 
+/** GALERA_KILLS sets how often all nodes are killed. */
+const kills = Number(process.env['GALERA_KILLS'] ?? 2)
+
+/**
+ * Kills all nodes within a second, while each takes writes. Returns how many were acknowledged, and how many of these the
+ * node does not have that has the most.
+ */
+async function killAll(flush: 0 | 1): Promise<{ readonly acknowledged: number; readonly lost: number }> {
+  const cluster = await startGalera([`--innodb-flush-log-at-trx-commit=${flush}`])
+  try {
+    const pools = cluster.nodes.map(({ url }) => makePool(url, { connectTimeout: 1500 }))
+    const storages = pools.map((pool) => mysqlStorage(pool))
+    await storages[0]?.migrate()
+    const acknowledged: string[] = []
+    const load = { isOver: false }
+    const lanesOf = storages.flatMap((storage, node) =>
+      Array.from({ length: 4 }, async (_, lane) => {
+        for (let count = 0; !load.isOver; count += 1) {
+          const key = `${node}-${lane}-${count}`
+          const insert = async (): Promise<unknown> =>
+            storage.insertLicense(newLicense(key), undefined, callWithin(1000))
+          // oxlint-disable-next-line no-await-in-loop -- one after the other
+          if ((await insert().catch(() => null)) === 'inserted') acknowledged.push(key)
+        }
+      }),
+    )
+    await sleep(1500)
+    await Promise.all(
+      cluster.nodes.map(async (node) => {
+        await sleep(Math.random() * 800)
+        node.signal('SIGKILL')
+      }),
+    )
+    load.isOver = true
+    await Promise.all(lanesOf)
+    await Promise.all(pools.map((pool) => pool.end().catch(() => {})))
+    await Promise.all(cluster.nodes.map((node) => node.startAlone()))
+    const kept = await Promise.all(
+      cluster.nodes.map(async ({ url }) => {
+        const rows = (await execute(url, 'SELECT license_key AS k FROM utility_api_licenses')) as {
+          k: string
+        }[]
+        return new Set(rows.map(({ k }) => k))
+      }),
+    )
+    const lost = kept.map((keys) => acknowledged.filter((key) => !keys.has(key)).length)
+    return { acknowledged: acknowledged.length, lost: Math.min(...lost) }
+  } finally {
+    await cluster.stop()
+  }
+}
+
 const reason = whyNoGalera()
 test.runIf(reason)(`Galera: ${reason}`, ({ skip }) => skip(reason ?? ''))
+
+test.skipIf(reason)(
+  'if all nodes are killed at once, nothing acknowledged is lost with a flush at each commit, and much without',
+  { timeout: 120_000 * (kills + 1) },
+  async ({ annotate }) => {
+    const unflushed = await killAll(0)
+    const flushed: (typeof unflushed)[] = []
+    // oxlint-disable-next-line no-await-in-loop -- one cluster after the other
+    while (flushed.length < kills) flushed.push(await killAll(1))
+    await annotate(`without a flush: ${JSON.stringify(unflushed)}; with one: ${JSON.stringify(flushed)}`)
+    expect(unflushed.lost).toBeGreaterThan(0)
+    for (const { acknowledged, lost } of flushed) expect([acknowledged > 20, lost]).toEqual([true, 0])
+  },
+)
 
 describe.skipIf(reason)('Galera', () => {
   let cluster: Cluster

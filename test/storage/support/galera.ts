@@ -14,6 +14,8 @@ export interface Node {
   readonly url: string
   /** Sends the server a signal: SIGKILL, or SIGSTOP and SIGCONT. */
   signal(signal: NodeJS.Signals): void
+  /** Starts it again after it was killed, as a server of its own that belongs to no cluster. */
+  startAlone(): Promise<void>
   /** Cuts the node off from the others, or lets it join again. It goes on taking clients. */
   cutOff(isCut: boolean): Promise<void>
   /** Waits until the node says of itself that it takes part, or does not. */
@@ -96,9 +98,16 @@ async function startNodes(
       ...user,
     })
     // oxlint-disable-next-line no-await-in-loop -- as above
-    servers.push(await runServer(program, options, /ready for connections/, user))
+    const start = (own: readonly string[] = []): Promise<RunningServer> =>
+      runServer(program, [...options, ...own], /ready for connections/, user)
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    servers.push(await start())
     const url = `mysql://root@127.0.0.1:${port}/test`
-    nodes.push(nodeAt(url, servers, index))
+    const startAlone = async (): Promise<void> => {
+      await servers[index]?.end('SIGKILL')
+      servers[index] = await start(['--wsrep-on=OFF', '--wsrep-provider=none'])
+    }
+    nodes.push({ ...nodeAt(url, servers, index), startAlone })
     // oxlint-disable-next-line no-await-in-loop -- as above
     if (index === 0) await execute(url.replace('/test', '/mysql'), 'CREATE DATABASE test')
     // oxlint-disable-next-line no-await-in-loop -- as above
@@ -107,7 +116,7 @@ async function startNodes(
   return nodes
 }
 
-function nodeAt(url: string, servers: RunningServer[], index: number): Node {
+function nodeAt(url: string, servers: RunningServer[], index: number): Omit<Node, 'startAlone'> {
   return {
     url,
     signal: (signal) => servers[index]?.signal(signal),
