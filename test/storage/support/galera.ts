@@ -109,9 +109,9 @@ async function startNodes(
     }
     nodes.push({ ...nodeAt(url, servers, index), startAlone })
     // oxlint-disable-next-line no-await-in-loop -- as above
-    if (index === 0) await execute(url.replace('/test', '/mysql'), 'CREATE DATABASE test')
-    // oxlint-disable-next-line no-await-in-loop -- as above
     await nodes[index]?.untilReady(true)
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    if (index === 0) await execute(inMysql(url), 'CREATE DATABASE test')
   }
   return nodes
 }
@@ -130,8 +130,13 @@ function nodeAt(url: string, servers: RunningServer[], index: number): Omit<Node
   }
 }
 
+/** Another database of the same server, which is there before it is ready. */
+function inMysql(url: string): string {
+  return url.replace('/test', '/mysql')
+}
+
 async function readiness(url: string): Promise<string | undefined> {
-  const [row] = (await execute(url, "SHOW STATUS LIKE 'wsrep_ready'")) as { Value: string }[]
+  const [row] = (await execute(inMysql(url), "SHOW STATUS LIKE 'wsrep_ready'")) as { Value: string }[]
   return row?.Value
 }
 
