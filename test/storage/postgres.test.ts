@@ -32,6 +32,7 @@ function pool(isolation?: string, max?: number, port: number | string = new URL(
 beforeAll(async () => {
   server = await startPostgres()
   url = await server.createDatabase()
+  await postgresStorage(pool()).migrate()
 }, 60_000)
 
 afterAll(async () => {
@@ -57,7 +58,6 @@ for (const isolation of allSetups ? isolations : isolations.slice(0, 1)) {
     pair ??= [pool(isolation), pool(isolation)]
     const [storage, second] = pair.map((each) => postgresStorage(each))
     if (storage === undefined || second === undefined) throw new Error('two stores')
-    await storage.migrate()
     await emptyTables(pair[0])
     return { storage, second, close() {} }
   }
@@ -75,7 +75,6 @@ const behindProxy = async (): Promise<StorageFixture> => {
   proxy ??= await startCuttingProxy(Number(new URL(url).port))
   ways ??= { cut: pool('read committed', 10, proxy.port), direct: pool() }
   const [storage, seed] = [postgresStorage(ways.cut), postgresStorage(ways.direct)]
-  await seed.migrate()
   await emptyTables(ways.direct)
   proxy.cutAfter(Infinity)
   return { storage, seed, cutAfter: proxy.cutAfter, close() {} }
@@ -90,7 +89,6 @@ if (allSetups)
   testContract('PostgreSQL on a pool of one connection that is taken away', async () => {
     const own = pool('read committed', 1)
     const storage = postgresStorage(own)
-    await storage.migrate()
     await emptyTables(own)
     return { storage, disconnect: () => own.end(), close: () => (own.ended ? undefined : own.end()) }
   })
@@ -129,7 +127,6 @@ describe('PostgreSQL trouble', () => {
   test('a killed idle connection affects no caller, and the process lives', async () => {
     const own = pool()
     const storage = postgresStorage(own)
-    await storage.migrate()
     await storage.ping?.(call)
     await execute(
       url,
@@ -142,7 +139,6 @@ describe('PostgreSQL trouble', () => {
   test('a statement that waits too long fails with unavailable and changes nothing', async () => {
     const own = pool()
     const storage = postgresStorage(own)
-    await storage.migrate()
     await storage.insertLicense(newLicense('waits'), undefined, call)
     const holder = await own.connect()
     await holder.query("BEGIN; UPDATE utility_api_licenses SET status = 'held' WHERE license_key = 'waits'")
@@ -158,7 +154,6 @@ describe('PostgreSQL trouble', () => {
   test('a statement that waited too long for a connection is not sent, and the connection stays usable', async () => {
     const own = pool('read committed', 1)
     const storage = postgresStorage(own)
-    await storage.migrate()
     await storage.ping?.(call)
     const holder = await own.connect()
     let left = 1000
@@ -177,7 +172,6 @@ describe('PostgreSQL trouble', () => {
   test('finds while all connections are busy cost one statement for each kind of row', async () => {
     const own = pool('read committed', 1)
     const storage = postgresStorage(own)
-    await storage.migrate()
     await storage.ping?.(call)
     const holder = await own.connect()
     let lent = 0
@@ -198,7 +192,6 @@ describe('PostgreSQL trouble', () => {
   test('a code waits for the revocation of its client that is under way, and is refused', async () => {
     const own = pool()
     const storage = postgresStorage(own)
-    await storage.migrate()
     const client = { clientId: 'waits', secretHashes: [], redirectUris: [], createdAt: 1, revokedAt: null }
     await storage.insertClient(client, call)
     const holder = await own.connect()
@@ -224,7 +217,6 @@ describe('PostgreSQL trouble', () => {
     const own = new Pool({ connectionString: url, options: '-c enable_indexscan=off' })
     pools.push(own)
     const storage = postgresStorage(own)
-    await storage.migrate()
     const [first, second] = ['noted-first', 'noted-second']
     // The second comes first there.
     for (const [index, id] of [second, first].entries()) {
@@ -249,7 +241,6 @@ describe('PostgreSQL trouble', () => {
   test('a code that is spent while a purge looks at it stays, or a replay can no longer revoke its token', async () => {
     const own = pool()
     const [storage, other] = [postgresStorage(own), postgresStorage(pool())]
-    await storage.migrate()
     const codeHash = new Uint8Array(32).fill(77)
     const granted = { clientId: 'purged', subject: null, redirectUri: 'https://shop.example/', scope: '' }
     const code = { ...granted, codeChallenge: null, expiresAt: 10, redeemedAt: null }
@@ -279,7 +270,6 @@ describe('PostgreSQL trouble', () => {
     const own = new Pool({ connectionString: url, ...options } as PoolConfig)
     pools.push(own)
     const [plain, storage] = [postgresStorage(pool()), postgresStorage(own)]
-    await storage.migrate()
     await emptyTables(own)
     const hash = Uint8Array.from(
       { length: 32 },
@@ -313,8 +303,7 @@ describe('PostgreSQL trouble', () => {
 
   test('access is revoked 1,000 rows at a time, and a repeat finishes what a lost connection has ended', async () => {
     const own = pool()
-    const [plain, watched] = [postgresStorage(own), watching(own)]
-    await plain.migrate()
+    const watched = watching(own)
     await emptyTables(own)
     await own.query(`
       INSERT INTO utility_api_codes (hash, client_id, subject, redirect_uri, scope, expires_at, redeemed_at)
@@ -345,7 +334,6 @@ describe('PostgreSQL trouble', () => {
   test('a client with many codes is revoked first, and its codes are ended 1,000 at a time', async () => {
     const own = pool()
     const [plain, watched] = [postgresStorage(own), watching(own)]
-    await plain.migrate()
     const client = { secretHashes: [], redirectUris: [], createdAt: 1, revokedAt: null }
     await plain.insertClient({ ...client, clientId: 'issuing' }, call)
     await own.query(`
@@ -358,7 +346,6 @@ describe('PostgreSQL trouble', () => {
   test('a purge leaves the rows that another program has locked, and waits for none of them', async () => {
     const own = pool()
     const storage = postgresStorage(own)
-    await storage.migrate()
     const hash = (byte: number): Buffer => Buffer.alloc(32, byte)
     const rest = { ownerId: 'r', subject: null, scope: '', createdAt: 1, expiresAt: 5, revokedAt: null }
     for (const byte of [1, 2]) {
@@ -384,7 +371,6 @@ describe('PostgreSQL trouble', () => {
   test('a transaction left open by the host is refused with a clear error, and no write is lost in it', async () => {
     const own = pool('read committed', 1)
     const storage = postgresStorage(own)
-    await storage.migrate()
     const host = await own.connect()
     await host.query('BEGIN')
     host.release()
@@ -397,7 +383,6 @@ describe('PostgreSQL trouble', () => {
   test('a transaction that the host begins without waiting for it is refused, and no write is lost in it', async () => {
     const own = pool('read committed', 1)
     const storage = postgresStorage(own)
-    await storage.migrate()
     await storage.ping?.(call)
     const host = await own.connect()
     const begun = host.query('BEGIN')
@@ -413,7 +398,6 @@ describe('PostgreSQL trouble', () => {
     const own = new Pool({ connectionString: url, options: '-c array_nulls=off' })
     pools.push(own)
     const storage = postgresStorage(own)
-    await storage.migrate()
     await emptyTables(own)
     const granted = { clientId: 'c', subject: null, redirectUri: 'https://shop.example/', scope: '' }
     const code = { ...granted, codeChallenge: null, expiresAt: 2 ** 41, redeemedAt: null }
@@ -451,7 +435,6 @@ describe('PostgreSQL trouble', () => {
   test('a connection on which the host has changed the encoding is refused once, and stores no other text', async () => {
     const own = pool('read committed', 1)
     const [storage, others] = [postgresStorage(own), postgresStorage(pool())]
-    await storage.migrate()
     const fields = { registeredTo: 'Zoë', domainOrIp: 'zoë.example' }
     await own.query(latin1)
     const insert = (): unknown => storage.insertLicense(newLicense('encoded', fields), undefined, call)
@@ -465,7 +448,6 @@ describe('PostgreSQL trouble', () => {
     ['that it then lends', (made) => made.on('connect', (client) => void setLatin1(client)), {}],
     ['before it lends it', () => {}, { onConnect: setLatin1 }],
   ])('a pool that changes the encoding of every connection %s is refused', async (_, prepare, options) => {
-    await postgresStorage(pool()).migrate()
     const own = new Pool({ connectionString: url, ...options })
     pools.push(own)
     prepare(own)
@@ -491,7 +473,6 @@ describe('PostgreSQL trouble', () => {
       lent.push(connection.stream)
     })
     const storage = postgresStorage(own)
-    await storage.migrate()
     await storage.insertLicense(newLicense('broken'), undefined, call)
     const other = pool('read committed', 1)
     other.on('error', () => {})
@@ -548,7 +529,6 @@ describe('PostgreSQL trouble', () => {
 
   test('text that PostgreSQL cannot store is invalid, not a server error', async () => {
     const storage = postgresStorage(pool())
-    await storage.migrate()
     expect((await errorOf(() => storage.insertLicense(newLicense('nul\0'), undefined, call))).kind).toBe(
       'invalid',
     )
