@@ -259,7 +259,7 @@ function isSame(copy: DnsOldCopy, { location, ip, provider }: DnsCheckResult): b
 }
 
 function timeText(at: number): string {
-  return Number.isFinite(at) ? `${new Date(at).toISOString().slice(11, 19)} UTC` : ''
+  return Number.isFinite(at) ? `${new Date(at + 999).toISOString().slice(11, 19)} UTC` : ''
 }
 
 const arrivalColors = { arrived: 'green', partly: 'yellow', not_yet: 'yellow', unanswered: 'red' } as const
@@ -268,14 +268,20 @@ function arrivalText({ verdict, arrived, differing, unanswered, blocking }: DnsA
   const answered = arrived.length + differing.length
   const all = answered + unanswered.length
   const failing = unanswered.filter((each) => blocking.includes(each)).length
-  if (verdict === 'unanswered')
-    return all === 1 ? 'The resolver did not answer.' : `None of ${all} resolvers answered.`
+  if (verdict === 'unanswered') return unansweredText(unanswered)
   const what = 'what is expected'
   if (verdict === 'partly')
     return `Partly: ${arrived.length} of ${answered + failing} resolvers ${haveOrHas(arrived.length)} ${what}.`
   if (verdict === 'not_yet') return `Not yet: none of ${answered} resolvers has ${what}.`
   if (all === 1) return `Arrived: the resolver has ${what}.`
   return `Arrived: ${all === answered ? 'all' : `${answered} of`} ${all} resolvers ${haveOrHas(answered)} ${what}.`
+}
+
+function unansweredText(unanswered: readonly DnsCheckResult[]): string {
+  const { length } = unanswered
+  if (unanswered.every(({ status }) => status === 'REFERRAL'))
+    return length === 1 ? 'The server only points elsewhere.' : `All ${length} servers only point elsewhere.`
+  return length === 1 ? 'The resolver did not answer.' : `None of ${length} resolvers answered.`
 }
 
 /** Says when the last of the old answers has expired. */
@@ -313,8 +319,7 @@ function verdictText(type: string, { verdict, groups, unanswered }: DnsCheckSumm
   const answered = groups.reduce((sum, { results }) => sum + results.length, 0)
   const all = answered + unanswered.length
   const [first] = groups
-  if (first === undefined)
-    return all === 1 ? 'The resolver did not answer.' : `None of ${all} resolvers answered.`
+  if (first === undefined) return unansweredText(unanswered)
   if (verdict === 'agree' || verdict === 'nowhere') return agreementText(type, first, all)
   if (verdict === 'differ') return `They differ: ${groups.length} answers from ${answered} resolvers.`
   const none = groups.find(({ records }) => records.length === 0)?.results.length ?? 0

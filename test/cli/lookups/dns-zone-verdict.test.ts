@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import { summarizeDnsCheck, type DnsCheckResult, type DnsStatus } from 'utility-api'
 import type { AuthoritativeServers } from 'utility-api/dns'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { sectionLines } from '../../../adapters/cli/lookups/dns-table.ts'
 import { widthOf } from '../../../adapters/cli/terminal/terminal-text.ts'
 
@@ -55,6 +55,12 @@ describe('beside what the zone says', () => {
       '    r1',
       time,
     ])
+  })
+
+  test('the time is a whole second that is not too early', () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 0, 1, 0, 0, 0, 1) })
+    onTestFinished(() => void vi.useRealTimers())
+    expect(verdictOf([recent], [old])).toContain('until 00:00:42 UTC.')
   })
 
   test('the time is that of the resolvers: a server of the zone keeps nothing', () => {

@@ -31,15 +31,13 @@ async function resolver(options: FakeDnsServerOptions): Promise<string> {
 let right: string
 let stale: string
 let without: string
-let dead: string
+/** No system gives this port to others, so that nothing listens there. */
+const dead = '127.0.0.1:9'
 
 beforeAll(async () => {
   right = await resolver({ records: [moved, text(hostileText)] })
   stale = await resolver({ records: [old, text('v=spf1 -all')], delayMs: 20 })
   without = await resolver({ records: [] })
-  const closed = await fakeDnsServer()
-  await closed.close()
-  dead = `${closed.ip}:${closed.port}`
 })
 afterAll(() => Promise.all(open.map((server) => server.close())))
 
@@ -474,7 +472,7 @@ describe('what else an answer says', () => {
             ]),
           ),
         ]),
-      / REFERRAL \[shop\.example is at ns1\.example, ns2\.example\]$/m,
+      / REFERRAL \[shop\.example is at ns1\.example, ns2\.example\]\n\nThe server only points elsewhere\.$/m,
     ],
     [
       'a failure of the signatures alone',
