@@ -1,4 +1,4 @@
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { defineConfig, type Options } from 'tsup'
 
@@ -60,6 +60,9 @@ const importedBuffer: NonNullable<Options['esbuildPlugins']>[number] = {
   },
 }
 
+// File systems round the time of a file, some to two seconds.
+const startedAt = Date.now() - 2000
+
 export default defineConfig(({ outDir = 'dist' }) => ({
   entry: { ...entry, cli: 'adapters/cli/main.ts' },
   format: 'esm',
@@ -67,12 +70,14 @@ export default defineConfig(({ outDir = 'dist' }) => ({
   // One copy of every class, whichever entries a program imports.
   splitting: true,
   dts: { entry },
-  clean: true,
+  // What was there is removed at the end: a build that is interrupted would leave a command that does not start.
+  clean: false,
   noExternal: bundled,
   esbuildPlugins: [importedBuffer],
   // Adapters and the command import the package by its name: a start reads three files less.
   external: [/^utility-api/],
   onSuccess: async () => {
+    for (const file of globSync(join(outDir, '**/*.*'))) if (statSync(file).mtimeMs < startedAt) rmSync(file)
     // What is read beside the code that reads it.
     copyFileSync('adapters/cli/serving/dev.html', join(outDir, 'dev.html'))
     writeFileSync(join(outDir, 'bundled-licenses.txt'), bundled.map(licenseOf).join('\n\n'))
