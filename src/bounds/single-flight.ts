@@ -77,7 +77,7 @@ export function createSingleFlight<Value, Part = never>(): SingleFlight<Value, P
     const endsAt = performance.now() + timeoutMs
     const progress = new Progress<Part>()
     const first = new AsyncResource('utility-api')
-    const inFirst: Flight['inFirst'] = (task) => first.runInAsyncScope(task)
+    const inFirst: Flight['inFirst'] = (part) => first.runInAsyncScope(part)
     // Its listeners belong to the work, whoever is the last to leave.
     const abort = (): void => inNoContext(() => controller.abort())
     const flight = { callers, signal: controller.signal, progress, inFirst }

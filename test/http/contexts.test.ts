@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 
 const calls = process.env['CONTEXT_CALLS']
-const program = 'test/http/support/contexts.ts'
+const program = 'test/http/support/contexts-worker.ts'
 const runtimes: Readonly<Record<string, readonly [command: string, ...args: string[]]>> = {
   'Node.js': [process.execPath, '--import', './test/support/sources.ts', program],
   ...(calls !== undefined && { Bun: ['node_modules/.bin/bun', program] }),

@@ -1,5 +1,5 @@
 // Many callers at once, each in an async context of its own. Run by Node.js and by Bun; prints how often each function of
-// the host was called, and which of these calls were in another's context: `… contexts.ts <calls>`.
+// the host was called, and which of these calls were in another's context: `… contexts-worker.ts <calls>`.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createAdmin, createUtilityApi, type DnsAnswer, type DnsClient, type Logger } from 'utility-api'
 import { sqliteStorage, type SqliteDatabase, type SqliteStatement } from 'utility-api/storage/sqlite'
