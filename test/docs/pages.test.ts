@@ -5,12 +5,14 @@ import { expect, test } from 'vitest'
 import { diagrams } from '../../docs/site/diagrams.ts'
 import { operationPages } from '../../docs/site/operation-page.ts'
 import { optionsOf, optionsPage, type Option } from '../../docs/site/options-page.ts'
+import { code, table } from '../../docs/site/markdown.ts'
 import { drawSequence } from '../../docs/site/sequence.ts'
 import { createBlockgameClient, type ConnectionTarget } from 'utility-api/blockgame'
 import { createUtilityApi, defaultResolverLocations, systemClock } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { fakeBlockgameServer, type FakeBlockgameServerOptions } from 'utility-api/testing'
 import { settingsOf } from '../../src/settings.ts'
+import { hosts } from '../hosts/hosts.ts'
 
 // Pages that are made from the code. To make them anew: npx vitest run --project short -u test/docs/pages.test.ts
 
@@ -29,6 +31,25 @@ test.each([...operationPages(openapi())])('the page %s is made from the operatio
 
 test.each(Object.entries(diagrams))('the picture %s is drawn', async (file, diagram) => {
   await expect(drawSequence(diagram)).toMatchFileSnapshot(join(docs, 'diagrams', file))
+})
+
+const aboutHosts =
+  'The tests send the same requests through these lines. `serveApi` is `toNodeHandler(api)`; where a host keeps a prefix, set [`basePath`](#prefixes).'
+
+test('the page on mounting lists the hosts that are tested, with the lines that are run', async () => {
+  const squeezed = (text: string): string => text.replaceAll(/: Untyped|\s|,(?=\s*[)\]}])/g, '')
+  const run = squeezed(readFileSync(join(import.meta.dirname, '../hosts/hosts.ts'), 'utf8'))
+  const rows = hosts.map(({ name, line, trick, tested, start }) => {
+    // As it is shown, and as it is run.
+    if (start !== undefined) expect(run.split(squeezed(line)).length, name).toBeGreaterThan(2)
+    return [name, code(line), tested === undefined ? trick : `${trick} Tested: ${tested}.`]
+  })
+  const file = join(docs, 'guide/mounting.md')
+  const page = readFileSync(file, 'utf8').replace(
+    /(?<=\n## More servers and functions\n).*?(?=\n## )/s,
+    `\n${aboutHosts}\n\n${table(['Host', 'Line', 'What to know'], rows)}\n`,
+  )
+  await expect(await formatted(page)).toMatchFileSnapshot(file)
 })
 
 test('every page of a folder is in its index, which is its navigation', () => {

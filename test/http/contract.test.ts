@@ -1,7 +1,11 @@
 /** What every mount owes beside the five operations: paths, methods, header bytes. */
 import { expect } from 'vitest'
+import { isInstalled } from '../hosts/hosts.ts'
 import { runRows, type Row } from './support/rows.ts'
+import { allSurfaces } from './support/surfaces.ts'
 import { licenseHeaders, type World } from './support/world.ts'
+
+if (allSurfaces && !isInstalled) console.warn('Skipped: install the hosts with npm ci --prefix test/hosts.')
 
 const checkPath = '/v3/tools/dnscheck'
 const updatePath = '/v2/reseller/LIC-1/update'

@@ -1,5 +1,6 @@
 import { connect, type ClientHttp2Session } from 'node:http2'
 import type { UtilityApi } from 'utility-api'
+import { hosts, isInstalled } from '../../hosts/hosts.ts'
 import {
   expresses,
   onExpress,
@@ -44,6 +45,9 @@ export const surfaces: Readonly<Record<string, StartSurface>> = {
   Fastify: listening(onFastify),
   Hono: listening(onHono),
   ...(allSurfaces && hasPrism && { Prism: startPrism }),
+  ...Object.fromEntries(
+    hosts.flatMap(({ name, start }) => (allSurfaces && isInstalled && start ? [[name, start]] : [])),
+  ),
 }
 
 /** Rows, by their names, that some hosts judge by rules of their own before we see the request. */
@@ -62,7 +66,10 @@ const judgedFirst: readonly (readonly [surface: RegExp, row: RegExp])[] = [
 ]
 
 export function judgedByHost(surface: string, row: string): boolean {
-  return judgedFirst.some(([host, name]) => host.test(surface) && name.test(row))
+  return (
+    judgedFirst.some(([host, name]) => host.test(surface) && name.test(row)) ||
+    hosts.some(({ name, judges }) => name === surface && judges?.test(row) === true)
+  )
 }
 
 function surfaceOf({ port, prefix, close }: Host): Surface {
