@@ -1,5 +1,5 @@
 import { createBlockgameClient } from 'utility-api/blockgame'
-import { createDnsClient, findAuthoritativeServers } from 'utility-api/dns'
+import { createDnsClient, createDohClient, findAuthoritativeServers } from 'utility-api/dns'
 import { called, type Mistakes } from './mistake.ts'
 import { blockgameClient, dnsClient } from './values.ts'
 
@@ -10,6 +10,19 @@ export const ofClients: Mistakes = {
   createDnsClient: [
     ['a server', called(createDnsClient, '192.0.2.1'), 'options: must be an object, as in { timeoutMs }.'],
     ['half of a name', called(createDnsClient, { timeout: 5 }), 'timeout: is not an option; timeoutMs is.'],
+  ],
+  createDohClient: [
+    [
+      'a URL',
+      called(createDohClient, 'https://dns.example/dns-query'),
+      'options: must be an object, as in { endpoint }.',
+    ],
+    [
+      'a URL for all',
+      called(createDohClient, { endpoint: 'https://dns.example' }),
+      'endpoint: must be a function.',
+    ],
+    ['another name', called(createDohClient, { url: 'https://dns.example' }), 'url: is not an option.'],
   ],
   query: [
     ['nothing', called(dnsClient.query), notAQuestion],

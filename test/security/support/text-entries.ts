@@ -115,6 +115,12 @@ export const entries: Readonly<Record<string, Work>> = {
   UtilityApiError: (text) => new main.UtilityApiError('invalid_request', text),
   createDnsClient: (text) =>
     dns.createDnsClient().query({ name: text, type: 'A', server: { ip: text }, timeoutMs: 1 }),
+  createDohClient: (text) =>
+    dns
+      .createDohClient({ fetch: () => Promise.reject(new Error(text)) })
+      .query({ name: text, type: 'A', server: { ip: '192.0.2.1', doh: text } }),
+  encodeQuery: (text) => dns.encodeQuery(text, 'A'),
+  readAnswer: (text) => dns.readAnswer(Buffer.from(text), dns.encodeQuery('a.example', 'A'), 'tcp', 0),
   findAuthoritativeServers: (text) =>
     dns.findAuthoritativeServers(nobody, text, { resolvers: [{ ip: '192.0.2.1' }] }),
   createBlockgameClient: (text) =>
