@@ -28,7 +28,7 @@ describe.skipIf(whyNoMysql() !== null)('MariaDB', () => {
         exchange: 3,
         update: 2,
         generate: 2,
-        generateWithKey: 5,
+        generateWithKey: 2,
         verify: 1,
       })
     }))

@@ -27,6 +27,7 @@ import {
   type CodeRow,
   type ColumnValue,
   type CredentialRow,
+  type IdempotencyKeyRow,
   type LicenseRow,
 } from '../shared/rows.ts'
 import type { Find } from '../shared/find-together.ts'
@@ -96,9 +97,7 @@ export function servingMethods({ read, write, finder, writer }: MysqlAccess): Re
     insertLicense: (license, idempotency, call) =>
       idempotency === undefined
         ? insertLicense(call, license)
-        : write(call, (db) =>
-            db.transact((queries) => insertOnce(queries, license, idempotency), isInsertion),
-          ),
+        : write(call, (db) => insertOnce(db, license, idempotency)),
     updateLicense: (each, call) => update(call, each),
     recordUse: (kind, ids, at, call) => write(call, (db) => recordUse(db, kind, ids, at)),
     findLicense: (licenseKey, call) => read(call, (db) => db.row(toLicense, sql.findLicense, licenseKey)),
@@ -130,25 +129,21 @@ export async function isInserted(
   }
 }
 
-/** Tells whether what a transaction has claimed is kept: a license key that is taken gives the idempotency key back. */
-function isInsertion(result: InsertLicenseResult): boolean {
-  return result === 'inserted'
-}
-
-/** Inserts a license once, in a transaction that is undone unless it has inserted it. */
 async function insertOnce(
-  db: Queries,
+  db: Session,
   license: NewLicense,
   idempotency: NewIdempotencyKey,
 ): Promise<InsertLicenseResult> {
-  const values = idempotencyKeyValues(idempotency, license)
-  if ((await db.count(sql.claimKey, ...values)) > 1) {
-    const { resellerId, keyHash, at } = idempotency
-    const held = await db.row(toIdempotencyKey, sql.findIdempotencyKey, resellerId, keyHash, at)
-    if (held !== null) return held
-    await db.count(sql.takeKeyOver, ...values)
+  const { at, resellerId, keyHash } = idempotency
+  const claim = idempotencyKeyValues(idempotency, license)
+  const values = [at, ...claim, resellerId, keyHash, ...claim, ...licenseValues(license)]
+  try {
+    const [held] = await db.transactAtOnce<IdempotencyKeyRow>(sql.insertLicenseOnce, ...values)
+    return held === undefined || held.license_key === null ? 'inserted' : toIdempotencyKey(held)
+  } catch (error) {
+    if (isDuplicate(error)) return 'key_taken'
+    throw error
   }
-  return insert(db, license)
 }
 
 async function updateLicense(db: Session, update: LicenseUpdate): Promise<UpdateLicenseResult> {

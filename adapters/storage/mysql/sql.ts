@@ -132,23 +132,25 @@ export const insertLicenses: string = `
   INSERT INTO utility_api_licenses (${newLicenseColumns})
   SELECT ${givenValues(newLicenseColumns)} FROM ${givenRows(newLicenseColumns)}`
 
+const claimKey = `
+  INSERT INTO utility_api_idempotency_keys (${idempotencyKeyColumns})
+  VALUES (${placeholders(idempotencyKeyColumns)}) ON DUPLICATE KEY UPDATE`
+
 /**
- * Claims the idempotency key, held or not, and makes others wait here for the commit. Counts 1 if the key was free and
- * 2 if it is held.
+ * Inserts a license with an idempotency key, unless that is held: then selects what it is held for, and undoes the rest.
+ * The first statement claims the key, held or not, and makes others wait for the end. It counts 1 if the key was free.
  */
-export const claimKey: string = `
-  INSERT INTO utility_api_idempotency_keys (${idempotencyKeyColumns})
-  VALUES (${placeholders(idempotencyKeyColumns)}) ON DUPLICATE KEY UPDATE revision = revision + 1`
-
-export const findIdempotencyKey: string = `
-  SELECT license_key, request_hash FROM utility_api_idempotency_keys
-  WHERE reseller_id = ? AND key_hash = ? AND (expires_at > ?) IS NOT FALSE`
-
-/** Replaces what is held under the claimed key. */
-export const takeKeyOver: string = `
-  INSERT INTO utility_api_idempotency_keys (${idempotencyKeyColumns})
-  VALUES (${placeholders(idempotencyKeyColumns)}) ON DUPLICATE KEY UPDATE
-    request_hash = VALUES(request_hash), license_key = VALUES(license_key), expires_at = VALUES(expires_at)`
+export const insertLicenseOnce: string = transaction(
+  'DECLARE asked_at BIGINT DEFAULT ?; DECLARE held_key VARCHAR(255); DECLARE held_hash VARBINARY(32)',
+  `${claimKey} revision = revision + 1`,
+  `IF ROW_COUNT() > 1 THEN
+     SELECT license_key, request_hash INTO held_key, held_hash FROM utility_api_idempotency_keys
+     WHERE reseller_id = ? AND key_hash = ? AND (expires_at > asked_at) IS NOT FALSE;
+     ${claimKey} request_hash = VALUES(request_hash), license_key = VALUES(license_key), expires_at = VALUES(expires_at);
+   END IF`,
+  `IF held_key IS NULL THEN ${insertLicense}; ELSE ROLLBACK; END IF`,
+  'SELECT held_key AS license_key, held_hash AS request_hash',
+)
 
 /** Ownership is checked by the statement that writes. A column whose value was not sent keeps its value. */
 export const updateLicense: string = `

@@ -31,11 +31,8 @@ export interface Session extends Queries {
   readonly isGalera: boolean
   /** Runs a transaction that is one statement, and returns the rows that it selects. */
   transactAtOnce<Row>(sql: string, ...values: ColumnValue[]): Promise<Row[]>
-  /** Commits everything that `work` does, or nothing: nothing also if `isKept` says so of its result. */
-  transact<Result>(
-    work: (queries: Queries) => Promise<Result>,
-    isKept?: (result: Result) => boolean,
-  ): Promise<Result>
+  /** Commits everything that `work` does, or nothing. */
+  transact<Result>(work: (queries: Queries) => Promise<Result>): Promise<Result>
 }
 
 /** Converts a value for a prepared statement. The driver takes octets only as a buffer. */
@@ -107,7 +104,7 @@ export function sessionOn(connection: MysqlConnection, { call, isGalera, attempt
     isGalera,
     ...queriesOn((sql, values) => again(() => run(connection, sql, values))),
     transactAtOnce: (sql, ...values) => again(() => transactAtOnce(connection, sql, values.map(toParameter))),
-    transact: (work, isKept) => again(() => transact(connection, () => work(inOne), isKept)),
+    transact: (work) => again(() => transact(connection, () => work(inOne))),
   }
 }
 
@@ -127,16 +124,15 @@ export function isBroken(connection: MysqlConnection): boolean {
   return broken.has(connection)
 }
 
-/** Runs work in a transaction. If it fails, or its result is not one to keep, nothing of it is left. */
+/** Runs work in a transaction. If it fails, nothing of it is left. */
 export async function transact<Result>(
   connection: MysqlConnection,
   work: () => Promise<Result>,
-  isKept: (result: Result) => boolean = () => true,
 ): Promise<Result> {
   await connection.query('START TRANSACTION')
   try {
     const result = await work()
-    await (isKept(result) ? connection.query('COMMIT') : rollBack(connection))
+    await connection.query('COMMIT')
     return result
   } catch (error) {
     // A lock wait that timed out has undone only its own statement.
