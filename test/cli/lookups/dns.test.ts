@@ -183,7 +183,7 @@ describe('--watch', () => {
   function learning(after: number): Promise<string> {
     let asked = 0
     // Forgotten soon: what it has said before is waited for.
-    const next = (): DnsRecord => ((asked += 1) > after ? moved : { ...old, ttl: 1 })
+    const next = (): DnsRecord => ((asked += 1) > after ? moved : { ...old, ttl: 0 })
     return resolver({ records: [moved], reply: (query) => query.answer({ records: [next()] }) })
   }
 
