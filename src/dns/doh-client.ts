@@ -80,6 +80,7 @@ export function createDohClient(options: DohClientOptions = {}): DnsClient {
 }
 
 const mediaType = 'application/dns-message'
+const plainType = /^[\w.+-]{1,64}\/[\w.+-]{1,64}/
 /** No DNS message is longer. */
 const maxLength = 65_535
 
@@ -126,8 +127,9 @@ async function exchange(
     credentials: 'omit',
     signal,
   })
-  const type = response.headers.get('Content-Type') ?? 'nothing'
-  if (!response.ok || type.split(';')[0]?.trim().toLowerCase() !== mediaType) {
+  // No more of what the server says: the sentence may come to a terminal.
+  const [type = 'nothing'] = plainType.exec(response.headers.get('Content-Type') ?? '') ?? []
+  if (!response.ok || type.toLowerCase() !== mediaType) {
     await response.body?.cancel()
     throw new Error(`${url} answered ${response.status} with ${type}, not a DNS message.`)
   }

@@ -165,6 +165,11 @@ const failing: Record<string, [Behavior, DnsAnswer['status'], cause?: string]> =
     'UNREACHABLE',
     `answered 200 with text/html, ${notMessage}`,
   ],
+  'writes to a terminal': [
+    send(() => Buffer.alloc(0), 200, { 'Content-Type': `text/html;\x9b31m${'x'.repeat(5000)}` }),
+    'UNREACHABLE',
+    `answered 200 with text/html, ${notMessage}`,
+  ],
   'names no type': [
     (response, query) => void response.end(right(query)),
     'UNREACHABLE',
