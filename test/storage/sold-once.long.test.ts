@@ -14,7 +14,7 @@ import * as mysql from './support/mysql-server.ts'
 import * as postgres from './support/postgres-server.ts'
 import type { Sold } from './support/sold-worker.ts'
 
-const payments = Number(process.env['SOLD_PAYMENTS'] ?? 40)
+const payments = Number(process.env['SOLD_PAYMENTS'] ?? 25)
 
 interface Place {
   readonly target: string

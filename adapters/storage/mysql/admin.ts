@@ -13,11 +13,18 @@ import {
   licenseChangeValues,
   resellerValues,
   toReseller,
+  type ResellerRow,
 } from '../shared/rows.ts'
 import { inPortions, untilFew } from '../shared/portions.ts'
 
 /** Returns the methods for provisioning. */
-export function adminMethods({ read, write }: MysqlAccess): AdminMethods {
+export function adminMethods({ write, finder }: MysqlAccess): AdminMethods {
+  const findReseller = finder({
+    select: sql.findReseller,
+    keyOf: (row: ResellerRow) => row.reseller_id,
+    toParameter: (resellerId) => resellerId,
+    convert: toReseller,
+  })
   return {
     insertClient: (client, call) =>
       write(call, async (db) =>
@@ -51,7 +58,7 @@ export function adminMethods({ read, write }: MysqlAccess): AdminMethods {
       write(call, async (db) =>
         (await isInserted(db, sql.insertReseller, resellerValues(reseller))) ? 'inserted' : 'taken',
       ),
-    findReseller: (resellerId, call) => read(call, (db) => db.row(toReseller, sql.findReseller, resellerId)),
+    findReseller: (resellerId, call) => findReseller(call, resellerId),
     insertCredential: (kind, hash, credential, call) =>
       write(call, async (db) => {
         if (!(await hasOwner(db, kind, credential.ownerId))) return 'no_owner'
@@ -103,7 +110,7 @@ async function confirmCode(db: Session, hash: Uint8Array, clientId: string): Pro
 
 /** Tells whether the owner exists. Resellers are never deleted, so there is no need to lock one. */
 async function hasOwner(db: Session, kind: CredentialKind, ownerId: string): Promise<boolean> {
-  return kind !== 'reseller_token' || (await db.rows(sql.findReseller, ownerId)).length > 0
+  return kind !== 'reseller_token' || (await db.rows(sql.findReseller(1).text, ownerId)).length > 0
 }
 
 /**

@@ -227,7 +227,9 @@ export const deleteCode: string = 'DELETE FROM utility_api_codes WHERE hash = ?'
 export const insertReseller: string = `
   INSERT INTO utility_api_resellers (${resellerColumns}) VALUES (${placeholders(resellerColumns)})`
 
-export const findReseller: string = `SELECT ${resellerColumns} FROM utility_api_resellers WHERE reseller_id = ?`
+export const findReseller: KeyedSelect = selectBy(
+  `SELECT ${resellerColumns} FROM utility_api_resellers WHERE reseller_id IN (:keys)`,
+)
 
 export const insertCredential: string = `
   INSERT INTO utility_api_credentials (kind, hash, ${credentialColumns})

@@ -11,6 +11,7 @@ import {
   licenseChangeValues,
   resellerValues,
   toReseller,
+  type ResellerRow,
 } from '../shared/rows.ts'
 import { inPortions, untilFew } from '../shared/portions.ts'
 
@@ -22,6 +23,7 @@ const portion = 1000
 
 /** Returns the methods for provisioning. */
 export function adminMethods(db: PostgresAccess): AdminMethods {
+  const findReseller = db.finder(sql.findReseller, (row: ResellerRow) => row.reseller_id, toReseller)
   return {
     insertClient: async (client, call) =>
       (await db.count(call, sql.insertClient, ...clientValues(client))) > 0 ? 'inserted' : 'taken',
@@ -42,7 +44,7 @@ export function adminMethods(db: PostgresAccess): AdminMethods {
     },
     insertReseller: async (reseller, call) =>
       (await db.count(call, sql.insertReseller, ...resellerValues(reseller))) > 0 ? 'inserted' : 'taken',
-    findReseller: (resellerId, call) => db.row(call, toReseller, sql.findReseller, resellerId),
+    findReseller: (resellerId, call) => findReseller(call, resellerId),
     insertCredential: async (kind, hash, credential, call) => {
       const values = [kind, hash, ...credentialValues(credential)]
       return (await db.count(call, sql.insertCredential, ...values)) > 0 ? 'inserted' : 'no_owner'

@@ -241,7 +241,9 @@ export const insertReseller: string = `
   INSERT INTO utility_api_resellers (${resellerColumns}) VALUES (${typedParameters(resellerColumns)})
   ON CONFLICT (reseller_id) DO NOTHING`
 
-export const findReseller: string = `SELECT ${resellerColumns} FROM utility_api_resellers WHERE reseller_id = $1`
+export const findReseller: KeyedSelect = selectBy(
+  `SELECT ${resellerColumns} FROM utility_api_resellers WHERE reseller_id`,
+)
 
 /** Resellers are never deleted, so there is no need to lock one. */
 export const insertCredential: string = `
