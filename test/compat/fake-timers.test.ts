@@ -4,7 +4,8 @@ import { mock } from 'node:test'
 import timers from 'node:timers'
 import promises from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { startPostgres, type PostgresServer } from '../storage/support/postgres-server.ts'
 import type { useAll as UseAll } from './under-fakes.ts'
 
 // What vitest loads for these tests has the global timers: see test/support/fakeable-timers.ts.
@@ -22,7 +23,8 @@ const hooks = registerHooks({
 const { useAll } = createRequire(import.meta.url)('./under-fakes.ts') as { useAll: typeof UseAll }
 hooks.deregister()
 
-// Not `queueMicrotask`: the bodies of Node's own `Request` wait for it.
+// The bodies of Node's own `Request` wait for the one, and `pg` for the other.
+const untouched = ['queueMicrotask', 'nextTick']
 const names = ['setImmediate', 'setTimeout', 'setInterval'] as const
 const never = (): never => ({ unref: () => undefined, ref: () => undefined }) as never
 
@@ -40,23 +42,59 @@ function replaceAll(): () => void {
   }
 }
 
+// Installed with test/hosts.
+const installed = createRequire(new URL('../hosts/package.json', import.meta.url))
+type Untyped = ReturnType<typeof JSON.parse>
+
+function fromHosts(name: string): Untyped {
+  try {
+    return installed(name) as Untyped
+  } catch {
+    return undefined
+  }
+}
+const sinon = fromHosts('@sinonjs/fake-timers')
+const jest = fromHosts('@jest/fake-timers')
+
+let server: PostgresServer
+beforeAll(async () => void (server = await startPostgres()))
+afterAll(() => server.stop())
+
 const tools: Readonly<Record<string, () => () => void>> = {
   'vitest, as by default': () => (vi.useFakeTimers(), () => void vi.useRealTimers()),
   'vitest, with all that it has': () => {
     vi.useFakeTimers({ toFake: [...names, 'clearTimeout', 'clearInterval', 'performance'] })
     return () => void vi.useRealTimers()
   },
+  ...(sinon && {
+    sinon: () => {
+      const clock = sinon.install({ toNotFake: untouched })
+      return () => clock.uninstall()
+    },
+  }),
+  ...(jest && {
+    Jest: () => {
+      const clock = new jest.ModernFakeTimers({
+        config: { rootDir: '.', fakeTimers: {} },
+        global: globalThis,
+      })
+      clock.useFakeTimers({ doNotFake: untouched })
+      return () => clock.useRealTimers()
+    },
+  }),
   'node:test': () => (mock.timers.enable(), () => mock.timers.reset()),
   'one that replaces the modules too': replaceAll,
 }
 
 for (const [tool, fake] of Object.entries(tools))
-  test.each(['memory', 'SQLite'] as const)(
+  test.each(['memory', 'SQLite', 'PostgreSQL'])(
     `under the fakes of ${tool}, all works with %s`,
     async (store) => {
       let unfake = (): void => {}
       onTestFinished(() => unfake())
-      expect(await useAll(store, () => (unfake = fake()))).toEqual([200, 200, 200, 200, 200, 200])
+      expect(
+        await useAll(store === 'PostgreSQL' ? await server.createDatabase() : store, () => (unfake = fake())),
+      ).toEqual([200, 200, 200, 200, 200, 200])
     },
     15_000,
   )

@@ -1,15 +1,22 @@
 // Loaded by Node.js itself, so that the library is what a program gets: see fake-timers.test.ts.
 import { DatabaseSync } from 'node:sqlite'
+import { Pool } from 'pg'
 import { createAdmin, createUtilityApi } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
+import { postgresStorage } from 'utility-api/storage/postgres'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
 import { fakeBlockgameServer, fakeDnsServer } from 'utility-api/testing'
 
-/** Uses every part of the library while timers are faked, and returns the statuses of its answers. */
-export async function useAll(store: 'memory' | 'SQLite', fake: () => () => void): Promise<number[]> {
+/**
+ * Uses every part of the library while timers are faked, and returns the statuses of its answers.
+ *
+ * @param store - Where the library stores; anything else is the address of a PostgreSQL database.
+ */
+export async function useAll(store: string, fake: () => () => void): Promise<number[]> {
   const database = new DatabaseSync(':memory:')
-  const sqlite = sqliteStorage(database)
-  const storage = store === 'memory' ? memoryStorage() : sqlite
+  const pool = new Pool({ connectionString: store })
+  const storages = { memory: memoryStorage(), SQLite: sqliteStorage(database) }
+  const storage = storages[store as keyof typeof storages] ?? postgresStorage(pool)
   const admin = createAdmin({ storage })
   const dns = await fakeDnsServer({ records: [{ type: 'A', host: 'a.example', ttl: 60, ip: '203.0.113.1' }] })
   const silent = await fakeDnsServer({ drop: Infinity })
@@ -26,7 +33,7 @@ export async function useAll(store: 'memory' | 'SQLite', fake: () => () => void)
   }))
   const unfake = fake()
   try {
-    await sqlite.migrate()
+    if ('migrate' in storage) await storage.migrate()
     const api = createUtilityApi({
       storage,
       logger: false,
@@ -74,5 +81,6 @@ export async function useAll(store: 'memory' | 'SQLite', fake: () => () => void)
     unfake()
     await Promise.all([dns, silent, malformed, game].map((each) => each.close()))
     database.close()
+    await pool.end()
   }
 }
