@@ -30,7 +30,7 @@ interface Planted {
 const planted: readonly Planted[] = [
   {
     what: 'finds licenses of a domain in an index that is written by its own command',
-    says: 'the list of a domain shows what is found by its key',
+    says: 'a domain has what is found by its key',
     listing: ({ good, beside }, send) => ({
       async licenses(page, call) {
         const { comparedDomains, ...rest } = page
@@ -46,7 +46,7 @@ const planted: readonly Planted[] = [
   },
   {
     what: 'counts licenses in a counter beside the row',
-    says: 'the count of a reseller is that of its list',
+    says: 'what a reseller has is counted',
     listing: ({ beside }, send) => ({
       countLicenses: ({ resellerId }) =>
         send(
