@@ -236,6 +236,7 @@ export function createAdmin(options: AdminOptions): Admin {
 export { UtilityApiError } from './domain/errors.ts'
 export { recordTypes } from './domain/dns-answer.ts'
 export { coversHost } from './domain/compared-domain.ts'
+export { licenseIsGood } from './domain/license-is-good.ts'
 export { isPublicAddress } from './domain/ip-address.ts'
 export { bearerToken, type ChallengeOptions } from './security/bearer.ts'
 export { defaultResolverLocations, randomKeys, systemClock }

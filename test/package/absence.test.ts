@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { createAdmin, createUtilityApi, randomKeys, summarizeDnsCheck } from 'utility-api'
+import { createAdmin, createUtilityApi, licenseIsGood, randomKeys, summarizeDnsCheck } from 'utility-api'
 import { createBlockgameClient } from 'utility-api/blockgame'
 import { createDnsClient } from 'utility-api/dns'
 import { memoryStorage } from 'utility-api/storage/memory'
@@ -101,6 +101,7 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
     'createClient.clientType',
     'OAuthOptions.onReplay',
     'SqliteStorageOptions.durability',
+    'licenseIsGood.statuses',
   ],
   'without both, nothing is signed; one alone is refused': [
     'LicenseOptions.issuer',
@@ -131,6 +132,7 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
     'UtilityApiOptions.maxAnswerBytes',
     'UtilityApiOptions.maxInFlight',
     'UtilityApiOptions.storageTimeoutMs',
+    'licenseIsGood.at',
   ],
   'nobody is told': [
     'UtilityApiOptions.errorBody',
@@ -331,6 +333,7 @@ const calls: Readonly<Record<string, (absent: object) => unknown>> = {
   createResellerToken: (absent) => admin.createResellerToken('shop', absent),
   denyAuthorization: (absent) => admin.denyAuthorization(asked, absent),
   grantAuthorization: (absent) => admin.grantAuthorization(asked, absent),
+  licenseIsGood: (absent) => licenseIsGood(null, 'shop.example', absent),
   listClients: admin.listClients,
   listCredentials: (absent) => admin.listCredentials({ kind: 'access_token', ...absent }),
   listLicenses: admin.listLicenses,

@@ -6,6 +6,7 @@ import {
   randomKeys,
   bearerToken,
   coversHost,
+  licenseIsGood,
   recordText,
   summarizeDnsCheck,
 } from 'utility-api'
@@ -228,6 +229,18 @@ export const ofTheLibrary: Mistakes = {
       'domainOrIp must be a string.',
     ],
     ['one name', called(coversHost, 'a.example'), 'host must be a string.'],
+  ],
+  licenseIsGood: [
+    [
+      'a promise',
+      called(licenseIsGood, api.findLicense('LIC-1'), 'a.example'),
+      'license must be what findLicense returned: null, or an object with domainOrIp, status and expiresAt.',
+    ],
+    [
+      'a time',
+      called(licenseIsGood, null, 'a.example', new Date()),
+      'options must be an object, as in { at, statuses }.',
+    ],
   ],
   recordText: [
     ['nothing', called(recordText), 'record must be a record of an answer: one element of dns_results.'],

@@ -91,6 +91,7 @@ export const entries: Readonly<Record<string, Work>> = {
   bearerToken: (text) => main.bearerToken(text),
   'bearerToken, a list': (text) => main.bearerToken([text, text]),
   coversHost: (text) => main.coversHost(text, text),
+  licenseIsGood: (text) => main.licenseIsGood({ domainOrIp: text, status: text, expiresAt: null }, text),
   'coversHost, a wildcard': (text) => main.coversHost('*.a.example', text),
   createAdmin: (text) => createAdmin({ storage, licenses: { keyPrefix: text } }),
   createUtilityApi: (text) => createUtilityApi({ storage, basePath: text }),
