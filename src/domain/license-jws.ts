@@ -82,9 +82,9 @@ function claims(license: License, { issuer, audience, now, lifetimeSeconds }: St
     sub: license.licenseKey,
     // JSON leaves out what is undefined.
     aud: audience,
-    // Libraries refuse what was issued in the future, and a customer's clock may be some seconds behind.
-    iat: seconds - 60,
-    exp: seconds + lifetimeSeconds,
+    // Libraries refuse what was issued in the future, and a customer's clock may be minutes behind.
+    iat: seconds - 300,
+    exp: Math.min(seconds + lifetimeSeconds, Math.floor((license.expiresAt ?? Infinity) / 1000)),
     status: license.status,
     registered_to: license.registeredTo,
     domain_or_ip: license.domainOrIp,

@@ -11,7 +11,10 @@ import type { Verifier } from './verifier.ts'
  * @group Licenses
  */
 export interface SignLicenseOptions {
-  /** How long the statement is valid, in whole seconds, at most ten years. It cannot be revoked before then. */
+  /**
+   * How long the statement is valid, in whole seconds, at most ten years, and never beyond the end of the license. It
+   * cannot be revoked before then.
+   */
   readonly lifetimeSeconds: number
   /** Whom it is for, as `aud`: a name without spaces, such as your product's, never undefined. Default: left out. */
   readonly audience?: string
@@ -26,8 +29,9 @@ export interface LicenseSigning {
   /**
    * Returns a signed statement about a license: a compact JWS that every JWT library verifies. Its header has `alg`
    * `EdDSA`, `typ` `license+jwt` and `kid`; its claims are `iss`, `sub` (the license key), `aud`, `iat`, `exp`, `status`,
-   * `registered_to` and `domain_or_ip`. A license of any status is signed, so that the reader must check `status` too.
-   * `iat` is a minute ago, so that libraries accept a new statement by a clock that is some seconds behind.
+   * `registered_to` and `domain_or_ip`. A license of any status is signed, so that the reader must check `status` too. One
+   * that has ended has its end as `exp`, so that every library says that the statement has expired. `iat` is five minutes
+   * ago, so that libraries accept a new statement by a clock that is behind.
    *
    * @param licenseKey - The key as a person typed it.
    *
