@@ -3,7 +3,7 @@
 // Needs PHP 8 with sodium, and intl for domains and keys that are not ASCII.
 declare(strict_types=1);
 
-const GRACE_SECONDS = 3 * 86400; // How long the product runs on, with a warning, after a statement has expired; 0: not at all.
+const GRACE_SECONDS = 3 * 86400; // How long the product runs on, with a warning, after the stored statement has expired; 0: not at all.
 
 if (count($argv) !== 3) {
     fwrite(STDERR, "Usage: php check.php LICENSE_KEY HOST\n");
@@ -29,6 +29,7 @@ function check(string $licenseKey, string $host, string $server, string $folder)
         throw new RuntimeException("$folder/license-keys.json is missing, or is not what `utility-api license jwks` prints.");
     }
     $claims = verified($answer, $keys);
+    $grace = is_array($claims) ? 0 : GRACE_SECONDS; // A server that answers has no need of it.
     if (is_array($claims)) {
         // Renamed, so that no crash leaves half a statement.
         file_put_contents("$stored.new", $answer);
@@ -48,18 +49,16 @@ function check(string $licenseKey, string $host, string $server, string $folder)
     if (folded((string) ($claims['sub'] ?? '')) !== folded($licenseKey)) {
         return 'refused: the statement is for another license key';
     }
-    if ($claims['status'] !== 'valid') {
-        return "refused: the license is {$claims['status']}";
+    ['status' => $status, 'domain_or_ip' => $domainOrIp, 'exp' => $expires] = $claims;
+    $until = gmdate('Y-m-d H:i', $expires + $grace) . ' UTC';
+    if ($status !== 'valid' || time() >= $expires + $grace || !covers($domainOrIp, $host)) {
+        return "refused: the server last said: $status, for $domainOrIp, until $until";
     }
-    if (!covers($claims['domain_or_ip'], $host)) {
-        return 'refused: the license is for another host';
-    }
-    if (time() < $claims['exp']) {
+    if (time() < $expires) {
         return 'valid';
     }
-    $grace = 'grace: the server must be reached before ' . gmdate('Y-m-d H:i', $claims['exp'] + GRACE_SECONDS) . ' UTC';
-    error_log("License check: $grace.");
-    return $grace;
+    error_log("License check: grace: the server must be reached before $until.");
+    return "grace: the server must be reached before $until";
 }
 
 /** Returns a statement, 'unknown' if the service says that the license does not exist, or '' if it says nothing. */
@@ -79,7 +78,7 @@ function ask(string $server, string $licenseKey): string
     return $status === 404 && str_contains($text, '"license_not_found"') ? 'unknown' : '';
 }
 
-/** Returns the claims of a statement that a key of ours has signed for this product, and that holds; otherwise why not. */
+/** Returns the claims of a statement that a key of ours has signed for this product, also if it has expired; otherwise why not. */
 function verified(string $statement, array $keys): array|string
 {
     if ($statement === '') {
@@ -106,7 +105,7 @@ function verified(string $statement, array $keys): array|string
     if ($claims['iss'] !== 'https://shop.example' || !in_array('shop-plugin', (array) ($claims['aud'] ?? []), true)) {
         return 'its issuer or audience is not the one in this program';
     }
-    return time() < $claims['exp'] + GRACE_SECONDS ? $claims : 'expired';
+    return is_int($claims['exp'] ?? null) ? $claims : 'it never expires';
 }
 
 /** Forms of one key are equal in it: a key may be typed in lower case, with blanks or dashes, or with O for 0. */
