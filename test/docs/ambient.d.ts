@@ -1,13 +1,32 @@
 // What a reader has from the blocks before: names that examples use without making them.
 import type { Socket } from 'node:net'
+import type expressModule from 'express'
 import type { Express } from 'express'
-import type { Admin, AdminStorage, UtilityApi } from 'utility-api'
+import type {
+  Admin,
+  AdminLicenseChange,
+  AdminStorage,
+  License,
+  UtilityApi,
+  UtilityApiError,
+} from 'utility-api'
 
 declare global {
   const api: UtilityApi
   const storage: AdminStorage
   const admin: Admin
   const app: Express
+  const express: typeof expressModule
+  const secrets: Readonly<Record<'stripe' | 'paddle', string>>
+  const sendMail: (mail: { to: string; text: string; idempotencyKey: string }) => Promise<void>
+  const addressOf: (reference: string | null) => Promise<string>
+  const forPerson: (error: UtilityApiError, reference: string) => void
+  const sell: (reference: string, registeredTo: string, domainOrIp: string, email: string) => Promise<void>
+  const change: (reference: string, changes: AdminLicenseChange) => Promise<void>
+  // What JSON.parse returns.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  const reported: (body: Buffer, signature: string | undefined, joint: '.' | ':', secret: string) => any
+  const eachLicense: (filter?: Parameters<Admin['listLicenses']>[0]) => AsyncIterable<License>
   const error: Error
   const socket: Socket
   const myStorage: () => AdminStorage

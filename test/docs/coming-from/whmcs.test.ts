@@ -1,32 +1,53 @@
-import { createAdmin, createUtilityApi, type UtilityApi } from 'utility-api'
-import * as storageParts from 'utility-api/storage'
+import { createAdmin, createUtilityApi } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { programOf as licenseProgramOf, run as runLicenses } from '../guide-server.ts'
 import { programOf, run } from './programs.ts'
 
-test('licenses that WHMCS issued are found as they are, by key and by domain', async () => {
+test('licenses that WHMCS issued are found as they are, or named as refused', async () => {
   const storage = memoryStorage()
-  const admin = createAdmin({ storage })
-  await admin.createReseller({ resellerId: 'shop' })
-  const { move } = await run(
-    programOf('whmcs', 'import { callWithin'),
-    { 'utility-api/storage': storageParts },
-    { storage },
-  )
-  const sold = { licenseKey: 'Owned-0f9a8b7c6d5e4f3a2b1c', customer: 'Ada', createdAt: 1_400_000_000_000 }
-  const licenses = [{ ...sold, domain: 'München.example', status: 'suspended' }]
-  await (move as unknown as (licenses: object[]) => Promise<void>)(licenses)
-
-  const options: unknown[] = []
+  const made: Parameters<typeof createUtilityApi>[0][] = []
   await run(
     programOf('whmcs', 'import { createAdmin, createUtilityApi }'),
-    { 'utility-api': { createUtilityApi: (each: unknown) => options.push(each), createAdmin: () => {} } },
+    {
+      'utility-api': { createUtilityApi: (each: (typeof made)[0]) => made.push(each), createAdmin: () => {} },
+    },
     { storage },
   )
-  const api: UtilityApi = createUtilityApi(options[0] as Parameters<typeof createUtilityApi>[0])
-  const license = await api.findLicense(` ${sold.licenseKey} `)
-  expect(license).toMatchObject({ registeredTo: 'Ada', status: 'suspended', createdAt: sold.createdAt })
+  const [options = { storage }] = made
+  const admin = createAdmin({ storage, ...(options.licenses && { licenses: options.licenses }) })
+  await admin.createReseller({ resellerId: 'shop' })
+  const sold = {
+    resellerId: 'shop',
+    registeredTo: 'Ada',
+    domainOrIp: 'München.example',
+    status: 'suspended',
+    reference: 'whmcs-1',
+    createdAt: new Date(1_400_000_000_000),
+  }
+  const rows = [
+    { ...sold, licenseKey: 'Owned-0f9a8b7c6d5e4f3a2b1c' },
+    { ...sold, licenseKey: 'two', domainOrIp: 'shop.example,www.shop.example' },
+    { ...sold, licenseKey: 'none', domainOrIp: '' },
+    { ...sold, licenseKey: 'url', domainOrIp: 'https://shop.example/' },
+    { ...sold, licenseKey: 'active', status: 'Active' },
+    { ...sold, licenseKey: 'SHOP-AAAAA-BBBBB-CCCCC-DDDDD-EEEEE' },
+  ].map((row, at) => ({ ...row, reference: `whmcs-${at}` }))
+  const print = vi.spyOn(console, 'log').mockImplementation(() => {})
+  onTestFinished(() => print.mockRestore())
+  const move = licenseProgramOf('licenses', 'import type { NewAdminLicense }')
+  await runLicenses(`${move}\nawait move(rows)`, { admin, rows })
+
+  expect(print.mock.calls.flat().map((line) => String(line).replace(/(: \w+)[^]*/, '$1'))).toEqual([
+    'two did not move: domainOrIp',
+    'none did not move: domainOrIp',
+    'url did not move: domainOrIp',
+    'active did not move: status',
+    'SHOP-AAAAA-BBBBB-CCCCC-DDDDD-EEEEE did not move: licenseKey',
+  ])
+  await using api = createUtilityApi(options)
+  const license = await api.findLicense(` ${rows[0]?.licenseKey} `)
+  expect(license).toMatchObject({ registeredTo: 'Ada', status: 'suspended', createdAt: 1_400_000_000_000 })
   const found = await admin.listLicenses({ domainOrIp: 'xn--mnchen-3ya.example' })
-  expect(found.licenses.map(({ licenseKey }) => licenseKey)).toEqual([sold.licenseKey])
-  await api.close()
+  expect(found.licenses).toEqual([license])
 })
