@@ -42,7 +42,9 @@ export const sign: AnyCommand = command({
     ...keyPrefixOption,
     ...adminOptions,
   },
-  notes: ['A license of any status is signed; the statement includes the status.'],
+  notes: [
+    'A license of any status is signed; the statement includes the status. It ends with the license at the latest.',
+  ],
   examples: [
     'license sign LIC-75XVC-XCH31-DRPY0-5VTSW-B1ZKR --signing-key license-key.pem --issuer https://shop.example --lifetime 7d > license.jwt',
   ],
