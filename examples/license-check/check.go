@@ -84,15 +84,16 @@ func check(licenseKey, host string) string {
 	}
 	expires := time.Unix(said.Expires, 0)
 	end := expires.Add(tolerated)
-	until := end.UTC().Format("2006-01-02 15:04 UTC")
+	const layout = "2006-01-02 15:04 UTC"
 	if said.Status != "valid" || !time.Now().Before(end) || !covers(said.DomainOrIP, host) {
-		return fmt.Sprintf("refused: the server last said: %s, for %s, until %s", said.Status, said.DomainOrIP, until)
+		return fmt.Sprintf("refused: the server last said: %s, for %s, until %s", said.Status, said.DomainOrIP, expires.UTC().Format(layout))
 	}
 	if time.Now().Before(expires) {
 		return "valid"
 	}
-	log.Printf("License check: grace: the server must be reached before %s.", until)
-	return "grace: the server must be reached before " + until
+	outcome := "grace: the server must be reached before " + end.UTC().Format(layout)
+	log.Printf("License check: %s.", outcome)
+	return outcome
 }
 
 // ask returns a statement, "unknown" if the service says that the license does not exist, or "" if it says nothing.

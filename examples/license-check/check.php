@@ -50,15 +50,15 @@ function check(string $licenseKey, string $host, string $server, string $folder)
         return 'refused: the statement is for another license key';
     }
     ['status' => $status, 'domain_or_ip' => $domainOrIp, 'exp' => $expires] = $claims;
-    $until = gmdate('Y-m-d H:i', $expires + $grace) . ' UTC';
     if ($status !== 'valid' || time() >= $expires + $grace || !covers($domainOrIp, $host)) {
-        return "refused: the server last said: $status, for $domainOrIp, until $until";
+        return "refused: the server last said: $status, for $domainOrIp, until " . gmdate('Y-m-d H:i', $expires) . ' UTC';
     }
     if (time() < $expires) {
         return 'valid';
     }
-    error_log("License check: grace: the server must be reached before $until.");
-    return "grace: the server must be reached before $until";
+    $outcome = 'grace: the server must be reached before ' . gmdate('Y-m-d H:i', $expires + $grace) . ' UTC';
+    error_log("License check: $outcome.");
+    return $outcome;
 }
 
 /** Returns a statement, 'unknown' if the service says that the license does not exist, or '' if it says nothing. */

@@ -49,13 +49,16 @@ def check(license_key, host):
     if folded(str(claims.get("sub"))) != folded(license_key):
         return "refused: the statement is for another license key"
     status, domain_or_ip, expires = claims["status"], claims["domain_or_ip"], claims["exp"]
-    until = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(expires + grace))
     if status != "valid" or time.time() >= expires + grace or not covers(domain_or_ip, host):
-        return f"refused: the server last said: {status}, for {domain_or_ip}, until {until}"
+        return f"refused: the server last said: {status}, for {domain_or_ip}, until {utc(expires)}"
     if time.time() < expires:
         return "valid"
-    log.warning("License check: grace: the server must be reached before %s.", until)
-    return f"grace: the server must be reached before {until}"
+    log.warning("License check: grace: the server must be reached before %s.", utc(expires + grace))
+    return f"grace: the server must be reached before {utc(expires + grace)}"
+
+
+def utc(seconds):
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds))
 
 
 def ask(license_key):

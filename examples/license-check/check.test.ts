@@ -232,7 +232,10 @@ describe.for(Object.entries(languages))('%s', ([name, { prepare, needs }]) => {
         `refused: the server last said: valid, for shop.example, until ${until}`,
       )
     }
-    expect(await check(key, 'shop.example', 'http://127.0.0.1:1')).toMatch(/^refused: the server last said: /)
+    const until = new Date(Date.now() - 365 * day).toISOString().slice(0, 10)
+    expect(await check(key, 'shop.example', 'http://127.0.0.1:1')).toContain(
+      `for shop.example, until ${until}`,
+    )
   }, 60_000)
 
   test('a license that becomes invalid is refused from the next answer on, without the server too', async () => {

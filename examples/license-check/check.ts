@@ -50,15 +50,18 @@ async function check(licenseKey: string, ownHost: string): Promise<string> {
   const [status, domainOrIp] = [String(claims['status']), String(claims['domain_or_ip'])]
   const { exp = 0 } = claims
   // A server that answers has no need of grace.
-  const end = (exp + (isAnswered ? 0 : graceSeconds)) * 1000
-  const until = `${new Date(end).toISOString().slice(0, 16).replace('T', ' ')} UTC`
-  if (!licenseIsGood({ status, domainOrIp, expiresAt: end }, ownHost)) {
-    return `refused: the server last said: ${status}, for ${domainOrIp}, until ${until}`
+  const end = exp + (isAnswered ? 0 : graceSeconds)
+  if (!licenseIsGood({ status, domainOrIp, expiresAt: end * 1000 }, ownHost)) {
+    return `refused: the server last said: ${status}, for ${domainOrIp}, until ${utc(exp)}`
   }
   if (Date.now() / 1000 < exp) return 'valid'
-  const grace = `grace: the server must be reached before ${until}`
+  const grace = `grace: the server must be reached before ${utc(end)}`
   console.error(`License check: ${grace}.`)
   return grace
+}
+
+function utc(seconds: number): string {
+  return `${new Date(seconds * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
 
 /** Returns a statement, `unknown` if the service says that the license does not exist, or `''` if it says nothing. */
