@@ -8,15 +8,16 @@ import { join } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
 import * as oauth from 'oauth4webapi'
 import * as openid from 'openid-client'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startExample, type RunningExample } from '../../test/package/start-example.ts'
+import { eventually } from '../../test/support/eventually.ts'
 
 let example: RunningExample
 let clientUrl: string
 
 beforeAll(async () => {
   example = await startExample('authorization', { CLIENT_PORT: '0' })
-  await vi.waitFor(() => expect(example.output()).toContain('in a browser'))
+  await eventually(() => expect(example.output()).toContain('in a browser'))
   clientUrl = /Open (\S+)\/ in/.exec(example.output())?.[1] ?? ''
 })
 afterAll(async () => {
@@ -106,7 +107,7 @@ describe('a program with a port of the system', () => {
     child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
       output += chunk
     })
-    await vi.waitFor(() => expect(output).toContain('Open'), 10_000)
+    await eventually(() => expect(output).toContain('Open'))
     await agreeAt(/Open (\S+)/.exec(output)?.[1] ?? '', choice)
     await once(child, 'close')
     return output
@@ -148,7 +149,7 @@ describe('a program with a port of the system', () => {
       })
       child.stdin.end(`protocol=http\nhost=${new URL(issuer).host}\n\n`)
       const output = textOf(child.stdout)
-      await vi.waitFor(() => expect(readFileSync(opened, 'utf8')).toContain('\n'), 10_000)
+      await eventually(() => expect(readFileSync(opened, 'utf8')).toContain('\n'))
       const link = readFileSync(opened, 'utf8').trim()
       expect(link).toMatch(/redirect_uri=http%3A%2F%2F127\.0\.0\.1%3A\d+&/)
       await agreeAt(link)

@@ -4,7 +4,8 @@ import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { eventually } from '../../test/support/eventually.ts'
 
 const run = promisify(exec)
 const sources = join(import.meta.dirname, '../../test/support/sources.ts')
@@ -103,7 +104,7 @@ test('the curl lines of --keep work, and an interrupt ends it', async () => {
   const child = start(['--keep'])
   let output = ''
   child.stdout.on('data', (chunk) => (output += String(chunk)))
-  await vi.waitFor(() => expect(output).toContain('Press Ctrl-C'), 10_000)
+  await eventually(() => expect(output).toContain('Press Ctrl-C'))
   const lines = output.match(/^curl .*$/gm) ?? []
   expect(lines).toHaveLength(5)
   const answers = await Promise.all(lines.map((line) => run(`${line} -o /dev/null -w '%{http_code}'`)))

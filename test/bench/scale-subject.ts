@@ -24,7 +24,15 @@ function licenseOf(number: number, licenseKey = keyOf(number)): License {
     domainOrIp: `host-${number}.example.com`,
     status: 'valid',
   }
-  return { licenseKey, ...fields, resellerId: resellerOf(number), createdAt: number, updatedAt: number, reference: null, expiresAt: null }
+  return {
+    licenseKey,
+    ...fields,
+    resellerId: resellerOf(number),
+    createdAt: number,
+    updatedAt: number,
+    reference: null,
+    expiresAt: null,
+  }
 }
 
 function withForm(license: License): NewLicense {

@@ -3,6 +3,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { Connection } from '../../src/blockgame/connection.ts'
 import { encodePing } from '../../src/blockgame/codec/requests.ts'
 import { startClient, startServer } from './support/harness.ts'
+import { eventually } from '../support/eventually.ts'
 
 const endOfTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
@@ -65,8 +66,8 @@ test('a connection closed in the turn of its write sends nothing', async () => {
   first?.write(Buffer.of(1), () => {})
   connection?.write(Buffer.of(2), () => {})
   connection?.cut()
-  await vi.waitFor(() => expect(closed).toHaveBeenCalledExactlyOnceWith(undefined))
-  await vi.waitFor(() => expect(server.connections.map(({ received }) => received.length)).toContain(1))
+  await eventually(() => expect(closed).toHaveBeenCalledExactlyOnceWith(undefined))
+  await eventually(() => expect(server.connections.map(({ received }) => received.length)).toContain(1))
   expect(Buffer.concat(server.connections.map(({ received }) => received))).toEqual(Buffer.of(1))
 })
 
@@ -80,7 +81,7 @@ test('a connection closed in the turn in which it was opened never connects', as
   const closed = vi.fn()
   connection.tell({ closed })
   connection.cut()
-  await vi.waitFor(() => expect(closed).toHaveBeenCalledExactlyOnceWith(undefined))
+  await eventually(() => expect(closed).toHaveBeenCalledExactlyOnceWith(undefined))
   await endOfTurn()
   expect(connect).not.toHaveBeenCalled()
 })

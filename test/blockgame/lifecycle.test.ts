@@ -8,6 +8,7 @@ import { ServerCheckError } from '../../src/domain/server-status.ts'
 import { encodeKick, encodeStatusPacket } from '../../src/testing/blockgame-server.ts'
 import { endsBefore } from '../support/ends-before.ts'
 import { noneOpen, startClient, startServer, zoneDns } from './support/harness.ts'
+import { eventually } from '../support/eventually.ts'
 
 const sockets = (): number => process.getActiveResourcesInfo().filter((name) => name.startsWith('TCP')).length
 const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
@@ -104,7 +105,7 @@ describe.concurrent('the latency', () => {
   }) => {
     const server = await startServer({ era: '1.6' }, after)
     // Where connecting took longer than the answer, the answer is taken for one to the first two bytes: so on a busy machine.
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const startedAt = performance.now()
       const { latencyMs } = await startClient({}, after).status({ host: server.ip, port: server.port })
       expect(latencyMs).toBeLessThan(performance.now() - startedAt - 245)
@@ -117,7 +118,7 @@ describe('giving up', () => {
     const server = await startServer({ script() {} })
     const controller = new AbortController()
     const check = startClient().status({ host: server.ip, port: server.port, signal: controller.signal })
-    await vi.waitFor(() => expect(server.connections[0]?.handshake).toBeTruthy())
+    await eventually(() => expect(server.connections[0]?.handshake).toBeTruthy())
     const reason = new Error('changed my mind')
     controller.abort(reason)
     await expect(check).rejects.toBe(reason)
@@ -291,7 +292,7 @@ test('an open connection that times out is no reason for a legacy ping', async (
   const connect = vi.spyOn(Socket.prototype, 'connect')
   onTestFinished(() => connect.mockRestore())
   const check = startClient().status({ host: server.ip, port: server.port })
-  await vi.waitFor(() => expect(server.connections[0]?.handshake).toBeTruthy())
+  await eventually(() => expect(server.connections[0]?.handshake).toBeTruthy())
   const [socket] = connect.mock.contexts as Socket[]
   socket?.destroy(Object.assign(new Error('gone'), { code: 'ETIMEDOUT' }))
   await expect(check).rejects.toMatchObject({ reason: 'timeout' })
@@ -313,7 +314,7 @@ test('if the modern reply breaks off during the legacy ping, that one decides', 
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
   const check = startClient().status({ host: server.ip, port: server.port, timeoutMs: 5000 })
-  await vi.waitFor(() => expect(server.connections[0]?.handshake).toBeTruthy())
+  await eventually(() => expect(server.connections[0]?.handshake).toBeTruthy())
   vi.advanceTimersByTime(2000)
   await expect(check).resolves.toMatchObject({ description: 'old', players: { online: 1, max: 2 } })
   expect(server.connections).toHaveLength(3)
@@ -360,5 +361,5 @@ test('1,000 lookups of silent servers end by the deadline while the process answ
   await noneOpen(server)
   await server.close()
   http.closeAllConnections()
-  await vi.waitFor(() => expect(sockets()).toBeLessThanOrEqual(before))
+  await eventually(() => expect(sockets()).toBeLessThanOrEqual(before))
 })

@@ -1,7 +1,8 @@
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { DnsAnswer } from '../../src/domain/dns-answer.ts'
 import type { DnsClient, DnsQuestion } from '../../src/ports/dns-client.ts'
 import { startClient, startServer } from './support/harness.ts'
+import { eventually } from '../support/eventually.ts'
 
 const host = 'mc.example.com'
 
@@ -33,7 +34,7 @@ describe('lookups of one host at the same time', () => {
     const lookups = servers.map(({ port }, index) => client.status({ host: hosts[index % 3] ?? host, port }))
     lookups.push(client.status({ host }))
     lookups.at(-1)?.catch(() => {})
-    await vi.waitFor(() => expect(types()).toEqual(['A', 'AAAA', 'SRV']))
+    await eventually(() => expect(types()).toEqual(['A', 'AAAA', 'SRV']))
     open()
     const found = await Promise.all(lookups.slice(0, -1))
     expect(found.map(({ port }) => port)).toEqual(servers.map(({ port }) => port))
@@ -60,7 +61,7 @@ describe('lookups of one host at the same time', () => {
     const { dns, types, open } = gatedDns()
     const client = startClient({ dns })
     const lookups = [{}, difference].map((each) => client.status({ host, port, timeoutMs: 5000, ...each }))
-    await vi.waitFor(() => expect(types()).toEqual(['A', 'A', 'AAAA', 'AAAA']))
+    await eventually(() => expect(types()).toEqual(['A', 'A', 'AAAA', 'AAAA']))
     open()
     await expect(Promise.all(lookups)).resolves.toHaveLength(2)
   })

@@ -18,6 +18,7 @@ import { encodeName } from '../../src/testing/dns-encoding.ts'
 import { readFakeDnsQuery, type FakeDnsQuery } from '../../src/testing/dns-query.ts'
 import { endsBefore } from '../support/ends-before.ts'
 import { patched, rawRecord, rawReply, rightRecord } from './support/messages.ts'
+import { eventually } from '../support/eventually.ts'
 
 const zone = { records: [rightRecord] }
 const question = { name: 'example.com', type: 'A' } as const
@@ -226,7 +227,7 @@ test.each<[string, Behavior]>([
 ])('an endpoint that %s has until the deadline, and no connection after it', async (_, behave) => {
   const { answer, connections } = await ask(behave, 300)
   expect(answer).toMatchObject({ status: 'TIMEOUT', records: [], transport: 'https' })
-  await vi.waitFor(() => expect(connections.every(({ closed }) => closed)).toBe(true))
+  await eventually(() => expect(connections.every(({ closed }) => closed)).toBe(true))
 })
 
 test('what is endless is read for one message, and then left', async () => {
@@ -240,7 +241,7 @@ test('what is endless is read for one message, and then left', async () => {
     pour()
   })
   expect(answer).toMatchObject({ status: 'UNREACHABLE' })
-  await vi.waitFor(() => expect(connections.every(({ closed }) => closed)).toBe(true))
+  await eventually(() => expect(connections.every(({ closed }) => closed)).toBe(true))
   // No more than the buffers of both sides hold.
   expect(sent).toBeLessThan(16 * 2 ** 20)
 })
@@ -277,7 +278,7 @@ test('a fetch that takes no notice of the deadline holds up nothing, and its res
   const { promise, resolve } = Promise.withResolvers<Response>()
   expect(await askBy(() => promise, { timeoutMs: 50 })).toMatchObject({ status: 'TIMEOUT' })
   resolve(new Response(new ReadableStream({ cancel }), { headers }))
-  await vi.waitFor(() => expect(cancel).toHaveBeenCalledOnce())
+  await eventually(() => expect(cancel).toHaveBeenCalledOnce())
 })
 
 test.each([

@@ -5,6 +5,7 @@ import { createDnsClient } from '../../src/dns/client.ts'
 import type { DnsRecord } from '../../src/domain/dns-answer.ts'
 import { fakeDnsServer, type FakeDnsServer } from '../../src/testing/dns-server.ts'
 import { loopbacks } from '../support/loopback.ts'
+import { eventually } from '../support/eventually.ts'
 
 const at = (host: string) => ({ host, ttl: 60 })
 const records: readonly DnsRecord[] = [
@@ -127,7 +128,7 @@ test('a delayed answer keeps no process alive once the server is closed', async 
   const before = timers()
   const client = createDnsClient()
   void client.query({ name: 'a.test', type: 'A', server })
-  await vi.waitFor(() => expect(server.queries).toHaveLength(1))
+  await eventually(() => expect(server.queries).toHaveLength(1))
   await client.close()
   await server.close()
   expect(timers()).toBeLessThanOrEqual(before)

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { createDnsClient } from '../../src/dns/client.ts'
 import { fakeDnsServer } from '../../src/testing/dns-server.ts'
 import { rightRecord } from './support/messages.ts'
+import { eventually } from '../support/eventually.ts'
 
 /** How many checks of twelve locations are made. */
 const checks = Number(process.env['DNS_CHECKS'] ?? 1000)
@@ -95,7 +96,7 @@ test.runIf(onLinux)(title, { timeout: 600_000 }, async () => {
   await Promise.all([good.close(), truncating.close(), silent.close()])
   expect(unreachable).toBeGreaterThan(0)
   // Before other tests count theirs.
-  await vi.waitFor(() => expect(openSockets()).toBe(socketsBefore), 5000)
+  await eventually(() => expect(openSockets()).toBe(socketsBefore))
   expect(timers()).toBeLessThanOrEqual(timersBefore)
   expect(grown / mebibyte).toBeLessThan(8)
   if (process.env['DNS_CHECKS'] !== undefined)
@@ -117,7 +118,7 @@ test.runIf(onLinux)('sockets close when they are ten seconds old, and the timer 
     vi.advanceTimersByTime(10_000)
     expect(openSockets()).toBe(opened)
     vi.advanceTimersByTime(5000)
-    await vi.waitFor(() => expect(openSockets()).toBe(before))
+    await eventually(() => expect(openSockets()).toBe(before))
     expect(vi.getTimerCount()).toBe(0)
   }
   await ask()

@@ -8,6 +8,7 @@ import { endsBefore } from '../support/ends-before.ts'
 import { spyOnBuiltin } from '../support/spy-on-builtin.ts'
 import { patched, rightRecord } from './support/messages.ts'
 import { hasIpv6 } from '../support/loopback.ts'
+import { eventually } from '../support/eventually.ts'
 
 const question = { name: 'example.com', type: 'A' } as const
 const zone = { records: [rightRecord] }
@@ -98,7 +99,7 @@ describe('ports and ids', () => {
     const names = Array.from({ length: 10 }, (_, index) => `n${index}.test`)
     const answers = names.map((name) => client.query({ name, type: 'A', server, timeoutMs: 100_000 }))
     for (const tries of [1, 2, 3]) {
-      await vi.waitFor(() => expect(server.queries).toHaveLength(10 * tries))
+      await eventually(() => expect(server.queries).toHaveLength(10 * tries))
       vi.advanceTimersByTime(35_000)
     }
     await Promise.all(answers)
@@ -221,7 +222,7 @@ describe('a signal', () => {
     const client = createDnsClient()
     const controller = new AbortController()
     const answer = client.query({ ...question, server, signal: controller.signal, timeoutMs: 60_000 })
-    await vi.waitFor(() => expect(server.queries.at(-1)?.transport).toBe(transport))
+    await eventually(() => expect(server.queries.at(-1)?.transport).toBe(transport))
     controller.abort(new Error('gone'))
     await expect(answer).rejects.toThrow('gone')
     await client.close()
@@ -249,7 +250,7 @@ describe('closing', () => {
     await using server = await fakeDnsServer({ drop: Number.POSITIVE_INFINITY })
     const client = createDnsClient()
     const answers = times(10, () => client.query({ ...question, server, timeoutMs: 60_000 }))
-    await vi.waitFor(() => expect(server.queries.length).toBe(10))
+    await eventually(() => expect(server.queries.length).toBe(10))
     await client.close()
     await client.close()
     for (const answer of await Promise.all(answers)) expect(answer.status).toBe('UNREACHABLE')

@@ -9,6 +9,7 @@ import { listenNode, onHttp2 } from './support/hosts.ts'
 import { rawClient, rawRequestText, type RawClient } from './support/raw.ts'
 import { createWorld, licenseHeaders, type World } from './support/world.ts'
 import { toNodeHandler } from 'utility-api/node'
+import { eventually } from '../support/eventually.ts'
 
 const patience = { timeout: 5000, interval: 10 }
 const lookupPath = '/v4/games/blockgame/lookup'
@@ -18,7 +19,7 @@ function lookupHeaders({ apiKey, silentGame }: World): Record<string, string> {
 }
 
 function expectOpenLookups(world: World, open: number): Promise<void> {
-  return vi.waitFor(async () => expect(await world.silentLookups()).toMatchObject({ open }), patience)
+  return eventually(async () => expect(await world.silentLookups()).toMatchObject({ open }), patience)
 }
 
 describeEachServer('Leaving', { lookupTimeoutMs: 20_000 }, (server) => {
@@ -141,9 +142,9 @@ test('a client that left before anyone listened is noticed', async () => {
   raw.write(rawRequestText(`GET ${lookupPath}`, { Basic: apiKey, 'X-Address': '192.0.2.1' }))
   await new Promise((resolve) => setTimeout(resolve, 50))
   raw.close()
-  await vi.waitFor(() => expect(left).toHaveBeenCalled(), patience)
+  await eventually(() => expect(left).toHaveBeenCalled(), patience)
   identify()
-  await vi.waitFor(() => expect(ended).toHaveBeenCalled(), patience)
+  await eventually(() => expect(ended).toHaveBeenCalled(), patience)
   expect(ended.mock.calls[0]?.[0]).toMatchObject({ status: 503, errorCode: 'unavailable' })
   expect(seen.every(({ aborted }) => aborted)).toBe(true)
   await host.close()
@@ -170,7 +171,7 @@ test('a storage write goes on when its client has left', async () => {
   raw.close()
   await new Promise((resolve) => setTimeout(resolve, 50))
   write()
-  await vi.waitFor(() => expect(ended).toHaveBeenCalled(), patience)
+  await eventually(() => expect(ended).toHaveBeenCalled(), patience)
   expect((await admin.listLicenses({})).licenses).toHaveLength(1)
   await host.close()
 })

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { rawClient, rawRequestText, type RawClient } from './support/raw.ts'
 import { sendToPort } from './support/send.ts'
 import { createWorld, licenseHeaders, type World } from './support/world.ts'
+import { eventually } from '../support/eventually.ts'
 
 const rounds = Number(process.env['ABUSE_ROUNDS'] ?? 1)
 const idleConnections = Number(process.env['IDLE_CONNECTIONS'] ?? 500)
@@ -177,8 +178,8 @@ test.each(Object.keys(abuses))('%s', async (name) => {
   await expectService()
   await abuse
   await expectService()
-  await vi.waitFor(async () => expect(await connections()).toBe(0), { timeout: 5000 })
-  await vi.waitFor(async () => expect(await world.silentLookups()).toMatchObject({ open: 0 }), {
+  await eventually(async () => expect(await connections()).toBe(0))
+  await eventually(async () => expect(await world.silentLookups()).toMatchObject({ open: 0 }), {
     timeout: 5000,
   })
   expect(broken).not.toHaveBeenCalled()
@@ -187,7 +188,7 @@ test.each(Object.keys(abuses))('%s', async (name) => {
 test('all of them together, again and again, leave nothing in the heap', async () => {
   const round = async (): Promise<number> => {
     await Promise.all(Object.values(abuses).map((abuse) => abuse()))
-    await vi.waitFor(async () => expect(await connections()).toBe(0), { timeout: 5000 })
+    await eventually(async () => expect(await connections()).toBe(0), { timeout: 5000 })
     await pause(50)
     collectGarbage()
     return process.memoryUsage().heapUsed
@@ -213,6 +214,6 @@ test(`${idleConnections} connections kept alive and idle: others are served, and
   await Promise.all(clients.map((client) => client.ended()))
   for (const client of clients) client.close()
   await expectService()
-  await vi.waitFor(async () => expect(await connections()).toBe(0), { timeout: 5000 })
+  await eventually(async () => expect(await connections()).toBe(0))
   expect(broken).not.toHaveBeenCalled()
 }, 60_000)

@@ -18,6 +18,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { Closing } from '../../src/bounds/closing.ts'
 import { sendToFetch, sendToPort, type TestRequest } from './support/send.ts'
 import { createWorld, licenseHeaders, type WorldOptions } from './support/world.ts'
+import { eventually } from '../support/eventually.ts'
 
 const storage = memoryStorage()
 const admin = createAdmin({ storage })
@@ -85,7 +86,7 @@ describe('close', () => {
     }
     const api = createUtilityApi({ storage: slow })
     const underWay = sendToFetch(api, generate)
-    await vi.waitFor(() => expect(finish).not.toBe(undefined))
+    await eventually(() => expect(finish).not.toBe(undefined))
     await new Promise((resolve) => setTimeout(resolve, 10))
     const closed = vi.fn()
     const closing = [api.close(), api.close(), api[Symbol.asyncDispose]()].map((each) => each.then(closed))
@@ -93,7 +94,7 @@ describe('close', () => {
     expect(closed).not.toHaveBeenCalled()
     finish()
     expect(await underWay).toMatchObject({ status: 200 })
-    await vi.waitFor(() => expect(closed).toHaveBeenCalledTimes(closing.length), { timeout: 3000 })
+    await eventually(() => expect(closed).toHaveBeenCalledTimes(closing.length), { timeout: 3000 })
     expect(await sendToFetch(api, generate)).toMatchObject(unavailable)
   })
 
@@ -229,7 +230,7 @@ describe('close', () => {
     unsubscribe('udp.socket', watch)
     expect(open.size).toBeGreaterThan(0)
     await world.api.close()
-    await vi.waitFor(() => expect(open.size).toBe(0))
+    await eventually(() => expect(open.size).toBe(0))
     await world.close()
   })
 
@@ -282,7 +283,7 @@ describe('overload', () => {
     const held = Array.from({ length: 1000 }, (_, index) =>
       sendToFetch(api, index % 2 === 0 ? check(`h${index}.example`) : lookUpName(`h${index}.example`)),
     )
-    await vi.waitFor(() => expect(waiting()).toBe(1000), { timeout: 10_000 })
+    await eventually(() => expect(waiting()).toBe(1000), { timeout: 10_000 })
     expect(await sendToFetch(api, lookUpName('one-more.example'))).toMatchObject(unavailable)
     expect(await sendToFetch(api, check('one-more.example'))).toMatchObject(unavailable)
     for (let count = 0; count < 100; count += 1) {
@@ -362,7 +363,7 @@ test('a request that is given up is told apart from one that found no room', asy
     signal: leaving.signal,
   })
   const held = api.fetch(request)
-  await vi.waitFor(() => expect(waiting()).toBe(1))
+  await eventually(() => expect(waiting()).toBe(1))
   expect(await sendToFetch(api, check('b.example'))).toMatchObject(unavailable)
   leaving.abort()
   expect((await held).status).toBe(503)

@@ -10,6 +10,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { mostConnections } from '../../adapters/http/most-connections.ts'
 import { anonymous, answeredBeside, kindsOf, startFull } from './support/crowd.ts'
 import { rawClient, rawRequestText, type RawClient } from './support/raw.ts'
+import { eventually } from '../support/eventually.ts'
 
 const servers: (Server | Http2Server)[] = []
 afterEach(() => {
@@ -53,7 +54,7 @@ describe('a connection whose client takes nothing for ten seconds', () => {
     const [stalled, idle] = [await rawClient(port), await rawClient(port)]
     stalled.socket.pause()
     stalled.write(rawRequestText('GET /'))
-    await vi.waitFor(() => expect(stalled.socket.bytesRead).toBeGreaterThan(0), 10_000)
+    await eventually(() => expect(stalled.socket.bytesRead).toBeGreaterThan(0))
     await vi.advanceTimersByTimeAsync(9000)
     expect(await connectionsOf(server)).toBe(2)
     await vi.advanceTimersByTimeAsync(3000)
@@ -71,11 +72,11 @@ describe('a connection whose client takes nothing for ten seconds', () => {
     await once(stalled, 'secureConnect')
     stalled.pause()
     stalled.write(rawRequestText('GET /'))
-    await vi.waitFor(() => expect(stalled.bytesRead).toBeGreaterThan(0), 10_000)
+    await eventually(() => expect(stalled.bytesRead).toBeGreaterThan(0))
     await vi.advanceTimersByTimeAsync(9000)
     expect(await connectionsOf(server)).toBe(1)
     await vi.advanceTimersByTimeAsync(3000)
-    await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(0), 10_000)
+    await eventually(async () => expect(await connectionsOf(server)).toBe(0))
     stalled.destroy()
   })
 })
@@ -194,7 +195,7 @@ describe('connections to a server with maxConnections', () => {
     const [waiting, upgraded] = [await rawClient(port), await rawClient(port)]
     waiting.write(rawRequestText('GET /'))
     upgraded.write(rawRequestText('GET /', { Connection: 'Upgrade', Upgrade: 'echo' }))
-    await vi.waitFor(() => expect(held).toHaveLength(1))
+    await eventually(() => expect(held).toHaveLength(1))
     expect((await upgraded.answer()).status).toBe(101)
     for (let count = 0; count < 3 * most; count += 1) {
       // oxlint-disable-next-line no-await-in-loop -- one after the other

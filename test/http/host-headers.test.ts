@@ -8,6 +8,7 @@ import { memoryStorage } from 'utility-api/storage/memory'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { listenNode, type Host } from './support/hosts.ts'
 import { sendToPort, type TestAnswer, type TestRequest } from './support/send.ts'
+import { eventually } from '../support/eventually.ts'
 
 const storage = memoryStorage()
 const { token } = await createAdmin({ storage }).createReseller()
@@ -180,7 +181,7 @@ describe.each(Object.entries(mounts))('%s', (_, start) => {
     const slow = {
       ...storage,
       async findCredential(...args: Parameters<typeof storage.findCredential>) {
-        await vi.waitFor(() => expect(request.readableEnded).toBe(true))
+        await eventually(() => expect(request.readableEnded).toBe(true))
         return storage.findCredential(...args)
       },
     }

@@ -9,6 +9,7 @@ import { memoryStorage } from 'utility-api/storage/memory'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { listenNode, type Host } from './support/hosts.ts'
 import { sendToPort } from './support/send.ts'
+import { eventually } from '../support/eventually.ts'
 
 const errors: [message: string, fields: object | undefined][] = []
 const logger: Logger = {
@@ -66,7 +67,7 @@ describe.each<[string, (one: UtilityApi) => RequestListener]>([
       listener(request, response)
     })
     await expect(sendToPort(port, check)).rejects.toThrow()
-    await vi.waitFor(() => expect(written).toHaveBeenCalledWith(patched))
+    await eventually(() => expect(written).toHaveBeenCalledWith(patched))
   })
 })
 

@@ -13,6 +13,7 @@ import { expresses, listenHttp2, listenNode, type Host } from './support/hosts.t
 import { rawClient, rawRequestText } from './support/raw.ts'
 import { sendToPort } from './support/send.ts'
 import { licenseHeaders, redirectUri } from './support/world.ts'
+import { eventually } from '../support/eventually.ts'
 
 const storage = memoryStorage()
 const admin = createAdmin({ storage })
@@ -426,7 +427,7 @@ describe('the Node mount', () => {
     await new Promise((resolve) => setTimeout(resolve, 30))
     expect(await sendToPort(port, generate)).toMatchObject({ status: 200 })
     client.close()
-    await vi.waitFor(() => expect(events).toHaveLength(2))
+    await eventually(() => expect(events).toHaveLength(2))
     expect(events[1]).toMatchObject({ operation: 'exchangeToken', status: 400, errorCode: 'invalid_request' })
   })
 
@@ -455,7 +456,7 @@ describe('the Node mount', () => {
     client.write(rawRequestText('POST /v4/oauth2/token', headers, '{'))
     await begun.promise
     client.close()
-    await vi.waitFor(() => expect(events).toMatchObject([{ status: 400, errorCode: 'invalid_request' }]))
+    await eventually(() => expect(events).toMatchObject([{ status: 400, errorCode: 'invalid_request' }]))
     await new Promise((resolve) => setImmediate(resolve))
     expect(written).not.toHaveBeenCalled()
   })

@@ -7,9 +7,10 @@ import { createAdmin, createUtilityApi, type DnsAnswer, type UtilityApi } from '
 import { toExpressHandler } from 'utility-api/express'
 import { toNodeHandler } from 'utility-api/node'
 import { memoryStorage } from 'utility-api/storage/memory'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { admit } from '../../adapters/http/connections.ts'
 import { rawClient, rawRequestText } from './support/raw.ts'
+import { eventually } from '../support/eventually.ts'
 
 const empty: DnsAnswer = { status: 'NOERROR', records: [], cnameChain: [], transport: 'udp', latencyMs: 1 }
 const names = Array.from({ length: 16 }, (_, index) => `n${index}.example`)
@@ -96,7 +97,7 @@ describe.each<[string, () => RequestListener]>([
     const [client, bystander] = [await rawClient(port), await rawClient(port)]
     client.write(names.map(check).join(''))
     bystander.write(check('bystander.example'))
-    await vi.waitFor(() => expect(open).toBe(2))
+    await eventually(() => expect(open).toBe(2))
     expect(asked.toSorted()).toEqual(['bystander.example', 'n0.example'])
     client.close()
     bystander.close()
@@ -105,9 +106,9 @@ describe.each<[string, () => RequestListener]>([
   test('those whose client leaves while they wait are not worked on', async () => {
     const client = await rawClient(await listen(listener()))
     client.write(names.map(check).join(''))
-    await vi.waitFor(() => expect(asked).toEqual(['n0.example']))
+    await eventually(() => expect(asked).toEqual(['n0.example']))
     client.close()
-    await vi.waitFor(() => expect(ended).toEqual([503]))
+    await eventually(() => expect(ended).toEqual([503]))
     release()
     await api.close()
     expect(asked).toEqual(['n0.example'])
@@ -119,9 +120,9 @@ describe.each<[string, () => RequestListener]>([
     const arrived: Parameters<RequestListener>[] = []
     const client = await rawClient(await listen((...messages) => arrived.push(messages)))
     client.write(names.map(check).join(''))
-    await vi.waitFor(() => expect(arrived).toHaveLength(names.length))
+    await eventually(() => expect(arrived).toHaveLength(names.length))
     client.close()
-    await vi.waitFor(() => expect(arrived[0]?.[0].socket.closed).toBe(true))
+    await eventually(() => expect(arrived[0]?.[0].socket.closed).toBe(true))
     for (const messages of arrived) handler(...messages)
     await api.close()
     expect(asked).toEqual([])
@@ -136,7 +137,7 @@ describe.each<[string, () => RequestListener]>([
     })
     const client = await rawClient(port)
     client.write(names.map(check).join(''))
-    await vi.waitFor(() => expect(open).toBe(1))
+    await eventually(() => expect(open).toBe(1))
     release()
     expect((await client.answer()).status).toBe(200)
     await client.ended()
@@ -168,7 +169,7 @@ describe.each<[string, () => RequestListener]>([
     const body = JSON.stringify({ grant_type: 'authorization_code' })
     const json = { 'Content-Type': 'application/json', 'Content-Length': String(body.length) }
     client.write(check('n0.example') + rawRequestText('POST /v4/oauth2/token', json, body))
-    await vi.waitFor(() => expect(ended).toEqual([400]))
+    await eventually(() => expect(ended).toEqual([400]))
     expect(open).toBe(1)
     release()
     expect((await client.answer()).status).toBe(200)
@@ -187,7 +188,7 @@ test('each answer that is not written hears of the end of its connection', async
   })
   const client = await rawClient(port)
   client.write(['/1', '/2', '/3'].map((path) => rawRequestText(`GET ${path}`)).join(''))
-  await vi.waitFor(() => expect(arrived).toEqual(['/1', '/2', '/3']))
+  await eventually(() => expect(arrived).toEqual(['/1', '/2', '/3']))
   client.close()
-  await vi.waitFor(() => expect(heard.toSorted()).toEqual(['/1', '/2', '/3']))
+  await eventually(() => expect(heard.toSorted()).toEqual(['/1', '/2', '/3']))
 })

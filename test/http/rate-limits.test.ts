@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { sendToFetch, type TestAnswer, type TestRequest } from './support/send.ts'
 import { createWorld, licenseHeaders, type World } from './support/world.ts'
 import { addressKey } from '../../src/bounds/address-key.ts'
+import { eventually } from '../support/eventually.ts'
 
 const storage = memoryStorage()
 const { token } = await createAdmin({ storage }).createReseller()
@@ -127,7 +128,7 @@ test('are waited for within the bounds of requests under way', async () => {
   const api = createUtilityApi({ storage, maxInFlight: 4, rateLimiter: { consume } })
   const send = (): Promise<TestAnswer> => sendToFetch(api, generate)
   const waiting = [send(), send()]
-  await vi.waitFor(() => expect(asked).toHaveLength(2))
+  await eventually(() => expect(asked).toHaveLength(2))
   expect(await send()).toMatchObject(unavailable)
   for (const decideNow of asked) decideNow()
   expect(await Promise.all(waiting)).toMatchObject([{ status: 200 }, { status: 200 }])

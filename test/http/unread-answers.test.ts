@@ -18,6 +18,7 @@ import { memoryStorage } from 'utility-api/storage/memory'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import express from 'express'
 import { rawClient, rawRequestText } from './support/raw.ts'
+import { eventually } from '../support/eventually.ts'
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
@@ -135,7 +136,7 @@ test('what a mount forgets to say of its answers is found when they are gone', a
     expect(replies.map(({ status }) => status)).toEqual(Array(5).fill(200))
   }
   await forget()
-  await vi.waitFor(
+  await eventually(
     async () => {
       collect()
       expect(await statusOfFive()).toEqual(Array(5).fill(200))
@@ -241,7 +242,7 @@ describe.each<[string, () => Server]>([
     const client = await rawClient(port)
     client.socket.pause()
     client.write(checkText('a.example'))
-    await vi.waitFor(() => expect(ended).toEqual([200]), 15_000)
+    await eventually(() => expect(ended).toEqual([200]))
     const statusOfAnother = async (): Promise<number> => {
       const { status, written } = await ask('other.example')
       written()
@@ -249,6 +250,6 @@ describe.each<[string, () => Server]>([
     }
     expect(await statusOfAnother()).toBe(503)
     client.close()
-    await vi.waitFor(async () => expect(await statusOfAnother()).toBe(200), 15_000)
+    await eventually(async () => expect(await statusOfAnother()).toBe(200))
   })
 })

@@ -1,7 +1,8 @@
 /** What the view of a standard Request does with bodies that hosts give, or keep to themselves. */
 import { createAdmin, createUtilityApi } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
+import { eventually } from '../support/eventually.ts'
 
 const api = createUtilityApi({ storage: memoryStorage() })
 
@@ -45,7 +46,7 @@ test.each([
     duplex: 'half',
   } as RequestInit)
   expect((await api.fetch(request)).status).toBe(status)
-  await vi.waitFor(() => expect(read()).toBe(pieces))
+  await eventually(() => expect(read()).toBe(pieces))
 })
 
 test('path parameters of the host add to those of the path', async () => {

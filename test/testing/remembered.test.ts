@@ -6,6 +6,7 @@ import type { FakeBlockgameConnection } from '../../src/testing/blockgame-behavi
 import { encodePacket, fakeBlockgameServer } from '../../src/testing/blockgame-server.ts'
 import { encodeName, words } from '../../src/testing/dns-encoding.ts'
 import { fakeDnsServer } from '../../src/testing/dns-server.ts'
+import { eventually } from '../support/eventually.ts'
 
 // What the fake servers remember is bounded: a demonstration may run for weeks.
 
@@ -85,7 +86,7 @@ test('a game server remembers the last thousand connections, but closes all of t
 test('a game server lets go of a connection that is closed', async () => {
   const server = await fakeBlockgameServer()
   const client = await open(server.port)
-  await vi.waitFor(() => expect(server.connections).toHaveLength(1))
+  await eventually(() => expect(server.connections).toHaveLength(1))
   const { socket } = server.connections[0] as FakeBlockgameConnection
   const closed = once(socket, 'close')
   client.destroy()

@@ -3,8 +3,9 @@ import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
-import { afterAll, expect, test, vi } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { outcomeOf, run, start, temporaryFolder, type Outcome } from '../support/cli.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const folder = temporaryFolder()
 const children: ChildProcess[] = []
@@ -27,7 +28,7 @@ async function startDev(): Promise<Running> {
   let text = ''
   child.stdout?.on('data', (chunk) => (text += String(chunk)))
   const outcome = outcomeOf(child)
-  await vi.waitFor(() => expect(text).toContain('Ctrl-C ends it.'), 15_000)
+  await eventually(() => expect(text).toContain('Ctrl-C ends it.'))
   return { child, outcome, printed: () => text }
 }
 
@@ -47,7 +48,7 @@ test('every curl command is answered 200, a spent code is followed by a new one,
   for (const each of commands) expect(await statusOf(each), each).toBe('200')
   // All but the first again: only a code is spent.
   for (const each of commands.slice(1)) expect(await statusOf(each), each).toBe('200')
-  await vi.waitFor(() => expect(curlCommands(printed())).toHaveLength(6))
+  await eventually(() => expect(curlCommands(printed())).toHaveLength(6))
   expect(await statusOf(curlCommands(printed())[5] ?? '')).toBe('200')
   const [, url = ''] = /^Listening on (http:\S+)\n/.exec(printed()) ?? []
   expect((await fetch(`${url}/openapi.json`)).status).toBe(200)

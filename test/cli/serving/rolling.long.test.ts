@@ -4,7 +4,7 @@ import { Agent, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { createAdmin } from 'utility-api'
 import { postgresStorage } from 'utility-api/storage/postgres'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { steps } from '../../../adapters/storage/postgres/steps.ts'
 import {
   execute,
@@ -16,6 +16,7 @@ import { withStep } from '../../storage/support/steps.ts'
 import { startBalancer, type Balancer } from '../support/balancer.ts'
 import { firstLine, start } from '../support/cli.ts'
 import { runHere } from '../support/cli-here.ts'
+import { eventually } from '../../support/eventually.ts'
 
 let postgres: PostgresServer
 let database: string
@@ -96,8 +97,7 @@ test('two servers are replaced behind a balancer, and a step is taken between, w
   const [first, second] = await Promise.all([startServer(), startServer()])
   const ports = [first.port, second.port]
   const behind = (balancer = await startBalancer(ports))
-  const bothHealthy = (): Promise<void> =>
-    vi.waitFor(() => expect(behind.healthy()).toEqual(ports), { timeout: 10_000 })
+  const bothHealthy = (): Promise<void> => eventually(() => expect(behind.healthy()).toEqual(ports))
   await bothHealthy()
 
   const stopped = new AbortController()
@@ -113,7 +113,7 @@ test('two servers are replaced behind a balancer, and a step is taken between, w
     agent.destroy()
   })
 
-  await vi.waitFor(() => expect([first.made() > 10, second.made() > 10]).toEqual([true, true]), {
+  await eventually(() => expect([first.made() > 10, second.made() > 10]).toEqual([true, true]), {
     timeout: 10_000,
   })
   expect(await first.stop()).toEqual([0, null])
@@ -127,7 +127,7 @@ test('two servers are replaced behind a balancer, and a step is taken between, w
   expect(await second.stop()).toEqual([0, null])
   const fourth = await startServer(second.port)
   await bothHealthy()
-  await vi.waitFor(() => expect(fourth.made()).toBeGreaterThan(0), { timeout: 10_000 })
+  await eventually(() => expect(fourth.made()).toBeGreaterThan(0), { timeout: 10_000 })
   stopped.abort()
   await Promise.all(clients)
 

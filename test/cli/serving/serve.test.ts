@@ -12,6 +12,7 @@ import { rawClient, rawRequestText } from '../../http/support/raw.ts'
 import { requestLog, type LogFormat } from '../../../adapters/cli/serving/request-log.ts'
 import { createService, type ServiceOptions } from '../../../adapters/cli/serving/http-service.ts'
 import { sayConnections } from '../../../adapters/cli/serving/serve.ts'
+import { eventually } from '../../support/eventually.ts'
 
 // What `serve` is made of, in this process; rolling.long.test.ts has the processes.
 
@@ -316,7 +317,7 @@ describe('/health and /openapi.json', () => {
     let arrived = 0
     server.on('request', () => void (arrived += 1))
     const answers = Array.from({ length: 20 }, () => fetch(`${url}/health`))
-    await vi.waitFor(() => expect(arrived).toBe(20))
+    await eventually(() => expect(arrived).toBe(20))
     release()
     expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(Array(20).fill(200))
     expect(asked).toBe(1)
@@ -418,7 +419,7 @@ describe('draining', () => {
     const [accepting] = (await accepted) as [Socket]
     if (start !== '') {
       socket.write(start)
-      await vi.waitFor(() => expect(accepting.bytesRead).toBe(start.length))
+      await eventually(() => expect(accepting.bytesRead).toBe(start.length))
     }
     return { closed: once(socket.resume(), 'close') }
   }
@@ -449,7 +450,7 @@ describe('draining', () => {
     expect([served.statusCode, served.headers.connection]).toEqual([404, 'close'])
     served.resume()
 
-    await vi.waitFor(() => expect(server.listening).toBe(false))
+    await eventually(() => expect(server.listening).toBe(false))
     release()
     const done = await answer
     expect([done.status, done.headers.get('connection')]).toEqual([200, 'close'])
@@ -484,7 +485,7 @@ describe('draining', () => {
     onTestFinished(() => void vi.useRealTimers())
     const drained = service.drain(600_000)
     vi.setSystemTime(Date.now() + 3_600_000)
-    await vi.waitFor(() => expect(service.server.listening).toBe(false))
+    await eventually(() => expect(service.server.listening).toBe(false))
     // Long enough for what would cut the request off.
     await delay(50)
     service.release()

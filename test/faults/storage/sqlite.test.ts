@@ -2,11 +2,12 @@
 import { DatabaseSync } from 'node:sqlite'
 import { createAdmin, createUtilityApi } from 'utility-api'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { temporaryFile } from '../../storage/support/sqlite-fixture.ts'
 import { createWorld, generate, issueCodes, startLoad, type World } from '../load.ts'
 import { verifyLedger, verifyPairs, verifyRepeats } from '../verify.ts'
 import { serveHere } from './serve.ts'
+import { eventually } from '../../support/eventually.ts'
 
 interface UnderLoad {
   /** The connection that serves. */
@@ -29,7 +30,7 @@ async function withLoad(trouble: (underLoad: UnderLoad) => Promise<void>): Promi
   const count = (status: number): number => statuses.get(status) ?? 0
   async function more(status: number, answers: number): Promise<void> {
     const wanted = count(status) + answers
-    await vi.waitFor(() => expect(count(status)).toBeGreaterThanOrEqual(wanted), { timeout: 15_000 })
+    await eventually(() => expect(count(status)).toBeGreaterThanOrEqual(wanted))
   }
   const stop = startLoad(world, [server.origin])
   try {

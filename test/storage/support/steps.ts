@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { AdminStorage } from 'utility-api/storage'
-import { expect, vi } from 'vitest'
+import { expect } from 'vitest'
 import { call } from './call.ts'
 import { errorOf } from './error-of.ts'
 import { newLicense } from './license.ts'
+import { eventually } from '../../support/eventually.ts'
 
 type Migrated = AdminStorage & { migrate(): Promise<unknown> }
 
@@ -83,7 +84,7 @@ function startLoad(storage: Migrated): Load {
   return {
     async goesOn() {
       const before = [...done]
-      const seen = vi.waitFor(
+      const seen = eventually(
         () => expect(done.every((count, caller) => count > (before[caller] ?? 0) + 1)).toBe(true),
         { timeout: 20_000 },
       )
