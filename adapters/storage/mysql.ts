@@ -41,9 +41,9 @@ export interface MysqlStorage extends AdminStorage {
  * repeated. If connections are lost, the calls in progress fail with `unavailable`; later calls reconnect on their own.
  * The caller is responsible for ending the pool.
  *
- * Clients, resellers, codes and credentials that are looked up together share one statement. Exchanges, updates and new licenses
- * without an idempotency key that arrive together, or while others of their kind are under way, share one commit, and
- * each has its own answer. A single one is sent at once.
+ * Clients, resellers, codes and credentials that are looked up together share one statement. Exchanges, updates and new
+ * licenses without an idempotency key that arrive together, or while others of their kind are under way, share one
+ * commit, and each has its own answer. A single one is sent at once.
  *
  * A statement is sent only while its call has time left, however long it waited for a connection. If it does not answer
  * in that time, its connection is closed; the server may still finish it. A pool is refused if its `charset`

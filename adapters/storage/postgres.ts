@@ -54,9 +54,9 @@ export interface PostgresStorage extends AdminStorage {
  * Writes use all connections but one, so that reads are still answered. A commit that no standby confirmed, if one has
  * to, fails with `unavailable`.
  *
- * Clients, resellers, codes and credentials that are looked up while no connection is free are read by one statement. Exchanges,
- * new licenses and updates that arrive together, or while others of their kind are under way, share one statement and
- * its commit, and each has its own answer. A single one is sent at once.
+ * Clients, resellers, codes and credentials that are looked up while no connection is free are read by one statement.
+ * Exchanges, new licenses and updates that arrive together, or while others of their kind are under way, share one
+ * statement and its commit, and each has its own answer. A single one is sent at once.
  *
  * Give the pool a `connectionTimeoutMillis` below the time of a call, because opening a connection is up to the pool.
  *
