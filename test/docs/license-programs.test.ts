@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import type { Admin, License, RequestEndEvent } from 'utility-api'
-import { StorageError } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { programOf, run, serve, type Answer, type World } from './guide-server.ts'
@@ -278,23 +277,6 @@ describe.each(['stripe', 'paddle'] as const)('%s', (provider) => {
     expect((await report(wildcard)).status).toBe(200)
     expect(await only(admin)).toMatchObject({ domainOrIp: '*.shop.example', resellerId: 'shop-2' })
   })
-})
-
-test('an outage of the database while a payment is reported loses nothing', async () => {
-  const storage = memoryStorage()
-  const { insertLicense } = storage
-  const { sent, sendMail } = mailer()
-  const { admin, post } = await serve(shop, { storage, names: { secrets, sendMail } })
-  const body = JSON.stringify(providers.stripe.paid('pay_1'))
-  const report = (): Promise<Answer> =>
-    post('/paid/stripe', body, {
-      'Stripe-Signature': providers.stripe.signed(body, Math.floor(Date.now() / 1000)),
-    })
-  storage.insertLicense = () => Promise.reject(new StorageError('unavailable', 'The disk is gone.'))
-  expect((await report()).status).toBe(500)
-  storage.insertLicense = insertLicense
-  expect((await report()).status).toBe(200)
-  expect(sent).toMatchObject([{ text: `Key: ${(await only(admin)).licenseKey}` }])
 })
 
 test('what is reported later changes the license, and a repeat changes nothing', async () => {
