@@ -164,6 +164,20 @@ const searches = [
   ['whmcs', 'Guide.From a WHMCS licensing addon'],
 ] as const
 
+/** What people type who do not know our words, and a page that must be among the first three. */
+const wordsOf: Readonly<Record<string, string>> = {
+  'Guide.Credentials and authorization': 'client secret, pkce, public client, refresh token, localhost',
+  'Guide.Verifying': 'mcp',
+  'Guide.Licenses': 'stripe, paddle, webhook, refund, renew, expire, trial, seat, staging, www',
+  'Guide.Mounting': 'next, nuxt, lambda',
+  'Guide.Deployment': 'docker, nginx, systemd, uptime',
+  'Guide.DNS check': 'cron, slack, txt, verification, dkim, dnssec, doh, port 53, ipv6',
+  'Guide.Minecraft servers': 'srv, velocity, bedrock, motd',
+  'Guide.Beside your own migrations': 'prisma, drizzle',
+  'Guide.Poolers, proxies and clusters': 'supabase',
+  'Storage schema': 'backup',
+}
+
 describe.skipIf(!hasBrowser())('in a browser, from files alone', () => {
   let browser: Browser
 
@@ -201,6 +215,26 @@ describe.skipIf(!hasBrowser())('in a browser, from files alone', () => {
     await page.waitForURL(/Credentials_and_authorization/)
     expect(await page.locator('svg.sequence').count()).toBe(1)
     expect(elsewhere).toEqual([])
+  }, 60_000)
+
+  test('the words that people type find the page of their job', async () => {
+    const page = await browser.newPage()
+    await page.goto(urlOf('documents/Guide.Start.html'))
+    await page.locator('#tsd-search-trigger').click()
+    const results = page.locator('#tsd-search-results')
+    const misses: string[] = []
+    for (const [wanted, list] of Object.entries(wordsOf))
+      for (const words of list.split(', ')) {
+        await results.evaluate((element) => element.replaceChildren())
+        await page.locator('#tsd-search-input').fill(words)
+        const found = async (): Promise<boolean> =>
+          (await results.locator('a').count()) > 0 ||
+          (await page.locator('#tsd-search-status').innerText()).includes('nothing was found')
+        await expect.poll(found, { message: words }).toBe(true)
+        const first = (await results.locator('a').allInnerTexts()).slice(0, 3)
+        if (!first.includes(wanted)) misses.push(`${words}: ${first.join(', ')} instead of ${wanted}`)
+      }
+    expect(misses).toEqual([])
   }, 60_000)
 
   test('no page is wider than a phone', async () => {
