@@ -28,7 +28,7 @@ test('a purge is complete whatever plan PostgreSQL makes', async () => {
   )
   await execute(
     url,
-    `INSERT INTO utility_api_idempotency_keys (reseller_id, key_hash, request_hash, expires_at, license)
+    `INSERT INTO utility_api_idempotency_keys (reseller_id, key_hash, request_hash, expires_at, license_key)
      SELECT to_char(n, '0000'), hash, hash, 7 * n % 1500, '{}' FROM ${rows}`,
   )
   expect(await storage.purgeExpired(2000, call)).toEqual({ codes: 1500, tokens: 1500, idempotency: 1500 })

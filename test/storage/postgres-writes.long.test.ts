@@ -313,13 +313,14 @@ const badnesses: readonly Badness[] = [
     that: 'has a key that is taken',
     prepare: async () => storage.insertLicense(newLicense(keyOf(bad)), undefined, call),
     outcome: 'key_taken',
-    more: undone,
+    // One more finds out which key it is.
+    more: undone + 1,
   },
   {
     of: 'license once',
     that: 'is repeated',
     prepare: async () => storage.insertLicense(newLicense('first'), idempotencyKeyOf(bad), call),
-    outcome: { replay: license('first') },
+    outcome: { replay: 'first' },
     more: 2,
   },
   {
@@ -397,8 +398,8 @@ const codeRow = 'SELECT 1 FROM utility_api_codes WHERE hash = $1 FOR UPDATE'
 const tokenRow = 'SELECT 1 FROM utility_api_credentials WHERE hash = $1 FOR UPDATE'
 const licenseRow = 'SELECT 1 FROM utility_api_licenses WHERE license_key = $1 FOR UPDATE'
 const insertKey = `
-  INSERT INTO utility_api_idempotency_keys (reseller_id, key_hash, request_hash, license, expires_at)
-  VALUES ('r', $1, $1, '{}', 1000)`
+  INSERT INTO utility_api_idempotency_keys (reseller_id, key_hash, request_hash, license_key, expires_at)
+  VALUES ('r', $1, $1, '', 1000)`
 const insertRow = `
   INSERT INTO utility_api_licenses
     (license_key, registered_to, domain_or_ip, compared_domain, status, reseller_id, created_at, updated_at)
@@ -489,7 +490,7 @@ test('of requests with one idempotency key in one turn, the first inserts and th
   )
   const first = Array.from({ length: 10 }, () => 'inserted')
   const replays = Array.from({ length: 30 }, (_, index) => ({
-    replay: license(keyOf(index % 10)),
+    replay: keyOf(index % 10),
     requestHash: Uint8Array.from(idempotencyKeyOf(index % 10).requestHash),
   }))
   expect(outcomes).toEqual([...first, ...replays])
@@ -501,15 +502,14 @@ test('an idempotency key that has expired is claimed by a statement of many, and
   const insert = (round: number): Promise<InsertLicenseResult>[] =>
     [0, 0, 5].map(async (later, index) => {
       const at = 10 * round + later
-      const key = { ...idempotencyKeyOf(index), expiresAt: 10 * round + 10 + index }
-      const row = newLicense(keyOf(10 * round + index), { createdAt: at, updatedAt: at })
-      return storage.insertLicense(row, key, call)
+      const key = { ...idempotencyKeyOf(index), at, expiresAt: 10 * round + 10 + index }
+      return storage.insertLicense(newLicense(keyOf(10 * round + index)), key, call)
     })
   expect(await Promise.all(insert(0))).toEqual(['inserted', 'inserted', 'inserted'])
   const sent = counted(own)
   expect(await Promise.all(insert(1))).toEqual([
     'inserted',
-    expect.objectContaining({ replay: { ...license(keyOf(1)), createdAt: 0, updatedAt: 0 } }),
+    expect.objectContaining({ replay: keyOf(1) }),
     'inserted',
   ])
   expect(sent.statements).toBe(4)
