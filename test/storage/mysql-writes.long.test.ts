@@ -4,7 +4,14 @@ import { mysqlStorage, type MysqlStorage } from 'utility-api/storage/mysql'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { call } from './support/call.ts'
 import { license, newLicense } from './support/license.ts'
-import { emptyTables, makePool, startMysql, whyNoMysql, type MysqlServer } from './support/mysql-server.ts'
+import {
+  emptyTables,
+  execute,
+  makePool,
+  startMysql,
+  whyNoMysql,
+  type MysqlServer,
+} from './support/mysql-server.ts'
 
 // Writes that share a commit, and lookups that share a statement, on a real server.
 
@@ -309,6 +316,31 @@ describe.skipIf(whyNoMysql())('MySQL', () => {
     const stored = await Promise.all(texts.map((_, index) => storage.findLicense(keyOf(index), call)))
     expect(stored.map((each) => each?.registeredTo)).toEqual(texts)
   })
+
+  test.for(['latin1', 'utf16', 'binary'])(
+    'the charset of the database, %s, is none of its tables',
+    async (charset) => {
+      const url = await server.createDatabase()
+      await execute(url, `ALTER DATABASE CHARACTER SET ${charset}`)
+      const pool = makePool(url)
+      onTestFinished(() => pool.end())
+      const inIt = mysqlStorage(pool)
+      await inIt.migrate()
+      const keys = indexes.map((index) => `\u{1f600}${index}`)
+      const [key = ''] = keys
+      const once = { resellerId: 'r', keyHash: hashOf(1), requestHash: hashOf(2), at: 1, expiresAt: null }
+      expect(await inIt.insertLicense(newLicense(key), once, call)).toBe('inserted')
+      const held = { replay: key, requestHash: new Uint8Array(hashOf(2)) }
+      expect(await inIt.insertLicense(newLicense('other'), once, call)).toEqual(held)
+      await Promise.all(keys.slice(1).map((each) => inIt.insertLicense(newLicense(each), undefined, call)))
+      let lent = 0
+      pool.on('acquire', () => void (lent += 1))
+      const update = { resellerId: 'r', patch: { registeredTo: '\u5c71' }, at: 9 }
+      const outcomes = keys.map((licenseKey) => inIt.updateLicense({ licenseKey, ...update }, call))
+      expect(new Set(await Promise.all(outcomes))).toEqual(new Set(['updated']))
+      expect(lent).toBe(1)
+    },
+  )
 
   test('of two servers that spend the same codes at once, exactly one spends each', async () => {
     await insertCodes()

@@ -15,6 +15,9 @@ import {
 /**
  * Every statement of the MariaDB store except those of its schema and its lists.
  *
+ * Texts of a statement that are no column name their charset: by default, it is that of the database, which may not have
+ * the characters of a key.
+ *
  * An update always increments `revision`. Drivers differ in whether they count the rows that were found or those that
  * changed; this makes the two the same.
  */
@@ -26,7 +29,7 @@ import {
 function givenRows(columns: string, json = '?'): string {
   const paths = columns
     .split(', ')
-    .map((column, index) => `${column} LONGTEXT PATH '$[${index}]' ERROR ON ERROR`)
+    .map((column, index) => `${column} LONGTEXT CHARACTER SET ascii PATH '$[${index}]' ERROR ON ERROR`)
   return `JSON_TABLE(${json}, '$[*]' COLUMNS (${paths.join(', ')})) AS given`
 }
 
@@ -77,7 +80,7 @@ function transaction(variables: string, ...statements: readonly string[]): strin
  */
 function writeFree(lock: string, ...writes: readonly string[]): string {
   return transaction(
-    'DECLARE given_rows LONGTEXT DEFAULT ?; DECLARE free_keys LONGTEXT',
+    'DECLARE given_rows LONGTEXT CHARACTER SET ascii DEFAULT ?; DECLARE free_keys LONGTEXT CHARACTER SET ascii',
     lock,
     ...writes,
     'SELECT free_keys',
@@ -141,7 +144,7 @@ const claimKey = `
  * The first statement claims the key, held or not, and makes others wait for the end. It counts 1 if the key was free.
  */
 export const insertLicenseOnce: string = transaction(
-  'DECLARE asked_at BIGINT DEFAULT ?; DECLARE held_key VARCHAR(255); DECLARE held_hash VARBINARY(32)',
+  'DECLARE asked_at BIGINT DEFAULT ?; DECLARE held_key VARCHAR(128) CHARACTER SET utf8mb4; DECLARE held_hash BINARY(32)',
   `${claimKey} revision = revision + 1`,
   `IF ROW_COUNT() > 1 THEN
      SELECT license_key, request_hash INTO held_key, held_hash FROM utility_api_idempotency_keys
