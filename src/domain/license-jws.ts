@@ -84,7 +84,8 @@ function claims(license: License, { issuer, audience, now, lifetimeSeconds }: St
     aud: audience,
     // Libraries refuse what was issued in the future, and a customer's clock may be minutes behind.
     iat: seconds - 300,
-    exp: Math.min(seconds + lifetimeSeconds, Math.floor((license.expiresAt ?? Infinity) / 1000)),
+    // Some libraries take 0 for no end at all.
+    exp: Math.max(1, Math.min(seconds + lifetimeSeconds, Math.floor((license.expiresAt ?? Infinity) / 1000))),
     status: license.status,
     registered_to: license.registeredTo,
     domain_or_ip: license.domainOrIp,
