@@ -56,6 +56,7 @@ interface Provider {
   readonly refundedInPart: Report
   readonly disputed: Report
   readonly won: Report
+  readonly overOtherwise: Report
 }
 
 /** What the providers send, by their documentation, as far as a license depends on it. */
@@ -95,6 +96,12 @@ const providers: Readonly<Record<'stripe' | 'paddle', Provider>> = {
       }),
     won: (payment) =>
       stripe('charge.dispute.closed', { object: 'dispute', payment_intent: payment, status: 'won' }),
+    overOtherwise: (payment) =>
+      stripe('charge.dispute.closed', {
+        object: 'dispute',
+        payment_intent: payment,
+        status: 'warning_closed',
+      }),
   },
   paddle: {
     header: 'Paddle-Signature',
@@ -110,6 +117,8 @@ const providers: Readonly<Record<'stripe' | 'paddle', Provider>> = {
       paddle('adjustment.created', adjustment(String(payment), { action: 'chargeback' })),
     won: (payment) =>
       paddle('adjustment.created', adjustment(String(payment), { action: 'chargeback_reverse' })),
+    overOtherwise: (payment) =>
+      paddle('adjustment.updated', adjustment(String(payment), { action: 'chargeback_reverse' })),
   },
 }
 
@@ -189,6 +198,8 @@ describe.each(['stripe', 'paddle'] as const)('%s', (provider) => {
     expect(await statusAfter(reports.refundedInPart('pay_1'))).toBe('valid')
     expect(await statusAfter(reports.disputed('pay_1'))).toBe('invalid')
     expect(await statusAfter(reports.won('pay_1'))).toBe('valid')
+    expect(await statusAfter(reports.disputed('pay_1'))).toBe('invalid')
+    expect(await statusAfter(reports.overOtherwise('pay_1'))).toBe('valid')
     expect(await statusAfter(reports.refunded('pay_1'))).toBe('invalid')
     // A payment that is reported after its refund stays refunded.
     expect(await statusAfter(paid('pay_1'))).toBe('invalid')
@@ -260,6 +271,10 @@ describe.each(['stripe', 'paddle'] as const)('%s', (provider) => {
     expect(await told(paid('url', { ...ada, domain: 'https://a.example/' }))).toEqual([200, ask, 'url'])
     expect(await told(paid('list', { ...ada, domain: 'a.example,b.example' }))).toEqual([200, ask, 'list'])
     expect(await told(paid('name', { ...ada, name: '' }))).toEqual([200, ask, 'name'])
+    if (provider === 'paddle') {
+      const withoutData = paddle('transaction.completed', { id: 'nothing', custom_data: null })
+      expect(await told(withoutData)).toEqual([200, ask, 'nothing'])
+    }
     expect(await told(paid('sold', { ...ada, name: 'Eve' }))).toEqual([200, 'Not sold:', 'sold'])
     expect(await told(paid('deleted'))).toEqual([200, 'Not sold:', 'deleted'])
     for (const id of [undefined, null, '']) {
