@@ -69,7 +69,7 @@ export function jsonListPrinter(name: string): { rows(page: readonly object[]): 
   }
 }
 
-/** Returns a stored row for JSON: its times as text, like those of the commands that create, or null where not known. */
+/** Returns a stored row for JSON: its times as text, like those of the commands that create. */
 export function withTimeTexts(row: object): object {
   return Object.fromEntries(
     Object.entries(row).map(([name, value]: [string, unknown]) => [name, withTimeText(name, value)]),
@@ -82,8 +82,7 @@ function withTimeText(name: string, value: unknown): unknown {
   return name.endsWith('At') ? jsonTime(value) : value
 }
 
-function jsonTime(milliseconds: number): string | number | null {
-  if (milliseconds === 0) return null
+function jsonTime(milliseconds: number): string | number {
   const date = new Date(milliseconds)
   // What another program has inserted may be beyond the last date.
   return Number.isNaN(date.getTime()) ? milliseconds : date.toISOString()
@@ -145,7 +144,7 @@ export function dayText(milliseconds: number | null): string {
   return timeText(milliseconds).slice(0, 10)
 }
 
-/** Formats a time for a table. Returns an empty string if there is no time or it is not known. */
+/** Formats a time for a table. Returns an empty string if there is no time. */
 export function timeText(milliseconds: number | null): string {
-  return String(jsonTime(milliseconds ?? 0) ?? '').replace(/\.\d+Z$/, 'Z')
+  return milliseconds === null ? '' : String(jsonTime(milliseconds)).replace(/\.\d+Z$/, 'Z')
 }

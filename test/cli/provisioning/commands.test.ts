@@ -278,7 +278,7 @@ describe('tokens', () => {
   })
 })
 
-test('every time in JSON is ISO 8601 in UTC, or null if there is none or it is not known', async () => {
+test('every time in JSON is ISO 8601 in UTC, or null if there is none', async () => {
   const { clientId = '' } = await json('client', 'create', 'https://a.example/cb')
   const created = await json('token', 'create', '--client', clientId)
   const { accessTokenId: id, expiresAt = '' } = created
@@ -293,13 +293,13 @@ test('every time in JSON is ISO 8601 in UTC, or null if there is none or it is n
   expect(expiresAt).toMatch(isoTime)
   database
     .prepare(
-      'UPDATE utility_api_credentials SET created_at = 0, expires_at = 9e15, revoked_at = 1 WHERE id = ?',
+      'UPDATE utility_api_credentials SET created_at = 0, expires_at = 9e15, revoked_at = 0 WHERE id = ?',
     )
     .run(id)
   expect(await credentialOf()).toMatchObject({
-    createdAt: null,
+    createdAt: '1970-01-01T00:00:00.000Z',
     expiresAt: 9e15,
-    revokedAt: '1970-01-01T00:00:00.001Z',
+    revokedAt: '1970-01-01T00:00:00.000Z',
   })
   const { clients } = await json<{ clients: Row[] }>('client', 'list', '--limit', '1')
   expect(clients).toEqual([expect.objectContaining({ createdAt: expect.stringMatching(isoTime) })])

@@ -53,9 +53,10 @@ test('a line narrower than its indent still ends', () => {
   )
 })
 
-test('a time beyond the last date is shown as its number', () => {
-  expect([timeText(0), timeText(1000), timeText(9e15)]).toEqual([
+test('a time beyond the last date is shown as its number, and one at the first is no missing one', () => {
+  expect([timeText(null), timeText(0), timeText(1000), timeText(9e15)]).toEqual([
     '',
+    '1970-01-01T00:00:00Z',
     '1970-01-01T00:00:01Z',
     '9000000000000000',
   ])
