@@ -82,8 +82,7 @@ const otherFields: Refusal = {
 
 /**
  * Returns what makes a license with a reference the only one. Its keys begin with a space, which no key in a header can
- * contain, so that they never equal a reseller's. The hash begins with the reference: of the name and domain alone, it
- * would tell who tries names that somebody has been erased.
+ * contain, so that they never equal a reseller's.
  */
 function repeatableOf({
   reference,
@@ -91,7 +90,7 @@ function repeatableOf({
   domainOrIp,
 }: Pick<License, 'reference' | 'registeredTo' | 'domainOrIp'>): Repeatable | undefined {
   if (reference === null) return undefined
-  const request = [reference, registeredTo, domainOrIp]
+  const request = [registeredTo, domainOrIp]
   return { idempotencyKey: ` ${reference}`, request, otherFields, lifetimeMs: null }
 }
 

@@ -25,7 +25,7 @@ export type IssuedFields = Pick<License, 'registeredTo' | 'domainOrIp' | 'status
 export interface Repeatable {
   /** Visible ASCII; a prefix keeps the keys of one sender separate from those of another. */
   readonly idempotencyKey: string
-  /** What a repeat must have in common with the first call. */
+  /** What else a repeat must have in common with the first call. */
   readonly request: readonly string[]
   /** What is thrown at a repeat that does not. */
   readonly otherFields: Refusal
@@ -49,7 +49,8 @@ export async function issueLicense(
   const idempotency = repeatable && {
     resellerId: fields.resellerId,
     keyHash: sha256(repeatable.idempotencyKey),
-    requestHash: sha256(JSON.stringify(repeatable.request)),
+    // Of the names alone, it would tell who tries names that somebody has been erased.
+    requestHash: sha256(JSON.stringify([repeatable.idempotencyKey, ...repeatable.request])),
     at: now,
     expiresAt: repeatable.lifetimeMs === null ? null : now + repeatable.lifetimeMs,
   }

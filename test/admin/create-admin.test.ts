@@ -433,6 +433,26 @@ describe('a license that the owner creates', () => {
     expect(stored).toMatchObject({ registeredTo: 'Eve', domainOrIp: '192.0.2.1' })
   })
 
+  test('leaves nothing by which a name that is tried would show that somebody has been erased', async () => {
+    const insert = vi.spyOn(storage, 'insertLicense')
+    const { resellerId, token } = await admin.createReseller()
+    const { fetch } = createUtilityApi({ storage, clock, dns: false, blockgame: false })
+    for (const reference of ['a', 'b']) {
+      const headers = {
+        Authorization: `Bearer ${token}`,
+        'X-Registered-To': fields.registeredTo,
+        'X-Domain-Or-IP': fields.domainOrIp,
+        'X-Status': 'valid',
+        'Idempotency-Key': reference,
+      }
+      await admin.createLicense({ ...fields, resellerId, reference })
+      const url = 'http://localhost/v2/reseller/licenses/generate'
+      expect((await fetch(new Request(url, { method: 'POST', headers }))).status).toBe(200)
+    }
+    const hashes = insert.mock.calls.map(([, kept]) => Buffer.from(kept?.requestHash ?? []).toString('hex'))
+    expect(new Set(hashes).size).toBe(4)
+  })
+
   test('is made once for each reference, for ever, and is returned as it is now', async () => {
     const [{ resellerId, token }, other] = [await admin.createReseller(), await admin.createReseller()]
     const paid = { ...fields, resellerId, reference: 'payment-1' }
