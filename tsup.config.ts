@@ -60,27 +60,31 @@ const importedBuffer: NonNullable<Options['esbuildPlugins']>[number] = {
   },
 }
 
-// File systems round the time of a file, some to two seconds.
-const startedAt = Date.now() - 2000
+const timeOf = (file: string): number | undefined => statSync(file, { throwIfNoEntry: false })?.mtimeMs
 
-export default defineConfig(({ outDir = 'dist' }) => ({
-  entry: { ...entry, cli: 'adapters/cli/main.ts' },
-  format: 'esm',
-  target: 'node22',
-  // One copy of every class, whichever entries a program imports.
-  splitting: true,
-  dts: { entry },
-  // What was there is removed at the end: a build that is interrupted would leave a command that does not start.
-  clean: false,
-  noExternal: bundled,
-  esbuildPlugins: [importedBuffer],
-  // Adapters and the command import the package by its name: a start reads three files less.
-  external: [/^utility-api/],
-  onSuccess: async () => {
-    for (const file of globSync(join(outDir, '**/*.*'))) if (statSync(file).mtimeMs < startedAt) rmSync(file)
-    // What is read beside the code that reads it.
-    copyFileSync('adapters/cli/serving/dev.html', join(outDir, 'dev.html'))
-    writeFileSync(join(outDir, 'bundled-licenses.txt'), bundled.map(licenseOf).join('\n\n'))
-    writeFileSync(join(outDir, 'sbom.cdx.json'), `${JSON.stringify(bill(), null, 2)}\n`)
-  },
-})) as Options
+export default defineConfig(({ outDir = 'dist' }) => {
+  // By their own times: the clock of a file server may be behind, and all that is written would be removed.
+  const before = globSync(join(outDir, '**/*.*')).map((file) => [file, timeOf(file)] as const)
+  return {
+    entry: { ...entry, cli: 'adapters/cli/main.ts' },
+    format: 'esm',
+    target: 'node22',
+    // One copy of every class, whichever entries a program imports.
+    splitting: true,
+    dts: { entry },
+    // What was there is removed at the end: a build that is interrupted would leave a command that does not start.
+    clean: false,
+    noExternal: bundled,
+    esbuildPlugins: [importedBuffer],
+    // Adapters and the command import the package by its name: a start reads three files less.
+    external: [/^utility-api/],
+    onSuccess: async () => {
+      // Another build may remove it, too.
+      for (const [file, time] of before) if (timeOf(file) === time) rmSync(file, { force: true })
+      // What is read beside the code that reads it.
+      copyFileSync('adapters/cli/serving/dev.html', join(outDir, 'dev.html'))
+      writeFileSync(join(outDir, 'bundled-licenses.txt'), bundled.map(licenseOf).join('\n\n'))
+      writeFileSync(join(outDir, 'sbom.cdx.json'), `${JSON.stringify(bill(), null, 2)}\n`)
+    },
+  }
+}) as Options
