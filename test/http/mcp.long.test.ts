@@ -117,9 +117,13 @@ test.skipIf(!isThere)('the MCP SDK finds the server, lets the user agree, and ca
   await first.finishAuth(answer.get('code') ?? '')
 
   const client = new Client({ name: 'test', version: '1' })
+  const errors: Error[] = []
+  Object.assign(client, { onerror: (error: Error) => errors.push(error) })
   await client.connect(new Transport(new URL(`${url}/mcp`), { authProvider }))
   expect(await client.callTool({ name: 'whoami' })).toEqual({
     content: [{ type: 'text', text: 'You are ada.' }],
   })
   await client.close()
+  // It asks for a stream, and expects 405 if there is none.
+  expect(errors.join()).not.toContain('Failed to open')
 })
