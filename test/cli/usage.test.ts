@@ -314,6 +314,10 @@ const wrong: Record<string, { args: string[]; says: string }> = {
     args: [...newLicense, '--ends', '2027-02-30', '--database', migrated],
     says: '--ends must be a date or a time, such as 2027-01-31 or 2027-01-31T12:00Z.',
   },
+  'a time on a day that no month has': {
+    args: [...newLicense, '--ends', '2027-02-30T12:00+02:00', '--database', migrated],
+    says: '--ends must be a date or a time, such as 2027-01-31 or 2027-01-31T12:00Z.',
+  },
   'a statement without a key': {
     args: ['license', 'sign', 'LIC-1', '--issuer', 'x', '--lifetime', '7d'],
     says: '--signing-key is missing.',

@@ -46,8 +46,9 @@ export const dateOption = { type: 'string', valueHint: 'DATE' } as const
 export function dateOf(name: string, text: string | undefined): Date | undefined {
   if (text === undefined) return undefined
   const date = /^\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|[+-]\d\d:\d\d))?$/.test(text) ? new Date(text) : new Date(NaN)
+  const day = text.slice(0, 10)
   // Some days that no month has become days of the next one.
-  if (!Number.isNaN(+date) && (text.length > 10 || date.toISOString().startsWith(text))) return date
+  if (!Number.isNaN(+date) && new Date(day).toISOString().startsWith(day)) return date
   throw new UsageError(`--${name} must be a date or a time, such as 2027-01-31 or 2027-01-31T12:00Z.`)
 }
 
