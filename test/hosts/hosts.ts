@@ -203,7 +203,7 @@ export const hosts: readonly HostOfTable[] = [
     name: 'SvelteKit',
     line: 'export const fallback = ({ request, getClientAddress }) => api.fetch(request, { ip: getClientAddress() })',
     trick:
-      "In `src/routes/api/[...path]/+server.ts`. Without `csrf: { trustedOrigins: ['*'] }` in the configuration, SvelteKit answers 403 to every license: programs send no `Origin`.",
+      "In `src/routes/api/[...path]/+server.ts`. SvelteKit answers 403 to every license without a `Content-Type`: let programs send `application/json`. `csrf: { trustedOrigins: ['*'] }` in the configuration would leave your own forms without that protection, too.",
     // It redirects a path with a trailing slash, and passes on the first of two headers.
     judges: /^path .*\/$|that is (a broken escape|no UTF-8)$|a repeated header$/,
     start: (api) => startBuilt('kit', 'build/handler.js', api),
@@ -212,7 +212,7 @@ export const hosts: readonly HostOfTable[] = [
     name: 'Astro',
     line: 'export const ALL = ({ request, clientAddress }) => api.fetch(request, { ip: clientAddress })',
     trick:
-      'In `src/pages/api/[...path].ts`, beside `export const prerender = false`. Without `security: { checkOrigin: false }` in the configuration, Astro answers 403 to every license.',
+      'In `src/pages/api/[...path].ts`, beside `export const prerender = false`. Licenses as with SvelteKit; what would leave your forms unprotected is `security: { checkOrigin: false }`.',
     // It passes on the first of two headers.
     judges: /with spaces and a line end|a repeated header$/,
     start: (api) => startBuilt('astro', 'dist/server/entry.mjs', api),
