@@ -102,7 +102,10 @@ function sendOverHttps(
     if (signal.aborted) return
     ending.abort()
     // `fetch` wraps the system's error.
-    listener.fail(overStream, (error as Partial<Error> | null)?.cause ?? error)
+    const cause: unknown = (error as Partial<Error> | null)?.cause ?? error
+    // There, Node.js keeps what a server sent that is no HTTP: anything, and a log would have all of it.
+    if (cause instanceof Error) Reflect.deleteProperty(cause, 'data')
+    listener.fail(overStream, cause)
   }
   exchange(fetch, url, message, signal).then((reply) => {
     if (signal.aborted || listener.receive(reply, overStream)) return

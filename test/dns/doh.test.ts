@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { inspect } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import * as fc from 'fast-check'
 import { createUtilityApi } from 'utility-api'
@@ -200,6 +201,11 @@ const failing: Record<string, [Behavior, DnsAnswer['status'], cause?: string]> =
     'UNREACHABLE',
     'other side closed',
   ],
+  'speaks no HTTP': [
+    (response) => void response.socket?.end('what a stranger wrote\r\n\r\n'),
+    'UNREACHABLE',
+    'HTTP',
+  ],
   closes: [(response) => void response.destroy(), 'UNREACHABLE', 'other side closed'],
   'sends what cannot be read': [send(broken), 'MALFORMED'],
   'sends the first half': [send((query) => right(query).subarray(0, -20)), 'MALFORMED'],
@@ -214,6 +220,7 @@ test.each(Object.entries(failing))('an endpoint that %s is named', async (_, [be
   expect(answer).toMatchObject({ status, records: [], transport: 'https' })
   if (cause === undefined) expect(answer).not.toHaveProperty('cause')
   else expect(String(answer.cause)).toContain(cause)
+  expect(inspect(answer.cause)).not.toContain('stranger')
   // The question goes nowhere else, and at most once more.
   expect(requests.every(({ request }) => request.url === '/dns-query')).toBe(true)
   expect(requests.length).toBeLessThanOrEqual(status === 'MALFORMED' ? 2 : 1)
