@@ -88,7 +88,7 @@ export interface DnsCheckResult {
   client_subnet_scope?: number | undefined
   /** Whether the resolver says that it validated the answer with DNSSEC; absent if it does not say so. */
   authenticated?: true | undefined
-  /** Whether a `SERVFAIL` is one of DNSSEC alone: without validation, the resolver has an answer. */
+  /** Whether a `SERVFAIL` is one of DNSSEC, unless it was over at once: without validation, the resolver has an answer. */
   bogus?: true | undefined
   /** The zone that a `REFERRAL` is about, and the names of the servers that it points to. */
   referral?: { zone: string; name_servers: string[] } | undefined
