@@ -54,7 +54,7 @@ import { requireSupportedRuntime } from './system/runtime.ts'
 requireSupportedRuntime()
 
 /**
- * Creates the five operations, ready to be mounted.
+ * Creates the five operations, for any server to mount.
  *
  * Opens nothing until the first request. `close()` ends everything it opened.
  *

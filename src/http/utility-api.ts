@@ -29,7 +29,7 @@ import { toResponse, WebRequest } from './web.ts'
 export type Handler = (request: Request, context?: RequestContext) => Promise<Response>
 
 /**
- * The five operations, ready to be mounted, the verification of what they issue, and the signing of licenses. No method
+ * The five operations for your server to mount, calls that verify tokens and keys, and the signing of licenses. No method
  * uses `this`.
  *
  * @group Operation
@@ -109,7 +109,8 @@ export interface UtilityApi extends Verifier, LicenseSigning {
   /**
    * Refuses new requests with 503, waits for those in progress, and closes the network clients that this library opened.
    * The host's server and database stay open. Waits for requests at most a second longer than the longest configured
-   * deadline. After that, a storage that records uses gets the last of them, which takes at most twice `storageTimeoutMs`.
+   * deadline. Then stores which credentials were used last, if the storage records that. This takes at most twice
+   * `storageTimeoutMs`.
    */
   readonly close: () => Promise<void>
   /** The same as `close`. */
