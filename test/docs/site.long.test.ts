@@ -61,7 +61,7 @@ test('a page says in its head what it is about', () => {
   const textOf = (page: string): string => readFileSync(join(site, page), 'utf8')
   expect(pages.filter((page) => textOf(page).includes('content="Documentation for'))).toEqual([])
   expect(textOf('documents/Guide.Start.html')).toContain(
-    '<meta name="description" content="This page takes you from an empty folder ',
+    '<meta name="description" content="Go from an empty folder ',
   )
 })
 
