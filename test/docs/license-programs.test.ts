@@ -57,6 +57,8 @@ interface Provider {
   readonly disputed: Report
   readonly won: Report
   readonly overOtherwise: Report
+  /** The reports of a subscription's payments: the first buys it, each one says until when it is paid. */
+  subscribed(subscription: string, payment: string, until: number): readonly object[]
 }
 
 /** What the providers send, by their documentation, as far as a license depends on it. */
@@ -102,6 +104,26 @@ const providers: Readonly<Record<'stripe' | 'paddle', Provider>> = {
         payment_intent: payment,
         status: 'warning_closed',
       }),
+    subscribed: (subscription, payment, until) => [
+      ...(payment === 'pay_1'
+        ? [
+            stripe('checkout.session.completed', {
+              object: 'checkout.session',
+              payment_intent: null,
+              subscription,
+              payment_status: 'paid',
+              customer_details: { name: ada.name, email: ada.email },
+              metadata: { domain: ada.domain },
+            }),
+          ]
+        : []),
+      stripe('invoice.paid', {
+        object: 'invoice',
+        status: 'paid',
+        parent: { type: 'subscription_details', subscription_details: { subscription } },
+        lines: { data: [{ period: { start: 0, end: until / 1000 } }] },
+      }),
+    ],
   },
   paddle: {
     header: 'Paddle-Signature',
@@ -119,6 +141,15 @@ const providers: Readonly<Record<'stripe' | 'paddle', Provider>> = {
       paddle('adjustment.created', adjustment(String(payment), { action: 'chargeback_reverse' })),
     overOtherwise: (payment) =>
       paddle('adjustment.updated', adjustment(String(payment), { action: 'chargeback_reverse' })),
+    subscribed: (subscription, payment, until) => [
+      paddle('transaction.completed', {
+        id: payment,
+        status: 'completed',
+        subscription_id: subscription,
+        billing_period: { starts_at: new Date(0).toISOString(), ends_at: new Date(until).toISOString() },
+        custom_data: ada,
+      }),
+    ],
   },
 }
 
@@ -203,6 +234,29 @@ describe.each(['stripe', 'paddle'] as const)('%s', (provider) => {
     expect(await statusAfter(reports.refunded('pay_1'))).toBe('invalid')
     // A payment that is reported after its refund stays refunded.
     expect(await statusAfter(paid('pay_1'))).toBe('invalid')
+  })
+
+  test('a subscription is one license, which each payment renews', async () => {
+    const page = readFileSync('docs/guide/licenses.md', 'utf8')
+    const [, renew] = new RegExp(`^- ${provider}, on .*?: \`(change\\(.*?\\))\``, 'im').exec(page) ?? []
+    const isPaid = { stripe: "event.type === 'invoice.paid'", paddle: "status === 'completed'" }[provider]
+    const end = /^ {2}response\.json\(\{\}\)$/gm
+    const { admin, clock, report, sent } = await open(
+      shop.replace(end, (line, at: number) => {
+        const isHere = shop.lastIndexOf('/paid/', at) === shop.indexOf(`/paid/${provider}`)
+        return isHere ? `  if (${isPaid}) await ${renew}\n${line}` : line
+      }),
+    )
+    const start = Math.ceil(clock.now() / 1000) * 1000
+    const events = [1, 2, 3].flatMap((month) =>
+      reports.subscribed('sub_1', `pay_${month}`, start + month * 30 * day),
+    )
+    for (const event of events) {
+      // oxlint-disable-next-line no-await-in-loop
+      expect((await report(event)).status).toBe(200)
+    }
+    expect(await only(admin)).toMatchObject({ reference: 'sub_1', expiresAt: start + 90 * day })
+    expect(sent).toHaveLength(1)
   })
 
   test('a refund before its payment is reported again, and a payment that is only promised sells nothing', async () => {
