@@ -194,9 +194,9 @@ export interface AdminStorage extends UtilityStorage {
   /**
    * Gives a client a new secret. Returns false if no such client exists, or if it is public.
    *
-   * MUST be one step, with the look at the type: the new hash comes first, the hash that was first becomes the second, and all others are removed.
-   * After racing rotations, the valid secrets are therefore those of the last two that answered. A revoked client stays
-   * revoked.
+   * MUST be one step, with the look at the type: the new hash comes first, the hash that was first becomes the second,
+   * and all others are removed. After racing rotations, the valid secrets are therefore those of the last two that
+   * answered. A revoked client stays revoked.
    */
   rotateClientSecret(clientId: string, newHash: Uint8Array, call: StorageCall): MaybePromise<boolean>
   /**
@@ -273,8 +273,8 @@ export interface AdminStorage extends UtilityStorage {
    * keys.
    *
    * A spent code MUST stay as long as a token it bought can be used, so that a replay can still revoke that token. Once
-   * the token is revoked, the code may be deleted or stay. Idempotency keys that never expire, licenses, clients, resellers, reseller tokens and API keys
-   * always stay.
+   * the token is revoked, the code may be deleted or stay. Idempotency keys that never expire, licenses, clients,
+   * resellers, reseller tokens and API keys always stay.
    */
   purgeExpired(at: number, call: StorageCall): MaybePromise<PurgeCounts>
   /** The lists; absent if the store cannot order its rows. */
