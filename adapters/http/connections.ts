@@ -28,8 +28,8 @@ export class UnderWay {
 
   /**
    * Resolves with true when the answers to all earlier requests of the connection are written, and with false when the
-   * connection has closed before that. Undefined if there are none. The work of many pipelined requests at once would take the turns of other connections.
-   * A request with a body does not wait, since its body would be kept meanwhile.
+   * connection has closed before that. Undefined if there are none. The work of many pipelined requests at once would
+   * take the turns of other connections. A request with a body does not wait, since its body would be kept meanwhile.
    */
   turn(): Promise<boolean> | undefined {
     const [first = this] = this.#connection
