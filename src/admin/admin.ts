@@ -17,7 +17,8 @@ import type {
  * Secrets are returned once and stored only as hashes. Input that is too long, malformed or taken throws a
  * `UtilityApiError` `invalid_argument` (status 400) before anything is stored. So does a member that is there, but
  * undefined, unless leaving it out is harmless: a session that has ended must not issue a token for nobody, nor a query
- * without its parameter list the licenses of everybody. Storage failures are thrown as `StorageError`. A storage that does not answer within 30 seconds (ten minutes for `purgeExpired`) has failed.
+ * without its parameter list the licenses of everybody. Storage failures are thrown as `StorageError`. A storage that
+ * does not answer within 30 seconds (ten minutes for `purgeExpired`) has failed.
  *
  * @group Provisioning
  */

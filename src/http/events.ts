@@ -33,8 +33,8 @@ export interface RequestEndEvent {
   /** The error's code, if the answer is an error. */
   readonly errorCode?: string
   /**
-   * Why a game server lookup failed: `dns`, `blocked`, `refused`, `timeout`, `closed`, `protocol` or `local`. Or `aborted`, if the
-   * request was given up because the client left or the service closed.
+   * Why a game server lookup failed: `dns`, `blocked`, `refused`, `timeout`, `closed`, `protocol` or `local`. Or
+   * `aborted`, if the request was given up because the client left or the service closed.
    */
   readonly reason?: string
   /** The time from the first look at the request to the finished answer, in milliseconds. */

@@ -87,8 +87,8 @@ export interface UtilityApi extends Verifier, LicenseSigning {
    *
    * @param server - `address` is a domain or IP address, also with a port; `port` wins. Default port: 25565.
    *
-   * @throws `UtilityApiError` `invalid_request` and `address_not_allowed` (400), `server_check_failed` (500, with a `reason`), `unavailable`
-   * (503), `not_found` (404) if the lookup is switched off; the signal's reason if that aborts
+   * @throws `UtilityApiError` `invalid_request` and `address_not_allowed` (400), `server_check_failed` (500, with a
+   * `reason`), `unavailable` (503), `not_found` (404) if the lookup is switched off; the signal's reason if that aborts
    *
    * @example
    * ```ts

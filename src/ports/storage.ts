@@ -253,8 +253,8 @@ export interface AdminStorage extends UtilityStorage {
   /**
    * Changes any license, regardless of its owner. Returns false if no license has this key.
    *
-   * MUST change no column that was not sent; null takes a reference or an end away. `updatedAt` becomes `at`. A new `domainOrIp` comes with its compared form,
-   * as in {@link UtilityStorage.updateLicense}.
+   * MUST change no column that was not sent; null takes a reference or an end away. `updatedAt` becomes `at`. A new
+   * `domainOrIp` comes with its compared form, as in {@link UtilityStorage.updateLicense}.
    */
   changeLicense(
     licenseKey: string,
