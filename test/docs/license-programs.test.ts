@@ -326,7 +326,11 @@ describe.each(['stripe', 'paddle'] as const)('%s', (provider) => {
     expect(await told(paid('list', { ...ada, domain: 'a.example,b.example' }))).toEqual([200, ask, 'list'])
     expect(await told(paid('name', { ...ada, name: '' }))).toEqual([200, ask, 'name'])
     if (provider === 'paddle') {
-      const withoutData = paddle('transaction.completed', { id: 'nothing', custom_data: null })
+      const withoutData = paddle('transaction.completed', {
+        id: 'nothing',
+        status: 'completed',
+        custom_data: null,
+      })
       expect(await told(withoutData)).toEqual([200, ask, 'nothing'])
     }
     expect(await told(paid('sold', { ...ada, name: 'Eve' }))).toEqual([200, 'Not sold:', 'sold'])
