@@ -2,12 +2,17 @@ import { closeSync, openSync } from 'node:fs'
 import { devNull } from 'node:os'
 
 const codes: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM'])
+/** What the system says of a name, and Bun of a server, that it had no descriptor to ask with. */
+const doubtful: ReadonlySet<unknown> = new Set([
+  'EAI_AGAIN',
+  'ENOTFOUND',
+  ...('Bun' in globalThis ? ['ECONNREFUSED'] : []),
+])
 
 /** Tells whether a socket's error is the fault of this machine alone: it has no file descriptor or no memory left. */
 export function isLocalFailure(error: unknown): boolean {
   const code = codeOf(error)
-  // Bun says that a server refused what had no descriptor here.
-  return codes.has(code) || (code === 'ECONNREFUSED' && 'Bun' in globalThis && !canOpenFile())
+  return codes.has(code) || (doubtful.has(code) && !canOpenFile())
 }
 
 /** Tells whether this machine did not let a packet out. A firewall here does that, for one address or for all. */

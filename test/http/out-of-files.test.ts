@@ -32,12 +32,14 @@ test.for(Object.entries(runtimes))(
     expect(taken).toBeGreaterThan(10)
     const failed = { status: 500, code: 'server_check_failed', reason: 'local' }
     const lookup = { ...failed, errors: ['The lookup failed on this machine.'] }
+    const check = { status: 503, code: 'unavailable', errors: ['The DNS check failed on this machine.'] }
     expect(without).toEqual({
-      check: { status: 503, code: 'unavailable', errors: ['The DNS check failed on this machine.'] },
+      check,
+      'check over HTTPS': check,
       lookup,
       'lookup by name': lookup,
     })
     const fine = { status: 200, errors: [] }
-    expect(again).toEqual({ check: fine, lookup: fine, 'lookup by name': fine })
+    expect(again).toEqual({ check: fine, 'check over HTTPS': fine, lookup: fine, 'lookup by name': fine })
   },
 )

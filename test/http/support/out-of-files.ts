@@ -1,6 +1,7 @@
 // Checks and lookups of a process that has no file descriptor left, and then has some again.
 import { closeSync, openSync } from 'node:fs'
 import { createUtilityApi, UtilityApiError, type Logger } from 'utility-api'
+import { createDohClient } from 'utility-api/dns'
 import { memoryStorage } from 'utility-api/storage/memory'
 
 /** What came of a call, and what was logged at the level `error` meanwhile. */
@@ -44,8 +45,20 @@ const api = createUtilityApi({
     cacheTtlMs: 60_000,
   },
 })
+const overHttps = createUtilityApi({
+  storage: memoryStorage(),
+  logger,
+  dns: {
+    client: createDohClient(),
+    // The system looks the name up, which takes a descriptor, too.
+    locations: locations.map((each) => ({ ...each, doh: `http://localhost:${dnsPort}/` })),
+    cacheTtlMs: 60_000,
+    timeoutMs: 1000,
+  },
+})
 const calls = {
   check: () => api.checkDns({ domain: 'example.com', recordType: 'A' }),
+  'check over HTTPS': () => overHttps.checkDns({ domain: 'example.com', recordType: 'A' }),
   lookup: () => api.lookUpGameServer({ address: `127.0.0.1:${gamePort}` }),
   'lookup by name': () => api.lookUpGameServer({ address: `mc.example.com:${gamePort}` }),
 }
@@ -66,9 +79,11 @@ async function callAll(): Promise<Record<string, Told>> {
   return Object.fromEntries(all)
 }
 
+// Bun ends itself if it has no descriptor for its first request.
+await fetch('http://127.0.0.1:2/').catch(ignore)
 const taken = takeAll()
 const without = await callAll()
 for (const each of taken) closeSync(each)
 const again = await callAll()
 console.log(JSON.stringify({ taken: taken.length, without, again }))
-await api.close()
+await Promise.all([api.close(), overHttps.close()])
