@@ -1,4 +1,4 @@
-// Loaded by Node.js itself, so that the library is what a program gets: see fake-timers.test.ts.
+// Loaded by Node.js itself, so that the library is what a program gets: see fake-timers.long.test.ts.
 import { DatabaseSync } from 'node:sqlite'
 import { Pool } from 'pg'
 import { createAdmin, createUtilityApi } from 'utility-api'

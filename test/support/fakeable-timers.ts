@@ -1,6 +1,6 @@
 /**
  * Stands in for the files called timers.ts in our own tests: these have the global timers, which a test may fake. What a
- * program gets is tested by programs, in test/compat/fake-timers.test.ts.
+ * program gets is tested by programs, in test/compat/fake-timers.long.test.ts.
  */
 import type timers from 'node:timers'
 
