@@ -241,6 +241,23 @@ test('what has nothing in common is judged apart, and each mistake is told by it
   expect([wrong.length, right]).toEqual([4, 36])
 })
 
+test('a write that changes nothing where it could come first may be the one that counts', () => {
+  const client = { clientId: 'client', redirectUris: [], createdAt: 1, revokedAt: null }
+  const rotations = [2, 2, 3, 2].map((number): Line => [
+    3,
+    4,
+    'rotateClientSecret',
+    ['client', bytes(number)],
+    true,
+  ])
+  const calls = [
+    [1, 2, 'insertClient', [{ ...client, secretHashes: [bytes(1)] }], 'inserted'] as Line,
+    ...rotations,
+    [5, 6, 'findClient', ['client'], { ...client, secretHashes: [bytes(2), bytes(3)] }] as Line,
+  ].map(seen)
+  expect(hasOrder(createModel(), calls)).toBe(true)
+})
+
 test('a history with too many orders that are possible is undecided', () => {
   const hashes = Array.from({ length: 20 }, (_, index) => bytes(20 + index))
   const calls = [

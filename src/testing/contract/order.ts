@@ -89,16 +89,15 @@ export function hasOrder(
       if (answered.length === 0) return null
       const only = answered.length + unknown.length === 1
       const now: SearchState = state
-      // An answer that is right already and changes nothing can be given now as well as later.
-      const sure = firstOf(answered, (index) => {
-        const after = take(now, index)
-        return after !== null && (only || (!isLeft(after, index) && after.rows() === now.rows()))
-          ? after
-          : null
-      })
+      const sure = only && answered[0] !== undefined ? take(now, answered[0]) : null
       if (sure === null) {
+        // First those that change nothing now. A write may do so here and be the one that counts later.
+        const idle = answered.filter((index) => {
+          const after = take(now, index)
+          return after !== null && !isLeft(after, index) && after.rows() === now.rows()
+        })
         const fitting = answered.filter((index) => fits(now, index))
-        return { state, choices: [...new Set([...fitting, ...answered, ...unknown])] }
+        return { state, choices: [...new Set([...idle, ...fitting, ...answered, ...unknown])] }
       }
       state = sure
     }
@@ -124,14 +123,6 @@ export function hasOrder(
   const none = { done: calls.map(() => 0), said: calls.map(() => undefined) }
   if (leadsOn({ ...none, model: start, rows: once(() => start.text()) })) return true
   return states < maxStates ? false : 'undecided'
-}
-
-function firstOf<Item, Found>(items: readonly Item[], find: (item: Item) => Found | null): Found | null {
-  for (const item of items) {
-    const found = find(item)
-    if (found !== null) return found
-  }
-  return null
 }
 
 function once<Value>(make: () => Value): () => Value {
