@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, test } from 'vitest'
+import { hosts } from '../../hosts/hosts.ts'
 import { rawClient, type RawClient } from './raw.ts'
 import { missingRuntime, remotes } from './remote.ts'
 import { allSurfaces, surfaces } from './surfaces.ts'
@@ -13,8 +14,10 @@ export interface Server {
   connect(): Promise<RawClient>
 }
 
+// What the frameworks and platforms of others do with a connection is their own.
+const others: ReadonlySet<string> = new Set(hosts.map(({ name }) => name))
 const listening = Object.keys({ ...surfaces, ...(allSurfaces && remotes) }).filter(
-  (name) => !/fetch|http2|Prism/.test(name),
+  (name) => !/fetch|http2|Prism/.test(name) && !others.has(name),
 )
 
 /** Declares the same tests for every server; each gets a world of its own. */
