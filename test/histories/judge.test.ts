@@ -242,7 +242,6 @@ test('what has nothing in common is judged apart, and each mistake is told by it
 })
 
 test('a write that changes nothing where it could come first may be the one that counts', () => {
-  const client = { clientId: 'client', redirectUris: [], createdAt: 1, revokedAt: null }
   const rotations = [2, 2, 3, 2].map((number): Line => [
     3,
     4,
