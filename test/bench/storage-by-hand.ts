@@ -66,7 +66,8 @@ export function byHand(database: DatabaseByHand): Server {
     const { 'x-registered-to': registered_to, 'x-domain-or-ip': domain_or_ip, 'x-status': status } = headers
     const license_key = `LIC-${randomBytes(15).toString('hex')}`
     const at = Date.now()
-    const license = [license_key, registered_to, domain_or_ip, status, reseller, at, at]
+    // It has no reference and no end.
+    const license = [license_key, registered_to, domain_or_ip, status, reseller, at, at, null, null]
     // The domain is in its compared form already.
     await database.insertLicense([...license, domain_or_ip])
     return { message: 'License generated.', data: { registered_to, domain_or_ip, license_key, status } }
