@@ -29,7 +29,8 @@ export function liveCredential(
 
 /** Says which kind of secret this is, or that it is a whole header, where it cannot be one of the kind needed. */
 function wrongKind(needed: CredentialKind, secret: string): string | undefined {
-  if (/^bearer /i.test(secret)) return 'This is the whole header: pass what bearerToken() returns for it.'
+  if (needed !== 'api_key' && /^bearer /i.test(secret))
+    return 'This is the whole header: pass what bearerToken() returns for it.'
   const kind = kindOfSecret(secret)
   if (kind === undefined || kind === needed) return undefined
   return `The credential is of the kind ${kind}; ${needed} is needed.`

@@ -429,6 +429,9 @@ describe('storage reads', () => {
       'invalid_token',
       'This is the whole header: pass what bearerToken() returns for it.',
     ])
+    // A key is in a header of its own: what reads tokens would not help.
+    const { cause: ofKey } = await refusal(() => api.verifyApiKey('Bearer key'))
+    expect(ofKey).toBe('There is no such key in this storage.')
   })
 
   test('every other text is looked up, as it may have been issued elsewhere', async () => {
