@@ -426,7 +426,13 @@ test('a URL of a location must be safe on the way', () => {
       storage: memoryStorage(),
       dns: { locations: [{ location: 'Here', provider: 'Us', ip: '192.0.2.53', doh }] },
     })
-  for (const doh of ['http://dns.example/', 'dns.example', 'ftp://dns.example/', ''])
+  for (const doh of [
+    'http://dns.example/',
+    'dns.example',
+    'ftp://dns.example/',
+    '',
+    'https://me:secret@dns.example/',
+  ])
     expect(at(doh)).toThrow(/locations.*doh.*must be an https: URL/)
   expect(at('https://dns.example/dns-query')).not.toThrow()
 })
