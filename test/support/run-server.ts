@@ -8,6 +8,8 @@ export interface RunningServer {
   signal(signal: NodeJS.Signals): void
   /** Sends a signal, and waits for the end. */
   end(signal: NodeJS.Signals): Promise<void>
+  /** Settles when it has ended, however that came. */
+  readonly ended: Promise<unknown>
 }
 
 /**
@@ -47,5 +49,6 @@ export async function runServer(
       child.kill(signal)
       await ended
     },
+    ended,
   }
 }

@@ -52,7 +52,11 @@ export async function startOwnPostgres(given?: string): Promise<OwnPostgres> {
       server = await startAt(port)
     },
     async stop() {
-      await server.end('SIGINT')
+      // A pool's `end()` does not wait for its connections. Told of the stop on one of them, a pool without a listener throws.
+      server.signal('SIGTERM')
+      const hurry = setTimeout(() => server.signal('SIGINT'), 1000)
+      await server.ended
+      clearTimeout(hurry)
       process.off('exit', remove)
       remove()
     },
