@@ -1,9 +1,13 @@
 /** What a SQLite file's pages are spared. */
 import { hash, randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { call } from './support/call.ts'
+import { newLicense } from './support/license.ts'
 
 const codes = Array.from({ length: 500 }, () => hash('sha256', randomUUID(), 'buffer'))
 
@@ -29,4 +33,22 @@ test('spending codes moves none of them to another page', async () => {
 
   expect(spent).toEqual(codes.map(() => true))
   expect(pagesOfCodes()).toEqual(before)
+})
+
+test('an update that repeats the domain writes one page, and none of an index', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'utility-api-pages-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const path = join(folder, 'licenses.sqlite')
+  const database = new Database(path)
+  onTestFinished(() => void database.close())
+  const storage = sqliteStorage(database)
+  await storage.migrate()
+  const { domainOrIp, comparedDomain } = newLicense('a')
+  await storage.insertLicense(newLicense('a'), undefined, call)
+  const sizeOfLog = (): number => statSync(`${path}-wal`).size
+  const before = sizeOfLog()
+  const patch = { domainOrIp, comparedDomain, status: 'invalid' }
+  await storage.updateLicense({ licenseKey: 'a', resellerId: 'r', patch, at: 5 }, call)
+  const [frameHeader, page] = [24, 4096]
+  expect(sizeOfLog() - before).toBe(frameHeader + page)
 })

@@ -76,12 +76,11 @@ function insertLicense(
 
 function updateLicense(db: Queries, update: LicenseUpdate): UpdateLicenseResult {
   const { licenseKey, resellerId, at, patch } = update
-  const { registeredTo = null, domainOrIp, status = null } = patch
+  const { registeredTo = null, domainOrIp = null, status = null, comparedDomain = null } = patch
   const which = [at, licenseKey, resellerId]
   const changes =
-    domainOrIp === undefined
-      ? db.run(sql.updateLicenseExceptDomain, registeredTo, status, ...which)
-      : db.run(sql.updateLicense, ...licensePatchValues(patch), ...which)
+    db.run(sql.updateLicenseOfDomain, registeredTo, domainOrIp, status, ...which, comparedDomain) ||
+    db.run(sql.updateLicense, ...licensePatchValues(patch), ...which)
   if (changes > 0) return 'updated'
   return db.get(sql.findLicense, licenseKey) === null ? 'not_found' : 'not_owner'
 }

@@ -50,17 +50,22 @@ export const putIdempotencyKey: string = `
   INSERT OR REPLACE INTO utility_api_idempotency_keys (${idempotencyKeyColumns})
   VALUES (${placeholders(idempotencyKeyColumns)})`
 
-/** Ownership is checked by the statement that writes. A column whose value was not sent keeps its value. */
+/**
+ * Ownership is checked by the statement that writes. A column whose value was not sent keeps its value.
+ *
+ * Changes nothing if the compared domain is another one. SQLite writes the index of a column that a statement names,
+ * even if its value stays the same, so this statement does not set it.
+ */
+export const updateLicenseOfDomain: string = `
+  UPDATE utility_api_licenses
+  SET registered_to = coalesce(?, registered_to), domain_or_ip = coalesce(?, domain_or_ip),
+      status = coalesce(?, status), updated_at = ?
+  WHERE license_key = ? AND reseller_id = ? AND compared_domain = coalesce(?, compared_domain)`
+
 export const updateLicense: string = `
   UPDATE utility_api_licenses
   SET registered_to = coalesce(?, registered_to), domain_or_ip = coalesce(?, domain_or_ip),
       status = coalesce(?, status), compared_domain = coalesce(?, compared_domain), updated_at = ?
-  WHERE license_key = ? AND reseller_id = ?`
-
-/** Changes no domain. SQLite writes the index of a column that a statement names, even if its value stays the same. */
-export const updateLicenseExceptDomain: string = `
-  UPDATE utility_api_licenses
-  SET registered_to = coalesce(?, registered_to), status = coalesce(?, status), updated_at = ?
   WHERE license_key = ? AND reseller_id = ?`
 
 export const findLicense: string = `SELECT ${licenseColumns} FROM utility_api_licenses WHERE license_key = ?`
