@@ -1,5 +1,5 @@
-import { permits, type Credential } from '../domain/access.ts'
-import { demand, invalidArgument } from '../domain/arguments.ts'
+import { isScope, permits, type Credential } from '../domain/access.ts'
+import { demand, invalidArgument, isOptions } from '../domain/arguments.ts'
 import { isSecureUrl } from '../domain/secure-url.ts'
 import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
@@ -37,7 +37,7 @@ function lacking(scope: string): Refusal {
  * @param options - What the challenge of a refusal tells in addition.
  *
  * @throws `UtilityApiError` `invalid_token` if there is none, or if it is anything other than one bearer token;
- *   `invalid_argument` if the argument is not the value of a header
+ *   `invalid_argument` if the argument is not the value of a header, or an option is unknown or wrong
  *
  * @example
  * ```ts
@@ -52,6 +52,7 @@ export function bearerToken(
   authorization: string | readonly string[] | null | undefined,
   options: ChallengeOptions = {},
 ): string {
+  wanted('scope', options, 'resourceMetadata')
   const add = additionOf(options)
   try {
     return tokenIn(authorization)
@@ -107,6 +108,26 @@ export interface ChallengeOptions {
   readonly resourceMetadata?: string
 }
 
+/**
+ * Returns the names that are required. A misspelled option, or one without a value or with an empty one, would let
+ * everybody in.
+ */
+export function wanted<Name extends string>(
+  name: Name,
+  options: { readonly [Key in Name]?: string } = {},
+  other?: string,
+): string | undefined {
+  demand(isOptions(options), `options must be an object: write { ${name} }.`)
+  for (const each in options) {
+    if (each !== name && each !== other) throw invalidArgument(`${each} is not an option: use ${name}.`)
+  }
+  if (!(name in options)) return undefined
+  const names: unknown = options[name]
+  const areNames = typeof names === 'string' && names !== '' && isScope(names)
+  demand(areNames, `${name} must be a string of names separated by single spaces.`)
+  return names
+}
+
 /** Does work, with these options in the challenge of its refusals. */
 export async function challenging<Result>(
   options: ChallengeOptions,
@@ -125,7 +146,8 @@ function additionOf({ scope, resourceMetadata }: ChallengeOptions): (error: unkn
   if (resourceMetadata === undefined) return (error) => error
   const isUrl =
     typeof resourceMetadata === 'string' &&
-    /^[\x21\x23-\x7e]+$/.test(resourceMetadata) &&
+    // As in a scope: no quote and no backslash, which the header would have to escape.
+    /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(resourceMetadata) &&
     isSecureUrl(resourceMetadata)
   demand(isUrl, 'resourceMetadata must be an absolute https URL, or http on loopback.')
   return (error) => {
@@ -133,14 +155,10 @@ function additionOf({ scope, resourceMetadata }: ChallengeOptions): (error: unkn
     const { code, message, headers, cause } = error
     const given = headers['WWW-Authenticate']
     if (given === undefined) return error
-    const needed = scope === undefined || given.includes(', scope=') ? '' : `, scope=${quoted(scope)}`
-    const value = `${given}${needed}, resource_metadata=${quoted(resourceMetadata)}`
+    const needed = scope === undefined || given.includes(', scope=') ? '' : `, scope="${scope}"`
+    const value = `${given}${needed}, resource_metadata="${resourceMetadata}"`
     return new UtilityApiError(code, message, { headers: { ...headers, 'WWW-Authenticate': value }, cause })
   }
-}
-
-function quoted(text: string): string {
-  return `"${text.replaceAll(/["\\]/g, '\\$&')}"`
 }
 
 /**
@@ -185,6 +203,6 @@ function invalidToken(cause?: string, header = invalidTokenChallenge): UtilityAp
 /** @see RFC 6750 section 3.1 */
 function insufficientScope(scope: string): UtilityApiError {
   return refused(lacking(scope), {
-    headers: { 'WWW-Authenticate': `${challenge}, error="insufficient_scope", scope=${quoted(scope)}` },
+    headers: { 'WWW-Authenticate': `${challenge}, error="insufficient_scope", scope="${scope}"` },
   })
 }

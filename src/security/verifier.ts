@@ -1,5 +1,5 @@
-import { isScope, type Credential } from '../domain/access.ts'
-import { demand, invalidArgument, isOptions } from '../domain/arguments.ts'
+import type { Credential } from '../domain/access.ts'
+import { demand } from '../domain/arguments.ts'
 import { refused, shuttingDown } from '../domain/errors.ts'
 import { toLicense, type License } from '../domain/license.ts'
 import { storedLicenseKey } from '../domain/license-key.ts'
@@ -9,7 +9,7 @@ import { callWithin, type StorageCall } from '../ports/storage-call.ts'
 import { andThen, type MaybePromise } from '../domain/maybe-promise.ts'
 import type { TimedStorage } from '../storage/timed-storage.ts'
 import { requirePermission, verifyApiKey } from './api-key.ts'
-import { challenging, requireScope, verifyBearer, type ChallengeOptions } from './bearer.ts'
+import { challenging, requireScope, verifyBearer, wanted, type ChallengeOptions } from './bearer.ts'
 import type { UseRecorder } from './use-recorder.ts'
 
 /**
@@ -154,26 +154,6 @@ function given(name: 'token' | 'apiKey', credential: string | null | undefined):
   const write = name === 'token' ? 'bearerToken(request.headers.authorization)' : 'request.headers.basic'
   demand(isCredential, `${name} must be a string: write ${write}.`)
   return credential ?? undefined
-}
-
-/**
- * Returns the names that are required. A misspelled option, or one without a value or with an empty one, would let
- * everybody in.
- */
-function wanted<Name extends string>(
-  name: Name,
-  options: { readonly [Key in Name]?: string } = {},
-  other?: string,
-): string | undefined {
-  demand(isOptions(options), `options must be an object: write { ${name} }.`)
-  for (const each in options) {
-    if (each !== name && each !== other) throw invalidArgument(`${each} is not an option: use ${name}.`)
-  }
-  if (!(name in options)) return undefined
-  const names: unknown = options[name]
-  const areNames = typeof names === 'string' && names !== '' && isScope(names)
-  demand(areNames, `${name} must be a string of names separated by single spaces.`)
-  return names
 }
 
 /** A token that was created without a client owns itself. */

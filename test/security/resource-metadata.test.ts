@@ -63,7 +63,7 @@ test('the right token is taken', async () => {
   })
 })
 
-test.each(['', 'api.example', 'http://api.example/x', 'https://api.example/"', 7])(
+test.each(['', 'api.example', 'http://api.example/x', 'https://api.example/"', 'https://api.example/\\', 7])(
   'what is no URL of a document is refused: %s',
   async (text) => {
     const wrong = { resourceMetadata: text as string }
@@ -72,6 +72,21 @@ test.each(['', 'api.example', 'http://api.example/x', 'https://api.example/"', 7
     expect(() => bearerToken(`Bearer ${accessToken}`, wrong)).toThrow(says)
   },
 )
+
+// RFC 6750 section 3: what a challenge could not carry, and what would be taken for none.
+test.each<[object, string]>([
+  ...['', 'a"b', 'a\\', 'a\nb', 'é', 'a  b', 7, undefined].map((scope): [object, string] => [
+    { scope, resourceMetadata },
+    'scope must be a string of names separated by single spaces.',
+  ]),
+  [{ scopes: 'a', resourceMetadata }, 'scopes is not an option: use scope.'],
+  [[], 'options must be an object: write { scope }.'],
+])('no challenge is made of %j', (wrong, message) => {
+  for (const header of [undefined, `Bearer ${accessToken}`])
+    expect(() => bearerToken(header, wrong)).toThrow(
+      expect.objectContaining({ code: 'invalid_argument', message }),
+    )
+})
 
 test('the document of an API names the servers that give tokens for it', () => {
   const resource = 'https://api.example/mcp'
