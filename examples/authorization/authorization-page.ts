@@ -118,7 +118,8 @@ function sendPage(response: ServerResponse, status: number, body: string): void 
   response.writeHead(status, {
     'Content-Type': 'text/html; charset=utf-8',
     'Cache-Control': 'no-store',
-    // No other site may show this page in a frame and have its button clicked.
+    // No other site may show this page in a frame and have its button clicked, also in a browser without that policy.
+    'X-Frame-Options': 'DENY',
     'Content-Security-Policy': `default-src 'none'; style-src 'sha256-${styleHash}'; frame-ancestors 'none'`,
   })
   const head = `<meta name="viewport" content="width=device-width, initial-scale=1"><title>Authorization</title><style>${style}</style>`

@@ -224,6 +224,8 @@ test('the page runs no script, cannot be framed, and loads only its own style', 
   expect(response.headers.get('content-security-policy')).toBe(
     `default-src 'none'; style-src 'sha256-${hash}'; frame-ancestors 'none'`,
   )
+  // For browsers without that policy (RFC 9700 section 4.16).
+  expect(response.headers.get('x-frame-options')).toBe('DENY')
 })
 
 test('the client refuses a callback for a request that it did not start', async () => {

@@ -61,6 +61,24 @@ async function told(changes: Changes): Promise<Record<string, string>> {
 type Requirement = readonly [requirement: string, holds: () => Promise<void>]
 
 const matrix: Readonly<Record<string, readonly Requirement[]>> = {
+  'RFC 6749 section 3.1': [
+    [
+      'a parameter without a value counts as omitted',
+      async () => {
+        expect(await told({ response_type: '' })).toMatchObject({ error: 'invalid_request' })
+        expect(await ask({ state: '', scope: '' })).toEqual(await ask({ state: null, scope: null }))
+        await refused({ redirect_uri: '' })
+      },
+    ],
+    [
+      'a parameter that is not known is ignored, also twice',
+      async () => {
+        const more = new URLSearchParams({ client_id: clientId, redirect_uri: web, response_type: 'code' })
+        for (const name of ['resource', 'resource', 'nonce', 'Scope']) more.append(name, 'x')
+        expect(await admin.readAuthorizationRequest(more, { scopes: [] })).toEqual(await ask({ state: null }))
+      },
+    ],
+  ],
   'RFC 6749 section 4.1.2.1': [
     ['a missing redirection URI: the user is told, nobody redirected', () => refused({ redirect_uri: null })],
     ['an invalid redirection URI: likewise', () => refused({ redirect_uri: 'nowhere' })],

@@ -371,3 +371,11 @@ test('every error in the document is one that the server sends', async () => {
   )
   expect(missing).toStrictEqual([])
 }, 60_000)
+
+// RFC 6749 section 5.2: no quote, no backslash, nothing but ASCII.
+test('errors of the exchange are of the characters allowed', () => {
+  const sent = [...(seen.get('exchange') ?? [])].map((line) => JSON.parse(line.slice(4)) as object)
+  expect(sent.length).toBeGreaterThan(20)
+  for (const text of sent.flatMap((body) => Object.values(body)))
+    expect(text).toMatch(/^[\x20\x21\x23-\x5b\x5d-\x7e]+$/)
+})
