@@ -31,7 +31,7 @@ function rowsOf(lines: readonly string[]): string[] {
   })
 }
 
-export function cellsOf(line: string): string[] {
+function cellsOf(line: string): string[] {
   return line
     .split('|')
     .slice(1, -1)

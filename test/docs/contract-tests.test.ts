@@ -2,24 +2,27 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { cellsOf, contractStatements } from './contract-statements.ts'
+import { contractStatements } from './contract-statements.ts'
 
 const root = join(import.meta.dirname, '../..')
 const page = readFileSync(join(root, 'docs/decisions/contract-tests.md'), 'utf8')
-const rows = page
-  .split('\n')
-  .filter((line) => line.startsWith('|'))
-  .slice(2)
-  .map(cellsOf)
+const rows = page.split('\n## ').flatMap((part, index) => {
+  const section = index === 0 ? '' : (/^.*/.exec(part)?.[0] ?? '')
+  return [...part.matchAll(/^- (.*)\n {2}(.*)$/gm)].map(([, text = '', tests = '']) => ({
+    section,
+    text,
+    tests,
+  }))
+})
 
-test('the table has every statement of the contract, in order, and nothing else', () => {
-  const listed = rows.map(([section = '', text = '']) => ({ section, text: text.replace('](../', '](') }))
+test('the page has every statement of the contract, in order, and nothing else', () => {
+  const listed = rows.map(({ section, text }) => ({ section, text: text.replace('](../', '](') }))
   expect(listed).toEqual(contractStatements())
 })
 
 test('only sentences about the page itself have no test', () => {
-  const untested = rows.filter(([, , tests]) => tests === '(about the page itself)')
-  expect(untested.map(([section]) => section)).toEqual(['', ''])
+  const untested = rows.filter(({ tests }) => tests === '(about the page itself)')
+  expect(untested.map(({ section }) => section)).toEqual(['', ''])
 })
 
 interface Named {
@@ -28,7 +31,7 @@ interface Named {
 }
 
 const named: Named[] = rows
-  .flatMap(([, , tests = '']) => tests.split('; `').map((each) => each.replace(/^`/, '')))
+  .flatMap(({ tests }) => tests.split('; `').map((each) => each.replace(/^`/, '')))
   .filter((each) => each !== '(about the page itself)')
   .map((each) => {
     const [file = '', title = ''] = each.split('`: ')
