@@ -203,7 +203,7 @@ export const hosts: readonly HostOfTable[] = [
     name: 'SvelteKit',
     line: 'export const fallback = ({ request, getClientAddress }) => api.fetch(request, { ip: getClientAddress() })',
     trick:
-      "In `src/routes/api/[...path]/+server.ts`. SvelteKit answers 403 to every license without a `Content-Type`: let programs send `application/json`. `csrf: { trustedOrigins: ['*'] }` in the configuration would leave your own forms without that protection, too.",
+      "In `src/routes/api/[...path]/+server.ts`. SvelteKit answers 403 to every license without a `Content-Type`: let programs send `application/json`. `csrf: { trustedOrigins: ['*'] }` would leave your own forms unprotected, too.",
     // It redirects a path with a trailing slash, and passes on the first of two headers.
     judges: /^path .*\/$|that is (a broken escape|no UTF-8)$|a repeated header$/,
     start: (api) => startBuilt('kit', 'build/handler.js', api),
@@ -212,7 +212,7 @@ export const hosts: readonly HostOfTable[] = [
     name: 'Astro',
     line: 'export const ALL = ({ request, clientAddress }) => api.fetch(request, { ip: clientAddress })',
     trick:
-      'In `src/pages/api/[...path].ts`, beside `export const prerender = false`. Licenses as with SvelteKit; what would leave your forms unprotected is `security: { checkOrigin: false }`.',
+      'In `src/pages/api/[...path].ts`, beside `export const prerender = false`. Licenses as with SvelteKit; `security: { checkOrigin: false }` would leave your forms unprotected.',
     // It passes on the first of two headers.
     judges: /with spaces and a line end|a repeated header$/,
     start: (api) => startBuilt('astro', 'dist/server/entry.mjs', api),
@@ -291,8 +291,7 @@ export const hosts: readonly HostOfTable[] = [
   {
     name: 'Koa, after body parsers',
     line: 'await serveApi(Object.assign(context.req, { body: context.request.body }), context.res)',
-    trick:
-      'After `context.respond = false`. The parser keeps what it has read in an object that only Koa knows, so it is passed on.',
+    trick: 'After `context.respond = false`. It passes on what the parser has read.',
     judges: afterParsers,
     async start(api) {
       const { default: Koa } = await load('koa')

@@ -112,8 +112,16 @@ async function ask(file: string, port: number): Promise<number> {
   return status
 }
 
-test('the program for Express 5 runs on Express 4', async () => {
-  const text = programAfter('Express').replace("from 'express'", "from 'express4'")
+test('the program for node:http', async () => {
+  const port = await freePort()
+  const file = join(folder, 'server.ts')
+  writeFileSync(file, programAfter('Node.js').replace('listen(3000', `listen(${port}`))
+  expect(await ask(file, port)).toBe(200)
+})
+
+test('the example for Express 5 runs on Express 4', async () => {
+  const example = readFileSync(join(root, 'examples/express/server.ts'), 'utf8')
+  const text = example.replace("from 'express'", "from 'express4'")
   expect(text).toContain("from 'express4'")
   const file = join(folder, 'server.ts')
   writeFileSync(file, text)
