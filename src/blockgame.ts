@@ -67,7 +67,7 @@ export interface BlockgameClientOptions {
   /** The protocol number to send. Default: -1, which asks for the server's own. */
   readonly protocolVersion?: number
   /**
-   * The protocol number to send at a second try, to a server that hangs up or stays silent: some plugins do so to numbers
+   * The protocol number to send at a second try, to a server that hangs up or stays silent, as some plugins do at numbers
    * that they do not know. Default: 47, that of 1.8.
    */
   readonly fallbackProtocolVersion?: number

@@ -36,19 +36,18 @@ export interface UtilityApiOptions {
   /** The game server lookup; false removes the operation. */
   readonly blockgame?: false | BlockgameLookupOptions
   /**
-   * How long a request waits for all its storage calls together, in milliseconds. After that, the request is answered
-   * with 500, and work that has begun may still commit. Default: 5000.
+   * How long a request waits for all its storage calls together, in milliseconds. After that, it is answered with 500,
+   * and work that has begun may still commit. Default: 5000.
    */
   readonly storageTimeoutMs?: number
   /**
-   * The maximum number of requests in progress, counted separately for requests that wait for networks, requests that
-   * wait for storage, and requests whose callers are being looked up. One caller may have half of each. Requests beyond
-   * that are answered with 503 at once. Default: 1000.
+   * The most requests in progress, counted apart for those that wait for networks, for storage, and for their caller to
+   * be looked up. One caller may have half of each. Further ones are answered with 503 at once. Default: 1000.
    */
   readonly maxInFlight?: number
   /**
-   * How many octets of DNS checks and lookups may be in memory, until they are written. One caller may have a quarter of
-   * them. Requests beyond that are answered with 503. A check takes up to 256 KiB for each location. Default: 67108864.
+   * How many octets of DNS checks and lookups may wait in memory to be written, a quarter of them for one caller.
+   * Further requests are answered with 503. A check takes up to 256 KiB for each location. Default: 67108864.
    */
   readonly maxAnswerBytes?: number
   /**

@@ -93,10 +93,21 @@ title: Options
 
 # Options
 
-All options with their defaults. Not listed are those of a [DNS](dns.md) or [game](blockgame.md) client that you create yourself, and \`randomKeys({ timeOrdered: false })\`, for a database that splits rows by ranges of keys. Durations in milliseconds end in \`Ms\`, those in seconds in \`Seconds\`. An invalid or unknown option throws an error whose message names it: \`createUtilityApi\` and \`createAdmin\` throw a \`UtilityApiError\` with the code \`invalid_options\`, mounts a \`TypeError\` with the same code, and \`sqliteStorage\` a \`StorageError\`.
+Each option is listed once, where it first appears: \`toExpressHandler\` also takes the options of every mount, and \`createAdmin\` also \`clock\` and the \`licenses\` of \`createUtilityApi\`. Not listed are those of a [DNS](dns.md) or [game](blockgame.md) client that you create yourself, and \`randomKeys({ timeOrdered: false })\`, for a database that splits rows by ranges of keys.
 
-${parts.map(([title, type]) => `## ${title}\n\n${optionTable(optionsOf(type))}`).join('\n\n')}
+Names that end in \`Ms\` are in milliseconds, those in \`Seconds\` in seconds. An invalid or unknown option throws [an error that names it](errors.md#what-your-program-sees).
+
+${tables().join('\n\n')}
 `
+}
+
+function tables(): string[] {
+  const listed = new Set<string>()
+  return parts.map(([title, type]) => {
+    const added = optionsOf(type).filter((option) => !listed.has(JSON.stringify(option)))
+    for (const option of added) listed.add(JSON.stringify(option))
+    return `## ${title}\n\n${optionTable(added)}`
+  })
 }
 
 function optionTable(options: readonly Option[]): string {
