@@ -114,6 +114,8 @@ const uuid = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g
 const licenseKey = /\bLIC(?:-[0-9A-Z]{5}){5}\b/g
 const statement = /^(eyJ[\w-]{20})[\w-]+\.(eyJ[\w-]{20})[\w-]+\.[\w-]{86}$/gm
 const publicKey = /("(?:x|kid)": )"[\w-]{43}"/g
+/** What `dev` prints after the first request. */
+const furtherRequests = /^# Generate a reseller license\n[^]*?(?=\n\nEverything is in memory)/m
 const secret = /\b(uapi_[a-z]{2}_)(\w{20,})\b/g
 
 /** What is another text at each run, as the same text each time, and back. */
@@ -147,6 +149,7 @@ class Disguise {
         (_, prefix: string, rest: string) => prefix + 'EXAMPLE'.repeat(9).slice(0, rest.length),
       )
       .replaceAll(statement, '$1….$2….EXAMPLE…')
+      .replace(furtherRequests, '…')
       .replaceAll(publicKey, (_, name: string) => `${name}"${'EXAMPLE'.repeat(7).slice(0, 43)}"`)
       .replaceAll(/\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?=(?:\.\d+)?Z)/g, '2026-11-22T08:30:00')
       .replaceAll(/\.\d{3}Z/g, '.000Z')

@@ -9,7 +9,7 @@ const shown = codeBlocks().filter(({ file }) => file === 'docs/guide/mounting.md
 test.for(['fastify', 'hono', 'koa'])(
   'the page on mounting shows lines of examples/%s/server.ts in their order',
   (name) => {
-    const [block] = shown.filter(({ text }) => text.includes(`from '${name}'\n`))
+    const block = shown.find(({ text }) => text.includes(`from '${name}'\n`))
     const lines = block?.text.split('\n').filter((line) => line !== '') ?? []
     let rest = readFileSync(`examples/${name}/server.ts`, 'utf8').split('\n')
     expect(lines.length).toBeGreaterThan(5)
