@@ -14,9 +14,9 @@ export interface MountOptions<HostRequest = IncomingMessage> {
    */
   readonly trustProxy?: number
   /**
-   * Where the id of a request is: the name of a header, or a function of the server's request that returns it. It is sent
-   * as `X-Request-Id` and logged if it has at most 64 of the characters A-Z a-z 0-9 _ . ~ : + / = -. A request with no such
-   * id gets a new one. What the function throws is logged. Default: `X-Request-Id`, as the client has sent it.
+   * Where the id of a request is: a header's name, or a function of the server's request. The id is sent as `X-Request-Id`
+   * and logged if it has at most 64 of the characters A-Z a-z 0-9 _ . ~ : + / = -; otherwise, the request gets a new one.
+   * What the function throws is logged. Default: `X-Request-Id`, as the client has sent it.
    *
    * @example
    * ```ts
