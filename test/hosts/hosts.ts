@@ -247,7 +247,7 @@ export const hosts: readonly HostOfTable[] = [
   {
     name: 'Elysia',
     line: "app.all('/*', ({ request }) => api.fetch(request))",
-    trick: 'Elysia leaves a body alone that the handler does not ask for.',
+    trick: 'Elysia leaves the body to the mount.',
     async start(api) {
       const { Elysia } = await load('elysia')
       const app = new Elysia()
@@ -258,7 +258,7 @@ export const hosts: readonly HostOfTable[] = [
   {
     name: 'Hapi',
     line: "server.ext('onRequest', async ({ raw }, h) => (await serveApi(raw.req, raw.res), h.abandon))",
-    trick: '`onRequest` comes before Hapi reads the body, and `h.abandon` leaves the answer to the mount.',
+    trick: 'Before Hapi reads the body.',
     async start(api) {
       const { server: createHapi } = await load('@hapi/hapi')
       const server = createHapi({ port: 0, host: '127.0.0.1' })
@@ -274,7 +274,7 @@ export const hosts: readonly HostOfTable[] = [
   {
     name: 'Restify',
     line: 'server.pre(toExpressHandler(api, { fallthrough: true }))',
-    trick: '`pre` comes before routes and body parsers.',
+    trick: 'Before routes and body parsers.',
     tested: 'nothing: Restify 11 does not load on Node.js 24',
   },
   {
@@ -291,7 +291,7 @@ export const hosts: readonly HostOfTable[] = [
   {
     name: 'Koa, after body parsers',
     line: 'await serveApi(Object.assign(context.req, { body: context.request.body }), context.res)',
-    trick: 'After `context.respond = false`. It passes on what the parser has read.',
+    trick: 'After `context.respond = false`.',
     judges: afterParsers,
     async start(api) {
       const { default: Koa } = await load('koa')
@@ -372,7 +372,7 @@ export const hosts: readonly HostOfTable[] = [
   {
     name: 'Google Cloud Functions',
     line: "functions.http('api', toExpressHandler(api))",
-    trick: 'The framework reads every body and keeps its bytes, from which the mount takes it.',
+    trick: 'The mount takes the bytes that the framework has read.',
     judges: afterParsers,
     async start(api) {
       const functions = await load('@google-cloud/functions-framework')
