@@ -9,20 +9,8 @@ import * as storageParts from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { move } from '../../../examples/authorization/move.ts'
 import { hasPeer, importPeer, namesIn, programOf, run, tableOf } from './programs.ts'
-
-type Move = (clients: object[], tokens: object[]) => Promise<void>
-
-/** The program of the page that moves rows into a storage. */
-async function moveInto(storage: storageParts.AdminStorage): Promise<Move> {
-  const { move } = await run(programOf('oauth2-server', 'import { createHash'), {
-    'node:crypto': await import('node:crypto'),
-    'utility-api': library,
-    'utility-api/storage': storageParts,
-    './storage.js': { storage },
-  })
-  return move as unknown as Move
-}
 
 describe.each(['@node-oauth/oauth2-server', 'oauth2-server'])('from %s', (peer) => {
   const redirectUri = 'https://client.example/callback'
@@ -126,8 +114,7 @@ describe.each(['@node-oauth/oauth2-server', 'oauth2-server'])('from %s', (peer) 
         './storage.js': { storage },
       },
     )
-    const move = await moveInto(storage)
-    await move([client], [oldToken])
+    await move(storage, [client], [oldToken])
     const call = storageParts.callWithin(5000)
     for (const [code, { expiresAt }] of codes as ReadonlyMap<string, { expiresAt: Date }>) {
       const granted = { clientId: client.id, subject: user.id, redirectUri, scope: 'profile' }
@@ -299,7 +286,6 @@ test('rows are moved as the page says, and those that cannot be are named', asyn
     'utility-api/storage/sqlite': { sqliteStorage },
   })
   const storage = opened['storage'] as unknown as storageParts.AdminStorage
-  const move = await moveInto(storage)
 
   const redirectUris = ['https://client.example/callback']
   const clients = [
@@ -324,7 +310,7 @@ test('rows are moved as the page says, and those that cannot be are named', asyn
     { ...whole, client: undefined, client_id: 7 },
     { ...whole, accessToken: undefined },
   ].map((token, at) => ({ accessToken: `token-${at}`, ...token }))
-  await move(clients, tokens)
+  await move(storage, clients, tokens as Parameters<typeof move>[2])
   const named = [
     ...['short', 'public'].map(
       (id) => `Client ${id} is not moved: clientSecret must have 32 to 1024 visible ASCII characters.`,
@@ -349,7 +335,7 @@ test('rows are moved as the page says, and those that cannot be are named', asyn
   const { clientSecret } = await admin.createClient({ clientId: 'short', redirectUris })
   expect(clientSecret).toMatch(/^uapi_cs_/)
   // A second run skips what is there.
-  await move(clients, tokens)
+  await move(storage, clients, tokens as Parameters<typeof move>[2])
   expect(printed.slice(named.length)).toEqual(named.slice(1))
   expect((await admin.listClients()).clients.map(({ clientId }) => clientId)).toEqual(['7', 'short'])
   expect((await admin.listCredentials({ kind: 'access_token' })).credentials).toHaveLength(3)
