@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { chartFile, drawPage, pageFile, readChapters } from '../bench/page.ts'
+import { chartFile, drawPage, pageFile, readChapters, runsFile } from '../bench/page.ts'
 import { comparisonsIn } from '../bench/summary.ts'
 
-test('the summary and the chart are those of the tables below them; if not: npm run bench -- page', () => {
-  const { page, chart } = drawPage(readChapters())
+test('the summary and the chart are those of the runs; if not: npm run bench -- page', () => {
+  const { page, runs, chart } = drawPage(readChapters())
   expect(page).toBe(readFileSync(pageFile, 'utf8'))
+  expect(runs).toBe(readFileSync(runsFile, 'utf8'))
   expect(chart).toBe(readFileSync(chartFile, 'utf8'))
 })
 
