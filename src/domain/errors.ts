@@ -6,34 +6,10 @@
  *
  * @group Errors
  */
-export type ErrorCode =
-  | 'invalid_request'
-  | 'address_not_allowed'
-  | 'invalid_grant'
-  | 'unauthorized_client'
-  | 'unsupported_grant_type'
-  | 'invalid_client'
-  | 'invalid_token'
-  | 'invalid_api_key'
-  | 'license_owner_mismatch'
-  | 'insufficient_scope'
-  | 'not_found'
-  | 'license_not_found'
-  | 'method_not_allowed'
-  | 'request_timeout'
-  | 'payload_too_large'
-  | 'unsupported_media_type'
-  | 'idempotency_mismatch'
-  | 'too_many_requests'
-  | 'database_error'
-  | 'server_check_failed'
-  | 'internal_error'
-  | 'unavailable'
-  | 'invalid_options'
-  | 'invalid_argument'
+export type ErrorCode = keyof typeof statusByCode
 
 /** The HTTP status each error code answers with. */
-const statusByCode: Readonly<Record<ErrorCode, number>> = {
+const statusByCode = {
   invalid_request: 400,
   address_not_allowed: 400,
   invalid_grant: 400,
@@ -59,7 +35,7 @@ const statusByCode: Readonly<Record<ErrorCode, number>> = {
   // These two reach the program that calls us. What it passes on as an argument mostly comes from its own client.
   invalid_options: 500,
   invalid_argument: 400,
-}
+} as const
 
 /**
  * What can accompany an error.
