@@ -9,29 +9,32 @@ export const addressNotAllowed: Refusal = {
   message: 'Lookups of this address are not allowed.',
 }
 
+/** The game's colors, in the order of their formatting codes, 0 to f. */
+export const namedColors = [
+  'black',
+  'dark_blue',
+  'dark_green',
+  'dark_aqua',
+  'dark_red',
+  'dark_purple',
+  'gold',
+  'gray',
+  'dark_gray',
+  'blue',
+  'green',
+  'aqua',
+  'red',
+  'light_purple',
+  'yellow',
+  'white',
+] as const
+
 /**
  * A color of text: one of the game's sixteen, or `#` and six hexadecimal digits.
  *
  * @group Minecraft
  */
-export type TextColor =
-  | 'black'
-  | 'dark_blue'
-  | 'dark_green'
-  | 'dark_aqua'
-  | 'dark_red'
-  | 'dark_purple'
-  | 'gold'
-  | 'gray'
-  | 'dark_gray'
-  | 'blue'
-  | 'green'
-  | 'aqua'
-  | 'red'
-  | 'light_purple'
-  | 'yellow'
-  | 'white'
-  | `#${string}`
+export type TextColor = (typeof namedColors)[number] | `#${string}`
 
 /**
  * A span of a description in one style. What is not there is not set: no color, not bold.

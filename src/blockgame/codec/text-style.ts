@@ -1,4 +1,4 @@
-import type { TextColor, TextSpan } from '../../domain/server-status.ts'
+import { namedColors, type TextColor, type TextSpan } from '../../domain/server-status.ts'
 import type { Writable } from '../../domain/writable.ts'
 import { own } from './own-property.ts'
 
@@ -19,26 +19,6 @@ export const plainStyle: TextStyle = {
   strikethrough: false,
   obfuscated: false,
 }
-
-// In the order of their formatting codes, 0 to f.
-const namedColors = [
-  'black',
-  'dark_blue',
-  'dark_green',
-  'dark_aqua',
-  'dark_red',
-  'dark_purple',
-  'gold',
-  'gray',
-  'dark_gray',
-  'blue',
-  'green',
-  'aqua',
-  'red',
-  'light_purple',
-  'yellow',
-  'white',
-] as const satisfies readonly TextColor[]
 
 const colorCodes = '0123456789abcdef'
 const hexColor = /^#[0-9a-f]{1,6}$/i
