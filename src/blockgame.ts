@@ -19,13 +19,10 @@ export {
   legacyReplySize,
   parseLegacyReply,
 } from './blockgame/codec/legacy.ts'
-export { PacketReader, readStatusText } from './blockgame/codec/packets.ts'
-export type { Packet, PacketLimits } from './blockgame/codec/packets.ts'
-export { encodePing, encodeStatusRequest } from './blockgame/codec/requests.ts'
-export type { StatusRequest } from './blockgame/codec/requests.ts'
+export * from './blockgame/codec/packets.ts'
+export * from './blockgame/codec/requests.ts'
 export type { ResolverAddress } from './blockgame/resolvers.ts'
-export { parseStatus } from './blockgame/codec/status.ts'
-export type { ParseOptions, StatusReply } from './blockgame/codec/status.ts'
+export * from './blockgame/codec/status.ts'
 export { readVarInt, varIntSize, writeVarInt } from './blockgame/codec/varint.ts'
 export { UtilityApiError } from './domain/errors.ts'
 export { ServerCheckError } from './domain/server-status.ts'

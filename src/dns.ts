@@ -3,16 +3,9 @@
  *
  * @module utility-api/dns
  */
-export { findAuthoritativeServers } from './dns/authoritative-servers.ts'
-export type {
-  AuthoritativeServer,
-  AuthoritativeServers,
-  AuthoritativeServersOptions,
-} from './dns/authoritative-servers.ts'
-export { createDnsClient } from './dns/client.ts'
-export type { DnsClientOptions } from './dns/client.ts'
-export { createDohClient } from './dns/doh-client.ts'
-export type { DohClientOptions } from './dns/doh-client.ts'
+export * from './dns/authoritative-servers.ts'
+export * from './dns/client.ts'
+export * from './dns/doh-client.ts'
 export { defaultResolverLocations } from './dns/default-locations.ts'
 export { readAnswer } from './dns/wire/answer.ts'
 export { encodeQuery } from './dns/wire/encoded-query.ts'

@@ -241,17 +241,8 @@ export { isPublicAddress } from './domain/ip-address.ts'
 export { bearerToken, type ChallengeOptions } from './security/bearer.ts'
 export { defaultResolverLocations, randomKeys, systemClock }
 export { recordText } from './domain/dns-record-content.ts'
-export { summarizeDnsCheck } from './operations/summarize-dns-check.ts'
-export type {
-  Admin,
-  AdminLicenseChange,
-  NewAdminAccessToken,
-  NewAdminLicense,
-  NewApiKey,
-  NewAuthorizationCode,
-  NewClient,
-  NewReseller,
-} from './admin/admin.ts'
+export * from './operations/summarize-dns-check.ts'
+export type * from './admin/admin.ts'
 export type { AuthorizationErrorCode } from './admin/authorization-error.ts'
 export type { AuthorizationRequest, AuthorizationRequestOutcome } from './admin/authorization-request.ts'
 export type {
@@ -286,23 +277,7 @@ export type { DnsCheckGroup } from './operations/dns-answer-groups.ts'
 export type { DnsOldCopy } from './operations/dns-arrival.ts'
 export type { GameServerLookup } from './operations/look-up-game-server.ts'
 export type { OperationId } from './operations/operation.ts'
-export type {
-  DnsArrivalSummary,
-  DnsArrivalVerdict,
-  DnsCheckSummary,
-  DnsCheckVerdict,
-  DnsExpectation,
-} from './operations/summarize-dns-check.ts'
-export type {
-  AdminOptions,
-  AuthorizationPageOptions,
-  BlockgameLimits,
-  BlockgameLookupOptions,
-  DnsCheckOptions,
-  LicenseOptions,
-  OAuthOptions,
-  UtilityApiOptions,
-} from './options.ts'
+export type * from './options.ts'
 export type { BlockgameClientOptions } from './blockgame.ts'
 export type { BlockgameClient, BlockgameTarget } from './ports/blockgame-client.ts'
 export type { Clock } from './ports/clock.ts'

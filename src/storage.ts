@@ -16,21 +16,6 @@ export { comparedDomain } from './domain/compared-domain.ts'
 export type { Compared, License, LicenseChange, LicensePatch, NewLicense } from './domain/license.ts'
 export type { MaybePromise } from './domain/maybe-promise.ts'
 export { withCheckedRows } from './storage/checked-rows.ts'
-export { StorageError } from './ports/storage.ts'
-export type {
-  AccessReference,
-  AdminStorage,
-  ClientPatch,
-  CredentialReference,
-  InsertLicenseResult,
-  LicenseUpdate,
-  MigrationResult,
-  NewIdempotencyKey,
-  PurgeCounts,
-  RevokeCounts,
-  StorageErrorKind,
-  UpdateLicenseResult,
-  UtilityStorage,
-} from './ports/storage.ts'
+export * from './ports/storage.ts'
 export { callWithin, type StorageCall } from './ports/storage-call.ts'
 export type * from './ports/storage-listing.ts'
