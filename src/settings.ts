@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { isIssuer } from './admin/server-metadata.ts'
 import { defaultTokenLifetimeSeconds } from './domain/access.ts'
-import { exactObject } from './domain/exact-object.ts'
+import { exactObject, harmless } from './domain/exact-object.ts'
 import type { AdminOptions, OAuthOptions, UtilityApiOptions } from './options.ts'
 import type { Clock } from './ports/clock.ts'
 import type { KeyGenerator } from './ports/key-generator.ts'
@@ -74,18 +74,19 @@ export function adminSettingsOf(options: AdminOptions): AdminSettings {
   })
 }
 
-const clock = withMethods<Clock>('now').default(() => systemClock)
-const keyGenerator = withMethods<KeyGenerator>('licenseKey', 'parseLicenseKey', 'secret', 'id').default(() =>
-  randomKeys(),
-)
+const clock = withMethods<Clock>('now')
+  .default(() => systemClock)
+  .register(harmless)
+const keyGenerator = withMethods<KeyGenerator>('licenseKey', 'parseLicenseKey', 'secret', 'id')
+  .default(() => randomKeys())
+  .register(harmless)
 
 const oauth = exactObject(
   {
     accessTokenLifetimeSeconds: wholeNumber(1, 31_536_000).default(defaultTokenLifetimeSeconds),
-    onReplay: z.enum(['revoke', 'deny']).default('revoke'),
+    onReplay: z.enum(['revoke', 'deny']).default('revoke').register(harmless),
   },
   'must be an object, as in { accessTokenLifetimeSeconds: 3600 }',
-  'onReplay',
 )
 
 const mustBeObject = 'must be an object'
@@ -105,37 +106,29 @@ function settings(): z.ZodType<Settings> {
           /^(?:\/[\w.~!$&'()*+,;=:@%-]+)*$/,
           'must be empty or start with a slash and not end with one, in the characters of a path',
         )
-        .default(''),
+        .default('')
+        .register(harmless),
       clock,
       keyGenerator,
       oauth: oauth.prefault({}),
       licenses,
       dns: switchable(dnsCheck),
       blockgame: switchable(gameServerLookup),
-      storageTimeoutMs: milliseconds.default(5000),
-      maxInFlight: count.default(1000),
-      maxAnswerBytes: wholeNumber(4_194_304, 68_719_476_736).default(67_108_864),
+      storageTimeoutMs: milliseconds.default(5000).register(harmless),
+      maxInFlight: count.default(1000).register(harmless),
+      maxAnswerBytes: wholeNumber(4_194_304, 68_719_476_736).default(67_108_864).register(harmless),
       rateLimiter: withMethods<RateLimiter>('consume').optional(),
       logger: z
         .union(
           [withMethods<Logger>('debug', 'info', 'warn', 'error'), z.literal(false)],
           'must be false or have the methods debug, info, warn, error',
         )
-        .default(false),
-      onRequestEnd: callback<NonNullable<UtilityApiOptions['onRequestEnd']>>().optional(),
-      errorBody: callback<NonNullable<UtilityApiOptions['errorBody']>>().optional(),
+        .default(false)
+        .register(harmless),
+      onRequestEnd: callback<NonNullable<UtilityApiOptions['onRequestEnd']>>().optional().register(harmless),
+      errorBody: callback<NonNullable<UtilityApiOptions['errorBody']>>().optional().register(harmless),
     },
     mustBeObject,
-    'basePath',
-    'clock',
-    'keyGenerator',
-    'licenses',
-    'storageTimeoutMs',
-    'maxInFlight',
-    'maxAnswerBytes',
-    'logger',
-    'onRequestEnd',
-    'errorBody',
   )
 }
 
@@ -149,8 +142,5 @@ function adminSettings(): z.ZodType<AdminSettings> {
       oauth: exactObject({ issuer: issuer.optional() }, mustBeObject).prefault({}),
     },
     mustBeObject,
-    'clock',
-    'keyGenerator',
-    'licenses',
   )
 }

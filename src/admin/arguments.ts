@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { invalidArgument, unlessObject } from '../domain/arguments.ts'
-import { exactObject, requiredNames } from '../domain/exact-object.ts'
+import { exactObject, harmless, requiredNames } from '../domain/exact-object.ts'
 import { notKnown } from '../domain/near-name.ts'
 import { namesOf, type Issue } from '../domain/option-problem.ts'
 import type { Admin } from './admin.ts'
@@ -14,21 +14,18 @@ const texts = z.array(text, 'must be an array of strings')
 const count = z.number('must be a number')
 const date = z.date('must be a valid Date').min(0, 'must not be before 1970')
 const dateOrNull = date.nullable()
-const label = { name: text.optional() }
-const page = { limit: count.optional(), after: text.optional() }
-const pageMembers = ['limit', 'after'] as const
+const harmlessText = text.optional().register(harmless)
+const label = { name: harmlessText }
+const page = { limit: count.optional().register(harmless), after: harmlessText }
 const query = z.custom(
   (value) => typeof (value as Partial<URLSearchParams> | null)?.getAll === 'function',
   'must be URLSearchParams: write new URL(request.url, issuer).searchParams',
 )
 
 /** An object with these members, and what it looks like in the sentence for anything else. */
-function members<Shape extends z.ZodRawShape>(
-  shape: Shape,
-  ...harmless: (keyof Shape & string)[]
-): z.ZodType {
+function members(shape: z.ZodRawShape): z.ZodType {
   const example = requiredNames(shape).join(', ') || Object.keys(shape)[0]
-  return exactObject(shape, `must be an object, as in { ${example} }`, ...harmless)
+  return exactObject(shape, `must be an object, as in { ${example} }`)
 }
 
 /** Complete: without its challenge, the code would need no verifier. */
@@ -44,29 +41,23 @@ function asked(): z.ZodType {
  */
 const argumentsOf: { readonly [Method in keyof Admin]: () => Readonly<Record<string, z.ZodType>> } = {
   createClient: () => ({
-    client: members(
-      {
-        ...label,
-        redirectUris: texts,
-        clientType: text.optional(),
-        clientId: text.optional(),
-        clientSecret: text.optional(),
-      },
-      'name',
-      'clientType',
-      'clientId',
-      'clientSecret',
-    ),
+    client: members({
+      ...label,
+      redirectUris: texts,
+      clientType: harmlessText,
+      clientId: harmlessText,
+      clientSecret: harmlessText,
+    }),
   }),
   updateClient: () => ({
     clientId: text,
-    patch: members({ ...label, redirectUris: texts.optional() }, 'name'),
+    patch: members({ ...label, redirectUris: texts.optional() }),
   }),
   rotateClientSecret: () => ({ clientId: text }),
   revokeClient: () => ({ clientId: text }),
   readAuthorizationRequest: () => ({
     query,
-    options: members({ scopes: texts, defaultScope: text.optional() }, 'defaultScope'),
+    options: members({ scopes: texts, defaultScope: harmlessText }),
   }),
   grantAuthorization: () => ({
     request: asked(),
@@ -78,26 +69,22 @@ const argumentsOf: { readonly [Method in keyof Admin]: () => Readonly<Record<str
   }),
   denyAuthorization: () => ({
     request: asked(),
-    reason: members(
-      { error: text.optional(), description: text.optional() },
-      'error',
-      'description',
-    ).optional(),
+    reason: members({ error: harmlessText, description: harmlessText }).optional(),
   }),
   authorizationServerMetadata: () => ({
-    endpoints: members(
-      {
-        authorizationEndpoint: text,
-        tokenEndpoint: text,
-        scopes: texts.optional(),
-        publicClients: z.boolean('must be true or false').optional(),
-      },
-      'scopes',
-      'publicClients',
-    ),
+    endpoints: members({
+      authorizationEndpoint: text,
+      tokenEndpoint: text,
+      scopes: texts.optional().register(harmless),
+      publicClients: z.boolean('must be true or false').optional().register(harmless),
+    }),
   }),
   protectedResourceMetadata: () => ({
-    resource: members({ resource: text, authorizationServers: texts, scopes: texts.optional() }, 'scopes'),
+    resource: members({
+      resource: text,
+      authorizationServers: texts,
+      scopes: texts.optional().register(harmless),
+    }),
   }),
   issueAuthorizationCode: () => ({
     code: members({
@@ -110,11 +97,11 @@ const argumentsOf: { readonly [Method in keyof Admin]: () => Readonly<Record<str
     }),
   }),
   createReseller: () => ({
-    reseller: members(
-      { ...label, resellerId: text.optional(), tokenLifetimeSeconds: count.optional() },
-      'name',
-      'resellerId',
-    ).optional(),
+    reseller: members({
+      ...label,
+      resellerId: harmlessText,
+      tokenLifetimeSeconds: count.optional(),
+    }).optional(),
   }),
   createResellerToken: () => ({
     resellerId: text,
@@ -129,10 +116,7 @@ const argumentsOf: { readonly [Method in keyof Admin]: () => Readonly<Record<str
     }),
   }),
   createApiKey: () => ({
-    key: members(
-      { ...label, permissions: texts.optional(), lifetimeSeconds: count.optional() },
-      'name',
-    ).optional(),
+    key: members({ ...label, permissions: texts.optional(), lifetimeSeconds: count.optional() }).optional(),
   }),
   revoke: () => ({
     which: z.union([members({ id: text }), members({ secret: text })], 'must be either { id } or { secret }'),
@@ -168,24 +152,21 @@ const argumentsOf: { readonly [Method in keyof Admin]: () => Readonly<Record<str
     }),
   }),
   deleteLicense: () => ({ licenseKey: text }),
-  listClients: () => ({ page: members(page, ...pageMembers).optional() }),
-  listResellers: () => ({ page: members(page, ...pageMembers).optional() }),
+  listClients: () => ({ page: members(page).optional() }),
+  listResellers: () => ({ page: members(page).optional() }),
   listCredentials: () => ({
-    page: members({ ...page, kind: text, ownerId: text.optional() }, ...pageMembers),
+    page: members({ ...page, kind: text, ownerId: text.optional() }),
   }),
   listLicenses: () => ({
-    page: members(
-      {
-        ...page,
-        resellerId: text.optional(),
-        domainOrIp: typed.optional(),
-        status: text.optional(),
-        reference: text.optional(),
-        endsFrom: date.optional(),
-        endsBefore: date.optional(),
-      },
-      ...pageMembers,
-    ).optional(),
+    page: members({
+      ...page,
+      resellerId: text.optional(),
+      domainOrIp: typed.optional(),
+      status: text.optional(),
+      reference: text.optional(),
+      endsFrom: date.optional(),
+      endsBefore: date.optional(),
+    }).optional(),
   }),
   countLicenses: () => ({ filter: members({ resellerId: text.optional() }).optional() }),
   purgeExpired: () => ({}),

@@ -1,26 +1,28 @@
 import * as z from 'zod'
 import { isOptions } from './arguments.ts'
 
+/** Members that count as left out where they are undefined: to leave them out grants nothing. */
+export const harmless: z.core.$ZodRegistry<undefined> = z.registry<undefined>()
+
 /**
  * Returns the schema of an object with these members. A map or a list is refused: it would pass for an object whose
  * members were all left out.
  *
  * An optional member that is there, but undefined, is refused, so that a session that has ended cannot grant what leaving
- * its user out would grant. The harmless ones count as left out.
+ * its user out would grant, unless it is harmless.
  */
 export function exactObject<Shape extends z.ZodRawShape>(
   shape: Shape,
   message: string,
-  ...harmless: (keyof Shape & string)[]
 ): z.ZodType<z.output<z.ZodObject<Shape, z.core.$strict>>> {
   return z
     .custom<Record<string, unknown>>(isOptions, message)
     .transform((value, context) => {
       const given = { ...value }
-      for (const name of Object.keys(shape).filter((each) => each in value)) {
+      for (const [name, schema] of Object.entries(shape).filter(([each]) => each in value)) {
         // An object of a class may inherit its members.
         if (value[name] !== undefined) given[name] = value[name]
-        else if (harmless.includes(name)) delete given[name]
+        else if (harmless.has(schema)) delete given[name]
         else if (!requiredNames(shape).includes(name))
           context.addIssue({ code: 'custom', path: [name], message: refusal })
       }

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { defaultResolverLocations } from '../dns/default-locations.ts'
-import { exactObject } from '../domain/exact-object.ts'
+import { exactObject, harmless } from '../domain/exact-object.ts'
 import { isDnsServerAddress, parseNetwork } from '../domain/ip-address.ts'
 import { isSecureUrl } from '../domain/secure-url.ts'
 import type { DnsCheckOptions } from '../options.ts'
@@ -41,14 +41,15 @@ const location = exactObject(
     location: label.min(1),
     ip: z.string().refine(isDnsServerAddress, notAnIpAddress),
     provider: label.min(1),
-    port: port.exactOptional(),
-    doh: z.string().refine(isDohUrl, 'must be an https: URL without a password').exactOptional(),
-    clientSubnet: clientSubnet.exactOptional(),
+    port: port.exactOptional().register(harmless),
+    doh: z
+      .string()
+      .refine(isDohUrl, 'must be an https: URL without a password')
+      .exactOptional()
+      .register(harmless),
+    clientSubnet: clientSubnet.exactOptional().register(harmless),
   },
   'must be an object: a location is { location, ip, provider }',
-  'port',
-  'doh',
-  'clientSubnet',
 )
 
 export const dnsCheck: z.ZodType<DnsCheckSettings> = exactObject(
@@ -56,17 +57,13 @@ export const dnsCheck: z.ZodType<DnsCheckSettings> = exactObject(
     locations: z
       .array(location)
       .min(1, 'must name at least one resolver')
-      .default(() => [...defaultResolverLocations]),
-    timeoutMs: milliseconds.default(5000),
-    cacheTtlMs: cacheTtlMs.default(5000),
-    maxConcurrentPerResolver: count.default(100),
+      .default(() => [...defaultResolverLocations])
+      .register(harmless),
+    timeoutMs: milliseconds.default(5000).register(harmless),
+    cacheTtlMs: cacheTtlMs.default(5000).register(harmless),
+    maxConcurrentPerResolver: count.default(100).register(harmless),
     requiredScope: accessName.optional(),
-    client: withMethods<DnsClient>('query').optional(),
+    client: withMethods<DnsClient>('query').optional().register(harmless),
   },
   objectOrFalse,
-  'locations',
-  'timeoutMs',
-  'cacheTtlMs',
-  'maxConcurrentPerResolver',
-  'client',
 )

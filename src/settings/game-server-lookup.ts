@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { BlockgameClientOptions } from '../blockgame.ts'
-import { exactObject } from '../domain/exact-object.ts'
+import { exactObject, harmless } from '../domain/exact-object.ts'
 import { parseIpAddress } from '../domain/ip-address.ts'
 import type { BlockgameLimits } from '../options.ts'
 import type { BlockgameClient } from '../ports/blockgame-client.ts'
@@ -34,35 +34,25 @@ const ofBuiltInClient = [
 const protocolNumber = wholeNumber(-2_147_483_648, 2_147_483_647)
 const ipAddress = z.string().refine((text) => parseIpAddress(text) !== null, notAnIpAddress)
 const resolver = exactObject(
-  { ip: ipAddress, port: port.exactOptional() },
+  { ip: ipAddress, port: port.exactOptional().register(harmless) },
   'must be an object: a resolver is { ip }',
-  'port',
 )
 
 export const gameServerLookup: z.ZodType<BlockgameLookupSettings> = exactObject(
   {
-    timeoutMs: milliseconds.default(5000),
-    cacheTtlMs: cacheTtlMs.default(0),
-    maxConcurrent: count.default(50),
+    timeoutMs: milliseconds.default(5000).register(harmless),
+    cacheTtlMs: cacheTtlMs.default(0).register(harmless),
+    maxConcurrent: count.default(50).register(harmless),
     requiredPermission: accessName.default('blockgame:lookup'),
-    details: z.boolean().default(false),
-    client: withMethods<BlockgameClient>('status').optional(),
+    details: z.boolean().default(false).register(harmless),
+    client: withMethods<BlockgameClient>('status').optional().register(harmless),
     allowAddress: callback<NonNullable<BlockgameClientOptions['allowAddress']>>().exactOptional(),
-    resolvers: z.array(resolver).min(1).exactOptional(),
-    resolve: callback<NonNullable<BlockgameClientOptions['resolve']>>().exactOptional(),
-    protocolVersion: protocolNumber.exactOptional(),
-    fallbackProtocolVersion: protocolNumber.exactOptional(),
+    resolvers: z.array(resolver).min(1).exactOptional().register(harmless),
+    resolve: callback<NonNullable<BlockgameClientOptions['resolve']>>().exactOptional().register(harmless),
+    protocolVersion: protocolNumber.exactOptional().register(harmless),
+    fallbackProtocolVersion: protocolNumber.exactOptional().register(harmless),
   },
   objectOrFalse,
-  'timeoutMs',
-  'cacheTtlMs',
-  'maxConcurrent',
-  'details',
-  'client',
-  'resolvers',
-  'resolve',
-  'protocolVersion',
-  'fallbackProtocolVersion',
 )
   .superRefine((options, context) => {
     const without = ofBuiltInClient.find((each) => options[each] !== undefined)

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import * as z from 'zod'
-import { exactObject } from '../domain/exact-object.ts'
+import { exactObject, harmless } from '../domain/exact-object.ts'
 import { isStringOrUri, licenseSigner, problemOfSigningKey } from '../domain/license-jws.ts'
 import { isStatus } from '../domain/license-rules.ts'
 import type { LicenseOptions } from '../options.ts'
@@ -34,23 +34,21 @@ const options = exactObject(
     keyPrefix: z
       .string()
       .regex(/^[\w.~-]{0,64}$/, 'must have at most 64 of the characters A-Z a-z 0-9 _ . ~ -')
-      .default('LIC-'),
+      .default('LIC-')
+      .register(harmless),
     statuses: z
       .array(z.string().refine(isStatus, 'must be 1 to 64 visible ASCII characters'))
       .min(1)
-      .default(['valid', 'invalid']),
-    allowWildcards: z.boolean().default(false),
+      .default(['valid', 'invalid'])
+      .register(harmless),
+    allowWildcards: z.boolean().default(false).register(harmless),
     issuer: z
       .custom<string>(isStringOrUri, 'must be 1 to 255 visible ASCII characters, and a URI if it has a colon')
-      .optional(),
-    signingKey: signingKey.optional(),
+      .optional()
+      .register(harmless),
+    signingKey: signingKey.optional().register(harmless),
   },
   "must be an object, as in { keyPrefix: 'LIC-' }",
-  'keyPrefix',
-  'statuses',
-  'allowWildcards',
-  'issuer',
-  'signingKey',
 )
 
 export const licenses: z.ZodType<LicenseSettings> = options
@@ -63,8 +61,9 @@ export const licenses: z.ZodType<LicenseSettings> = options
     return z.NEVER
   })
   .prefault({})
+  .register(harmless)
 
 /** The admin signs nothing, so it keeps no key. */
-export const licenseRules: z.ZodType<LicenseRuleSettings> = licenses.transform(
-  ({ keyPrefix, statuses, allowWildcards }) => ({ keyPrefix, statuses, allowWildcards }),
-)
+export const licenseRules: z.ZodType<LicenseRuleSettings> = licenses
+  .transform(({ keyPrefix, statuses, allowWildcards }) => ({ keyPrefix, statuses, allowWildcards }))
+  .register(harmless)
