@@ -30,7 +30,6 @@ import type { SharedAnswer } from './bounds/shared-answer.ts'
 import { updateLicense } from './operations/update-license.ts'
 import type { AdminOptions, UtilityApiOptions } from './options.ts'
 import type { Clock } from './ports/clock.ts'
-import type { Logger } from './ports/logger.ts'
 import {
   timedBlockgameClient,
   timedDnsClient,
@@ -79,7 +78,9 @@ export function createUtilityApi(options: UtilityApiOptions): UtilityApi {
   const storage = timedStorage(settings.storage)
   const service = serviceOf(settings)
   const closing = new Closing()
-  const uses = usesOf(settings, storage, service.logger)
+  // Only if the store records them.
+  const uses =
+    settings.storage.recordUse && createUseRecorder({ storage, storageTimeoutMs, logger: service.logger })
   const callers: CallerParts = { storage, clock, uses }
   const check = dns && dnsCheck(service, dns, callers)
   const lookup = blockgame && gameServerLookup(service, blockgame, callers)
@@ -126,16 +127,6 @@ interface CallerParts {
   readonly storage: TimedStorage
   readonly clock: Clock
   readonly uses: UseRecorder | undefined
-}
-
-/** Returns what collects the uses of credentials, if the store records them. */
-function usesOf(
-  { storage: given, storageTimeoutMs }: Settings,
-  storage: TimedStorage,
-  logger: Logger,
-): UseRecorder | undefined {
-  if (given.recordUse === undefined) return undefined
-  return createUseRecorder({ storage, logger, storageTimeoutMs })
 }
 
 /** Returns the operations that need only storage, each bound to the scheme of its callers. */

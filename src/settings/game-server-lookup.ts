@@ -19,7 +19,7 @@ import { withMethods } from './with-methods.ts'
 
 /** The lookup's settings, with the host's own client or the options of ours. */
 export interface BlockgameLookupSettings extends Required<BlockgameLimits> {
-  readonly client: BlockgameClient | undefined
+  readonly client?: BlockgameClient | undefined
   readonly clientOptions: BlockgameClientOptions
 }
 
@@ -53,29 +53,11 @@ export const gameServerLookup: z.ZodType<BlockgameLookupSettings> = exactObject(
     fallbackProtocolVersion: protocolNumber.exactOptional().register(harmless),
   },
   objectOrFalse,
-)
-  .superRefine((options, context) => {
-    const without = ofBuiltInClient.find((each) => options[each] !== undefined)
-    if (options.client === undefined || without === undefined) return
-    // An owner who adds a rule for addresses must not believe that it applies.
-    context.addIssue({ code: 'custom', path: [without], message: 'has no effect on a client of your own' })
-  })
-  .transform(
-    ({
-      timeoutMs,
-      cacheTtlMs: ttl,
-      maxConcurrent,
-      requiredPermission,
-      details,
-      client,
-      ...clientOptions
-    }) => ({
-      timeoutMs,
-      cacheTtlMs: ttl,
-      maxConcurrent,
-      requiredPermission,
-      details,
-      client,
-      clientOptions,
-    }),
-  )
+).transform((options, context) => {
+  const given = ofBuiltInClient.filter((each) => options[each] !== undefined)
+  const clientOptions: BlockgameClientOptions = Object.fromEntries(given.map((each) => [each, options[each]]))
+  // An owner who adds a rule for addresses must not believe that it applies.
+  if (options.client !== undefined && given[0] !== undefined)
+    context.addIssue({ code: 'custom', path: [given[0]], message: 'has no effect on a client of your own' })
+  return { ...options, clientOptions }
+})
