@@ -14,23 +14,6 @@ import type { Compared, LicenseChange, NewLicense } from '../domain/license.ts'
 import type { MaybePromise } from '../domain/maybe-promise.ts'
 import { StorageError, type AdminStorage, type ClientPatch } from '../ports/storage.ts'
 
-/** The methods that a program of the host's may call itself. What the others write comes from the library. */
-type CheckedMethods = Pick<
-  AdminStorage,
-  | 'insertClient'
-  | 'updateClient'
-  | 'rotateClientSecret'
-  | 'revokeClient'
-  | 'insertAuthorizationCode'
-  | 'insertReseller'
-  | 'insertCredential'
-  | 'revokeCredential'
-  | 'revokeAccess'
-  | 'insertLicense'
-  | 'changeLicense'
-  | 'purgeExpired'
->
-
 /**
  * Makes a storage refuse values that it would change or lose: an expiry of `NaN`, which SQL and JSON keep as none; an
  * identifier that is a number; a scope with two spaces. Returns the same object.
@@ -187,8 +170,11 @@ const licenseChange: Rules<Compared<LicenseChange>> = {
   comparedDomain: orAbsent(textOf(255)),
 }
 
+/** Of the methods that a program of the host's may call itself. What the others write comes from the library. */
 const checks: {
-  readonly [Name in keyof CheckedMethods]: (...args: Parameters<CheckedMethods[Name]>) => string | null
+  readonly [Name in keyof AdminStorage]?: AdminStorage[Name] extends (...args: infer Args) => unknown
+    ? (...args: Args) => string | null
+    : never
 } = {
   insertClient: (row) => problemOf(client, row),
   updateClient: (clientId, patch) =>

@@ -1,10 +1,10 @@
+import { inTime } from '../bounds/in-time.ts'
 import { refused, type Refusal, type UtilityApiError } from '../domain/errors.ts'
 import { insertOutcomes, updateOutcomes } from '../domain/license.ts'
 import { isPromise, type MaybePromise } from '../domain/maybe-promise.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import type { UtilityStorage } from '../ports/storage.ts'
 import { channels, trace } from '../ports/diagnostics.ts'
-import { clearTimeout, setTimeout } from '../ports/timers.ts'
 
 export const databaseFailed: Refusal = { code: 'database_error', message: 'The database failed.' }
 
@@ -84,42 +84,31 @@ function bounded<Value>(
   work: (call: StorageCall) => MaybePromise<Value>,
 ): MaybePromise<Value> {
   const timeLeftMs = call.timeLeftMs()
-  if (timeLeftMs <= 0) throw late()
   try {
+    if (timeLeftMs <= 0) throw notInTime()
     // An object of its own: the caller's may have more in it, which is not for a store to see.
     const result = work({ timeLeftMs: () => call.timeLeftMs() })
-    if (isPromise(result)) return within(timeLeftMs, result, method)
-    if (isAnswer[method](result)) return result
-    throw notAnAnswer(method, result)
+    return isPromise(result) ? within(timeLeftMs, result, method) : checked(method, result)
   } catch (cause) {
     throw failed(cause)
   }
 }
 
-function within<Value>(timeoutMs: number, result: Promise<Value>, method: Method): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(late()), timeoutMs)
-    // Promises of query builders are often not instances of `Promise`, and may do anything.
-    Promise.resolve(result).then(
-      (answer) => {
-        clearTimeout(timer)
-        if (isAnswer[method](answer)) resolve(answer)
-        else reject(failed(notAnAnswer(method, answer)))
-      },
-      (cause: unknown) => {
-        clearTimeout(timer)
-        reject(failed(cause))
-      },
-    )
-  })
+async function within<Value>(timeoutMs: number, result: Promise<Value>, method: Method): Promise<Value> {
+  try {
+    return checked(method, await inTime(timeoutMs, () => result, notInTime))
+  } catch (cause) {
+    throw failed(cause)
+  }
 }
 
-function notAnAnswer(method: Method, answer: unknown): TypeError {
-  return new TypeError(`The storage's ${method} returned what it must not: ${typeof answer}.`)
+function checked<Value>(method: Method, answer: Value): Value {
+  if (isAnswer[method](answer)) return answer
+  throw new TypeError(`The storage's ${method} returned what it must not: ${typeof answer}.`)
 }
 
-function late(): UtilityApiError {
-  return failed(new Error('Storage did not answer in the time that its caller had.'))
+function notInTime(): Error {
+  return new Error('Storage did not answer in the time that its caller had.')
 }
 
 function failed(cause: unknown): UtilityApiError {
