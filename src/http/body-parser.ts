@@ -115,8 +115,8 @@ function parseJson(text: string, known: readonly string[]): BodyMembers {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw refused(notAnObject)
   const members = value as Readonly<Record<string, unknown>>
   // If as many were kept as were written, none is repeated. The names are read only if one is.
-  if (outermost > Object.keys(members).length) {
-    const names = memberNames(text)
+  if (outermost.length > Object.keys(members).length) {
+    const names = outermost.map(([start, end]) => JSON.parse(text.slice(start, end)) as string)
     refuseRepeated(known, (name) => names.filter((each) => each === name).length)
   }
   return { get: (name) => (Object.hasOwn(members, name) ? members[name] : undefined) }
@@ -154,17 +154,17 @@ const openings: ReadonlySet<number> = new Set([0x7b, 0x5b])
 const closings: ReadonlySet<number> = new Set([0x7d, 0x5d])
 
 /**
- * Counts the members that JSON writes, including repeated ones: in all its objects, and in the outermost. Also tells how
+ * Counts the members that JSON writes, including repeated ones, and tells where the names of the outermost object are, how
  * deep it is nested, and which names have escapes.
  */
 function countMembers(json: string): {
   all: number
-  outermost: number
+  outermost: readonly Token[]
   deepest: number
   escapedNames: readonly Token[]
 } {
   let all = 0
-  let outermost = 0
+  const outermost: Token[] = []
   let deepest = 0
   let depth = 0
   let inString = false
@@ -187,7 +187,7 @@ function countMembers(json: string): {
     } else if (inString) continue
     else if (character === colon) {
       all += 1
-      if (depth === 1) outermost += 1
+      if (depth === 1) outermost.push([start, end])
       if (isEscaped) escapedNames.push([start, end])
     } else if (openings.has(character)) {
       depth += 1
@@ -195,23 +195,6 @@ function countMembers(json: string): {
     } else if (closings.has(character)) depth -= 1
   }
   return { all, outermost, deepest, escapedNames }
-}
-
-// The closing quote is optional: without one, the rest would be read again from each quote in it.
-const jsonToken = /"(?:[^"\\]|\\.)*"?|[{}[\]:]/g
-
-/** Returns the outermost object's member names with repeats, of which `JSON.parse` silently keeps the last. */
-function memberNames(validJson: string): string[] {
-  const names: string[] = []
-  let depth = 0
-  let lastString = ''
-  for (const [token] of validJson.matchAll(jsonToken)) {
-    if (token === '{' || token === '[') depth += 1
-    else if (token === '}' || token === ']') depth -= 1
-    else if (token !== ':') lastString = token
-    else if (depth === 1) names.push(JSON.parse(lastString) as string)
-  }
-  return names
 }
 
 function parseForm(text: string, known: readonly string[]): BodyMembers {
