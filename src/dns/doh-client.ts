@@ -1,8 +1,8 @@
 import { invalidOption, requireOptions } from '../domain/arguments.ts'
+import { GrowingBuffer } from '../domain/growing-buffer.ts'
 import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'
 import { setImmediate } from '../ports/timers.ts'
 import { checkedServer, clientOver } from './client-over.ts'
-import { GrowingBuffer } from './growing-buffer.ts'
 import { overStream, type ReplyListener, type Stream } from './reply-listener.ts'
 
 /**

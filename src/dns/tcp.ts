@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import { GrowingBuffer } from './growing-buffer.ts'
+import { GrowingBuffer } from '../domain/growing-buffer.ts'
 import { randomId } from './random-id.ts'
 import { overStream, type ReplyListener, type ServerAddress } from './reply-listener.ts'
 

@@ -1,3 +1,4 @@
+import { GrowingBuffer } from '../domain/growing-buffer.ts'
 import type { Reply, RequestLike } from './request-like.ts'
 
 /** A standard `Request`, in the form that the core reads. */
@@ -48,7 +49,6 @@ export class WebRequest implements RequestLike {
 }
 
 const maxPieces = 1000
-const firstCapacity = 1024
 
 async function readBytes(
   stream: ReadableStream<Uint8Array> | null,
@@ -57,28 +57,19 @@ async function readBytes(
 ): Promise<Uint8Array> {
   if (stream === null) return new Uint8Array()
   const reader = stream.getReader()
-  let buffer = new Uint8Array(firstCapacity)
-  let length = 0
-  for (let pieces = 0; pieces <= maxPieces && length <= maxBytes && !isDrained(); pieces += 1) {
+  const received = new GrowingBuffer()
+  let bytes: Uint8Array = new Uint8Array()
+  for (let pieces = 0; pieces <= maxPieces && bytes.length <= maxBytes && !isDrained(); pieces += 1) {
     // oxlint-disable-next-line no-await-in-loop
     const { done, value } = await reader.read()
-    if (done) return buffer.subarray(0, length)
-    const taken = value.subarray(0, maxBytes + 1 - length)
-    if (length + taken.length > buffer.length) buffer = grown(buffer, length + taken.length)
-    buffer.set(taken, length)
-    length += taken.length
+    if (done) return bytes
+    bytes = received.append(value.subarray(0, maxBytes + 1 - bytes.length))
   }
   // If canceled, a stream of a host on Node would continue to collect the rest piece by piece.
   reader.releaseLock()
   dropBody(stream)
-  if (length <= maxBytes) throw new Error(`The body came in more than ${maxPieces} pieces.`)
-  return buffer.subarray(0, length)
-}
-
-function grown(buffer: Uint8Array, needed: number): Uint8Array<ArrayBuffer> {
-  const larger = new Uint8Array(Math.max(2 * buffer.length, needed))
-  larger.set(buffer)
-  return larger
+  if (bytes.length <= maxBytes) throw new Error(`The body came in more than ${maxPieces} pieces.`)
+  return bytes
 }
 
 /** Reads a body and discards it. A server would otherwise hold the pieces, and some servers wait for the rest. */

@@ -1,3 +1,4 @@
+import { GrowingBuffer } from '../../domain/growing-buffer.ts'
 import type { ServerCheckError } from '../../domain/server-status.ts'
 import { protocolError } from './protocol-error.ts'
 import { readVarInt } from './varint.ts'
@@ -27,8 +28,6 @@ export interface PacketLimits {
 }
 
 const maxLengthBytes = 3
-const firstCapacity = 4096
-const nothing = new Uint8Array()
 
 /**
  * Extracts packets from a stream of bytes, regardless of how the stream is split into chunks.
@@ -64,8 +63,7 @@ export class PacketReader {
   #length = 0
   #lengthBytes = 0
   #lengthKnown = false
-  #partial: Uint8Array = nothing
-  #filled = 0
+  readonly #partial = new GrowingBuffer()
 
   /** Creates a reader for one stream. */
   constructor({ maxBytes = 1_048_576, maxPackets = 16 }: PacketLimits = {}) {
@@ -116,31 +114,19 @@ export class PacketReader {
   }
 
   #readFrame(chunk: Uint8Array, offset: number, packets: Packet[]): number {
-    const taken = chunk.subarray(offset, offset + this.#length - this.#filled)
+    const taken = chunk.subarray(offset, offset + this.#length - this.#partial.length)
     if (taken.length === this.#length) this.#endFrame(taken, packets)
     else {
-      this.#collect(taken)
-      if (this.#filled === this.#length) this.#endFrame(this.#partial.subarray(0, this.#length), packets)
+      const frame = this.#partial.append(taken)
+      if (frame.length === this.#length) this.#endFrame(frame, packets)
     }
     return offset + taken.length
   }
 
-  #collect(bytes: Uint8Array): void {
-    const needed = this.#filled + bytes.length
-    if (needed > this.#partial.length) {
-      const capacity = Math.min(this.#length, Math.max(firstCapacity, 2 * this.#partial.length, needed))
-      const grown = Buffer.allocUnsafe(capacity)
-      grown.set(this.#partial.subarray(0, this.#filled))
-      this.#partial = grown
-    }
-    this.#partial.set(bytes, this.#filled)
-    this.#filled = needed
-  }
-
   #endFrame(frame: Uint8Array, packets: Packet[]): void {
-    this.#length = this.#lengthBytes = this.#filled = 0
+    this.#length = this.#lengthBytes = 0
     this.#lengthKnown = false
-    this.#partial = nothing
+    this.#partial.clear()
     const id = readVarInt(frame, 0)
     if (id === null) this.#fail('no packet id')
     else packets.push({ id: id.value, payload: frame.subarray(id.end) })

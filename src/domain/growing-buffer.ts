@@ -2,7 +2,7 @@ const nothing = Buffer.alloc(0)
 const firstCapacity = 512
 
 /**
- * Octets that come piece by piece. One buffer that grows: a server may send octet after octet, and a segment that is kept on
+ * Octets that come piece by piece. One buffer that grows: a stranger may send octet after octet, and a segment that is kept on
  * its own takes hundreds of times what it holds.
  */
 export class GrowingBuffer {
