@@ -204,10 +204,14 @@ describe.skipIf(!hasBrowser())('in a browser, from files alone', () => {
       // Those of the words before would be looked at until the new ones are there.
       await results.evaluate((list) => list.replaceChildren())
       await page.locator('#tsd-search-input').fill(words)
-      await expect.poll(() => results.locator('a').first().innerText(), { message: words }).toBe(first)
+      await expect
+        .poll(() => results.locator('a').first().innerText(), { message: words, timeout: 30_000 })
+        .toBe(first)
     }
     await page.locator('#tsd-search-input').fill('kubectl')
-    await expect.poll(() => page.locator('#tsd-search-status').innerText()).toContain('nothing was found for')
+    await expect
+      .poll(() => page.locator('#tsd-search-status').innerText(), { timeout: 30_000 })
+      .toContain('nothing was found for')
     expect(await results.locator('a').count()).toBe(0)
 
     await page.locator('#tsd-search-input').fill('PKCE')
@@ -230,7 +234,7 @@ describe.skipIf(!hasBrowser())('in a browser, from files alone', () => {
         const found = async (): Promise<boolean> =>
           (await results.locator('a').count()) > 0 ||
           (await page.locator('#tsd-search-status').innerText()).includes('nothing was found')
-        await expect.poll(found, { message: words }).toBe(true)
+        await expect.poll(found, { message: words, timeout: 30_000 }).toBe(true)
         const first = (await results.locator('a').allInnerTexts()).slice(0, 3)
         if (!first.includes(wanted)) misses.push(`${words}: ${first.join(', ')} instead of ${wanted}`)
       }
