@@ -203,7 +203,7 @@ export const hosts: readonly HostOfTable[] = [
     name: 'SvelteKit',
     line: 'export const fallback = ({ request, getClientAddress }) => api.fetch(request, { ip: getClientAddress() })',
     trick:
-      "In `src/routes/api/[...path]/+server.ts`. SvelteKit answers 403 to every license without a `Content-Type`: let programs send `application/json`. `csrf: { trustedOrigins: ['*'] }` would leave your own forms unprotected, too.",
+      "In `src/routes/api/[...path]/+server.ts`. SvelteKit answers 403 to every license without a `Content-Type`, so let programs send `application/json`. `csrf: { trustedOrigins: ['*'] }` would leave your own forms unprotected, too.",
     // It redirects a path with a trailing slash, and passes on the first of two headers.
     judges: /^path .*\/$|that is (a broken escape|no UTF-8)$|a repeated header$/,
     start: (api) => startBuilt('kit', 'build/handler.js', api),
