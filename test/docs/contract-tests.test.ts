@@ -1,5 +1,5 @@
-/** Every statement of the contract, and every requirement of OAuth, has tests, and these exist. */
-import { readFileSync } from 'node:fs'
+/** Every statement of the contract, and every requirement of OAuth, has tests, and these exist, as security's do. */
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { contractStatements } from './contract-statements.ts'
@@ -54,6 +54,15 @@ for (const line of requirements) {
   const [, file, title] = /: `(\w+\/[\w/-]+)`: (.+)$/.exec(line) ?? []
   if (file !== undefined && title !== undefined) named.push({ file, title })
 }
+
+test('each test that the page on security names is there', () => {
+  const security = readFileSync(join(root, 'docs/decisions/security.md'), 'utf8')
+  const files = [...security.matchAll(/`((?:[a-z]+\/[a-z/-]+(?:\.long)?)|settings)`/g)].map(
+    ([, file]) => file,
+  )
+  expect(files.length).toBeGreaterThan(60)
+  expect(files.filter((file) => !existsSync(join(root, `test/${file}.test.ts`)))).toEqual([])
+})
 
 test.each(named)('there is a test $file: $title', ({ file, title }) => {
   const folder = file.startsWith('examples/') ? root : join(root, 'test')
