@@ -17,6 +17,7 @@ import type { AdminStorage, UtilityStorage } from './ports/storage.ts'
  * and a lifetime.
  *
  * @group Operation
+ * @expand
  */
 export interface UtilityApiOptions {
   /** Where clients, codes, tokens and licenses are kept. Your program opens and closes it. */

@@ -2,7 +2,7 @@ import type { OpenApiDocument } from 'utility-api'
 import { resolve, type Header, type Operation, type Parameter, type Schema } from './described-operation.ts'
 import { code, table } from './markdown.ts'
 import { pageNotes, type PageNotes } from './operation-notes.ts'
-import { curl, fetchSample } from './operation-samples.ts'
+import { samples } from './operation-samples.ts'
 
 // A page for each HTTP operation, generated from the OpenAPI document.
 
@@ -32,6 +32,7 @@ function page(
   const { schema, example } = answer.content['application/json']
   return `---
 title: ${notes.title}
+group: ${notes.group}
 ---
 
 <!-- Made by docs/site/operation-page.ts from the OpenAPI document. -->
@@ -44,23 +45,15 @@ ${method} ${path}
 
 ${operation.description} ${notes.about}
 
-In your own program, this needs no request and no credential: ${notes.ownCall}. To serve it over HTTP, mount \`api.fetch\` for all five operations, or \`api.handlers.${operation.operationId}\` for this one alone. A prefix such as \`/api\` comes before the path.
+To serve it over HTTP, mount \`api.fetch\` for all five operations, or \`api.handlers.${operation.operationId}\` for this one alone. A prefix such as \`/api\` comes before the path. A typed call of your own program needs no request and no credential.
 
 ## Request
 
 ${requestTable(document, operation, parameters, notes)}
 
-### curl
-
-\`\`\`sh
-${curl(method, path, operation, parameters, notes)}
-\`\`\`
-
-### fetch
-
-\`\`\`ts
-${fetchSample(method, path, operation, parameters, notes)}
-\`\`\`
+${samples(method, path, operation, parameters, notes)
+  .map(({ name, language, text }) => `**${name}**\n\n\`\`\`${language}\n${text}\n\`\`\``)
+  .join('\n\n')}
 
 ## Answer
 

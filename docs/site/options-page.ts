@@ -87,6 +87,7 @@ const parts = [
 export function optionsPage(): string {
   return `---
 title: Options
+group: Start
 ---
 
 <!-- Made by docs/site/options-page.ts from the types and their comments. -->

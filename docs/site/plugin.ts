@@ -33,7 +33,6 @@ export function load(application: Application): void {
     gatherExamples(project)
   })
   converter.on(Converter.EVENT_RESOLVE_END, ({ project }) => unlinkSources(project))
-  renderer.on(Renderer.EVENT_BEGIN, ({ project }) => openGroup(renderer, project))
   renderer.hooks.on('content.end', neighbors)
   renderer.on(Renderer.EVENT_END_PAGE, (page) => {
     const contents = labelTables(inlineDiagrams(linkFiles(renderer, page)))
@@ -69,13 +68,6 @@ function nameHeadingsWhole(parser: MarkdownParser): void {
         if (token.type === 'code_inline') token.type = 'text'
     })
   })
-}
-
-/** Puts the pages themselves into the navigation, where their group would be a fold that is closed. */
-function openGroup({ theme }: Renderer, project: ProjectReflection): void {
-  const [pages, ...others] = (theme as DefaultTheme).getNavigation(project)
-  const navigation = [...(pages?.children ?? []), ...others]
-  ;(theme as DefaultTheme).getNavigation = () => navigation
 }
 
 /** The pages in the order of the navigation. */

@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { format, resolveConfig } from 'prettier'
 import { expect, test } from 'vitest'
 import { diagrams } from '../../docs/site/diagrams.ts'
@@ -54,13 +54,16 @@ test('the page on mounting lists the hosts that are tested, with the lines that 
   await expect(await formatted(page)).toMatchFileSnapshot(file)
 })
 
-test('every page of a folder is in its index, which is its navigation', () => {
-  for (const folder of ['guide', 'decisions', 'operations']) {
-    const index = readFileSync(join(docs, folder, 'index.md'), 'utf8')
-    const listed = [...index.matchAll(/^ {2}- \.\/(.*)$/gm)].map(([, name]) => name)
-    const there = globSync('*.md', { cwd: join(docs, folder) }).filter((name) => name !== 'index.md')
-    expect(listed.toSorted()).toEqual(there.toSorted())
+test('every page is in the navigation, in the group of its job', () => {
+  const site = readFileSync(join(docs, '../typedoc.json'), 'utf8')
+  const decisions = readFileSync(join(docs, 'decisions/index.md'), 'utf8')
+  for (const file of globSync('{guide,operations}/*.md', { cwd: docs })) {
+    const [, group] = /^---\n.*\ngroup: (.*)\n/.exec(readFileSync(join(docs, file), 'utf8')) ?? []
+    expect(site, file).toContain(`"docs/${file}"`)
+    if (group !== 'none') expect(site, file).toContain(`    "${group}",\n`)
   }
+  for (const file of globSync('decisions/!(index).md', { cwd: docs }))
+    expect(decisions).toContain(`  - ./${basename(file)}\n`)
 })
 
 test('the options are made from the types', async () => {

@@ -1,5 +1,5 @@
 import { callWithin } from 'utility-api/storage'
-import { execFile } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -7,7 +7,7 @@ import { stripTypeScriptTypes } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { createAdmin, createUtilityApi, randomKeys } from 'utility-api'
+import { createAdmin, createUtilityApi, randomKeys, type Admin, type UtilityApi } from 'utility-api'
 import { toNodeHandler } from 'utility-api/node'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { expect, test } from 'vitest'
@@ -22,8 +22,18 @@ const exchange = openapi().paths['/v4/oauth2/token']?.['post'] as {
 }
 const body = exchange.requestBody.content['application/json'].example
 
-/** A service on a port of its own; the credentials that samples take from variables. */
-async function startService(): Promise<{ port: number; env: Record<string, string> } & AsyncDisposable> {
+interface SampledService extends AsyncDisposable {
+  readonly port: number
+  /** The credentials that samples take from variables. */
+  readonly env: Record<string, string>
+  readonly api: UtilityApi
+  readonly admin: Admin
+  /** Of the answers sent. */
+  readonly statuses: number[]
+}
+
+/** A service on a port of its own. */
+async function startService(): Promise<SampledService> {
   const storage = memoryStorage()
   const keys = randomKeys()
   const keyGenerator = {
@@ -85,10 +95,15 @@ async function startService(): Promise<{ port: number; env: Record<string, strin
       },
     },
   })
+  const statuses: number[] = []
   const server = createServer(toNodeHandler(api)).listen(0, '127.0.0.1')
+  server.on('request', (_, response) => response.on('close', () => statuses.push(response.statusCode)))
   await once(server, 'listening')
   return {
     port: (server.address() as AddressInfo).port,
+    api,
+    admin,
+    statuses,
     env: { RESELLER_TOKEN: token, ACCESS_TOKEN: accessToken, API_KEY: apiKey },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
@@ -98,33 +113,57 @@ async function startService(): Promise<{ port: number; env: Record<string, strin
   }
 }
 
-function sample(file: string, language: string, port: number): string {
+const samples = Object.values(pageNotes).flatMap(({ file }) => {
   const page = readFileSync(join(import.meta.dirname, '../../docs/operations', file), 'utf8')
-  const [, text = ''] = new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``).exec(page) ?? []
-  expect(text).not.toBe('')
-  return text.replace('http://localhost:3000', `http://127.0.0.1:${port}`)
-}
-
-const files = Object.values(pageNotes).map(({ file }) => file)
-
-test.each(files)('curl in %s is answered 200', async (file) => {
-  await using service = await startService()
-  const command = sample(file, 'sh', service.port).replace('curl ', `curl -s -w '\\n%{http_code}' `)
-  const env = { PATH: process.env['PATH'], ...service.env }
-  const { stdout } = await promisify(execFile)('sh', ['-c', command], { env })
-  expect(stdout).toMatch(/\n200$/)
+  const blocks = page.matchAll(/^\*\*(.+)\*\*\n\n```\w+\n([^]*?)```$/gm)
+  return [...blocks].map(([, name = '', text = '']) => ({ file, name, text }))
 })
 
-test.each(files)('fetch in %s is answered 200', async (file) => {
-  await using service = await startService()
+/** Prints what a sample prints. */
+const runners: Readonly<Record<string, (text: string, service: SampledService) => Promise<string>>> = {
+  curl: (text, { env }) => printedBy('sh', ['-c', text], env),
+  PHP: (text, { env }) => printedBy('php', ['-r', text.replace('<?php', '')], env),
+  Python: (text, { env }) => printedBy('python3', ['-c', text], env),
+  fetch: runTypeScript,
+  'Typed call': runTypeScript,
+}
+
+async function printedBy(program: string, args: string[], env: Record<string, string>): Promise<string> {
+  return (await promisify(execFile)(program, args, { env: { PATH: process.env['PATH'], ...env } })).stdout
+}
+
+async function runTypeScript(text: string, { env, api, admin }: SampledService): Promise<string> {
   const printed: unknown[] = []
-  const program = stripTypeScriptTypes(sample(file, 'ts', service.port))
   const AsyncFunction = (async () => {}).constructor as new (
     ...texts: string[]
   ) => (...values: unknown[]) => Promise<void>
-  await new AsyncFunction('process', 'console', program)(
-    { env: service.env },
-    { log: (...values: unknown[]) => printed.push(...values) },
+  const program = new AsyncFunction('process', 'console', 'api', 'admin', stripTypeScriptTypes(text))
+  await program({ env }, { log: (...values: unknown[]) => printed.push(...values) }, api, admin)
+  return JSON.stringify(printed)
+}
+
+test('every page has a sample for each way', () => {
+  expect(samples.map(({ name }) => name)).toEqual(
+    Array(5).fill(['curl', 'fetch', 'Typed call', 'PHP', 'Python']).flat(),
   )
-  expect(printed[0]).toBe(200)
+})
+
+/** What each prints of the answer. */
+const answers: Readonly<Record<string, RegExp>> = {
+  'exchange-token.md': /uapi_at_/,
+  'generate-license.md': /Ada Lovelace/,
+  'update-license.md': /License updated|^\[true\]$/,
+  'check-dns.md': /NODATA/,
+  'look-up-game-server.md': /play\.example\.com/,
+}
+
+const programs: Readonly<Record<string, string>> = { curl: 'curl', PHP: 'php', Python: 'python3' }
+
+test.for(samples)('$name in $file', async ({ file, name, text }, { skip }) => {
+  const program = programs[name] ?? 'node'
+  skip(spawnSync(program, ['--version']).error !== undefined, `needs ${program}`)
+  await using service = await startService()
+  const local = text.replace('http://localhost:3000', `http://127.0.0.1:${service.port}`)
+  expect(await runners[name]?.(local, service)).toMatch(answers[file] ?? 'an answer')
+  expect(service.statuses).toEqual(name === 'Typed call' ? [] : [200])
 })
