@@ -16,8 +16,8 @@ import {
 } from 'typedoc'
 import { diagrams } from './diagrams.ts'
 
-// What the site has beside what typedoc makes: a way from page to page, pictures in the page's colors, and a search in which
-// a page about a word comes before a place that mentions it.
+// What the site has beside what typedoc makes: a way from page to page and to its source, tabs, pictures in the page's colors,
+// and a search in which a page about a word comes before a place that mentions it.
 
 export function load(application: Application): void {
   const { renderer, converter, options } = application
@@ -32,16 +32,18 @@ export function load(application: Application): void {
       if (/^[A-Z]+$/.test(page.name)) page.name = page.name.charAt(0) + page.name.slice(1).toLowerCase()
     gatherExamples(project)
   })
-  converter.on(Converter.EVENT_RESOLVE_END, ({ project }) => unlinkSources(project))
+  converter.on(Converter.EVENT_RESOLVE_END, ({ project }) => {
+    if (!options.getValue('sourceLinkTemplate').startsWith('http')) unlinkSources(project)
+  })
   renderer.hooks.on('content.end', neighbors)
   renderer.on(Renderer.EVENT_END_PAGE, (page) => {
-    const contents = labelTables(inlineDiagrams(linkFiles(renderer, page)))
-    page.contents = describePage(keepNamesWhole(contents))
+    const contents = makeTabs(labelTables(inlineDiagrams(linkFiles(renderer, page))))
+    page.contents = reachAll(describePage(keepNamesWhole(contents)))
   })
   renderer.on(Renderer.EVENT_PREPARE_INDEX, weighDocuments)
 }
 
-/** Leaves the places in the sources as text: the sources are not part of the site, and a link would lead nowhere. */
+/** Leaves the places in the sources as text, where nothing says where those are to be seen. */
 function unlinkSources({ reflections }: ProjectReflection): void {
   for (const { sources } of Object.values(reflections) as DeclarationReflection[])
     for (const source of sources ?? []) delete source.url
@@ -79,12 +81,13 @@ function pagesOf({ documents = [] }: ProjectReflection): DocumentReflection[] {
   return documents.flatMap(withChildren)
 }
 
-/** Links to the page before and the page after. */
+/** Links to the page before, to where the page can be changed, and to the page after. */
 function neighbors(context: DefaultThemeRenderContext): JSX.Element {
   const pages = pagesOf(context.page.project)
   const at = pages.indexOf(context.page.model as DocumentReflection)
   const links = [
     at > 0 && linkTo(pages[at - 1], 'prev', '← '),
+    editLink(context),
     at !== -1 && linkTo(pages[at + 1], 'next', '', ' →'),
   ]
   return at === -1 ? JSX.createElement(JSX.Fragment, null) : JSX.createElement('nav', attributes, ...links)
@@ -98,6 +101,15 @@ function neighbors(context: DefaultThemeRenderContext): JSX.Element {
     if (page === undefined) return undefined
     return JSX.createElement('a', { href: context.urlTo(page) ?? '', rel }, before, page.name, after)
   }
+}
+
+/** The source of a page where it is written, by the template of the links to the code. */
+function editLink({ page, options }: DefaultThemeRenderContext): JSX.Element | undefined {
+  const template = options.getValue('sourceLinkTemplate')
+  if (!template.startsWith('http')) return undefined
+  const path = relative('.', page.project.files.getReflectionPath(page.model) ?? '')
+  const href = template.replace(/\/blob\/[^/]*\/\{path\}.*/, `/edit/main/${path}`)
+  return JSX.createElement('a', { href }, 'Edit this page')
 }
 
 const attributes = { class: 'page-neighbors', 'aria-label': 'Pages' }
@@ -148,6 +160,28 @@ function linkFiles({ router }: Renderer, { contents = '', project, url }: PageEv
         .toLowerCase()}">${text}</a>`
     },
   )
+}
+
+/** Blocks of code that are named one after another become tabs, by radio buttons: those need no script. */
+function makeTabs(html: string): string {
+  return html.replaceAll(
+    /(?:<p><strong>[^<]*<\/strong><\/p>\s*<pre>[^]*?<\/pre>\s*){2,}/g,
+    (blocks, at: number) => {
+      const tabs = blocks.replaceAll(
+        /<p><strong>(.*)<\/strong><\/p>/g,
+        `<label><input type="radio" name="tab-${at}">$1</label>`,
+      )
+      return `<div class="tabs">${tabs.replace('<input', '<input checked')}</div>`
+    },
+  )
+}
+
+/** Keys also scroll code that is wider than the page, and a screen reader finds its parts. */
+function reachAll(html: string): string {
+  return html
+    .replaceAll('<pre><code', '<pre><code tabindex="0"')
+    .replace('class="col-content"', '$& role="main"')
+    .replace('class="page-menu"', '$& role="complementary"')
 }
 
 /** An image file would not know the theme that was chosen on the page. Other pictures have a background of their own. */
@@ -202,15 +236,15 @@ function describePage(html: string): string {
 }
 
 /**
- * How much more a page counts than an export, by the part of the site it is in. A guide links to the example it comes before.
- * The pages "From another package" name it more often than the page about the thing itself.
+ * How much more a page counts than an export, by its folder. A guide links to the example it comes before. The pages "From
+ * another package" name it more often than the page about the thing itself.
  */
 const weights: Readonly<Record<string, number>> = {
-  Guide: 10,
-  From: 5,
-  Operations: 6,
-  Decisions: 2,
-  Examples: 0.1,
+  'docs/guide/from-': 5,
+  'docs/guide': 10,
+  'docs/operations': 6,
+  'docs/decisions': 2,
+  examples: 0.1,
 }
 
 /**
@@ -236,8 +270,9 @@ function weighDocuments(event: IndexEvent): void {
       headings: headings.join(' '),
       keywords: String(result.frontmatter['keywords'] ?? ''),
     }
-    const part = result.name.startsWith('From ') ? 'From' : (result.parent?.name ?? '')
-    result.relevanceBoost = weights[part] ?? 1
+    const path = relative('.', result.project.files.getReflectionPath(result) ?? '')
+    const [, weight = 1] = Object.entries(weights).find(([start]) => path.startsWith(start)) ?? []
+    result.relevanceBoost = weight
   }
 }
 

@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process'
-import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import axe from 'axe-core'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hasBrowser, launchBrowser } from './browser.ts'
@@ -14,7 +15,8 @@ const site = mkdtempSync(join(tmpdir(), 'utility-api-site-'))
 const model = join(site, 'model.json')
 
 beforeAll(() => {
-  const args = ['node_modules/typedoc/bin/typedoc', '--out', site, '--json', model]
+  const links = ['--sourceLinkTemplate', 'https://git.example/blob/v1/{path}#L{line}']
+  const args = ['node_modules/typedoc/bin/typedoc', '--out', site, '--json', model, ...links]
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' })
   expect(`${stdout}${stderr}`.match(/\[(?:warning|error)\].*/g) ?? []).toEqual([])
   expect(status).toBe(0)
@@ -43,7 +45,7 @@ test('every link inside it leads to a page, and every anchor to a place', () => 
 })
 
 test('a link to an example leads to its page, and a link to its program to where that stands', () => {
-  const page = readFileSync(join(site, 'documents/Guide.Licenses.html'), 'utf8')
+  const page = readFileSync(join(site, 'documents/Licenses.html'), 'utf8')
   expect(page).toContain('<a href="Examples.A_license_check.html">The license check example</a>')
   expect(page).toContain('<a href="Examples.A_license_check.html#panelphp">')
   const example = readFileSync(join(site, 'documents/Examples.A_license_check.html'), 'utf8')
@@ -60,7 +62,7 @@ test('a page says in its head what it is about', () => {
   const pages = globSync('{index.html,*/*.html}', { cwd: site })
   const textOf = (page: string): string => readFileSync(join(site, page), 'utf8')
   expect(pages.filter((page) => textOf(page).includes('content="Documentation for'))).toEqual([])
-  expect(textOf('documents/Guide.Start.html')).toContain(
+  expect(textOf('documents/Start.html')).toContain(
     '<meta name="description" content="Go from an empty folder ',
   )
 })
@@ -103,6 +105,27 @@ test('every property of an interface or a class has a sentence', () => {
   expect(bare).toEqual([])
 })
 
+test('every name in the list of a module has a sentence, and createUtilityApi its options', () => {
+  const lists = globSync('modules/*.html', { cwd: site }).map((page) =>
+    readFileSync(join(site, page), 'utf8'),
+  )
+  const sentences = [...lists.join('').matchAll(/<dd class="tsd-member-summary[^"]*">([^]*?)<\/dd>/g)]
+  expect(sentences.length).toBeGreaterThan(200)
+  expect(sentences.filter(([, sentence]) => !/<p>[^<]/.test(sentence ?? ''))).toEqual([])
+  const page = readFileSync(join(site, 'functions/utility-api.createUtilityApi.html'), 'utf8')
+  for (const option of ['storage', 'dns', 'onRequestEnd']) expect(page).toContain(`>${option}</span>`)
+})
+
+test('every page says where it can be changed, and which version it is about', () => {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
+  const edited = globSync('documents/*.html', { cwd: site }).map((page) => {
+    const html = readFileSync(join(site, page), 'utf8')
+    expect(html).toContain(`utility-api - v${version}</a>`)
+    return /<a href="https:\/\/git\.example\/edit\/main\/([^"]*\.md)">Edit this page/.exec(html)?.[1] ?? page
+  })
+  expect(edited.filter((path) => !existsSync(join(root, path)))).toEqual([])
+})
+
 test('the reference begins with what a program calls first', () => {
   const [main] = (JSON.parse(readFileSync(model, 'utf8')) as { children: readonly Module[] }).children
   const first = main?.children.find(({ id }) => id === main.groups[0]?.children[0])
@@ -129,54 +152,71 @@ test('every page leads to the next one and to the one before', () => {
   expect(new Set(next).size).toBe(documents.length - 1)
 })
 
+/** For a busy machine. */
+const patience = { timeout: 15_000 }
+
 /** What a reader types, and where they want to be. */
 const searches = [
-  ['fastify', 'Guide.Mounting'],
-  ['PKCE', 'Guide.Credentials and authorization'],
-  ['oauth', 'Guide.Credentials and authorization'],
-  ['429', 'Guide.Errors'],
-  ['oauth2', 'Guide.Credentials and authorization'],
-  ['curl', 'Guide.Start'],
-  ['idempotency', 'Guide.Licenses'],
-  ['purge', 'Guide.Storage'],
-  ['SRV', 'Guide.Minecraft servers'],
-  ['offline', 'Guide.Minecraft servers'],
-  ['patroni', 'Guide.Scaling out'],
-  ['nginx', 'Guide.Deployment'],
-  ['DNSSEC', 'Guide.DNS check'],
+  ['fastify', 'Mounting'],
+  ['PKCE', 'Credentials and authorization'],
+  ['oauth', 'Credentials and authorization'],
+  ['429', 'Errors'],
+  ['oauth2', 'Credentials and authorization'],
+  ['curl', 'Start'],
+  ['idempotency', 'Licenses'],
+  ['purge', 'Storage'],
+  ['SRV', 'Minecraft servers'],
+  ['offline', 'Minecraft servers'],
+  ['patroni', 'Scaling out'],
+  ['nginx', 'Deployment'],
+  ['DNSSEC', 'DNS check'],
   ['backup', 'Storage schema'],
-  ['nextjs', 'Guide.Mounting'],
-  ['CORS', 'Guide.Mounting'],
-  ['webhook', 'Guide.Licenses'],
-  ['license key', 'Guide.Licenses'],
-  ['bedrock', 'Guide.Minecraft servers'],
-  ['minecraft', 'Guide.Minecraft servers'],
-  ['propagation', 'Guide.DNS check'],
-  ['docker', 'Guide.Deployment'],
-  ['systemd', 'Guide.Deployment'],
-  ['pgbouncer', 'Guide.Poolers, proxies and clusters'],
-  ['metrics', 'Guide.Observing'],
-  ['rate limit', 'Guide.Limits and proxies'],
+  ['nextjs', 'Mounting'],
+  ['CORS', 'Mounting'],
+  ['webhook', 'Licenses'],
+  ['license key', 'Licenses'],
+  ['bedrock', 'Minecraft servers'],
+  ['minecraft', 'Minecraft servers'],
+  ['propagation', 'DNS check'],
+  ['docker', 'Deployment'],
+  ['systemd', 'Deployment'],
+  ['pgbouncer', 'Poolers, proxies and clusters'],
+  ['metrics', 'Observing'],
+  ['rate limit', 'Limits and proxies'],
   ['getLicense', 'utility-api.Admin.getLicense'],
-  ['minecraft-server-util', 'Guide.From minecraft-server-util'],
-  ['dns2', 'Guide.From dns2 or node:dns'],
-  ['oauth2-server', 'Guide.From oauth2-server'],
-  ['whmcs', 'Guide.From a WHMCS licensing addon'],
+  ['minecraft-server-util', 'From minecraft-server-util'],
+  ['dns2', 'From dns2 or node:dns'],
+  ['oauth2-server', 'From oauth2-server'],
+  ['whmcs', 'From a WHMCS licensing addon'],
 ] as const
 
 /** What people type who do not know our words, and a page that must be among the first three. */
 const wordsOf: Readonly<Record<string, string>> = {
-  'Guide.Credentials and authorization': 'client secret, pkce, public client, refresh token, localhost',
-  'Guide.Verifying': 'mcp',
-  'Guide.Licenses': 'stripe, paddle, webhook, refund, renew, expire, trial, seat, staging, www',
-  'Guide.Mounting': 'next, nuxt, lambda',
-  'Guide.Deployment': 'docker, nginx, systemd, uptime',
-  'Guide.DNS check': 'cron, slack, txt, verification, dkim, dnssec, doh, port 53, ipv6',
-  'Guide.Minecraft servers': 'srv, velocity, bedrock, motd',
-  'Guide.Beside your own migrations': 'prisma, drizzle',
-  'Guide.Poolers, proxies and clusters': 'supabase',
+  'Credentials and authorization': 'client secret, pkce, public client, refresh token, localhost',
+  Verifying: 'mcp',
+  Licenses: 'stripe, paddle, webhook, refund, renew, expire, trial, seat, staging, www',
+  Mounting: 'next, nuxt, lambda',
+  Deployment: 'docker, nginx, systemd, uptime',
+  'DNS check': 'cron, slack, txt, verification, dkim, dnssec, doh, port 53, ipv6',
+  'Minecraft servers': 'srv, velocity, bedrock, motd',
+  'Beside your own migrations': 'prisma, drizzle',
+  'Poolers, proxies and clusters': 'supabase',
   'Storage schema': 'backup',
 }
+
+/** A page of each kind. */
+const kinds = [
+  'index.html',
+  'documents/Licenses.html',
+  'documents/Check_DNS.html',
+  'modules/utility-api_node.html',
+  'functions/utility-api.createUtilityApi.html',
+  'interfaces/utility-api.Verifier.html',
+]
+
+/** Links in the folds of its navigation, and its headings, which leave levels out. */
+const typedocs =
+  "{ rules: { 'nested-interactive': { enabled: false }, 'heading-order': { enabled: false } } }"
 
 describe.skipIf(!hasBrowser())('in a browser, from files alone', () => {
   let browser: Browser
@@ -197,21 +237,17 @@ describe.skipIf(!hasBrowser())('in a browser, from files alone', () => {
     page.on('request', (request) => {
       if (!/^(?:file|data):/.test(request.url())) elsewhere.push(request.url())
     })
-    await page.goto(urlOf('documents/Guide.Start.html'))
+    await page.goto(urlOf('documents/Start.html'))
     await page.locator('#tsd-search-trigger').click()
     const results = page.locator('#tsd-search-results')
     for (const [words, first] of searches) {
       // Those of the words before would be looked at until the new ones are there.
       await results.evaluate((list) => list.replaceChildren())
       await page.locator('#tsd-search-input').fill(words)
-      await expect
-        .poll(() => results.locator('a').first().innerText(), { message: words, timeout: 30_000 })
-        .toBe(first)
+      await expect.poll(() => results.locator('a').first().innerText(), { message: words, ...patience }).toBe(first)
     }
     await page.locator('#tsd-search-input').fill('kubectl')
-    await expect
-      .poll(() => page.locator('#tsd-search-status').innerText(), { timeout: 30_000 })
-      .toContain('nothing was found for')
+    await expect.poll(() => page.locator('#tsd-search-status').innerText()).toContain('nothing was found for')
     expect(await results.locator('a').count()).toBe(0)
 
     await page.locator('#tsd-search-input').fill('PKCE')
@@ -223,7 +259,7 @@ describe.skipIf(!hasBrowser())('in a browser, from files alone', () => {
 
   test('the words that people type find the page of their job', async () => {
     const page = await browser.newPage()
-    await page.goto(urlOf('documents/Guide.Start.html'))
+    await page.goto(urlOf('documents/Start.html'))
     await page.locator('#tsd-search-trigger').click()
     const results = page.locator('#tsd-search-results')
     const misses: string[] = []
@@ -234,12 +270,42 @@ describe.skipIf(!hasBrowser())('in a browser, from files alone', () => {
         const found = async (): Promise<boolean> =>
           (await results.locator('a').count()) > 0 ||
           (await page.locator('#tsd-search-status').innerText()).includes('nothing was found')
-        await expect.poll(found, { message: words, timeout: 30_000 }).toBe(true)
+        await expect.poll(found, { message: words, ...patience }).toBe(true)
         const first = (await results.locator('a').allInnerTexts()).slice(0, 3)
         if (!first.includes(wanted)) misses.push(`${words}: ${first.join(', ')} instead of ${wanted}`)
       }
     expect(misses).toEqual([])
   }, 60_000)
+
+  test('tabs need no script: each shows its own code, and keys reach it', async () => {
+    const context = await browser.newContext({ javaScriptEnabled: false })
+    const page = await context.newPage()
+    await page.goto(urlOf('documents/Check_DNS.html'))
+    const code = page.locator('.tabs pre:visible')
+    expect(await code.allInnerTexts()).toEqual([expect.stringMatching(/^curl /)])
+    await page.locator('.tabs input').first().focus()
+    for (const own of [/^const response/, /api\.checkDns/, /^<\?php/, /^import json/]) {
+      await page.keyboard.press('ArrowRight')
+      expect(await code.allInnerTexts()).toEqual([expect.stringMatching(own)])
+    }
+    await context.close()
+  })
+
+  test.each([
+    [1440, 'light'],
+    [390, 'dark'],
+  ] as const)(
+    "at %i px, %s: axe finds only what is typedoc's own",
+    async (width, colorScheme) => {
+      const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme })
+      for (const path of kinds) {
+        await page.goto(urlOf(path))
+        const { violations } = (await page.evaluate(`${axe.source}; axe.run(${typedocs})`)) as axe.AxeResults
+        expect(violations.map(({ id, nodes }) => [path, id, nodes.map(({ html }) => html)])).toEqual([])
+      }
+    },
+    60_000,
+  )
 
   test('no page is wider than a phone', async () => {
     const pages = globSync('**/*.html', { cwd: site })
