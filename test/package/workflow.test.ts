@@ -61,7 +61,7 @@ test('are read whole', () => {
   expect(everyJob.length).toBeGreaterThan(5)
   for (const { name, steps, permissions } of everyJob) {
     expect(name).toMatch(/^[\w-]+$/)
-    expect(steps.length).toBeGreaterThan(1)
+    expect(steps.length).toBeGreaterThan(0)
     expect(Object.keys(permissions)).not.toEqual([])
   }
   expect(everyJob.filter(runsDependencies).map(({ name }) => name)).toEqual(
@@ -78,7 +78,7 @@ test('a job that runs code of dependencies can only read the repository', () => 
 
 test('a job with any other right runs no code of dependencies', () => {
   const rightful = everyJob.filter(mayWrite)
-  expect(rightful.map(({ name }) => name)).toEqual(['pull-request', 'publish', 'announce'])
+  expect(rightful.map(({ name }) => name)).toEqual(['pull-request', 'publish', 'announce', 'publish-site'])
   expect(rightful.filter(runsDependencies)).toEqual([])
 })
 
@@ -130,6 +130,18 @@ test('no install script runs in a job that makes what is published', () => {
     'npm ci --ignore-scripts',
     'npm run changeset version',
   ])
+})
+
+test('the site of a release is published with it, from the folder that typedoc writes', () => {
+  const [built, published] = ['site', 'publish-site'].map((name) => release.get(name))
+  expect(built?.text).toMatch(/^ {4}needs: \[package, publish\]$/m)
+  expect(npmCommands(built)[1]).toMatch(/^npm run docs -- --sourceLinkTemplate "\S+\/blob\/\S+"$/)
+  const { out } = JSON.parse(readFileSync('typedoc.json', 'utf8')) as { out: string }
+  expect(built?.steps.at(-1)).toMatch(
+    new RegExp(`^uses: actions/upload-pages-artifact@[^]*\n +path: ${out}\n`),
+  )
+  expect(published?.text).toMatch(/^ {4}needs: site$/m)
+  expect(published?.permissions).toEqual({ pages: 'write', 'id-token': 'write' })
 })
 
 test('CI builds every commit again at another place, and compares', () => {
