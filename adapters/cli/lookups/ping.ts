@@ -1,14 +1,12 @@
-import { createUtilityApi, type BlockgameClient, type ServerStatus } from 'utility-api'
 import {
   createBlockgameClient,
   ServerCheckError,
-  UtilityApiError,
   type HandshakeAddress,
   type ServerCheckFailure,
+  type ServerStatus,
 } from 'utility-api/blockgame'
-import { memoryStorage } from 'utility-api/storage/memory'
 import { command, UsageError, type AnyCommand } from '../terminal/command.ts'
-import { sentenceOf } from '../terminal/error-sentence.ts'
+import { isUtilityApiError, sentenceOf } from '../terminal/error-sentence.ts'
 import { given, secondsOf } from '../terminal/option-values.ts'
 import { jsonOption, printJson } from '../terminal/output.ts'
 import { printableLines } from '../terminal/terminal-text.ts'
@@ -44,7 +42,7 @@ export const ping: AnyCommand = command({
   rest: true,
   async run({ handshake, timeout, json }, { words: hosts }) {
     const seconds = secondsOf('timeout', timeout, 1, 60)
-    const named = handshake === undefined ? undefined : handshakeOf(handshake)
+    const named = handshake === undefined ? undefined : addressOf(handshake)
     const isOne = hosts.length === 1
     const pings = hosts.map((host) => lookUp(host, seconds, named))
     for (const [at, outcome] of (await Promise.allSettled(pings)).entries()) {
@@ -57,8 +55,8 @@ export const ping: AnyCommand = command({
         if (json !== true) console.error(`${host}: ${sentenceOf(error)}`)
         else print(isOne ? errorInJson(error) : { host, ...errorInJson(error) }, isOne)
       } else {
-        const { status, body } = outcome.value
-        if (json === true) print(isOne ? inJson(status, body) : { host, ...inJson(status, body) }, isOne)
+        const status = outcome.value
+        if (json === true) print(isOne ? inJson(status) : { host, ...inJson(status) }, isOne)
         else for (const line of statusLines(host, status)) console.log(line)
       }
     }
@@ -74,76 +72,44 @@ function print(object: object, isOne: boolean): void {
 function errorInJson(error: unknown): object {
   const { cause } = error as Error
   return {
-    error: error instanceof UtilityApiError ? error.code : 'server_check_failed',
+    error: 'server_check_failed',
     ...(cause instanceof ServerCheckError && { reason: cause.reason }),
     message: sentenceOf(error),
   }
 }
 
-/** Returns the operation's answer, and all else that the server says. */
-function inJson(status: ServerStatus, body: unknown): object {
-  const { ip, port, players, version, latencyMs, srvRecord, ...says } = status
-  return { ...(body as object), ...says }
+/** Returns what the operation answers, and all else that the server says. */
+function inJson({ ip, port, players, version, latencyMs, srvRecord, ...says }: ServerStatus): object {
+  const answer = { ip, port: String(port), players, version, ping: `${Math.round(latencyMs)}ms` }
+  return { ...answer, srvRecord: srvRecord ?? {}, ...says }
 }
 
-/** Returns the host and port to say in the handshake. The client judges whether they are valid. */
-function handshakeOf(text: string): HandshakeAddress {
-  const [, bracketed, plain, port] = /^(?:\[(.*)\]|([^:]*))(?::(\d{1,5}))?$/s.exec(text) ?? []
+/** Returns the host and the port of an address. The client judges whether they are valid. */
+function addressOf(text: string): HandshakeAddress {
+  const [, bracketed, plain, port] = /^(?:\[(.*:.*)\]|([^:[]*))(?::(\d{1,5}))?$/s.exec(text) ?? []
   const host = bracketed ?? plain ?? text
   return port === undefined ? { host } : { host, port: Number(port) }
 }
 
-interface Found {
-  /** Everything that the server says about itself. */
-  readonly status: ServerStatus
-  /** The operation's answer. */
-  readonly body: unknown
-}
-
-/** Calls our own game server lookup, so that addresses are validated and `--json` looks the same as over HTTP. */
-async function lookUp(address: string, seconds: number, handshake?: HandshakeAddress): Promise<Found> {
+async function lookUp(address: string, seconds: number, handshake?: HandshakeAddress): Promise<ServerStatus> {
   // Anyone who types the address here can reach their own network anyway. The rule protects servers that take requests
   // from strangers.
   const client = createBlockgameClient({ allowAddress: () => true })
-  let outcome: { readonly status: ServerStatus } | { readonly error: unknown } | undefined
-  const remembering: BlockgameClient = {
-    ...client,
-    async status(target) {
-      try {
-        const status = await client.status({ ...target, ...given({ handshake }) })
-        outcome = { status }
-        return status
-      } catch (error) {
-        outcome = { error }
-        throw error
-      }
-    },
-  }
-  const api = createUtilityApi({
-    storage: memoryStorage(),
-    blockgame: { client: remembering, timeoutMs: seconds * 1000 },
-  })
   try {
-    const body = await api.lookUpGameServer({ address })
-    if (outcome === undefined || !('status' in outcome)) throw new Error('The lookup asked nobody.')
-    return { status: outcome.status, body }
+    return await client.status({ ...addressOf(address), timeoutMs: seconds * 1000, ...given({ handshake }) })
   } catch (error) {
-    if (outcome !== undefined && 'error' in outcome) throw failureOf(outcome.error, seconds)
-    if (error instanceof UtilityApiError && error.code === 'invalid_request')
-      throw new UsageError(`"${address}" is not an address: HOST, HOST:PORT or [IPv6]:PORT.`)
-    throw error
+    throw failureOf(error, address, seconds)
   } finally {
     await client.close()
-    await api.close()
   }
 }
 
-function failureOf(error: unknown, seconds: number): unknown {
+function failureOf(error: unknown, address: string, seconds: number): unknown {
   if (error instanceof ServerCheckError) return new Error(failures[error.reason](seconds), { cause: error })
-  // The operation has judged all else.
-  if (error instanceof UtilityApiError && error.code === 'invalid_argument')
+  if (!isUtilityApiError(error) || error.code !== 'invalid_argument') return error
+  if (error.argument?.startsWith('handshake'))
     return new UsageError('--handshake must be HOST, HOST:PORT or [IPv6]:PORT.')
-  return error
+  return new UsageError(`"${address}" is not an address: HOST, HOST:PORT or [IPv6]:PORT.`)
 }
 
 const failures: Readonly<Record<ServerCheckFailure, (seconds: number) => string>> = {
