@@ -3,8 +3,8 @@
  *
  * @module utility-api/storage/memory
  */
-import { withCheckedRows, type AdminStorage } from 'utility-api/storage'
-import { createGate } from './shared/closing.ts'
+import type { AdminStorage } from 'utility-api/storage'
+import { closable } from './shared/closing.ts'
 import { adminMethods } from './memory/admin.ts'
 import { listingOf } from './memory/listing.ts'
 import { servingMethods } from './memory/serving.ts'
@@ -29,10 +29,5 @@ import { createTables } from './memory/data.ts'
  */
 export function memoryStorage(): AdminStorage {
   const tables = createTables()
-  const gate = createGate()
-  return withCheckedRows({
-    ...gate.guard({ ...servingMethods(tables), ...adminMethods(tables) }),
-    listing: gate.guard(listingOf(tables)),
-    close: gate.close,
-  })
+  return closable({ ...servingMethods(tables), ...adminMethods(tables) }, listingOf(tables))
 }

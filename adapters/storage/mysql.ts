@@ -3,8 +3,8 @@
  *
  * @module utility-api/storage/mysql
  */
-import { StorageError, withCheckedRows, type AdminStorage, type MigrationResult } from 'utility-api/storage'
-import { createGate } from './shared/closing.ts'
+import { StorageError, type AdminStorage, type MigrationResult } from 'utility-api/storage'
+import { closable } from './shared/closing.ts'
 import { createMysqlAccess } from './mysql/access.ts'
 import { adminMethods } from './mysql/admin.ts'
 import type { MysqlPool } from './mysql/driver.ts'
@@ -64,17 +64,9 @@ export interface MysqlStorage extends AdminStorage {
  */
 export function mysqlStorage(pool: MysqlPool): MysqlStorage {
   requirePool(pool)
-  const gate = createGate()
   const access = createMysqlAccess(pool)
-  return withCheckedRows({
-    ...gate.guard({
-      migrate: () => migrateSchema(pool),
-      ...servingMethods(access),
-      ...adminMethods(access),
-    }),
-    listing: gate.guard(listingOf(access)),
-    close: gate.close,
-  })
+  const methods = { ...servingMethods(access), ...adminMethods(access) }
+  return closable({ migrate: () => migrateSchema(pool), ...methods }, listingOf(access))
 }
 
 function requirePool(pool: (Partial<MysqlPool> & { readonly promise?: unknown }) | undefined): void {

@@ -3,8 +3,8 @@
  *
  * @module utility-api/storage/postgres
  */
-import { StorageError, withCheckedRows, type AdminStorage, type MigrationResult } from 'utility-api/storage'
-import { createGate } from './shared/closing.ts'
+import { StorageError, type AdminStorage, type MigrationResult } from 'utility-api/storage'
+import { closable } from './shared/closing.ts'
 import { createPostgresAccess } from './postgres/access.ts'
 import { adminMethods } from './postgres/admin.ts'
 import { guardConnections } from './postgres/connection.ts'
@@ -75,18 +75,10 @@ export interface PostgresStorage extends AdminStorage {
  */
 export function postgresStorage(pool: PostgresPool): PostgresStorage {
   requirePool(pool)
-  const gate = createGate()
   const access = createPostgresAccess(pool)
   guardConnections(pool)
-  return withCheckedRows({
-    ...gate.guard({
-      migrate: () => migrateSchema(pool),
-      ...servingMethods(access),
-      ...adminMethods(access),
-    }),
-    listing: gate.guard(listingOf(access)),
-    close: gate.close,
-  })
+  const methods = { ...servingMethods(access), ...adminMethods(access) }
+  return closable({ migrate: () => migrateSchema(pool), ...methods }, listingOf(access))
 }
 
 function requirePool(pool: Partial<PostgresPool> | undefined): void {

@@ -3,14 +3,8 @@
  *
  * @module utility-api/storage/sqlite
  */
-import {
-  callWithin,
-  StorageError,
-  withCheckedRows,
-  type AdminStorage,
-  type MigrationResult,
-} from 'utility-api/storage'
-import { createGate } from './shared/closing.ts'
+import { callWithin, StorageError, type AdminStorage, type MigrationResult } from 'utility-api/storage'
+import { closable } from './shared/closing.ts'
 import { createSqliteConnection } from './sqlite/access.ts'
 import { adminMethods } from './sqlite/admin.ts'
 import { setUp } from './sqlite/connection.ts'
@@ -87,22 +81,18 @@ export function sqliteStorage(database: SqliteDatabase, options: SqliteStorageOp
   const connection = createSqliteConnection(database, requireSchema)
   connection.endRead()
   setUp(database, durabilityOf(options), connection.requireSameFiles)
-  const gate = createGate()
-  return withCheckedRows({
-    ...gate.guard({
-      migrate: async () => {
-        const call = callWithin(migrationTimeoutMs)
-        await connection.bare.read(call, refuseMountedFile)
-        const changed = await migrate(connection.bare, call)
-        connection.requireSameFiles()
-        return { changed, warnings: [] }
-      },
-      ...servingMethods(connection, connection.requireSameFiles),
-      ...adminMethods(connection),
-    }),
-    listing: gate.guard(listingOf(connection)),
-    close: gate.close,
-  })
+  const methods = {
+    migrate: async () => {
+      const call = callWithin(migrationTimeoutMs)
+      await connection.bare.read(call, refuseMountedFile)
+      const changed = await migrate(connection.bare, call)
+      connection.requireSameFiles()
+      return { changed, warnings: [] }
+    },
+    ...servingMethods(connection, connection.requireSameFiles),
+    ...adminMethods(connection),
+  }
+  return closable(methods, listingOf(connection))
 }
 
 function requireDatabase(database: Partial<SqliteDatabase> | undefined): void {

@@ -1,17 +1,13 @@
-import { StorageError } from 'utility-api/storage'
+import { StorageError, withCheckedRows, type AdminStorage, type StorageListing } from 'utility-api/storage'
 
-/** Lets calls in until it is closed. Closing waits for the calls that are inside. */
-export interface Gate {
-  /**
-   * Returns the same methods, guarded as whole calls: a call of several statements runs to its end even after the gate
-   * was closed.
-   */
-  guard<Methods extends object>(methods: Methods): Methods
-  /** Closes the gate. Resolves when no call is inside anymore. */
-  close(): Promise<void>
-}
-
-export function createGate(): Gate {
+/**
+ * Returns a store with these methods, which checks what it is given and can be closed. Each call is guarded as a whole: one
+ * of several statements runs to its end even after the store was closed. Closing waits for the calls that are inside.
+ */
+export function closable<Methods extends Omit<AdminStorage, 'listing' | 'close'>>(
+  methods: Methods,
+  listing: StorageListing,
+): Methods & AdminStorage {
   let inside = 0
   let closed: PromiseWithResolvers<void> | undefined
 
@@ -25,26 +21,26 @@ export function createGate(): Gate {
     inside -= 1
     if (inside === 0) closed?.resolve()
   }
-  return {
-    guard: (methods) => {
-      const guarded = Object.entries(methods).map(
-        ([name, method]: [string, (...args: unknown[]) => unknown]) => [
-          name,
-          (...args: unknown[]) => {
-            // Rejects like a call that fails: nothing is thrown outside the promise.
-            if (closed !== undefined) return Promise.reject(closedError())
-            return enter(method(...args))
-          },
-        ],
-      )
-      return Object.fromEntries(guarded) as typeof methods
-    },
-    close: async () => {
+  function guard<Guarded extends object>(each: Guarded): Guarded {
+    const guarded = Object.entries(each).map(([name, method]: [string, (...args: unknown[]) => unknown]) => [
+      name,
+      (...args: unknown[]) => {
+        // Rejects like a call that fails: nothing is thrown outside the promise.
+        if (closed !== undefined) return Promise.reject(closedError())
+        return enter(method(...args))
+      },
+    ])
+    return Object.fromEntries(guarded) as Guarded
+  }
+  return withCheckedRows({
+    ...guard(methods),
+    listing: guard(listing),
+    async close() {
       closed ??= Promise.withResolvers()
       if (inside === 0) closed.resolve()
       await closed.promise
     },
-  }
+  })
 }
 
 /** Returns the error of a call that comes after closing. */
