@@ -1,7 +1,7 @@
 import { callWithin, StorageError, type MigrationResult } from 'utility-api/storage'
 import { askedOfStandby, isStandby, onPrimary, requireUnbalanced } from './balancing.ts'
 import { requireSpoken, withConnection } from './connection.ts'
-import type { PostgresClient, PostgresPool } from './driver.ts'
+import type { PostgresClient, PostgresPool, PostgresResult } from './driver.ts'
 import { limitOfRole, lostRace, tookTooLong, toStorageError } from './errors.ts'
 import type { Run, Sql, Statement } from './statement.ts'
 import { steps } from './steps.ts'
@@ -134,10 +134,7 @@ const numbersUnknown =
 
 async function schemaOn(client: PostgresClient): Promise<Schema> {
   if (!(await hasTable(client, 'utility_api_schema'))) return noSchema
-  const result = await client.query(onPrimary(readSchema))
-  requireAllRows(result)
-  await requireUnbalanced(standbyIn(result), () => client.query(isStandby))
-  return schemaIn(result)
+  return schemaIn(await client.query(onPrimary(readSchema)), () => client.query(isStandby))
 }
 
 async function hasTable(client: PostgresClient, name: string): Promise<boolean> {
@@ -189,14 +186,8 @@ export async function requireSchema(pool: PostgresPool, read: Run): Promise<void
 
 async function findSchema(read: Run, statement: Statement): Promise<Schema> {
   try {
-    const result = await read(statement)
-    const { call } = statement
-    requireSpoken(encodingIn(result))
-    requireAllRows(result)
-    await requireUnbalanced(standbyIn(result), () =>
-      read({ toSql: () => ({ text: isStandby, values: [] }), call }),
-    )
-    return schemaIn(result)
+    const toSql = (): Sql => ({ text: isStandby, values: [] })
+    return await schemaIn(await read(statement), () => read({ toSql, call: statement.call }))
   } catch (error) {
     const missingTable = (error as { code?: unknown }).code === '42P01'
     if (missingTable) return noSchema
@@ -225,9 +216,24 @@ async function requireTimeLimit(pool: PostgresPool): Promise<void> {
   throw new StorageError('invalid', message)
 }
 
-/** The host's parsers may return integers as text or as `bigint`, which are equal to no number. */
-function schemaIn({ rows }: { readonly rows: unknown[] }): Schema {
-  const [{ version, step }] = rows as [Record<keyof Schema, number | bigint | string>]
+interface SchemaRow extends Record<keyof Schema, number | bigint | string> {
+  readonly hidden?: string | null
+  readonly standby?: string | null
+  readonly encoding?: string
+}
+
+/**
+ * Returns the schema that was read, if what is read here can be trusted. The host's parsers may return integers as text or
+ * as `bigint`, which are equal to no number.
+ */
+async function schemaIn(
+  { rows }: Pick<PostgresResult, 'rows'>,
+  askAgain: () => Promise<PostgresResult>,
+): Promise<Schema> {
+  const [{ version, step, hidden, standby, encoding }] = rows as [SchemaRow]
+  requireSpoken(encoding)
+  requireAllRows(hidden)
+  await requireUnbalanced(standby, askAgain)
   return { version: Number(version), step: Number(step) }
 }
 
@@ -235,19 +241,8 @@ function schemaIn({ rows }: { readonly rows: unknown[] }): Schema {
  * Throws if row level security applies to the role: a token whose row is hidden is unknown, and revoking it finds nothing
  * while it stays valid elsewhere. Policies may let every row through, but nobody can tell for the next one.
  */
-function requireAllRows({ rows }: { readonly rows: unknown[] }): void {
-  const [row] = rows as { readonly hidden?: string | null }[]
-  if (row?.hidden === undefined || row.hidden === null) return
-  const message = `Row level security of ${row.hidden} applies to the role of the pool and would hide rows: ALTER ROLE … BYPASSRLS, let the tables' owner serve, or ALTER TABLE … DISABLE ROW LEVEL SECURITY.`
+function requireAllRows(hidden: string | null = null): void {
+  if (hidden === null) return
+  const message = `Row level security of ${hidden} applies to the role of the pool and would hide rows: ALTER ROLE … BYPASSRLS, let the tables' owner serve, or ALTER TABLE … DISABLE ROW LEVEL SECURITY.`
   throw new StorageError('invalid', message)
-}
-
-function encodingIn({ rows }: { readonly rows: unknown[] }): string | undefined {
-  const [row] = rows as { readonly encoding?: string }[]
-  return row?.encoding
-}
-
-function standbyIn({ rows }: { readonly rows: unknown[] }): string | null | undefined {
-  const [row] = rows as { readonly standby?: string | null }[]
-  return row?.standby
 }
