@@ -4,7 +4,6 @@ import {
   Application,
   Converter,
   type DeclarationReflection,
-  type DefaultTheme,
   type DefaultThemeRenderContext,
   type DocumentReflection,
   type IndexEvent,

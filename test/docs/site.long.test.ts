@@ -244,7 +244,9 @@ describe.skipIf(!hasBrowser())('in a browser, from files alone', () => {
       // Those of the words before would be looked at until the new ones are there.
       await results.evaluate((list) => list.replaceChildren())
       await page.locator('#tsd-search-input').fill(words)
-      await expect.poll(() => results.locator('a').first().innerText(), { message: words, ...patience }).toBe(first)
+      await expect
+        .poll(() => results.locator('a').first().innerText(), { message: words, ...patience })
+        .toBe(first)
     }
     await page.locator('#tsd-search-input').fill('kubectl')
     await expect.poll(() => page.locator('#tsd-search-status').innerText()).toContain('nothing was found for')
