@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { configDefaults, type ViteUserConfig } from 'vitest/config'
 
 /** Tests of what computes: they start no process, no server, and ask no network. */
-const quick = [
+export const quick: readonly string[] = [
   'test/{admin,bounds,domain,operations,system}/**/*.test.ts',
   'test/testing/{options,rows}.test.ts',
   'test/blockgame/{codec/*,srv-order}.test.ts',
@@ -78,7 +78,7 @@ const config: ViteUserConfig = {
         extends: true,
         test: {
           name: 'quick',
-          include: quick,
+          include: [...quick],
           isolate: false,
           setupFiles: ['test/support/restore.ts', 'test/support/nothing-outside.ts'],
         },

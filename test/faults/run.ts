@@ -60,9 +60,9 @@ interface Report {
 }
 
 const asked = process.argv.slice(2)
-if (asked[0] === 'failover') {
-  // A program with parameters of its own, on nodes that it starts by itself.
-  const program = ['--import', './test/support/sources.ts', 'test/faults/failover.ts', ...asked.slice(1)]
+if (asked[0] === 'failover' || asked[0] === 'mutants') {
+  // A program with parameters of its own, which starts what it needs by itself.
+  const program = ['--import', './test/support/sources.ts', `test/faults/${asked[0]}.ts`, ...asked.slice(1)]
   process.exit(spawnSync(process.execPath, program, { stdio: 'inherit' }).status ?? 1)
 }
 const unknown = asked.filter((name) => !(name in parts))
