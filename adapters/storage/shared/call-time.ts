@@ -23,20 +23,14 @@ export function nobodyWaits(database: string): StorageError {
 }
 
 /** Returns the result of work, or undefined if it takes longer than this time. The work itself may continue. */
-export function within<Result>(timeoutMs: number, work: Promise<Result>): Promise<Result | undefined> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => resolve(undefined), Math.min(timeoutMs, longestTimeoutMs))
-    work.then(
-      (result) => {
-        clearTimeout(timer)
-        resolve(result)
-      },
-      (error: Error) => {
-        clearTimeout(timer)
-        reject(error)
-      },
-    )
-  })
+export async function within<Result>(timeoutMs: number, work: Promise<Result>): Promise<Result | undefined> {
+  const late = Promise.withResolvers<undefined>()
+  const timer = setTimeout(late.resolve, Math.min(timeoutMs, longestTimeoutMs), undefined)
+  try {
+    return await Promise.race([work, late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 /** Returns the result of work, or throws if it takes longer than the call waits. The work itself may continue. */

@@ -1,31 +1,20 @@
 import { StorageError, type StorageErrorKind } from 'utility-api/storage'
 
-/** Primary result codes by number (`node:sqlite`, Bun) and by name (better-sqlite3). */
-const resultCodes: ReadonlyMap<number, string> = new Map([
-  [5, 'BUSY'],
-  [6, 'LOCKED'],
-  [7, 'NOMEM'],
-  [8, 'READONLY'],
-  [10, 'IOERR'],
-  [13, 'FULL'],
-  [14, 'CANTOPEN'],
-  [18, 'TOOBIG'],
-  [19, 'CONSTRAINT'],
-  [20, 'MISMATCH'],
-])
+/** Results by their primary code (`node:sqlite`, Bun), or by their name (better-sqlite3). */
+const results: readonly Result[] = [
+  [5, 'BUSY', 'unavailable'],
+  [6, 'LOCKED', 'unavailable'],
+  [7, 'NOMEM', 'unavailable'],
+  [8, 'READONLY', 'unavailable'],
+  [10, 'IOERR', 'unavailable'],
+  [13, 'FULL', 'unavailable'],
+  [14, 'CANTOPEN', 'unavailable'],
+  [18, 'TOOBIG', 'invalid'],
+  [19, 'CONSTRAINT', 'invalid'],
+  [20, 'MISMATCH', 'invalid'],
+]
 
-const kinds: Readonly<Record<string, StorageErrorKind>> = {
-  BUSY: 'unavailable',
-  LOCKED: 'unavailable',
-  NOMEM: 'unavailable',
-  READONLY: 'unavailable',
-  IOERR: 'unavailable',
-  FULL: 'unavailable',
-  CANTOPEN: 'unavailable',
-  TOOBIG: 'invalid',
-  CONSTRAINT: 'invalid',
-  MISMATCH: 'invalid',
-}
+type Result = readonly [code: number, name: string, kind: StorageErrorKind]
 
 interface DriverError {
   readonly code?: unknown
@@ -34,17 +23,18 @@ interface DriverError {
   readonly message?: unknown
 }
 
-/** Returns the primary result code of a driver's error, without `SQLITE_`, or `''` if it has none that we know. */
-function resultCode(error: DriverError): string {
+/** Returns the result of a driver's error, if we know it. */
+function resultOf(error: DriverError): Result | undefined {
   const number = error.errcode ?? error.errno
-  if (typeof number === 'number') return resultCodes.get(number & 0xff) ?? ''
-  return /^SQLITE_([A-Z]+)/.exec(String(error.code))?.[1] ?? ''
+  if (typeof number === 'number') return results.find(([code]) => code === (number & 0xff))
+  const [, name] = /^SQLITE_([A-Z]+)/.exec(String(error.code)) ?? []
+  return results.find(([, each]) => each === name)
 }
 
 /** Tells whether another connection holds the lock, so that the same work may succeed in a moment. */
 export function isBusy(error: unknown): boolean {
-  const code = resultCode(error as DriverError)
-  return code === 'BUSY' || code === 'LOCKED'
+  const [, name] = resultOf(error as DriverError) ?? []
+  return name === 'BUSY' || name === 'LOCKED'
 }
 
 /** Converts what a driver threw to the error that the port expects. */
@@ -61,5 +51,6 @@ function kindOf(error: DriverError, message: string): StorageErrorKind {
   if (closed.test(message)) return 'unavailable'
   // All constraints share a result code, also those on what a column can hold.
   if (message.startsWith('UNIQUE constraint failed')) return 'conflict'
-  return kinds[resultCode(error)] ?? 'bug'
+  const [, , kind = 'bug'] = resultOf(error) ?? []
+  return kind
 }
