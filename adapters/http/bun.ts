@@ -43,10 +43,7 @@ export function toBunHandler(api: UtilityApi, options: MountOptions<Request> = {
   requireMountOptions('toBunHandler', api, options, ['trustProxy', 'requestId'])
   const { trustProxy = 0, requestId } = options
   return (request, server) => {
-    const id =
-      requestId === undefined
-        ? undefined
-        : requestIdOf(requestId, request, { header: (name) => request.headers.get(name) })
+    const id = requestIdOf(requestId, request, { header: (name) => request.headers.get(name) })
     const response = api.fetch(request, new ConnectionContext(request, server, trustProxy, id))
     if (!isFlood()) return response
     return Promise.all([response, endOfTurn()]).then(([answer]) => answer)
@@ -102,7 +99,6 @@ class ConnectionContext implements RequestContext {
   /** Read only if credentials failed: looking it up takes Bun a twentieth of a request's time. */
   get ip(): string | undefined {
     const connection = this.#server?.requestIP(this.#request)?.address
-    if (this.#trustProxy === 0) return connection
     return forwardedAddress(connection, this.#trustProxy, (name) => this.#request.headers.get(name))
   }
 }

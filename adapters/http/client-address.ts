@@ -9,6 +9,7 @@ export function forwardedAddress(
   trustProxy: number,
   header: (name: string) => string | null,
 ): string | undefined {
+  if (trustProxy === 0) return connection
   const hops = (header('X-Forwarded-For') ?? '').split(',')
   return addressIn(hops.at(-trustProxy) ?? hops[0] ?? '') ?? connection
 }

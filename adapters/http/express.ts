@@ -71,11 +71,8 @@ export function toExpressHandler(api: UtilityApi, options: ExpressMountOptions =
     const view = new NodeRequest(request, underWay)
     const ip = addressOf(request, view, trustProxy)
     const answer = async (): Promise<void> => {
-      const reply = await api.dispatch(view, {
-        fallthrough,
-        ip,
-        requestId: requestId === undefined ? undefined : requestIdOf(requestId, request, view),
-      })
+      const id = requestIdOf(requestId, request, view)
+      const reply = await api.dispatch(view, { fallthrough, ip, requestId: id })
       if (!fallthrough || reply.unrouted !== true) return writeReply(underWay, reply)
       reply.written()
       next()
@@ -97,6 +94,5 @@ function addressOf(
   const { remoteAddress } = socket
   // Express takes the entry of a proxy as it is, with its port.
   if (trustProxy === undefined) return addressIn(request.ip ?? '') ?? remoteAddress
-  if (trustProxy === 0) return remoteAddress
   return forwardedAddress(remoteAddress, trustProxy, (name) => view.header(name))
 }

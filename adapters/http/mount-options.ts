@@ -60,12 +60,13 @@ export function requireMountOptions(
   if (typeof fallthrough !== 'boolean') throw invalid('fallthrough: must be true or false.')
 }
 
-/** Returns what finds the id of a request where the option says that it is. */
+/** Returns what finds the id of a request where the option says that it is, if there is one. */
 export function requestIdOf<HostRequest>(
-  option: string | ((request: HostRequest) => unknown),
+  option: MountOptions<HostRequest>['requestId'],
   request: HostRequest,
   view: Pick<RequestLike, 'header'>,
-): () => unknown {
+): (() => unknown) | undefined {
+  if (option === undefined) return undefined
   return typeof option === 'function' ? () => option(request) : () => view.header(option)
 }
 

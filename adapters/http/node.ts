@@ -54,16 +54,10 @@ export function toNodeHandler(api: UtilityApi, options: MountOptions = {}): Node
     const view = new NodeRequest(request, underWay)
     // Requests that no server has made may have none.
     const remoteAddress = (request as { readonly socket?: Socket }).socket?.remoteAddress
-    const ip =
-      trustProxy === 0
-        ? remoteAddress
-        : forwardedAddress(remoteAddress, trustProxy, (name) => view.header(name))
+    const ip = forwardedAddress(remoteAddress, trustProxy, (name) => view.header(name))
     let reply: Reply | undefined
     try {
-      reply = await api.dispatch(view, {
-        ip,
-        requestId: requestId === undefined ? undefined : requestIdOf(requestId, request, view),
-      })
+      reply = await api.dispatch(view, { ip, requestId: requestIdOf(requestId, request, view) })
       writeReply(underWay, reply)
     } catch (cause) {
       if (reply === undefined) throw cause
