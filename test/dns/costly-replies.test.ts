@@ -4,8 +4,8 @@ import { encodeQuery } from '../../src/dns/wire/encoded-query.ts'
 import { readReply, readSections } from '../../src/dns/wire/reply.ts'
 import { maxRecordsJsonBytes, recordJsonBytes } from '../../src/domain/dns-answer-limit.ts'
 import { readFakeDnsQuery } from '../../src/testing/dns-query.ts'
-import { hostileExchange, type Exchange } from '../faults/fuzz/dns-zones.ts'
-import { randomFrom } from '../faults/fuzz/random.ts'
+import { hostileExchange, type Exchange } from '../fuzz/dns-zones.ts'
+import { randomFrom } from '../fuzz/random.ts'
 import { rawRecord, rawReply } from './support/messages.ts'
 
 /** How many answers of hostile zones are read, each made from a seed of its own. */

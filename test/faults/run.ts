@@ -17,7 +17,7 @@ const parts: Readonly<Record<string, Part>> = {
   storage: { files: ['test/faults/storage'], amounts: { STORM_ROUNDS: 200, FREEZES: 20 } },
   every: { files: ['test/faults/every.test.ts'], amounts: { EVERY_PART: 1, EVERY_MOST: 100 } },
   fuzz: {
-    files: ['test/faults/fuzz.test.ts', 'test/dns/costly-replies.test.ts'],
+    files: ['test/fuzz/fuzz.test.ts', 'test/dns/costly-replies.test.ts'],
     amounts: { FUZZ_INPUTS: 10_000_000, DNS_ZONES: 100_000 },
   },
   kill: {

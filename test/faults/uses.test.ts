@@ -6,7 +6,7 @@ import { createAdmin, type Admin } from 'utility-api'
 import { expect, test } from 'vitest'
 import { startPostgres } from '../storage/support/postgres-server.ts'
 import { temporaryFile } from '../storage/support/sqlite-fixture.ts'
-import { pick, randomFrom, type Random } from './fuzz/random.ts'
+import { pick, randomFrom, type Random } from '../fuzz/random.ts'
 import type { Use } from './uses/server.ts'
 import { openUses, type UsesStore } from './uses/store.ts'
 

@@ -29,13 +29,38 @@ const mutations: readonly Mutation[] = [
   },
 ]
 
-/** One of the corpus with one to eight things changed; now and then as it is. */
-export function mutated(random: Random, corpus: readonly Buffer[]): Buffer {
-  let bytes = Buffer.from(pick(random, corpus))
+/** What was compared with each other lately, and texts that the parsers know: an input with them may get further. */
+export interface Operands {
+  readonly pairs: (readonly [number, number] | readonly [string, string])[]
+  readonly literals: string[]
+}
+
+/** An input with up to eight things changed; now and then as it is. */
+export function mutated(random: Random, input: Buffer, corpus: readonly Buffer[], known?: Operands): Buffer {
+  let bytes = Buffer.from(input)
   for (let left = random(9); left > 0; left -= 1) {
-    bytes = Buffer.from(pick(random, mutations)(bytes, random, corpus).subarray(0, longest))
+    const next =
+      known === undefined || random(4) > 0
+        ? pick(random, mutations)(bytes, random, corpus)
+        : withOperand(bytes, random, known)
+    bytes = Buffer.from(next.subarray(0, longest))
   }
   return bytes
+}
+
+/** One operand in place of the other, wherever that comes from; or a known text anywhere. */
+function withOperand(bytes: Buffer, random: Random, { pairs, literals }: Operands): Buffer {
+  if (pairs.length === 0 || random(4) === 0)
+    return insert(bytes, random, Buffer.from(pick(random, literals) ?? ''))
+  const [one, other] = pick(random, pairs).map(octetsOf) as [Buffer, Buffer]
+  const at = bytes.indexOf(one, random(bytes.length + 1))
+  if (at < 0) return insert(bytes, random, other)
+  return Buffer.concat([bytes.subarray(0, at), other, bytes.subarray(at + one.length)])
+}
+
+function octetsOf(operand: number | string): Buffer {
+  if (typeof operand === 'string') return Buffer.from(operand)
+  return operand > 0xff ? Buffer.of(operand >> 8, operand) : Buffer.of(operand)
 }
 
 function withOctet(bytes: Buffer, random: Random, change: (octet: number) => number): Buffer {

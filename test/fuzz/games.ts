@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { ServerCheckError } from 'utility-api/blockgame'
-import { legacyReplySize, parseLegacyReply } from '../../../src/blockgame/codec/legacy.ts'
-import { PacketReader, readStatusText, type Packet } from '../../../src/blockgame/codec/packets.ts'
-import { parseStatus, type StatusReply } from '../../../src/blockgame/codec/status.ts'
-import { controlOrBidi } from '../../../src/domain/header-text.ts'
-import { encodeKick, encodePacket, encodeStatusPacket } from '../../../src/testing/blockgame-packets.ts'
+import { legacyReplySize, parseLegacyReply } from '../../src/blockgame/codec/legacy.ts'
+import { PacketReader, readStatusText, type Packet } from '../../src/blockgame/codec/packets.ts'
+import { parseStatus, type StatusReply } from '../../src/blockgame/codec/status.ts'
+import { controlOrBidi } from '../../src/domain/header-text.ts'
+import { encodeKick, encodePacket, encodeStatusPacket } from '../../src/testing/blockgame-packets.ts'
 import { cut } from './mutate.ts'
 import { texts, type FuzzTarget } from './target.ts'
 
@@ -19,7 +19,24 @@ const status = {
   },
   favicon: `data:image/png;base64,${Buffer.from('89504e470d0a1a0a00', 'hex').toString('base64')}`,
 }
-const statuses = [status, { ...status, description: 'plain' }, { players: null, version: [] }, [1e300, -0]]
+/** A packed list of one mod with one channel. */
+const packed = String.fromCharCode(15, 0, 256, 12_290, 26_018, 2446, 256, 13_318, 25_997, 0)
+const mods = {
+  forgeData: { mods: [{ modId: 'jei', modmarker: '7.6' }], d: packed },
+  modinfo: { modList: [{ modid: 'jei', version: '4.15' }] },
+}
+const statuses = [
+  status,
+  { ...status, description: 'plain' },
+  { ...mods, players: {} },
+  {
+    forgeData: { d: packed },
+    players: {},
+    description: { fallback: '%2$s', with: ['x', { keybind: 'k' }] },
+  },
+  { players: null, version: [] },
+  [1e300, -0],
+]
 const statusTexts = texts(
   ...statuses.map((each) => JSON.stringify(each)),
   '{"description":{"extra":[[[["x"]]]]}}',
@@ -55,6 +72,30 @@ function checkStatus(reply: StatusReply | undefined): void {
   }
 }
 
+/** Compares a status with what the parser of the runtime reads, which takes less. */
+function checkAsJson(text: string, reply: StatusReply | undefined): void {
+  let json: StatusReply | null
+  try {
+    json = JSON.parse(text) as StatusReply | null
+  } catch {
+    return
+  }
+  const says = json?.players ?? json?.version ?? json?.description ?? null
+  assert.equal(reply !== undefined, says !== null && !Array.isArray(json) && typeof json === 'object')
+  if (reply === undefined) return
+  if ('raw' in reply) assert.deepEqual(reply.raw, json)
+  for (const name of ['online', 'max'] as const) {
+    const count: unknown = json?.players?.[name]
+    if (Number.isSafeInteger(count)) assert.equal(reply.players[name], Number(count) + 0)
+  }
+  assert.equal(reply.version.protocol, integerOf(json?.version?.protocol))
+}
+
+function integerOf(value: unknown): number {
+  const whole = typeof value === 'number' ? Math.trunc(value) + 0 : -1
+  return Number.isSafeInteger(whole) ? whole : -1
+}
+
 function readAll(chunks: readonly Buffer[]): { packets: Packet[]; failed: boolean; kicked: boolean } {
   const reader = new PacketReader()
   const packets = chunks
@@ -67,7 +108,12 @@ export const gameTargets: readonly FuzzTarget[] = [
   {
     name: 'the status of a game server',
     corpus: statusTexts,
-    check: (input) => checkStatus(unlessServerFailed(() => parseStatus(input.toString()))),
+    check(input) {
+      const text = input.toString()
+      const reply = unlessServerFailed(() => parseStatus(text, { raw: true }))
+      checkStatus(reply)
+      checkAsJson(text, reply)
+    },
   },
   {
     name: 'packets of a game server',

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { isIP, isIPv4 } from 'node:net'
 import { isPublicAddress } from 'utility-api/blockgame'
-import { forwardedAddress } from '../../../adapters/http/client-address.ts'
-import { parseHostName } from '../../../src/domain/host-name.ts'
+import { forwardedAddress } from '../../adapters/http/client-address.ts'
+import { parseHostName } from '../../src/domain/host-name.ts'
 import {
   canonicalIpAddress,
   formatIpAddress,
   parseIpAddress,
   parseNetwork,
-} from '../../../src/domain/ip-address.ts'
-import { parseServerAddress, parseServerHost } from '../../../src/domain/server-address.ts'
-import { addressKey } from '../../../src/bounds/address-key.ts'
+} from '../../src/domain/ip-address.ts'
+import { parseServerAddress, parseServerHost } from '../../src/domain/server-address.ts'
+import { addressKey } from '../../src/bounds/address-key.ts'
 import { texts, type FuzzTarget } from './target.ts'
 
 const hosts = [

@@ -1,10 +1,10 @@
 // Answers that the owner of a zone could make a resolver pass on: well formed, and costly to read in many ways.
-import { typeNumbers } from '../../../src/dns/wire/constants.ts'
-import { encodeQuery, type EncodedQuery } from '../../../src/dns/wire/encoded-query.ts'
-import { recordTypes, type RecordType } from '../../../src/domain/dns-answer.ts'
-import { words } from '../../../src/testing/dns-encoding.ts'
-import { readFakeDnsQuery } from '../../../src/testing/dns-query.ts'
-import { pointerToQuestion, rawRecord, rawReply } from '../../dns/support/messages.ts'
+import { typeNumbers } from '../../src/dns/wire/constants.ts'
+import { encodeQuery, type EncodedQuery } from '../../src/dns/wire/encoded-query.ts'
+import { recordTypes, type RecordType } from '../../src/domain/dns-answer.ts'
+import { words } from '../../src/testing/dns-encoding.ts'
+import { readFakeDnsQuery } from '../../src/testing/dns-query.ts'
+import { pointerToQuestion, rawRecord, rawReply } from '../dns/support/messages.ts'
 import { pick, type Random } from './random.ts'
 
 /** A question and a reply to it. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import querystring from 'node:querystring'
 import {
   bearerToken,
   createAdmin,
@@ -8,13 +9,13 @@ import {
   type RequestLike,
 } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
-import { decodeHeaderText } from '../../../src/domain/header-text.ts'
-import { hashSecret, isMistyped } from '../../../src/domain/secret.ts'
-import { bodyParserFor } from '../../../src/http/body-parser.ts'
-import { createRouter } from '../../../src/http/router.ts'
-import { apiKeyScheme } from '../../../src/security/api-key.ts'
-import { oauthClientScheme } from '../../../src/security/oauth-client.ts'
-import type { BodyMembers } from '../../../src/security/scheme.ts'
+import { decodeHeaderText } from '../../src/domain/header-text.ts'
+import { hashSecret, isMistyped } from '../../src/domain/secret.ts'
+import { bodyParserFor } from '../../src/http/body-parser.ts'
+import { createRouter } from '../../src/http/router.ts'
+import { apiKeyScheme } from '../../src/security/api-key.ts'
+import { oauthClientScheme } from '../../src/security/oauth-client.ts'
+import type { BodyMembers } from '../../src/security/scheme.ts'
 import { pick, type Random } from './random.ts'
 import { forgive, texts, unlessRefused, type FuzzTarget } from './target.ts'
 
@@ -207,6 +208,8 @@ export const requestTargets: readonly FuzzTarget[] = [
       const names = new Set(new URLSearchParams(`&${input.toString()}`).keys())
       const written = new URLSearchParams([...names].map((name) => [name, String(found.get(name))]))
       const again = parsed('application/x-www-form-urlencoded', Buffer.from(String(written)))
+      const other = querystring.parse(input.toString(), '&', '=', { maxKeys: 0 })
+      for (const name of known) assert.equal(found.get(name), other[name], 'another parser reads the same')
       for (const name of [...names, ...inherited])
         assert.equal(again?.get(name), found.get(name), 'written again it says the same')
     },
