@@ -29,7 +29,11 @@ export function contentOfRecord(record: DnsRecord): Content {
       // How strings are split does not matter: programs read them as one text.
       return Buffer.concat(stringsOf(record)).toString('latin1')
     case 'CAA':
-      return `${record.flags} ${latin1(record.tag)} ${octetsOf(record.value, record.base64).toString('latin1')}`
+      return caaContent(
+        record.flags,
+        latin1(record.tag),
+        octetsOf(record.value, record.base64).toString('latin1'),
+      )
     case 'DS':
       return `${record.key_tag} ${record.algorithm} ${record.digest_type} ${record.digest.toUpperCase()}`
     default:
@@ -40,6 +44,11 @@ export function contentOfRecord(record: DnsRecord): Content {
 function numbersOfSoa(record: RecordOf<'SOA'>): string {
   const { serial, refresh, retry, expire, 'minimum-ttl': minimum } = record
   return `${serial} ${refresh} ${retry} ${expire} ${minimum}`
+}
+
+/** A tag may have spaces in it, so its length says where the value begins. */
+function caaContent(flags: number, tag: string, value: string): Content {
+  return `${flags} ${tag.length} ${tag} ${value}`
 }
 
 /** A tag that people mistyped may hold anything; its octets are compared, as those of a value are. */
@@ -101,8 +110,9 @@ export function recordText(record: DnsRecord): string {
         .map((string) => `"${escaped(string)}"`)
         .join(' ')
     case 'CAA': {
-      const tag = escaped(Buffer.from(record.tag)).replaceAll(' ', '\\032')
-      return `${record.flags} ${tag} "${escaped(octetsOf(record.value, record.base64))}"`
+      // It stands without quotes, but for one that is empty.
+      const tag = escaped(Buffer.from(record.tag)).replaceAll(/\s/g, (space) => decimals(space))
+      return `${record.flags} ${tag === '' ? '""' : tag} "${escaped(octetsOf(record.value, record.base64))}"`
     }
     case 'DS':
       return `${record.key_tag} ${record.algorithm} ${record.digest_type} ${record.digest}`
@@ -122,11 +132,11 @@ function escaped(octets: Buffer): string {
     : ([octets.toString('latin1'), 'latin1', /[^ -~]/g] as const)
   return text
     .replaceAll(/["\\]/g, String.raw`\$&`)
-    .replaceAll(special, (each) => [...Buffer.from(each, encoding)].map(decimal).join(''))
+    .replaceAll(special, (each) => decimals(Buffer.from(each, encoding)))
 }
 
-function decimal(octet: number): string {
-  return `\\${String(octet).padStart(3, '0')}`
+function decimals(octets: string | Buffer): string {
+  return [...Buffer.from(octets)].map((octet) => `\\${String(octet).padStart(3, '0')}`).join('')
 }
 
 /** A record of each type in presentation form. */
@@ -219,7 +229,8 @@ function contentOfCaa(text: string): Content | null {
   const number = numberOf(flags, 8)
   const octets = value.startsWith('"') ? quotedStrings(value) : Buffer.from(value).toString('latin1')
   if (number === null || octets === null) return null
-  return `${number} ${/^[a-z0-9]+$/i.test(tag) ? tag.toLowerCase() : unescaped(tag)} ${octets}`
+  const name = /^[a-z0-9]+$/i.test(tag) ? tag.toLowerCase() : tag === '""' ? '' : unescaped(tag)
+  return caaContent(number, name, octets)
 }
 
 // Sticky: what is no string ends the search, which would otherwise read the rest again from each quote in it.

@@ -61,9 +61,16 @@ test.each<[string, DnsRecord]>([
   ['0 issue "\\255"', caa('issue', '\\255', '/w==')],
   // People put a space into the tag.
   ['0 is\\032sue "x"', caa('is sue', 'x')],
+  ['0 a\\194\\160b\\227\\128\\128 "x"', caa('a\u00a0b\u3000', 'x')],
+  ['0 "" "x"', caa('', 'x')],
+  ['0 \\"\\" "x"', caa('""', 'x')],
 ])('%s is the text of a record, and its content', (text, record) => {
   expect(recordText(record)).toBe(text)
   expect(contentOfPresentation(record.type, text)).toBe(contentOfRecord(record))
+})
+
+test('where the tag of a CAA record ends counts', () => {
+  expect(contentOfRecord(caa('a b', 'c'))).not.toBe(contentOfRecord(caa('a', 'b c')))
 })
 
 test.each<[RecordType, string, string]>([
