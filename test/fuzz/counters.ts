@@ -1,5 +1,4 @@
 // `node --import` this file: every branch of the sources counts how often it is taken, and comparisons tell how near they were.
-import '../support/sources.ts'
 import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { fileURLToPath } from 'node:url'

@@ -21,14 +21,14 @@ const status = {
 }
 /** A packed list of one mod with one channel. */
 const packed = String.fromCharCode(15, 0, 256, 12_290, 26_018, 2446, 256, 13_318, 25_997, 0)
-const mods = {
+const modded = {
   forgeData: { mods: [{ modId: 'jei', modmarker: '7.6' }], d: packed },
   modinfo: { modList: [{ modid: 'jei', version: '4.15' }] },
 }
 const statuses = [
   status,
   { ...status, description: 'plain' },
-  { ...mods, players: {} },
+  { ...modded, players: {} },
   {
     forgeData: { d: packed },
     players: {},

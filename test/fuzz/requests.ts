@@ -93,6 +93,14 @@ const route = createRouter(
 
 const symbols = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
+/** The number that symbols are in base 32. */
+function numberOf(digits: string): bigint {
+  return [...digits.replaceAll('-', '')].reduce(
+    (sum, digit) => sum * 32n + BigInt(symbols.indexOf(digit)),
+    0n,
+  )
+}
+
 /** A generated text with one symbol of its alphabet exchanged for another one. */
 function misread(text: string, from: number, alphabet: string, random: Random): string {
   const at = from + random(text.length - from)
@@ -309,6 +317,9 @@ export const requestTargets: readonly FuzzTarget[] = [
       const found = keys.parseLicenseKey(input.toString(), 'LIC-')
       if (found !== null)
         assert.equal(keys.parseLicenseKey(found, 'LIC-'), found, 'the stored form is stable')
+      const [, drawn = '', checks = ''] = /^LIC-((?:\w{5}-){4}\w{3})(\w\w)$/.exec(found ?? '') ?? []
+      if (/^[0-9A-HJKMNP-TV-Z-]+$/.test(drawn + checks))
+        assert.equal(numberOf(drawn) % 1021n, numberOf(checks))
       const key = keys.licenseKey('LIC-')
       assert.equal(
         keys.parseLicenseKey(key.toLowerCase().replaceAll('0', 'o').replaceAll('1', 'l'), 'LIC-'),

@@ -81,7 +81,7 @@ export function readPlainly(message: Buffer, query: EncodedQuery): PlainReply {
     (each) => !isCircle && each.type === typeNumbers[query.type] && each.owner === end,
   )
   const unique = own.filter(({ data }, index) => own.findIndex((each) => each.data === data) === index)
-  const soa = authorities.filter(({ type }) => type === typeNumbers.SOA).at(-1)
+  const soa = authorities.findLast(({ type }) => type === typeNumbers.SOA)
   const status = rcode === 16 ? 'FORMERR' : (statuses[rcode] ?? 'SERVFAIL')
   const records = status === 'NOERROR' ? unique : []
   const negative =
@@ -213,8 +213,10 @@ function dataOf(message: Buffer, { type, start, end }: PlainRecord): string {
     ;[hex, at] = [hex + read.hex, read.end]
   }
   requireThat(end - at >= least && end - at <= most)
-  for (let string = start; name === 'TXT' && string < end; string += 1 + (message[string] as number))
-    requireThat(string + 1 + (message[string] as number) <= end)
+  if (name === 'TXT') {
+    for (let string = start; string !== end; string += 1 + (message[string] as number))
+      requireThat(string < end)
+  }
   if (name !== 'CAA') return hex + message.toString('hex', at, end)
   const tagEnd = at + (message[at - 1] as number)
   requireThat(tagEnd <= end)
