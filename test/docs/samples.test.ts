@@ -144,7 +144,7 @@ async function runTypeScript(text: string, { env, api, admin }: SampledService):
 
 test('every page has a sample for each way', () => {
   expect(samples.map(({ name }) => name)).toEqual(
-    Array(5).fill(['curl', 'fetch', 'Typed call', 'PHP', 'Python']).flat(),
+    Array.from({ length: 5 }, () => ['curl', 'fetch', 'Typed call', 'PHP', 'Python']).flat(),
   )
 })
 
