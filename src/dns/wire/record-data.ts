@@ -118,29 +118,19 @@ const readers: { readonly [Type in RecordType]: (record: RawRecord) => RecordOf<
       key_tag: keyTagOf(octets(record)),
     }
   },
-  NS: (record) => ({
-    type: 'NS',
-    host: record.host,
-    ttl: record.ttl,
-    target: lastName(record, record.start),
-  }),
-  PTR: (record) => ({
-    type: 'PTR',
-    host: record.host,
-    ttl: record.ttl,
-    target: lastName(record, record.start),
-  }),
-  CNAME: (record) => ({
-    type: 'CNAME',
-    host: record.host,
-    ttl: record.ttl,
-    target: lastName(record, record.start),
-  }),
+  NS: (record) => pointer('NS', record),
+  PTR: (record) => pointer('PTR', record),
+  CNAME: (record) => pointer('CNAME', record),
 }
 
 /** Reads a record of a known type. Throws {@link formatError}. */
 export function readRecord<Type extends RecordType>(type: Type, record: RawRecord): RecordOf<Type> {
   return readers[type](record)
+}
+
+function pointer<Type extends 'NS' | 'PTR' | 'CNAME'>(type: Type, record: RawRecord) {
+  const { host, ttl, start } = record
+  return { type, host, ttl, target: lastName(record, start) }
 }
 
 function octets({ message, start, end }: RawRecord): Buffer {
