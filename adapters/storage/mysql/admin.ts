@@ -1,5 +1,5 @@
 import { StorageError } from 'utility-api/storage'
-import type { AccessReference, CredentialKind, RevokeCounts } from 'utility-api/storage'
+import type { AccessReference, CredentialKind, RevokeCounts, StorageCall } from 'utility-api/storage'
 import type { AdminMethods } from '../shared/admin-methods.ts'
 import type { MysqlAccess } from './access.ts'
 import { isInserted } from './serving.ts'
@@ -13,6 +13,7 @@ import {
   licenseChangeValues,
   resellerValues,
   toReseller,
+  type ColumnValue,
   type ResellerRow,
 } from '../shared/rows.ts'
 import { inPortions, untilFew } from '../shared/portions.ts'
@@ -25,18 +26,18 @@ export function adminMethods({ write, finder }: MysqlAccess): AdminMethods {
     toParameter: (resellerId) => resellerId,
     convert: toReseller,
   })
+  /** Tells whether a statement has changed a row. */
+  function changes(call: StorageCall, text: string, ...values: ColumnValue[]): Promise<boolean> {
+    return write(call, async (db) => (await db.count(text, ...values)) > 0)
+  }
   return {
     insertClient: (client, call) =>
       write(call, async (db) =>
         (await isInserted(db, sql.insertClient, clientValues(client))) ? 'inserted' : 'taken',
       ),
     updateClient: (clientId, patch, call) =>
-      write(
-        call,
-        async (db) => (await db.count(sql.updateClient, ...clientPatchValues(patch), clientId)) > 0,
-      ),
-    rotateClientSecret: (clientId, newHash, call) =>
-      write(call, async (db) => (await db.count(sql.rotateSecret, newHash, clientId)) > 0),
+      changes(call, sql.updateClient, ...clientPatchValues(patch), clientId),
+    rotateClientSecret: (clientId, newHash, call) => changes(call, sql.rotateSecret, newHash, clientId),
     revokeClient: (clientId, at, call) =>
       write(call, async (db) => {
         const revoked = (await db.count(sql.revokeClient, at, clientId)) > 0
@@ -66,20 +67,13 @@ export function adminMethods({ write, finder }: MysqlAccess): AdminMethods {
         return 'inserted'
       }),
     revokeCredential: (which, at, call) =>
-      write(
-        call,
-        async (db) =>
-          ('id' in which
-            ? await db.count(sql.revokeCredentialById, at, which.id)
-            : await db.count(sql.revokeCredentialByHash, at, which.hash)) > 0,
-      ),
+      'id' in which
+        ? changes(call, sql.revokeCredentialById, at, which.id)
+        : changes(call, sql.revokeCredentialByHash, at, which.hash),
     revokeAccess: (which, at, call) => write(call, (db) => revokeAccess(db, which, at)),
-    changeLicense: (licenseKey, change, at, call) => {
-      const values = [...licenseChangeValues(change), at, licenseKey]
-      return write(call, async (db) => (await db.count(sql.changeLicense, ...values)) > 0)
-    },
-    deleteLicense: (licenseKey, call) =>
-      write(call, async (db) => (await db.count(sql.deleteLicense, licenseKey)) > 0),
+    changeLicense: (licenseKey, change, at, call) =>
+      changes(call, sql.changeLicense, ...licenseChangeValues(change), at, licenseKey),
+    deleteLicense: (licenseKey, call) => changes(call, sql.deleteLicense, licenseKey),
     purgeExpired: (at, call) =>
       write(call, async (db) => ({
         tokens: await repeat(db, sql.purgeTokens, at),
