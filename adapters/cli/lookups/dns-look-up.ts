@@ -82,7 +82,8 @@ export async function lookUp(values: Options, words: readonly string[]): Promise
     )
     const isOver = !values.watch || watches.every((watch) => watch.isOver())
     const isLast = isOver || performance.now() + intervalMs > until
-    const isBlocked = view !== null && !values.tcp && results.every(allTimedOut)
+    const isBlocked =
+      view !== null && !values.tcp && results.flat().every(({ status }) => status === 'TIMEOUT')
     const footer = isBlocked ? await blockedLines(name, types, resolvers, terms) : []
     view?.conclude(results, comparisons, isLast ? footer : [...footer, ...againLines(intervalMs)], isLast)
     if (isLast) {
@@ -90,7 +91,8 @@ export async function lookUp(values: Options, words: readonly string[]): Promise
       process.exitCode = isOver ? exitCodeOf(comparisons) : timeIsUpCode
       return
     }
-    if (isOutputLost() || !(await waited(intervalMs, signal))) return interrupted()
+    const hasWaited = !isOutputLost() && (await delay(intervalMs, true, { signal }).catch(() => false))
+    if (!hasWaited) return interrupted()
   }
 }
 
@@ -130,10 +132,6 @@ function inNetwork(
   locations: readonly ResolverLocation[],
 ): readonly ResolverLocation[] {
   return subnet === undefined ? locations : locations.map((each) => ({ ...each, clientSubnet: subnet }))
-}
-
-function allTimedOut(results: readonly DnsCheckResult[]): boolean {
-  return results.every(({ status }) => status === 'TIMEOUT')
 }
 
 /** Says what silence may mean, and asks the first resolver over TCP to tell. */
@@ -225,15 +223,6 @@ function againLines(intervalMs: number): string[] {
     (line) => styled('dim', line),
   )
   return ['', ...again]
-}
-
-async function waited(milliseconds: number, signal: AbortSignal): Promise<boolean> {
-  try {
-    await delay(milliseconds, undefined, { signal })
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** The exit code that shells report for a program ended by Ctrl-C. */
