@@ -180,7 +180,7 @@ function reachAll(html: string): string {
   return html
     .replaceAll('<pre><code', '<pre><code tabindex="0"')
     .replace('class="col-content"', '$& role="main"')
-    .replace('class="page-menu"', '$& role="complementary"')
+    .replace('class="page-menu"', '$& role="navigation" aria-label="This page"')
 }
 
 /** An image file would not know the theme that was chosen on the page. Other pictures have a background of their own. */
