@@ -1,5 +1,6 @@
 // npm run fuzz -- NAME --for 10m: searches for inputs that a parser reads wrong, by what it does with those before. It goes on
 // from the inputs in `corpora`, and keeps there those that take ways of their own.
+import { setImmediate } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { isMainThread, Worker, workerData } from 'node:worker_threads'
 import { firstCostly } from '../security/support/growth.ts'
@@ -14,10 +15,15 @@ const { positionals, values } = parseArgs({
   options: { for: { type: 'string', default: '1m' } },
 })
 const target = targets.find(({ name }) => name.includes(positionals.join(' '))) as FuzzTarget
-const [, amount = '', unit = ''] = /^(\d+)([smh])$/.exec(values.for) ?? []
-const endsAfter = Number(amount) * { s: 1, m: 60, h: 3600 }[unit as 's' | 'm' | 'h']
+const [, amount, unit = ''] = /^(\d+)([smh])$/.exec(values.for) ?? []
+const endsAfter = Number(amount) * ({ s: 1, m: 60, h: 3600 }[unit] ?? 0)
+if (positionals.length === 0 || target === undefined || !(endsAfter > 0)) {
+  console.error(`npm run fuzz -- NAME --for 10m, with a part of one of these names:`)
+  for (const { name } of targets) console.error(`  ${name}`)
+  process.exit(2)
+}
 /** What one target may keep, in octets. */
-const mostKept = 6000
+const mostKept = 7000
 const longestInput = 2 ** 16
 /** Between the reports, and before an input counts as one that never ends. */
 const seconds = 60
@@ -25,18 +31,19 @@ const seconds = 60
 if (isMainThread) {
   console.log(`${target.name}, for ${values.for}`)
   const shared = new SharedArrayBuffer(8 + longestInput)
-  const [worker, [now]] = [
-    new Worker(new URL(import.meta.url), { argv: process.argv.slice(2), workerData: shared }),
-    view(shared),
-  ]
+  const [now] = view(shared)
+  const worker = new Worker(new URL(import.meta.url), { argv: process.argv.slice(2), workerData: shared })
+  const end = (error: unknown): void => {
+    report(Buffer.from(shared, 8, now[1]), error)
+    process.exit(1)
+  }
   let before = -1
   const watch = setInterval(() => {
-    if (now[0] === before) {
-      report(Buffer.from(shared, 8, now[1]), new Error('It never ends.'))
-      process.exit(1)
-    }
+    if (now[0] === before) end(new Error('It never ends.'))
     before = now[0] as number
   }, seconds * 1000)
+  // Such as for want of memory.
+  worker.on('error', end)
   worker.on('exit', (code) => {
     clearInterval(watch)
     process.exitCode = code
@@ -49,7 +56,7 @@ function view(shared: SharedArrayBuffer): [Int32Array, Uint8Array] {
 
 function report(input: Buffer, error: unknown): void {
   console.error(
-    `${input.toString('base64')}\n${JSON.stringify(input.toString('latin1'))}\n${(error as Error).stack}`,
+    `${input.toString('base64')}\n${JSON.stringify(input.toString('latin1'))}\n${error instanceof Error ? error.stack : String(error)}`,
   )
 }
 
@@ -62,22 +69,20 @@ async function search(shared: SharedArrayBuffer): Promise<void> {
   const inputs: Buffer[] = []
   let [executions, reported] = [0, 0]
 
-  /** Returns the branches that no input before took, or not as often. */
-  function ways(): number[] {
-    const fresh: number[] = []
+  /** Tells whether the last input took a branch as no other did before: at all, or as often. */
+  function isNew(atAll: boolean): boolean {
+    let isFound = false
     for (let branch = 0; branch < found.branches; branch += 1) {
       const times = taken[branch] as number
-      if (times === 0) continue
-      taken[branch] = 0
-      const often = 1 << Math.min(7, 31 - Math.clz32(times))
-      if (((seen[branch] as number) & often) !== 0) continue
+      const often = atAll ? 0xff : 1 << Math.min(7, 31 - Math.clz32(times))
+      if (times === 0 || ((seen[branch] as number) & often) !== 0) continue
       seen[branch] = (seen[branch] as number) | often
-      fresh.push(branch)
+      isFound = true
     }
-    return fresh
+    return isFound
   }
 
-  async function attempt(input: Buffer): Promise<number[]> {
+  async function attempt(input: Buffer, atAll = false): Promise<boolean> {
     Atomics.store(now, 1, input.length)
     octets.set(input.subarray(0, longestInput))
     now[0] = executions += 1
@@ -90,7 +95,7 @@ async function search(shared: SharedArrayBuffer): Promise<void> {
       report(input, error)
       process.exit(1)
     }
-    return ways()
+    return isNew(atAll)
   }
 
   function progress(): void {
@@ -98,7 +103,7 @@ async function search(shared: SharedArrayBuffer): Promise<void> {
     console.log(`${passed()} s: ${executions} executions, ${branches} branches, ${inputs.length} inputs`)
   }
 
-  /** An input that takes twice as long for twice of any part of it is one that costs no more than its length. */
+  /** What is done with an input may take no more than twice as long where a part of it is repeated twice as often. */
   async function demandLinear(input: Buffer): Promise<void> {
     const text = input.toString('latin1')
     const [start, length] = [random(text.length), 1 + random(8)]
@@ -120,27 +125,27 @@ async function search(shared: SharedArrayBuffer): Promise<void> {
   while (passed() < endsAfter) {
     const recent = random(2) === 0 ? inputs.slice(-8) : inputs
     const input = mutated(random, pick(random, recent), inputs, operands)
-    const isNew = (await attempt(input)).length > 0
-    if (isNew || found.nearer) inputs.push(input)
-    if (isNew || executions % 5000 === 0) await demandLinear(input)
+    const goesOn = await attempt(input)
+    if (goesOn || found.nearer) inputs.push(input)
+    if (goesOn || executions % 5000 === 0) await demandLinear(input)
     if (passed() >= reported + seconds) {
       reported = passed()
       progress()
+      // What a worker prints leaves it in a turn of its own.
+      await setImmediate()
     }
   }
   progress()
   keep(target, await smallest())
 
-  /** Small inputs that take every way together: first those that any input takes, then those that are taken more often. */
+  /** Short inputs that take all branches together, and, as far as there is room, take them as often. */
   async function smallest(): Promise<Buffer[]> {
     const chosen = new Set<Buffer>()
     let size = 0
-    for (const often of [0xff, 0]) {
+    for (const atAll of [true, false]) {
       seen.fill(0)
       for (const input of inputs.toSorted((one, other) => one.length - other.length)) {
-        const fresh = (await attempt(input)).length > 0
-        // oxlint-disable-next-line unicorn/no-array-for-each
-        seen.forEach((times, branch) => times > 0 && (seen[branch] = times | often))
+        const fresh = await attempt(input, atAll)
         if (!fresh || chosen.has(input) || size + input.length > mostKept) continue
         chosen.add(input)
         size += input.length
