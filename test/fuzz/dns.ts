@@ -157,6 +157,21 @@ function recordOf(query: EncodedQuery, data: Buffer): DnsRecord | null {
   return readAnswer(answer, query, 'tcp', 0)?.records[0] ?? null
 }
 
+/** What a record in presentation form looks like, at least. */
+const forms: Readonly<Record<Exclude<RecordType, 'TXT'>, RegExp>> = {
+  A: /^\d+(?:\.\d+){3}$/,
+  AAAA: /^[\da-f]*:[\da-f:]*[\da-f:.]+$/i,
+  NS: /^\S+$/,
+  PTR: /^\S+$/,
+  CNAME: /^\S+$/,
+  MX: /^\d{1,10}\s+\S+$/,
+  SRV: /^(?:\d{1,10}\s+){3}\S+$/,
+  SOA: /^(?:\S+\s+){2}(?:\d{1,10}\s+){4}\d{1,10}$/,
+  CAA: /^\d+\s+\S+\s+/,
+  DS: /^(?:\d{1,10}\s+){3}[\da-f\s]+$/i,
+  DNSKEY: /^(?:\d{1,10}\s+){3}[\w+/\s]+[=\s]*$/,
+}
+
 function questionOf(input: Buffer): EncodedQuery {
   return questions[(input[0] ?? 0) % questions.length] as EncodedQuery
 }
@@ -236,7 +251,9 @@ export const dnsTargets: readonly FuzzTarget[] = [
         ['invalid_argument'],
       )
       assert.equal(summary === undefined, content === null)
-      if (content === null || type === 'TXT' || type === 'CAA') return
+      if (content === null || type === 'TXT') return
+      assert.match(text.trim(), forms[type])
+      if (type === 'CAA') return
       assert.equal(contentOfPresentation(type, content), content, 'the content of a record is one')
     },
   },
