@@ -4,7 +4,7 @@
  * @module utility-api/blockgame
  */
 import dns from 'node:dns'
-import { createClient } from './blockgame/client.ts'
+import { clientOptionNames, createClient } from './blockgame/client.ts'
 import type { ConnectionTarget } from './blockgame/address-filter.ts'
 import type { ResolverAddress } from './blockgame/resolvers.ts'
 import { createDnsClient } from './dns/client.ts'
@@ -85,13 +85,7 @@ export interface BlockgameClientOptions {
  * @group Minecraft
  */
 export function createBlockgameClient(options: BlockgameClientOptions = {}): BlockgameClient {
-  requireOptions(options, [
-    'allowAddress',
-    'resolvers',
-    'resolve',
-    'protocolVersion',
-    'fallbackProtocolVersion',
-  ])
+  requireOptions(options, clientOptionNames)
   const { allowAddress, resolve, resolvers = systemResolvers() } = options
   const { protocolVersion = -1, fallbackProtocolVersion = 47 } = options
   // The default rule would apply instead of one that is not called or not there.

@@ -26,6 +26,15 @@ export interface ClientParts {
   readonly fallbackProtocolVersion: number
 }
 
+/** What the host may choose of it. */
+export const clientOptionNames = [
+  'allowAddress',
+  'resolvers',
+  'resolve',
+  'protocolVersion',
+  'fallbackProtocolVersion',
+] as const
+
 /** Creates a client that uses a DNS client and resolvers. */
 export function createClient({
   dns,

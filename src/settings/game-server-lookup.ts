@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { BlockgameClientOptions } from '../blockgame.ts'
+import { clientOptionNames } from '../blockgame/client.ts'
 import { exactObject, harmless } from '../domain/exact-object.ts'
 import { parseIpAddress } from '../domain/ip-address.ts'
 import type { BlockgameLimits } from '../options.ts'
@@ -22,14 +23,6 @@ export interface BlockgameLookupSettings extends Required<BlockgameLimits> {
   readonly client?: BlockgameClient | undefined
   readonly clientOptions: BlockgameClientOptions
 }
-
-const ofBuiltInClient = [
-  'allowAddress',
-  'resolvers',
-  'resolve',
-  'protocolVersion',
-  'fallbackProtocolVersion',
-] as const
 
 const protocolNumber = wholeNumber(-2_147_483_648, 2_147_483_647)
 const ipAddress = z.string().refine((text) => parseIpAddress(text) !== null, notAnIpAddress)
@@ -54,7 +47,7 @@ export const gameServerLookup: z.ZodType<BlockgameLookupSettings> = exactObject(
   },
   objectOrFalse,
 ).transform((options, context) => {
-  const given = ofBuiltInClient.filter((each) => options[each] !== undefined)
+  const given = clientOptionNames.filter((each) => options[each] !== undefined)
   const clientOptions: BlockgameClientOptions = Object.fromEntries(given.map((each) => [each, options[each]]))
   // An owner who adds a rule for addresses must not believe that it applies.
   if (options.client !== undefined && given[0] !== undefined)
