@@ -20,13 +20,13 @@ const findTable = (name: string): string =>
   onPrimary(`SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = '${name}'`)
 
 /** The first of our tables, by name, of which the role may not see every row. */
-const hidden = `
+const firstHidden = `
   SELECT min(relname::text) FROM pg_class
   WHERE relname LIKE 'utility\\_api\\_%' AND relkind IN ('r', 'p') AND pg_table_is_visible(oid)
     AND row_security_active(oid)`
 
 const readSchema = `
-  SELECT coalesce(max(version), 0) AS version, coalesce(max(step), 0) AS step, (${hidden}) AS hidden,
+  SELECT coalesce(max(version), 0) AS version, coalesce(max(step), 0) AS step, (${firstHidden}) AS hidden,
          ${askedOfStandby} AS standby, current_setting('client_encoding') AS encoding
   FROM utility_api_schema`
 
@@ -184,10 +184,11 @@ export async function requireSchema(pool: PostgresPool, read: Run): Promise<void
   requireSteps(found, steps.length)
 }
 
+const askStandby = (): Sql => ({ text: isStandby, values: [] })
+
 async function findSchema(read: Run, statement: Statement): Promise<Schema> {
   try {
-    const toSql = (): Sql => ({ text: isStandby, values: [] })
-    return await schemaIn(await read(statement), () => read({ toSql, call: statement.call }))
+    return await schemaIn(await read(statement), () => read({ toSql: askStandby, call: statement.call }))
   } catch (error) {
     const missingTable = (error as { code?: unknown }).code === '42P01'
     if (missingTable) return noSchema
