@@ -18,7 +18,7 @@ const mutations: readonly Mutation[] = [
   (bytes, random) => withOctet(bytes, random, () => pick(random, [...meaningful])),
   (bytes, random) => withOctet(bytes, random, (octet) => octet + random(9) - 4),
   (bytes, random) => insert(bytes, random, Buffer.of(pick(random, [...meaningful]))),
-  (bytes, random) => insert(bytes, random, Buffer.alloc(random(300), random(256))),
+  (bytes, random) => insert(bytes, random, Buffer.alloc(random(pick(random, [9, 300, 5000])), random(256))),
   // Twice the same, or the same elsewhere.
   (bytes, random) => insert(bytes, random, slice(bytes, random)),
   (bytes, random, corpus) => insert(bytes, random, slice(pick(random, corpus), random)),
