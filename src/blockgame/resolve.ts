@@ -118,7 +118,7 @@ async function takeFamilies(
 ): Promise<void> {
   const first = ipv4.then((ips) => take(ips.map(destination)))
   const second = ipv6.then(async (ips) => {
-    if (ips.length > 0) await Promise.race([first, scope.pause(resolutionDelayMs)])
+    await Promise.race([first, scope.pause(resolutionDelayMs)])
     take(ips.map(destination))
   })
   await Promise.all([first, second])

@@ -55,7 +55,7 @@ export function nearMissOf(url: string, isRoute: (path: string) => boolean): str
   const path = pathOf(url)
   if (path.endsWith('/') && isRoute(path.slice(0, -1)))
     return 'The path is that of an operation, with a slash at its end.'
-  for (let segments = 0, at = path.indexOf('/', 1); at > 0 && segments < longestPrefix; segments += 1) {
+  for (let segments = 0, at = path.indexOf('/', 1); at !== -1 && segments < longestPrefix; segments += 1) {
     if (isRoute(path.slice(at)))
       return 'The path is that of an operation, after a prefix that basePath (--prefix) does not name.'
     at = path.indexOf('/', at + 1)
