@@ -95,6 +95,13 @@ test('the system’s resolvers are the default', async () => {
   await expect(client.status({ host: 'localhost' })).rejects.toMatchObject({ code: 'address_not_allowed' })
 })
 
+test('where all resolvers of the system are link-local, this machine is asked', () => {
+  const before = system.getServers()
+  onTestFinished(() => system.setServers(before))
+  system.setServers(['fe80::1%lo'])
+  expect(() => createBlockgameClient()).not.toThrow()
+})
+
 test('link-local resolvers of the system are left out', async () => {
   const server = await startServer()
   const { ip, port } = await resolver({ records: [{ type: 'A', host, ttl: 60, ip: '127.0.0.1' }] })

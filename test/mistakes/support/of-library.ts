@@ -176,6 +176,11 @@ export const ofTheLibrary: Mistakes = {
       'dns.client: must be an object with the method query.',
     ],
     [
+      'no clock',
+      create({ storage, clock: null }),
+      'clock: must be an object with the method now.',
+    ],
+    [
       'a clock that is a function',
       create({ storage, clock: Date.now }),
       'clock: is a function: write { now }.',
