@@ -7,12 +7,7 @@ function channelNamed(name: string): TracingChannel<unknown> {
   if (channel.hasSubscribers !== undefined) return channel
   const { start, end, asyncStart, asyncEnd, error } = channel
   return Object.defineProperty(channel, 'hasSubscribers', {
-    get: () =>
-      start.hasSubscribers ||
-      end.hasSubscribers ||
-      asyncStart.hasSubscribers ||
-      asyncEnd.hasSubscribers ||
-      error.hasSubscribers,
+    get: () => [start, end, asyncStart, asyncEnd, error].some((part) => part.hasSubscribers),
   })
 }
 
