@@ -175,11 +175,8 @@ export const ofTheLibrary: Mistakes = {
       create({ storage, dns: { client: '192.0.2.1' } }),
       'dns.client: must be an object with the method query.',
     ],
-    [
-      'no clock',
-      create({ storage, clock: null }),
-      'clock: must be an object with the method now.',
-    ],
+    ['an option that nothing has', create({ storage, dns: { colors: 1 } }), 'dns.colors: is not an option.'],
+    ['no clock', create({ storage, clock: null }), 'clock: must be an object with the method now.'],
     [
       'a clock that is a function',
       create({ storage, clock: Date.now }),
