@@ -5,7 +5,12 @@ import { expect, test } from 'vitest'
 interface DescribedOperation {
   readonly operationId: string
   readonly security: object[]
-  readonly responses: Record<string, unknown>
+  readonly responses: Record<string, DescribedResponse>
+}
+
+interface DescribedResponse {
+  readonly description: string
+  readonly content: { 'application/json': { examples?: Record<string, { value: Record<string, string> }> } }
 }
 
 interface Described {
@@ -47,6 +52,16 @@ test('it says 403 only where a scope is required', () => {
     ]?.['get']?.responses ?? {}
   expect(responses()).not.toHaveProperty('403')
   expect(responses('dns:check')).toHaveProperty('403')
+})
+
+test('it has an example of each sentence of an error', () => {
+  const operations = Object.values(document().paths).flatMap((path) => Object.values(path))
+  for (const { description, content } of operations.flatMap(({ responses }) => Object.values(responses))) {
+    const { examples } = content['application/json']
+    if (examples === undefined) continue
+    const sentences = Object.values(examples).map(({ value }) => Object.values(value)[1])
+    expect([...new Set(sentences)].join(' ')).toBe(description)
+  }
 })
 
 test('it lists the configured statuses', () => {
