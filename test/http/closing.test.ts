@@ -246,6 +246,17 @@ describe('close', () => {
     expect(closeClient).not.toHaveBeenCalled()
   })
 
+  test('waits until the uses of credentials are recorded', async () => {
+    const own = memoryStorage()
+    const { apiKey } = await createAdmin({ storage: own }).createApiKey()
+    const recorded = vi.fn()
+    const recordUse = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)).then(recorded)
+    const api = createUtilityApi({ storage: { ...own, recordUse } })
+    await api.verifyApiKey(apiKey)
+    await api.close()
+    expect(recorded).toHaveBeenCalledOnce()
+  })
+
   test("leaves the host's storage and server alone", async () => {
     const own = memoryStorage()
     const storageClosed = vi.spyOn(own, 'close')
