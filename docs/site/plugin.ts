@@ -31,21 +31,12 @@ export function load(application: Application): void {
       if (/^[A-Z]+$/.test(page.name)) page.name = page.name.charAt(0) + page.name.slice(1).toLowerCase()
     gatherExamples(project)
   })
-  converter.on(Converter.EVENT_RESOLVE_END, ({ project }) => {
-    if (!options.getValue('sourceLinkTemplate').startsWith('http')) unlinkSources(project)
-  })
   renderer.hooks.on('content.end', neighbors)
   renderer.on(Renderer.EVENT_END_PAGE, (page) => {
     const contents = makeTabs(labelTables(inlineDiagrams(linkFiles(renderer, page))))
     page.contents = reachAll(describePage(keepNamesWhole(contents)))
   })
   renderer.on(Renderer.EVENT_PREPARE_INDEX, weighDocuments)
-}
-
-/** Leaves the places in the sources as text, where nothing says where those are to be seen. */
-function unlinkSources({ reflections }: ProjectReflection): void {
-  for (const { sources } of Object.values(reflections) as DeclarationReflection[])
-    for (const source of sources ?? []) delete source.url
 }
 
 /** What a parser of Markdown has that is needed here. */
@@ -102,13 +93,11 @@ function neighbors(context: DefaultThemeRenderContext): JSX.Element {
   }
 }
 
-/** The source of a page where it is written, by the template of the links to the code. */
-function editLink({ page, options }: DefaultThemeRenderContext): JSX.Element | undefined {
-  const template = options.getValue('sourceLinkTemplate')
-  if (!template.startsWith('http')) return undefined
+/** The source of a page, where a host lets it be edited: by the template of the links to the code. */
+function editLink({ page, options }: DefaultThemeRenderContext): JSX.Element {
   const path = relative('.', page.project.files.getReflectionPath(page.model) ?? '')
-  const href = template.replace(/\/blob\/[^/]*\/\{path\}.*/, `/edit/main/${path}`)
-  return JSX.createElement('a', { href }, 'Edit this page')
+  const template = options.getValue('sourceLinkTemplate').replace(/\/blob\/[^/]*/, '/edit/main')
+  return JSX.createElement('a', { href: template.replace(/\{path\}.*/, path) }, 'Edit this page')
 }
 
 const attributes = { class: 'page-neighbors', 'aria-label': 'Pages' }
