@@ -30,8 +30,8 @@ console.log(`Open ${page.href}`)
 const answer = await callback()
 listener.close()
 const code = answer.get('code')
-// An answer of another server, or to another request, is not to be exchanged here (RFC 9207).
-if (answer.get('iss') !== issuer || answer.get('state') !== state || code === null) {
+// An answer of another server is not to be exchanged here (RFC 9207).
+if (answer.get('iss') !== issuer || code === null) {
   console.log(`No token: ${answer.get('error') ?? 'this is not the answer to our request'}.`)
 } else {
   const fields = {
@@ -47,14 +47,14 @@ if (answer.get('iss') !== issuer || answer.get('state') !== state || code === nu
   console.log(`The token opens: ${await me.text()}`)
 }
 
-/** Waits for the browser to come back; other requests, as for an icon, are none of ours. */
+/** Waits for the browser to come back. Any page in it can send other requests, but does not know the state. */
 async function callback(): Promise<URLSearchParams> {
   const { promise, resolve } = Promise.withResolvers<URLSearchParams>()
   listener.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    const [path, query = ''] = request.url?.split('?') ?? []
-    if (path !== '/' || query === '') return void response.writeHead(404).end()
+    const query = new URLSearchParams(request.url?.slice('/?'.length))
+    if (query.get('state') !== state) return void response.writeHead(404).end()
     response.setHeader('Connection', 'close').end('You can close this window.')
-    resolve(new URLSearchParams(query))
+    resolve(query)
   })
   return promise
 }

@@ -108,7 +108,11 @@ describe('a program with a port of the system', () => {
       output += chunk
     })
     await eventually(() => expect(output).toContain('Open'))
-    await agreeAt(/Open (\S+)/.exec(output)?.[1] ?? '', choice)
+    const link = /Open (\S+)/.exec(output)?.[1] ?? ''
+    // Any page that its user has open may send this.
+    const foreign = `${new URL(link).searchParams.get('redirect_uri')}/?error=%1B[2J&state=x`
+    expect((await fetch(foreign)).status).toBe(404)
+    await agreeAt(link, choice)
     await once(child, 'close')
     return output
   }
