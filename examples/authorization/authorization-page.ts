@@ -12,15 +12,15 @@ const scopes: Readonly<Record<string, string>> = {
 /** What clients may request. */
 export const scopeNames: readonly string[] = Object.keys(scopes)
 const pendingLifetimeMs = 10 * 60 * 1000
-// Strangers can open this page, too: what waits for an answer must have a bound.
+// What waits for an answer must have a bound.
 const maxPending = 1000
 const maxQueryLength = 4096
 
 /** @param userOf - Returns who is signed in, from your own session; null for nobody. */
 export function createAuthorizationPage(admin: Admin, userOf: (request: IncomingMessage) => string | null) {
-  // A request waits here for the user's answer. Both the form and the cookie carry its key: a page on another site can
-  // send the form, but not the cookie (SameSite=Strict), so it cannot agree on the user's behalf.
-  const pending = new Map<string, AuthorizationRequest>()
+  // A request waits here for the answer of its user, one for each. The form carries its key, which no page on another
+  // site knows, and no other user has: none can agree on the user's behalf, nor displace what waits for others.
+  const pending = new Map<string, { key: string; asked: AuthorizationRequest; until: number }>()
 
   async function ask(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const query = queryOf(request.url ?? '')
@@ -34,25 +34,24 @@ export function createAuthorizationPage(admin: Admin, userOf: (request: Incoming
     if (user === null) return sendPage(response, 401, '<p>Please sign in first.</p>')
     if (asked.kind === 'redirect') return redirect(response, asked.location)
     const key = randomBytes(32).toString('base64url')
+    pending.delete(user)
     const [oldest = ''] = pending.keys()
     if (pending.size >= maxPending) pending.delete(oldest)
-    pending.set(key, asked)
-    setTimeout(() => pending.delete(key), pendingLifetimeMs).unref()
-    // Behind TLS, add "; Secure".
-    response.setHeader('Set-Cookie', `consent=${key}; HttpOnly; SameSite=Strict; Path=/authorize`)
+    // A timer for each would stay when the request is gone: their number would have no bound.
+    pending.set(user, { key, asked, until: Date.now() + pendingLifetimeMs })
     sendPage(response, 200, consentForm(key, asked, user))
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const form = new URLSearchParams(await readText(request))
-    const key = form.get('key') ?? ''
-    const asked = pending.get(key)
-    if (asked === undefined || !(request.headers.cookie ?? '').split('; ').includes(`consent=${key}`)) {
-      return sendPage(response, 400, '<p>This form is no longer valid. Please start again.</p>')
-    }
-    pending.delete(key)
     const subject = userOf(request)
     if (subject === null) return sendPage(response, 401, '<p>Please sign in first.</p>')
+    const waiting = pending.get(subject)
+    if (waiting === undefined || waiting.key !== form.get('key') || waiting.until <= Date.now()) {
+      return sendPage(response, 400, '<p>This form is no longer valid. Please start again.</p>')
+    }
+    pending.delete(subject)
+    const { asked } = waiting
     const agreed = form.get('answer') === 'allow'
     const { location } = agreed
       ? await admin.grantAuthorization(asked, { subject })

@@ -28,7 +28,6 @@ interface ConsentPage {
   readonly status: number
   readonly text: string
   readonly key: string
-  readonly cookie: string
 }
 
 /** Opens a link as a browser does, and returns the consent page. */
@@ -36,12 +35,7 @@ async function open(link: string): Promise<ConsentPage> {
   const response = await fetch(link, { redirect: 'manual' })
   const text = await response.text()
   const key = /name="key" value="([^"]+)"/.exec(text)?.[1] ?? ''
-  return {
-    status: response.status,
-    text,
-    key,
-    cookie: cookieOf(response),
-  }
+  return { status: response.status, text, key }
 }
 
 const cookieOf = (response: Response): string =>
@@ -55,10 +49,9 @@ async function beginRound(): Promise<{ readonly link: string; readonly Cookie: s
 
 const startRound = async (): Promise<string> => (await beginRound()).link
 
-async function answer({ key, cookie }: ConsentPage, choice: 'allow' | 'deny'): Promise<Response> {
+async function answer({ key }: ConsentPage, choice: 'allow' | 'deny'): Promise<Response> {
   return fetch(`${example.url}/authorize`, {
     method: 'POST',
-    headers: { Cookie: cookie },
     body: new URLSearchParams({ key, answer: choice }),
     redirect: 'manual',
   })
@@ -185,10 +178,10 @@ test('a client finds the endpoints, and an answer says whose it is', async () =>
   expect(found.serverMetadata().token_endpoint).toBe(`${example.url}/v4/oauth2/token`)
 })
 
-test('a form sent from another site, without the cookie, is refused', async () => {
+test('a form sent from another site, without the key, is refused', async () => {
   const page = await open(await startRound())
-  expect((await answer({ ...page, cookie: '' }, 'allow')).status).toBe(400)
-  expect((await answer({ ...page, cookie: 'consent=other' }, 'allow')).status).toBe(400)
+  expect((await answer({ ...page, key: '' }, 'allow')).status).toBe(400)
+  expect((await answer({ ...page, key: 'other' }, 'allow')).status).toBe(400)
 })
 
 test.each([
