@@ -68,7 +68,6 @@ async function agree(link: URL): Promise<void> {
   const [, key = ''] = /name="key" value="([^"]+)"/.exec(await page.text()) ?? []
   await fetch(new URL('/authorize', link), {
     method: 'POST',
-    headers: { Cookie: page.headers.get('set-cookie')?.split(';')[0] ?? '' },
     body: new URLSearchParams({ key, answer: 'allow' }),
   })
 }
