@@ -103,7 +103,7 @@ export function resourceMetadata({
  * @see RFC 8414 section 2, RFC 9207 section 2
  */
 export function isIssuer(url: string): boolean {
-  return isSecureUrl(url) && /^[\x21-\x7e]+$/.test(url) && !/[?#@]/.test(url)
+  return isSecureUrl(url) && !/[?#]/.test(url)
 }
 
 /** @param issuer - The admin's; without one, it is the origin of the page, which no answer repeats. */

@@ -146,8 +146,8 @@ function additionOf({ scope, resourceMetadata }: ChallengeOptions): (error: unkn
   if (resourceMetadata === undefined) return (error) => error
   const isUrl =
     typeof resourceMetadata === 'string' &&
-    // As in a scope: no quote and no backslash, which the header would have to escape.
-    /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(resourceMetadata) &&
+    // As in a scope: the header would have to escape these.
+    !/["\\]/.test(resourceMetadata) &&
     isSecureUrl(resourceMetadata)
   demand(isUrl, 'resourceMetadata must be an absolute https URL, or http on loopback.')
   return (error) => {

@@ -31,20 +31,16 @@ const clientSubnet = z
   .string()
   .refine((text) => parseNetwork(text) !== null, 'must be a network like 192.0.2.0/24')
 
-/** `fetch` sends no credentials of a URL, and causes of failures name it. */
-function isDohUrl(url: string): boolean {
-  return isSecureUrl(url) && !/^https?:\/\/[^/?#]*@/i.test(url)
-}
-
 const location = exactObject(
   {
     location: label.min(1),
     ip: z.string().refine(isDnsServerAddress, notAnIpAddress),
     provider: label.min(1),
     port: port.exactOptional().register(harmless),
+    // `fetch` sends no password of a URL, and causes of failures name it.
     doh: z
       .string()
-      .refine(isDohUrl, 'must be an https: URL without a password')
+      .refine(isSecureUrl, 'must be an https: URL without a password')
       .exactOptional()
       .register(harmless),
     clientSubnet: clientSubnet.exactOptional().register(harmless),

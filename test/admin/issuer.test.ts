@@ -55,6 +55,7 @@ test('without the option, no answer names an issuer', async () => {
 test.each([
   'https://auth.example',
   'https://auth.example:8443/a/',
+  'https://auth.example/@a',
   'http://localhost:3000',
   'http://127.0.0.1',
 ])('the issuer %s is accepted', (url) => {
@@ -133,6 +134,8 @@ test.each([
   [{ authorizationEndpoint: '/authorize' }, 'authorizationEndpoint'],
   [{ tokenEndpoint: 'http://auth.example/token' }, 'tokenEndpoint'],
   [{ tokenEndpoint: 'https://auth.example/token#a' }, 'tokenEndpoint'],
+  [{ tokenEndpoint: 'https://user:password@auth.example/token' }, 'tokenEndpoint'],
+  [{ tokenEndpoint: 'https://auth.example/token\n' }, 'tokenEndpoint'],
 ])('metadata of %j are refused', (changes, name) => {
   expect(() => admin.authorizationServerMetadata({ ...endpoints, ...changes })).toThrow(
     `${name} must be an absolute https URL without fragment, or http on loopback.`,

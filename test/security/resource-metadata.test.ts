@@ -63,15 +63,21 @@ test('the right token is taken', async () => {
   })
 })
 
-test.each(['', 'api.example', 'http://api.example/x', 'https://api.example/"', 'https://api.example/\\', 7])(
-  'what is no URL of a document is refused: %s',
-  async (text) => {
-    const wrong = { resourceMetadata: text as string }
-    const says = 'resourceMetadata must be an absolute https URL, or http on loopback.'
-    await expect(api.verifyAccessToken(accessToken, wrong)).rejects.toThrow(says)
-    expect(() => bearerToken(`Bearer ${accessToken}`, wrong)).toThrow(says)
-  },
-)
+test.each([
+  '',
+  'api.example',
+  'http://api.example/x',
+  'https://user:password@api.example/',
+  'https://api.example/"',
+  'https://api.example/\\',
+  'https://api.example/\n',
+  7,
+])('what is no URL of a document is refused: %s', async (text) => {
+  const wrong = { resourceMetadata: text as string }
+  const says = 'resourceMetadata must be an absolute https URL, or http on loopback.'
+  await expect(api.verifyAccessToken(accessToken, wrong)).rejects.toThrow(says)
+  expect(() => bearerToken(`Bearer ${accessToken}`, wrong)).toThrow(says)
+})
 
 // RFC 6750 section 3: what a challenge could not carry, and what would be taken for none.
 test.each<[object, string]>([
