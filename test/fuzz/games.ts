@@ -139,7 +139,9 @@ export const gameTargets: readonly FuzzTarget[] = [
     check(input) {
       const size = unlessServerFailed(() => legacyReplySize(input))
       assert(size === undefined || size === null || (size >= 3 && size <= 4003))
-      checkStatus(unlessServerFailed(() => parseLegacyReply(input)))
+      const reply = unlessServerFailed(() => parseLegacyReply(input))
+      assert(reply === undefined || input.length >= Number(size), 'half a kick')
+      checkStatus(reply)
     },
   },
 ]
