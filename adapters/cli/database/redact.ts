@@ -1,6 +1,9 @@
 /** Removes from an error, in place, what may be a secret in the URL of its database. */
 export type Redact = (error: unknown) => void
 
+/** A regular expression has room for some ten thousand characters. Longer ones are never part of another word. */
+const longestInExpression = 1000
+
 /**
  * Returns what redacts the errors of a database. Of its URL, they may show the scheme, the host and the database's name:
  * drivers and servers quote what they cannot use, and a secret in the wrong place is one of those.
@@ -11,7 +14,11 @@ export function redactorOf(url: string): Redact {
   const secrets = [...new Set([...texts, ...texts.map(decoded)])]
     .filter((text) => text !== '')
     .toSorted((a, b) => b.length - a.length)
-    .map((text) => new RegExp(`(?<![\\p{L}\\p{N}])${escaped(text)}(?![\\p{L}\\p{N}])`, 'giu'))
+    .map((text) =>
+      text.length > longestInExpression
+        ? text
+        : new RegExp(`(?<![\\p{L}\\p{N}])${escaped(text)}(?![\\p{L}\\p{N}])`, 'giu'),
+    )
   const hide = (text: string): string => secrets.reduce((rest, secret) => rest.replaceAll(secret, '…'), text)
 
   const seen = new WeakSet<Error>()

@@ -145,6 +145,13 @@ test('redacts an error with its causes, in all of its texts', () => {
   expect(cause.stack).not.toContain('my.key')
 })
 
+test('redacts a secret that no regular expression could hold', () => {
+  const secret = 'ü'.repeat(30_000)
+  const error = new Error(`password ${secret} failed, ${encodeURIComponent(secret)} too`)
+  redactorOf(`postgres://u:${secret}@h/d`)(error)
+  expect(error.message).toBe('password … failed, … too')
+})
+
 test.each(['line', 'json'] as const)('the log of a server (%s) is redacted', (format) => {
   const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
   const { options } = requestLog(format, redactorOf('mysql://u:HUNTER2@h/d'))
