@@ -253,6 +253,11 @@ test('a connection that breaks as it is ended ends nothing else', async () => {
   expect(fail).not.toHaveBeenCalled()
 })
 
+test('a message of no octets is there with its length', () => {
+  const frames = new FrameReader()
+  expect([0, 0, 0, 1, 7].map((octet) => frames.add(Buffer.from([octet])).length)).toEqual([0, 1, 0, 0, 1])
+})
+
 test('an answer that comes octet after octet keeps no segment, and is not copied for each', async () => {
   const frames = new FrameReader()
   const segments = Array.from({ length: 1000 }, (_, at) => Buffer.from([[0xff], [0xff]][at] ?? [at & 0xff]))
