@@ -105,6 +105,11 @@ test('a secret that a public client sends is refused, and spends nothing', async
   const refused = [
     await exchange(api, { ...right, code, client_secret: secret }),
     await exchange(api, { ...right, code, client_id: undefined }, basic(clientId, secret)),
+    await exchange(
+      api,
+      { ...right, code, client_id: undefined },
+      { Authorization: `Basic ${btoa(`${clientId}:\u0001`)}` },
+    ),
     await exchange(api, { ...right, code, client_secret: secret }, basic(clientId, '')),
   ]
   for (const [status, { error }] of refused) expect([status, error]).toEqual([401, 'invalid_client'])
