@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { within } from '../../adapters/storage/shared/call-time.ts'
+import { requireTime, within } from '../../adapters/storage/shared/call-time.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -15,4 +15,9 @@ test('work that takes longer has no result', async () => {
   const result = within(60_000, new Promise(() => {}))
   await vi.advanceTimersByTimeAsync(60_000)
   expect(await result).toBeUndefined()
+})
+
+test('nobody waits from the moment when no time is left', () => {
+  expect(requireTime({ timeLeftMs: () => 1 }, 'A database')).toBe(1)
+  expect(() => requireTime({ timeLeftMs: () => 0 }, 'A database')).toThrow('nobody waits')
 })
