@@ -19,7 +19,8 @@ export function redactorOf(url: string): Redact {
         ? text
         : new RegExp(`(?<![\\p{L}\\p{N}])${escaped(text)}(?![\\p{L}\\p{N}])`, 'giu'),
     )
-  const hide = (text: string): string => secrets.reduce((rest, secret) => rest.replaceAll(secret, '…'), text)
+  const hide = (text: string): string =>
+    secrets.reduce<string>((rest, secret) => rest.replaceAll(secret, '…'), text)
 
   const seen = new WeakSet<Error>()
   function redact(error: unknown): void {
