@@ -1,42 +1,65 @@
 import { StorageError, type AdminStorage, type StorageCall } from 'utility-api/storage'
 import type { OpenCall, Scene, Server } from './day-scene.ts'
 import { hex } from './ledger.ts'
+import type { UnderWay } from './under-way.ts'
 
 type Method = (...args: readonly unknown[]) => unknown
 
-/** How a call of a store ends. Most are done and answered. Provisioning itself has no deadline, so stores must not hang there. */
-function fateOf(
-  { random, faults }: Scene,
-  canHang: boolean,
-): 'done' | 'refused' | 'lost' | 'hangs' | 'done and hangs' {
-  const draw = faults ? random.integer(100) : 99
-  if (draw < 4) return 'refused'
-  if (draw < 9) return 'lost'
-  if (draw < 11 && canHang) return 'hangs'
-  return draw === 11 && canHang ? 'done and hangs' : 'done'
+/** How a call of a store ends: what it does, and what its caller hears of that. */
+export type Fate = 'done' | 'refused' | 'lost' | 'hangs' | 'done and hangs'
+
+/** What decides when a call of a store is done and how it ends, and watches. */
+export interface Scheduler extends Pick<Scene, 'must' | 'note' | 'trace'> {
+  readonly underWay: Pick<UnderWay, 'add'>
+  fateOf(method: string): Fate
+  /** Whose share of the storage's places a call takes; undefined where it looks up a caller. */
+  callerOf(method: string, args: readonly unknown[]): string | undefined
+  /** Notes a call that the store has done. Returns what must not be. */
+  applied(method: string, args: readonly unknown[], answer: unknown): string | undefined
 }
 
-/** Whose share of the storage's places a call takes; undefined where it looks up a caller. */
-function callerOf(scene: Scene, method: string, args: readonly unknown[]): string | undefined {
-  if (method === 'updateLicense' || method === 'insertLicense')
-    return (args[0] as { resellerId: string }).resellerId
-  if (args[0] instanceof Uint8Array) return scene.ledger.codes.get(hex(args[0]))?.code.clientId
-  return undefined
+/** A seed decides, and a ledger watches. Provisioning itself has no deadline, so stores must not hang there. */
+export function schedulerOf(scene: Scene, canHang: boolean): Scheduler {
+  const { random, ledger, sequence } = scene
+  return {
+    ...scene,
+    fateOf() {
+      const draw = scene.faults ? random.integer(100) : 99
+      if (draw < 4) return 'refused'
+      if (draw < 9) return 'lost'
+      if (draw < 11 && canHang) return 'hangs'
+      return draw === 11 && canHang ? 'done and hangs' : 'done'
+    },
+    callerOf(method, args) {
+      if (method === 'updateLicense' || method === 'insertLicense')
+        return (args[0] as { resellerId: string }).resellerId
+      return args[0] instanceof Uint8Array ? ledger.codes.get(hex(args[0]))?.code.clientId : undefined
+    },
+    applied(method, args, answer) {
+      sequence.now += 1
+      if (method === 'redeemAuthorizationCode' && answer === false) scene.note('race for a code lost')
+      return ledger.applied(method, args, answer, sequence.now)
+    },
+  }
 }
 
-/** A store as one server sees it: each call waits to be done, and its answer to be delivered, till the seed says so. */
-export function scheduledStore(scene: Scene, store: AdminStorage, server: Server): AdminStorage {
-  const { ledger, sequence, underWay } = scene
+/** A store as one server sees it: each call waits to be done, and its answer to be delivered, till its scheduler says so. */
+export function scheduledStore(
+  scheduler: Scheduler,
+  store: AdminStorage,
+  server: Pick<Server, 'name' | 'state' | 'calls'>,
+): AdminStorage {
+  const { underWay } = scheduler
   let last = 0
 
   function schedule(method: string, args: readonly unknown[]): Promise<unknown> {
     const call = args.at(-1) as StorageCall
     const label = `${server.name} ${method} ${(last += 1)}`
-    scene.must(server.state !== 'closed', `${label}: asked after the server was closed`)
-    scene.must(call.timeLeftMs() > 0, `${label}: asked when nobody waits any more`)
+    scheduler.must(server.state !== 'closed', `${label}: asked after the server was closed`)
+    scheduler.must(call.timeLeftMs() > 0, `${label}: asked when nobody waits any more`)
     const open: OpenCall = {
       method,
-      caller: callerOf(scene, method, args),
+      caller: scheduler.callerOf(method, args),
       timeLeftMs: () => call.timeLeftMs(),
     }
     server.calls.add(open)
@@ -51,25 +74,23 @@ export function scheduledStore(scene: Scene, store: AdminStorage, server: Server
       const refuse = (why: string): void => deliver(why, () => reject(new StorageError('unavailable', why)))
       underWay.add(label, () => {
         if (call.timeLeftMs() <= 0) {
-          scene.note('store call not begun in time')
+          scheduler.note('store call not begun in time')
           return refuse('too late')
         }
-        const fate = fateOf(scene, server.name !== 'admin')
+        const fate = scheduler.fateOf(method)
         if (fate === 'refused') return refuse('refused')
-        if (fate === 'hangs') return scene.trace(`  ${label}: hangs`)
+        if (fate === 'hangs') return scheduler.trace(`  ${label}: hangs`)
         let answer: unknown
         try {
           answer = (store[method as keyof AdminStorage] as Method)(...args)
         } catch (error) {
           return deliver('fails', () => reject(error as Error))
         }
-        sequence.now += 1
-        const broken = ledger.applied(method, args, answer, sequence.now)
-        scene.must(broken === undefined, `${label}: ${broken}`)
-        if (method === 'redeemAuthorizationCode' && answer === false) scene.note('race for a code lost')
-        if (fate === 'done and hangs') return scene.trace(`  ${label}: done, and hangs`)
+        const broken = scheduler.applied(method, args, answer)
+        scheduler.must(broken === undefined, `${label}: ${broken}`)
+        if (fate === 'done and hangs') return scheduler.trace(`  ${label}: done, and hangs`)
         if (fate === 'done') return deliver('answer', () => resolve(answer))
-        scene.note('answer lost')
+        scheduler.note('answer lost')
         return refuse('done, and lost')
       })
     })

@@ -2,7 +2,7 @@ import { createAdmin, createUtilityApi, type Admin, type KeyGenerator, type Rate
 import type { AdminStorage } from 'utility-api/storage'
 import { bounds, type Scene, type Server } from './day-scene.ts'
 import { scheduledDns, scheduledGame } from './remotes.ts'
-import { scheduledStore } from './scheduled-store.ts'
+import { scheduledStore, schedulerOf } from './scheduled-store.ts'
 
 /** What all servers share. */
 export interface Shared {
@@ -54,7 +54,7 @@ export function startServer(
     { location: 'There', ip: '198.51.100.53', provider: 'Two' },
   ]
   server.api = createUtilityApi({
-    storage: scheduledStore(scene, storage, server),
+    storage: scheduledStore(schedulerOf(scene, true), storage, server),
     clock: scene.clock,
     keyGenerator,
     logger: false,
@@ -81,7 +81,8 @@ export function startServer(
 /** A program that provisions, with a store that is as slow as those of the servers. */
 export function startAdmin(scene: Scene, { storage, keyGenerator }: Shared): Admin {
   const server = emptyServer('admin') as Server
-  return createAdmin({ storage: scheduledStore(scene, storage, server), clock: scene.clock, keyGenerator })
+  const scheduled = scheduledStore(schedulerOf(scene, false), storage, server)
+  return createAdmin({ storage: scheduled, clock: scene.clock, keyGenerator })
 }
 
 /** Closes a server. What is under way there is answered first. */
