@@ -34,41 +34,6 @@ async function refusal(work: Promise<unknown>): Promise<string> {
   return (error as Error).message
 }
 
-test('a client revoked while its code is being issued gets the same error as one revoked before', async () => {
-  const { clientId } = await admin.createClient({ redirectUris: [redirectUri] })
-  const raced = createAdmin({
-    clock,
-    storage: {
-      ...storage,
-      async insertAuthorizationCode(...args) {
-        await storage.revokeClient(clientId, clock.now(), call)
-        return storage.insertAuthorizationCode(...args)
-      },
-    },
-  })
-  const issued = raced.issueAuthorizationCode({ clientId, redirectUri, scope: '' })
-  expect(await refusal(issued)).toBe(`clientId: there is no live client "${clientId}".`)
-})
-
-test('a client revoked while its token is being issued leaves no token behind', async () => {
-  const { clientId } = await admin.createClient({ redirectUris: [redirectUri] })
-  const raced = createAdmin({
-    clock,
-    storage: {
-      ...storage,
-      async insertCredential(...args) {
-        await admin.revokeClient(clientId)
-        await admin.revokeAccess({ clientId })
-        return storage.insertCredential(...args)
-      },
-    },
-  })
-  const created = raced.createAccessToken({ clientId, scope: '' })
-  expect(await refusal(created)).toBe(`clientId: there is no live client "${clientId}".`)
-  const { credentials } = await admin.listCredentials({ kind: 'access_token', ownerId: clientId })
-  expect(credentials).toMatchObject([{ revokedAt: clock.now() }])
-})
-
 test('a member that is undefined is not handed to the storage', async () => {
   const { clientId } = await admin.createClient({ redirectUris: [redirectUri] })
   const handed: object[] = []

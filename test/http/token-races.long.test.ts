@@ -48,7 +48,6 @@ async function exchangeBodies(admin: Admin, count: number): Promise<string[]> {
 
 describe('one process', () => {
   const targets: Record<string, () => Promise<string>> = {
-    memory: async () => 'memory',
     SQLite: async () => join(folder, 'one.sqlite'),
     PostgreSQL: () => postgres.createDatabase(),
   }

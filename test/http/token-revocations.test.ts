@@ -10,7 +10,7 @@ import { jsonRequest } from './support/token-request.ts'
 /** REVOCATION_ROUNDS sets how often each kind of revocation races. */
 const rounds = Number(process.env['REVOCATION_ROUNDS'] ?? 5)
 /** The stores raced on. */
-const chosen = (process.env['REVOCATION_STORES'] ?? 'memory,SQLite').split(',')
+const chosen = (process.env['REVOCATION_STORES'] ?? 'SQLite').split(',')
 const exchanges = 20
 const redirectUri = 'https://client.example/callback'
 

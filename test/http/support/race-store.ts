@@ -2,7 +2,6 @@ import Database from 'better-sqlite3'
 import { Pool } from 'pg'
 import type { AdminStorage } from 'utility-api/storage'
 import { createPool } from 'mysql2/promise'
-import { memoryStorage } from 'utility-api/storage/memory'
 import { mysqlStorage } from 'utility-api/storage/mysql'
 import { postgresStorage } from 'utility-api/storage/postgres'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
@@ -18,30 +17,10 @@ export interface RaceStore {
 
 const countTokens = "SELECT count(*) AS rows FROM utility_api_credentials WHERE kind = 'access_token'"
 
-/** Opens `memory`, a URL of PostgreSQL or MariaDB, or a SQLite file. */
+/** Opens a URL of PostgreSQL or MariaDB, or a SQLite file. */
 export function openRaceStore(target: string): RaceStore {
-  if (target === 'memory') return openMemory()
   if (target.startsWith('mysql:')) return openMysql(target)
   return target.startsWith('postgres:') ? openPostgres(target) : openSqlite(target)
-}
-
-function openMemory(): RaceStore {
-  const storage = memoryStorage()
-  const tokens = { rows: 0 }
-  const redeem = storage.redeemAuthorizationCode
-  return {
-    storage: {
-      ...storage,
-      async redeemAuthorizationCode(...redemption) {
-        const redeemed = await redeem(...redemption)
-        if (redeemed) tokens.rows += 1
-        return redeemed
-      },
-    },
-    migrate: async () => {},
-    tokenRows: async () => tokens.rows,
-    close: async () => {},
-  }
 }
 
 function openSqlite(file: string): RaceStore {
