@@ -248,11 +248,11 @@ describe('close', () => {
 
   test('waits until the uses of credentials are recorded', async () => {
     const own = memoryStorage()
-    const { apiKey } = await createAdmin({ storage: own }).createApiKey()
+    const { apiKey: ownKey } = await createAdmin({ storage: own }).createApiKey()
     const recorded = vi.fn()
     const recordUse = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)).then(recorded)
     const api = createUtilityApi({ storage: { ...own, recordUse } })
-    await api.verifyApiKey(apiKey)
+    await api.verifyApiKey(ownKey)
     await api.close()
     expect(recorded).toHaveBeenCalledOnce()
   })
