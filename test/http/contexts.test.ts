@@ -1,12 +1,13 @@
 /** A function of the host runs in the async context of the caller that it is called for, or in that of nobody. */
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
+import { missingRuntime, remotes, type Remote } from './support/remote.ts'
 
 const calls = process.env['CONTEXT_CALLS']
 const program = 'test/http/support/contexts-worker.ts'
-const runtimes: Readonly<Record<string, readonly [command: string, ...args: string[]]>> = {
-  'Node.js': [process.execPath, '--import', './test/support/sources.ts', program],
-  ...(calls !== undefined && { Bun: ['node_modules/.bin/bun', program] }),
+const runtimes: Readonly<Record<string, Remote>> = {
+  'Node.js': { command: process.execPath, args: ['--import', './test/support/sources.ts'] },
+  ...(calls !== undefined && remotes),
 }
 const functions = [
   'a statement',
@@ -26,8 +27,10 @@ const functions = [
 test.for(Object.entries(runtimes))(
   'no function of the host runs in the context of another caller on %s',
   { timeout: 300_000 },
-  ([, [command, ...args]]) => {
-    const { stdout, stderr } = spawnSync(command, [...args, calls ?? '4000'], { encoding: 'utf8' })
+  ([runtime, { command, args }], { skip }) => {
+    const missing = missingRuntime(runtime)
+    if (missing !== null) skip(missing)
+    const { stdout, stderr } = spawnSync(command, [...args, program, calls ?? '4000'], { encoding: 'utf8' })
     expect(stderr.replaceAll(/^.*ExperimentalWarning.*$|^\(Use .*$/gm, '').trim()).toBe('')
     const { called, wrong } = JSON.parse(stdout) as Record<'called' | 'wrong', Record<string, number>>
     expect(wrong).toEqual({})

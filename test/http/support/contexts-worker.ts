@@ -1,4 +1,4 @@
-// Many callers at once, each in an async context of its own. Run by Node.js and by Bun; prints how often each function of
+// Many callers at once, each in an async context of its own. Run by Node.js, Bun and Deno; prints how often each function of
 // the host was called, and which of these calls were in another's context: `… contexts-worker.ts <calls>`.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createAdmin, createUtilityApi, type DnsAnswer, type DnsClient, type Logger } from 'utility-api'

@@ -8,7 +8,7 @@ import { sendToPort } from './send.ts'
 import { decode, encode } from './wire.ts'
 import type { World, WorldOptions } from './world.ts'
 
-/** How a runtime starts the fixture. */
+/** How a runtime starts a program of the sources, whose path comes last. */
 export interface Remote {
   readonly command: string
   readonly args: readonly string[]
@@ -17,10 +17,10 @@ export interface Remote {
 const fixture = fileURLToPath(new URL('fixture.ts', import.meta.url))
 
 export const remotes: Readonly<Record<string, Remote>> = {
-  Bun: { command: 'bun', args: [fixture] },
+  Bun: { command: 'bun', args: [] },
   Deno: {
     command: 'deno',
-    args: ['run', '--quiet', '--allow-all', '--no-lock', `--import-map=${importMap()}`, fixture],
+    args: ['run', '--quiet', '--allow-all', '--no-lock', `--import-map=${importMap()}`],
   },
 }
 
@@ -53,7 +53,7 @@ function importMap(): string {
 }
 
 export async function startRemoteWorld(remote: Remote, options: WorldOptions): Promise<World> {
-  const child = spawn(remote.command, [...remote.args, JSON.stringify(options)], {
+  const child = spawn(remote.command, [...remote.args, fixture, JSON.stringify(options)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const { facts, call } = await connectTo(child)
