@@ -1,4 +1,4 @@
-import { copyFileSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { defineConfig, type Options } from 'tsup'
 
@@ -63,6 +63,10 @@ const importedBuffer: NonNullable<Options['esbuildPlugins']>[number] = {
 const timeOf = (file: string): number | undefined => statSync(file, { throwIfNoEntry: false })?.mtimeMs
 
 export default defineConfig(({ outDir = 'dist' }) => {
+  // The first `npx utility-api` in a clone prepares it: a build would hold the command up for half a minute, in silence.
+  const { npm_command, npm_lifecycle_event } = process.env
+  if (npm_command === 'exec' && npm_lifecycle_event === 'prepare' && existsSync(join(outDir, 'cli.js')))
+    return []
   // By their own times: the clock of a file server may be behind, and all that is written would be removed.
   const before = globSync(join(outDir, '**/*.*')).map((file) => [file, timeOf(file)] as const)
   return {
