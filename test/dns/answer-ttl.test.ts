@@ -62,6 +62,15 @@ const cases: Record<string, { reply: typeof reply; ttlSeconds: number | undefine
     reply: (query) => rawReply(query, { flags: nameError, authorities: [soa(3600, 5)] }),
     ttlSeconds: 5,
   },
+  'that of the name that does not exist, and not of its records': {
+    reply: (query) =>
+      rawReply(query, {
+        flags: nameError,
+        answers: [rawRecord({ type: 1, ttl: 60, data: Buffer.of(192, 0, 2, 1) })],
+        authorities: [soa(3600, 5)],
+      }),
+    ttlSeconds: 5,
+  },
   'the MINIMUM of the shortest SOA record, whose names are the root': {
     reply: (query) =>
       rawReply(query, {
