@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { createSingleFlight, type Flight } from '../../src/bounds/single-flight.ts'
 
 /** Work that ends when it is told to, and remembers how often and with which signals it was started. */
@@ -25,7 +25,9 @@ const until = (signal: AbortSignal, timeoutMs = 60_000) => ({ signal, timeoutMs 
 const forever = until(new AbortController().signal)
 const shared = () => createSingleFlight<string>()
 
-test('equal requests share one execution, others have their own', async () => {
+test('equal requests share one execution, even at one moment, others have their own', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
   const { work, signals, end } = controlledWork()
   const checks = shared()
   const both = [checks.join('a', 'me', forever, work), checks.join('a', 'me', forever, work)]

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { call } from './support/call.ts'
 import { newLicense } from './support/license.ts'
 
@@ -52,3 +52,15 @@ test('an update that repeats the domain writes one page, and none of an index', 
   const [frameHeader, page] = [24, 4096]
   expect(sizeOfLog() - before).toBe(frameHeader + page)
 })
+
+test.each([{ limit: 5 }, { limit: 5, endsBefore: 9 }])(
+  'the list of %j leaves requests their turn',
+  async (page) => {
+    const storage = sqliteStorage(new Database(':memory:'))
+    await storage.migrate()
+    const turn = vi.fn()
+    setImmediate(turn)
+    await storage.listing.licenses(page, call)
+    expect(turn).toHaveBeenCalled()
+  },
+)
