@@ -188,9 +188,6 @@ function run(project: string, args: readonly string[], seconds: number): Run {
     ...(message === '' ? [] : [`${name}: ${message.split('\n', 1)[0]}`]),
   ])
   const times = results.map(({ name, startTime, endTime }) => [name, endTime - startTime] as const)
-  return {
-    failed: code === 0 ? undefined : (failures[0] ?? 'It hung, or left something behind.'),
-    hung,
-    times: Object.fromEntries(times),
-  }
+  const [failed = hung ? 'It hung.' : 'The run failed, but none of its tests.'] = failures
+  return { failed: code === 0 ? undefined : failed, hung, times: Object.fromEntries(times) }
 }
