@@ -60,7 +60,7 @@ test.each([{ limit: 5 }, { limit: 5, endsBefore: 9 }])(
     await storage.migrate()
     const turn = vi.fn()
     setImmediate(turn)
-    await storage.listing.licenses(page, call)
+    await storage.listing?.licenses(page, call)
     expect(turn).toHaveBeenCalled()
   },
 )
