@@ -12,7 +12,7 @@ const metadata = (await found.json()) as { authorization_endpoint: string; token
 
 const listener = createServer().listen(0, '127.0.0.1')
 await once(listener, 'listening')
-const redirectUri = `http://127.0.0.1:${(listener.address() as AddressInfo).port}`
+const redirectUri = `http://127.0.0.1:${(listener.address() as AddressInfo).port}/callback`
 const state = randomBytes(16).toString('base64url')
 const verifier = randomBytes(32).toString('base64url')
 const page = new URL(metadata.authorization_endpoint)
@@ -51,7 +51,7 @@ if (answer.get('iss') !== issuer || code === null) {
 async function callback(): Promise<URLSearchParams> {
   const { promise, resolve } = Promise.withResolvers<URLSearchParams>()
   listener.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    const query = new URLSearchParams(request.url?.slice('/?'.length))
+    const query = new URLSearchParams(request.url?.slice('/callback?'.length))
     if (query.get('state') !== state) return void response.writeHead(404).end()
     response.setHeader('Connection', 'close').end('You can close this window.')
     resolve(query)

@@ -63,7 +63,8 @@ clientServer.on('request', createClient({ serverUrl, redirectUri, ...credentials
 const program = await admin.createClient({
   name: 'Example program',
   clientType: 'public',
-  redirectUris: ['http://127.0.0.1'],
+  // The second is for programs that ask without a path, such as git-credential-oauth.
+  redirectUris: ['http://127.0.0.1/callback', 'http://127.0.0.1'],
 })
 console.log(`Program: node program.ts ${serverUrl} ${program.clientId}`)
 console.log(`Open ${clientUrl}/ in a browser and agree; the client then shows whose name its token opens.

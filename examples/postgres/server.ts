@@ -20,7 +20,7 @@ try {
 }
 
 // `logger: console` also logs refusals, which clients cause, and says why: an expired code, a wrong secret.
-const api = createUtilityApi({ storage, logger: { ...console, debug: () => {} } })
+const api = createUtilityApi({ storage, storageTimeoutMs: 4000, logger: { ...console, debug: () => {} } })
 const server = createServer(async (request, response) => {
   if (request.url !== '/health') return serve(request, response)
   const health = await api.health()
@@ -36,6 +36,7 @@ curl ${url}/health
 npx utility-api reseller create --name Shop  # with UTILITY_API_DATABASE set to the same database`)
 
 await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
+// This does not drain: what a load balancer still sends is refused. `utility-api serve --drain 10` goes on answering.
 server.close()
 await api.close()
 // Requests to your own pages have ten seconds. A connection that never sent one would stay open forever.

@@ -145,6 +145,30 @@ test('the DNS page shows who answers what', async () => {
   expect((await get('/dns/127.0.0.1')).status).toBe(400)
 })
 
+test('a job mails only that its records have arrived, and refuses what is mistyped', async () => {
+  const [job, ...more] = codeBlocks().filter(({ text }) => text.includes('has arrived.'))
+  expect(more).toEqual([])
+  const row = { location: 'L0', ip: '192.0.2.53', provider: 'P', latency_ms: 1, transport: 'udp' }
+  const nothing = { ...row, dns_results: [], resolved: false, status: 'NXDOMAIN' }
+  const mailed = async (...argv: string[]): Promise<unknown> => {
+    const lines: string[] = []
+    const names = {
+      process: { argv: ['node', 'arrived.mts', ...argv] },
+      existsSync: () => false,
+      writeFileSync: () => {},
+      memoryStorage,
+      createUtilityApi: () => ({ checkDns: async () => [nothing], close: async () => {} }),
+      console: { log: (line: string) => lines.push(line) },
+    }
+    await run(job?.text ?? '', names)
+    return lines
+  }
+  expect(await mailed('shop.json', 'shop.example', 'A', 'none')).toEqual(['shop.example A has arrived.'])
+  expect(await mailed('shop.json', 'shop.example', 'A', '192.0.2.7')).toEqual([])
+  await expect(mailed('shop.json', 'shop.example', 'A')).rejects.toThrow('records or "none"')
+  await expect(mailed('shop.json', 'shop.example', 'AAA', 'none')).rejects.toThrow('a type')
+})
+
 test('the DNS page sends a line for each answer, also for those that were kept', async () => {
   const records = [{ type: 'A', host: 'shop.example', ttl: 60, ip: '192.0.2.7' }] as const
   const server = await fakeDnsServer({ records })

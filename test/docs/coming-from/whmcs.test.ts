@@ -39,11 +39,11 @@ test('licenses that WHMCS issued are found as they are, or named as refused', as
   await runLicenses(`${move}\nawait move(rows)`, { admin, rows })
 
   expect(print.mock.calls.flat().map((line) => String(line).replace(/(: \w+)[^]*/, '$1'))).toEqual([
-    'two did not move: domainOrIp',
-    'none did not move: domainOrIp',
-    'url did not move: domainOrIp',
-    'active did not move: status',
-    'SHOP-AAAAA-BBBBB-CCCCC-DDDDD-EEEEE did not move: licenseKey',
+    'two (whmcs-1) did not move: domainOrIp',
+    'none (whmcs-2) did not move: domainOrIp',
+    'url (whmcs-3) did not move: domainOrIp',
+    'active (whmcs-4) did not move: status',
+    'SHOP-AAAAA-BBBBB-CCCCC-DDDDD-EEEEE (whmcs-5) did not move: licenseKey',
   ])
   await using api = createUtilityApi(options)
   const license = await api.findLicense(` ${rows[0]?.licenseKey} `)
