@@ -117,7 +117,7 @@ function gatherExamples(project: ProjectReflection): void {
       if (/\.(?:test|d)\.ts$/.test(file)) continue
       const language = extname(file) === '.py' ? 'python' : extname(file).slice(1)
       page.content.push(
-        { kind: 'text', text: `\n\n## ${basename(file)}\n\n` },
+        { kind: 'text', text: `\n\n## \`${basename(file)}\`\n\n` },
         { kind: 'code', text: `\`\`\`${language}\n${readFileSync(file, 'utf8')}\`\`\`` },
       )
     }

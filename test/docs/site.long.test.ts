@@ -51,6 +51,7 @@ test('a link to an example leads to its page, and a link to its program to where
   const example = readFileSync(join(site, 'documents/Examples.A_license_check.html'), 'utf8')
   expect(example).toContain('<a href="#checkphp"')
   expect(example).toContain('GRACE_SECONDS')
+  expect(example).not.toContain('href="http://check.py')
 })
 
 test('a cell says which column it is in, also where numbers stand on the right', () => {
