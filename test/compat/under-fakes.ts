@@ -8,11 +8,15 @@ import { sqliteStorage } from 'utility-api/storage/sqlite'
 import { fakeBlockgameServer, fakeDnsServer } from 'utility-api/testing'
 
 /**
- * Uses every part of the library while timers are faked, and returns the statuses of its answers.
+ * Uses every part of the library while timers are faked. Returns the statuses of its answers, and which resolvers
+ * answered: one that answers, one that is silent and one that sends nonsense are asked.
  *
  * @param store - Where the library stores; anything else is the address of a PostgreSQL database.
  */
-export async function useAll(store: string, fake: () => () => void): Promise<number[]> {
+export async function useAll(
+  store: string,
+  fake: () => () => void,
+): Promise<{ statuses: number[]; resolved: boolean[] }> {
   const database = new DatabaseSync(':memory:')
   const pool = new Pool({ connectionString: store })
   const storages = { memory: memoryStorage(), SQLite: sqliteStorage(database) }
@@ -31,13 +35,13 @@ export async function useAll(store: string, fake: () => () => void): Promise<num
     port,
     provider: 'Test',
   }))
-  const unfake = fake()
+  let unfake = fake()
   try {
     if ('migrate' in storage) await storage.migrate()
     const api = createUtilityApi({
       storage,
       logger: false,
-      dns: { locations, timeoutMs: 300 },
+      dns: { locations, timeoutMs: 1000 },
       blockgame: { allowAddress: ({ ip }) => ip === game.ip },
     })
     const { token } = await admin.createReseller()
@@ -46,8 +50,8 @@ export async function useAll(store: string, fake: () => () => void): Promise<num
     const { code } = await admin.issueAuthorizationCode({ clientId, redirectUri, scope: '' })
     const { accessToken } = await admin.createAccessToken({ scope: '' })
     const { apiKey } = await admin.createApiKey()
-    const ask = async (method: string, path: string, headers: HeadersInit, body?: string): Promise<number> =>
-      (await api.fetch(new Request(`http://a${path}`, { method, headers, ...(body && { body }) }))).status
+    const ask = (method: string, path: string, headers: HeadersInit, body?: string): Promise<Response> =>
+      api.fetch(new Request(`http://a${path}`, { method, headers, ...(body && { body }) }))
     const form = {
       grant_type: 'authorization_code',
       code,
@@ -61,10 +65,11 @@ export async function useAll(store: string, fake: () => () => void): Promise<num
       'X-Domain-Or-IP': 'a.example',
       'X-Status': 'valid',
     }
-    const generate = (): Promise<number> => ask('POST', '/v2/reseller/licenses/generate', license)
+    const generate = (): Promise<Response> => ask('POST', '/v2/reseller/licenses/generate', license)
     const check = { Authorization: `Bearer ${accessToken}`, 'X-Domain': 'a.example', 'X-Record-Type': 'A' }
     const lookup = { Basic: apiKey, 'X-Address': game.ip, 'X-Port': String(game.port) }
-    const statuses = await Promise.all([
+    const [checked, ...answers] = await Promise.all([
+      api.checkDns({ domain: 'a.example', recordType: 'A' }),
       ask('POST', '/v4/oauth2/token', { 'Content-Type': 'application/json' }, JSON.stringify(form)),
       generate(),
       generate(),
@@ -73,10 +78,13 @@ export async function useAll(store: string, fake: () => () => void): Promise<num
     ])
     const begun = generate()
     unfake()
-    statuses.push(await begun)
-    fake()
+    answers.push(await begun)
+    unfake = fake()
     await api.close()
-    return statuses
+    return {
+      statuses: answers.map(({ status }) => status),
+      resolved: checked.map(({ resolved }) => resolved),
+    }
   } finally {
     unfake()
     await Promise.all([dns, silent, malformed, game].map((each) => each.close()))
