@@ -41,6 +41,7 @@ export const commandTargets: readonly FuzzTarget[] = [
       const found = await findCommand(program, args)
       assert.deepEqual([...found.words.slice(1), ...found.rest], args)
       const { command, rest } = found
+      assert.equal(typeof command.description, 'string')
       unlessUsage(() => requireKnown(found))
       if (command.commands !== undefined) return
       const read = unlessUsage(() => readArguments(command, rest))

@@ -239,8 +239,10 @@ export const dnsTargets: readonly FuzzTarget[] = [
   },
   {
     name: 'an expected DNS record',
-    corpus: recordTypes.map((type, index) =>
-      Buffer.concat([Buffer.of(index), Buffer.from(presentationExamples[type])]),
+    corpus: recordTypes.flatMap((type, index) =>
+      [presentationExamples[type], String.raw`0 a\032b "a\"b" "c\\\195"`, String.raw`"a\"b" "c\\\195"`].map(
+        (text) => Buffer.concat([Buffer.of(index), Buffer.from(text)]),
+      ),
     ),
     check(input) {
       const { type } = questionOf(input)

@@ -106,7 +106,7 @@ async function search(shared: SharedArrayBuffer): Promise<void> {
   /** What is done with an input may take no more than twice as long where a part of it is repeated twice as often. */
   async function demandLinear(input: Buffer): Promise<void> {
     const text = input.toString('latin1')
-    const [start, length] = [random(text.length), 1 + random(8)]
+    const [start, length] = [random(text.length), 1 + random(4)]
     const pumped = {
       prefix: text.slice(0, start),
       pump: text.slice(start, start + length) || 'a',
@@ -127,7 +127,7 @@ async function search(shared: SharedArrayBuffer): Promise<void> {
     const input = mutated(random, pick(random, recent), inputs, operands)
     const goesOn = await attempt(input)
     if (goesOn || found.nearer) inputs.push(input)
-    if (goesOn || executions % 5000 === 0) await demandLinear(input)
+    if (goesOn || executions % 100 === 0) await demandLinear(input)
     if (passed() >= reported + seconds) {
       reported = passed()
       progress()
