@@ -165,6 +165,14 @@ test('the log says how late a code came, as where the clocks of two servers diff
   expect(causes).toEqual([expect.stringMatching(/^The code expired 6[1-9](?:\.\d+)? s ago\.$/)])
 })
 
+test('of twenty that race for one code, one gets a token', async () => {
+  const api = serve()
+  const code = await issue()
+  const answers = await Promise.all(Array.from({ length: 20 }, () => exchange(api, { ...right, code })))
+  expect(answers.filter(([status]) => status === 200)).toHaveLength(1)
+  expect(answers.filter(([, { error }]) => error === 'invalid_grant')).toHaveLength(19)
+})
+
 test('a revoked public client is refused as any other', async () => {
   await admin.revokeClient(clientId)
   expect(await exchange(serve(), { ...right, code: 'x' })).toEqual([
