@@ -3,10 +3,13 @@ import { createHmac, createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { createLocalJWKSet, jwtVerify } from 'jose'
-import type { Admin, License, RequestEndEvent } from 'utility-api'
+import { createAdmin, type Admin, type License, type RequestEndEvent, type UtilityApi } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
+import { sqliteStorage } from 'utility-api/storage/sqlite'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { codeBlocks } from './code-blocks.ts'
 import { programOf, run, serve, type Answer, type World } from './guide-server.ts'
 import { oddRows, type OddRow } from './odd-rows.ts'
 
@@ -498,6 +501,21 @@ test('who changed a license is in the event of the request', async () => {
 })
 
 const signedRoute = "app.get('/license/:key', async (request, response) => {\n  const options"
+
+test('the shop is a reseller after each start, whatever others there are', async () => {
+  const storage = sqliteStorage(new Database(':memory:'))
+  await storage.migrate()
+  const admin = createAdmin({ storage })
+  await admin.createReseller({ resellerId: 'other' })
+  const [start] = codeBlocks().filter(({ file }) => file === 'docs/guide/licenses.md')
+  const names = { Database: class {}, sqliteStorage: () => storage }
+  for (let starts = 0; starts < 2; starts += 1) {
+    // oxlint-disable-next-line no-await-in-loop
+    await ((await run(start?.text ?? '', names, 'api')) as UtilityApi).close()
+  }
+  const { resellers } = await admin.listResellers()
+  expect(resellers.map(({ resellerId }) => resellerId).toSorted()).toEqual(['other', 'shop'])
+})
 
 test('a signed license is checked offline', async () => {
   const { privateKey } = generateKeyPairSync('ed25519')
