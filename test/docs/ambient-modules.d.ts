@@ -4,9 +4,6 @@ declare module '*/storage.ts' {
   export function makeEmptyStore(): Promise<AdminStorage>
   export const storage: AdminStorage
 }
-declare module '*/storage.js' {
-  export { storage } from '*/storage.ts'
-}
 // The file that a page shows above the route which uses it.
 declare module '@/lib/api' {
   import type { UtilityApi } from 'utility-api'

@@ -111,7 +111,7 @@ describe.each(['@node-oauth/oauth2-server', 'oauth2-server'])('from %s', (peer) 
         express: expressModule,
         'utility-api': library,
         'utility-api/express': expressMount,
-        './storage.js': { storage },
+        './storage.ts': { storage },
       },
     )
     await move(storage, [client], [oldToken])
