@@ -86,7 +86,7 @@ function inJson({ ip, port, players, version, latencyMs, srvRecord, ...says }: S
 
 /** Returns the host and the port of an address. The client judges whether they are valid. */
 function addressOf(text: string): HandshakeAddress {
-  const [, bracketed, plain, port] = /^(?:\[(.*:.*)\]|([^:[]*))(?::(\d{1,5}))?$/s.exec(text) ?? []
+  const [, bracketed, plain, port] = /^(?:\[([^:]*:.*)\]|([^:[]*))(?::(\d{1,5}))?$/s.exec(text) ?? []
   const host = bracketed ?? plain ?? text
   return port === undefined ? { host } : { host, port: Number(port) }
 }
