@@ -21,7 +21,7 @@ const long = 'test/**/*.long.test.ts'
 
 /** How often and how long, where a test of `npm test` is repeated at length by `npm run test:long`. */
 const amounts: Readonly<Record<string, number | string>> = {
-  FUZZ_INPUTS: 550_000,
+  FUZZ_INPUTS: 200_000,
   KILL_ROUNDS: 6,
   LICENSE_MUTANTS: 50_000,
   LINEAR_TEXTS: 100,
@@ -106,11 +106,12 @@ const config: ViteUserConfig = {
             'test/interleavings/interleavings.test.ts',
             'test/http/{abort,connections,contexts,token-bodies,token-revocations}.test.ts',
             'test/http/{contract,idempotency,license-inputs,spec-*,token-endpoint,token-limits}.test.ts',
+            'test/compat/custom-storage-1.0.test.ts',
             'test/dns/costly-replies.test.ts',
             'test/fuzz/fuzz.test.ts',
             'test/domain/dns-record-content.test.ts',
             'test/security/{license-mutants,linear-time}.test.ts',
-            'test/storage/{postgres,sqlite,sqlite-behavior,sqlite-lost-file}.test.ts',
+            'test/storage/{own-adapter,postgres,sqlite,sqlite-behavior,sqlite-lost-file}.test.ts',
             'test/testing/faulty-storage.test.ts',
           ],
           env: Object.fromEntries(texts),

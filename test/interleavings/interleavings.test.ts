@@ -28,8 +28,9 @@ test.each([
   600_000,
 )
 
-test.each(planted)('found: a store that $what', async ({ foundBy, change }) => {
-  const calls = foundBy.some((pair) => /exchange/.test(pair)) ? accessRequests : licenseRequests
-  const { wrong } = await onModel(calls, change)
-  expect([...wrong.keys()]).toEqual(foundBy)
-})
+if (atLength)
+  test.each(planted)('found: a store that $what', async ({ foundBy, change }) => {
+    const calls = foundBy.some((pair) => /exchange/.test(pair)) ? accessRequests : licenseRequests
+    const { wrong } = await onModel(calls, change)
+    expect([...wrong.keys()]).toEqual(foundBy)
+  })

@@ -6,7 +6,7 @@ import { commonParts, commonStarts, pumpedTexts, randomTexts } from './support/p
 import { entries, exported } from './support/text-entries.ts'
 
 /** Random texts for each entry and expression, besides those of each part. */
-const amount = Number(process.env['LINEAR_TEXTS'] ?? 20)
+const amount = Number(process.env['LINEAR_TEXTS'] ?? 10)
 const longest = Number(process.env['LINEAR_LENGTH'] ?? 4096)
 const seed = Number(process.env['LINEAR_SEED'] ?? Date.now() & 0x7fff_ffff)
 const { literal, builtIn } = findExpressions()

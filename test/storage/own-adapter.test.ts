@@ -2,12 +2,13 @@ import { expect, test } from 'vitest'
 import { storageContract, type StorageFixture } from '../../src/testing/storage-contract.ts'
 import { ownStorage, schemaOf } from './support/own-adapter.ts'
 import { startServer } from './support/own-server.ts'
-import { testContract } from './support/register.ts'
+import { isInTime, testContract } from './support/register.ts'
 
-testContract('an adapter of our own', () => {
+const makeFixture = (): StorageFixture => {
   const server = startServer(schemaOf())
   return { storage: ownStorage(server), second: ownStorage(server), disconnect: server.end, close() {} }
-})
+}
+testContract('an adapter of our own', makeFixture, isInTime)
 
 const behindProxy = (): StorageFixture => {
   const server = startServer(schemaOf())

@@ -17,7 +17,7 @@ import { call } from './support/call.ts'
 import { startCuttingProxy, type CuttingProxy } from './support/cutting-proxy.ts'
 import { errorOf } from './support/error-of.ts'
 import { license, newLicense } from './support/license.ts'
-import { testContract } from './support/register.ts'
+import { isInTime, testContract } from './support/register.ts'
 
 let server: PostgresServer
 let url: string
@@ -48,9 +48,6 @@ const isolations = ['read committed', 'repeatable read', 'serializable'] as cons
 /** Lists read one statement: at which level makes no difference to them. */
 const isAlike = (name: string): boolean => /\blisted\b|listing shows|page mark|last page|two pages/.test(name)
 
-/** Thousands of rows take as long as all the rest: they are for the long tests. */
-const isLarge = (name: string): boolean => /thousand|five hundred|among many/.test(name)
-
 for (const isolation of allSetups ? isolations : isolations.slice(0, 1)) {
   // One pair of pools for all cases of a level: connecting takes longer than the cases.
   let pair: [Pool, Pool] | undefined
@@ -64,7 +61,7 @@ for (const isolation of allSetups ? isolations : isolations.slice(0, 1)) {
   testContract(
     `PostgreSQL at ${isolation}`,
     make,
-    (name) => (allSetups || !isLarge(name)) && (isolation === 'read committed' || !isAlike(name)),
+    (name) => isInTime(name) && (isolation === 'read committed' || !isAlike(name)),
   )
 }
 

@@ -1,6 +1,12 @@
 import { describe, test } from 'vitest'
 import { storageContract, type StorageFixture } from '../../../src/testing/storage-contract.ts'
 
+const isAtLength = process.env['ALL_SETUPS'] !== undefined
+
+/** Thousands of rows take as long as all the rest: they are for the long tests. */
+export const isInTime = (name: string): boolean =>
+  isAtLength || !/thousand|five hundred|among many/.test(name)
+
 /** Registers the contract suite; a case that is not applicable shows as skipped, never as passed. */
 export function testContract(
   label: string,
