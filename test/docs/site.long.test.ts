@@ -55,7 +55,7 @@ test('a link to an example leads to its page, and a link to its program to where
 })
 
 test('a cell says which column it is in, also where numbers stand on the right', () => {
-  const page = readFileSync(join(site, 'documents/Benchmark_runs.html'), 'utf8')
+  const page = readFileSync(join(site, 'documents/Benchmarks.html'), 'utf8')
   expect(page).toContain('<td style="text-align:right" data-label="Lowest">')
 })
 
