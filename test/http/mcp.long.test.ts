@@ -33,9 +33,9 @@ async function start(): Promise<string> {
   // Beside the clients, so that what the program imports is found.
   const folder = mkdtempSync(join(clients, 'mcp-'))
   const port = await freePort()
-  const text = (program?.text ?? '').replaceAll('3000', String(port)).replace('-page.js', '-page.ts')
+  const text = (program?.text ?? '').replaceAll('3000', String(port))
   writeFileSync(join(folder, 'server.mjs'), stripTypeScriptTypes(text))
-  writeFileSync(join(folder, 'storage.js'), storage)
+  writeFileSync(join(folder, 'storage.ts'), storage)
   copyFileSync(
     join(root, 'examples/authorization/authorization-page.ts'),
     join(folder, 'authorization-page.ts'),
