@@ -75,10 +75,8 @@ const stores = ['memory', 'SQLite', 'PostgreSQL']
 const all = { statuses: [200, 200, 200, 200, 200, 200], resolved: [true, false, false] }
 /** A body that Node never passes on is given up after its ten seconds. */
 const noBody = { ...all, statuses: [408, ...all.statuses.slice(1)] }
-/** What waits for a socket of Node's ends by its own timeout. */
-const noSocket = { statuses: [408, 200, 200, 200, 500, 200], resolved: [false, false, false] }
 
-type Row = readonly [fake: () => () => void, expected?: typeof all, stores?: readonly string[]]
+type Row = readonly [fake: () => () => void, expected?: typeof all]
 const tools: Readonly<Record<string, Row>> = {
   'vitest, as by default': [() => (vi.useFakeTimers(), () => void vi.useRealTimers())],
   'vitest, with all that it has': [
@@ -90,19 +88,17 @@ const tools: Readonly<Record<string, Row>> = {
   ...(sinon && {
     'sinon, as the guide says': [bySinon(guided)],
     'sinon, but for nextTick': [bySinon(['nextTick']), noBody],
-    'sinon, as by default': [bySinon([]), noSocket, ['memory', 'SQLite']],
   }),
   ...(jest && {
     'Jest, as the guide says': [byJest(guided)],
     'Jest, but for nextTick': [byJest(['nextTick']), noBody],
-    'Jest, as by default': [byJest([]), noSocket, ['memory', 'SQLite']],
   }),
   'node:test': [() => (mock.timers.enable(), () => mock.timers.reset())],
   'one that replaces the modules too': [replaceAll],
 }
 
-for (const [tool, [fake, expected = all, withStores = stores]] of Object.entries(tools))
-  test.each(withStores)(
+for (const [tool, [fake, expected = all]] of Object.entries(tools))
+  test.each(stores)(
     `under the fakes of ${tool}, all ends with %s`,
     async (store) => {
       let unfake = (): void => {}
