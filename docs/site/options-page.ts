@@ -94,7 +94,7 @@ group: Start
 
 # Options
 
-Each option is listed once, where it first appears: \`toExpressHandler\` also takes the options of every mount, and \`createAdmin\` also \`clock\` and the \`licenses\` of \`createUtilityApi\`. Not listed are those of a [DNS](dns.md) or [game](blockgame.md) client that you create yourself, and \`randomKeys({ timeOrdered: false })\`, for a database that splits rows by ranges of keys.
+Each option is listed once, where it first appears. \`toExpressHandler\` also takes the options of every mount, and \`createAdmin\` also \`clock\` and the \`licenses\` of \`createUtilityApi\`. Options of a [DNS](dns.md) or [game](blockgame.md) client that you create yourself are not listed, nor is \`randomKeys({ timeOrdered: false })\`, for a database that splits rows by ranges of keys.
 
 Names that end in \`Ms\` are in milliseconds, those in \`Seconds\` in seconds. An invalid or unknown option throws [an error that names it](errors.md#what-your-program-sees).
 

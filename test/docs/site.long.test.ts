@@ -158,7 +158,7 @@ const patience = { timeout: 15_000 }
 
 /** What a reader types, and where they want to be. */
 const searches = [
-  ['fastify', 'Mounting'],
+  ['fastify', 'Mount on your server'],
   ['PKCE', 'Credentials and authorization'],
   ['oauth', 'Credentials and authorization'],
   ['429', 'Errors'],
@@ -168,12 +168,12 @@ const searches = [
   ['purge', 'Storage'],
   ['SRV', 'Minecraft servers'],
   ['offline', 'Minecraft servers'],
-  ['patroni', 'Scaling out'],
+  ['patroni', 'Scale out'],
   ['nginx', 'Deployment'],
   ['DNSSEC', 'DNS check'],
   ['backup', 'Storage schema'],
-  ['nextjs', 'Mounting'],
-  ['CORS', 'Mounting'],
+  ['nextjs', 'Mount on your server'],
+  ['CORS', 'Mount on your server'],
   ['webhook', 'Licenses'],
   ['license key', 'Licenses'],
   ['bedrock', 'Minecraft servers'],
@@ -182,7 +182,7 @@ const searches = [
   ['docker', 'Deployment'],
   ['systemd', 'Deployment'],
   ['pgbouncer', 'Poolers, proxies and clusters'],
-  ['metrics', 'Observing'],
+  ['metrics', 'Logs, metrics and traces'],
   ['rate limit', 'Limits and proxies'],
   ['getLicense', 'utility-api.Admin.getLicense'],
   ['minecraft-server-util', 'From minecraft-server-util'],
@@ -194,9 +194,9 @@ const searches = [
 /** What people type who do not know our words, and a page that must be among the first three. */
 const wordsOf: Readonly<Record<string, string>> = {
   'Credentials and authorization': 'client secret, pkce, public client, refresh token, localhost',
-  Verifying: 'mcp',
+  'Verify tokens': 'mcp',
   Licenses: 'stripe, paddle, webhook, refund, renew, expire, trial, seat, staging, www',
-  Mounting: 'next, nuxt, lambda',
+  'Mount on your server': 'next, nuxt, lambda',
   Deployment: 'docker, nginx, systemd, uptime',
   'DNS check': 'cron, slack, txt, verification, dkim, dnssec, doh, port 53, ipv6',
   'Minecraft servers': 'srv, velocity, bedrock, motd',
@@ -208,7 +208,7 @@ const wordsOf: Readonly<Record<string, string>> = {
 /** A page of each kind. */
 const kinds = [
   'index.html',
-  'documents/Verifying.html',
+  'documents/Verify_tokens.html',
   'documents/Check_DNS.html',
   'modules/utility-api_node.html',
   'functions/utility-api.createUtilityApi.html',
