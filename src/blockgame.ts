@@ -51,8 +51,9 @@ export interface BlockgameClientOptions {
   /** The resolvers to ask, best first. Only the first three are used. Default: the system's. */
   readonly resolvers?: readonly ResolverAddress[]
   /**
-   * Finds the addresses of a name in your own way, such as by the hosts file; null: the resolvers are asked. Also called
-   * for the target of an SRV record, but not for an address or `localhost`. Private addresses need `allowAddress` as well.
+   * Finds the addresses of a name in your own way, such as by the hosts file, or gives null to have the resolvers
+   * asked. Also called for the target of an SRV record, but not for an address or `localhost`. Private addresses need
+   * `allowAddress` as well.
    *
    * Default: none.
    */

@@ -77,8 +77,8 @@ export interface OAuthOptions {
   /** Lifetime of access tokens in seconds. Default: 3600. */
   readonly accessTokenLifetimeSeconds?: number
   /**
-   * What a second use of a code does to the tokens of the first use: `'revoke'` revokes them, `'deny'` leaves them valid.
-   * Default: `'revoke'`.
+   * What a second use of a code does to the tokens of the first use. `'revoke'` revokes them, `'deny'` leaves them
+   * valid. Default: `'revoke'`.
    */
   readonly onReplay?: 'revoke' | 'deny'
 }
@@ -98,8 +98,8 @@ export interface LicenseOptions {
   /** Who signs licenses, as `iss`: your service's URL, or a name without spaces. Needs `signingKey`. Default: none. */
   readonly issuer?: string
   /**
-   * A private Ed25519 `KeyObject`, or a list of them while you replace one: the first signs, the public halves of
-   * all are published. Needs `issuer`. Default: none.
+   * A private Ed25519 `KeyObject`, or a list of them while you replace one. The first signs, the public halves of all
+   * are published. Needs `issuer`. Default: none.
    */
   readonly signingKey?: KeyObject | readonly KeyObject[]
 }

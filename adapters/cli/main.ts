@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Imports nothing before the check: an older Node would first crash with a driver's segmentation fault.
+// Imports nothing before the check, because an older Node would first crash with a driver's segmentation fault.
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 const supported = major > 22 || (major === 22 && minor >= 18)
 

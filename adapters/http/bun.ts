@@ -96,7 +96,7 @@ class ConnectionContext implements RequestContext {
     this.#trustProxy = trustProxy
   }
 
-  /** Read only if credentials failed: looking it up takes Bun a twentieth of a request's time. */
+  /** Read only if credentials failed, because looking it up takes Bun a twentieth of a request's time. */
   get ip(): string | undefined {
     const connection = this.#server?.requestIP(this.#request)?.address
     return forwardedAddress(connection, this.#trustProxy, (name) => this.#request.headers.get(name))

@@ -76,8 +76,8 @@ export class UnderWay {
 
 /**
  * Counts a request on its HTTP/1 connection. Ends the connection and returns undefined if it has too many under way, or
- * these too many headers: a client that sends requests and reads no answers would otherwise fill the memory, without
- * credentials. A request that is alone is never too many.
+ * these too many headers, because a client that sends requests and reads no answers would otherwise fill the memory,
+ * without credentials. A request that is alone is never too many.
  */
 export function admit(request: IncomingMessage, response: ServerResponse): UnderWay | undefined {
   if (typeof (response as ServerResponse | undefined)?.writeHead !== 'function') throw noResponse()
@@ -128,9 +128,9 @@ function watch(socket: Socket): UnderWay[] {
 }
 
 /**
- * Ends a connection. Node would parse all that came with the request, and keep what it makes of that until the connection
- * is closed: with a thousand such connections at once, more than a small process has. So it is told that what follows is
- * of another protocol.
+ * Ends a connection. Node would parse all that came with the request, and keep what it makes of that until the
+ * connection is closed, which with a thousand connections at once is more than a small process has. So it is told that
+ * what follows is of another protocol.
  */
 function end(socket: Socket & { parser?: { onIncoming?: unknown } | null }): undefined {
   connections.set(socket, null)

@@ -1,5 +1,5 @@
 const most = 10_000
-/** What a connection may take of the heap: unfinished headers of 850 fields take 60 KB. */
+/** What a connection may take of the heap. Unfinished headers of 850 fields take 60 KB. */
 const heapShare = 200_000
 
 /** What Node.js and Bun tell about a process. Not all versions of its type have the option. */
@@ -12,9 +12,9 @@ interface Report {
 }
 
 /**
- * Returns how many connections a server may have: at most half of the files that its process may open. The other half is
- * left to what the process opens itself. Without a free descriptor, it could accept nobody and ask no database. And at
- * most as many as the heap holds, whatever they send: without memory, the process would end.
+ * Returns how many connections a server may have: at most half of the files that its process may open. The other half
+ * is left to what the process opens itself. Without a free descriptor, it could accept nobody and ask no database. And
+ * at most as many as the heap holds, whatever they send, because without memory, the process would end.
  */
 export function mostConnections(): number {
   const report = process.report as object as Report

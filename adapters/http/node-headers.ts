@@ -3,7 +3,10 @@ import type { IncomingMessage } from 'node:http'
 /** The headers that an operation reads and of which Node.js keeps the first, the last of these over HTTP/2 alone. */
 const keepsFirst = new Set(['authorization', 'content-type', 'content-encoding'])
 
-/** The few names that are asked for, as keys of `headers`: to make them for each request took longer than to read it. */
+/**
+ * The few names that are asked for, as keys of `headers`, because making them for each request took longer than reading
+ * it.
+ */
 const keys = new Map<string, string>()
 
 /**

@@ -33,7 +33,7 @@ export function writeReply(underWay: UnderWay, reply: Reply): void {
   written()
 }
 
-/** Ends a response that failed, because of code that a host has attached to it: that costs one connection. */
+/** Ends a response that failed because of code that a host has attached to it, which costs one connection. */
 export function giveUp(response: ServerResponse, { written }: Reply, cause: unknown): void {
   written(cause)
   response.destroy()

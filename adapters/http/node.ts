@@ -17,8 +17,8 @@ export { guardConnections } from './guard-connections.ts'
 
 /**
  * A listener for `createServer` of `node:http`, `node:https` and `node:http2`. Resolves when the answer has been handed
- * to the response, or nobody can get it anymore: hosts that take the end of a handler for the end of a request wait for
- * that.
+ * to the response, or nobody can get it anymore, because hosts that take the end of a handler for the end of a request
+ * wait for that.
  *
  * @group Mounts
  */

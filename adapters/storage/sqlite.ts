@@ -72,7 +72,7 @@ export interface SqliteStorage extends AdminStorage {
  * ```
  *
  * @throws `StorageError` if the connection is closed or has a transaction open, an option is invalid or unknown, or
- *   another process has locked the file for 5 s: until then the call waits, and blocks the event loop.
+ *   another process has locked the file for 5 s, during which the call waits and blocks the event loop
  *
  * @group Storage
  */

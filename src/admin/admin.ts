@@ -16,7 +16,7 @@ import type {
  *
  * Secrets are returned once and stored only as hashes. Input that is too long, malformed or taken throws a
  * `UtilityApiError` `invalid_argument` (status 400) before anything is stored. So does a member that is there, but
- * undefined, unless leaving it out is harmless: a session that has ended must not issue a token for nobody, nor a query
+ * undefined, unless leaving it out is harmless. A session that has ended must not issue a token for nobody, nor a query
  * without its parameter list the licenses of everybody. Storage failures are thrown as `StorageError`. A storage that
  * does not answer within 30 seconds (ten minutes for `purgeExpired`) has failed.
  *
@@ -24,8 +24,8 @@ import type {
  */
 export interface Admin {
   /**
-   * Registers an OAuth client. A public one, such as a program on its user's machine, cannot keep a secret and gets none:
-   * it proves with PKCE that it is the one that asked for a code.
+   * Registers an OAuth client. A public one, such as a program on its user's machine, cannot keep a secret and gets
+   * none. It proves with PKCE that it is the one that asked for a code.
    *
    * @throws `UtilityApiError` `invalid_argument` if the id is taken or has a colon in it, a redirection URI is invalid, an
    * imported secret is too short, or a public client is given one
@@ -69,7 +69,7 @@ export interface Admin {
    * and all at an app scheme, must use it. A request without `redirect_uri` is refused, because the token endpoint
    * requires one. On `http://localhost`, `127.0.0.1` and `[::1]`, a client may ask for any port, as native programs do.
    *
-   * Obey `redirect` only for users who are signed in, and show the others your page for signing in: otherwise, anybody
+   * Obey `redirect` only for users who are signed in, and show the others your page for signing in. Otherwise, anybody
    * could register a client and send strangers through your address to theirs.
    *
    * @param query - The query of the request, unchanged.
@@ -154,8 +154,8 @@ export interface Admin {
   authorizationServerMetadata(endpoints: ServerEndpoints): AuthorizationServerMetadata
   /**
    * Returns the document from which clients learn where to get a token for an API of yours, to be served as JSON at
-   * `/.well-known/oauth-protected-resource`. Name its URL to `verifyAccessToken` and `bearerToken` as `resourceMetadata`.
-   * It takes no audience from the client: a token is for all that its scope names.
+   * `/.well-known/oauth-protected-resource`. Name its URL to `verifyAccessToken` and `bearerToken` as
+   * `resourceMetadata`. It takes no audience from the client, so a token is for all that its scope names.
    *
    * @throws `UtilityApiError` `invalid_argument` if `resource` is not an absolute URL, an issuer cannot be one, or a scope
    *   is malformed
@@ -180,7 +180,7 @@ export interface Admin {
    */
   issueAuthorizationCode(code: NewAuthorizationCode): Promise<{ code: string; expiresAt: Date }>
   /**
-   * Creates a reseller with a first token. If the storage fails between the two, the reseller exists without a token:
+   * Creates a reseller with a first token. If the storage fails between the two, the reseller exists without a token.
    * `listResellers` shows it, and `createResellerToken` gives it one.
    *
    * @throws `UtilityApiError` `invalid_argument` if the id is taken
@@ -258,10 +258,10 @@ export interface Admin {
   /**
    * Returns a page of licenses, oldest first. Default limit: 50, at most 1000.
    *
-   * @param page - Filters, which combine. `domainOrIp`: the licenses that cover this host, compared as by `coversHost`:
-   *   `eu.shop.example` also finds `*.shop.example`, while `*.shop.example` finds only itself. `status` and `reference`:
-   *   exactly this one. `endsBefore`: those that end before, in order of their end; `endsFrom`: at this time or later. With
-   *   these two goes no other filter than `resellerId`.
+   * @param page - Filters, which combine. `domainOrIp`: the licenses that cover this host, compared as by `coversHost`.
+   *   `eu.shop.example` also finds `*.shop.example`, while `*.shop.example` finds only itself. `status` and
+   *   `reference`: exactly this one. `endsBefore`: those that end before, in order of their end; `endsFrom`: at this
+   *   time or later. With these two goes no other filter than `resellerId`.
    *
    * @throws The same as {@link listClients}, and if `domainOrIp` is no host name or IP address, `status` cannot be one, or
    *   a filter does not go with `endsBefore`

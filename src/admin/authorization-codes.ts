@@ -25,7 +25,9 @@ type AuthorizationMethods = Pick<
 export function authorizationMethods(parts: AdminParts): AuthorizationMethods {
   const { storage, clock, keyGenerator, issuer } = parts
 
-  /** Asked for each answer: the owner may have revoked the client, or removed the URI, while the page was open. */
+  /**
+   * Asked for each answer, because the owner may have revoked the client, or removed the URI, while the page was open.
+   */
   async function requireRegistered(
     { clientId, redirectUri }: Pick<AuthorizationRequest, 'clientId' | 'redirectUri'>,
     call: StorageCall,

@@ -69,7 +69,7 @@ export async function judgeRequest(
   const clientId = single(query, 'client_id')
   const client = clientId === undefined ? null : await findClient(clientId)
   if (client === null || client.revokedAt !== null) return refuse('The client is not known.')
-  // The only registered URI does not stand in for it: the token endpoint requires the client to send one.
+  // The only registered URI does not stand in for it, because the token endpoint requires the client to send one.
   if ((query.get('redirect_uri') ?? '') === '') return refuse('The request has no redirect_uri.')
   const redirectUri = single(query, 'redirect_uri')
   // A row that the owner wrote directly may hold what is never registered here, such as a script.

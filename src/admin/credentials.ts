@@ -70,8 +70,8 @@ export function credentialMethods(parts: AdminParts): CredentialMethods {
 }
 
 /**
- * Looks at the client again, once its token is stored: whoever revoked the client and its access in between has not seen
- * the token. Whoever does it later will.
+ * Looks at the client again, once its token is stored, because whoever revoked the client and its access in between has
+ * not seen the token. Whoever does it later will.
  */
 async function requireStillLive(
   parts: AdminParts,

@@ -47,7 +47,7 @@ export function isRedirectUri(text: string): boolean {
   return URL.canParse(text) && new URL(text).protocol.includes('.')
 }
 
-// A port is left out only in front of a path, a query or the end: what follows `:80@` would be the host.
+// A port is left out only in front of a path, a query or the end, because what follows `:80@` would be the host.
 const loopbackPort = /^(http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])):\d{1,5}(?=[/?]|$)/
 
 /**

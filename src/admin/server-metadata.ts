@@ -14,7 +14,7 @@ export interface ServerEndpoints {
   readonly tokenEndpoint: string
   /** The names that clients may ask for. Default: left out. */
   readonly scopes?: readonly string[]
-  /** Whether there are public clients, which send no secret: they look here for it. Default: false. */
+  /** Whether there are public clients, which send no secret, so they look here for it. Default: false. */
   readonly publicClients?: boolean
 }
 

@@ -92,7 +92,7 @@ function sendOutbox(): void {
 
 const buffer = Buffer.allocUnsafe(65_536)
 
-/** Creates a socket that reads into a buffer shared by all: one per read would cost a tenth of a lookup. */
+/** Creates a socket that reads into a buffer shared by all, because one per read would cost a tenth of a lookup. */
 function socketFor(received: (bytes: Uint8Array) => void): Socket {
   // Deno before 2.8 throws if `onread` is set.
   if ('Deno' in globalThis) return new Socket().on('data', received)

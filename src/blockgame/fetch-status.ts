@@ -144,8 +144,8 @@ interface OtherTries {
 }
 
 /**
- * Returns the modern reply, or that of a legacy ping if the modern connections have ended like those of an old server, or
- * if the deadline is near: a server that is only slow would show an old version.
+ * Returns the modern reply, or that of a legacy ping if the modern connections have ended like those of an old server,
+ * or if the deadline is near, because a server that is only slow would show an old version.
  */
 function modernOrLegacy(
   scope: DeadlineScope,

@@ -15,10 +15,10 @@ export interface ServerReply {
   readonly latencyMs: number
 }
 
-/** Thrown if the server answers with a kick, as servers older than 1.7 do: a legacy ping is worth a try. */
+/** Thrown if the server answers with a kick, as servers older than 1.7 do, so a legacy ping is worth a try. */
 export class KickedError extends ServerCheckError {}
 
-/** Thrown if the connection ends without a byte: another server, or another protocol, is worth a try. */
+/** Thrown if the connection ends without a byte, so another server, or another protocol, is worth a try. */
 export class UnansweredError extends ServerCheckError {}
 
 /** What a status request tells while it is under way. */
@@ -39,7 +39,7 @@ export interface RequestOptions extends RequestHooks {
   readonly raw: boolean
 }
 
-/** What to send at once, and what after a moment: two writes in a row may be read as one. */
+/** What to send at once, and what after a moment, because two writes in a row may be read as one. */
 export type RequestSegments = readonly [first: Uint8Array, second?: Uint8Array | undefined]
 
 const segmentDelayMs = 50
@@ -60,7 +60,7 @@ async function readInOwnTurn({ text, latencyMs }: LongReply, raw: boolean): Prom
 /**
  * Sends the request over an open connection, and reads the status and the pong.
  *
- * A missing, late, odd or broken pong is never an error: the round trip of the status is used instead.
+ * A missing, late, odd or broken pong is never an error, and the round trip of the status is used instead.
  */
 export function requestStatus(
   connection: Connection,

@@ -51,7 +51,7 @@ export async function resolveDestinations(
   ): Promise<void> => {
     const srvRecord = { host: record.target, port: record.port }
     const families = addressesOf(record.target, share, resolvers, scope)
-    // Waiting for a better target's addresses is like trying it: the next one has its turn after the same delay.
+    // Waiting for a better target's addresses is like trying it, so the next one has its turn after the same delay.
     if (better !== undefined) await Promise.race([better, scope.pause(rank * attemptDelayMs)])
     return takeFamilies(
       families,
@@ -95,7 +95,7 @@ function addressesOf(
   scope: DeadlineScope,
 ): Families {
   if (isIP(host)) return { ipv4: Promise.resolve([host]), ipv6: Promise.resolve([]) }
-  // Not awaited without need: SRV, A and AAAA are asked in one turn.
+  // Not awaited without need, so SRV, A and AAAA are asked in one turn.
   const own = resolvers.hasOwn ? resolvers.own(host, scope) : null
   const ask = async (type: 'A' | 'AAAA'): Promise<string[]> => {
     const known = (own && (await own))?.filter((ip) => isIPv6(ip) === (type === 'AAAA'))

@@ -29,8 +29,8 @@ const maxResolvers = 3
 /**
  * The resolvers that a client asks, one after the other until one answers.
  *
- * Lookups of one host share its questions: with many alike under way, a forged answer would be right for one of them
- * sooner.
+ * Lookups of one host share its questions, because with many alike under way, a forged answer would be right for one of
+ * them sooner.
  */
 export class Resolvers {
   readonly #dns: DnsClient

@@ -13,7 +13,8 @@ export interface SrvRecord {
 /**
  * Returns the first SRV records to try: by priority, and drawn by weight within a priority.
  *
- * @param count - How many to return at most. Each takes as long as there are records: a zone may have thousands.
+ * @param count - How many to return at most. Each takes as long as there are records, of which a zone may have
+ *   thousands.
  * @param random - A number from 0 up to but not including 1. Default: `Math.random`.
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc2782 | RFC 2782}, "Weight"

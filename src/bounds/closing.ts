@@ -1,6 +1,9 @@
 import { Slots } from './slots.ts'
 
-/** A signal for one piece of work, and what ends it once the work is done: a source of the signal may live longer. */
+/**
+ * A signal for one piece of work, and what ends it once the work is done, because a source of the signal may live
+ * longer.
+ */
 export interface WorkSignal {
   readonly signal: AbortSignal
   /** Called once. */

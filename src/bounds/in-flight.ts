@@ -12,7 +12,7 @@ export type WaitsFor = 'credentials' | 'storage' | 'network' | 'rateLimiter'
 export interface KnownCaller {
   readonly scheme: string
   readonly id: string
-  /** Who said the id, if anybody could have: whoever knows one such id may know all of them. */
+  /** Who said the id, if anybody could have, because whoever knows one such id may know all of them. */
   readonly saidBy?: string
 }
 
@@ -50,8 +50,8 @@ export interface InFlightLimit {
   enterUnknown(sender: Sender): KnownCaller | undefined
   /**
    * Counts a request on its HTTP/1 connection. Returns a function that ends this, once the answer is written. Throws
-   * `unavailable` if the connection has too many: a client that sends requests and reads no answers would otherwise fill
-   * the memory, without credentials.
+   * `unavailable` if the connection has too many, because a client that sends requests and reads no answers would
+   * otherwise fill the memory, without credentials.
    */
   enterConnection(connection: object): () => void
   /** Gives the place back. */

@@ -3,7 +3,7 @@ import { clearTimeout, setTimeout } from '../ports/timers.ts'
 /**
  * Settles as the work does, or rejects with `late()` if that takes longer than `timeoutMs`. The work itself may go on.
  *
- * Without `keepsAlive`, a program that waits for nothing else may end before: the runtime then says that a promise was
+ * Without `keepsAlive`, a program that waits for nothing else may end before. The runtime then says that a promise was
  * never settled.
  */
 export async function inTime<Value>(

@@ -9,7 +9,10 @@ const doubtful: ReadonlySet<unknown> = new Set([
   ...('Bun' in globalThis ? ['ECONNREFUSED'] : []),
 ])
 
-/** Tells whether a socket's error is the fault of this machine alone: it has no file descriptor or no memory left. */
+/**
+ * Tells whether a socket's error is the fault of this machine alone, because it has no file descriptor or no memory
+ * left.
+ */
 export function isLocalFailure(error: unknown): boolean {
   const code = codeOf(error)
   return codes.has(code) || (doubtful.has(code) && !canOpenFile())

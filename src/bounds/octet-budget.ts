@@ -32,7 +32,9 @@ export const tooManyOctets: Refusal = {
   message: 'Too many large answers are under way.',
 }
 
-/** Smaller answers and parts are not counted: there are only a few of them on each connection and in each check. */
+/**
+ * Smaller answers and parts are not counted, because there are only a few of them on each connection and in each check.
+ */
 const uncountedOctets = 4096
 
 /** What is counted against one caller. */

@@ -12,7 +12,7 @@ export class Progress<Part> {
 
   /**
    * Tells a listener, which must not throw, of each part, including those that are there already. It is called in the
-   * async context of this call: in that of the work, one user's listener would act as whoever asked first.
+   * async context of this call, because in that of the work, one user's listener would act as whoever asked first.
    */
   follow(listener: (part: Part) => void): void {
     for (const part of this.#parts) listener(part)

@@ -14,7 +14,7 @@ export interface ResultCache<Value extends { readonly octets: number }> {
   readonly size: { readonly results: number; readonly octets: number }
 }
 
-/** Returns the key of a caller's result: one who is answered at once would learn what another has asked. */
+/** Returns the key of a caller's result, because one who is answered at once would learn what another has asked. */
 export function keptFor(caller: string, key: string): string {
   return `${caller} ${key}`
 }

@@ -3,7 +3,7 @@ import type { Callers } from './callers.ts'
 
 /**
  * Limits how many tasks run at once. A single caller may run at most half as many, but at least one. The other tasks
- * wait: a free place goes to the waiting callers in turn, and within a caller to the task that has waited longest.
+ * wait. A free place goes to the waiting callers in turn, and within a caller to the task that has waited longest.
  *
  * A task with several callers waits in the line of each and runs on the first turn that comes. It takes a place of only
  * that caller. When that caller leaves, it takes a place of another who stays, even if that one already has half of the
@@ -24,7 +24,7 @@ export interface SemaphoreTerms {
   readonly callers: Callers
   readonly signal: AbortSignal
   /**
-   * How long it may wait for its turn. Half of its time, so that the other half is for the work: if it started at the
+   * How long it may wait for its turn. Half of its time, so that the other half is for the work. If it started at the
    * last moment, it would fail, and that would be taken for an answer.
    */
   readonly maxWaitMs: number

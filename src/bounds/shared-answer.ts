@@ -1,4 +1,4 @@
-/** Longer JSON is kept as octets: outside V8's heap, and not copied for each connection that it is written to. */
+/** Longer JSON is kept as octets, outside V8's heap, and not copied for each connection that it is written to. */
 const maxTextLength = 16 * 1024
 
 /** JSON in the form in which it is kept and sent. */

@@ -33,7 +33,7 @@ export interface FlightTerms {
 /** What the work knows about its callers. */
 export interface Flight<Part = never> {
   readonly callers: Callers
-  /** Aborts when all have left, or when the work has failed: what it left under way ends as well. */
+  /** Aborts when all have left, or when the work has failed, so what it left under way ends as well. */
   readonly signal: AbortSignal
   /** Where the work reports parts of its result. */
   readonly progress: Progress<Part>
@@ -123,7 +123,7 @@ function untilAborted<Value>(signal: AbortSignal, result: Promise<Value>, leave:
       leave()
       reject(signal.reason)
     }
-    // Perhaps it has aborted already: by one who was just told of a part.
+    // Perhaps it has aborted already, by one who was just told of a part.
     if (signal.aborted) onAbort()
     else signal.addEventListener('abort', onAbort, { once: true })
     result.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))

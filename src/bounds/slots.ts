@@ -1,8 +1,8 @@
 /**
  * What is under way, in slots that are used again.
  *
- * Not a Set or a Map: V8 leaves each table that one of them has outgrown with a pointer to the next, and so keeps all
- * that was ever in them, with its requests and answers, until a full garbage collection.
+ * Not a Set or a Map, because V8 leaves each table that one of them has outgrown with a pointer to the next, and so
+ * keeps all that was ever in them, with its requests and answers, until a full garbage collection.
  */
 export class Slots<Value> {
   readonly #values: (Value | undefined)[] = []

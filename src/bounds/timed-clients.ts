@@ -12,14 +12,14 @@ interface Terms {
   readonly signal: AbortSignal
 }
 
-/** A DNS client as its operation calls it: every query ends in its time, and every answer is within the limit. */
+/** A DNS client as its operation calls it. Every query ends in its time, and every answer is within the limit. */
 export interface TimedDnsClient {
   query(question: DnsQuestion & Terms): Promise<DnsAnswer>
   /** Absent if the host is responsible for closing it. */
   close?(): Promise<void>
 }
 
-/** A block-game client as its operation calls it: every lookup ends in its time. */
+/** A block-game client as its operation calls it. Every lookup ends in its time. */
 export interface TimedBlockgameClient {
   status(target: BlockgameTarget & Terms): Promise<ServerStatus>
   /** Absent if the host is responsible for closing it. */

@@ -62,8 +62,8 @@ const maxAddresses = 26
 const maxAliases = 10
 
 /**
- * Finds the name servers of the zone that the records of a name belong to: what they say is what resolvers will say once they
- * have forgotten the rest.
+ * Finds the name servers of the zone that the records of a name belong to. What they say is what resolvers will say
+ * once they have forgotten the rest.
  *
  * Begins at the top-level domain and asks the servers of each zone for the next delegation, so that the zone above decides
  * which servers count, not what a resolver still keeps or what these servers say of themselves. Follows an alias into its
@@ -117,7 +117,10 @@ export async function findAuthoritativeServers(
   /** The resolver that answered last is asked first. */
   let [first] = resolvers
 
-  /** Returns the first answer of any use. Each server has a third of the time that is left: others may have to be asked. */
+  /**
+   * Returns the first answer of any use. Each server has a third of the time that is left, because others may have to
+   * be asked.
+   */
   async function askInTurn(
     [server, ...others]: readonly DnsQuestion['server'][],
     question: Pick<DnsQuestion, 'name' | 'type' | 'recursionDesired' | 'checkingDisabled'>,

@@ -24,7 +24,7 @@ export function clientOver(transport: Transport): DnsClient {
   let closed = false
   let latest: Latest | undefined
 
-  /** A check puts one question to many resolvers in a row: it is encoded once. */
+  /** A check puts one question to many resolvers in a row, so it is encoded once. */
   function encode(question: DnsQuestion): EncodedQuery {
     const { name, type, clientSubnet, recursionDesired, checkingDisabled } = question
     if (

@@ -22,9 +22,10 @@ const maxSocketAgeMs = 10_000
 /**
  * Creates a client that asks resolvers over UDP, and over TCP if an answer does not fit in a datagram.
  *
- * Sockets open when a query needs them, close when they are ten to fifteen seconds old, and never keep the process alive.
- * Every question is sent, even if an equal one is under way. A program that takes names from strangers shares equal ones,
- * as `api.checkDns` does: with many alike under way, a forged answer is right for one of them sooner.
+ * Sockets open when a query needs them, close when they are ten to fifteen seconds old, and never keep the process
+ * alive. Every question is sent, even if an equal one is under way. A program that takes names from strangers shares
+ * equal ones, as `api.checkDns` does, because with many alike under way, a forged answer is right for one of them
+ * sooner.
  *
  * @example
  * ```ts

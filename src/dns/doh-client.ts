@@ -12,7 +12,7 @@ import { overStream, type ReplyListener, type Stream } from './reply-listener.ts
  */
 export interface DohClientOptions {
   /**
-   * Returns the URL to ask for a resolver, or null if there is none: the answer is then `UNREACHABLE`.
+   * Returns the URL to ask for a resolver, or null if there is none, and then the answer is `UNREACHABLE`.
    *
    * Default: the server's `doh`.
    */
@@ -38,8 +38,8 @@ export interface DohClientOptions {
 }
 
 /**
- * Creates a client that asks resolvers over HTTPS, for hosts that cannot send DNS: serverless ones, and those whose firewall
- * closes UDP port 53.
+ * Creates a client that asks resolvers over HTTPS, for hosts that cannot send DNS, such as serverless ones, and those
+ * whose firewall closes UDP port 53.
  *
  * Answers, limits and deadlines are those of {@link createDnsClient}. What is no DNS message, such as a redirect or another
  * status than 2xx, is `UNREACHABLE`, and the `cause` says what came.
@@ -85,8 +85,8 @@ const plainType = /^[\w.+-]{1,64}\/[\w.+-]{1,64}/
 const maxLength = 65_535
 
 /**
- * Sends a message in a request of its own, by POST: a cache on the way could answer a GET, with TTLs of the past. Returns
- * a function that ends the request early.
+ * Sends a message in a separate request, by POST, because a cache on the way could answer a GET, with TTLs of the past.
+ * Returns a function that ends the request early.
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc8484#section-4.1 | RFC 8484 section 4.1}
  */
@@ -103,7 +103,7 @@ function sendOverHttps(
     ending.abort()
     // `fetch` wraps the system's error.
     const cause: unknown = (error as Partial<Error> | null)?.cause ?? error
-    // There, Node.js keeps what a server sent that is no HTTP: anything, and a log would have all of it.
+    // There, Node.js keeps anything that a server sent that is no HTTP, and a log would have all of it.
     if (cause instanceof Error) Reflect.deleteProperty(cause, 'data')
     listener.fail(overStream, cause)
   }
@@ -130,7 +130,7 @@ async function exchange(
     credentials: 'omit',
     signal,
   })
-  // No more of what the server says: the sentence may come to a terminal.
+  // No more of what the server says, because the sentence may come to a terminal.
   const [type = 'nothing'] = plainType.exec(response.headers.get('Content-Type') ?? '') ?? []
   if (!response.ok || type.toLowerCase() !== mediaType) {
     await response.body?.cancel()

@@ -116,7 +116,8 @@ export class Query implements ReplyListener, Waiter {
   }
 
   #read(message: Buffer, source: Source): boolean {
-    // Held to what was asked first: after the last try, which has no EDNS, the replies to earlier ones may still come.
+    // Held to what was asked first, because after the last try, which has no EDNS, the replies to earlier ones may
+    // still come.
     const reply = readReply(message, this.#parts.encoded)
     if (reply === 'unrelated') return this.#over
     this.#transport = source === overStream ? this.#parts.route.stream.name : 'udp'
@@ -177,7 +178,7 @@ export class Query implements ReplyListener, Waiter {
 
   #take(reply: ParsedReply, source: Source): void {
     const status = statusOf(reply)
-    // It needs no question to match: whoever guesses an id and a port can send it.
+    // It needs no question to match, so whoever guesses an id and a port can send it.
     if (reply.isBare && source !== overStream) this.#doubt(status, source)
     else if (!this.#plain && ednsRefusals.has(reply.rcode)) this.#repeatWithoutEdns()
     else this.end(status, reply)
@@ -208,7 +209,7 @@ export class Query implements ReplyListener, Waiter {
     } else if (this.#doubted !== source) this.end(status)
   }
 
-  /** Asks again without EDNS: a server that does not know it reports a format error (RFC 6891 section 7). */
+  /** Asks again without EDNS, because a server that does not know it reports a format error (RFC 6891 section 7). */
   #repeatWithoutEdns(): void {
     this.#plain = true
     this.#next = withoutEdns(this.#next)

@@ -34,7 +34,7 @@ export function sendOverTcp(
     for (const frame of frames.add(chunk)) {
       const isOurs = frame.length >= 2 && frame.readUInt16BE(0) === id
       if (isOurs && listener.receive(frame, overStream)) return
-      // The listener may have ended this connection to ask again over another: what follows is no answer to that.
+      // The listener may have ended this connection to ask again over another, so what follows is no answer to that.
       if (socket.destroyed) return
     }
     if (frames.received > maxReceived || frames.isFull) socket.destroy()

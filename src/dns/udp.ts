@@ -201,8 +201,8 @@ class UdpSocket {
   }
 
   /**
-   * Handles ICMP errors, which go to the next send or receive. A send without a callback hides them, but a callback takes
-   * time, so only the last of several sends has one: what a closed port refused is refused again, and seen then.
+   * Handles ICMP errors, which go to the next send or receive. A send without a callback hides them, but a callback
+   * takes time, so only the last of several sends has one. What a closed port refused is refused again, and seen then.
    */
   readonly #onSent = (error: Error | null): void => {
     if (error !== null) this.#fail(error)

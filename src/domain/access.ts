@@ -40,7 +40,8 @@ export interface Client {
   /** SHA-256 of every secret that is currently accepted: none, one, or two after a rotation. */
   readonly secretHashes: readonly Uint8Array[]
   /**
-   * Absent means confidential: a client whose secrets were all taken away is nobody's, not everybody's. Never changes.
+   * Absent means confidential, because a client whose secrets were all taken away is nobody's, not everybody's. Never
+   * changes.
    */
   readonly clientType?: ClientType
   /** The redirection URIs registered for this client. */
@@ -138,8 +139,8 @@ export interface NewAccessToken {
 }
 
 /**
- * Tells whether a code must be bound to a PKCE challenge, because nothing else ties it to the program that asked for it:
- * a public client has no secret, and any app may claim another's scheme.
+ * Tells whether a code must be bound to a PKCE challenge, because nothing else ties it to the program that asked for
+ * it. A public client has no secret, and any app may claim another's scheme.
  *
  * @see RFC 8252 section 8.1, RFC 9700 section 2.1.1
  */

@@ -1,7 +1,7 @@
 import { UtilityApiError } from './errors.ts'
 import { hint, notKnown } from './near-name.ts'
 
-/** Throws unless these are options with known names only: JavaScript would ignore a misspelled one. */
+/** Throws unless these are options with known names only, because JavaScript would ignore a misspelled one. */
 export function requireOptions(options: unknown, known: readonly string[]): void {
   if (!isOptions(options)) throw invalidOption('options', `must be an object, as in { ${known[0]} }`)
   const stranger = Object.keys(options).find((name) => !known.includes(name))
@@ -39,7 +39,7 @@ export const unlessObject: { readonly error: (issue: { readonly code?: string })
   error: ({ code }) => (code === 'invalid_type' ? 'must be an object' : undefined),
 }
 
-/** Throws if an argument has members with other names: JavaScript would ignore a misspelled one. */
+/** Throws if an argument has members with other names, because JavaScript would ignore a misspelled one. */
 export function demandKnown(argument: object, known: ReadonlySet<string>): void {
   // Not `demand`, which would build the message for each known member too, for every DNS query.
   for (const name in argument) {

@@ -7,8 +7,8 @@ const wildcard = '*.'
 const www = 'www.'
 
 /**
- * Returns the form in which what a license is bound to is compared and found: two texts with the same form name the same
- * host. The form of a form is itself, and has at most 255 characters.
+ * Returns the form in which what a license is bound to is compared and found. Two texts with the same form name the
+ * same host. The form of a form is itself, and has at most 255 characters.
  *
  * Host names are in lower-case ASCII (IDNA) without a final dot. IP addresses are in the canonical text of their octets,
  * and an IPv4 address in IPv6 (`::ffff:192.0.2.1`) is that IPv4 address. The name after `*.` is compared like any other.
@@ -75,7 +75,7 @@ export function searchedForms(domainOrIp: string): readonly string[] {
   return name === null ? [] : [wildcard + name]
 }
 
-// The colon is looked for once: between two parts that may hold one too, it would be tried at each place.
+// The colon is looked for once, because between two parts that may hold one too, it would be tried at each place.
 const bracketed = /^\[(?=[^\]]*:)([^[\]]*)\](?::(\d*))?$/
 const nameAndPort = /^([^:]*):(\d*)$/
 

@@ -17,7 +17,7 @@ export function isLongAnswer({
 /** Returns the exact number of bytes that a record adds to a JSON array, including its comma or the closing bracket. */
 export function recordJsonBytes(record: DnsRecord): number {
   let bytes = 2
-  // No list of the fields is made: a hostile answer has thousands of records.
+  // No list of the fields is made, because a hostile answer has thousands of records.
   for (const key in record) {
     const value: unknown = record[key as keyof DnsRecord]
     // Two quotes, a colon, and a comma or the closing brace.

@@ -204,7 +204,7 @@ export interface DnsAnswer {
   readonly clientSubnetScope?: number
   /**
    * Whether the resolver says that it validated the answer with DNSSEC (the AD bit); absent if it does not say so. The
-   * bit is only as trustworthy as the path to the resolver: anyone who can change the answer can set it.
+   * bit is only as trustworthy as the path to the resolver, because anyone who can change the answer can set it.
    *
    * @see {@link https://www.rfc-editor.org/rfc/rfc6840#section-5.7 | RFC 6840 sections 5.7 and 5.8}
    */

@@ -26,7 +26,7 @@ export function contentOfRecord(record: DnsRecord): Content {
     case 'SOA':
       return `${nameOf(record.mname)} ${nameOf(record.rname)} ${numbersOfSoa(record)}`
     case 'TXT':
-      // How strings are split does not matter: programs read them as one text.
+      // How strings are split does not matter, because programs read them as one text.
       return Buffer.concat(stringsOf(record)).toString('latin1')
     case 'CAA':
       return caaContent(

@@ -129,7 +129,7 @@ export interface Refusal {
 /** The refusal used once the service is closed. */
 export const shuttingDown: Refusal = { code: 'unavailable', message: 'The service is shutting down.' }
 
-/** For a client that will send more of what was refused: its connection cannot serve another request. */
+/** For a client that will send more of what was refused, because its connection cannot serve another request. */
 export const closeConnection = { headers: { Connection: 'close' } }
 
 /** Returns the error to throw for a refusal. */

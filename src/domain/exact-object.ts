@@ -1,12 +1,12 @@
 import * as z from 'zod'
 import { isOptions } from './arguments.ts'
 
-/** Members that count as left out where they are undefined: to leave them out grants nothing. */
+/** Members that count as left out where they are undefined, because to leave them out grants nothing. */
 export const harmless: z.core.$ZodRegistry<undefined> = z.registry<undefined>()
 
 /**
- * Returns the schema of an object with these members. A map or a list is refused: it would pass for an object whose
- * members were all left out.
+ * Returns the schema of an object with these members. A map or a list is refused, because it would pass for an object
+ * whose members were all left out.
  *
  * An optional member that is there, but undefined, is refused, so that a session that has ended cannot grant what leaving
  * its user out would grant, unless it is harmless.

@@ -26,7 +26,7 @@ export class GrowingBuffer {
     return this.#buffer.subarray(0, needed)
   }
 
-  /** Begins anew, in another buffer: views of this one may be in use. */
+  /** Begins anew, in another buffer, because views of this one may be in use. */
   clear(): void {
     this.#buffer = nothing
     this.#filled = 0

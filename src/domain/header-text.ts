@@ -19,7 +19,7 @@ export function decodeHeaderText(value: string): string {
 }
 
 function decodeOctets(value: string): string {
-  // What is no octet has not been sent in a header: a host has written text there.
+  // What is no octet has not been sent in a header, but a host has written text there.
   if (!beyondAscii.test(value) || beyondOctets.test(value)) return value
   try {
     return strictUtf8.decode(Buffer.from(value, 'latin1'))

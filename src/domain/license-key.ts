@@ -65,8 +65,8 @@ export function parseLicenseKey(text: string, prefix: string): string | null {
 
 /**
  * Returns the stored form of a key whose hyphens were left out or became something else, or null for any other text.
- * Without the hyphens, wrong check symbols do not show that the key was never issued: another program's may look like
- * this.
+ * Without the hyphens, wrong check symbols do not show that the key was never issued, because another program's may
+ * look like this.
  */
 function withHyphens(text: string, prefix: string): string | null {
   if (text.length > longestText) return null

@@ -26,7 +26,7 @@ export interface License {
   readonly expiresAt: number | null
 }
 
-/** Returns the license's own members: a store may have more in its rows. */
+/** Returns the license's own members, because a store may have more in its rows. */
 export function toLicense(row: License): License {
   const { licenseKey, registeredTo, domainOrIp, status, resellerId } = row
   const { createdAt, updatedAt, reference, expiresAt } = row
@@ -74,7 +74,7 @@ export interface LicenseChange extends LicensePatch {
 }
 
 /**
- * A change as it is given to a store: with a new `domainOrIp`, and only with one, comes its compared form.
+ * A change as it is given to a store. With a new `domainOrIp`, and only with one, comes its compared form.
  *
  * @group Licenses
  */

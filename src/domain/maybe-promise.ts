@@ -5,7 +5,9 @@
  */
 export type MaybePromise<Value> = Value | Promise<Value>
 
-/** Tells whether a value is a promise of any library or realm: not all of them are instances of our `Promise`. */
+/**
+ * Tells whether a value is a promise of any library or realm, because not all of them are instances of our `Promise`.
+ */
 export function isPromise<Value>(value: MaybePromise<Value>): value is Promise<Value> {
   return typeof (value as Partial<Promise<Value>> | null | undefined)?.then === 'function'
 }

@@ -39,7 +39,7 @@ export type TextColor = (typeof namedColors)[number] | `#${string}`
 /**
  * A span of a description in one style. What is not there is not set: no color, not bold.
  *
- * The text is a stranger's: escape it, or set it as text, in a page.
+ * The text is a stranger's, so escape it, or set it as text, in a page.
  *
  * @group Minecraft
  */

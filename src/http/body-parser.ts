@@ -21,7 +21,7 @@ const notAnObject: Refusal = { code: 'invalid_request', message: 'The body must 
 // The parser's own message would quote the body, and secrets with it.
 const notJson: Refusal = { code: 'invalid_request', message: 'The body is not valid JSON.' }
 const notAForm: Refusal = { code: 'invalid_request', message: 'The body is not valid form data.' }
-/** What `curl -d` sends without a header: it says form, and often has JSON in it. */
+/** What `curl -d` sends without a header, which says form, and often has JSON in it. */
 const jsonAsForm: Refusal = {
   code: 'invalid_request',
   message: 'The body looks like JSON: send it with Content-Type: application/json.',
@@ -107,7 +107,7 @@ function decode(bytes: Uint8Array): string {
 }
 
 function parseJson(text: string, known: readonly string[]): BodyMembers {
-  // Before it is parsed: many short members, and deep nesting, cost ten times as much as a long text.
+  // Before it is parsed, because many short members, and deep nesting, cost ten times as much as a long text.
   const { all, outermost, deepest, escapedNames } = countMembers(text)
   if (all > maxMembers) throw refused(tooManyMembers)
   if (deepest > maxDepth) throw refused(tooDeep)
@@ -135,7 +135,7 @@ type Token = readonly [start: number, end: number]
 
 /**
  * Writes member names without needless escapes. V8 takes an escaped name for one in an earlier text, from anybody, that
- * begins like it: after `{"c\\u0":1}`, it reads `{"c\u006fde":1}` as if it were the same (nodejs/node#63785).
+ * begins like it. After `{"c\\u0":1}`, it reads `{"c\u006fde":1}` as if it were the same (nodejs/node#63785).
  */
 function withPlainNames(json: string, escapedNames: readonly Token[]): string {
   let plain = ''

@@ -94,7 +94,9 @@ export class BodyReader {
   }
 }
 
-/** Reads a body. Rejects whatever a mount does instead of that: what it throws elsewhere would end the process. */
+/**
+ * Reads a body. Rejects whatever a mount does instead of that, because what it throws elsewhere would end the process.
+ */
 async function bodyOf(request: RequestLike): Promise<Uint8Array> {
   const bytes: unknown = await request.body(maxBodyBytes)
   if (bytes instanceof Uint8Array) return bytes

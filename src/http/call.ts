@@ -123,7 +123,7 @@ export class Call implements OperationCall, Presented, Answered {
     return this.#endsAt - performance.now()
   }
 
-  /** Created on first use: operations that wait only for storage never need it. */
+  /** Created on first use, because operations that wait only for storage never need it. */
   get signal(): AbortSignal {
     this.#work ??= this.#closing.workSignal(this.context.signal ?? this.request.signal)
     return this.#work.signal

@@ -44,8 +44,9 @@ export interface RequestEndEvent {
   /** The id of the client, the reseller or the API key, once it is known; for an access token without a client, its own. */
   readonly callerId?: string
   /**
-   * The license that was generated, now or for an earlier request that this one repeats, or that an update found, whoever
-   * owns it. Only `onRequestEnd` is told it: it makes a product run, so keep it out of logs and metrics that others read.
+   * The license that was generated, now or for an earlier request that this one repeats, or that an update found,
+   * whoever owns it. Only `onRequestEnd` is told it, because it makes a product run, so keep it out of logs and metrics
+   * that others read.
    */
   readonly licenseKey?: string
 }
@@ -95,7 +96,7 @@ function whatBecameKnown({ callerId, error, aborted }: Call): Partial<RequestEnd
   }
 }
 
-/** Returns a logger that cannot make a request fail: anything it throws is ignored. */
+/** Returns a logger that cannot make a request fail, because anything it throws is ignored. */
 export function harmlessLogger(logger: Logger | false): Logger {
   const log =
     (level: keyof Logger) =>

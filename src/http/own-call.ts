@@ -16,8 +16,8 @@ export interface OwnCallOptions {
   /** Cancels the call. */
   readonly signal?: AbortSignal | undefined
   /**
-   * Whose share of the limits the call uses: any name of your own, such as a user's. It is never confused with the owner of
-   * a token. Default: the program itself is one caller.
+   * Whose share of the limits the call uses, by any name you like, such as a user's. It is never confused with the
+   * owner of a token. Default: the program itself is one caller.
    */
   readonly caller?: string | undefined
 }
@@ -31,8 +31,8 @@ export interface OwnCallParts {
 const switchedOff: Refusal = { code: 'not_found', message: 'The operation is switched off.' }
 
 /**
- * Calls an operation within the program: the work, the validation, the limits and the errors are those of a request, but
- * nobody is authenticated and no rate limiter is asked.
+ * Calls an operation within the program. It has the work, the validation, the limits and the errors of a request, but
+ * authenticates nobody and asks no rate limiter.
  */
 export async function ownCall<Input, Output>(
   { inFlight, closing }: OwnCallParts,

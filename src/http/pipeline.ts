@@ -127,7 +127,7 @@ function isFailedCredential({ status, code }: UtilityApiError, { caller, share }
   return caller === undefined ? status === 401 : share?.saidBy !== undefined && code === 'invalid_grant'
 }
 
-/** Asks the limiter in a place of its own: it may hang, and strangers' requests would pile up behind it. */
+/** Asks the limiter in a place of its own, because it may hang, and strangers' requests would pile up behind it. */
 async function countFailure(count: () => Promise<void>, inFlight: InFlightLimit): Promise<void> {
   inFlight.enter('rateLimiter')
   try {
@@ -175,7 +175,8 @@ function answer<Input, Output, Caller>(
 ): Promise<Output | SharedAnswer<Output>> {
   const { members } = binding
   if (members.length === 0) return perform(service, binding, call)
-  // Before the request counts as under way: a slow sender would keep a place that others need, and hold up closing.
+  // Before the request counts as under way, because a slow sender would keep a place that others need, and hold up
+  // closing.
   return readBody(service.bodies, call.request, members).then((parseBody) =>
     perform(service, binding, call, parseBody),
   )
@@ -207,7 +208,7 @@ async function perform<Input, Output, Caller>(
   const share = scheme.isUnproven?.(caller) === true ? unprovenCaller(known, call.context) : known
   call.caller = known
   call.share = share
-  // Before the rate limiter is asked: it may hang, and what waits for it must have a bound too.
+  // Before the rate limiter is asked, because it may hang, and what waits for it must have a bound too.
   inFlight.enter(operation.waitsFor, share)
   try {
     if (service.rateLimit !== undefined) await limited(service.rateLimit, call.callerKey, call)

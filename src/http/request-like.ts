@@ -17,8 +17,8 @@ export interface RequestLike {
    */
   header(name: string): string | null
   /**
-   * Tells whether a header was sent more than once: an operation that reads it then refuses the request. Optional, for
-   * hosts that only have the joined value.
+   * Tells whether a header was sent more than once, in which case an operation that reads it refuses the request.
+   * Optional, for hosts that only have the joined value.
    *
    * @param name - In upper or lower case.
    */
@@ -26,11 +26,11 @@ export interface RequestLike {
   /**
    * Reads the whole body. Called at most once, immediately, and only for an operation that has a body.
    *
-   * MUST count while reading and MUST stop as soon as there are more than `maxBytes`: it then resolves with what was read
-   * so far, which is refused because of its length. MUST copy the pieces into one buffer, because each piece kept on its
-   * own costs hundreds of bytes more than it holds. Resolves with null if the host has read the body and kept nothing,
-   * which is logged as the host's mistake. Rejects if the body does not arrive completely, or arrives in more than a
-   * thousand pieces.
+   * MUST count while reading and MUST stop as soon as there are more than `maxBytes`. It then resolves with what was
+   * read so far, which is refused because of its length. MUST copy the pieces into one buffer, because each piece kept
+   * on its own costs hundreds of bytes more than it holds. Resolves with null if the host has read the body and kept
+   * nothing, which is logged as the host's mistake. Rejects if the body does not arrive completely, or arrives in more
+   * than a thousand pieces.
    */
   body(maxBytes: number): Promise<Uint8Array | null>
   /**
@@ -58,12 +58,15 @@ export interface Reply {
   readonly status: number
   /** Headers in their usual spelling, including `Content-Length`. */
   readonly headers: Record<string, string>
-  /** The body, or `''` if there is none. A mount sends text as UTF-8. Octets are shared with other replies: never write to them. */
+  /**
+   * The body, or `''` if there is none. A mount sends text as UTF-8. Octets are shared with other replies, so never
+   * write to them.
+   */
   readonly body: string | Uint8Array
   /**
-   * MUST be called once, when the last octet has left or the connection is gone: until then the answer counts as under
-   * way, and a caller and a connection can have only so much under way. A host that takes a standard `Response` calls it
-   * when it has handed the answer over.
+   * MUST be called once, when the last octet has left or the connection is gone. Until then the answer counts as under
+   * way, and a caller and a connection can have only so much under way. A host that takes a standard `Response` calls
+   * it when it has handed the answer over.
    *
    * @param failure - What kept the mount from writing the answer, for the log.
    */
@@ -83,9 +86,9 @@ export interface RequestContext {
   /** The client's address, for rate limits on failed credentials and for a sender's share while it is not known yet. */
   readonly ip?: string | undefined
   /**
-   * Any object that stands for the client's HTTP/1 connection: of its requests, at most 16 may be under way at once, and
-   * more are refused. Leave it out for HTTP/2, where one connection may carry all users of a proxy, and where the mount
-   * ends such connections by itself, as the one for Node.js does.
+   * Any object that stands for the client's HTTP/1 connection. Of its requests, at most 16 may be under way at once,
+   * and more are refused. Leave it out for HTTP/2, where one connection may carry all users of a proxy, and where the
+   * mount ends such connections by itself, as the one for Node.js does.
    */
   readonly connection?: object | undefined
   /** Aborts when the client is gone. Used instead of the request's own signal. */
@@ -95,6 +98,6 @@ export interface RequestContext {
    * A-Z a-z 0-9 _ . ~ : + / = -. For anything else a new one is made, and what the function throws is logged.
    */
   readonly requestId?: string | (() => unknown) | undefined
-  /** Whether requests for other paths go to other handlers: they get a bare `unrouted` reply and are not logged. */
+  /** Whether requests for other paths go to other handlers. They get a bare `unrouted` reply and are not logged. */
   readonly fallthrough?: boolean
 }

@@ -44,7 +44,7 @@ export function createRouter<Target extends Routed>(
   }
 }
 
-/** The most segments that a prefix is looked for in: a path of slashes should cost no more than another. */
+/** The most segments that a prefix is looked for in, because a path of slashes should cost no more than another. */
 const longestPrefix = 4
 
 /**

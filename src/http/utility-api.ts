@@ -38,7 +38,7 @@ export interface UtilityApi extends Verifier, LicenseSigning {
   /** Answers any request: routes the five operations, and answers everything else with 404 or 405. */
   readonly fetch: Handler
   /**
-   * The operations one by one, for hosts that do their own routing. The path is ignored, with one exception:
+   * The operations one by one, for hosts that do their own routing. The path is ignored, with one exception.
    * `updateLicense` reads the license key from its own path if the host does not pass `context.params.license_key`.
    */
   readonly handlers: {

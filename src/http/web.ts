@@ -25,7 +25,7 @@ export class WebRequest implements RequestLike {
 
   drain(): void {
     this.#isDrained = true
-    // Check the headers first: accessing `body` makes hosts with their own request classes build a stream.
+    // Check the headers first, because accessing `body` makes hosts with their own request classes build a stream.
     if (!this.#announces(0)) return
     const { body } = this.#request
     if (body) dropBody(body)

@@ -31,7 +31,9 @@ import { createSemaphore, NoTurnError, type Semaphore } from '../bounds/semaphor
 import { jsonArray, jsonBody, octetsOf, SharedAnswer, type JsonBody } from '../bounds/shared-answer.ts'
 import { createSingleFlight, type Flight } from '../bounds/single-flight.ts'
 
-/** A resolver that fails may answer a moment later: a failure is never kept longer, however long answers are kept. */
+/**
+ * A resolver that fails may answer a moment later, so a failure is never kept longer, however long answers are kept.
+ */
 const failureLifetimeMs = 5000
 
 export interface CheckDnsParts {
@@ -88,7 +90,10 @@ export interface DnsCheckResult {
   client_subnet_scope?: number | undefined
   /** Whether the resolver says that it validated the answer with DNSSEC; absent if it does not say so. */
   authenticated?: true | undefined
-  /** Whether a `SERVFAIL` is one of DNSSEC, unless it was over at once: without validation, the resolver has an answer. */
+  /**
+   * Whether a `SERVFAIL` is one of DNSSEC, unless it was over at once, because without validation, the resolver has an
+   * answer.
+   */
   bogus?: true | undefined
   /** The zone that a `REFERRAL` is about, and the names of the servers that it points to. */
   referral?: { zone: string; name_servers: string[] } | undefined
@@ -153,7 +158,7 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
       if (error instanceof UtilityApiError && error.code === 'unavailable')
         throw new LocalFailure(error.message, { cause: error })
       const isTimeout = error instanceof DOMException && error.name === 'TimeoutError'
-      // Ours never fails: this is a client of the host.
+      // Ours never fails. This is a client of the host.
       if (!isTimeout) logger.warn('The DNS client failed.', { server: location.ip, cause: error })
       return unanswered(isTimeout ? 'TIMEOUT' : 'UNREACHABLE', performance.now() - started)
     }
@@ -173,7 +178,7 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
         resolvers.map(async (resolver, index) => {
           const answer = await ask(resolver, question, flight)
           // An answer ages from its arrival, while slower resolvers are waited for. If a caller has too much open, that
-          // says nothing about the name: others must not get this result.
+          // says nothing about the name, so others must not get this result.
           expiresAt = Math.min(expiresAt, answer === null ? 0 : clock.now() + lifetimeOf(answer))
           const outcome = answer ?? unanswered('TIMEOUT', performance.now() - started)
           if (isForbidden(outcome.cause) && (forbidden += 1) === resolvers.length)
@@ -263,7 +268,7 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
       if (name === null) throw refused(notADomain)
       const question = { name, type: recordType }
       const key = `${recordType} ${name}`
-      // Not who has left: the check goes on for others.
+      // Not who has left, because the check goes on for others.
       const tell =
         onPart &&
         (([json, position]: Element) => {

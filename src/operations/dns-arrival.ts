@@ -43,7 +43,9 @@ export interface Arrival {
 const secondsWithoutSoa = 60
 /** Resolvers count in whole seconds, and some of them round down. */
 const roundingMs = 1000
-/** What says that a location does not serve us, and nothing about the name: those whom it serves may have the records. */
+/**
+ * What says that a location does not serve us, and nothing about the name. Those whom it serves may have the records.
+ */
 const notServed: ReadonlySet<DnsStatus> = new Set(['TIMEOUT', 'UNREACHABLE', 'REFUSED', 'FORMERR'])
 
 export function arrivalOf(

@@ -178,7 +178,7 @@ function requireCode(
   if (code === null) throw refusedGrant(whyUnknown(sent))
   if (code.clientId !== client.clientId) throw refusedGrant('The code was issued to another client.')
   if (code.redirectUri !== redirectUri) throw refusedGrant('The code was issued for another redirect_uri.')
-  // The page asks for one too: this is for a code that was issued otherwise.
+  // The page asks for one too. This is for a code that was issued otherwise.
   if (code.codeChallenge === null && needsChallenge(client, redirectUri))
     throw refusedGrant('The code was issued without a challenge, which its client needs.')
   checkVerifier(code.codeChallenge, codeVerifier)

@@ -41,8 +41,8 @@ export function recordTypeText(): z.ZodType<RecordType, string> {
 
 /**
  * Patterns for the OpenAPI document, of texts that are judged by functions. They forbid only characters that are always
- * refused: a gateway that reads the document must let through what the service accepts. It may see the octets of UTF-8
- * as Latin-1, so what is above ASCII there is allowed everywhere.
+ * refused, because a gateway that reads the document must let through what the service accepts. It may see the octets
+ * of UTF-8 as Latin-1, so what is above ASCII there is allowed everywhere.
  */
 export const patterns = {
   /** Without control and bidirectional formatting characters. */

@@ -26,7 +26,10 @@ export function domainOrIp(rules: LicenseRules): z.ZodString {
   return textWithout((text) => problemOfDomainOrIp(text, rules)).meta({ maxLength: 255, pattern })
 }
 
-/** Returns the schema of text without problems. One check covers all: each costs a request over 0.1 microseconds. */
+/**
+ * Returns the schema of text without problems. One check covers all, because each costs a request over 0.1
+ * microseconds.
+ */
 function textWithout(problemOf: (text: string) => string | null): z.ZodString {
   return requiredText().check(({ value, issues }) => {
     const message = problemOf(value)

@@ -132,7 +132,7 @@ export function lookUpGameServer(
       if (error instanceof ServerCheckError && error.reason === 'local')
         logger.error('The lookup failed on this machine.', { cause: error.cause })
       if (error instanceof UtilityApiError || signal.aborted) throw error
-      // A client fails with one of these: this is a mistake of the host's client, or of its rule for addresses.
+      // A client fails with one of these. This is a mistake of the host's client, or of its rule for addresses.
       logger.warn('The block-game client failed.', { cause: error })
       throw new ServerCheckError('protocol', { cause: error })
     }

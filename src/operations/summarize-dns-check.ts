@@ -52,9 +52,9 @@ export interface DnsCheckSummary {
   /** The locations whose answer says nothing about the name: failures, refusals, timeouts. The verdict ignores them. */
   readonly unanswered: readonly DnsCheckResult[]
   /**
-   * Seconds, or parts of one, from the end of the check until all that answered must have asked again; null if no answer
-   * says. A "no" without an SOA record gives no time and does not count: it should not be kept, but some resolvers keep it
-   * for up to a minute.
+   * Seconds, or parts of one, from the end of the check until all that answered must have asked again; null if no
+   * answer says. A "no" without an SOA record gives no time and does not count. It should not be kept, but some
+   * resolvers keep it for up to a minute.
    *
    * @see {@link https://www.rfc-editor.org/rfc/rfc2308#section-5 | RFC 2308 section 5}
    */
@@ -74,8 +74,8 @@ export interface DnsCheckSummary {
 export type DnsArrivalVerdict = 'arrived' | 'partly' | 'not_yet' | 'unanswered'
 
 /**
- * The result of {@link summarizeDnsCheck} where records are expected. Two answers are the same only if all their records
- * are: parts of a rotating set are not.
+ * The result of {@link summarizeDnsCheck} where records are expected. Two answers are the same only if all their
+ * records are, so parts of a rotating set are not.
  *
  * @group DNS
  */
@@ -90,8 +90,8 @@ export interface DnsArrivalSummary extends Omit<DnsCheckSummary, 'verdict'> {
    * The locations that keep the verdict from `arrived`, in the order of the check:
    *
    * - All that answered otherwise.
-   * - Those that may still have an old copy of which `oldCopies` knows, whatever they say now: behind the address of a public
-   *   resolver there are many caches, and a silent resolver may speak again.
+   * - Those that may still have an old copy of which `oldCopies` knows, whatever they say now, because behind the
+   *   address of a public resolver there are many caches, and a silent resolver may speak again.
    * - Those whose status says that nobody gets the records from them: `SERVFAIL`, `MALFORMED`, `TRUNCATED`, `TOO_LARGE`,
    *   `REFERRAL`. The others (`TIMEOUT`, `UNREACHABLE`, `REFUSED`, `FORMERR`) say nothing about the name.
    * - Any of the zone's own servers that did not answer.
@@ -100,9 +100,9 @@ export interface DnsArrivalSummary extends Omit<DnsCheckSummary, 'verdict'> {
   /** What the next check needs to know of this one and of those before. */
   readonly oldCopies: readonly DnsOldCopy[]
   /**
-   * Seconds, or parts of one, from the end of the check until no location may have an old copy any more, if the zone has
-   * changed; null if none has one. A "no" without an SOA record gives no time, and counts as a minute: some resolvers keep
-   * it that long.
+   * Seconds, or parts of one, from the end of the check until no location may have an old copy any more, if the zone
+   * has changed; null if none has one. A "no" without an SOA record gives no time, and counts as a minute, because some
+   * resolvers keep it that long.
    */
   readonly longestTtlSeconds: number | null
 }
@@ -133,8 +133,8 @@ export interface DnsExpectation {
   /** When the check ended. Default: now. */
   readonly at?: Date
   /**
-   * The addresses of the zone's own servers, if some of the locations are such servers: from these, nothing but the records
-   * will do. Default: none are.
+   * The addresses of the zone's own servers, if the locations include some. From these, nothing but the records will
+   * do. Default: none are.
    */
   readonly authorities?: readonly string[]
 }
@@ -147,9 +147,10 @@ export interface DnsExpectation {
  * answers, because a name server that rotates parts of a large set answers that way. One address of several that was
  * exchanged for another looks the same.
  *
- * Right after a change, all resolvers agree on the old records. With `expected`, the verdict says how far the new ones have
- * come instead, and the longest time that any other answer may still be kept. If checks are repeated, give each the summary
- * of the one before: a location that said something old has not got the records before that copy must be gone.
+ * Right after a change, all resolvers agree on the old records. With `expected`, the verdict says how far the new ones
+ * have come instead, and the longest time that any other answer may still be kept. If checks are repeated, give each
+ * the summary of the one before, because a location that said something old has not got the records before that copy
+ * must be gone.
  *
  * @param results - The elements of one check, for one record type, as the operation answers them.
  * @param expectation - The records to wait for.
@@ -238,7 +239,7 @@ export function summarizeDnsCheck(
 function wantedBy(expectation: DnsExpectation): Wanted | undefined {
   demand(isOptions(expectation), 'expectation must be an object: write { recordType, expected }.')
   const { expected, contains, previous, at = new Date() } = expectation
-  // One that is there, but undefined, is refused: their failures would count as those of resolvers.
+  // One that is there, but undefined, is refused, because their failures would count as those of resolvers.
   const { authorities = 'authorities' in expectation ? undefined : [] } = expectation
   demandKnown(expectation, expectationMembers)
   const { data: recordType } = recordTypeText().safeParse(expectation.recordType)

@@ -26,7 +26,7 @@ const noFields: Refusal = {
   code: 'invalid_request',
   message: 'Send at least one of the headers X-Registered-To, X-Domain-Or-IP, X-Status.',
 }
-/** By what storage answers: an answer without a refusal of its own does not compile. */
+/** By what storage answers, so that an answer without a refusal does not compile. */
 const refusals: Readonly<Record<Exclude<UpdateLicenseResult, 'updated'>, Refusal>> = {
   not_found: { code: 'license_not_found', message: 'The license does not exist.' },
   not_owner: {

@@ -13,8 +13,8 @@ function channelNamed(name: string): TracingChannel<unknown> {
 
 /**
  * The tracing channels (`node:diagnostics_channel`), each named `utility-api.` followed by its key here. The names and
- * the fields of the events are public: tracing tools subscribe to the channels by name. Without a subscriber, nothing
- * is done for them.
+ * the fields of the events are public, because tracing tools subscribe to the channels by name. Without a subscriber,
+ * nothing is done for them.
  */
 export const channels: Readonly<
   Record<'request' | 'storage' | 'dns' | 'blockgame', TracingChannel<unknown>>

@@ -9,9 +9,9 @@ export interface DnsClient {
   /**
    * Asks a question and returns how it ended.
    *
-   * MUST resolve whatever the network and the resolver do: a silent, broken or unreachable resolver is a `status`. MUST
-   * settle within `timeoutMs`, free its sockets on every path, and accept any number of calls at once. Operations call it in
-   * the async context (`AsyncLocalStorage`) of nobody, because several requests may share the answer.
+   * MUST resolve whatever the network and the resolver do, so a silent, broken or unreachable resolver is a `status`.
+   * MUST settle within `timeoutMs`, free its sockets on every path, and accept any number of calls at once. Operations
+   * call it in the async context (`AsyncLocalStorage`) of nobody, because several requests may share the answer.
    *
    * Rejects with the signal's reason if `signal` aborts, and with an error if the question itself is invalid.
    *
@@ -48,8 +48,8 @@ export interface DnsQuestion {
    */
   readonly recursionDesired?: boolean
   /**
-   * Whether a validating resolver is to answer without validation (the CD bit): it then has an answer for a zone whose
-   * signatures are broken. Default: false.
+   * Whether a validating resolver is to answer without validation (the CD bit), so that it has an answer for a zone
+   * whose signatures are broken. Default: false.
    */
   readonly checkingDisabled?: boolean
   /** `tcp` asks over TCP at once, `udp` only if the answer does not fit in a datagram. Nothing to HTTPS. Default: `udp`. */

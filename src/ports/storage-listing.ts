@@ -6,7 +6,7 @@ import type { StorageCall } from './storage-call.ts'
 /**
  * The lists of a store, one page at a time, oldest first.
  *
- * Every list MUST page by keyset: following `next` visits each row that existed at the first call, and was not deleted
+ * Every list MUST page by keyset. Following `next` visits each row that existed at the first call, and was not deleted
  * meanwhile, exactly once, whatever rows are added or deleted. `next` is absent on the last page. Each store chooses
  * its own format for it: text of at most 1,024 characters.
  *

@@ -31,17 +31,17 @@ import type { StorageListing } from './storage-listing.ts'
  *   byte for byte, including case. Identifiers, resellers and subjects have at most 255 ASCII characters; names, the
  *   texts of a license and compared domains, 255 code points; license keys, 128 characters; scopes, 1,024; redirection
  *   URIs, 2,048, with at most ten per client. Nothing longer is ever passed in.
- * - A member of a patch or change that is there but undefined counts as absent: TypeScript lets callers pass it unless
- *   `exactOptionalPropertyTypes` is on.
- * - Returned values are copies: changing one never changes the store. Arguments do not change until the method has
+ * - A member of a patch or change that is there but undefined counts as absent, because TypeScript lets callers pass it
+ *   unless `exactOptionalPropertyTypes` is on.
+ * - Returned values are copies, so changing one never changes the store. Arguments do not change until the method has
  *   answered; a store that keeps one longer copies it.
  * - Once a method has answered, its effect survives a crash of the process (and of the machine, if the store claims to
  *   be durable).
  * - A method that cannot do its work throws or rejects with a {@link StorageError}. It has then changed nothing, or
  *   does not know whether it did (a connection lost during commit).
  * - Any number of calls run at once, from many processes if the store is shared.
- * - The last argument says how long the caller still waits. At 0 or below, work that has not begun MUST NOT begin: the
- *   method throws `unavailable`. A store that never makes a call wait may ignore this argument.
+ * - The last argument says how long the caller still waits. At 0 or below, work that has not begun MUST NOT begin, and
+ *   the method throws `unavailable`. A store that never makes a call wait may ignore this argument.
  *
  * @see {@link AdminStorage} for what provisioning adds
  *
@@ -55,11 +55,11 @@ export interface UtilityStorage {
   /**
    * Spends a code and stores the token it buys.
    *
-   * MUST be one atomic step: mark the code as redeemed if it was not, and insert the token bound to the code, or do
+   * MUST be one atomic step. Mark the code as redeemed if it was not, and insert the token bound to the code, or do
    * neither. MUST return true to exactly one caller per code, however many race across however many processes, and
-   * false to the others, for an unknown code, and for a code that {@link AdminStorage.revokeClient} or
-   * {@link AdminStorage.revokeAccess} has ended. Expiry is not checked here. A token whose hash or id already exists is
-   * a `conflict`, and its code stays unspent.
+   * false to the others, for an unknown code, and for a code that {@link AdminStorage.revokeClient} or {@link
+   * AdminStorage.revokeAccess} has ended. Expiry is not checked here. A token whose hash or id already exists is a
+   * `conflict`, and its code stays unspent.
    */
   redeemAuthorizationCode(
     codeHash: Uint8Array,
@@ -110,9 +110,9 @@ export interface UtilityStorage {
   /**
    * Notes that these credentials have been used, for {@link StorageListing.credentials}. Unknown ids are ignored.
    *
-   * MUST never lower a time: two servers may report the same credential in any order. `at` is the beginning of the day
-   * (UTC), so a credential is written once a day however often it is used. At most 500 ids at once, each named once.
-   * Optional: without it, lists do not say when a credential was last used.
+   * MUST never lower a time, because two servers may report the same credential in any order. `at` is the beginning of
+   * the day (UTC), so a credential is written once a day however often it is used. At most 500 ids at once, each named
+   * once. Optional: without it, lists do not say when a credential was last used.
    */
   recordUse?(
     kind: 'reseller_token' | 'api_key',
@@ -176,9 +176,9 @@ export type UpdateLicenseResult = (typeof updateOutcomes)[number]
 /**
  * The methods that provisioning needs in addition to {@link UtilityStorage}. Everything said there applies here too.
  *
- * A program may call these methods itself, and `insertLicense`, with rows of its own. A row, hash or time that is not as
- * described MUST be refused with a {@link StorageError} of the kind `invalid`, and nothing stored: an expiry that is lost
- * on the way makes a token valid for ever. `withCheckedRows` does this for any storage.
+ * A program may call these methods itself, and `insertLicense`, with rows of its own. A row, hash or time that is not
+ * as described MUST be refused with a {@link StorageError} of the kind `invalid`, and nothing stored, because an expiry
+ * that is lost on the way makes a token valid for ever. `withCheckedRows` does this for any storage.
  *
  * @group Storage
  */
@@ -188,13 +188,13 @@ export interface AdminStorage extends UtilityStorage {
   /**
    * Changes the sent fields of a client, revoked or not. Returns false if no such client exists.
    *
-   * MUST change nothing that was not sent: a rotation or revocation at the same time stays in effect.
+   * MUST change nothing that was not sent, so a rotation or revocation at the same time stays in effect.
    */
   updateClient(clientId: string, patch: ClientPatch, call: StorageCall): MaybePromise<boolean>
   /**
    * Gives a client a new secret. Returns false if no such client exists, or if it is public.
    *
-   * MUST be one step, with the look at the type: the new hash comes first, the hash that was first becomes the second,
+   * MUST be one step, with the look at the type. The new hash comes first, the hash that was first becomes the second,
    * and all others are removed. After racing rotations, the valid secrets are therefore those of the last two that
    * answered. A revoked client stays revoked.
    */
@@ -243,11 +243,11 @@ export interface AdminStorage extends UtilityStorage {
    * Ends the unspent codes of a client or a subject and revokes its access tokens, or revokes the tokens of a reseller.
    * Tokens already revoked keep their revocation time.
    *
-   * MUST leave no token, however it raced with redemptions: a code that was stored before the call buys none once this
+   * MUST leave no token, however it raced with redemptions. A code that was stored before the call buys none once this
    * method has answered, and a token that a racing redemption has stored is revoked. A store in which each statement
    * sees a single moment ends the codes first, which waits for redemptions in progress, and looks for tokens
-   * afterwards. Of a reseller, it MUST leave no token that was stored before one that it has revoked. If it fails partway
-   * through, repeating the call finishes the work. Expired codes and tokens count too.
+   * afterwards. Of a reseller, it MUST leave no token that was stored before one that it has revoked. If it fails
+   * partway through, repeating the call finishes the work. Expired codes and tokens count too.
    */
   revokeAccess(which: AccessReference, at: number, call: StorageCall): MaybePromise<RevokeCounts>
   /**
@@ -265,7 +265,7 @@ export interface AdminStorage extends UtilityStorage {
   /**
    * Deletes a license permanently. Returns false if no license has this key.
    *
-   * The idempotency rows that name its key stay: a repeat of its request gets the key, not a new license.
+   * The idempotency rows that name its key stay, so a repeat of its request gets the key, not a new license.
    */
   deleteLicense(licenseKey: string, call: StorageCall): MaybePromise<boolean>
   /**
@@ -281,7 +281,7 @@ export interface AdminStorage extends UtilityStorage {
   readonly listing?: StorageListing
   /**
    * Refuses further calls with `unavailable`; calls in progress still finish. MUST be idempotent. A database that was
-   * passed in stays open: the caller who opened it is responsible for closing it.
+   * passed in stays open, because the caller who opened it is responsible for closing it.
    */
   close?(): MaybePromise<void>
 }

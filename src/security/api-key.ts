@@ -8,7 +8,7 @@ import { realm, type CredentialParts, type Presented, type Scheme } from './sche
 /** Visible ASCII without the comma, which joins repeated headers, with or without a space (RFC 9110 section 5.3). */
 const grammar = /^[\x21-\x2b\x2d-\x7e]+$/
 
-// Not `Basic`, although the header is called that: browsers would ask their user for a password.
+// Not `Basic`, although the header is called that, because browsers would ask their user for a password.
 const challenge = `ApiKey realm="${realm}", header="Basic"`
 
 const missing: Refusal = { code: 'invalid_api_key', message: 'The API key is missing.' }

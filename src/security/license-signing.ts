@@ -97,7 +97,7 @@ function notConfigured(): never {
   throw invalidOption('licenses.signingKey', 'is needed to sign licenses')
 }
 
-/** Returns a copy of the options: they are checked before the license is looked up, and used after it. */
+/** Returns a copy of the options, because they are checked before the license is looked up, and used after it. */
 function termsOf(options: SignLicenseOptions): Pick<StatementTerms, 'lifetimeSeconds' | 'audience'> {
   demand(isOptions(options), 'options must be an object: write { lifetimeSeconds }.')
   demandKnown(options, optionNames)

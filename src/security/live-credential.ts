@@ -5,8 +5,9 @@ import type { StorageCall } from '../ports/storage-call.ts'
 import type { CredentialParts } from './scheme.ts'
 
 /**
- * Returns the credential that a secret stands for, and notes that it was used. If there is none, or it has ended, throws
- * what `refuse` makes of the reason. The reason is for the log: the sender is told the same in all cases.
+ * Returns the credential that a secret stands for, and notes that it was used. If there is none, or it has ended,
+ * throws what `refuse` makes of the reason. The reason is for the log, because the sender is told the same in all
+ * cases.
  */
 export function liveCredential(
   { storage, clock, uses }: CredentialParts,

@@ -78,8 +78,8 @@ export function oauthClientScheme(storage: Pick<TimedStorage, 'findClient'>): Sc
     clientId.length > longestClientId ? null : storage.findClient(clientId, presented)
 
   /**
-   * Finds the public client that sent no secret. All others are told what is missing, even if storage fails: a client that
-   * has forgotten its secret is answered as ever.
+   * Finds the public client that sent no secret. All others are told what is missing, even if storage fails, so a
+   * client that has forgotten its secret is answered as ever.
    */
   async function findPublic(
     clientId: string,
@@ -148,8 +148,8 @@ export function oauthClientScheme(storage: Pick<TimedStorage, 'findClient'>): Sc
 }
 
 /**
- * Both places may name the client, if they agree: libraries that are told to send the header go on sending the body's
- * members. Neither is then a second method of authentication, which RFC 6749 section 2.3 forbids.
+ * Both places may name the client, if they agree, because libraries that are told to send the header go on sending the
+ * body's members. Neither is then a second method of authentication, which RFC 6749 section 2.3 forbids.
  */
 function presentedClient(presented: Presented): PresentedClient {
   const clientId = presented.body.get('client_id')
@@ -202,7 +202,8 @@ function fromHeader(authorization: string): PresentedClient | null {
   const clientId = formDecode(text.slice(0, Math.max(0, colon)))
   const sent = text.slice(colon + 1)
   const decoded = formDecode(sent)
-  // What is not allowed in a body is not allowed here either: the storage is promised text without control characters.
+  // What is not allowed in a body is not allowed here either, because the storage is promised text without control
+  // characters.
   const secrets = (decoded === sent ? [sent] : [decoded, sent]).filter(isVisibleText)
   return isVisibleText(clientId) && (sent === '' || secrets.length > 0) ? { clientId, secrets } : null
 }

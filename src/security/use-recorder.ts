@@ -18,7 +18,7 @@ export interface UseRecorder {
 export interface UseRecorderParts {
   readonly storage: Pick<TimedStorage, 'recordUse'>
   readonly logger: Logger
-  /** How long one report may take, however many calls it needs: closing waits for it. */
+  /** How long one report may take, however many calls it needs, because closing waits for it. */
   readonly storageTimeoutMs: number
   /** How often to report. A server that is killed loses what it has not reported. Default: 60,000. */
   readonly intervalMs?: number
@@ -56,7 +56,7 @@ export function createUseRecorder(parts: UseRecorderParts): UseRecorder {
     timer.unref()
   }
 
-  /** Reports what was collected, once the report before has ended: closing must not leave that one behind. */
+  /** Reports what was collected, once the report before has ended, because closing must not leave that one behind. */
   function report(): Promise<void> {
     timer = undefined
     reporting = inNoContext(() => reporting.then(reportCollected))

@@ -18,9 +18,10 @@ import { StorageError, type AdminStorage, type ClientPatch } from '../ports/stor
  * Makes a storage refuse values that it would change or lose: an expiry of `NaN`, which SQL and JSON keep as none; an
  * identifier that is a number; a scope with two spaces. Returns the same object.
  *
- * A refusal is a {@link StorageError} of the kind `invalid`, which names the method and the member. The storages of this
- * package refuse by it, and the cases of `storageContract` expect it of every storage that can provision. Lookups,
- * exchanges and a reseller's updates are left as they are: the library calls them, with values that it has checked.
+ * A refusal is a {@link StorageError} of the kind `invalid`, which names the method and the member. The storages of
+ * this package refuse by it, and the cases of `storageContract` expect it of every storage that can provision. Lookups,
+ * exchanges and a reseller's updates are left as they are, because the library calls them, with values that it has
+ * checked.
  *
  * @example
  * ```ts
@@ -45,7 +46,7 @@ export function withCheckedRows<Storage extends AdminStorage>(storage: Storage):
     methods[name] = (...args) => {
       const problem = (check as Check)(...args)
       if (problem === null) return method(...args)
-      // Rejects like a call that fails: nothing is thrown outside the promise.
+      // Rejects like a call that fails, so nothing is thrown outside the promise.
       return Promise.reject(new StorageError('invalid', `${name}: ${problem}.`))
     }
   }

@@ -37,7 +37,7 @@ const keyAttempts = 4
 
 /**
  * Stores a license, or returns one with the key that the same idempotency key got before, made of the fields of the
- * repeat: what is kept has no names, so that what the owner erases is gone.
+ * repeat. What is kept has no names, so that what the owner erases is gone.
  */
 export async function issueLicense(
   parts: IssueParts,

@@ -8,13 +8,13 @@ import { channels, trace } from '../ports/diagnostics.ts'
 
 export const databaseFailed: Refusal = { code: 'database_error', message: 'The database failed.' }
 
-/** The storage as the core calls it: every method is present and limited to the time its caller has left. */
+/** The storage as the core calls it. Every method is present and limited to the time its caller has left. */
 export type TimedStorage = Required<UtilityStorage>
 
 /**
  * Wraps a storage so that it has one error, `database_error`, with the cause inside. The error stands for anything a
  * method throws, and for a method that does not answer while its caller waits. A call that is given up on is not
- * canceled: a write in progress may still commit.
+ * canceled, so a write in progress may still commit.
  */
 export function timedStorage(storage: UtilityStorage): TimedStorage {
   return {

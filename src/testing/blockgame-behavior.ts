@@ -31,7 +31,7 @@ export interface FakeBlockgameServerOptions {
   readonly era?: BlockgameEra
   /** What a server before 1.7 does with a packet it does not know. Default: `'close'`. */
   readonly unknownPacket?: 'close' | 'wait' | 'kick'
-  /** Takes over every connection: the server itself answers nothing. For hostile and broken servers. */
+  /** Takes over every connection, and the server itself answers nothing. For hostile and broken servers. */
   readonly script?: (connection: FakeBlockgameConnection) => void
   /** Address to listen on. Default: `127.0.0.1`. */
   readonly ip?: string

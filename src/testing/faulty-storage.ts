@@ -24,7 +24,7 @@ export interface FaultyStorageOptions {
  * A fault of {@link faultyStorage}, as its caller sees it:
  *
  * - `refused`: a `StorageError` at once, and nothing was done.
- * - `late`: an answer after the deadline. The call was done or not: the log says which.
+ * - `late`: an answer after the deadline. The call was done or not. The log says which.
  * - `failed`: a `StorageError` although the call was done, as if the connection was lost before the answer came.
  *
  * @group Testing
@@ -105,8 +105,8 @@ type Method = (...args: readonly unknown[]) => MaybePromise<unknown>
  * refuses, it answers after the deadline, and it does the call and then reports failure. A seed decides which call gets
  * which fault, so that a run that fails can be repeated.
  *
- * Provision through the storage itself, and give the faulty one to `createUtilityApi`. A late answer takes as long as its
- * caller waits: with a `storageTimeoutMs` of a few milliseconds, thousands of seeds take seconds.
+ * Provision through the storage itself, and give the faulty one to `createUtilityApi`. A late answer takes as long as
+ * its caller waits, so with a `storageTimeoutMs` of a few milliseconds, thousands of seeds take seconds.
  *
  * @param storage - The storage to wrap. It is used, not copied.
  *
@@ -165,7 +165,10 @@ export function faultyStorage<Storage extends UtilityStorage>(
     }
   }
 
-  /** Replaces the methods where they are read: those of classes need their own `this`, and the owner may be frozen. */
+  /**
+   * Replaces the methods where they are read, because those of classes need their own `this`, and the owner may be
+   * frozen.
+   */
   function wrapped<Owner extends object>(owner: Owner, names: object, prefix: string, more: object): Owner {
     return new Proxy(Object.create(owner) as Owner, {
       get(_, name) {

@@ -88,7 +88,7 @@ export interface StorageContractCase {
 /**
  * Every promise of the storage port as a case to run in the test framework of your choice.
  *
- * The cases are plain data: no framework is imported, and each case creates its own store. A case that lacks what it
+ * The cases are plain data. No framework is imported, and each case creates its own store. A case that lacks what it
  * needs returns `'not applicable'` instead of passing, so that a green run shows only what was tested.
  *
  * Two of the cases are histories: random calls, with each answer compared to that of a plain model of the port. A
@@ -163,7 +163,7 @@ async function runCase(
     withFixture(make, (fixture) => work(toContext(fixture, history, fresh)))
   await fresh(async (context) => {
     isApplicable = needs.every((need) => context[need] !== undefined)
-    // `needs` was checked: what the case uses is there.
+    // `needs` was checked, so what the case uses is there.
     if (isApplicable) await withOwnRows(() => run(context as Parameters<typeof run>[0]))
   })
   return isApplicable ? 'passed' : 'not applicable'

@@ -136,7 +136,7 @@ export function withAdmin<Value>(
   })
 }
 
-/** Refuses a password: command lines end up in shell histories and process lists. */
+/** Refuses a password, because command lines end up in shell histories and process lists. */
 function refusePassword(url: string): void {
   const { password, searchParams } = new URL(url.replace('@/', '@host/'))
   if (password === '' && ![...searchParams.keys()].some((name) => /passw/i.test(name))) return

@@ -10,8 +10,8 @@ export type DatabaseLocation =
 type Source = '--database' | 'UTILITY_API_DATABASE'
 
 /**
- * Returns the location that a text names. No message repeats the text unless it is certainly the name of a file: a
- * mistyped URL has a password in it.
+ * Returns the location that a text names. No message repeats the text unless it is certainly the name of a file,
+ * because a mistyped URL has a password in it.
  */
 export function locationOf(text: string, source: Source): DatabaseLocation {
   // To us, both would be names of files.
@@ -35,8 +35,8 @@ export function locationOf(text: string, source: Source): DatabaseLocation {
 }
 
 /**
- * Returns a file's name for messages. What comes from the environment is shown only if it is certainly a file: it may be
- * a password in the wrong place.
+ * Returns a file's name for messages. What comes from the environment is shown only if it is certainly a file, because
+ * it may be a password in the wrong place.
  */
 function fileName(text: string, source: Source): string {
   const isShown = source === '--database' || existsSync(text) || /\.(?:sqlite3?|db3?)$/i.test(text)

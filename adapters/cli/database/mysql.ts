@@ -27,7 +27,7 @@ export async function openMysql(uri: string, { connectMs }: TimeLimits): Promise
   return { storage, name: 'MariaDB', redact: redactorOf(uri), close }
 }
 
-/** What may follow the "?": the driver prints the names of others. */
+/** What may follow the "?". The driver prints the names of others. */
 const mysqlOptions: readonly string[] = [
   'ssl',
   'charset',

@@ -38,13 +38,13 @@ export async function openPostgres(connectionString: string, limits: TimeLimits)
 }
 
 /**
- * Lends connections of the second pool once the first finds a pooler that refuses its time limit: behind that, only the
- * role can have one.
+ * Lends connections of the second pool once the first finds a pooler that refuses its time limit, because behind that,
+ * only the role can have one.
  */
 function eitherOf(first: PostgresPool, second: PostgresPool): PostgresPool {
   let pool = first
   return {
-    // Not the time limit: the storage would refuse a pooler that ignores it.
+    // Not the time limit, because the storage would refuse a pooler that ignores it.
     options: { max: first.options.max },
     async connect() {
       try {

@@ -5,8 +5,8 @@ export type Redact = (error: unknown) => void
 const longestInExpression = 1000
 
 /**
- * Returns what redacts the errors of a database. Of its URL, they may show the scheme, the host and the database's name:
- * drivers and servers quote what they cannot use, and a secret in the wrong place is one of those.
+ * Returns what redacts the errors of a database. Of its URL, they may show the scheme, the host and the database's
+ * name, because drivers and servers quote what they cannot use, and a secret in the wrong place is one of those.
  */
 export function redactorOf(url: string): Redact {
   const { username, password, searchParams } = new URL(url.replace('@/', '@host/'))

@@ -55,7 +55,7 @@ export async function check(
       return isOfZone ? askZone(asked, authority.name) : own.query(asked)
     },
   }
-  /** Asks for the name that the zone's servers have: where the alias leads, if there is one. */
+  /** Asks for the name that the zone's servers have, which is where the alias leads, if there is one. */
   async function askZone(question: DnsQuestion, of: string): Promise<DnsAnswer> {
     const answer = await own.query({ ...question, name: of, recursionDesired: false })
     return of === question.name ? answer : { ...answer, cnameChain: [of, ...answer.cnameChain] }

@@ -121,7 +121,7 @@ function columnsOf(locations: readonly ResolverLocation[], seen: Section['seen']
   ]
 }
 
-/** Which of two equal columns to keep: an address goes under RESOLVER, a label under LOCATION. */
+/** Which of two equal columns to keep. An address goes under RESOLVER, a label under LOCATION. */
 const preference: readonly string[] = ['RESOLVER', 'LOCATION', 'PROVIDER']
 
 function isPreferred(column: Column, over: Column): boolean {
@@ -247,7 +247,7 @@ function cachedIn(summary: Comparison): DnsCheckResult[] {
   return blocking.filter((each) => !others.has(each) && oldCopies.some((copy) => isSame(copy, each)))
 }
 
-/** The copies of locations that are asked no more: servers that the zone no longer has. */
+/** The copies of locations that are asked no more, because the zone no longer has these servers. */
 function goneFrom(summary: Comparison): readonly DnsOldCopy[] {
   if (!('arrived' in summary)) return []
   const asked = [...summary.arrived, ...summary.differing, ...summary.unanswered]

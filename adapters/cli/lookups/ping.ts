@@ -63,7 +63,7 @@ export const ping: AnyCommand = command({
   },
 })
 
-/** Prints an object: in a line of its own if others follow. */
+/** Prints an object, on a separate line if others follow. */
 function print(object: object, isOne: boolean): void {
   if (isOne) printJson(object)
   else console.log(printableLines(JSON.stringify(object)))

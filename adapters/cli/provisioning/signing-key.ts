@@ -7,7 +7,8 @@ const openToEverybody =
   'Everybody on this machine can read or change the file of --signing-key. Make a new key, and run chmod 600 on its file.'
 
 /**
- * Reads a private key from a file. No message repeats the file's name: the key itself may have been pasted in its place.
+ * Reads a private key from a file. No message repeats the file's name, because the key itself may have been pasted in
+ * its place.
  */
 export function signingKeyIn(file: string): KeyObject {
   const text = textOf(file)

@@ -47,8 +47,8 @@ export function devPages(world: DevWorld): NonNullable<ServiceOptions['pages']> 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
 /**
- * Whether the browser asks for this machine by its own names. A page elsewhere whose name leads here after it was loaded
- * (DNS rebinding) could read the credentials otherwise: to the browser, it would be of the same origin.
+ * Whether the browser asks for this machine by its own names. A page elsewhere whose name leads here after it was
+ * loaded (DNS rebinding) could read the credentials otherwise, because to the browser, it would be of the same origin.
  */
 function isForThisMachine({ headers }: IncomingMessage): boolean {
   return /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/i.test(headers.host ?? '')
@@ -68,7 +68,7 @@ function textsOf({ dns_results: records }: DnsCheckResult): string[] {
 
 /**
  * Writes a line of JSON for each location as it answers. The page asks for them along with the operation, which has the
- * same queries: nobody is asked twice. Only the operation's answer says what is wrong with a question.
+ * same queries, so nobody is asked twice. Only the operation's answer says what is wrong with a question.
  */
 async function streamRows(
   { api }: DevWorld,

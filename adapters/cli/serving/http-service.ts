@@ -32,8 +32,8 @@ const limits = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
   /**
-   * Longer than the minute for which load balancers keep idle connections: the side that closes first risks losing the
-   * other side's next request.
+   * Longer than the minute for which load balancers keep idle connections, because the side that closes first risks
+   * losing the other side's next request.
    */
   keepAliveTimeout: 65_000,
   /** How often the header and request timeouts are checked. */
@@ -88,7 +88,7 @@ export function createService(api: UtilityApi, options: ServiceOptions): Service
     async drain(milliseconds) {
       draining = true
       open.responses.forEach(sayGoodbye)
-      // On a clock that nobody sets: a step of the wall clock would cut requests off or hold the process.
+      // On a clock that nobody sets, because a step of the wall clock would cut requests off or hold the process.
       const end = performance.now() + milliseconds
       if (watched) await delay(milliseconds / 2)
       closing = true
@@ -124,7 +124,10 @@ function pathBelow(prefix: string, url: string): string {
   return path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path
 }
 
-/** Sends the document and closes the connection: the system would hold a copy for each request of one that reads none. */
+/**
+ * Sends the document and closes the connection, because the system would hold a copy for each request of one that reads
+ * none.
+ */
 function sendLast(response: ServerResponse, document: Buffer): void {
   sayGoodbye(response)
   send(response, 200, document)

@@ -19,7 +19,7 @@ export interface ValueDef {
   readonly valueHint: string
   readonly required?: boolean
   readonly default?: string
-  /** Whether it may be given several times: its value is the list of all. */
+  /** Whether it may be given several times, which makes its value the list of all. */
   readonly mayRepeat?: true
   /** Whether its value may be empty. An empty value is often that of a shell's variable that is not set. */
   readonly mayBeEmpty?: boolean
@@ -47,7 +47,7 @@ type ValueOf<Def extends ArgDef> = Def extends FlagDef
 
 /** A command: its arguments, its help and what it does. */
 export interface Command<Defs extends ArgDefs> {
-  /** Missing if it is loaded when needed: whoever loads it has one. */
+  /** Missing if it is loaded when needed, because whoever loads it has one. */
   readonly description?: string
   readonly args?: Defs
   /** Whether more words may follow the named ones. */

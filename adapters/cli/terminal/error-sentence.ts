@@ -34,7 +34,7 @@ export function sentenceOnId({ message }: UtilityApiError): string | null {
   return /^(?:client|reseller)Id: (.*)$/s.exec(message)?.[1] ?? null
 }
 
-/** Tells the library's errors by their name: without one, nothing has loaded the library. */
+/** Tells the library's errors by their name, because without one, nothing has loaded the library. */
 export function isUtilityApiError(error: unknown): error is UtilityApiError {
   return error instanceof Error && error.name === 'UtilityApiError'
 }

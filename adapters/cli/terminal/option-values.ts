@@ -42,7 +42,7 @@ export function lifetimeSeconds(text: string | undefined): number | undefined {
 /** An option that takes a date or a time. */
 export const dateOption = { type: 'string', valueHint: 'DATE' } as const
 
-/** Returns the date or time given for an option, if any: a date is its first moment in UTC. */
+/** Returns the date or time given for an option, if any. A date is its first moment in UTC. */
 export function dateOf(name: string, text: string | undefined): Date | undefined {
   if (text === undefined) return undefined
   const date = /^\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|[+-]\d\d:\d\d))?$/.test(text) ? new Date(text) : new Date(NaN)

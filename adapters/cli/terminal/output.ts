@@ -44,13 +44,13 @@ export function columns(): number {
 
 /** Prints JSON. Characters that would control the terminal are escaped, so the value stays the same. */
 export function printJson(value: unknown): void {
-  // The line feeds are between members: those inside strings are already escaped.
+  // The line feeds are between members, because those inside strings are already escaped.
   console.log(printableLines(JSON.stringify(value, null, 2)))
 }
 
 /**
- * Returns what prints a list as JSON, page after page, as if all of it were printed at once: there may be millions of
- * rows, which fit in no memory.
+ * Returns what prints a list as JSON, page after page, as if all of it were printed at once, because there may be
+ * millions of rows, which fit in no memory.
  */
 export function jsonListPrinter(name: string): { rows(page: readonly object[]): void; end(): void } {
   const head = `{\n  ${JSON.stringify(name)}: [`

@@ -1,6 +1,6 @@
 /**
- * Hides passwords in a message that repeats what somebody typed: a URL in the wrong place, or with a mistake in it, has
- * its password all the same.
+ * Hides passwords in a message that repeats what somebody typed, because a URL in the wrong place, or with a mistake in
+ * it, has its password all the same.
  */
 export function withoutPasswords(text: string): string {
   return text
@@ -17,7 +17,7 @@ function withoutPassword(words: string): string {
   return start === -1 ? words : `${words.slice(0, start)}…@${words.slice(upToAt.length)}`
 }
 
-// Both begin at the start of a run: from each place in it, a long one would be read to its end.
+// Both begin at the start of a run, because from each place in it, a long one would be read to its end.
 const urlInside = /(?<![a-z\d+.-])([\d+.-]*)([a-z][a-z\d+.-]*:\/\/[^"]+)/i
 // After a colon, a backslash means a folder of Windows, and "/@" a package.
 const userBeforeAt = /(?<![^\s"'])[^\s"']*?:(?!\\)../s

@@ -54,7 +54,7 @@ export function widthOf(text: string): number {
   return width
 }
 
-/** A limit in code units for this many columns: characters without a width could go on forever. */
+/** A limit in code units for this many columns, because characters without a width could go on forever. */
 function maxLengthOf(columns: number): number {
   return columns * 4
 }

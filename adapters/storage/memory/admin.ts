@@ -122,7 +122,7 @@ function purgeExpired(
   )
   return {
     tokens,
-    // A spent code stays as long as its token: without the code, a replay could no longer revoke the token.
+    // A spent code stays as long as its token, because without the code, a replay could no longer revoke the token.
     codes: codes.deleteWhere(({ code, token }) => code.expiresAt <= at && !accessTokens.has(token)),
     idempotency: idempotencyKeys.deleteWhere(({ expiresAt }) => expiresAt <= at),
   }

@@ -44,7 +44,7 @@ function redeem(tables: Tables, codeHash: string, at: number, token: NewAccessTo
   if (row === undefined || row.code.redeemedAt !== null) return false
   const { hash, ...credential } = token
   const key = toKey(hash)
-  // What can fail comes first: a token that is refused must leave the code unspent.
+  // What can fail comes first, because a token that is refused must leave the code unspent.
   insertCredential(tables, { kind: 'access_token', key }, { ...credential, revokedAt: null })
   tables.codes.put(codeHash, { code: { ...row.code, redeemedAt: at }, token: key })
   return true

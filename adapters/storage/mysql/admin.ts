@@ -108,8 +108,8 @@ async function hasOwner(db: Session, kind: CredentialKind, ownerId: string): Pro
 }
 
 /**
- * Ends the codes, then revokes the tokens, in this order: the second statement sees the tokens of the redemptions that
- * the first waited for.
+ * Ends the codes, then revokes the tokens, in this order, because the second statement sees the tokens of the
+ * redemptions that the first waited for.
  */
 async function revokeAccess(db: Session, which: AccessReference, at: number): Promise<RevokeCounts> {
   if ('clientId' in which) {
@@ -117,7 +117,7 @@ async function revokeAccess(db: Session, which: AccessReference, at: number): Pr
     return { codes, tokens: await revokeTokens(db, sql.tokensOfClient, which.clientId, at) }
   }
   if ('resellerId' in which) {
-    // Again until there are none: a statement misses what is stored behind it, and may revoke what came later.
+    // Again until there are none, because a statement misses what is stored behind it, and may revoke what came later.
     const revoke = () => db.count(sql.revokeTokensOfReseller, at, which.resellerId)
     return { codes: 0, tokens: await untilFew(1, revoke) }
   }
@@ -155,8 +155,8 @@ interface PurgeableCodeRow {
 }
 
 /**
- * Reads all codes, portion by portion, and deletes the dead ones: nearly all can be spent codes whose tokens are still
- * valid. Such a code stays: without it, a replay could no longer revoke the token.
+ * Reads all codes, portion by portion, and deletes the dead ones, because nearly all can be spent codes whose tokens
+ * are still valid. Such a code stays, because without it, a replay could no longer revoke the token.
  */
 function purgeCodes(db: Session, at: number): Promise<number> {
   return inPortions<Uint8Array>(new Uint8Array(), async (after) => {
@@ -173,7 +173,7 @@ function purgeCodes(db: Session, at: number): Promise<number> {
 async function deleteCodes(db: Session, text: string, codes: readonly PurgeableCodeRow[]): Promise<number> {
   const [first] = codes
   if (first === undefined) return 0
-  // As many hashes as the statement has placeholders: one that is named twice is deleted once.
+  // As many hashes as the statement has placeholders. One that is named twice is deleted once.
   const hashes = Array.from({ length: sql.codePortion }, (_, index) => (codes[index] ?? first).hash)
   return db.count(text, ...hashes)
 }

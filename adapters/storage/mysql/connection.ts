@@ -31,7 +31,7 @@ export interface Errand<Result> {
   /** The first statement, which sets the connection up. */
   readonly settings: string
   readonly work: (connection: MysqlConnection) => Promise<Result>
-  /** Whether it only reads: then it is done again, once, if its connection is lost. */
+  /** Whether it only reads, so that it is done again, once, if its connection is lost. */
   readonly reads?: boolean
 }
 
@@ -74,9 +74,9 @@ async function lend<Result>(
 }
 
 /**
- * Returns a connection for an errand, and what tells how many octets had been sent on it after the last statement, unless
- * others have used it meanwhile: a host program may use a connection that it has given back. What a statement sends later,
- * as when it is prepared first, counts as theirs.
+ * Returns a connection for an errand, and what tells how many octets had been sent on it after the last statement,
+ * unless others have used it meanwhile, because a host program may use a connection that it has given back. What a
+ * statement sends later, as when it is prepared first, counts as theirs.
  */
 function watch(connection: MysqlConnection): { lent: MysqlConnection; sent(): number | undefined } {
   const start = sentOn(connection)
@@ -182,8 +182,8 @@ function itselfOf(connection: MysqlConnection): object {
  * was committed before it and commits on its own. The wait for a lock is shorter than the default of 50 seconds, which
  * is longer than anyone waits.
  *
- * The first assignment, to the next transaction alone, is an error while a transaction is open, and then none is made:
- * `autocommit = 1` would commit what the host has left half done.
+ * The first assignment, to the next transaction alone, is an error while a transaction is open, and then none is made,
+ * because `autocommit = 1` would commit what the host has left half done.
  */
 export function sessionSettings(isGalera: boolean): string {
   return `SET ${[
@@ -211,8 +211,8 @@ export function sessionSettings(isGalera: boolean): string {
 export const requireNoTransaction: string = 'SET TRANSACTION ISOLATION LEVEL READ COMMITTED'
 
 /**
- * Sends the first statement on a lent connection. Throws if the host has left a transaction open: what we write would be
- * part of it, and undone with it.
+ * Sends the first statement on a lent connection. Throws if the host has left a transaction open, because what we write
+ * would be part of it, and undone with it.
  */
 export async function setUp(connection: MysqlConnection, settings: string): Promise<void> {
   try {

@@ -4,9 +4,12 @@
  * @group Storage
  */
 export interface MysqlPool {
-  /** Lends a connection. A method with parameters is refused: it wants a callback, or the name of a server. */
+  /** Lends a connection. A method with parameters is refused, because it wants a callback, or the name of a server. */
   getConnection(): Promise<MysqlConnection>
-  /** Where `mysql2` keeps the number of connections: writes use all but one. Without a number, or with 0, they use all. */
+  /**
+   * Where `mysql2` keeps the number of connections, of which writes use all but one. Without a number, or with 0, they
+   * use all.
+   */
   readonly pool?: { readonly config?: { readonly connectionLimit?: number | undefined } }
 }
 
@@ -14,7 +17,7 @@ export interface MysqlPool {
  * The part of a `mysql2/promise` connection that the storage uses.
  *
  * Both methods that run statements return rows as an array, and for other statements an object with `affectedRows`.
- * Integers of 64 bits may be numbers, text or `bigint`; octets are a `Uint8Array`. They reject with the server's error:
+ * Integers of 64 bits may be numbers, text or `bigint`; octets are a `Uint8Array`. They reject with the server's error.
  * `errno` is its number and `sqlState` its SQLSTATE. An error without them means that the connection is lost.
  *
  * @group Storage

@@ -112,9 +112,9 @@ function kindOf(error: unknown): StorageErrorKind {
 }
 
 /**
- * Tells whether the connection is still usable: the server refused the statement, or was not sent one. A server that
- * takes no writes keeps its connections, although the writes are for another server at the same address by then. Our
- * own errors leave it usable, but for the `bug` of a transaction that is open on it.
+ * Tells whether the connection is still usable, because the server refused the statement, or was not sent one. A server
+ * that takes no writes keeps its connections, although the writes are for another server at the same address by then.
+ * Our own errors leave it usable, but for the `bug` of a transaction that is open on it.
  */
 export function leavesConnection(error: unknown): boolean {
   if (error instanceof StorageError) return error.kind !== 'bug'

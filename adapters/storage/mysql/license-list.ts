@@ -4,7 +4,7 @@ import { licenseColumns, type LicenseRow } from '../shared/rows.ts'
 import type { MysqlAccess } from './access.ts'
 import type { Queries } from './statement.ts'
 
-/** Returns a page of licenses. Those of several domains are read apart: no index has the order of all. */
+/** Returns a page of licenses. Those of several domains are read apart, because no index has the order of all. */
 export async function licensePage(
   access: MysqlAccess,
   page: LicensePage,
@@ -23,8 +23,8 @@ export async function licensePage(
 }
 
 /**
- * Reads a range of the index whose order the list has. The first column is compared with two inequalities: for an
- * equality, the planner reads each page of a long list from the start of the list.
+ * Reads a range of the index whose order the list has. The first column is compared with two inequalities, because for
+ * an equality, the planner reads each page of a long list from the start of the list.
  */
 function licensesOf(
   db: Queries,

@@ -14,8 +14,8 @@ import {
  * Selects the rows after a mark. Written this way, the first part is a range of the index, which a comparison of pairs
  * would not be.
  *
- * A column before it in the index is compared with two inequalities, and comes first in the order: for an equality, the
- * planner reads each page of a long list from the start of the list.
+ * A column before it in the index is compared with two inequalities, and comes first in the order, because for an
+ * equality, the planner reads each page of a long list from the start of the list.
  */
 const afterMark = (id: string): string => `created_at >= ? AND (created_at > ? OR ${id} > ?)`
 

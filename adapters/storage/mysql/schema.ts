@@ -84,8 +84,8 @@ async function warningsOf(connection: MysqlConnection): Promise<string[]> {
 }
 
 /**
- * Does its work again whenever it loses against another server. A lock of the database is local to a node of a
- * cluster: on the others, servers may take the same steps, and interrupt whatever is in their way.
+ * Does its work again whenever it loses against another server. A lock of the database is local to a node of a cluster.
+ * On the others, servers may take the same steps, and interrupt whatever is in their way.
  */
 async function despiteOthers<T>(flavor: Flavor, work: () => Promise<T>, attempt = 1): Promise<T> {
   try {
@@ -137,7 +137,7 @@ async function takeSteps(connection: MysqlConnection): Promise<boolean> {
 
 /** Throws unless this version can work with the schema. Returns how the server is used. */
 export async function requireSchema(pool: MysqlPool): Promise<Flavor> {
-  // Not limited to the time of the call that happens to be the first: others wait for the same answer.
+  // Not limited to the time of the call that happens to be the first, because others wait for the same answer.
   const call = callWithin(schemaTimeoutMs)
   let isLent = false
   const work = (connection: MysqlConnection): Promise<Flavor> => {
@@ -180,8 +180,8 @@ async function readOn(connection: MysqlConnection, sql: string): Promise<unknown
 }
 
 /**
- * Throws if the server is not MariaDB, or if the pool's text is not utf8mb4: the server would store other characters than
- * it was sent, and not say so.
+ * Throws if the server is not MariaDB, or if the pool's text is not utf8mb4, because the server would store other
+ * characters than it was sent, and not say so.
  */
 async function flavorOf(connection: MysqlConnection): Promise<Flavor> {
   const [{ version, charset, wsrep }] = (await readOn(connection, readFlavor)) as [FlavorRow]

@@ -163,7 +163,7 @@ async function recordUse(
   at: number,
 ): Promise<void> {
   if (first === undefined) return
-  // As many ids as the statement has placeholders: one that is named twice is changed once.
+  // As many ids as the statement has placeholders. One that is named twice is changed once.
   const portion = Array.from({ length: sql.usePortion }, (_, index) => ids[index - 1] ?? first)
   await db.count(sql.recordUse, at, kind, ...portion, at)
   await recordUse(db, kind, ids.slice(sql.usePortion - 1), at)

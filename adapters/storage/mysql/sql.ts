@@ -15,8 +15,8 @@ import {
 /**
  * Every statement of the MariaDB store except those of its schema and its lists.
  *
- * Texts of a statement that are no column name their charset: by default, it is that of the database, which may not have
- * the characters of a key.
+ * Texts of a statement that are no column name their charset, because the database's, the default, may not have the
+ * characters of a key.
  *
  * An update always increments `revision`. Drivers differ in whether they count the rows that were found or those that
  * changed; this makes the two the same.
@@ -140,8 +140,8 @@ const claimKey = `
   VALUES (${placeholders(idempotencyKeyColumns)}) ON DUPLICATE KEY UPDATE`
 
 /**
- * Inserts a license with an idempotency key, unless that is held: then selects what it is held for, and undoes the rest.
- * The first statement claims the key, held or not, and makes others wait for the end. It counts 1 if the key was free.
+ * Inserts a license with an idempotency key, or if that is held, selects what it is held for, and undoes the rest. The
+ * first statement claims the key, held or not, and makes others wait for the end. It counts 1 if the key was free.
  */
 export const insertLicenseOnce: string = transaction(
   'DECLARE asked_at BIGINT DEFAULT ?; DECLARE held_key VARCHAR(128) CHARACTER SET utf8mb4; DECLARE held_hash BINARY(32)',
@@ -257,7 +257,7 @@ export const revokeCredentialById: string =
 export const portion: number = 1000
 
 /**
- * Ends a portion of the codes. Waits for redemptions in progress: those that win have stored their tokens by the end of
+ * Ends a portion of the codes. Waits for redemptions in progress. Those that win have stored their tokens by the end of
  * this statement, and their codes do not count as part of the portion.
  */
 const endCodesOf = (column: 'client_id' | 'subject'): string =>

@@ -27,7 +27,7 @@ export interface Queries {
 
 /** A connection lent for one call of the storage. */
 export interface Session extends Queries {
-  /** Whether the server is a node of a Galera cluster: locks are local to a node. */
+  /** Whether the server is a node of a Galera cluster, where locks are local to a node. */
   readonly isGalera: boolean
   /** Runs a transaction that is one statement, and returns the rows that it selects. */
   transactAtOnce<Row>(sql: string, ...values: ColumnValue[]): Promise<Row[]>

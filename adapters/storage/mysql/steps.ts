@@ -1,7 +1,7 @@
 /**
- * The steps from an empty database to the current schema. A step that was released never changes, and steps only add:
- * code that ran on the schema before a step also runs on the schema after it. Statements that define tables commit on
- * their own, so each one can be repeated (`IF NOT EXISTS`) after a migration that was interrupted.
+ * The steps from an empty database to the current schema. A step that was released never changes, and steps only add,
+ * so code that ran on the schema before a step also runs on the schema after it. Statements that define tables commit
+ * on their own, so each one can be repeated (`IF NOT EXISTS`) after a migration that was interrupted.
  */
 export const steps: readonly (readonly string[])[] = [
   [

@@ -151,14 +151,14 @@ function readsOf(pool: PostgresPool): Run {
 function writesOf(pool: PostgresPool): Run {
   const limit = createConnectionLimit(Math.max(1, pool.options.max - 1), 'PostgreSQL')
   let asked: Promise<number> | undefined
-  // Asked once for all that wait: after a failover, each question would need one of the few connections.
+  // Asked once for all that wait, because after a failover, each question would need one of the few connections.
   function heldBackMs(): Promise<number> {
     asked ??= inNoContext(askHeldBackMs, pool).finally(() => (asked = undefined))
     return asked
   }
   /**
    * Waits on as long as the server holds back a commit as old as ours. A new primary behind the same address may also
-   * hold back commits until a standby follows it, but younger ones: a statement that hangs on the old primary is not
+   * hold back commits until a standby follows it, but younger ones, so a statement that hangs on the old primary is not
    * kept for them. The tenth allows for time on the network.
    */
   async function waitOn(

@@ -19,12 +19,14 @@ export function onPrimary(text: string): string {
 /** Whether a standby reads this: 'on', 'off', or NULL before PostgreSQL 14. pgpool-II balances this as any other read. */
 export const askedOfStandby: string = "current_setting('in_hot_standby', true)"
 
-/** Asks once more, with a function that may write by its declaration: what balances reads sends it to the primary. */
+/**
+ * Asks once more, with a function that may write by its declaration, so what balances reads sends it to the primary.
+ */
 export const isStandby: string = 'SELECT pg_is_in_recovery() AS standby'
 
 /**
- * Throws if a standby has read the schema, but is not where writes go: then reads are balanced in spite of the comment. A
- * pool that leads to nothing but a standby may read.
+ * Throws if a standby has read the schema, but is not where writes go, because then reads are balanced in spite of the
+ * comment. A pool that leads to nothing but a standby may read.
  */
 export async function requireUnbalanced(
   readByStandby: string | null | undefined,

@@ -47,8 +47,8 @@ function watch(client: PostgresClient): void {
 }
 
 /**
- * Takes a connection of the pool that has worked since this time, or is new. Another one must answer first: what stands
- * between may have cut it while it was idle. If it does not, those idle as long are closed unasked.
+ * Takes a connection of the pool that has worked since this time, or is new. Another one must answer first, because
+ * what stands between may have cut it while it was idle. If it does not, those idle as long are closed unasked.
  */
 async function take(pool: PostgresPool, workedSince: number, mayAsk = true): Promise<PostgresClient> {
   const client = await pool.connect()
@@ -111,8 +111,8 @@ function requireOurs(client: PostgresClient): void {
 }
 
 /**
- * Throws if the host has left a transaction open: what we write would be part of it, and undone with it. A driver that
- * does not tell is refused, because writes would be lost without an error.
+ * Throws if the host has left a transaction open, because what we write would be part of it, and undone with it. A
+ * driver that does not tell is refused, because writes would be lost without an error.
  */
 function requireNoTransaction(client: Partial<PostgresClient>): void {
   if (client.getTransactionStatus === undefined) {
@@ -136,7 +136,7 @@ function encodingOf(client: PostgresClient): string {
   return encodings.get(client) ?? spoken
 }
 
-/** Throws if the server takes what it is sent for text in another encoding: it would store other characters. */
+/** Throws if the server takes what it is sent for text in another encoding, because it would store other characters. */
 export function requireSpoken(encoding: string = spoken): void {
   if (encoding === spoken) return
   const message = `The host program has set client_encoding to ${encoding} on a connection of the pool: leave it at ${spoken}.`

@@ -10,7 +10,7 @@ export interface PostgresPool {
     readonly max: number
     /** The time limit that connections ask the server for. It is an error if the server does not have it. */
     readonly statement_timeout?: number | false | undefined
-    /** Must not be true: the storage reads rows as text. */
+    /** Must not be true, because the storage reads rows as text. */
     readonly binary?: boolean | undefined
   }
   /** Lends a connection. */
@@ -32,7 +32,7 @@ export interface PostgresClient {
   /**
    * Runs one statement with its values, or SQL text with several statements, whose result nobody reads.
    *
-   * Rejects with the server's error: `code` is its SQLSTATE, `constraint` the name of a violated constraint. An error
+   * Rejects with the server's error. `code` is its SQLSTATE, `constraint` the name of a violated constraint. An error
    * without a SQLSTATE means that the connection is lost.
    */
   query(statement: PostgresStatement | string): Promise<PostgresResult>

@@ -39,14 +39,17 @@ export function lostRace(error: unknown): boolean {
 
 /**
  * Tells whether the connection that was used does not have a prepared statement that it should have, or has one that it
- * should not: a pooler gives each transaction another connection. Nothing was done.
+ * should not, because a pooler gives each transaction another connection. Nothing was done.
  */
 export function losesStatements(error: unknown): boolean {
   const { code } = error as DriverError
   return code === '26000' || code === '42P05'
 }
 
-/** Tells whether the server refused the session before it read the statement: it is starting, or the session was idle. */
+/**
+ * Tells whether the server refused the session before it read the statement, because it is starting, or the session was
+ * idle.
+ */
 export function neverBegan(error: unknown): boolean {
   const { code } = error as DriverError
   return code === '57P03' || code === '57P05'
@@ -115,12 +118,12 @@ function kindOf(error: unknown): StorageErrorKind {
   return error instanceof TypeError || error instanceof RangeError ? 'bug' : 'unavailable'
 }
 
-/** Tells a server's code from a system's, such as EPIPE, which can be as long: every class has a digit. */
+/** Tells a server's code from a system's, such as EPIPE, which can be as long, because every class has a digit. */
 function isSqlState(code: unknown): boolean {
   return typeof code === 'string' && /^(?=.*[0-9])[0-9A-Z]{5}$/.test(code)
 }
 
-/** Tells whether the connection is still usable: the server refused the statement, or was not sent one. */
+/** Tells whether the connection is still usable, because the server refused the statement, or was not sent one. */
 export function leavesConnection(error: unknown): boolean {
   return error instanceof StorageError || /^(?:22|23|40)...$/.test(String((error as DriverError).code))
 }

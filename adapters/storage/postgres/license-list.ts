@@ -3,7 +3,7 @@ import { endingList, licenseList, toEndMark, toSeq, type Numbered } from '../sha
 import { licenseColumns, type LicenseRow } from '../shared/rows.ts'
 import type { PostgresAccess } from './access.ts'
 
-/** Returns a page of licenses. Those of several domains are read apart: no index has the order of all. */
+/** Returns a page of licenses. Those of several domains are read apart, because no index has the order of all. */
 export async function licensePage(
   db: PostgresAccess,
   page: LicensePage,

@@ -22,7 +22,7 @@ const credentials = `
   FROM utility_api_credentials WHERE (created_at, id) > ($1, $2)`
 
 const inOrder = 'ORDER BY created_at, id LIMIT $3'
-// No index has access tokens in order: it would cost every exchange a page.
+// No index has access tokens in order, because it would cost every exchange a page.
 const listTokens = `${credentials} AND kind = 'access_token' ${inOrder}`
 // The kind is tested twice so that the planner sees that the index without access tokens has all the rows.
 const listOthers = `${credentials} AND kind <> 'access_token' AND kind = $4 ${inOrder}`

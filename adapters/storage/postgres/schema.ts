@@ -61,7 +61,7 @@ const schemaTimeoutMs = 2000
 /** The maximum number of attempts at a migration that deadlocks with running servers. */
 const maxAttempts = 5
 
-/** Only the limits that this version has: the last one came with PostgreSQL 17. */
+/** Only the limits that this version has, because the last one came with PostgreSQL 17. */
 const withoutTimeLimits = onPrimary(`
   SELECT set_config(name, '0', true) FROM pg_settings
   WHERE name IN ('statement_timeout', 'lock_timeout', 'transaction_timeout')`)
@@ -107,7 +107,7 @@ async function begin(client: PostgresClient): Promise<void> {
 
 /**
  * Puts the numbers of licenses forward if they are behind the rows, as they are after a restore or a replication of the
- * rows alone: every new license would be refused.
+ * rows alone, because otherwise every new license would be refused.
  */
 async function lookAtServer(client: PostgresClient, changed: boolean): Promise<MigrationResult> {
   const { rows } = await client.query(readServer)
@@ -169,7 +169,7 @@ async function requireUnicode(client: PostgresClient): Promise<void> {
 
 /** Throws unless this version can work with the schema. */
 export async function requireSchema(pool: PostgresPool, read: Run): Promise<void> {
-  // Not limited to the time of the call that happens to be the first: others wait for the same answer.
+  // Not limited to the time of the call that happens to be the first, because others wait for the same answer.
   const call = callWithin(schemaTimeoutMs)
   let isSent = false
   const toSql = (): Sql => {
@@ -205,8 +205,8 @@ function whyNotInTime({ options: { max } }: PostgresPool, isSent: boolean): stri
 }
 
 /**
- * Throws if the pool asks for a time limit that the server does not have: a pooler can be set up to drop what it does not
- * know (`ignore_startup_parameters`), and statements would wait for locks without end.
+ * Throws if the pool asks for a time limit that the server does not have, because a pooler can be set up to drop what
+ * it does not know (`ignore_startup_parameters`), and statements would wait for locks without end.
  */
 async function requireTimeLimit(pool: PostgresPool): Promise<void> {
   if (!pool.options.statement_timeout) return
@@ -239,8 +239,9 @@ async function schemaIn(
 }
 
 /**
- * Throws if row level security applies to the role: a token whose row is hidden is unknown, and revoking it finds nothing
- * while it stays valid elsewhere. Policies may let every row through, but nobody can tell for the next one.
+ * Throws if row level security applies to the role, because a token whose row is hidden is unknown, and revoking it
+ * finds nothing while it stays valid elsewhere. Policies may let every row through, but nobody can tell for the next
+ * one.
  */
 function requireAllRows(hidden: string | null = null): void {
   if (hidden === null) return

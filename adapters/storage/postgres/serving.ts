@@ -151,7 +151,7 @@ async function insertLicenseOnce(
     if ((await db.count(call, sql.insertLicenseOnce, ...licenseOnceValues(once))) > 0) return 'inserted'
   } catch (error) {
     if (!isDuplicate((error as StorageError).cause)) throw error
-    // Not by the name of the constraint: each partition that an owner makes has its own.
+    // Not by the name of the constraint, because each partition that an owner makes has its own.
     if ((await db.row(call, toLicense, sql.findLicense, once.license.licenseKey)) === null) throw error
     return 'key_taken'
   }
@@ -162,8 +162,8 @@ async function insertLicenseOnce(
 }
 
 /**
- * Updates a license. The second statement sees what the first one waited for: a license that was being deleted is gone
- * by then.
+ * Updates a license. The second statement sees what the first one waited for, so a license that was being deleted is
+ * gone by then.
  */
 async function updateLicense(
   db: PostgresAccess,

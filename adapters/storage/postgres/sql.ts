@@ -14,12 +14,12 @@ import {
  * Every statement of the PostgreSQL store except those of its schema and its lists. Each task is one statement, so that
  * each decides its race on its own.
  *
- * Columns are named: a prepared `SELECT *` fails permanently once another server's migration adds a column.
+ * Columns are named, because a prepared `SELECT *` fails permanently once another server's migration adds a column.
  */
 
 /**
- * Returns a parameter for each column, counted from this one, with its type: in a SELECT, the server would take all of
- * them for text.
+ * Returns a parameter for each column, counted from this one, with its type, because in a SELECT, the server would take
+ * all of them for text.
  */
 function typedParameters(columns: string, first = 1): string {
   const typed = columns.split(', ').map((column, index) => `$${first + index}::${typeOf(column)}`)
@@ -44,8 +44,8 @@ function givenColumns(columns: string): string {
 const withLockTimeout = "set_config('lock_timeout', '100', true)"
 
 /**
- * Whether the server reads NULL in an array as NULL, and not as a text (`array_nulls = off`). Where it does not, no write is
- * made together: each goes alone, without an array.
+ * Whether the server reads NULL in an array as NULL, and not as a text (`array_nulls = off`). Where it does not, each
+ * write goes alone, without an array.
  */
 const arraysHaveNulls = "current_setting('array_nulls') = 'on'"
 
@@ -72,7 +72,7 @@ export const findClient: KeyedSelect = selectBy(
 
 export const findCode: KeyedSelect = selectBy(`SELECT hash, ${codeColumns} FROM utility_api_codes WHERE hash`)
 
-/** Spends the code and stores the token, or does neither: a token that is refused undoes the whole statement. */
+/** Spends the code and stores the token, or does neither, so a token that is refused undoes the whole statement. */
 export const redeemCode: string = `
   WITH spent AS (
     UPDATE utility_api_codes SET redeemed_at = $2, token_hash = $4 WHERE hash = $1 AND redeemed_at IS NULL
@@ -81,7 +81,7 @@ export const redeemCode: string = `
   SELECT 'access_token', ${typedParameters(boughtTokenColumns, 3)} FROM spent`
 
 /**
- * Spends many codes and stores their tokens. A code that is locked or spent is left out: `taken` has the rows that it
+ * Spends many codes and stores their tokens. A code that is locked or spent is left out. `taken` has the rows that it
  * could lock without waiting, checked as they were then, and nobody else can change them before the commit.
  */
 export const redeemCodes: string = `
@@ -269,7 +269,7 @@ export const revokeCredentialById: string =
   'UPDATE utility_api_credentials SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL'
 
 /**
- * Ends a portion of the codes. Waits for redemptions in progress: those that win have stored their tokens by the end of
+ * Ends a portion of the codes. Waits for redemptions in progress. Those that win have stored their tokens by the end of
  * this statement, and their codes do not count as part of the portion.
  */
 const endCodesOf = (column: 'client_id' | 'subject'): string => `
@@ -290,8 +290,8 @@ export const revokeTokensOfSubject: string = revokeTokensOf('subject')
 export const revokeTokensOfReseller: string = revokeTokensOf('owner_id', 'reseller_token')
 
 /**
- * What follows IN may be read again for each row, with some plans: more than a portion would be deleted, and some rows
- * missed. An array is made once.
+ * What follows IN may be read again for each row, with some plans, so more than a portion would be deleted, and some
+ * rows missed. An array is made once.
  */
 export const purgeTokens: string = `
   DELETE FROM utility_api_credentials WHERE id = ANY (ARRAY (
@@ -299,8 +299,8 @@ export const purgeTokens: string = `
     LIMIT $2 FOR UPDATE SKIP LOCKED))`
 
 /**
- * Reads the next codes, and which of them are dead. The LIMIT inside makes PostgreSQL look up each token: for an EXISTS,
- * it could read all tokens.
+ * Reads the next codes, and which of them are dead. The LIMIT inside makes PostgreSQL look up each token, because for
+ * an EXISTS, it could read all tokens.
  */
 export const readCodes: string = `
   SELECT hash, redeemed_at IS NOT NULL AS spent, expires_at <= $3 AND (

@@ -19,7 +19,7 @@ export interface Statement {
   /** Returns what to send, once there is a connection. */
   readonly toSql: () => Sql
   readonly call: StorageCall
-  /** Whether it makes the writes of several callers. If it loses a race, it is not repeated: they go alone. */
+  /** Whether it makes the writes of several callers. If it loses a race, it is not repeated, and they go alone. */
   readonly isShared?: boolean
   /** Runs work in the async context of whom the statement is for. Default: the present one. */
   readonly inContext?: InContext
@@ -49,7 +49,7 @@ const idleMs = 1000
 /** How a statement is run. */
 export interface Manner {
   readonly waitOn: Patience
-  /** Whether it only reads: then it is sent again if its connection is lost. */
+  /** Whether it only reads, so that it is sent again if its connection is lost. */
   readonly reads: boolean
 }
 
@@ -87,9 +87,9 @@ export async function run(pool: PostgresPool, statement: Statement, manner: Mann
 }
 
 /**
- * Sends a statement. Connections prepare it under a name made from its text: two versions of this library may share a
- * pool. Behind a pooler that keeps none, it has no name and is prepared each time. Does not use the pool's own `query`,
- * which sends it however long it has waited for a connection, and hides the server's notices.
+ * Sends a statement. Connections prepare it under a name made from its text, because two versions of this library may
+ * share a pool. Behind a pooler that keeps none, it has no name and is prepared each time. Does not use the pool's own
+ * `query`, which sends it however long it has waited for a connection, and hides the server's notices.
  */
 async function send(
   pool: PostgresPool,
@@ -131,7 +131,7 @@ const parsers: Readonly<Record<number, (text: string) => unknown>> = {
 
 /**
  * Parses the columns of our tables. The host may have other parsers for its own, with which a hash would match no
- * secret: every credential would be refused.
+ * secret, so every credential would be refused.
  */
 const postgresTypes: PostgresTypes = {
   getTypeParser: (oid) => parsers[oid] ?? ((text: string) => text),

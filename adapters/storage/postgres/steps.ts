@@ -1,7 +1,7 @@
 /**
- * The steps from an empty database to the current schema. A step that was released never changes, and steps only add:
- * code that ran on the schema before a step also runs on the schema after it. A step that changes several tables begins
- * with those that an exchange locks first, tokens and then codes, or each would wait for the other.
+ * The steps from an empty database to the current schema. A step that was released never changes, and steps only add,
+ * so code that ran on the schema before a step also runs on the schema after it. A step that changes several tables
+ * begins with those that an exchange locks first, tokens and then codes, or each would wait for the other.
  *
  * Text that is compared has the collation "C". The rules of others change with the operating system, and an index that was
  * built by the old ones finds no row, or stores a key twice. The schema's table has a primary key, or a publication of all

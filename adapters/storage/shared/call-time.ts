@@ -9,7 +9,9 @@ const earlyMs = 50
 /** How long a database that was asleep may take to give the first connection. */
 const wakingMs = 30_000
 
-/** Returns the milliseconds that somebody still waits. Throws if nobody does: what was not sent yet is never sent. */
+/**
+ * Returns the milliseconds that somebody still waits. Throws if nobody does, so what was not sent yet is never sent.
+ */
 export function requireTime(call: StorageCall, database: string): number {
   const timeLeftMs = call.timeLeftMs()
   if (timeLeftMs > 0) return timeLeftMs

@@ -1,8 +1,9 @@
 import { StorageError, withCheckedRows, type AdminStorage, type StorageListing } from 'utility-api/storage'
 
 /**
- * Returns a store with these methods, which checks what it is given and can be closed. Each call is guarded as a whole: one
- * of several statements runs to its end even after the store was closed. Closing waits for the calls that are inside.
+ * Returns a store with these methods, which checks what it is given and can be closed. Each call is guarded as a whole,
+ * so one of several statements runs to its end even after the store was closed. Closing waits for the calls that are
+ * inside.
  */
 export function closable<Methods extends Omit<AdminStorage, 'listing' | 'close'>>(
   methods: Methods,
@@ -25,7 +26,7 @@ export function closable<Methods extends Omit<AdminStorage, 'listing' | 'close'>
     const guarded = Object.entries(each).map(([name, method]: [string, (...args: unknown[]) => unknown]) => [
       name,
       (...args: unknown[]) => {
-        // Rejects like a call that fails: nothing is thrown outside the promise.
+        // Rejects like a call that fails, so nothing is thrown outside the promise.
         if (closed !== undefined) return Promise.reject(closedError())
         return enter(method(...args))
       },

@@ -23,12 +23,12 @@ interface Batch<Row> {
 }
 
 /**
- * Creates a function that finds rows by key. All lookups that arrive before there is a connection share one statement:
- * the busier a server is, the fewer statements a request costs. A call is never answered with rows that were read
+ * Creates a function that finds rows by key. All lookups that arrive before there is a connection share one statement,
+ * so the busier a server is, the fewer statements a request costs. A call is never answered with rows that were read
  * before it arrived.
  *
- * The pool is asked at the end of the tick: by then it is known whether the lookup of one caller, in whose async context it
- * runs, is shared.
+ * The pool is asked at the end of the tick, because by then it is known whether the lookup of one caller, in whose
+ * async context it runs, is shared.
  */
 export function findTogether<Row>(ask: Ask<Row>, keyOf: (row: Row) => string): Find<Row> {
   let open: Batch<Row> | undefined
@@ -38,7 +38,8 @@ export function findTogether<Row>(ask: Ask<Row>, keyOf: (row: Row) => string): F
   }
 
   async function send(batch: Batch<Row>): Promise<ReadonlyMap<string, Row>> {
-    // Has time as long as anyone waits for one of its rows. Nobody may join it once it has none: it is never sent.
+    // Has time as long as anyone waits for one of its rows. Nobody may join it once it has none, because it is never
+    // sent.
     function timeLeftMs(): number {
       const left = Math.max(...batch.calls.map((call) => call.timeLeftMs()))
       if (left <= 0) close(batch)

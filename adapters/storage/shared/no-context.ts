@@ -6,5 +6,8 @@ export type InContext = <Args extends unknown[], Result>(
   ...args: Args
 ) => Result
 
-/** Runs what several callers share in the context of none of them: a driver's hooks would take it for one caller's. */
+/**
+ * Runs what several callers share in the context of none of them, because a driver's hooks would take it for one
+ * caller's.
+ */
 export const inNoContext: InContext = AsyncLocalStorage.snapshot()

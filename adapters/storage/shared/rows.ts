@@ -164,7 +164,7 @@ export function toCode(row: CodeRow): AuthorizationCode {
 
 export const credentialColumns: string =
   'id, owner_id, subject, scope, created_at, expires_at, revoked_at, name'
-/** The columns of a token that a code has bought: it is live and has no label. */
+/** The columns of a token that a code has bought. It is live and has no label. */
 export const boughtTokenColumns: string = 'id, hash, owner_id, subject, scope, created_at, expires_at'
 
 export interface CredentialRow {

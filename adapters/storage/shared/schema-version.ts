@@ -27,7 +27,10 @@ export function requireSteps(schema: Schema, steps: number): void {
   throw new StorageError('invalid', message)
 }
 
-/** Returns the refusal of tables whose version nobody knows: no step can be taken on them, and none may be left out. */
+/**
+ * Returns the refusal of tables whose version nobody knows, because no step can be taken on them, and none may be left
+ * out.
+ */
 export function missingVersion(): StorageError {
   const message =
     'The tables are there, but utility_api_schema has no row, which says their version: restore it from the database that they come from.'

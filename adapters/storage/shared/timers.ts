@@ -1,4 +1,5 @@
-// Taken when this file is loaded. What test tools put in their place may never call back: a write would wait forever.
+// Taken when this file is loaded. What test tools put in their place may never call back, so a write would wait
+// forever.
 import perfHooks from 'node:perf_hooks'
 import nodeProcess from 'node:process'
 import timers from 'node:timers'

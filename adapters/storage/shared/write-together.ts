@@ -48,9 +48,9 @@ interface Job<Write, Outcome> extends PromiseWithResolvers<Outcome> {
  * Creates a function that makes writes of one kind. Those that arrive together, or while a statement of their kind is
  * under way, share one statement and its commit. A write that finds nothing under way is sent at once, by itself.
  *
- * The shared statement makes what can be made at once. Every other write goes alone: its row is locked, it is refused,
- * or one of them has undone the statement. So no write waits for another's row, and none gets another's error. If
- * nobody knows whether the statement was carried out, nobody knows it of any of its writes.
+ * The shared statement makes what can be made at once. Every other write goes alone, because its row is locked, it is
+ * refused, or one of them has undone the statement. So no write waits for another's row, and none gets another's error.
+ * If nobody knows whether the statement was carried out, nobody knows it of any of its writes.
  */
 export function writeTogether<Write, Outcome>(
   { name, isUndone }: Database,

@@ -4,7 +4,7 @@ import type { RequireSameFiles } from './file-identity.ts'
 import { createSqliteQueue, readOrRetry, requireNoTransaction, type SqliteQueue } from './queue.ts'
 import { createQueries, type Queries } from './statement.ts'
 
-/** How the store's methods access the connection: every write goes through `write`, every read through `read`. */
+/** How the store's methods access the connection. Every write goes through `write`, every read through `read`. */
 export interface SqliteAccess<Connection = Queries> {
   /** Runs `work` in its own transaction or in one that it shares with its neighbors. Resolves after the commit. */
   write<Result>(call: StorageCall, work: (db: Connection) => Result): Promise<Result>

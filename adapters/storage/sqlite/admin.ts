@@ -42,7 +42,7 @@ export function adminMethods({ read, write }: SqliteAccess): AdminMethods {
 
   /**
    * Goes through rows in their order, as many at a time as one transaction may change, and runs a statement on each
-   * portion: nearly all can be rows that stay as they are. Returns how many rows it changed.
+   * portion, because nearly all can be rows that stay as they are. Returns how many rows it changed.
    */
   function onEach(call: StorageCall, findEnd: Bound, statement: Bound): Promise<number> {
     return inPortions(0, (after) =>
@@ -54,8 +54,8 @@ export function adminMethods({ read, write }: SqliteAccess): AdminMethods {
   }
 
   /**
-   * Ends the codes, then revokes the tokens, in this order: a redemption between two portions has stored a token that
-   * the tokens' turn finds, or finds its code gone.
+   * Ends the codes, then revokes the tokens, in this order, because a redemption between two portions has stored a
+   * token that the tokens' turn finds, or finds its code gone.
    */
   async function revokeAccess(which: AccessReference, at: number, call: StorageCall): Promise<RevokeCounts> {
     if ('resellerId' in which) {

@@ -13,7 +13,7 @@ export function setUp(
     requireNoTransaction(database)
     // A process that closes the file, as the one before at a restart, holds it exclusively while it empties the log.
     database.exec('PRAGMA busy_timeout = 5000')
-    // With others, rows would have columns of other names than those that are read: a time would be no number.
+    // With others, rows would have columns of other names than those that are read, so a time would be no number.
     database.exec('PRAGMA full_column_names = OFF')
     database.exec('PRAGMA short_column_names = ON')
     // 16 MB hold the inner pages of the indexes on millions of licenses; SQLite's 2 MB do not.

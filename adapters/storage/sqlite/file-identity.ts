@@ -28,7 +28,7 @@ export function createFileCheck(database: SqliteDatabase): RequireSameFiles {
       return `SQLite: ${path} was deleted, moved or replaced while it was open. All that was acknowledged is in the old file: if that was deleted, it is lost when the program ends. Put the right file in its place and restart the program.`
     const logNow = statOf(`${path}-wal`)
     if (isSame(log, logNow)) return undefined
-    // In another mode, a log is of no concern: whoever changes the mode may create and delete it.
+    // In another mode, a log is of no concern, because whoever changes the mode may create and delete it.
     const hasLog = journalModeOf(database) === 'wal'
     if (hasLog && log !== undefined)
       return `SQLite: ${path}-wal was deleted or replaced while it was open, as happens if another SQLite library or installed copy in this process closes the file. Nothing that was acknowledged is lost if the program closes its connection; if it is killed, what was only in the log may be. Restart it, and open the file through one library only.`
@@ -62,7 +62,7 @@ function isMounted(path: string): boolean {
   try {
     mounts = readFileSync('/proc/self/mountinfo', 'utf8')
   } catch {
-    // Only where no list of mounts can be read: an overlay may name another device for each file.
+    // Only where no list of mounts can be read, because an overlay may name another device for each file.
     return statOf(path)?.dev !== statOf(dirname(path))?.dev
   }
   const escaped = path.replaceAll(/[ \t\n\\]/g, (c) => `\\${c.charCodeAt(0).toString(8).padStart(3, '0')}`)
@@ -81,7 +81,7 @@ function journalModeOf(database: SqliteDatabase): string {
   return (database.prepare('PRAGMA journal_mode').get() as { journal_mode: string }).journal_mode
 }
 
-/** Looks without opening the file: closing it again would drop the locks that the process has on it. */
+/** Looks without opening the file, because closing it again would drop the locks that the process has on it. */
 function statOf(path: string): BigIntStats | undefined {
   try {
     return statSync(path, { bigint: true, throwIfNoEntry: false })

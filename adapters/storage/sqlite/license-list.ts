@@ -6,8 +6,8 @@ import type { SqliteAccess } from './access.ts'
 import type { Queries } from './statement.ts'
 
 /**
- * A condition and its value. With the plus, SQLite does not take the value into account when it plans, which it would do
- * anew for each value: that takes longer than finding the licenses of a domain.
+ * A condition and its value. With the plus, SQLite does not take the value into account when it plans, which it would
+ * do anew for each value. That takes longer than finding the licenses of a domain.
  */
 type Condition = readonly [sql: string, value: string]
 
@@ -35,7 +35,7 @@ interface Range {
   readonly filters: readonly Condition[]
 }
 
-/** Returns the ranges that have the wanted licenses: no index has the order of several domains. */
+/** Returns the ranges that have the wanted licenses, because no index has the order of several domains. */
 function rangesOf({ resellerId, comparedDomains, status, reference }: LicensePage): Range[] {
   // Filters on indexed columns have a plus, so that the planner does not take their index.
   const ofReseller = equal('+reseller_id', resellerId)
@@ -59,7 +59,7 @@ async function rowsOf(
   { comparedDomains, reference, after, limit }: LicensePage,
   call: StorageCall,
 ): Promise<Numbered<LicenseRow>[]> {
-  // A domain or a reference has few licenses: the first page of them is read at once, like the license of a key.
+  // A domain or a reference has few licenses, so the first page of them is read at once, like the license of a key.
   const isLookup = (comparedDomains ?? reference) !== undefined && filters.length === 0 && after === undefined
   const found: Numbered<LicenseRow>[] = []
   let from: number | undefined = toSeq(after)

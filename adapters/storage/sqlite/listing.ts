@@ -18,7 +18,7 @@ import type { SqliteAccess } from './access.ts'
 import type { Queries } from './statement.ts'
 import { licensePage } from './license-list.ts'
 
-// Values have a plus where they could change the plan: SQLite would otherwise plan anew for each of them.
+// Values have a plus where they could change the plan, because SQLite would otherwise plan anew for each of them.
 const listClients = `
   SELECT ${listedClientColumns} FROM utility_api_clients
   WHERE (created_at, client_id) > (?, ?) ORDER BY created_at, client_id LIMIT +?`
@@ -49,7 +49,7 @@ const stretch = 20_000
 /** Returns the lists, each read by an index that has its order. */
 export function listingOf(access: SqliteAccess): StorageListing {
   const { read } = access
-  /** Reads a page in a turn of its own: following a list to its end would otherwise block the event loop. */
+  /** Reads a page in its own turn, because following a list to its end would otherwise block the event loop. */
   async function readPage<Page>(call: StorageCall, work: (db: Queries) => Page): Promise<Page> {
     await anotherTurn()
     return read(call, work)

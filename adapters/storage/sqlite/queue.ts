@@ -9,7 +9,9 @@ import { createFileCheck, type RequireSameFiles } from './file-identity.ts'
 
 /** Limits how long one transaction can hold the event loop and the lock. */
 const maxBatch = 500
-/** How long reads rely on a look at the file: one that was replaced hides revocations, but to look each time is costly. */
+/**
+ * How long reads rely on a look at the file. One that was replaced hides revocations, but to look each time is costly.
+ */
 const maxLookAgeMs = 1000
 
 interface Job {
@@ -32,7 +34,7 @@ export interface SqliteQueue {
 }
 
 /**
- * Creates a queue with group commit: writes that arrive together share a transaction, so that they share its wait for
+ * Creates a queue with group commit. Writes that arrive together share a transaction, so that they share its wait for
  * the disk.
  *
  * The driver blocks the thread while it waits for a lock, so it hardly waits (`busy_timeout`). A batch that finds the
@@ -54,8 +56,8 @@ export function createSqliteQueue(database: SqliteDatabase): SqliteQueue {
 
   /**
    * Commits now or waits for more. Writes of requests that are answered side by side arrive together, all by the end of
-   * the tick. A single write waits for others in its turn. After an immediate commit, the event loop turns first:
-   * successive writes would block it.
+   * the tick. A single write waits for others in its turn. After an immediate commit, the event loop turns first,
+   * because successive writes would block it.
    */
   function gather(): void {
     if (jobs.length === 1 || !hasTurned) return void setImmediate(flush)
@@ -131,9 +133,9 @@ interface Refused {
 }
 
 /**
- * Commits a batch and settles its jobs, including those that were refused: the row that one of them found in its way
- * may be a neighbor's, which is there only after the commit. Returns the jobs that found the database busy and still
- * have time.
+ * Commits a batch and settles its jobs, including those that were refused, because the row that one of them found in
+ * its way may be a neighbor's, which is there only after the commit. Returns the jobs that found the database busy and
+ * still have time.
  */
 function commit(
   database: SqliteDatabase,
@@ -157,9 +159,9 @@ function commit(
   } catch (error) {
     rollBack(database)
     const reason = toStorageError(error)
-    // A full disk or a lost file is not the fault of one statement: the batch fails as a whole.
+    // A full disk or a lost file is not the fault of one statement, so the batch fails as a whole.
     if (reason.kind === 'unavailable') return rejectAll(everyone, reason)
-    // One bad statement never makes its neighbors fail: they run again without it.
+    // One bad statement never makes its neighbors fail, because they run again without it.
     const job = batch[results.length] as Job
     return commit(database, requireSameFiles, batch.toSpliced(results.length, 1), [
       ...refused,
@@ -188,7 +190,7 @@ function refuse(refused: readonly Refused[]): [] {
 
 /**
  * Rolls back. A full disk has already rolled back, and then ROLLBACK itself fails. One that fails for another reason is
- * repeated: a transaction that stays open would be taken for the host's from then on.
+ * repeated, because a transaction that stays open would be taken for the host's from then on.
  */
 function rollBack(database: SqliteDatabase, attempts = 2): void {
   try {
@@ -231,8 +233,8 @@ export function readOrRetry<Result>(
 }
 
 /**
- * Throws if the program that owns the connection has a transaction open on it: what we read could be undone, and what
- * we write would be undone with it.
+ * Throws if the program that owns the connection has a transaction open on it, because what we read could be undone,
+ * and what we write would be undone with it.
  *
  * Bun's statements outlive their connection, so in Bun this check also notices that the connection was closed.
  *

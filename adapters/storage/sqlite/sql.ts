@@ -14,8 +14,8 @@ import {
 /** Every statement of the SQLite store except those of its schema and its lists. */
 
 /**
- * Reads the hashes in hexadecimal: better-sqlite3 creates a buffer for each BLOB, which takes longer than the rest of
- * the row.
+ * Reads the hashes in hexadecimal, because better-sqlite3 creates a buffer for each BLOB, which takes longer than the
+ * rest of the row.
  */
 export const findClient: string = `
   SELECT hex(secret_hashes) AS secret_hashes, ${listedClientColumns}
@@ -170,8 +170,8 @@ export const findEndOfCodes: string =
   'SELECT rowid FROM utility_api_codes WHERE rowid > ? ORDER BY rowid LIMIT 1 OFFSET ?'
 
 /**
- * Purges one portion of the codes. A spent code stays as long as its token: without the code, a replay could no longer
- * revoke the token.
+ * Purges one portion of the codes. A spent code stays as long as its token, because without the code, a replay could no
+ * longer revoke the token.
  */
 export const purgeCodes: string = `
   DELETE FROM utility_api_codes WHERE expires_at <= ? AND rowid > ? AND rowid <= ? AND NOT EXISTS (

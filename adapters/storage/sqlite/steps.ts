@@ -1,10 +1,10 @@
 /**
- * The steps from an empty database to the current schema. A step that was released never changes, and steps only add:
- * code that ran on the schema before a step also runs on the schema after it.
+ * The steps from an empty database to the current schema. A step that was released never changes, and steps only add,
+ * so code that ran on the schema before a step also runs on the schema after it.
  *
  * `seq` is SQLite's rowid, so that licenses are stored and paged in order of creation. A token that is `bought` is
- * found by the client and the subject of its code: indexes of its own would write two more random pages for each
- * exchange. A code that grew when it was spent would split its page: `room` reserves space for what is written then.
+ * found by the client and the subject of its code, because separate indexes would write two more random pages for each
+ * exchange. A code that grew when it was spent would split its page, so `room` reserves space for what is written then.
  */
 export const steps: readonly string[] = [
   `CREATE TABLE utility_api_schema (

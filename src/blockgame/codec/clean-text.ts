@@ -16,7 +16,7 @@ export function versionText(value: unknown): string {
   return typeof value === 'string' ? fit(value, controls, maxName) : ''
 }
 
-/** A player's name, without formatting codes, of at most 256 code points: many servers write lines of text there. */
+/** A player's name, without formatting codes, of at most 256 code points. Many servers write lines of text there. */
 export function playerText(name: string): string {
   return fit(name, codesAndControls, maxName)
 }
@@ -31,7 +31,10 @@ export function withoutControls(text: string): string {
   return plain.test(text) ? text : text.replace(controlsInLines, '')
 }
 
-/** Cut before it is cleaned: a server may send a megabyte. The cut may leave half a surrogate pair, which is unwanted. */
+/**
+ * Cut before it is cleaned, because a server may send a megabyte. The cut may leave half a surrogate pair, which is
+ * unwanted.
+ */
 function fit(text: string, unwanted: RegExp, limit: number): string {
   const clean = text.slice(0, 2 * limit).replace(unwanted, '')
   return clean.length <= limit ? clean : [...clean].slice(0, limit).join('')

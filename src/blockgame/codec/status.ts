@@ -102,7 +102,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Counts what can begin a value, inside texts too: none that a server sends has thousands of commas. */
+/** Counts what can begin a value, inside texts too, because no honest text has thousands of commas. */
 function valuesIn(text: string): number {
   let values = 0
   for (let index = 0; index < text.length; index += 1) {

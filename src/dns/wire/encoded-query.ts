@@ -115,7 +115,7 @@ function encodeRootQuery(type: RecordType, options: dnsPacket.PacketOpt[]): Buff
 /** The name, fixed fields and length of an OPT record, and the code and length of its option. */
 const beforeOption = 1 + recordFixedLength + 4
 
-/** Returns the data of the client subnet in a query, empty if it has none: it is the only option that is sent. */
+/** Returns the data of the client subnet in a query, empty if it has none. It is the only option that is sent. */
 export function sentSubnet({ message, questionEnd }: EncodedQuery): Buffer {
   return message.subarray(questionEnd + beforeOption)
 }
@@ -163,7 +163,10 @@ export function withoutEdns(query: EncodedQuery): EncodedQuery {
 
 /** 255 octets on the wire, less the first length and the final zero. */
 const maxPlainLength = 253
-/** Labels of 1 to 63 octets without escapes, as nearly all are: unchecked text could turn the message into another question. */
+/**
+ * Labels of 1 to 63 octets without escapes, as nearly all are, because unchecked text could turn the message into
+ * another question.
+ */
 const plainName = /^[!-\-/-[\]-~]{1,63}(?:\.[!-\-/-[\]-~]{1,63})*$/
 
 /** Returns a name in its one spelling, or `.` for the root. */

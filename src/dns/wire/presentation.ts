@@ -24,7 +24,7 @@ const jsonOfText: Uint8Array = Uint8Array.from({ length: 256 }, (_, octet) => {
   return [0x08, 0x09, 0x0a, 0x0c, 0x0d].includes(octet) ? 2 : 6
 })
 
-/** What each octet of a text that is not UTF-8 takes in JSON: every backslash is doubled there. */
+/** What each octet of a text that is not UTF-8 takes in JSON, because every backslash is doubled there. */
 const jsonOfEscaped: Uint8Array = inTexts.map((width, octet) => {
   if (octet === quote) return 2
   return width === 1 ? 1 : width === 2 ? 4 : 5
@@ -72,7 +72,7 @@ export function writeLabel(
   return write(target, offset, message, start, end, inLabels)
 }
 
-/** Where the text of a character-string is written: a record can have tens of thousands of them. */
+/** Where the text of a character-string is written. A record can have tens of thousands of them. */
 const scratch: Buffer = Buffer.allocUnsafe(4 * 255)
 
 /** Returns octets as text. All but printable ASCII becomes `\DDD`, and a backslash is doubled, so that nothing is lost. */

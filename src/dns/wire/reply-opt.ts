@@ -59,7 +59,7 @@ const addressBits: Readonly<Record<number, number>> = { 1: 32, 2: 128 }
 
 /**
  * Returns the scope of a client subnet, or undefined if none was sent. Throws {@link formatError} if it is not the one
- * that was sent: the reply is then made for somebody else, or by somebody else.
+ * that was sent, because the reply is then made for somebody else, or by somebody else.
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc7871#section-7.3 | RFC 7871 section 7.3}
  */

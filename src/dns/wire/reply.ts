@@ -69,8 +69,8 @@ const maxTtl = 0x7fff_ffff
 /** As many as fit into a datagram of 512 octets. */
 const maxReferredTo = 13
 /**
- * The records of a message up to this length are never too large: with a pointer to a long name, 14 octets become
- * 2.6 KB of JSON, and nothing grows more than that.
+ * The records of a message up to this length are never too large, because with a pointer to a long name, 14 octets
+ * become 2.6 KB of JSON, and nothing grows more than that.
  */
 const unmeasuredLength = 1232
 
@@ -80,10 +80,10 @@ export type ReplyVerdict = ParsedReply | 'unrelated' | 'malformed' | 'truncated'
 /**
  * Reads a message as the reply to a query. The message's id has already been compared.
  *
- * `unrelated` is a reply to something else, and `malformed` breaks the format: ignore both, because anybody can send
- * them. `truncated` means that the rest is incomplete and that nothing in it may be used. `cut` is the same of a message
- * that does not say so: it ends inside a record, or before the last, unless nothing is missed of what is missing.
- * `too large` means that the reading stopped because the records exceed the limit of an answer.
+ * `unrelated` is a reply to something else, and `malformed` breaks the format. Ignore both, because anybody can send
+ * them. `truncated` means that the rest is incomplete and that nothing in it may be used. `cut` is the same of a
+ * message that does not say so, because it ends inside a record, or before the last, unless nothing is missed of what
+ * is missing. `too large` means that the reading stopped because the records exceed the limit of an answer.
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc5452#section-9.1 | RFC 5452 section 9.1}
  */
@@ -281,7 +281,7 @@ class RecordCursor implements RawRecord {
     this.end = offset
   }
 
-  /** Created on first use: the names of most answers are all pointers to the question. */
+  /** Created on first use, because the names of most answers are all pointers to the question. */
   get names(): NameReader {
     return (this.#names ??= new NameReader(this.message, this.budget))
   }

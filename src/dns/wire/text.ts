@@ -30,7 +30,7 @@ interface Joined {
   readonly count: number
   /** Whether they are UTF-8 together. */
   readonly isWhole: boolean
-  /** Whether each string is a text of its own: no character is split between two of them. */
+  /** Whether each string is a separate text, with no character split between two of them. */
   readonly areTexts: boolean
 }
 

@@ -82,7 +82,7 @@ async function compare(store: Asked, calls: readonly Call[]): Promise<Difference
   for (const [index, call] of calls.entries()) {
     const next = model.copy()
     const expected = answerOfModel(() => call.ask(next))
-    // Skips calls whose answer the port leaves open: neither it nor the answers after it could be judged.
+    // Skips calls whose answer the port leaves open, because neither it nor the answers after it could be judged.
     if (expected === null) continue
     model = next
     // oxlint-disable-next-line no-await-in-loop -- one after the other is what a history is

@@ -74,7 +74,7 @@ export const idempotencyCases: readonly ContractCase[] = [
   {
     name: 'an idempotency key is forgotten at its expiry and not before, or new orders get old answers',
     async run({ storage }) {
-      // When a license was created says nothing: it may have been years before, in another system.
+      // When a license was created says nothing, because it may have been years before, in another system.
       const ask = (key: string, at: number, requestHash = hashOf(2)): unknown =>
         storage.insertLicense(
           makeLicense(nameOf(key), { createdAt: 10_000 - at }),

@@ -29,7 +29,10 @@ interface HeldKey {
   readonly replay: string
   readonly requestHash: Uint8Array
   readonly expiresAt: number | null
-  /** It had expired when a license under its key was refused: the port leaves open whether the row stays till a purge. */
+  /**
+   * It had expired when a license under its key was refused, because the port leaves open whether the row stays till a
+   * purge.
+   */
   readonly mayBeGone?: true
 }
 

@@ -12,7 +12,7 @@ export interface SeenCall {
   readonly answer: string | null
   /** When it was asked, on any scale. */
   readonly from: number
-  /** When it was answered: it comes before every call that was asked later. Of no meaning without an answer. */
+  /** When it was answered, so it comes before every call that was asked later. Of no meaning without an answer. */
   readonly to: number
 }
 
@@ -66,13 +66,15 @@ export function hasOrder(
     const firstEnd = Math.min(...answered.map(endOf))
     const mayBegin = (index: number): boolean => (calls[index] as SeenCall).from <= firstEnd
     return {
-      // What was answered first was probably done first: where all could be next, this finds an order soonest.
+      // What was answered first was probably done first. Where all could be next, this finds an order soonest.
       answered: answered.filter(mayBegin).toSorted((one, other) => endOf(one) - endOf(other)),
       unknown: left.filter((index) => calls[index]?.answer === null && mayBegin(index)),
     }
   }
 
-  /** Tells whether a call answers as it did if no other comes between its steps: then it was probably done now. */
+  /**
+   * Tells whether a call answers as it did if no other comes between its steps, because then it was probably done now.
+   */
   function fits(state: SearchState, index: number): boolean {
     let after: SearchState | null = state
     while (after !== null && isLeft(after, index)) after = take(after, index)
@@ -130,7 +132,7 @@ function once<Value>(make: () => Value): () => Value {
   return () => (made ??= { value: make() }).value
 }
 
-/** What the port leaves open: any answer is right. */
+/** What the port leaves open, so any answer is right. */
 const open = Symbol('open')
 
 function outcomeOf(ask: () => unknown): { readonly text: string; readonly value?: unknown } | typeof open {
