@@ -10,16 +10,9 @@ export { defaultResolverLocations } from './dns/default-locations.ts'
 export { readAnswer } from './dns/wire/answer.ts'
 export { encodeQuery } from './dns/wire/encoded-query.ts'
 export type { EncodedQuery } from './dns/wire/encoded-query.ts'
-export { recordTypes } from './domain/dns-answer.ts'
-export type {
-  DnsAnswer,
-  DnsRecord,
-  DnsReferral,
-  DnsStatus,
-  ExtendedDnsError,
-  RecordBase,
-  RecordType,
-} from './domain/dns-answer.ts'
+export { recordTypes } from './domain/dns-record.ts'
+export type { DnsAnswer, DnsReferral, DnsStatus, ExtendedDnsError } from './domain/dns-answer.ts'
+export type { DnsRecord, RecordBase, RecordType } from './domain/dns-record.ts'
 export { UtilityApiError } from './domain/errors.ts'
 export type { ErrorCode, UtilityApiErrorOptions } from './domain/errors.ts'
 export type { ResolverLocation } from './domain/resolver-location.ts'

@@ -225,7 +225,7 @@ export function createAdmin(options: AdminOptions): Admin {
 }
 
 export { UtilityApiError } from './domain/errors.ts'
-export { recordTypes } from './domain/dns-answer.ts'
+export { recordTypes } from './domain/dns-record.ts'
 export { coversHost } from './domain/compared-domain.ts'
 export { licenseIsGood } from './domain/license-is-good.ts'
 export { isPublicAddress } from './domain/ip-address.ts'
@@ -243,14 +243,8 @@ export type {
   ServerEndpoints,
 } from './admin/server-metadata.ts'
 export type { ClientType, CredentialKind, Reseller, SecretKind } from './domain/access.ts'
-export type {
-  DnsAnswer,
-  DnsRecord,
-  DnsReferral,
-  DnsStatus,
-  ExtendedDnsError,
-  RecordType,
-} from './domain/dns-answer.ts'
+export type { DnsAnswer, DnsReferral, DnsStatus, ExtendedDnsError } from './domain/dns-answer.ts'
+export type { DnsRecord, RecordType } from './domain/dns-record.ts'
 export type { ErrorCode, UtilityApiErrorOptions } from './domain/errors.ts'
 export type { License } from './domain/license.ts'
 export type { LicenseJwk } from './domain/license-jws.ts'

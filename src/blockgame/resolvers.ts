@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { createSingleFlight } from '../bounds/single-flight.ts'
-import type { DnsAnswer, DnsRecord, RecordType } from '../domain/dns-answer.ts'
+import type { DnsAnswer } from '../domain/dns-answer.ts'
+import type { DnsRecord, RecordType } from '../domain/dns-record.ts'
 import { UtilityApiError } from '../domain/errors.ts'
 import { ServerCheckError } from '../domain/server-status.ts'
 import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'

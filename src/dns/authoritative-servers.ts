@@ -1,5 +1,6 @@
 import { demand, demandKnown, isOptions, isSignal, isTimeout } from '../domain/arguments.ts'
-import { recordTypes, saysSomething, type DnsAnswer, type RecordType } from '../domain/dns-answer.ts'
+import { saysSomething, type DnsAnswer } from '../domain/dns-answer.ts'
+import { recordTypes, type RecordType } from '../domain/dns-record.ts'
 import { parseDnsName, splitDnsName } from '../domain/dns-name.ts'
 import { isPublicAddress, isDnsServerAddress } from '../domain/ip-address.ts'
 import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'

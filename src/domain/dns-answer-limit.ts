@@ -1,4 +1,5 @@
-import type { DnsAnswer, DnsRecord } from './dns-answer.ts'
+import type { DnsAnswer } from './dns-answer.ts'
+import type { DnsRecord } from './dns-record.ts'
 
 /** The maximum number of bytes of JSON that the records of one answer may take. */
 export const maxRecordsJsonBytes: number = 256 * 1024

@@ -1,5 +1,5 @@
 import { demand, isOptions } from './arguments.ts'
-import type { DnsRecord, RecordOf, RecordType } from './dns-answer.ts'
+import type { DnsRecord, RecordOf, RecordType } from './dns-record.ts'
 import { parseDnsName } from './dns-name.ts'
 import { canonicalIpAddress } from './ip-address.ts'
 

@@ -1,5 +1,5 @@
 import { demand, invalidArgument, isOptions } from '../domain/arguments.ts'
-import type { RecordType } from '../domain/dns-answer.ts'
+import type { RecordType } from '../domain/dns-record.ts'
 import type { CheckDnsInput, DnsCheckResult } from '../operations/check-dns.ts'
 import type { GameServerLookup, LookUpGameServerInput } from '../operations/look-up-game-server.ts'
 import { operationIds, type Operation, type OperationId } from '../operations/operation.ts'

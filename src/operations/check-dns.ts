@@ -3,13 +3,12 @@ import {
   dnsStatuses,
   saysSomething,
   type DnsAnswer,
-  type DnsRecord,
   type DnsStatus,
   type ExtendedDnsError,
-  type RecordType,
 } from '../domain/dns-answer.ts'
 import { isLongAnswer } from '../domain/dns-answer-limit.ts'
 import { longestNameText, parseDnsName } from '../domain/dns-name.ts'
+import type { DnsRecord, RecordType } from '../domain/dns-record.ts'
 import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import { parseIpAddress, reverseName } from '../domain/ip-address.ts'
 import { isForbidden } from '../bounds/local-failure.ts'

@@ -1,4 +1,5 @@
-import { saysSomething, type DnsRecord } from '../domain/dns-answer.ts'
+import { saysSomething } from '../domain/dns-answer.ts'
+import type { DnsRecord } from '../domain/dns-record.ts'
 import { contentOfRecord } from '../domain/dns-record-content.ts'
 import type { DnsCheckResult } from './check-dns.ts'
 

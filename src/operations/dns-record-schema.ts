@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { DnsRecord, RecordOf, RecordType } from '../domain/dns-answer.ts'
+import type { DnsRecord, RecordOf, RecordType } from '../domain/dns-record.ts'
 
 /** Returns the schema of a DNS check's records, with a shape per type. */
 export function dnsRecordSchema(): z.ZodType<DnsRecord> {

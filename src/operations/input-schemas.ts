@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { recordTypes, type RecordType } from '../domain/dns-answer.ts'
+import { recordTypes, type RecordType } from '../domain/dns-record.ts'
 import type { Refusal } from '../domain/errors.ts'
 
 /** Returns the message for a field that is missing or has the wrong type. The field's name is put before it. */

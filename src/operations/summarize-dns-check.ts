@@ -1,5 +1,6 @@
 import { demand, demandKnown, isOptions } from '../domain/arguments.ts'
-import { recordTypes, saysSomething, type RecordType } from '../domain/dns-answer.ts'
+import { saysSomething } from '../domain/dns-answer.ts'
+import { recordTypes, type RecordType } from '../domain/dns-record.ts'
 import { contentOfPresentation, presentationExamples } from '../domain/dns-record-content.ts'
 import type { DnsCheckResult } from './check-dns.ts'
 import {

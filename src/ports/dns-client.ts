@@ -1,4 +1,5 @@
-import type { DnsAnswer, RecordType } from '../domain/dns-answer.ts'
+import type { DnsAnswer } from '../domain/dns-answer.ts'
+import type { RecordType } from '../domain/dns-record.ts'
 
 /**
  * A client that asks one resolver one question per call.

@@ -1,4 +1,4 @@
-import { recordTypes, type DnsRecord, type RecordOf, type RecordType } from '../domain/dns-answer.ts'
+import { recordTypes, type DnsRecord, type RecordOf, type RecordType } from '../domain/dns-record.ts'
 import { parseIpAddress } from '../domain/ip-address.ts'
 import { headerLength, inClass, optType, pointerMark, typeNumbers } from '../dns/wire/constants.ts'
 

@@ -1,4 +1,4 @@
-import type { DnsRecord, RecordType } from '../domain/dns-answer.ts'
+import type { DnsRecord, RecordType } from '../domain/dns-record.ts'
 import { headerFlags, headerLength, optType, questionTailLength, rcodes } from '../dns/wire/constants.ts'
 import { NameReader } from '../dns/wire/name.ts'
 import { encodeDnsReply, typeOfNumber } from './dns-encoding.ts'

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { createBlockgameClient } from '../../src/blockgame.ts'
 import { fakeDnsServer, type FakeDnsQuery, type FakeDnsReply } from '../../src/testing/dns-server.ts'
-import type { DnsRecord } from '../../src/domain/dns-answer.ts'
+import type { DnsRecord } from '../../src/domain/dns-record.ts'
 import type { ServerStatus } from '../../src/domain/server-status.ts'
 import { startServer } from './support/harness.ts'
 

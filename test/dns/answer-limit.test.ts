@@ -10,7 +10,8 @@ import {
   recordJsonBytes,
   withinAnswerLimit,
 } from '../../src/domain/dns-answer-limit.ts'
-import { recordTypes, type DnsAnswer, type DnsRecord, type RecordType } from '../../src/domain/dns-answer.ts'
+import type { DnsAnswer } from '../../src/domain/dns-answer.ts'
+import { recordTypes, type DnsRecord, type RecordType } from '../../src/domain/dns-record.ts'
 import { systemClock } from '../../src/index.ts'
 import { harmlessLogger } from '../../src/http/events.ts'
 import { checkDns } from '../../src/operations/check-dns.ts'

@@ -1,7 +1,7 @@
 /** For how long an answer holds, by what the reply says. */
 import { afterAll, expect, test } from 'vitest'
 import { createDnsClient } from '../../src/dns/client.ts'
-import type { DnsRecord } from '../../src/domain/dns-answer.ts'
+import type { DnsRecord } from '../../src/domain/dns-record.ts'
 import { encodeName, words } from '../../src/testing/dns-encoding.ts'
 import { fakeDnsServer, type FakeDnsQuery, type FakeDnsReply } from '../../src/testing/dns-server.ts'
 import { rawRecord, rawReply } from './support/messages.ts'

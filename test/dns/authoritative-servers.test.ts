@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { findAuthoritativeServers } from '../../src/dns/authoritative-servers.ts'
-import type { DnsAnswer, DnsRecord, DnsStatus, RecordType } from '../../src/domain/dns-answer.ts'
+import type { DnsAnswer, DnsStatus } from '../../src/domain/dns-answer.ts'
+import type { DnsRecord, RecordType } from '../../src/domain/dns-record.ts'
 import type { DnsClient, DnsQuestion } from '../../src/ports/dns-client.ts'
 
 const ns = (host: string, target: string): DnsRecord => ({ type: 'NS', host, ttl: 60, target })

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import type { DnsRecord } from '../../src/domain/dns-answer.ts'
+import type { DnsRecord } from '../../src/domain/dns-record.ts'
 import { createDnsClient } from '../../src/dns/client.ts'
 import type { DnsQuestion } from '../../src/ports/dns-client.ts'
 import { fakeDnsServer, type FakeDnsServerOptions } from '../../src/testing/dns-server.ts'

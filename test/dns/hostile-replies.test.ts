@@ -3,7 +3,7 @@ import { formatError, maxSteps, ReadingBudget } from '../../src/dns/wire/budget.
 import { typeNumbers } from '../../src/dns/wire/constants.ts'
 import { encodeQuery } from '../../src/dns/wire/encoded-query.ts'
 import { readReply, readSections } from '../../src/dns/wire/reply.ts'
-import type { RecordType } from '../../src/domain/dns-answer.ts'
+import type { RecordType } from '../../src/domain/dns-record.ts'
 import { encodeName } from '../../src/testing/dns-encoding.ts'
 import { readFakeDnsQuery } from '../../src/testing/dns-query.ts'
 import { labelLattice, pointerChain, rawRecord, rawReply } from './support/messages.ts'

@@ -2,7 +2,8 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createDnsClient } from '../../src/dns/client.ts'
-import type { DnsAnswer, DnsRecord } from '../../src/domain/dns-answer.ts'
+import type { DnsAnswer } from '../../src/domain/dns-answer.ts'
+import type { DnsRecord } from '../../src/domain/dns-record.ts'
 import { encodeName, words } from '../../src/testing/dns-encoding.ts'
 import {
   fakeDnsServer,

@@ -5,7 +5,7 @@ import { formatError, ReadingBudget } from '../../src/dns/wire/budget.ts'
 import { NameReader } from '../../src/dns/wire/name.ts'
 import { encodeQuery, withoutEdns } from '../../src/dns/wire/encoded-query.ts'
 import { readReply, type ParsedReply } from '../../src/dns/wire/reply.ts'
-import { recordTypes, type DnsRecord } from '../../src/domain/dns-answer.ts'
+import { recordTypes, type DnsRecord } from '../../src/domain/dns-record.ts'
 import { encodeDnsReply, encodeName } from '../../src/testing/dns-encoding.ts'
 import { name, recordOf, referenceKeyTag } from './support/arbitrary-records.ts'
 

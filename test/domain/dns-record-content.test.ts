@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { recordTypes, type DnsRecord, type RecordType } from '../../src/domain/dns-answer.ts'
+import { recordTypes, type DnsRecord, type RecordType } from '../../src/domain/dns-record.ts'
 import {
   contentOfPresentation,
   contentOfRecord,

@@ -1,7 +1,7 @@
 // Answers that the owner of a zone could make a resolver pass on: well formed, and costly to read in many ways.
 import { typeNumbers } from '../../src/dns/wire/constants.ts'
 import { encodeQuery, type EncodedQuery } from '../../src/dns/wire/encoded-query.ts'
-import { recordTypes, type RecordType } from '../../src/domain/dns-answer.ts'
+import { recordTypes, type RecordType } from '../../src/domain/dns-record.ts'
 import { words } from '../../src/testing/dns-encoding.ts'
 import { readFakeDnsQuery } from '../../src/testing/dns-query.ts'
 import { pointerToQuestion, rawRecord, rawReply } from '../dns/support/messages.ts'

@@ -1,5 +1,5 @@
 import { maxRecordsJsonBytes, recordJsonBytes } from '../../domain/dns-answer-limit.ts'
-import type { DnsRecord } from '../../domain/dns-answer.ts'
+import type { DnsRecord } from '../../domain/dns-record.ts'
 
 /** Thrown for a message that breaks the format. A single object, since a hostile resolver could cause thousands. */
 export const formatError: Error = new Error('Malformed DNS message')

@@ -1,4 +1,4 @@
-import type { RecordType } from '../../domain/dns-answer.ts'
+import type { RecordType } from '../../domain/dns-record.ts'
 
 /** Octets of a message before its question. */
 export const headerLength = 12

@@ -1,6 +1,6 @@
 import { invalidArgument } from '../../domain/arguments.ts'
 import dnsPacket from 'dns-packet'
-import { recordTypes, type RecordType } from '../../domain/dns-answer.ts'
+import { recordTypes, type RecordType } from '../../domain/dns-record.ts'
 import { octetsOfLabel, parseDnsName, splitDnsName } from '../../domain/dns-name.ts'
 import { formatIpAddress, parseNetwork } from '../../domain/ip-address.ts'
 import {

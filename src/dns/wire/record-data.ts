@@ -1,4 +1,4 @@
-import type { RecordOf, RecordType } from '../../domain/dns-answer.ts'
+import type { RecordOf, RecordType } from '../../domain/dns-record.ts'
 import { formatIpAddress } from '../../domain/ip-address.ts'
 import { formatError, type ReadingBudget } from './budget.ts'
 import type { NameReader } from './name.ts'

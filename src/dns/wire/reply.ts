@@ -1,4 +1,5 @@
-import type { DnsRecord, DnsReferral, ExtendedDnsError } from '../../domain/dns-answer.ts'
+import type { DnsReferral, ExtendedDnsError } from '../../domain/dns-answer.ts'
+import type { DnsRecord } from '../../domain/dns-record.ts'
 import { cutError, formatError, ReadingBudget, sizeError } from './budget.ts'
 import {
   headerFlags,

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import type { RecordOf } from '../../domain/dns-answer.ts'
+import type { RecordOf } from '../../domain/dns-record.ts'
 import { formatError, type ReadingBudget } from './budget.ts'
 import { escapedText, jsonLength } from './presentation.ts'
 

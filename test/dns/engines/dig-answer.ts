@@ -1,4 +1,4 @@
-import type { RecordType } from '../../../src/domain/dns-answer.ts'
+import type { RecordType } from '../../../src/domain/dns-record.ts'
 import { typeNumbers } from '../../../src/dns/wire/constants.ts'
 import { dig } from '../support/nsd.ts'
 

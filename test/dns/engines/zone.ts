@@ -1,5 +1,5 @@
-import type { RecordType } from '../../../src/domain/dns-answer.ts'
-import { recordTypes } from '../../../src/domain/dns-answer.ts'
+import type { RecordType } from '../../../src/domain/dns-record.ts'
+import { recordTypes } from '../../../src/domain/dns-record.ts'
 
 /** The zone that all servers serve. */
 export const origin = 'engines.example'

@@ -1,4 +1,4 @@
-import type { DnsRecord, RecordType } from '../../../src/domain/dns-answer.ts'
+import type { DnsRecord, RecordType } from '../../../src/domain/dns-record.ts'
 import type { Apex, ChangingZone } from './changing-zone.ts'
 
 /** A change of one name, and what to expect of it. */

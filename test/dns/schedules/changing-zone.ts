@@ -1,4 +1,4 @@
-import type { DnsRecord } from '../../../src/domain/dns-answer.ts'
+import type { DnsRecord } from '../../../src/domain/dns-record.ts'
 import { encodeName, words } from '../../../src/testing/dns-encoding.ts'
 import { fakeDnsServer, type FakeDnsQuery, type FakeDnsServer } from '../../../src/testing/dns-server.ts'
 import { rawRecord, rawReply } from '../support/messages.ts'

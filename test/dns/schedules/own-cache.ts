@@ -1,4 +1,4 @@
-import type { DnsRecord } from '../../../src/domain/dns-answer.ts'
+import type { DnsRecord } from '../../../src/domain/dns-record.ts'
 import { fakeDnsServer, type FakeDnsServer } from '../../../src/testing/dns-server.ts'
 import { encodeAnswer, type Answer, type ChangingZone } from './changing-zone.ts'
 

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import type { DnsRecord, RecordType } from '../../../src/domain/dns-answer.ts'
+import type { DnsRecord, RecordType } from '../../../src/domain/dns-record.ts'
 import { formatIpAddress } from '../../../src/domain/ip-address.ts'
 
 const octet = fc.integer({ min: 0, max: 0xff })

@@ -1,6 +1,6 @@
 // Replies that are small on the wire and large once they are read.
 import { typeNumbers } from '../../../src/dns/wire/constants.ts'
-import type { RecordType } from '../../../src/domain/dns-answer.ts'
+import type { RecordType } from '../../../src/domain/dns-record.ts'
 import { words } from '../../../src/testing/dns-encoding.ts'
 import type { FakeDnsQuery } from '../../../src/testing/dns-server.ts'
 import { rawRecord, rawReply } from './messages.ts'

@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import { typeNumbers } from '../../../src/dns/wire/constants.ts'
 import type { EncodedQuery } from '../../../src/dns/wire/encoded-query.ts'
-import type { DnsAnswer, DnsRecord, RecordType } from '../../../src/domain/dns-answer.ts'
+import type { DnsAnswer } from '../../../src/domain/dns-answer.ts'
+import type { DnsRecord, RecordType } from '../../../src/domain/dns-record.ts'
 import { encodeData } from '../../../src/testing/dns-encoding.ts'
 import { wireName } from '../engines/dig-answer.ts'
 

@@ -12,7 +12,7 @@ import { cut, printable, widthOf, wrap } from '../../../adapters/cli/terminal/te
 import { demandRedirectUris, isRedirectUri, isRegistered } from '../../../src/admin/redirect-uri.ts'
 import { isScope, isScopeName, permits } from '../../../src/domain/access.ts'
 import { searchedForms } from '../../../src/domain/compared-domain.ts'
-import { recordTypes } from '../../../src/domain/dns-answer.ts'
+import { recordTypes } from '../../../src/domain/dns-record.ts'
 import { parseDnsName } from '../../../src/domain/dns-name.ts'
 import { contentOfRecord } from '../../../src/domain/dns-record-content.ts'
 import { decodeHeaderText, hasAtMostCodePoints, isPlainText } from '../../../src/domain/header-text.ts'
