@@ -2,7 +2,7 @@ import { demand, demandKnown, isOptions, isPort, isSignal, isTimeout } from '../
 import { defaultServerPort, parseServerHost, spelledHost } from '../domain/server-address.ts'
 import type { BlockgameTarget, HandshakeAddress } from '../ports/blockgame-client.ts'
 import type { RequestedTarget } from './address-filter.ts'
-import type { Introduction } from './introduction.ts'
+import type { StatusRequest } from './codec/requests.ts'
 
 const defaultTimeoutMs = 5000
 const members: ReadonlySet<string> = new Set<keyof BlockgameTarget>([
@@ -15,6 +15,16 @@ const members: ReadonlySet<string> = new Set<keyof BlockgameTarget>([
   'proxyProtocol',
 ])
 const handshakeMembers: ReadonlySet<string> = new Set<keyof HandshakeAddress>(['host', 'port'])
+
+/** How a lookup introduces itself to a server, and what it wants to know. */
+export interface Introduction extends StatusRequest {
+  /** The protocol number of the second try. */
+  readonly fallbackProtocolVersion: number
+  /** The PROXY header that every connection begins with, if any. */
+  readonly proxyProtocol: 1 | 2 | undefined
+  /** Whether the status is wanted as it was sent, too. */
+  readonly raw: boolean
+}
 
 /** A target with its defaults. */
 export interface CheckedTarget extends Omit<Introduction, 'protocolVersion' | 'fallbackProtocolVersion'> {

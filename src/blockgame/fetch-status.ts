@@ -4,7 +4,7 @@ import { encodeStatusRequest } from './codec/requests.ts'
 import { connectToFirst, type Connected } from './connect-to-first.ts'
 import type { Connection } from './connection.ts'
 import type { DeadlineScope } from './deadline-scope.ts'
-import type { Introduction } from './introduction.ts'
+import type { Introduction } from './checked-target.ts'
 import { sendLegacyPing } from './legacy-ping.ts'
 import {
   KickedError,

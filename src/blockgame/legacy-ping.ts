@@ -9,7 +9,7 @@ import {
 } from './codec/legacy.ts'
 import { connectionFailure, connectToFirst } from './connect-to-first.ts'
 import type { DeadlineScope } from './deadline-scope.ts'
-import type { Introduction } from './introduction.ts'
+import type { Introduction } from './checked-target.ts'
 import type { ServerReply } from './modern-ping.ts'
 import { withProxyHeader } from './proxy-header.ts'
 

@@ -1,8 +1,37 @@
 import { inTime } from '../bounds/in-time.ts'
-import { StorageError, type AdminStorage } from '../ports/storage.ts'
+import { StorageError, type AdminStorage, type UtilityStorage } from '../ports/storage.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import type { StorageListing } from '../ports/storage-listing.ts'
-import { adminStorageMethods } from './storage-methods.ts'
+
+/** The methods that a storage must have to serve. */
+export const storageMethods: readonly (keyof UtilityStorage)[] = [
+  'findClient',
+  'findAuthorizationCode',
+  'redeemAuthorizationCode',
+  'revokeAccessTokensOfCode',
+  'findCredential',
+  'insertLicense',
+  'updateLicense',
+  'findLicense',
+]
+
+/** The methods that a storage must have to provision. */
+export const adminStorageMethods: readonly (keyof AdminStorage)[] = [
+  ...storageMethods,
+  'insertClient',
+  'updateClient',
+  'rotateClientSecret',
+  'revokeClient',
+  'insertAuthorizationCode',
+  'insertReseller',
+  'findReseller',
+  'insertCredential',
+  'revokeCredential',
+  'revokeAccess',
+  'changeLicense',
+  'deleteLicense',
+  'purgeExpired',
+]
 
 const listingMethods = [
   'clients',

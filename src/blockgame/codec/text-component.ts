@@ -2,9 +2,9 @@ import type { TextSpan } from '../../domain/server-status.ts'
 import { own } from './own-property.ts'
 import { SpanWriter } from './span-writer.ts'
 import { componentStyle, plainStyle, type TextStyle } from './text-style.ts'
-import { fillTemplate } from './translation.ts'
 
 const maxParts = 1000
+const placeholder = /%(?:(\d{1,9})\$)?([a-zA-Z%]|$)/g
 
 /** A part of a component that has yet to be read, and the style around it. */
 interface Part {
@@ -70,4 +70,29 @@ function ownParts(component: object, most: number): readonly unknown[] {
 function leaf(component: object, key: string): unknown {
   const value = own(component, key)
   return typeof value === 'object' ? undefined : value
+}
+
+/**
+ * Returns the parts of a translated text: pieces of its template, and the arguments where `%s`, or `%2$s`, stands.
+ *
+ * The template is the fallback or the key itself, as in a game that does not know the key. A template with other
+ * placeholders, or with more than there are arguments, is shown as it is, as in the game.
+ */
+function fillTemplate(template: string, args: unknown, most: number): readonly unknown[] {
+  if (!template.includes('%')) return [template]
+  const given: readonly unknown[] = Array.isArray(args) ? args : []
+  const parts: unknown[] = []
+  let end = 0
+  let next = 0
+  for (const { 0: whole, 1: position, 2: kind, index } of template.matchAll(placeholder)) {
+    const argument = position === undefined ? next : Number(position) - 1
+    const isArgument = kind === 's' && argument in given
+    if (!isArgument && whole !== '%%') return [template]
+    parts.push(template.slice(end, index), isArgument ? given[argument] : '%')
+    if (isArgument && position === undefined) next += 1
+    end = index + whole.length
+    if (parts.length >= most) break
+  }
+  parts.push(template.slice(end))
+  return parts
 }
