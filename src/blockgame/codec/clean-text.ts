@@ -1,7 +1,5 @@
 import { controlOrBidi } from '../../domain/header-text.ts'
 
-/** How many code points of a description are kept. */
-export const maxDescription = 4096
 const maxName = 256
 const maxId = 64
 const controls = new RegExp(controlOrBidi.source, 'gu')

@@ -1,6 +1,6 @@
 import type { TextSpan } from '../../domain/server-status.ts'
+import { DescriptionWriter } from './description-writer.ts'
 import { own } from './own-property.ts'
-import { SpanWriter } from './span-writer.ts'
 import { componentStyle, plainStyle, type TextStyle } from './text-style.ts'
 
 const maxParts = 1000
@@ -19,7 +19,7 @@ interface Part {
  * Never recursive, so that no depth overflows the stack, and bounded in parts and length.
  */
 export function componentSpans(component: unknown): TextSpan[] {
-  const writer = new SpanWriter()
+  const writer = new DescriptionWriter()
   // Read from its end, so what comes first is pushed last.
   const pending: Part[] = [{ value: component, style: plainStyle }]
   for (let left = maxParts; left > 0 && !writer.full; left -= 1) {

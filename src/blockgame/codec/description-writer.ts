@@ -1,14 +1,16 @@
 import type { TextSpan } from '../../domain/server-status.ts'
-import { maxDescription, withoutControls } from './clean-text.ts'
+import { withoutControls } from './clean-text.ts'
 import { isSameStyle, spanOf, styleAfterCode, type TextStyle } from './text-style.ts'
 
+/** In code points. */
+const maxDescription = 4096
 const maxSpans = 1000
 // Formatting codes and characters outside the basic plane take two units of a string.
 const maxUnits = 2 * maxDescription
 const hexadecimalCode = /[xX](?:§[0-9a-fA-F]){6}/y
 
 /** Collects the text of a description in spans, without its formatting codes, and within its bounds. */
-export class SpanWriter {
+export class DescriptionWriter {
   readonly #spans: { text: string; style: TextStyle }[] = []
   #unitsLeft = maxUnits
 
