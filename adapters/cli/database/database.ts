@@ -3,10 +3,11 @@ import type { Admin, LicenseOptions } from 'utility-api'
 import { StorageError } from 'utility-api/storage'
 import { UsageError } from '../terminal/command.ts'
 import { adviceOn, isMissingPassword, isMissingTables, naming } from './database-errors.ts'
-import { commandLimits, type OpenDatabase, type TimeLimits } from './drivers.ts'
+import type { OpenDatabase } from './drivers.ts'
 import { jsonOption } from '../terminal/output.ts'
 import { locationOf } from './location.ts'
 import type { Redact } from './redact.ts'
+import { commandLimits, type TimeLimits } from './time-limits.ts'
 
 /** The options of every command that works on a database. */
 export const databaseOptions = {

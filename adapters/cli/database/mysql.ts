@@ -1,7 +1,8 @@
 import { mysqlStorage, type MysqlPool } from 'utility-api/storage/mysql'
 import { UsageError } from '../terminal/command.ts'
-import { resolvePackage, type OpenDatabase, type TimeLimits } from './drivers.ts'
+import { resolvePackage, type OpenDatabase } from './drivers.ts'
 import { redactorOf } from './redact.ts'
+import type { TimeLimits } from './time-limits.ts'
 
 interface MysqlModule {
   readonly createPool: (options: object) => MysqlPool & { end(): Promise<void> }

@@ -1,7 +1,8 @@
 import { Socket } from 'node:net'
 import { postgresStorage, type PostgresPool } from 'utility-api/storage/postgres'
-import { resolvePackage, type OpenDatabase, type TimeLimits } from './drivers.ts'
+import { resolvePackage, type OpenDatabase } from './drivers.ts'
 import { redactorOf } from './redact.ts'
+import type { TimeLimits } from './time-limits.ts'
 
 interface PgModule {
   readonly default: {

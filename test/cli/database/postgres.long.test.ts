@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { Client } from 'pg'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { expect, test } from 'vitest'
-import { requestLimits } from '../../../adapters/cli/database/drivers.ts'
+import { requestLimits } from '../../../adapters/cli/database/time-limits.ts'
+import { limitOfRole } from '../../../adapters/storage/postgres/errors.ts'
 import { settingsOf } from '../../../src/settings.ts'
 import { execute, startPostgres } from '../../storage/support/postgres-server.ts'
 import { firstLine, run, start } from '../support/cli.ts'
@@ -10,6 +11,7 @@ import { firstLine, run, start } from '../support/cli.ts'
 test('a request waits for its storage longer than its connection and then its statement may take', () => {
   const { storageTimeoutMs } = settingsOf({ storage: memoryStorage() })
   expect(requestLimits.connectMs + requestLimits.statementMs).toBeLessThan(storageTimeoutMs)
+  expect(limitOfRole).toContain(`'${requestLimits.statementMs}ms'`)
 })
 
 test('the command works on PostgreSQL, its URL taken from the environment', async () => {
