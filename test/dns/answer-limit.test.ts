@@ -13,7 +13,7 @@ import {
 import type { DnsAnswer } from '../../src/domain/dns-answer.ts'
 import { recordTypes, type DnsRecord, type RecordType } from '../../src/domain/dns-record.ts'
 import { systemClock } from '../../src/index.ts'
-import { harmlessLogger } from '../../src/http/events.ts'
+import { harmlessLogger } from '../../src/http/log.ts'
 import { checkDns } from '../../src/operations/check-dns.ts'
 import { timedDnsClient } from '../../src/bounds/timed-clients.ts'
 import { createResultCache } from '../../src/bounds/result-cache.ts'

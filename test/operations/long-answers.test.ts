@@ -4,7 +4,7 @@ import { fixedClock } from 'utility-api/testing'
 import { afterEach, expect, test, vi } from 'vitest'
 import { ampleBudget, callerNamed, callWith } from './support/calls.ts'
 import { checkDns } from '../../src/operations/check-dns.ts'
-import { harmlessLogger } from '../../src/http/events.ts'
+import { harmlessLogger } from '../../src/http/log.ts'
 import { createResultCache } from '../../src/bounds/result-cache.ts'
 import { timedDnsClient } from '../../src/bounds/timed-clients.ts'
 
