@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Client } from '../domain/access.ts'
-import { refused, UtilityApiError, type ErrorCode, type Refusal } from '../domain/errors.ts'
+import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import { matchesSecret } from '../domain/secret.ts'
 import type { MaybePromise } from '../domain/maybe-promise.ts'
 import { inputProblem } from '../operations/input-problem.ts'
@@ -229,22 +229,14 @@ function refusedClient(refusal: Refusal, presented: Presented, cause?: string): 
   return refused(refusal, { headers: { 'WWW-Authenticate': challenge }, cause })
 }
 
-/** Those of our codes that RFC 6749 section 5.2 has as well. */
-const sharedCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'invalid_request',
-  'invalid_grant',
-  'unauthorized_client',
-  'unsupported_grant_type',
-  'invalid_client',
-])
-
 /**
  * Returns the RFC 6749 code of an error, because OAuth clients know no others.
  *
  * @see RFC 6749 sections 5.2 and 4.1.2.1
  */
 function oauthCode({ code, status }: UtilityApiError): string {
-  if (sharedCodes.has(code)) return code
+  // The statuses of section 5.2: their codes are its codes.
+  if (status === 400 || status === 401) return code
   if (code === 'unavailable' || code === 'too_many_requests') return 'temporarily_unavailable'
   return status < 500 ? 'invalid_request' : 'server_error'
 }

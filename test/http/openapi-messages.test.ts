@@ -373,8 +373,11 @@ test('every error in the document is one that the server sends', async () => {
 }, 60_000)
 
 // RFC 6749 section 5.2: no quote, no backslash, nothing but ASCII.
-test('errors of the exchange are of the characters allowed', () => {
-  const sent = [...(seen.get('exchange') ?? [])].map((line) => JSON.parse(line.slice(4)) as object)
+test('errors of the exchange are of the characters and codes allowed', () => {
+  const sent = [...(seen.get('exchange') ?? [])].map((line) => JSON.parse(line.slice(4)) as { error: string })
+  const codes =
+    /^(?:invalid_(?:request|client|grant|scope)|unauthorized_client|unsupported_grant_type|server_error|temporarily_unavailable)$/
+  for (const { error } of sent) expect(error).toMatch(codes)
   expect(sent.length).toBeGreaterThan(20)
   for (const text of sent.flatMap((body) => Object.values(body)))
     expect(text).toMatch(/^[\x20\x21\x23-\x5b\x5d-\x7e]+$/)
