@@ -28,7 +28,7 @@ export async function run(args: readonly string[]): Promise<number> {
     await command.run(read.values, { words: read.words, program })
     return Number(process.exitCode ?? 0)
   } catch (error) {
-    console.error(printableLines(withoutPasswords(sentenceOf(error))))
+    console.error(printableLines(withoutPasswords(sentenceOf(error, command.args))))
     if (!isUsageError(error)) return 1
     console.error(`For help: ${words.join(' ')} --help`)
     return 2

@@ -1,29 +1,15 @@
 import type { UtilityApiError } from 'utility-api'
+import { shownName } from './arguments.ts'
+import type { ArgDefs } from './command.ts'
 
-// Maps the library's names for options and arguments to flags and words of the command line.
-const flags: Readonly<Record<string, string>> = {
-  audience: '--audience',
+/** What the command line calls otherwise than the library. All other options have the names of their arguments. */
+const otherNames: Readonly<Record<string, string>> = {
   basePath: '--prefix',
   clientId: 'The id of a client',
   codeChallenge: '--challenge',
-  'licenses.issuer': '--issuer',
-  'licenses.keyPrefix': '--key-prefix',
-  'licenses.signingKey': '--signing-key',
-  'licenses.statuses': '--statuses',
-  domainOrIp: '--domain-or-ip',
-  endsBefore: '--ends-before',
-  endsFrom: '--ends-from',
-  name: '--name',
   ownerId: '--owner',
-  permissions: '--permissions',
-  redirectUri: '--redirect-uri',
   redirectUris: 'REDIRECT_URI',
-  reference: '--reference',
-  registeredTo: '--registered-to',
   resellerId: 'The id of a reseller',
-  scope: '--scope',
-  status: '--status',
-  subject: '--subject',
 }
 
 /**
@@ -39,16 +25,17 @@ export function isUtilityApiError(error: unknown): error is UtilityApiError {
   return error instanceof Error && error.name === 'UtilityApiError'
 }
 
-/** Returns what the command prints for an error. */
-export function sentenceOf(error: unknown): string {
+/** Returns what a command with these arguments prints for an error. */
+export function sentenceOf(error: unknown, args: ArgDefs = {}): string {
   if (!(error instanceof Error)) return String(error)
   if (isUtilityApiError(error)) {
     const sentence = sentenceOnId(error)
     if (sentence !== null) return sentence.replace(/^t/, 'T')
-    return error.message.replace(
-      /^(\w+(?:\.[a-z]+)*)(?:\.\d+)*/i,
-      (path, name: string) => flags[name] ?? path,
-    )
+    return error.message.replace(/^(?:\w+\.)*([a-z]+)(?:\.\d+)*/i, (path, name: string) => {
+      const flag = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+      const def = args[flag]
+      return otherNames[name] ?? (def === undefined ? path : shownName(flag, def))
+    })
   }
   return error.message
 }
