@@ -1,4 +1,4 @@
-import type { Admin, License } from 'utility-api'
+import type { Admin } from 'utility-api'
 import { command, UsageError, type AnyCommand } from '../terminal/command.ts'
 import { adminOptions, withAdmin, type Where } from '../database/database.ts'
 import {
@@ -8,7 +8,7 @@ import {
   type GivenLicenseOptions,
 } from '../terminal/license-options.ts'
 import { dateOf, dateOption, given } from '../terminal/option-values.ts'
-import { printFields, printJson, timeText, withTimeTexts } from '../terminal/output.ts'
+import { printFields, withTimeTexts } from '../terminal/output.ts'
 import { keyArgument, noLicense } from './license-key.ts'
 import { count, list } from './license-list.ts'
 import { jwks, sign } from './license-sign.ts'
@@ -65,7 +65,7 @@ export const license: AnyCommand = {
             domainOrIp: args['domain-or-ip'],
             ...given({ status, reference, expiresAt: dateOf('ends', args.ends) }),
           })
-          printLicense(created, json)
+          printFields(withTimeTexts(created), json)
         }),
     }),
 
@@ -77,7 +77,7 @@ export const license: AnyCommand = {
         withAdminOf(args, async (admin) => {
           const found = await admin.getLicense(key)
           if (found === null) throw noLicense(key, args['key-prefix'])
-          printLicense(found, json)
+          printFields(withTimeTexts(found), json)
         }),
     }),
 
@@ -158,15 +158,4 @@ function withAdminOf<Value>(
   work: (admin: Admin) => Promise<Value>,
 ): Promise<Value> {
   return withAdmin(args, work, licenseRules(args))
-}
-
-function printLicense(shown: License, json: boolean | undefined): void {
-  if (json === true) return printJson(withTimeTexts(shown))
-  const { createdAt, updatedAt, reference, expiresAt, ...fields } = shown
-  const times = { createdAt: timeText(createdAt), updatedAt: timeText(updatedAt) }
-  const sold = {
-    ...(reference !== null && { reference }),
-    ...(expiresAt !== null && { expiresAt: timeText(expiresAt) }),
-  }
-  printFields({ ...fields, ...times, ...sold }, false)
 }

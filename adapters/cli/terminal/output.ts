@@ -69,8 +69,8 @@ export function jsonListPrinter(name: string): { rows(page: readonly object[]): 
   }
 }
 
-/** Returns a stored row for JSON: its times as text, like those of the commands that create. */
-export function withTimeTexts(row: object): object {
+/** Returns a stored row with its times as text, like those of the commands that create. */
+export function withTimeTexts(row: object): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(row).map(([name, value]: [string, unknown]) => [name, withTimeText(name, value)]),
   )
@@ -119,11 +119,12 @@ function errorFields({ name, message, stack, cause, ...fields }: Error): object 
   }
 }
 
-/** Prints names and values in two columns, or as JSON. */
+/** Prints names and values in two columns, without those that are null, or as JSON. */
 export function printFields(fields: Readonly<Record<string, unknown>>, json: boolean | undefined): void {
   if (json === true) return printJson(fields)
-  const width = Math.max(...Object.keys(fields).map(widthOf))
-  for (const [name, value] of Object.entries(fields)) console.log(`${padded(name, width)}  ${textOf(value)}`)
+  const told = Object.entries(fields).filter(([, value]) => value !== null)
+  const width = Math.max(...told.map(([name]) => widthOf(name)))
+  for (const [name, value] of told) console.log(`${padded(name, width)}  ${textOf(value)}`)
 }
 
 /**
