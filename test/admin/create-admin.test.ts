@@ -11,7 +11,7 @@ import { fixedClock, sequentialKeys, type FixedClock } from 'utility-api/testing
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { hashSecret } from '../../src/domain/secret.ts'
 import { call } from '../storage/support/call.ts'
-import { withForm } from '../storage/support/license.ts'
+import { newLicense } from '../storage/support/license.ts'
 
 const redirectUri = 'https://client.example/callback'
 let storage: AdminStorage
@@ -318,22 +318,8 @@ describe('credentials', () => {
 describe('licenses', () => {
   test('are listed page by page and read by any spelling of their key', async () => {
     const keys = sequentialKeys()
-    const license = {
-      registeredTo: 'A',
-      domainOrIp: 'a.example',
-      status: 'valid',
-      resellerId: 'r',
-      createdAt: 1,
-      updatedAt: 1,
-      reference: null,
-      expiresAt: null,
-    }
     for (let count = 0; count < 5; count += 1)
-      await storage.insertLicense(
-        withForm({ ...license, licenseKey: keys.licenseKey('OLD-') }),
-        undefined,
-        call,
-      )
+      await storage.insertLicense(newLicense(keys.licenseKey('OLD-')), undefined, call)
     const first = await admin.listLicenses({ limit: 3 })
     const second = await admin.listLicenses({
       limit: 3,
@@ -661,16 +647,8 @@ test('a license moves to a reseller that exists, and to no other', async () => {
 })
 
 async function storeLicense(): Promise<License> {
-  const fields = { registeredTo: 'A', domainOrIp: 'a.example', status: 'valid', resellerId: 'r' }
-  const license = {
-    licenseKey: randomKeys().licenseKey('LIC-'),
-    ...fields,
-    createdAt: 1,
-    updatedAt: 1,
-    reference: null,
-    expiresAt: null,
-  }
-  await storage.insertLicense(withForm(license), undefined, call)
+  const license = newLicense(randomKeys().licenseKey('LIC-'))
+  await storage.insertLicense(license, undefined, call)
   return license
 }
 

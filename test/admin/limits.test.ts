@@ -1,27 +1,18 @@
 import { DatabaseSync } from 'node:sqlite'
-import { withForm } from '../storage/support/license.ts'
 import { createAdmin, UtilityApiError, type Admin } from 'utility-api'
-import type { License } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
 import { expect, test, vi } from 'vitest'
 import { call } from '../storage/support/call.ts'
+import { newLicense } from '../storage/support/license.ts'
 
 const storage = memoryStorage()
 const licenses = { statuses: ['valid', 'expired'] }
 const admin = createAdmin({ storage, licenses })
 const { clientId } = await admin.createClient({ redirectUris: ['https://a.example/'] })
 const { resellerId } = await admin.createReseller()
-const row = { registeredTo: 'Ada', domainOrIp: 'a.example', status: 'valid', resellerId }
-const license: License = {
-  licenseKey: 'K'.repeat(128),
-  ...row,
-  createdAt: 1,
-  updatedAt: 1,
-  reference: null,
-  expiresAt: null,
-}
-await storage.insertLicense(withForm(license), undefined, call)
+const license = newLicense('K'.repeat(128), { resellerId })
+await storage.insertLicense(license, undefined, call)
 
 const { clientId: codeClient } = await admin.createClient({ redirectUris: ['https://a.example/'] })
 const code = { clientId: codeClient, redirectUri: 'https://a.example/', scope: '' }

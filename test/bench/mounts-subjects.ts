@@ -10,8 +10,9 @@ import { createUtilityApi, type UtilityApi } from 'utility-api'
 import { toBunHandler } from 'utility-api/bun'
 import { toExpressHandler } from 'utility-api/express'
 import { toNodeHandler } from 'utility-api/node'
-import { comparedDomain, callWithin, type Credential, type License } from 'utility-api/storage'
+import { callWithin, type Credential } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
+import { newLicense } from '../storage/support/license.ts'
 
 export const token = 'uapi_rt_for_the_benchmark_0123456789_0123456789_0123'
 export const licenseKey = 'BENCH-0001'
@@ -25,17 +26,7 @@ const reseller: Credential = {
   expiresAt: null,
   revokedAt: null,
 }
-const license: License = {
-  licenseKey,
-  registeredTo: 'Ada Lovelace',
-  domainOrIp: 'example.com',
-  status: 'valid',
-  resellerId: 'r1',
-  createdAt: 0,
-  updatedAt: 0,
-  reference: null,
-  expiresAt: null,
-}
+const license = newLicense(licenseKey, { resellerId: 'r1' })
 
 /** Ours, on memory storage, with everything at its default. */
 function ours(): UtilityApi {
@@ -43,7 +34,7 @@ function ours(): UtilityApi {
   const call = callWithin(Infinity)
   storage.insertReseller({ resellerId: reseller.ownerId, createdAt: 0 }, call)
   storage.insertCredential('reseller_token', hash('sha256', token, 'buffer'), reseller, call)
-  storage.insertLicense({ ...license, comparedDomain: comparedDomain(license.domainOrIp) }, undefined, call)
+  storage.insertLicense(license, undefined, call)
   return createUtilityApi({ storage })
 }
 
@@ -92,8 +83,6 @@ function handWritten(): (method: string, url: string, header: GetHeader) => Hand
       domainOrIp: domainOrIp ?? found.domainOrIp,
       status: status ?? found.status,
       updatedAt: Date.now(),
-      reference: null,
-      expiresAt: null,
     })
     return { status: 200, body: JSON.stringify({ message: 'License updated.' }), requestId }
   }

@@ -5,6 +5,7 @@ import { createUtilityApi, randomKeys, type RequestLike } from 'utility-api'
 import { callWithin, type License, type NewLicense } from 'utility-api/storage'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
 import { hashSecret } from '../../src/domain/secret.ts'
+import { license } from '../storage/support/license.ts'
 
 const [mode, path = '', sizeText] = process.argv.slice(2)
 const size = Number(sizeText)
@@ -19,24 +20,13 @@ const keys = randomKeys()
 
 /** One license of so many, by number; its key follows from it, so that any can be found without keeping all keys. */
 function licenseOf(number: number, licenseKey = keyOf(number)): License {
-  const fields = {
-    registeredTo: `Customer ${number}`,
-    domainOrIp: `host-${number}.example.com`,
-    status: 'valid',
-  }
-  return {
-    licenseKey,
-    ...fields,
-    resellerId: resellerOf(number),
-    createdAt: number,
-    updatedAt: number,
-    reference: null,
-    expiresAt: null,
-  }
+  const texts = { registeredTo: `Customer ${number}`, domainOrIp: `host-${number}.example.com` }
+  const times = { createdAt: number, updatedAt: number }
+  return license(licenseKey, { ...texts, resellerId: resellerOf(number), ...times })
 }
 
-function withForm(license: License): NewLicense {
-  return { ...license, comparedDomain: license.domainOrIp }
+function withForm(row: License): NewLicense {
+  return { ...row, comparedDomain: row.domainOrIp }
 }
 
 function resellerOf(number: number): string {

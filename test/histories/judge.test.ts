@@ -2,21 +2,12 @@ import { describe, expect, test } from 'vitest'
 import type { BoundAdmin } from '../../src/testing/contract/bound.ts'
 import { createModel, show, type Model } from '../../src/testing/contract/model.ts'
 import { hasOrder } from '../../src/testing/contract/order.ts'
+import { license as makeLicense } from '../storage/support/license.ts'
 import { judge, type HistoryCall } from './support/judge.ts'
 import { portCall, type Method } from './support/port-call.ts'
 
 const bytes = (number: number): Uint8Array => new Uint8Array(32).fill(number)
-const license = {
-  licenseKey: 'A-1',
-  registeredTo: 'Ada',
-  domainOrIp: 'a.example',
-  status: 'valid',
-  resellerId: 'reseller',
-  createdAt: 1,
-  updatedAt: 1,
-  reference: null,
-  expiresAt: null,
-}
+const license = makeLicense('A-1', { resellerId: 'reseller' })
 const another = { ...license, licenseKey: 'A-2' }
 const key = { resellerId: 'reseller', keyHash: bytes(7), requestHash: bytes(8), at: 1, expiresAt: 9000 }
 const replayed = { replay: license.licenseKey, requestHash: bytes(8) }

@@ -2,12 +2,14 @@
 import { createAdmin, createUtilityApi, randomKeys, type Logger } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { expect, test } from 'vitest'
+import { call } from '../storage/support/call.ts'
+import { newLicense } from '../storage/support/license.ts'
 import { licenseHeaders, redirectUri } from './support/world.ts'
 
 const storage = memoryStorage()
 const admin = createAdmin({ storage })
 const { clientId, clientSecret } = await admin.createClient({ redirectUris: [redirectUri] })
-const { resellerId, token } = await admin.createReseller()
+const { token } = await admin.createReseller()
 
 async function exchange(): Promise<Request> {
   const { code } = await admin.issueAuthorizationCode({ clientId, redirectUri, scope: '' })
@@ -56,22 +58,7 @@ test.each([
   ['three times', 3, 200],
   ['four times', 4, 500],
 ])('a generator that meets a taken key %s', async (_, times, status) => {
-  await storage.insertLicense(
-    {
-      licenseKey: `TAKEN-${times}`,
-      registeredTo: 'Ada',
-      domainOrIp: 'a.example',
-      comparedDomain: 'a.example',
-      status: 'valid',
-      resellerId,
-      createdAt: 0,
-      updatedAt: 0,
-      reference: null,
-      expiresAt: null,
-    },
-    undefined,
-    { timeLeftMs: () => 1000 },
-  )
+  await storage.insertLicense(newLicense(`TAKEN-${times}`), undefined, call)
   let made = 0
   const licenseKey = (): string => ((made += 1) <= times ? `TAKEN-${times}` : `FREE-${times}`)
   const api = createUtilityApi({ storage, keyGenerator: { ...randomKeys(), licenseKey }, logger: false })

@@ -1,5 +1,5 @@
 /** Every list at length: pages without a gap or a repeat, while rows come and go on another instance of the store. */
-import { withForm } from './support/license.ts'
+import { newLicense } from './support/license.ts'
 import { hash } from 'node:crypto'
 import type { AdminStorage, Credential, CredentialKind } from 'utility-api/storage'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -57,17 +57,8 @@ function credentials(kind: CredentialKind, owner?: string): Listed {
 function licenses(reseller?: string): Listed {
   return {
     insert: (storage, licenseKey, createdAt) => {
-      const fields = { registeredTo: 'Ada', domainOrIp: 'example.com', status: 'valid' }
-      const license = {
-        licenseKey,
-        ...fields,
-        resellerId: reseller ?? 'anybody',
-        createdAt,
-        updatedAt: createdAt,
-        reference: null,
-        expiresAt: null,
-      }
-      return storage.insertLicense(withForm(license), undefined, call)
+      const license = newLicense(licenseKey, { resellerId: reseller ?? 'anybody', createdAt })
+      return storage.insertLicense(license, undefined, call)
     },
     async list(storage, page) {
       const resellerId = reseller === undefined ? {} : { resellerId: reseller }

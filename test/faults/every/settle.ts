@@ -1,5 +1,6 @@
 import type { AdminStorage } from 'utility-api/storage'
 import { call } from '../../storage/support/call.ts'
+import { newLicense } from '../../storage/support/license.ts'
 import type { BoundAdmin } from '../../../src/testing/contract/bound.ts'
 import type { Verdict } from '../../histories/support/judge.ts'
 import type { History } from '../../histories/support/recording.ts'
@@ -39,18 +40,7 @@ export async function settle(world: Pick<World, 'storage' | 'reopen'>, history: 
 async function askEach(storage: AdminStorage): Promise<void> {
   const bytes = (number: number): Uint8Array => new Uint8Array(32).fill(number)
   const clientId = 'next client'
-  const license = {
-    licenseKey: 'next',
-    registeredTo: 'Ada',
-    domainOrIp: 'a.example',
-    comparedDomain: 'a.example',
-    status: 'valid',
-    resellerId: 'next reseller',
-    createdAt: 1,
-    updatedAt: 1,
-    reference: null,
-    expiresAt: null,
-  }
+  const license = newLicense('next', { resellerId: 'next reseller' })
   const key = {
     resellerId: 'next reseller',
     keyHash: bytes(252),

@@ -2,6 +2,7 @@ import { callWithin } from 'utility-api/storage'
 import { Pool } from 'pg'
 import { createAdmin } from 'utility-api'
 import { postgresStorage } from 'utility-api/storage/postgres'
+import { newLicense } from '../../storage/support/license.ts'
 
 export const redirectUri = 'https://app.example/callback'
 
@@ -40,17 +41,8 @@ export async function createWorld(url: string, codeCount: number, licenseCount: 
   const call = callWithin(Infinity)
   await Promise.all(
     licenseKeys.map((licenseKey) => {
-      const fields = {
-        registeredTo: 'value 0',
-        domainOrIp: 'n0.example.com',
-        comparedDomain: 'n0.example.com',
-        status: 'valid',
-      }
-      return storage.insertLicense(
-        { licenseKey, resellerId, ...fields, createdAt: 1, updatedAt: 1, reference: null, expiresAt: null },
-        undefined,
-        call,
-      )
+      const texts = { registeredTo: 'value 0', domainOrIp: 'n0.example.com' }
+      return storage.insertLicense(newLicense(licenseKey, { resellerId, ...texts }), undefined, call)
     }),
   )
   await pool.end()

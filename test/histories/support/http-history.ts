@@ -1,6 +1,7 @@
 import type { InsertLicenseResult, License } from 'utility-api/storage'
 import { hashSecret } from '../../../src/domain/secret.ts'
 import { show, type Model } from '../../../src/testing/contract/model.ts'
+import { license } from '../../storage/support/license.ts'
 import { judge, type HistoryCall, type Verdict } from './judge.ts'
 
 /** A request: when it was asked, and what came of it. Status 0: no answer. */
@@ -88,7 +89,8 @@ export class HttpHistory {
     const name = `${licenseKey} ${field}`
     if (!this.#written.has(name)) {
       this.#written.set(name, { licenseKey, field })
-      const insert = (model: Model): unknown => model.insertLicense(license(name, before))
+      const insert = (model: Model): unknown =>
+        model.insertLicense(license(name, { registeredTo: before, resellerId: '' }))
       this.#add(`before: ${before}`, [name], insert, begun, 'inserted')
     }
     const update = (model: Model): unknown =>
@@ -140,7 +142,8 @@ export class HttpHistory {
                 expiresAt: null,
               }
         const insert = (model: Model): unknown => {
-          const answer = model.insertLicense(license(licenseKey, name), idempotency) as InsertLicenseResult
+          const row = license(licenseKey, { registeredTo: name })
+          const answer = model.insertLicense(row, idempotency) as InsertLicenseResult
           return typeof answer === 'string' ? licenseKey : answer.replay
         }
         this.#add(`order ${name}`, [thing], insert, seen, answered(seen, { 200: told }))
@@ -191,17 +194,4 @@ const unknown = Symbol('unknown')
 function answered({ status }: Seen, answers: Readonly<Record<number, unknown>>): unknown {
   if (status in answers) return answers[status]
   return status >= 400 && status < 500 ? `status ${status}` : unknown
-}
-
-function license(licenseKey: string, registeredTo: string): Parameters<Model['insertLicense']>[0] {
-  const fixed = {
-    domainOrIp: '',
-    status: '',
-    resellerId: '',
-    createdAt: 1,
-    updatedAt: 1,
-    reference: null,
-    expiresAt: null,
-  }
-  return { licenseKey, registeredTo, ...fixed }
 }

@@ -3,6 +3,7 @@ import type { AdminStorage, AuthorizationCode, License, NewAccessToken } from 'u
 import { hashSecret, sha256 } from '../../../src/domain/secret.ts'
 import type { BoundAdmin } from '../../../src/testing/contract/bound.ts'
 import type { Listed } from '../../../src/testing/contract/model.ts'
+import { license } from '../../storage/support/license.ts'
 
 /** A server, of which there are two: `a` and `b`. Each makes one key, one secret of a kind and one id, which say its name. */
 export interface Server {
@@ -50,17 +51,8 @@ export function boughtToken(name: string): NewAccessToken {
 }
 
 export function licenseRow(licenseKey: string, registeredTo: string = 'Ada'): License {
-  return {
-    licenseKey,
-    registeredTo,
-    domainOrIp: 'shop.example',
-    status: 'valid',
-    resellerId: 'r1',
-    createdAt: now,
-    updatedAt: now,
-    reference: null,
-    expiresAt: null,
-  }
+  const texts = { registeredTo, domainOrIp: 'shop.example', resellerId: 'r1' }
+  return license(licenseKey, { ...texts, createdAt: now, updatedAt: now })
 }
 
 /** The idempotency key of this name as the reseller `r1` sends it for this user. */

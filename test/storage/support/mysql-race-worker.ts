@@ -1,5 +1,5 @@
 // One of several processes on one database: waits for its turn to start, races, and prints what it won as JSON.
-import { withForm } from './license.ts'
+import { newLicense } from './license.ts'
 import { hash } from 'node:crypto'
 import { mysqlStorage } from 'utility-api/storage/mysql'
 import { call } from './call.ts'
@@ -36,15 +36,6 @@ async function redeemAll(): Promise<number> {
 /** Generations with few idempotency keys: how many licenses were inserted. */
 async function generateAll(): Promise<number> {
   const results = Array.from({ length: Number(to) - Number(from) }, (_, index) => {
-    const fields = { registeredTo: 'Ada', domainOrIp: 'example.com', status: 'valid', resellerId: 'r' }
-    const license = {
-      licenseKey: `${name}-${index}`,
-      ...fields,
-      createdAt: 1,
-      updatedAt: 1,
-      reference: null,
-      expiresAt: null,
-    }
     const key = {
       resellerId: 'r',
       keyHash: hashOf(`key-${index % 50}`),
@@ -52,7 +43,7 @@ async function generateAll(): Promise<number> {
       at: 1,
       expiresAt: 9,
     }
-    return storage.insertLicense(withForm(license), key, call)
+    return storage.insertLicense(newLicense(`${name}-${index}`), key, call)
   })
   return (await Promise.all(results)).filter((result) => result === 'inserted').length
 }
