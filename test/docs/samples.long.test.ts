@@ -1,4 +1,3 @@
-import { callWithin } from 'utility-api/storage'
 import { execFile, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -12,10 +11,12 @@ import { toNodeHandler } from 'utility-api/node'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { expect, test } from 'vitest'
 import { pageNotes } from '../../docs/site/operation-notes.ts'
+import { call } from '../storage/support/call.ts'
+import { newLicense } from '../storage/support/license.ts'
+import { idleClients } from '../support/idle-clients.ts'
 
 // The samples of the operations' pages do what they say, on a service that has the rows they speak of.
 
-const call = callWithin(Infinity)
 const { openapi } = createUtilityApi({ storage: memoryStorage() })
 const exchange = openapi().paths['/v4/oauth2/token']?.['post'] as {
   requestBody: { content: { 'application/json': { example: Record<string, string> } } }
@@ -48,52 +49,13 @@ async function startService(): Promise<SampledService> {
   const { client_id: clientId = '', client_secret: clientSecret = '', redirect_uri: redirectUri = '' } = body
   await admin.createClient({ clientId, clientSecret, redirectUris: [redirectUri] })
   await admin.issueAuthorizationCode({ clientId, redirectUri, scope: '' })
-  await storage.insertLicense(
-    {
-      licenseKey: 'LIC-75XVC-XCH31-DRPY0-5VTSW-B1ZKR',
-      registeredTo: 'Grace',
-      domainOrIp: 'old.example',
-      comparedDomain: 'old.example',
-      status: 'invalid',
-      resellerId,
-      createdAt: 0,
-      updatedAt: 0,
-      reference: null,
-      expiresAt: null,
-    },
-    undefined,
-    call,
-  )
+  const license = newLicense('LIC-75XVC-XCH31-DRPY0-5VTSW-B1ZKR', { status: 'invalid', resellerId })
+  await storage.insertLicense(license, undefined, call)
   const api = createUtilityApi({
     storage,
     // The key of the samples is nobody's: its check symbols are wrong.
     keyGenerator: { ...keys, parseLicenseKey: (text) => text },
-    dns: {
-      client: {
-        query: async () => ({
-          status: 'NODATA',
-          records: [],
-          cnameChain: [],
-          transport: 'udp',
-          latencyMs: 1,
-        }),
-        close: async () => {},
-      },
-    },
-    blockgame: {
-      client: {
-        status: async ({ host, port }) => ({
-          ip: '203.0.113.25',
-          port: port ?? 0,
-          players: { online: 1, max: 2 },
-          version: { name: host, protocol: 1 },
-          latencyMs: 1,
-          srvRecord: null,
-          description: '',
-        }),
-        close: async () => {},
-      },
-    },
+    ...idleClients,
   })
   const statuses: number[] = []
   const server = createServer(toNodeHandler(api)).listen(0, '127.0.0.1')

@@ -1,5 +1,4 @@
 /** Every fault at every call of every operation, one at a time. */
-import { withForm } from '../../storage/support/license.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createAdmin, createUtilityApi, type Admin, type UtilityApi } from 'utility-api'
 import type { AdminStorage, StorageListing } from 'utility-api/storage'
@@ -7,6 +6,8 @@ import { memoryStorage } from 'utility-api/storage/memory'
 import { expect, test } from 'vitest'
 import { hashSecret } from '../../../src/domain/secret.ts'
 import { call } from '../../storage/support/call.ts'
+import { newLicense } from '../../storage/support/license.ts'
+import { idleClients } from '../../support/idle-clients.ts'
 import { faults, faultyStorage, type AskedCall } from './faulty.ts'
 
 const enoughMs = 20_000
@@ -33,12 +34,7 @@ async function createWorld(): Promise<World> {
   const { apiKey } = await admin.createApiKey()
   const { code } = await admin.issueAuthorizationCode({ clientId, redirectUri, scope: 'a b' })
   const licenseKey = 'LIC-of-another-kind'
-  const fields = { registeredTo: 'Before', domainOrIp: 'a.example', status: 'valid', resellerId }
-  await storage.insertLicense(
-    withForm({ ...fields, licenseKey, createdAt: 1, updatedAt: 1, reference: null, expiresAt: null }),
-    undefined,
-    call,
-  )
+  await storage.insertLicense(newLicense(licenseKey, { resellerId }), undefined, call)
   const exchange = {
     grant_type: 'authorization_code',
     code,
@@ -50,36 +46,7 @@ async function createWorld(): Promise<World> {
 }
 
 function serve(storage: AdminStorage, timeoutMs: number): UtilityApi {
-  return createUtilityApi({
-    storage,
-    storageTimeoutMs: timeoutMs,
-    dns: {
-      client: {
-        query: async () => ({
-          status: 'NODATA',
-          records: [],
-          cnameChain: [],
-          transport: 'udp',
-          latencyMs: 1,
-        }),
-        close: async () => {},
-      },
-    },
-    blockgame: {
-      client: {
-        status: async ({ host }) => ({
-          ip: host,
-          port: 25565,
-          players: { online: 0, max: 0 },
-          version: { name: '', protocol: -1 },
-          description: '',
-          latencyMs: 1,
-          srvRecord: null,
-        }),
-        close: async () => {},
-      },
-    },
-  })
+  return createUtilityApi({ storage, storageTimeoutMs: timeoutMs, ...idleClients })
 }
 
 type Send = (api: UtilityApi) => Promise<Response>
