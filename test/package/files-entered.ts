@@ -32,7 +32,8 @@ const { apiKey } = await admin.createApiKey()
 const lookupPort = await serve(lookupApi)
 
 async function serve(api: UtilityApi): Promise<number> {
-  const server = createServer(toNodeHandler(api))
+  // On a busy machine, a connection would be closed while the next request is on its way.
+  const server = createServer({ keepAliveTimeout: 60_000 }, toNodeHandler(api))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return (server.address() as AddressInfo).port
 }
