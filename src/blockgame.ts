@@ -65,7 +65,7 @@ export interface BlockgameClientOptions {
   readonly protocolVersion?: number
   /**
    * The protocol number to send at a second try, to a server that hangs up or stays silent, as some plugins do at numbers
-   * that they do not know. Default: 47, that of 1.8.
+   * that they do not know. Default: 47, for 1.8.
    */
   readonly fallbackProtocolVersion?: number
 }

@@ -38,7 +38,7 @@ export interface MysqlStorage extends AdminStorage {
  * idle for a second, the store first sets on it what it needs: a strict `sql_mode`, READ COMMITTED, `autocommit`, no
  * `completion_type`, no `sql_select_limit`, text in utf8mb4 and at most 3 seconds of waiting for a lock. Writes use all
  * connections but one, so that reads go on while writes wait. Work that loses a race (1213, 1205, 1020) is undone and
- * repeated. If connections are lost, the calls in progress fail with `unavailable`; later calls reconnect on their own.
+ * repeated. If connections are lost, the calls in progress fail with `unavailable`; later calls reconnect.
  * The caller is responsible for ending the pool.
  *
  * Clients, resellers, codes and credentials that are looked up together share one statement. Exchanges, updates and new

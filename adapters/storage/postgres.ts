@@ -45,7 +45,7 @@ export interface PostgresStorage extends AdminStorage {
  *
  * Every race is decided by one statement, at every isolation level. Statements that lose a race (SQLSTATE 40001 and
  * 40P01) are repeated. If a backend is killed or the server restarts, the calls in progress fail with `unavailable`;
- * later calls reconnect on their own. The caller is responsible for ending the pool. If nobody listens for errors of
+ * later calls reconnect. The caller is responsible for ending the pool. If nobody listens for errors of
  * its idle connections, the storage does, because they would otherwise end the process.
  *
  * A statement is sent only while its call has time left, however long it waited for a connection, and answers in that

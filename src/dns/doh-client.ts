@@ -41,7 +41,7 @@ export interface DohClientOptions {
  * Creates a client that asks resolvers over HTTPS, for hosts that cannot send DNS, such as serverless ones, and those
  * whose firewall closes UDP port 53.
  *
- * Answers, limits and deadlines are those of {@link createDnsClient}. What is no DNS message, such as a redirect or another
+ * Answers, limits and deadlines are as with {@link createDnsClient}. What is no DNS message, such as a redirect or another
  * status than 2xx, is `UNREACHABLE`, and the `cause` says what came.
  *
  * @example

@@ -53,7 +53,7 @@ export interface DnsCheckSummary {
   /** The locations whose answer says nothing about the name: failures, refusals, timeouts. The verdict ignores them. */
   readonly unanswered: readonly DnsCheckResult[]
   /**
-   * Seconds, or parts of one, from the end of the check until all that answered must have asked again; null if no
+   * Seconds, or parts of one, from the end of the check until the last answer that was given has expired; null if no
    * answer says. A "no" without an SOA record gives no time and does not count. It should not be kept, but some
    * resolvers keep it for up to a minute.
    *

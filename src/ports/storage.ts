@@ -57,9 +57,9 @@ export interface UtilityStorage {
    *
    * MUST be one atomic step. Mark the code as redeemed if it was not, and insert the token bound to the code, or do
    * neither. MUST return true to exactly one caller per code, however many race across however many processes, and
-   * false to the others, for an unknown code, and for a code that {@link AdminStorage.revokeClient} or {@link
-   * AdminStorage.revokeAccess} has ended. Expiry is not checked here. A token whose hash or id already exists is a
-   * `conflict`, and its code stays unspent.
+   * false to the others, for an unknown code, and for a code that {@link AdminStorage.revokeClient} or
+   * {@link AdminStorage.revokeAccess} has ended. Expiry is not checked here. A token whose hash or id already exists is
+   * a `conflict`, and its code stays unspent.
    */
   redeemAuthorizationCode(
     codeHash: Uint8Array,

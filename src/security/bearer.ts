@@ -13,7 +13,7 @@ export type BearerKind = 'access_token' | 'reseller_token'
 /** RFC 6750 section 2.1: scheme, spaces, token68, nothing after. Repeated headers are joined by a comma and fail here. */
 const grammar = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i
 
-/** RFC 6750 section 3.1: a caller who sent no credential, or one of another scheme, is told nothing about one. */
+/** RFC 6750 section 3.1 tells a caller nothing about a credential unless a bearer token was sent. */
 const challenge = `Bearer realm="${realm}"`
 const invalidTokenChallenge = `${challenge}, error="invalid_token"`
 

@@ -40,7 +40,7 @@ export interface FakeDnsQuery {
  * @group Testing
  */
 export interface FakeDnsAnswer {
-  /** Records of the answer section. Default: those of the zone. */
+  /** Records of the answer section. Default: the zone's. */
   readonly records?: readonly DnsRecord[]
   /** Response code, up to 12 bits. Default: what the zone says. */
   readonly rcode?: FakeDnsRcode

@@ -153,7 +153,7 @@ class Disguise {
       .replaceAll(publicKey, (_, name: string) => `${name}"${'EXAMPLE'.repeat(7).slice(0, 43)}"`)
       .replaceAll(/\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?=(?:\.\d+)?Z)/g, '2026-11-22T08:30:00')
       .replaceAll(/\.\d{3}Z/g, '.000Z')
-      .replaceAll(/until \d\d:\d\d:\d\d UTC/g, 'until 08:30:41 UTC')
+      .replaceAll(/by \d\d:\d\d:\d\d UTC/g, 'by 08:30:41 UTC')
     for (const [real, name] of this.#shownOf)
       shown = shown.replaceAll(inTable(real), name.padEnd(15)).replaceAll(real, name)
     return shown

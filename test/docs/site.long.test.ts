@@ -46,7 +46,7 @@ test('every link inside it leads to a page, and every anchor to a place', () => 
 
 test('a link to an example leads to its page, and a link to its program to where that stands', () => {
   const page = readFileSync(join(site, 'documents/Licenses.html'), 'utf8')
-  expect(page).toContain('<a href="Examples.A_license_check.html">The license check example</a>')
+  expect(page).toContain('<a href="Examples.A_license_check.html">the license check example</a>')
   expect(page).toContain('<a href="Examples.A_license_check.html#panelphp">')
   const example = readFileSync(join(site, 'documents/Examples.A_license_check.html'), 'utf8')
   expect(example).toContain('<a href="#checkphp"')

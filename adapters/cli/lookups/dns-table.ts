@@ -287,8 +287,8 @@ function unansweredText(unanswered: readonly DnsCheckResult[]): string {
 /** Says when the last of the old answers has expired. */
 function latestText(seconds: number, onceChanged: boolean): string {
   const time = timeText(Date.now() + seconds * 1000)
-  const condition = onceChanged ? ', once the zone has changed' : ''
-  return `The others may keep their answers for ${Math.ceil(seconds)} s more, at the latest until ${time}${condition}.`
+  const start = onceChanged ? 'Once the zone has changed, the' : 'The'
+  return `${start} last old answer expires within ${Math.ceil(seconds)} s, by ${time}.`
 }
 
 function saysText(group: DnsCheckGroup): string {

@@ -40,7 +40,7 @@ const rootQueries = new Map<RecordType, Buffer>()
 const unknownType = `type must be one of ${recordTypes.join(', ')}.`
 
 /**
- * Encodes a question as our own clients do, for a transport of yours. The options are those of `DnsQuestion`.
+ * Encodes a question as our clients do, for a transport of yours. The options are as in `DnsQuestion`.
  * {@link readAnswer} reads the answer.
  *
  * @example

@@ -27,7 +27,7 @@ describe.runIf(hasNsd && hasOwnNetwork)('--authority, with NSD as registry and a
     )
     expect(stdout).toContain('Partly: the zone says 192.0.2.80; the resolver says something else.')
     expect(stdout).toMatch(
-      /The others may keep their answers for 41 s more, at the latest until \d\d:\d\d:\d\d UTC\.$/m,
+      /The last old answer expires within 41 s, by \d\d:\d\d:\d\d UTC\.$/m,
     )
   })
 

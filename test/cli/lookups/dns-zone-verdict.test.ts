@@ -44,7 +44,7 @@ function verdictOf(own: readonly Said[], resolvers: readonly Said[], expected?: 
 }
 
 const [old, recent] = [['198.51.100.7', 41] as const, ['203.0.113.20', 300] as const]
-const time = expect.stringMatching(/^The others .* 41 s more, at the latest until \d\d:\d\d:\d\d UTC\.$/)
+const time = expect.stringMatching(/^The last old answer expires within 41 s, by \d\d:\d\d:\d\d UTC\.$/)
 
 describe('beside what the zone says', () => {
   test('those who still say something else are listed, and for how long they may', () => {
@@ -60,13 +60,13 @@ describe('beside what the zone says', () => {
   test('the time is a whole second that is not too early', () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 0, 1, 0, 0, 0, 1) })
     onTestFinished(() => void vi.useRealTimers())
-    expect(verdictOf([recent], [old])).toContain('until 00:00:42 UTC.')
+    expect(verdictOf([recent], [old])).toContain('by 00:00:42 UTC.')
   })
 
   test('the time is that of the resolvers: a server of the zone keeps nothing', () => {
     const lines = verdictOf([recent], [old, 'NXDOMAIN'], ['203.0.113.20']).split('\n')
     expect(lines[0]).toBe('Partly: the zone says 203.0.113.20; 2 of 2 resolvers say something else.')
-    expect(lines.at(-1)).toMatch(/^The others .* 55 s more, .* UTC\.$/)
+    expect(lines.at(-1)).toMatch(/^The last old answer expires within 55 s, by .* UTC\.$/)
   })
 
   test.each<[string, readonly Said[], readonly Said[], string[] | undefined]>([
@@ -114,7 +114,7 @@ describe('beside what the zone says', () => {
     const listed = lines.slice(1, -1).join()
     for (const name of [...own.map((_, at) => `ns${at + 1}`), ...resolvers.map((_, at) => `r${at + 1}`)])
       expect(listed).toContain(name)
-    expect(lines.at(-1)).toMatch(/, once the zone has changed\.$/)
+    expect(lines.at(-1)).toMatch(/^Once the zone has changed, /)
   })
 
   test('where the zone is silent, resolvers are compared with each other', () => {
@@ -141,7 +141,7 @@ test.each([
   })
   expect(lines.slice(lines.indexOf('') + 1).map(stripVTControlCharacters)).toEqual([
     sentence,
-    expect.stringMatching(/^The others may keep their answers for 4[01] s more/),
+    expect.stringMatching(/^(?:Once .*, t|T)he last old answer expires within 4[01] s/),
     'May still have an old copy: r1.',
   ])
 })
