@@ -1,11 +1,21 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { trace, SpanStatusCode } from '@opentelemetry/api'
-import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  SimpleSpanProcessor,
+  type ReadableSpan,
+} from '@opentelemetry/sdk-trace-base'
 import { createAdmin, createUtilityApi } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { expect, test } from 'vitest'
+import { codeBlocks } from '../../test/docs/code-blocks.ts'
 import { startExample } from '../../test/package/start-example.ts'
 import { traceUtilityApi } from './tracing.ts'
 
+const guide = codeBlocks().filter(({ file }) => file === 'docs/guide/observing.md')
 const fields = { 'X-Registered-To': 'Ada', 'X-Domain-Or-IP': 'shop.example', 'X-Status': 'valid' }
 
 test('it logs, counts and traces its requests', async () => {
@@ -50,7 +60,7 @@ test('the spans of a server, a request, its storage calls and its driver form on
   const spans = exporter.getFinishedSpans()
   const named = (name: string) => spans.filter((span) => span.name === name)
   const [identify, insert] = named('utility-api.storage')
-  const [driver, whole, server] = ['driver', 'utility-api.request', 'server'].flatMap(named)
+  const [whole] = named('utility-api.request')
   expect(identify).toMatchObject({
     attributes: { 'db.operation.name': 'findCredential' },
     status: { code: SpanStatusCode.UNSET },
@@ -68,8 +78,38 @@ test('the spans of a server, a request, its storage calls and its driver form on
     },
     status: { code: SpanStatusCode.ERROR },
   })
-  const parents = [identify, insert, driver, whole].map((span) => span?.parentSpanContext?.spanId)
-  const [wholeId, insertId, serverId] = [whole, insert, server].map((span) => span?.spanContext().spanId)
-  expect(parents).toEqual([wholeId, wholeId, insertId, serverId])
-  expect(new Set(spans.map((span) => span.spanContext().traceId)).size).toBe(1)
+  expect(guide.map(({ text }) => text)).toContain(treeOf(spans).join('\n'))
+  expect(() => traceUtilityApi(tracer)).toThrow('before the OpenTelemetry SDK starts')
 })
+
+/** A line for each span, below its parent's. */
+function treeOf(spans: readonly ReadableSpan[], parent?: ReadableSpan, indent = ''): string[] {
+  const id = parent?.spanContext().spanId
+  return spans
+    .filter(({ parentSpanContext }) => parentSpanContext?.spanId === id)
+    .flatMap((span) => {
+      const { 'db.operation.name': method, 'utility_api.operation': operation } = span.attributes
+      const line = [span.name, method ?? operation ?? ''].join(' ').trimEnd()
+      return [indent + line, ...treeOf(spans, span, `${indent}  `)]
+    })
+}
+
+const hosts = join(import.meta.dirname, '../../test/hosts')
+
+test.skipIf(!existsSync(join(hosts, 'node_modules/winston'))).each(['pino', 'winston'])(
+  'by the program of the guide, %s prints what a cause says',
+  (name) => {
+    const program = guide.find(({ text }) => text.includes(`${name}.`))?.text ?? ''
+    const lines = [
+      "import { memoryStorage } from 'utility-api/storage/memory'",
+      name === 'winston' ? "import winston from 'winston'" : '',
+      'const storage = memoryStorage()',
+      program,
+      "logger.error('The database failed.', { cause: new Error('The disk is full.') })",
+    ]
+    const args = ['--input-type=module-typescript', '--eval', lines.join('\n')]
+    const { stdout } = spawnSync(process.execPath, args, { cwd: hosts, encoding: 'utf8' })
+    expect(stdout).toMatch(/^\{.*"The database failed\.".*\}\n$/)
+    expect(stdout).toContain('The disk is full.')
+  },
+)

@@ -17,7 +17,7 @@ import {
 
 const contexts = new AsyncLocalStorage<Context>()
 
-/** Keeps OpenTelemetry's contexts where the channels can set them. Register no other context manager. */
+/** Keeps OpenTelemetry's contexts where the channels can set them. */
 const manager: ContextManager = {
   active: () => contexts.getStore() ?? ROOT_CONTEXT,
   with: (given, work, self, ...args) => contexts.run(given, () => work.apply(self, args)),
@@ -46,8 +46,10 @@ interface Event {
   error?: unknown
 }
 
+/** Call this before the SDK starts, because with its context manager, spans become siblings. */
 export function traceUtilityApi(tracer: Tracer): void {
-  context.setGlobalContextManager(manager)
+  if (!context.setGlobalContextManager(manager))
+    throw new Error('Call traceUtilityApi once, before the OpenTelemetry SDK starts.')
   for (const [name, { kind, names }] of Object.entries(channels)) {
     const channel = tracingChannel<Context, Event>(`utility-api.${name}`)
     channel.start.bindStore(contexts, (event) => {
