@@ -7,11 +7,13 @@ import { licenseTargets } from './licenses.ts'
 import { nameTargets } from './names.ts'
 import { randomFrom } from './random.ts'
 import { redirectTargets } from './redirects.ts'
-import { requestTargets } from './requests.ts'
+import { partTargets } from './request-parts.ts'
+import { requestTarget } from './requests.ts'
 import type { FuzzTarget } from './target.ts'
 
 export const targets: readonly FuzzTarget[] = [
-  ...requestTargets,
+  ...partTargets,
+  requestTarget,
   ...nameTargets,
   ...dnsTargets,
   ...gameTargets,

@@ -9,8 +9,8 @@ import type { Operands } from './mutate.ts'
 export const taken: Uint32Array = new Uint32Array(2 ** 16)
 /** Of each comparison of numbers, in how many bits the two differed when they were nearest. */
 const nearest = new Uint8Array(2 ** 16).fill(255)
-/** What inputs are made of besides themselves; the names that every object has are among it. */
-export const operands: Operands = { pairs: [], literals: Object.getOwnPropertyNames(Object.prototype) }
+/** What inputs are made of besides themselves. */
+export const operands: Operands = { pairs: [], literals: [] }
 export const found: { branches: number; nearer: boolean } = { branches: 0, nearer: false }
 const keptPairs = 256
 let comparisons = 0

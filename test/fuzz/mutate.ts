@@ -9,6 +9,8 @@ const meaningful: Buffer = Buffer.from(
   'hex',
 )
 const longest = 8192
+/** What every object has, although nobody sent it. */
+export const inherited: readonly string[] = Object.getOwnPropertyNames(Object.prototype)
 
 type Mutation = (bytes: Buffer, random: Random, corpus: readonly Buffer[]) => Buffer
 
@@ -22,6 +24,7 @@ const mutations: readonly Mutation[] = [
   // Twice the same, or the same elsewhere.
   (bytes, random) => insert(bytes, random, slice(bytes, random)),
   (bytes, random, corpus) => insert(bytes, random, slice(pick(random, corpus), random)),
+  (bytes, random) => withWord(bytes, random, pick(random, inherited)),
   (bytes, random) => bytes.subarray(0, random(bytes.length + 1)),
   (bytes, random) => {
     const start = random(bytes.length + 1)
@@ -48,10 +51,12 @@ export function mutated(random: Random, input: Buffer, corpus: readonly Buffer[]
   return bytes
 }
 
-/** One operand in place of the other, wherever that comes from; or a known text anywhere. */
+/** One operand in place of the other, wherever that comes from; or a known text anywhere, or in place of a word. */
 function withOperand(bytes: Buffer, random: Random, { pairs, literals }: Operands): Buffer {
-  if (pairs.length === 0 || random(4) === 0)
-    return insert(bytes, random, Buffer.from(pick(random, literals) ?? ''))
+  if (pairs.length === 0 || random(4) === 0) {
+    const known = pick(random, literals) ?? ''
+    return random(2) === 0 ? insert(bytes, random, Buffer.from(known)) : withWord(bytes, random, known)
+  }
   const [one, other] = pick(random, pairs).map(octetsOf) as [Buffer, Buffer]
   const at = bytes.indexOf(one, random(bytes.length + 1))
   if (at < 0) return insert(bytes, random, other)
@@ -67,6 +72,13 @@ function withOctet(bytes: Buffer, random: Random, change: (octet: number) => num
   const at = random(bytes.length)
   if (at < bytes.length) bytes[at] = change(bytes[at] ?? 0)
   return bytes
+}
+
+function withWord(bytes: Buffer, random: Random, word: string): Buffer {
+  const next = /\b\w+|$/g
+  next.lastIndex = random(bytes.length + 1)
+  const { 0: old, index } = next.exec(bytes.toString('latin1')) as RegExpExecArray
+  return Buffer.concat([bytes.subarray(0, index), Buffer.from(word), bytes.subarray(index + old.length)])
 }
 
 function insert(bytes: Buffer, random: Random, part: Buffer): Buffer {

@@ -3,7 +3,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { isMainThread, Worker, workerData } from 'node:worker_threads'
-import { firstCostly } from '../security/support/growth.ts'
 import { check, keep, kept, targets } from './corpora.ts'
 import { found, operands, taken } from './counters.ts'
 import { mutated } from './mutate.ts'
@@ -25,8 +24,12 @@ if (positionals.length === 0 || target === undefined || !(endsAfter > 0)) {
 /** What one target may keep, in octets. */
 const mostKept = 7000
 const longestInput = 2 ** 16
+/** To this length, and to twice and four times that, a part of an input is repeated. */
+const pumpedLength = 1024
+/** Between what is linear, which doubles, and what is quadratic, which grows fourfold. */
+const toleratedGrowth = 2.5
 /** Between the reports, and before an input counts as one that never ends. */
-const seconds = 60
+const seconds = Math.min(60, endsAfter)
 
 if (isMainThread) {
   console.log(`${target.name}, for ${values.for}`)
@@ -37,15 +40,18 @@ if (isMainThread) {
     report(Buffer.from(shared, 8, now[1]), error)
     process.exit(1)
   }
-  let before = -1
+  // Nothing is executed while the parsers are loaded.
+  let before = 0
   const watch = setInterval(() => {
-    if (now[0] === before) end(new Error('It never ends.'))
+    if (before > 0 && now[0] === before) end(new Error('It never ends.'))
     before = now[0] as number
   }, seconds * 1000)
   // Such as for want of memory.
   worker.on('error', end)
   worker.on('exit', (code) => {
     clearInterval(watch)
+    // Nothing is left to do, and a promise never settles.
+    if (code > 1) end(new Error(`It ended with code ${code}.`))
     process.exitCode = code
   })
 } else await search(workerData as SharedArrayBuffer)
@@ -70,7 +76,7 @@ async function search(shared: SharedArrayBuffer): Promise<void> {
   let [executions, reported] = [0, 0]
 
   /** Tells whether the last input took a branch as no other did before: at all, or as often. */
-  function isNew(atAll: boolean): boolean {
+  function isNew(atAll = false): boolean {
     let isFound = false
     for (let branch = 0; branch < found.branches; branch += 1) {
       const times = taken[branch] as number
@@ -82,7 +88,7 @@ async function search(shared: SharedArrayBuffer): Promise<void> {
     return isFound
   }
 
-  async function attempt(input: Buffer, atAll = false): Promise<boolean> {
+  async function attempt(input: Buffer): Promise<void> {
     Atomics.store(now, 1, input.length)
     octets.set(input.subarray(0, longestInput))
     now[0] = executions += 1
@@ -95,7 +101,6 @@ async function search(shared: SharedArrayBuffer): Promise<void> {
       report(input, error)
       process.exit(1)
     }
-    return isNew(atAll)
   }
 
   function progress(): void {
@@ -103,31 +108,41 @@ async function search(shared: SharedArrayBuffer): Promise<void> {
     console.log(`${passed()} s: ${executions} executions, ${branches} branches, ${inputs.length} inputs`)
   }
 
-  /** What is done with an input may take no more than twice as long where a part of it is repeated twice as often. */
+  /** Fails if twice as many of a part of an input take far more than twice the steps, and twice as many of those again. */
   async function demandLinear(input: Buffer): Promise<void> {
-    const text = input.toString('latin1')
-    const [start, length] = [random(text.length), 1 + random(4)]
-    const pumped = {
-      prefix: text.slice(0, start),
-      pump: text.slice(start, start + length) || 'a',
-      suffix: text.slice(start + length),
+    const start = random(input.length)
+    const end = start + 1 + random(pick(random, [4, 64]))
+    // Half of the time, each part is another one: four of its octets are its number.
+    const at = random(2 * (end - start))
+    const steps: number[] = []
+    for (const length of [pumpedLength, 2 * pumpedLength, 4 * pumpedLength]) {
+      const parts = Array.from({ length: Math.ceil(length / (end - start)) }, (_, index) => {
+        const part = Buffer.from(input.subarray(start, end))
+        part.write(String(index).padStart(4, '0'), Math.min(at, part.length))
+        return part
+      })
+      await attempt(Buffer.concat([input.subarray(0, start), ...parts, input.subarray(end)]))
+      steps.push(taken.subarray(0, found.branches).reduce((sum, times) => sum + times, 0))
     }
-    const costly = await firstCostly((each) => check(target, Buffer.from(each, 'latin1')), [pumped], 4096)
-    if (costly === null) return
-    report(input, new Error(costly))
+    const [once = 0, twice = 0, fourTimes = 0] = steps
+    if (twice <= toleratedGrowth * once || fourTimes <= toleratedGrowth * twice) return
+    console.error(`Found after ${passed()} s and ${executions} executions:`)
+    report(Buffer.from(octets.subarray(0, now[1])), `Steps: ${steps.join(', ')} for twice as much each time.`)
     process.exit(1)
   }
 
   for (const input of [...target.corpus, ...kept(target)]) {
     await attempt(input)
+    isNew()
     inputs.push(input)
   }
   while (passed() < endsAfter) {
     const recent = random(2) === 0 ? inputs.slice(-8) : inputs
     const input = mutated(random, pick(random, recent), inputs, operands)
-    const goesOn = await attempt(input)
+    await attempt(input)
+    const goesOn = isNew()
     if (goesOn || found.nearer) inputs.push(input)
-    if (goesOn || executions % 100 === 0) await demandLinear(input)
+    if (goesOn || executions % 50 === 0) await demandLinear(input)
     if (passed() >= reported + seconds) {
       reported = passed()
       progress()
@@ -145,8 +160,8 @@ async function search(shared: SharedArrayBuffer): Promise<void> {
     for (const atAll of [true, false]) {
       seen.fill(0)
       for (const input of inputs.toSorted((one, other) => one.length - other.length)) {
-        const fresh = await attempt(input, atAll)
-        if (!fresh || chosen.has(input) || size + input.length > mostKept) continue
+        await attempt(input)
+        if (!isNew(atAll) || chosen.has(input) || size + input.length > mostKept) continue
         chosen.add(input)
         size += input.length
       }
