@@ -10,6 +10,7 @@ import {
   type FakeBlockgameServer,
   type FakeBlockgameServerOptions,
 } from '../../src/testing/blockgame-server.ts'
+import { eventually } from '../support/eventually.ts'
 import { noneOpen, startClient, startServer, zoneDns } from './support/harness.ts'
 
 const name = 'mc.example.com'
@@ -155,18 +156,20 @@ describe('at most eight connections are made', () => {
     })
   }
 
-  test('however many servers hang up: two are kept for the first of them', async () => {
-    const asked: string[] = []
-    const note = ({ socket }: FakeBlockgameConnection): void => {
-      asked.push(socket.localAddress ?? '')
-      socket.once('data', () => socket.destroy())
-    }
-    const first = await startServer({ ip: eight[0]!, script: note })
-    for (const ip of eight.slice(1)) await startServer({ ip, port: first.port, script: note })
-    const check = startClient({ dns: zoneOf(first.port, eight) }).status({ host: name })
-    await expect(check).rejects.toMatchObject({ reason: 'closed' })
-    expect(asked).toEqual([0, 2, 1, 3, 4, 6, 0, 0].map((index) => eight[index]))
-  })
+  test('however many servers hang up: two are kept for the first of them', () =>
+    // On a busy machine, the next address is tried before the one before has answered.
+    eventually(async () => {
+      const asked: string[] = []
+      const note = ({ socket }: FakeBlockgameConnection): void => {
+        asked.push(socket.localAddress ?? '')
+        socket.once('data', () => socket.destroy())
+      }
+      const first = await startServer({ ip: eight[0]!, script: note })
+      for (const ip of eight.slice(1)) await startServer({ ip, port: first.port, script: note })
+      const check = startClient({ dns: zoneOf(first.port, eight) }).status({ host: name })
+      await expect(check).rejects.toMatchObject({ reason: 'closed' })
+      expect(asked).toEqual([0, 2, 1, 3, 4, 6, 0, 0].map((index) => eight[index]))
+    }))
 
   test('and the eighth is tried where seven refuse', async () => {
     const last = await startServer({ ip: eight[7]! })

@@ -5,6 +5,8 @@ import { expect, test } from 'vitest'
 import { makePool, startPostgres } from './support/postgres-server.ts'
 import { counting, countRoundTrips, countUnderLoad, replacing } from './support/round-trips.ts'
 
+const slow = { timeout: 180_000 }
+
 // The figures that no machine changes. `docs/decisions/storage.md` states them.
 
 /** Works with a store on a PostgreSQL of its own, and what counts the statements that it has sent. */
@@ -27,22 +29,30 @@ async function withPostgres(
   }
 }
 
-test('PostgreSQL: an exchange sends 3 statements, a license updated or generated 2, a token verified 1', () =>
-  withPostgres(async (storage, sent) => {
-    expect(await countRoundTrips(storage, sent)).toEqual({
-      exchange: 3,
-      update: 2,
-      generate: 2,
-      generateWithKey: 2,
-      verify: 1,
-    })
-  }))
+test(
+  'PostgreSQL: an exchange sends 3 statements, a license updated or generated 2, a token verified 1',
+  slow,
+  () =>
+    withPostgres(async (storage, sent) => {
+      expect(await countRoundTrips(storage, sent)).toEqual({
+        exchange: 3,
+        update: 2,
+        generate: 2,
+        generateWithKey: 2,
+        verify: 1,
+      })
+    }),
+)
 
-test('PostgreSQL with 32 callers: requests share statements, and each sends a third of one at most', () =>
-  withPostgres(async (storage, sent) => {
-    const counts = await countUnderLoad(storage, sent, { callers: 32, each: 10 })
-    expect(Object.entries(counts).filter(([, count]) => count > 1 / 3)).toEqual([])
-  }))
+test(
+  'PostgreSQL with 32 callers: requests share statements, and each sends a third of one at most',
+  slow,
+  () =>
+    withPostgres(async (storage, sent) => {
+      const counts = await countUnderLoad(storage, sent, { callers: 32, each: 10 })
+      expect(Object.entries(counts).filter(([, count]) => count > 1 / 3)).toEqual([])
+    }),
+)
 
 test('SQLite: the same, with BEGIN and COMMIT around what is read and around what is written', async () => {
   const database = new DatabaseSync(':memory:')

@@ -299,19 +299,19 @@ const slow: readonly Case[] = [
     name: 'a modern status that comes after the legacy ping began',
     server: { status: plain, script: slowModern },
     expected: plain,
-    timeoutMs: 1500,
+    timeoutMs: 4500,
   },
   {
     name: 'the same, though the legacy ping was answered at once',
     server: { script: slowModernFastLegacy },
     expected: plain,
-    timeoutMs: 1500,
+    timeoutMs: 4500,
   },
 ]
 
 function slowModern({ socket }: FakeBlockgameConnection): void {
   socket.once('data', (chunk) => {
-    if (chunk[0] !== 0xfe) setTimeout(() => socket.end(status), 900)
+    if (chunk[0] !== 0xfe) setTimeout(() => socket.end(status), 2700)
   })
 }
 
@@ -336,6 +336,6 @@ export const cases: readonly Case[] = [
     // What ends by itself may take its time on a busy machine.
     ...(expected === 'timeout' && { timeoutMs: 600 }),
   })),
-  ...eras.map(([name, server, expected]) => ({ name: `era: ${name}`, server, expected, timeoutMs: 2000 })),
+  ...eras.map(([name, server, expected]) => ({ name: `era: ${name}`, server, expected, timeoutMs: 6000 })),
   ...slow,
 ]

@@ -88,7 +88,7 @@ export async function answeredBeside(
     const more = Array.from({ length: 100 }, () => openOne(port, protocol, sent))
     crowd.push(...more.map(({ socket }) => socket))
     // oxlint-disable-next-line no-await-in-loop -- one hundred after the other
-    await Promise.race([Promise.all(more.map(({ open }) => open)), wait(1000)])
+    await Promise.race([Promise.all(more.map(({ open }) => open)), wait(10_000)])
   }
   const ask = protocol.startsWith('http2') ? askHttp2 : askHttp1
   let answers = 0

@@ -83,8 +83,7 @@ export function countUnderLoad(
   { callers, each }: { readonly callers: number; readonly each: number },
 ): Promise<RoundTrips> {
   return countEach(storage, async ({ prepare, work }) => {
-    const prepared: string[] = []
-    while (prepared.length < callers * each) prepared.push(await prepare())
+    const prepared = await Promise.all(Array.from({ length: callers * each }, prepare))
     await turn()
     const before = sent()
     async function call(caller: number): Promise<void> {
