@@ -22,14 +22,17 @@ export async function run(args: readonly string[]): Promise<number> {
       console.log(helpText(command, words))
       return 0
     }
-    if (command.commands !== undefined)
-      throw new UsageError(whichCommand(words, Object.keys(command.commands)))
+    if (command.commands !== undefined) {
+      const known = Object.keys(command.commands).join(', ')
+      throw new UsageError(`Which ${words.slice(1).join(' ')} command? ${known}.`)
+    }
     const read = readArguments(command, rest)
     await command.run(read.values, { words: read.words, program })
     return Number(process.exitCode ?? 0)
   } catch (error) {
     console.error(printableLines(withoutPasswords(sentenceOf(error, command.args))))
     if (!isUsageError(error)) return 1
+    console.error(`For example: utility-api ${command.examples[0]}`)
     console.error(`For help: ${words.join(' ')} --help`)
     return 2
   }
@@ -39,10 +42,6 @@ export async function run(args: readonly string[]): Promise<number> {
 function withoutFlags(args: readonly string[]): readonly string[] {
   const [first = '', ...others] = args
   return /^(?:--version|-v)$/.test(first) ? ['version', ...others] : args
-}
-
-function whichCommand([, ...words]: readonly string[], known: readonly string[]): string {
-  return `Which ${words.join(' ')} command? ${known.join(', ')}.`
 }
 
 function isUsageError(error: unknown): boolean {

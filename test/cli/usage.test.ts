@@ -88,12 +88,15 @@ const wrong: Record<string, { args: string[]; says: string }> = {
   'a word too many': { args: ['revoke', 'a', 'b'], says: '"b" is one word too many.' },
   'a missing word': {
     args: ['client', 'create'],
-    says: 'REDIRECT_URI is missing. Where codes may be sent; more may follow.\n',
+    says: 'REDIRECT_URI is missing.\nFor example: utility-api client create https://',
   },
-  'a missing option': { args: ['code', 'issue'], says: '--client is missing. The client it is for.\n' },
+  'a missing option': {
+    args: ['code', 'issue'],
+    says: '--client is missing.\nFor example: utility-api code issue --client ID',
+  },
   'help for an unknown command': {
     args: ['nonsense', '--help'],
-    says: 'There is no command "utility-api nonsense".\n',
+    says: 'There is no command "utility-api nonsense". There are dev, serve, ',
   },
   'help for half a command and a word': {
     args: ['license', 'lst', '-h'],
@@ -101,7 +104,7 @@ const wrong: Record<string, { args: string[]; says: string }> = {
   },
   'an unknown command after help': {
     args: ['help', 'license', 'nonsense'],
-    says: 'There is no command "utility-api license nonsense".\n',
+    says: 'There is no command "utility-api license nonsense". There are create, get, ',
   },
   'a bad port': { args: ['serve', '--port', '70000'], says: '--port must be a number from 0 to 65535.' },
   'no database': { args: ['purge'], says: 'Give --database FILE or URL, or set UTILITY_API_DATABASE.' },

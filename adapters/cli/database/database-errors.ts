@@ -5,11 +5,12 @@ export function isMissingPassword({ message }: StorageError): boolean {
   return /^PostgreSQL: (?:SASL: .*client password must be|empty password returned by client)/.test(message)
 }
 
-/** What to do about what PostgreSQL refuses, by its codes. */
+/** What to do about an error of PostgreSQL or of its connection, by its code. */
 const advice: Readonly<Record<string, string>> = {
   '3D000': "To create it, in psql: CREATE DATABASE NAME OWNER ROLE TEMPLATE template0 ENCODING 'UTF8'",
   '42501':
     'migrate must run as the owner of the tables or, before there are any, of the database.\nOther commands need all rights on the tables.',
+  ECONNREFUSED: 'Nothing listens there. Check the address, and whether the server is running.',
 }
 
 /** Returns what to do about an error of PostgreSQL, or undefined if its message has to do. */

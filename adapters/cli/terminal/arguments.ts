@@ -53,8 +53,7 @@ function optionValue(
 }
 
 function unknownOption(name: string, defs: ArgDefs): UsageError {
-  const known = Object.entries(defs).filter(([, { type }]) => type !== 'positional')
-  const flags = known.map(([each]) => `--${each}`)
+  const flags = Object.entries(defs).map(([each, shape]) => shownName(each, shape))
   const said = name.length === 1 ? `-${name}` : `--${name}`
   return noSuchOption(said, `--${name}`, flags)
 }
@@ -67,7 +66,7 @@ export function noSuchOption(said: string, meant: string, flags: readonly string
 
 function defaultOf(name: string, def: ArgDef): string | boolean | readonly string[] | undefined {
   if (def.type === 'boolean') return false
-  if (isRequired(def)) throw new UsageError(`${shownName(name, def)} is missing. ${def.description}`)
+  if (isRequired(def)) throw new UsageError(`${shownName(name, def)} is missing.`)
   if (def.type === 'string' && def.mayRepeat === true) return []
   return def.default
 }

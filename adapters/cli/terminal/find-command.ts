@@ -31,9 +31,9 @@ function memberOf({ commands = {} }: AnyCommand, word: string): AnyCommand | Laz
 export function requireKnown({ command: { commands }, words, rest: [word] }: FoundCommand): void {
   if (commands === undefined || word === undefined || isHelp(word)) return
   if (word.startsWith('-')) throw noSuchOption(word, word, groupFlags(words))
-  throw new UsageError(
-    `There is no command "${words.join(' ')} ${word}".${suggestion(word, Object.keys(commands))}`,
-  )
+  const names = Object.keys(commands)
+  const meant = suggestion(word, names) || ` There are ${names.join(', ')}.`
+  throw new UsageError(`There is no command "${words.join(' ')} ${word}".${meant}`)
 }
 
 /** The program itself also tells its version. */

@@ -54,7 +54,8 @@ test.each(['mysql://me:secret@localhost/db', 'mariadb://me:secret@localhost/db']
 
 test.each(['mysql:', 'mariadb:'])('an error at a %s URL says MariaDB, as the help does', async (protocol) => {
   const { code, stderr } = await runHere(['purge', '--database', `${protocol}//me@127.0.0.1:1/db`])
-  expect([code, stderr]).toEqual([1, 'MariaDB: connect ECONNREFUSED 127.0.0.1:1\n'])
+  expect(code).toBe(1)
+  expect(stderr).toMatch(/^MariaDB: connect ECONNREFUSED 127.0.0.1:1\nNothing listens there\. /)
   const { stdout } = await runHere(['purge', '--help'])
   expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
     'SQLite file, or PostgreSQL or MariaDB URL without password.',
