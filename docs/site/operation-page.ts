@@ -45,7 +45,7 @@ ${method} ${path}
 
 ${operation.description} ${notes.about}
 
-To serve it over HTTP, mount \`api.fetch\` for all five operations, or \`api.handlers.${operation.operationId}\` for this one alone. A prefix such as \`/api\` comes before the path. A typed call of your own program needs no request and no credential.
+To serve it over HTTP, mount \`api.fetch\` for all five operations, or \`api.handlers.${operation.operationId}\` for this one alone. A prefix such as \`/api\` comes before the path. A typed call in your program needs no request and no credential.
 
 ## Request
 

@@ -78,7 +78,7 @@ export function exchangeToken(
     path: '/v4/oauth2/token',
     summary: 'Exchange an authorization code for an access token',
     description:
-      'This is the second half of the OAuth 2.0 authorization code flow: the client sends the code that it received at its redirection URI, and gets an access token. A code can be exchanged for one token only, however often and wherever it is sent. The body is JSON or a form; the client may send its id and secret with HTTP Basic authentication instead of in the body.',
+      'This is the second half of the OAuth 2.0 authorization code flow. The client sends the code that it received at its redirection URI, and gets an access token. A code can be exchanged for one token only, however often and wherever it is sent. The body is JSON or a form; the client may send its id and secret with HTTP Basic authentication instead of in the body.',
     tag: { name: 'OAuth', description: 'Codes become access tokens (RFC 6749).' },
     waitsFor: 'storage',
     parameters: {

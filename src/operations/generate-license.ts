@@ -38,7 +38,7 @@ export function generateLicense(
     path: '/v2/reseller/licenses/generate',
     summary: 'Generate a reseller license',
     description:
-      'Creates a license with a new key for the reseller whose token is sent. Send an `Idempotency-Key` with every request that your program may retry: the repeat then gets the first answer instead of a second license. The request has no body.',
+      'Creates a license with a new key for the reseller whose token is sent. Send an `Idempotency-Key` with every request that your program may retry. The repeat then gets the first answer instead of a second license. The request has no body.',
     tag: licenseTag,
     waitsFor: 'storage',
     parameters: {
