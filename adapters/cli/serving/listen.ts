@@ -8,15 +8,14 @@ export async function listen(server: Server, port: number, host: string): Promis
     server.listen(port, host)
     await once(server, 'listening')
   } catch (error) {
-    const taken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
-    const message = taken
-      ? `Port ${port} is in use. Choose another with --port.`
-      : `Cannot listen on ${host}: ${(error as Error).message}`
-    throw new Error(message, { cause: error })
+    const { code = '', message } = error as NodeJS.ErrnoException
+    const known: Readonly<Record<string, string>> = {
+      EADDRINUSE: `Port ${port} is in use. Choose another with --port.`,
+      EACCES: `Port ${port} needs more rights than yours. Choose one from 1024 on with --port.`,
+      EADDRNOTAVAIL: `This machine has no address ${host}. Choose another with --host.`,
+    }
+    throw new Error(known[code] ?? `Cannot listen on ${host}: ${message}`, { cause: error })
   }
-  return baseUrl(server.address() as AddressInfo)
-}
-
-function baseUrl({ address, family, port }: AddressInfo): string {
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+  const { address, family, port: bound } = server.address() as AddressInfo
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`
 }

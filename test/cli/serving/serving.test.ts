@@ -38,6 +38,8 @@ describe('serve', () => {
     const other = await run(['serve', '--port', new URL(url).port], env)
     expect(other).toMatchObject({ code: 1, stdout: '' })
     expect(other.stderr).toContain('is in use. Choose another with --port.')
+    const nowhere = await run(['serve', '--host', '203.0.113.1'], env)
+    expect(nowhere.stderr).toContain('This machine has no address 203.0.113.1. Choose another with --host.')
 
     child.kill('SIGTERM')
     const [code] = (await once(child, 'close')) as [number]
