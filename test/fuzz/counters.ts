@@ -12,9 +12,10 @@ const nearest = new Uint8Array(2 ** 16).fill(255)
 /** What inputs are made of besides themselves. */
 export const operands: Operands = { pairs: [], literals: [] }
 export const found: { branches: number; nearer: boolean } = { branches: 0, nearer: false }
-const keptPairs = 256
-let comparisons = 0
-let compared = 0
+/** How many of its last pairs are kept of each comparison, and where: the rare ones count as much as the others. */
+const keptPairs = 8
+const firstPairs: number[] = []
+let [comparisons, compared, pairs] = [0, 0, 0]
 let left: unknown
 
 export function first<Value>(value: Value): Value {
@@ -30,10 +31,15 @@ export function second<Value>(place: number, value: Value): Value {
       nearest[place] = bits
       found.nearer = true
     }
-    if (bits > 0) operands.pairs[compared++ % keptPairs] = [left, value]
+    if (bits > 0) operands.pairs[placeOf(place)] = [left, value]
   } else if (typeof value === 'string' && typeof left === 'string' && value !== left)
-    operands.pairs[compared++ % keptPairs] = [left.slice(0, 99), value.slice(0, 99)]
+    operands.pairs[placeOf(place)] = [left.slice(0, 99), value.slice(0, 99)]
   return value
+}
+
+function placeOf(comparison: number): number {
+  firstPairs[comparison] ??= keptPairs * pairs++
+  return firstPairs[comparison] + (compared++ % keptPairs)
 }
 
 const { factory } = ts

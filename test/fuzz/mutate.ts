@@ -21,8 +21,12 @@ const mutations: readonly Mutation[] = [
   (bytes, random) => withOctet(bytes, random, (octet) => octet + random(9) - 4),
   (bytes, random) => insert(bytes, random, Buffer.of(pick(random, [...meaningful]))),
   (bytes, random) => insert(bytes, random, Buffer.alloc(random(pick(random, [9, 300, 5000])), random(256))),
-  // Twice the same, or the same elsewhere.
-  (bytes, random) => insert(bytes, random, slice(bytes, random)),
+  (bytes, random) => {
+    const start = random(bytes.length + 1)
+    const part = bytes.subarray(start, start + random(pick(random, [4, 64])))
+    const more = Array<Buffer>(1 + random(pick(random, [1, 40]))).fill(part)
+    return Buffer.concat([bytes.subarray(0, start), ...more, bytes.subarray(start)])
+  },
   (bytes, random, corpus) => insert(bytes, random, slice(pick(random, corpus), random)),
   (bytes, random) => withWord(bytes, random, pick(random, inherited)),
   (bytes, random) => bytes.subarray(0, random(bytes.length + 1)),
@@ -34,7 +38,7 @@ const mutations: readonly Mutation[] = [
 
 /** What was compared with each other lately, and texts that the parsers know: an input with them may get further. */
 export interface Operands {
-  readonly pairs: (readonly [number, number] | readonly [string, string])[]
+  readonly pairs: (readonly [number, number] | readonly [string, string] | undefined)[]
   readonly literals: string[]
 }
 
@@ -53,18 +57,20 @@ export function mutated(random: Random, input: Buffer, corpus: readonly Buffer[]
 
 /** One operand in place of the other, wherever that comes from; or a known text anywhere, or in place of a word. */
 function withOperand(bytes: Buffer, random: Random, { pairs, literals }: Operands): Buffer {
-  if (pairs.length === 0 || random(4) === 0) {
+  const pair = pick(random, pairs)
+  if (pair === undefined || random(4) === 0) {
     const known = pick(random, literals) ?? ''
     return random(2) === 0 ? insert(bytes, random, Buffer.from(known)) : withWord(bytes, random, known)
   }
-  const [one, other] = pick(random, pairs).map(octetsOf) as [Buffer, Buffer]
+  const inDecimal = random(2) === 0
+  const [one, other] = pair.map((each) => octetsOf(each, inDecimal)) as [Buffer, Buffer]
   const at = bytes.indexOf(one, random(bytes.length + 1))
   if (at < 0) return insert(bytes, random, other)
   return Buffer.concat([bytes.subarray(0, at), other, bytes.subarray(at + one.length)])
 }
 
-function octetsOf(operand: number | string): Buffer {
-  if (typeof operand === 'string') return Buffer.from(operand)
+function octetsOf(operand: number | string, inDecimal: boolean): Buffer {
+  if (typeof operand === 'string' || inDecimal) return Buffer.from(String(operand))
   return operand > 0xff ? Buffer.of(operand >> 8, operand) : Buffer.of(operand)
 }
 
@@ -75,20 +81,20 @@ function withOctet(bytes: Buffer, random: Random, change: (octet: number) => num
 }
 
 function withWord(bytes: Buffer, random: Random, word: string): Buffer {
-  const next = /\b\w+|$/g
+  const next = random(2) === 0 ? /\b\w+|$/g : /[^\s"&=:,;/?]+|$/g
   next.lastIndex = random(bytes.length + 1)
   const { 0: old, index } = next.exec(bytes.toString('latin1')) as RegExpExecArray
   return Buffer.concat([bytes.subarray(0, index), Buffer.from(word), bytes.subarray(index + old.length)])
 }
 
 function insert(bytes: Buffer, random: Random, part: Buffer): Buffer {
-  const at = random(bytes.length + 1)
+  const at = random(4) === 0 ? bytes.length : random(bytes.length + 1)
   return Buffer.concat([bytes.subarray(0, at), part, bytes.subarray(at)])
 }
 
 function slice(bytes: Buffer, random: Random): Buffer {
   const start = random(bytes.length + 1)
-  return bytes.subarray(start, start + random(64))
+  return bytes.subarray(start, start + random(pick(random, [4, 64])))
 }
 
 /** The same bytes in pieces, cut anywhere. */

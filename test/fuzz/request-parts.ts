@@ -174,24 +174,19 @@ export const partTargets: readonly FuzzTarget[] = [
   },
   {
     name: 'a client by HTTP Basic',
-    corpus: texts(
-      basic(`${clientId}:${clientSecret}`),
-      basic('a%3Ab:%zz'),
-      basic(':'),
-      'Basic ====',
-      basic('ü:ö'),
-    ),
+    corpus: texts(`${clientId}:${clientSecret}`, 'a%3Ab:%zz', ':', 'ü:ö', 'Basic ====', basic('a:b')),
     async check(input) {
-      const header = input.toString('latin1')
-      // An empty header counts as none, and then the body lacks a client.
-      const code = header === '' ? 'invalid_request' : 'invalid_client'
-      const caller = await callerOf(clientScheme, { Authorization: header }, code)
-      if (caller === undefined) return
-      const [id = '', secret = ''] = Buffer.from(header.slice(6), 'base64')
-        .toString()
-        .split(':')
-        .map((half) => decodeURIComponent(half.replaceAll('+', ' ')))
-      assert.deepEqual({ id, secret }, { id: clientId, secret: clientSecret })
+      for (const header of [input.toString('latin1'), basic(input.toString())]) {
+        // An empty header counts as none, and then the body lacks a client.
+        const code = header === '' ? 'invalid_request' : 'invalid_client'
+        const caller = await callerOf(clientScheme, { Authorization: header }, code)
+        if (caller === undefined) continue
+        const [id = '', secret = ''] = Buffer.from(header.slice(6), 'base64')
+          .toString()
+          .split(':')
+          .map((half) => decodeURIComponent(half.replaceAll('+', ' ')))
+        assert.deepEqual({ id, secret }, { id: clientId, secret: clientSecret })
+      }
     },
   },
   {

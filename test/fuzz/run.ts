@@ -24,10 +24,10 @@ if (positionals.length === 0 || target === undefined || !(endsAfter > 0)) {
 /** What one target may keep, in octets. */
 const mostKept = 7000
 const longestInput = 2 ** 16
-/** To this length, and to twice and four times that, a part of an input is repeated. */
-const pumpedLength = 1024
-/** Between what is linear, which doubles, and what is quadratic, which grows fourfold. */
-const toleratedGrowth = 2.5
+/** To these lengths, a part of an input is repeated. */
+const pumpedLengths = [1024, 2048, 4096, 8192]
+/** How much more each of them may take: between what is linear, which doubles, and what is quadratic, which is fourfold. */
+const toleratedGrowth = 3
 /** Between the reports, and before an input counts as one that never ends. */
 const seconds = Math.min(60, endsAfter)
 
@@ -108,14 +108,14 @@ async function search(shared: SharedArrayBuffer): Promise<void> {
     console.log(`${passed()} s: ${executions} executions, ${branches} branches, ${inputs.length} inputs`)
   }
 
-  /** Fails if twice as many of a part of an input take far more than twice the steps, and twice as many of those again. */
+  /** Fails if twice as many of a part of an input take far more than twice the steps, and twice of those again. */
   async function demandLinear(input: Buffer): Promise<void> {
     const start = random(input.length)
     const end = start + 1 + random(pick(random, [4, 64]))
     // Half of the time, each part is another one: four of its octets are its number.
     const at = random(2 * (end - start))
     const steps: number[] = []
-    for (const length of [pumpedLength, 2 * pumpedLength, 4 * pumpedLength]) {
+    for (const length of pumpedLengths) {
       const parts = Array.from({ length: Math.ceil(length / (end - start)) }, (_, index) => {
         const part = Buffer.from(input.subarray(start, end))
         part.write(String(index).padStart(4, '0'), Math.min(at, part.length))
@@ -124,8 +124,8 @@ async function search(shared: SharedArrayBuffer): Promise<void> {
       await attempt(Buffer.concat([input.subarray(0, start), ...parts, input.subarray(end)]))
       steps.push(taken.subarray(0, found.branches).reduce((sum, times) => sum + times, 0))
     }
-    const [once = 0, twice = 0, fourTimes = 0] = steps
-    if (twice <= toleratedGrowth * once || fourTimes <= toleratedGrowth * twice) return
+    const more = steps.slice(1).map((all, index) => all - (steps[index] as number))
+    if (more.some((each, index) => each <= toleratedGrowth * (more[index - 1] ?? 0))) return
     console.error(`Found after ${passed()} s and ${executions} executions:`)
     report(Buffer.from(octets.subarray(0, now[1])), `Steps: ${steps.join(', ')} for twice as much each time.`)
     process.exit(1)
@@ -138,11 +138,13 @@ async function search(shared: SharedArrayBuffer): Promise<void> {
   }
   while (passed() < endsAfter) {
     const recent = random(2) === 0 ? inputs.slice(-8) : inputs
-    const input = mutated(random, pick(random, recent), inputs, operands)
+    const [one, other] = [pick(random, recent), pick(random, recent)]
+    // Rather short ones, of which more are read in the same time.
+    const input = mutated(random, one.length < other.length ? one : other, inputs, operands)
     await attempt(input)
     const goesOn = isNew()
     if (goesOn || found.nearer) inputs.push(input)
-    if (goesOn || executions % 50 === 0) await demandLinear(input)
+    if (goesOn || executions % 100 === 0) await demandLinear(input)
     if (passed() >= reported + seconds) {
       reported = passed()
       progress()
