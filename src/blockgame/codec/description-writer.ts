@@ -36,9 +36,6 @@ export class DescriptionWriter {
 
   /** Returns the spans: at most 1,000, and at most 4,096 code points in all. */
   end(): TextSpan[] {
-    // The units that were taken are at least as many as the code points.
-    if (maxUnits - this.#unitsLeft <= maxDescription)
-      return this.#spans.map(({ text, style }) => spanOf(text, style))
     let left = maxDescription
     return this.#spans.flatMap(({ text, style }) => {
       const kept = [...text].slice(0, left)
