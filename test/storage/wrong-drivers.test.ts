@@ -7,9 +7,12 @@ import { postgresStorage } from 'utility-api/storage/postgres'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
 import { expect, test } from 'vitest'
 
-test.each([undefined, 'utility.sqlite', {}])('sqliteStorage(%j) says what it takes', (wrong) => {
-  expect(() => sqliteStorage(wrong as never)).toThrow('sqliteStorage takes an open connection')
-})
+test.each([undefined, 'utility.sqlite', { prepare() {} }, { exec() {} }])(
+  'sqliteStorage %# says what it takes',
+  (wrong) => {
+    expect(() => sqliteStorage(wrong as never)).toThrow('sqliteStorage takes an open connection')
+  },
+)
 
 test('sqliteStorage refuses libsql, which would end the process', () => {
   const libsql = { prepare() {}, exec() {}, syncUntil() {} }
