@@ -17,6 +17,7 @@ import { errorOf } from '../storage/support/error-of.ts'
 import { newLicense } from '../storage/support/license.ts'
 import { startGalera, whyNoGalera, type Cluster, type Node } from '../storage/support/galera.ts'
 import { sendToFetch } from '../http/support/send.ts'
+import { grantFields } from '../http/support/grant.ts'
 import { jsonRequest } from '../http/support/token-request.ts'
 
 // Three nodes of a Galera cluster that all take writes, and a server on each.
@@ -64,15 +65,7 @@ async function issue({ admin }: Server, { clientId }: Client): Promise<string> {
 }
 
 async function exchange({ api }: Server, client: Client, code: string): Promise<string> {
-  const { clientId: client_id, clientSecret: client_secret } = client
-  const fields = {
-    grant_type: 'authorization_code',
-    code,
-    redirect_uri: redirectUri,
-    client_id,
-    client_secret,
-  }
-  const answer = await sendToFetch(api, jsonRequest(fields))
+  const answer = await sendToFetch(api, jsonRequest(grantFields(client, code, redirectUri)))
   const body = answer.json as { access_token?: string }
   requireAnswer(answer.status)
   if (body.access_token === undefined) throw new Error(`exchange: ${answer.status} ${JSON.stringify(body)}`)

@@ -14,6 +14,7 @@ import { memoryStorage } from 'utility-api/storage/memory'
 import { fixedClock } from 'utility-api/testing'
 import { expect, test } from 'vitest'
 import { licenseHeaders, redirectUri } from './support/world.ts'
+import { grantFields } from './support/grant.ts'
 
 const storage = memoryStorage()
 const clock = fixedClock()
@@ -32,13 +33,7 @@ async function exchange(): Promise<Request> {
   return new Request('http://localhost/v4/oauth2/token', {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({
-      grant_type: 'authorization_code',
-      code,
-      redirect_uri: redirectUri,
-      client_id: clientId,
-      client_secret: clientSecret,
-    }),
+    body: JSON.stringify(grantFields({ clientId, clientSecret }, code, redirectUri)),
   })
 }
 

@@ -14,6 +14,7 @@ import { rawClient, rawRequestText } from './support/raw.ts'
 import { sendToPort } from './support/send.ts'
 import { licenseHeaders, redirectUri } from './support/world.ts'
 import { eventually } from '../support/eventually.ts'
+import { grantFields } from './support/grant.ts'
 
 const storage = memoryStorage()
 const admin = createAdmin({ storage })
@@ -136,13 +137,7 @@ describe.each(Object.entries(expresses))('%s', (_, express) => {
     const { code } = await admin.issueAuthorizationCode({ clientId, redirectUri, scope: '' })
     const bare = await listen(express().use(toExpressHandler(api)))
     const parsed = await listen(express().use(express.urlencoded({ extended: true }), toExpressHandler(api)))
-    const fields = {
-      grant_type: 'authorization_code',
-      code,
-      redirect_uri: redirectUri,
-      client_id: clientId,
-      client_secret: clientSecret,
-    }
+    const fields = grantFields({ clientId, clientSecret }, code, redirectUri)
     const exchange = (port: number, pairs: [string, string][]): ReturnType<typeof sendToPort> =>
       sendToPort(port, {
         method: 'POST',
@@ -233,13 +228,7 @@ describe.each(Object.entries(expresses))('%s', (_, express) => {
       method: 'POST',
       path: '/v4/oauth2/token',
       headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({
-        grant_type: 'authorization_code',
-        code,
-        redirect_uri: redirectUri,
-        client_id: clientId,
-        client_secret: clientSecret,
-      }),
+      body: JSON.stringify(grantFields({ clientId, clientSecret }, code, redirectUri)),
     })
     expect(answer).toMatchObject({ status: 200 })
   })

@@ -8,7 +8,8 @@ import { memoryStorage } from 'utility-api/storage/memory'
 import { fixedClock } from 'utility-api/testing'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { sendToFetch } from './support/send.ts'
-import { createWorld, licenseHeaders, redirectUri, type World, type WorldOptions } from './support/world.ts'
+import { createWorld, licenseHeaders, type World, type WorldOptions } from './support/world.ts'
+import { tokenFields, type TokenFields } from './support/token-request.ts'
 
 const channelNames = ['request', 'storage', 'dns', 'blockgame'].map((name) => `utility-api.${name}`)
 const stages = ['start', 'end', 'asyncStart', 'asyncEnd', 'error'] as const
@@ -49,19 +50,12 @@ afterEach(async () => {
 
 const generateHeaders = (token: string) => ({ Authorization: `Bearer ${token}`, ...licenseHeaders })
 
-async function exchange(target: World, changes: object = {}): Promise<string> {
+async function exchange(target: World, changes: TokenFields = {}): Promise<string> {
   const { json } = await target.send({
     method: 'POST',
     path: '/v4/oauth2/token',
     headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({
-      grant_type: 'authorization_code',
-      code: await target.issueCode(),
-      redirect_uri: redirectUri,
-      client_id: target.clientId,
-      client_secret: target.clientSecret,
-      ...changes,
-    }),
+    body: JSON.stringify(await tokenFields(target, changes)),
   })
   return (json as { access_token?: string }).access_token ?? ''
 }

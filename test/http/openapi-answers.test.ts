@@ -5,7 +5,8 @@ import { memoryStorage } from 'utility-api/storage/memory'
 import { fakeDnsServer } from 'utility-api/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestAnswer, TestRequest } from './support/surfaces.ts'
-import { createWorld, licenseHeaders, redirectUri, type World, type WorldOptions } from './support/world.ts'
+import { createWorld, licenseHeaders, type World, type WorldOptions } from './support/world.ts'
+import { tokenFields } from './support/token-request.ts'
 
 // The document is read here by a validator that knows nothing of zod: what we promise against what we send.
 
@@ -87,14 +88,7 @@ async function exchange(
   change: Record<string, string> = {},
   type = 'application/json',
 ): Promise<TestRequest> {
-  const body = {
-    grant_type: 'authorization_code',
-    code: await world.issueCode(),
-    redirect_uri: redirectUri,
-    client_id: world.clientId,
-    client_secret: world.clientSecret,
-    ...change,
-  }
+  const body = await tokenFields(world, change)
   return { method: 'POST', path: token, headers: { 'Content-Type': type }, body: JSON.stringify(body) }
 }
 

@@ -5,8 +5,9 @@ import { memoryStorage } from 'utility-api/storage/memory'
 import { expect, test } from 'vitest'
 import { rawClient, rawRequestText } from './support/raw.ts'
 import { sendToFetch } from './support/send.ts'
-import { createWorld, licenseHeaders, redirectUri, type World, type WorldOptions } from './support/world.ts'
+import { createWorld, licenseHeaders, type World, type WorldOptions } from './support/world.ts'
 import type { TestAnswer, TestRequest } from './support/surfaces.ts'
+import { tokenFields } from './support/token-request.ts'
 
 const paths = {
   exchange: '/v4/oauth2/token',
@@ -42,14 +43,7 @@ async function good(world: World, name: Name, changes: Record<string, string> = 
   const bearer = (token: string): Record<string, string> => ({ Authorization: `Bearer ${token}` })
   switch (name) {
     case 'exchange': {
-      const members = {
-        grant_type: 'authorization_code',
-        code: await world.issueCode(),
-        redirect_uri: redirectUri,
-        client_id: world.clientId,
-        client_secret: world.clientSecret,
-        ...changes,
-      }
+      const members = await tokenFields(world, changes)
       return { method: 'POST', path: paths.exchange, headers: json, body: JSON.stringify(members) }
     }
     case 'update': {

@@ -6,6 +6,7 @@ import { sendToFetch, type TestAnswer, type TestRequest } from './support/send.t
 import { createWorld, licenseHeaders, type World } from './support/world.ts'
 import { addressKey } from '../../src/bounds/address-key.ts'
 import { eventually } from '../support/eventually.ts'
+import { tokenFields, type TokenFields } from './support/token-request.ts'
 
 const storage = memoryStorage()
 const { token } = await createAdmin({ storage }).createReseller()
@@ -34,19 +35,12 @@ beforeEach(async () => {
 })
 afterEach(() => world.close())
 
-const exchange = async (changes: object = {}): Promise<TestAnswer> =>
+const exchange = async (changes: TokenFields = {}): Promise<TestAnswer> =>
   world.send({
     method: 'POST',
     path: '/v4/oauth2/token',
     headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({
-      grant_type: 'authorization_code',
-      code: await world.issueCode(),
-      redirect_uri: 'https://client.example/callback',
-      client_id: world.clientId,
-      client_secret: world.clientSecret,
-      ...changes,
-    }),
+    body: JSON.stringify(await tokenFields(world, changes)),
   })
 const generateAs = (secret: string): Promise<TestAnswer> =>
   world.send({ ...generate, headers: { ...licenseHeaders, Authorization: `Bearer ${secret}` } })

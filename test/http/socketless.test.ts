@@ -9,6 +9,7 @@ import { listenNode } from './support/hosts.ts'
 import { sendToPort, type TestRequest } from './support/send.ts'
 import { socketless, type Inject, type Listener } from './support/socketless.ts'
 import { buildWorld, licenseHeaders, redirectUri, type World } from './support/world.ts'
+import { grantFields } from './support/grant.ts'
 
 const mounts: Readonly<Record<string, (api: UtilityApi) => Listener>> = {
   Node: (api) => toNodeHandler(api) as Listener,
@@ -35,13 +36,7 @@ const overSocket: Inject = async (listener, request) => {
 type Sent = (world: World) => TestRequest | Promise<TestRequest>
 
 async function exchange({ issueCode, clientId, clientSecret }: World): Promise<Record<string, string>> {
-  return {
-    grant_type: 'authorization_code',
-    code: await issueCode(),
-    redirect_uri: redirectUri,
-    client_id: clientId,
-    client_secret: clientSecret,
-  }
+  return grantFields({ clientId, clientSecret }, await issueCode(), redirectUri)
 }
 
 const token = { method: 'POST', path: '/v4/oauth2/token' }

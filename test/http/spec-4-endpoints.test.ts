@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import { runRows, type Row } from './support/rows.ts'
-import { licenseHeaders, redirectUri, type World } from './support/world.ts'
+import { licenseHeaders, type World } from './support/world.ts'
+import { tokenFields } from './support/token-request.ts'
 
 const bearer = (token: string): { Authorization: string } => ({ Authorization: `Bearer ${token}` })
 
@@ -12,14 +13,7 @@ async function exchange(
   world: World,
   changes: Record<string, unknown> = {},
 ): Promise<Record<string, unknown>> {
-  return {
-    grant_type: 'authorization_code',
-    code: await world.issueCode(),
-    redirect_uri: redirectUri,
-    client_id: world.clientId,
-    client_secret: world.clientSecret,
-    ...changes,
-  }
+  return await tokenFields(world, changes)
 }
 
 const tokenPath = { method: 'POST', path: '/v4/oauth2/token' }

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startPostgres, type PostgresServer } from '../storage/support/postgres-server.ts'
 import { openRaceStore, type RaceStore } from './support/race-store.ts'
 import type { RaceOrder, RaceResult } from './support/race-worker.ts'
+import { grantFields } from './support/grant.ts'
 
 const codes = Number(process.env['RACE_CODES'] ?? 20)
 const racers = 50
@@ -35,13 +36,7 @@ async function exchangeBodies(admin: Admin, count: number): Promise<string[]> {
         scope: '',
         lifetimeSeconds: 600,
       })
-      return JSON.stringify({
-        grant_type: 'authorization_code',
-        code,
-        redirect_uri: redirectUri,
-        client_id: clientId,
-        client_secret: clientSecret,
-      })
+      return JSON.stringify(grantFields({ clientId, clientSecret }, code, redirectUri))
     }),
   )
 }

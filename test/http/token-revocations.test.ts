@@ -2,17 +2,14 @@
 import { createAdmin, createUtilityApi, type Admin, type UtilityApi } from 'utility-api'
 import type { ListedCredential } from 'utility-api/storage'
 import { afterAll, describe, expect, test } from 'vitest'
-import { whyNoMysql } from '../storage/support/mysql-server.ts'
-import { pairs, runCleanUp, type CleanUp } from '../storage/support/pairs.ts'
-import { sendToFetch } from './support/send.ts'
-import { jsonRequest } from './support/token-request.ts'
+import { chosenPairs, runCleanUp, whyNoPair, type CleanUp } from '../storage/support/pairs.ts'
+import type { Grantee } from './support/grant.ts'
+import { exchange } from './support/token-request.ts'
+import { redirectUri } from './support/world.ts'
 
 /** REVOCATION_ROUNDS sets how often each kind of revocation races. */
 const rounds = Number(process.env['REVOCATION_ROUNDS'] ?? 5)
-/** The stores raced on. */
-const chosen = (process.env['REVOCATION_STORES'] ?? 'SQLite').split(',')
 const exchanges = 20
-const redirectUri = 'https://client.example/callback'
 
 const cleanUp: CleanUp = []
 afterAll(() => runCleanUp(cleanUp), 60_000)
@@ -22,9 +19,7 @@ interface Server {
   readonly admin: Admin
 }
 
-interface Client {
-  readonly clientId: string
-  readonly clientSecret: string
+interface Client extends Grantee {
   readonly subject: string
 }
 
@@ -39,23 +34,6 @@ const revocations: Readonly<Record<string, Revoke>> = {
 /** Tokens that were bought before stay. */
 function revokeClient(admin: Admin, { clientId }: Client): Promise<unknown> {
   return admin.revokeClient(clientId)
-}
-
-/** The token that a code bought; null where it was refused. */
-async function exchange({ api }: Server, client: Client, code: string): Promise<string | null> {
-  const { clientId: client_id, clientSecret: client_secret } = client
-  const fields = {
-    grant_type: 'authorization_code',
-    code,
-    redirect_uri: redirectUri,
-    client_id,
-    client_secret,
-  }
-  const answer = await sendToFetch(api, jsonRequest(fields))
-  const body = answer.json as { access_token?: string; error: string }
-  if (answer.status === 200) return body.access_token ?? 'none'
-  expect(['invalid_grant', 'invalid_client']).toContain(body.error)
-  return null
 }
 
 async function issueCodes(admin: Admin, { clientId, subject }: Client): Promise<string[]> {
@@ -79,7 +57,7 @@ async function race(servers: readonly [Server, Server], revoke: Revoke, round: n
   async function buy(code: string, index: number): Promise<void> {
     // Spread over the time that a revocation takes: some have the code first, and some do not.
     await turns(Math.floor(Math.random() * 40))
-    const token = await exchange(serverOf(index), client, code)
+    const token = await exchange(serverOf(index).api, client, code)
     if (token !== null) bought.push(token)
   }
   async function revokeInBetween(): Promise<number> {
@@ -95,7 +73,7 @@ async function race(servers: readonly [Server, Server], revoke: Revoke, round: n
     )
     expect(verified.filter((each) => each === 'live')).toEqual([])
   }
-  const rest = await Promise.all(codes.map((code, index) => exchange(serverOf(index), client, code)))
+  const rest = await Promise.all(codes.map((code, index) => exchange(serverOf(index).api, client, code)))
   expect(
     rest.filter((token) => token !== null),
     'a code that is left buys nothing',
@@ -111,11 +89,11 @@ async function tokensOf({ admin }: Server, { clientId }: Client): Promise<Listed
   return (await admin.listCredentials(page)).credentials
 }
 
-describe.each(Object.entries(pairs).filter(([name]) => chosen.includes(name)))('on %s', (name, open) => {
+describe.each(chosenPairs)('on %s', (kind, open) => {
   test(
     `${rounds} rounds of each revocation against ${exchanges} exchanges leave no live token`,
     async ({ task, skip }) => {
-      const missing = name === 'MySQL' ? whyNoMysql() : null
+      const missing = whyNoPair(kind)
       if (missing !== null) skip(missing)
       const servers = (await open(cleanUp)).map((storage): Server => ({
         api: createUtilityApi({ storage, dns: false, blockgame: false, oauth: { onReplay: 'deny' } }),

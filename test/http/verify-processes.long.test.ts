@@ -8,6 +8,7 @@ import { createAdmin } from 'utility-api'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startPostgres, type PostgresServer } from '../storage/support/postgres-server.ts'
 import { openRaceStore } from './support/race-store.ts'
+import { grantFields } from './support/grant.ts'
 
 const redirectUri = 'https://client.example/callback'
 const folder = mkdtempSync(join(tmpdir(), 'utility-api-verify-'))
@@ -46,13 +47,7 @@ test.each(Object.entries(stores))('the token of a replayed code, on %s', async (
   const exchange = (): Promise<Response> =>
     fetch(`${one.url}/v4/oauth2/token`, {
       method: 'POST',
-      body: new URLSearchParams({
-        grant_type: 'authorization_code',
-        code,
-        redirect_uri: redirectUri,
-        client_id: clientId,
-        client_secret: clientSecret,
-      }),
+      body: new URLSearchParams(grantFields({ clientId, clientSecret }, code, redirectUri)),
     })
   const { access_token: token } = (await (await exchange()).json()) as { access_token: string }
   const whoAmI = async (): Promise<[number, string]> => {

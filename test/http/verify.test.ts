@@ -11,6 +11,7 @@ import { callWithin } from '../../src/ports/storage-call.ts'
 import { timedStorage } from '../../src/storage/timed-storage.ts'
 import { apiKeyScheme } from '../../src/security/api-key.ts'
 import { bearerScheme } from '../../src/security/bearer.ts'
+import { grantFields } from './support/grant.ts'
 
 const redirectUri = 'https://client.example/callback'
 const bare = 'Bearer realm="utility-api"'
@@ -156,13 +157,7 @@ describe('verifyAccessToken', () => {
     const { api, admin } = createWorld()
     const { clientId, clientSecret } = await admin.createClient({ redirectUris: [redirectUri] })
     const { code } = await admin.issueAuthorizationCode({ clientId, redirectUri, scope: 'a', subject: 'ada' })
-    const body = new URLSearchParams({
-      grant_type: 'authorization_code',
-      code,
-      redirect_uri: redirectUri,
-      client_id: clientId,
-      client_secret: clientSecret,
-    })
+    const body = new URLSearchParams(grantFields({ clientId, clientSecret }, code, redirectUri))
     const answer = await api.handlers.exchangeToken(
       new Request('http://localhost/', { method: 'POST', body }),
     )

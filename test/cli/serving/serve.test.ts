@@ -13,6 +13,7 @@ import { requestLog, type LogFormat } from '../../../adapters/cli/serving/reques
 import { createService, type ServiceOptions } from '../../../adapters/cli/serving/http-service.ts'
 import { sayConnections } from '../../../adapters/cli/serving/serve.ts'
 import { eventually } from '../../support/eventually.ts'
+import { grantFields } from '../../http/support/grant.ts'
 
 // What `serve` is made of, in this process; rolling.long.test.ts has the processes.
 
@@ -158,13 +159,7 @@ describe('the log', () => {
         redirectUri,
         scope: '',
       })
-      const form = {
-        grant_type: 'authorization_code',
-        code,
-        redirect_uri: redirectUri,
-        client_id: client.clientId,
-        client_secret: client.clientSecret,
-      }
+      const form = grantFields(client, code, redirectUri)
       const exchange = async (fields: Partial<typeof form>): Promise<string> => {
         const body = new URLSearchParams({ ...form, ...fields })
         return (await fetch(`${url}/v4/oauth2/token`, { method: 'POST', body })).text()

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { issueCodes, type World } from '../load.ts'
 import type { Client } from './client.ts'
 import { addressOf, type Remotes } from './remotes.ts'
+import { grantFields } from '../../http/support/grant.ts'
 
 /** What clients hold, beside the world of tokens and licenses. */
 export interface Holder extends World {
@@ -34,13 +35,7 @@ export function honestWork(client: Client, holder: Holder, remotes: Remotes): re
 
   async function exchange(): Promise<void> {
     const code = await nextCode()
-    const body = JSON.stringify({
-      grant_type: 'authorization_code',
-      code,
-      redirect_uri: redirectUri,
-      client_id: clientId,
-      client_secret: clientSecret,
-    })
+    const body = JSON.stringify(grantFields({ clientId, clientSecret }, code, redirectUri))
     const sent = {
       method: 'POST',
       path: '/v4/oauth2/token',

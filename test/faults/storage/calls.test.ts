@@ -9,6 +9,7 @@ import { call } from '../../storage/support/call.ts'
 import { newLicense } from '../../storage/support/license.ts'
 import { idleClients } from '../../support/idle-clients.ts'
 import { faults, faultyStorage, type AskedCall } from './faulty.ts'
+import { grantFields } from '../../http/support/grant.ts'
 
 const enoughMs = 20_000
 /** What storage has where it is waited for in vain. */
@@ -35,13 +36,7 @@ async function createWorld(): Promise<World> {
   const { code } = await admin.issueAuthorizationCode({ clientId, redirectUri, scope: 'a b' })
   const licenseKey = 'LIC-of-another-kind'
   await storage.insertLicense(newLicense(licenseKey, { resellerId }), undefined, call)
-  const exchange = {
-    grant_type: 'authorization_code',
-    code,
-    redirect_uri: redirectUri,
-    client_id: clientId,
-    client_secret: clientSecret,
-  }
+  const exchange = grantFields({ clientId, clientSecret }, code, redirectUri)
   return { admin, storage, token, licenseKey, accessToken, apiKey, exchange }
 }
 

@@ -13,6 +13,7 @@ import {
 } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { speak, startMount } from './measured-server.ts'
+import { grantFields } from './grant.ts'
 
 const large = 'x'.repeat(90)
 
@@ -77,12 +78,6 @@ const codes = await Promise.all(
     admin.issueAuthorizationCode({ clientId, redirectUri, scope: '', lifetimeSeconds: 600 }),
   ),
 )
-const exchanges = codes.map(({ code }) => ({
-  grant_type: 'authorization_code',
-  code,
-  redirect_uri: redirectUri,
-  client_id: clientId,
-  client_secret: clientSecret,
-}))
+const exchanges = codes.map(({ code }) => grantFields({ clientId, clientSecret }, code, redirectUri))
 const port = await startMount(api)
 speak({ port, attacker, bystander, honest, apiKey, exchanges })

@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { createAdmin, createUtilityApi } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { speak, startMount } from './measured-server.ts'
+import { grantFields } from './grant.ts'
 
 /** A resolver that never answers. */
 const silent = createSocket('udp4')
@@ -38,11 +39,5 @@ const { code } = await admin.issueAuthorizationCode({
   lifetimeSeconds: 600,
 })
 const port = await startMount(api)
-const exchange = {
-  grant_type: 'authorization_code',
-  code,
-  redirect_uri: redirectUri,
-  client_id: clientId,
-  client_secret: clientSecret,
-}
+const exchange = grantFields({ clientId, clientSecret }, code, redirectUri)
 speak({ port, exchange, token, accessToken, apiKey })

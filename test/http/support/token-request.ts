@@ -1,3 +1,7 @@
+import type { UtilityApi } from 'utility-api'
+import { expect } from 'vitest'
+import { grantFields, type Grantee } from './grant.ts'
+import { sendToFetch } from './send.ts'
 import type { TestRequest } from './surfaces.ts'
 import { redirectUri, type World } from './world.ts'
 
@@ -5,14 +9,21 @@ export type TokenFields = Record<string, unknown>
 
 /** The fields of a valid exchange, with a code of its own; undefined takes a field out. */
 export async function tokenFields(world: World, changes: TokenFields = {}): Promise<TokenFields> {
+  const { code, ...others } = changes
   return {
-    grant_type: 'authorization_code',
-    code: 'code' in changes ? changes['code'] : await world.issueCode(),
-    redirect_uri: redirectUri,
-    client_id: world.clientId,
-    client_secret: world.clientSecret,
-    ...changes,
+    ...grantFields(world, '', redirectUri),
+    code: 'code' in changes ? code : await world.issueCode(),
+    ...others,
   }
+}
+
+/** The token that a code buys; null where it is refused. */
+export async function exchange(api: UtilityApi, client: Grantee, code: string): Promise<string | null> {
+  const answer = await sendToFetch(api, jsonRequest(grantFields(client, code, redirectUri)))
+  const body = answer.json as { access_token?: string; error: string }
+  if (answer.status === 200) return body.access_token ?? 'none'
+  expect(['invalid_grant', 'invalid_client']).toContain(body.error)
+  return null
 }
 
 const endpoint = { method: 'POST', path: '/v4/oauth2/token' }

@@ -4,7 +4,7 @@ import { memoryStorage } from 'utility-api/storage/memory'
 import { mysqlStorage } from 'utility-api/storage/mysql'
 import { postgresStorage } from 'utility-api/storage/postgres'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
-import { makePool as makeMysqlPool, startMysql } from './mysql-server.ts'
+import { makePool as makeMysqlPool, startMysql, whyNoMysql } from './mysql-server.ts'
 import { makePool, startPostgres } from './postgres-server.ts'
 import { temporaryFile } from './sqlite-fixture.ts'
 
@@ -49,6 +49,17 @@ export const pairs: Readonly<Record<string, (cleanUp: CleanUp) => Promise<Pair>>
       return mysqlStorage(pool)
     })
   },
+}
+
+/** PAIR_STORES names the kinds that a test of two servers is to run on. */
+const chosen = (process.env['PAIR_STORES'] ?? 'SQLite').split(',')
+export const chosenPairs: readonly (readonly [kind: string, open: (typeof pairs)[string]])[] = Object.entries(
+  pairs,
+).filter(([kind]) => chosen.includes(kind))
+
+/** Why a kind of store cannot be opened here; null where it can. */
+export function whyNoPair(kind: string): string | null {
+  return kind === 'MySQL' ? whyNoMysql() : null
 }
 
 async function migrated(open: () => AdminStorage & { migrate(): Promise<unknown> }): Promise<Pair> {

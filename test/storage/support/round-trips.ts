@@ -1,4 +1,5 @@
 import { createAdmin, createUtilityApi, type AdminStorage, type UtilityApi } from 'utility-api'
+import { grantFields } from '../../http/support/grant.ts'
 
 /** How many statements each operation sends to the database, for one request alone. */
 export interface RoundTrips {
@@ -142,13 +143,7 @@ async function operationsOf(api: UtilityApi, storage: AdminStorage): Promise<Ope
           'POST',
           '/v4/oauth2/token',
           { 'Content-Type': 'application/json' },
-          JSON.stringify({
-            grant_type: 'authorization_code',
-            code,
-            redirect_uri: redirectUri,
-            client_id: clientId,
-            client_secret: clientSecret,
-          }),
+          JSON.stringify(grantFields({ clientId, clientSecret }, code, redirectUri)),
         ),
     },
     update: {
