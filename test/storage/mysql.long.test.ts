@@ -11,8 +11,9 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { steps } from '../../adapters/storage/mysql/steps.ts'
 import { storageContract, type StorageFixture } from '../../src/testing/storage-contract.ts'
 import { emptyTables, makePool, startMysql, whyNoMysql, type MysqlServer } from './support/mysql-server.ts'
+import { openBehindProxy, type BehindProxy } from './support/behind-proxy.ts'
 import { call } from './support/call.ts'
-import { startCuttingProxy, type CuttingProxy } from './support/cutting-proxy.ts'
+import { startCuttingProxy } from './support/cutting-proxy.ts'
 import { errorOf } from './support/error-of.ts'
 import { license, newLicense, withForm } from './support/license.ts'
 import { testContract } from './support/register.ts'
@@ -265,24 +266,11 @@ describe.skipIf(reason)('MySQL', () => {
     expect(await Promise.all(found)).toEqual([license('beside'), license('after')])
   })
 
-  // What puts the rows in and reads them back keeps its connections.
-  let direct: Pool | undefined
-  let proxy: CuttingProxy | undefined
-  let cut: Pool | undefined
-  const behindProxy = async (): Promise<StorageFixture> => {
-    direct ??= pool()
-    proxy ??= await startCuttingProxy(Number(new URL(url).port))
-    cut ??= makePool(Object.assign(new URL(url), { port: proxy.port }).href)
-    pools.push(cut)
-    const [storage, seed] = [mysqlStorage(cut), mysqlStorage(direct)]
-    await seed.migrate()
-    await emptyTables(direct)
-    proxy.cutAfter(Infinity)
-    return { storage, seed, cutAfter: proxy.cutAfter, close() {} }
-  }
+  let proxied: BehindProxy | undefined
+  const behindProxy = async (): Promise<StorageFixture> => (proxied ??= await openBehindProxy(url)).make()
   for (const { name, run } of storageContract(behindProxy).filter((each) => /\bcut\b/.test(each.name)))
     test(`behind a proxy that cuts connections: ${name}`, async () => expect(await run()).toBe('passed'))
-  afterAll(() => proxy?.close())
+  afterAll(() => proxied?.close())
 
   describe.each(['the first call', 'a later call'])('a connection that stops answering during %s', (when) => {
     test('is closed when the time of the call is over, and the pool opens another', async () => {

@@ -13,8 +13,8 @@ import {
   startPostgres,
   type PostgresServer,
 } from './support/postgres-server.ts'
+import { openBehindProxy, type BehindProxy } from './support/behind-proxy.ts'
 import { call } from './support/call.ts'
-import { startCuttingProxy, type CuttingProxy } from './support/cutting-proxy.ts'
 import { errorOf } from './support/error-of.ts'
 import { license, newLicense } from './support/license.ts'
 import { isInTime, testContract } from './support/register.ts'
@@ -23,8 +23,8 @@ let server: PostgresServer
 let url: string
 const pools: Pool[] = []
 
-function pool(isolation?: string, max?: number, port: number | string = new URL(url).port): Pool {
-  const made = makePool(Object.assign(new URL(url), { port }).href, isolation, max)
+function pool(isolation?: string, max?: number): Pool {
+  const made = makePool(url, isolation, max)
   pools.push(made)
   return made
 }
@@ -65,21 +65,12 @@ for (const isolation of allSetups ? isolations : isolations.slice(0, 1)) {
   )
 }
 
-// What puts the rows in and reads them back keeps its connections.
-let proxy: CuttingProxy | undefined
-let ways: { cut: Pool; direct: Pool } | undefined
-const behindProxy = async (): Promise<StorageFixture> => {
-  proxy ??= await startCuttingProxy(Number(new URL(url).port))
-  ways ??= { cut: pool('read committed', 10, proxy.port), direct: pool() }
-  const [storage, seed] = [postgresStorage(ways.cut), postgresStorage(ways.direct)]
-  await emptyTables(ways.direct)
-  proxy.cutAfter(Infinity)
-  return { storage, seed, cutAfter: proxy.cutAfter, close() {} }
-}
+let proxied: BehindProxy | undefined
+const behindProxy = async (): Promise<StorageFixture> => (proxied ??= await openBehindProxy(url)).make()
 for (const { name, run } of storageContract(behindProxy).filter((each) => /\bcut\b/.test(each.name)))
   test(`PostgreSQL behind a proxy that cuts connections: ${name}`, async () =>
     expect(await run()).toBe('passed'))
-afterAll(() => proxy?.close())
+afterAll(() => proxied?.close())
 
 // One connection is enough for everything, or two requests could wait for each other for ever.
 if (allSetups)
