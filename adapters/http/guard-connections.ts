@@ -25,7 +25,7 @@ interface GuardedSocket extends Socket {
 
 /** A connection, and when its client last did something. */
 interface Connection {
-  /** Where its answers wait. With TLS, that is a socket of its own once the handshake is done. */
+  /** Where its answers wait. With TLS, that is another socket once the handshake is done. */
   socket: GuardedSocket
   /** Whether it began with HTTP/1. */
   http1: boolean

@@ -37,7 +37,7 @@ function asked(): z.ZodType {
 /**
  * What the arguments of each method are made of, by their names. Without them, a misspelled member would be ignored,
  * and a wrong type would fail in the middle of the work. What the values may be is decided by the methods. The schemas
- * are made when a method is called for the first time, because a start should not pay for those of twenty methods.
+ * are made when a method is called for the first time, because a start should not pay for twenty methods.
  */
 const argumentsOf: { readonly [Method in keyof Admin]: () => Readonly<Record<string, z.ZodType>> } = {
   createClient: () => ({

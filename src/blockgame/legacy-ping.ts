@@ -16,7 +16,7 @@ import { withProxyHeader } from './proxy-header.ts'
 // Betas and 1.4 answer two bytes immediately, and betas fail on more. 1.6 waits for the rest, for 1.5 s at most.
 const restDelayMs = 250
 
-/** Sends a legacy ping, which servers older than 1.7 answer, on a connection of its own. */
+/** Sends a legacy ping, which servers older than 1.7 answer, on a new connection. */
 export async function sendLegacyPing(
   scope: DeadlineScope,
   destination: Destination,

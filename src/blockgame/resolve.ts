@@ -16,13 +16,13 @@ const maxAddresses = 4
 const srvShare = 1 / 3
 const addressShare = 1 / 2
 /**
- * How long the addresses of IPv6 wait for those of IPv4, which the game prefers.
+ * How long IPv6 addresses wait for IPv4 addresses, which the game prefers.
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc8305#section-3 | RFC 8305 section 3}, "Resolution Delay"
  */
 const resolutionDelayMs = 50
 
-/** Takes destinations as they become known. The rank is that of their SRV target, 0 being the best. */
+/** Takes destinations as they become known. The rank is their SRV target's, 0 being the best. */
 export type TakeDestinations = (rank: number, destinations: readonly Destination[]) => void
 
 /**

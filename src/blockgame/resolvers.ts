@@ -58,7 +58,7 @@ export class Resolvers {
     return found
   }
 
-  /** Whether the program has a way of its own. */
+  /** Whether the program has its own way. */
   get hasOwn(): boolean {
     return this.#resolve !== undefined
   }

@@ -213,7 +213,7 @@ function zonesOf(name: string): string[] {
   return ['.', ...labels.map((_, at) => labels.slice(at).join('.')).toReversed()]
 }
 
-/** Tells whether an answer says whether there is such a zone. A server that points elsewhere does not serve the one above. */
+/** Tells whether an answer says if the zone exists. A server that points elsewhere does not serve the one above. */
 function isOfZone(answer: DnsAnswer, zone: string): boolean {
   return saysSomething(answer) || answer.cnameChain.length > 0 || answer.referral?.zone === zone
 }

@@ -10,7 +10,7 @@ const maxReceived = 4 * 65_537
 const maxMessages = 100
 
 /**
- * Sends a message over a connection of its own. Returns a function that ends it early.
+ * Sends a message over a new connection. Returns a function that ends it early.
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc7766#section-8 | RFC 7766 section 8}
  */

@@ -2,8 +2,8 @@ const nothing = Buffer.alloc(0)
 const firstCapacity = 512
 
 /**
- * Octets that come piece by piece. One buffer that grows: a stranger may send octet after octet, and a segment that is kept on
- * its own takes hundreds of times what it holds.
+ * Octets that come piece by piece, in one buffer that grows, because a stranger may send octet after octet, and a
+ * segment that is kept alone takes hundreds of times what it holds.
  */
 export class GrowingBuffer {
   #buffer = nothing

@@ -28,7 +28,7 @@ export interface RequestLike {
    *
    * MUST count while reading and MUST stop as soon as there are more than `maxBytes`. It then resolves with what was
    * read so far, which is refused because of its length. MUST copy the pieces into one buffer, because each piece kept
-   * on its own costs hundreds of bytes more than it holds. Resolves with null if the host has read the body and kept
+   * alone costs hundreds of bytes more than it holds. Resolves with null if the host has read the body and kept
    * nothing, which is logged as the host's mistake. Rejects if the body does not arrive completely, or arrives in more
    * than a thousand pieces.
    */

@@ -66,7 +66,7 @@ function zoneVerdictIn({ seen, authority }: Section, summary: Comparison): ZoneV
   return zoneVerdictOf(summary, new Set(seen.slice(0, authority?.servers.length ?? 0)), saysText)
 }
 
-/** Says to whom the zone above delegates: what it will say last of all where its own servers name others. */
+/** Says to whom the zone above delegates, which is what counts where its own servers name others. */
 function delegationLines({ type, authority }: Section, width: number): string[] {
   if (type !== 'NS' || authority === null) return []
   const { zone, delegation } = authority

@@ -21,7 +21,7 @@ export interface ValueDef {
   readonly default?: string
   /** Whether it may be given several times, which makes its value the list of all. */
   readonly mayRepeat?: true
-  /** Whether its value may be empty. An empty value is often that of a shell's variable that is not set. */
+  /** Whether its value may be empty. An empty value often comes from a shell's variable that is not set. */
   readonly mayBeEmpty?: boolean
 }
 

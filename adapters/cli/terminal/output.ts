@@ -69,7 +69,7 @@ export function jsonListPrinter(name: string): { rows(page: readonly object[]): 
   }
 }
 
-/** Returns a stored row with its times as text, like those of the commands that create. */
+/** Returns a stored row with its times as text, as the commands that create print them. */
 export function withTimeTexts(row: object): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(row).map(([name, value]: [string, unknown]) => [name, withTimeText(name, value)]),

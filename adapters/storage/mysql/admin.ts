@@ -156,7 +156,7 @@ interface PurgeableCodeRow {
 
 /**
  * Reads all codes, portion by portion, and deletes the dead ones, because nearly all can be spent codes whose tokens
- * are still valid. Such a code stays, because without it, a replay could no longer revoke the token.
+ * are still valid. These codes stay, because without one, a replay could no longer revoke the token.
  */
 function purgeCodes(db: Session, at: number): Promise<number> {
   return inPortions<Uint8Array>(new Uint8Array(), async (after) => {

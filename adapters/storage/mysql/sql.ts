@@ -102,7 +102,7 @@ export const redeemCode: string = transaction(
 
 const givenRedemptions = givenRows(`given_key, spent_at, ${boughtTokenColumns}`, 'given_rows')
 
-/** Spends those of many codes that are neither locked nor spent. They are looked up in the order in which they are given. */
+/** Spends many codes, but none that is locked or spent. They are looked up in the order in which they are given. */
 export const redeemCodes: string = writeFree(
   `SELECT group_concat(given.given_key) INTO free_keys FROM ${givenRedemptions}
    STRAIGHT_JOIN utility_api_codes AS code ON code.hash = unhex(given.given_key)

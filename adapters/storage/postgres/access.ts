@@ -16,7 +16,7 @@ const askAgainMs = 1000
 
 /**
  * Reads for how many milliseconds the server has held back the longest-waiting commit, or null if there is none. Only
- * covers commits of our own role, which cannot see those of others.
+ * covers commits of our role, which cannot see others'.
  */
 const longestHeldBack = `
   SELECT extract(epoch FROM clock_timestamp() - min(state_change))::float8 * 1000 AS ms

@@ -15,13 +15,13 @@ export interface WriteKind<Write, Outcome> {
   /** Returns what it is known by. Of writes that have one of these in common, one is made after the other. */
   readonly keysOf: (write: Write) => readonly [key: string, ...others: string[]]
   /**
-   * Makes those of many writes that need not wait for a locked row, by one commit, and returns the first key of each. The
+   * Makes the writes that need not wait for a locked row, by one commit, and returns the first key of each. The
    * writes are taken once there is a connection.
    */
   readonly together: (call: StorageCall, takeWrites: () => readonly Write[]) => Promise<readonly string[]>
   /** The outcome of a write that it has made. */
   readonly made: Outcome
-  /** Makes a write by a statement of its own, which waits as long as it must and finds out why it is refused. */
+  /** Makes a write by a separate statement, which waits as long as it must and finds out why it is refused. */
   readonly alone: (write: Write, call: StorageCall) => Promise<Outcome>
 }
 

@@ -11,7 +11,7 @@ import type { SqliteDatabase } from './driver.ts'
  */
 export type RequireSameFiles = (maxAgeMs?: number) => void
 
-/** Creates the check for a connection. Its first call takes the files that are there for those of the connection. */
+/** Creates the check for a connection. Its first call takes the files that are there for the connection's. */
 export function createFileCheck(database: SqliteDatabase): RequireSameFiles {
   let path: string | undefined
   let file: BigIntStats | undefined

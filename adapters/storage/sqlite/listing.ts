@@ -43,7 +43,7 @@ const endOfStretch =
 const countLicenses = 'SELECT count(*) AS count FROM utility_api_licenses'
 const countLicensesOfReseller = `${countLicenses} WHERE reseller_id = ?`
 
-/** How many rows to search at once for those of one owner, which takes some milliseconds. */
+/** How many rows to search at once for one owner's, which takes some milliseconds. */
 const stretch = 20_000
 
 /** Returns the lists, each read by an index that has its order. */
