@@ -82,7 +82,7 @@ test.for([
   [{ allowAddress: true }, /^allowAddress: must be a function\.$/],
   [{ allowAdress: () => false }, /^allowAdress: is not an option; allowAddress is\.$/],
   [null, /^options: must be an object, as in { allowAddress }\.$/],
-  [{ protocolVersion: 1.5 }, /protocolVersion/],
+  [{ protocolVersion: 1.5 }, /^protocolVersion: must be a 32-bit integer\.$/],
   [{ protocolVersion: 2 ** 31 }, /protocolVersion/],
 ] as const)('%j is refused', ([wrong, message]) => {
   const options = wrong as object

@@ -126,7 +126,7 @@ const wrong: Record<string, { args: string[]; says: string }> = {
     says: 'Set UTILITY_API_DATABASE to the URL instead.',
   },
   'a password in a query': {
-    args: ['migrate', '--database', 'postgresql://localhost/db?password=secret'],
+    args: ['migrate', '--database', 'postgresql://me@/db?password=secret'],
     says: 'Set UTILITY_API_DATABASE to the URL instead.',
   },
   'a password in a query, as another driver calls it': {
