@@ -233,7 +233,9 @@ describe.each(drivers)('%s', (name, openPath) => {
     await insert(storage, '0')
     const inProcess = (sql: string): void => {
       const code = `const d = new (require('node:sqlite').DatabaseSync)(${JSON.stringify(path)}); d.exec(${JSON.stringify(sql)}); d.close()`
-      const { status, stderr } = spawnSync(process.execPath, ['--no-warnings', '-e', code], { encoding: 'utf8' })
+      const { status, stderr } = spawnSync(process.execPath, ['--no-warnings', '-e', code], {
+        encoding: 'utf8',
+      })
       expect([status, stderr]).toEqual([0, ''])
     }
     const events = [

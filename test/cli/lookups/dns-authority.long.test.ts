@@ -26,9 +26,7 @@ describe.runIf(hasNsd && hasOwnNetwork)('--authority, with NSD as registry and a
       /^zone engines\.example +ns1\.engines\.example +9\.9\.9\.53 +\d+ ms +300 s +192\.0\.2\.80$\n^cache +cache +127\.0\.0\.1:\d+ +\d+ ms +41 s +192\.0\.2\.7$/m,
     )
     expect(stdout).toContain('Partly: the zone says 192.0.2.80; the resolver says something else.')
-    expect(stdout).toMatch(
-      /The last old answer expires within 41 s, by \d\d:\d\d:\d\d UTC\.$/m,
-    )
+    expect(stdout).toMatch(/The last old answer expires within 41 s, by \d\d:\d\d:\d\d UTC\.$/m)
   })
 
   test('asks over TCP and answers as JSON', async () => {
