@@ -9,7 +9,8 @@ import type { UtilityApi } from 'utility-api'
 import { addressIn, forwardedAddress } from './client-address.ts'
 import { admit } from './connections.ts'
 import { requestIdOf, requireMountOptions, type MountOptions } from './mount-options.ts'
-import { NodeRequest, writeReply } from './node-message.ts'
+import { writeReply } from './node-reply.ts'
+import { NodeRequest } from './node-request.ts'
 
 export type { MountOptions } from './mount-options.ts'
 

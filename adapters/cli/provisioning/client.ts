@@ -2,7 +2,7 @@ import { command, UsageError, type AnyCommand } from '../terminal/command.ts'
 import { adminOptions, nameOption, withAdmin } from '../database/database.ts'
 import { given } from '../terminal/option-values.ts'
 import { printFields, printSecrets, timeText } from '../terminal/output.ts'
-import { pageOptions, printPage } from './print-page.ts'
+import { pageOptions, printPage } from './print-list.ts'
 
 const idArgument = {
   client_id: { type: 'positional', required: true, description: 'The id of the client.' },

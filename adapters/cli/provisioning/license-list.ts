@@ -4,7 +4,7 @@ import { isUtilityApiError } from '../terminal/error-sentence.ts'
 import { dateOf, dateOption, given } from '../terminal/option-values.ts'
 import { dayText, printFields } from '../terminal/output.ts'
 import { withProgress } from '../terminal/progress.ts'
-import { pageOptions, printPage } from './print-page.ts'
+import { pageOptions, printPage } from './print-list.ts'
 
 const resellerOption = {
   reseller: { type: 'string', valueHint: 'ID', description: "Only this reseller's." },

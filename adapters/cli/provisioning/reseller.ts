@@ -2,7 +2,7 @@ import { command, type AnyCommand } from '../terminal/command.ts'
 import { adminOptions, nameOption, withAdmin } from '../database/database.ts'
 import { given, lifetimeOption, lifetimeSeconds } from '../terminal/option-values.ts'
 import { printSecrets, timeText } from '../terminal/output.ts'
-import { pageOptions, printPage } from './print-page.ts'
+import { pageOptions, printPage } from './print-list.ts'
 
 export const reseller: AnyCommand = {
   commands: {

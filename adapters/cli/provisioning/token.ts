@@ -4,7 +4,7 @@ import { adminOptions, withAdmin } from '../database/database.ts'
 import { grantOptions } from './code.ts'
 import { given, oneOf, scopeOf, secondsOf } from '../terminal/option-values.ts'
 import { dayText, printSecrets, timeText } from '../terminal/output.ts'
-import { pageOptions, printPage, type Columns } from './print-page.ts'
+import { pageOptions, printPage, type Columns } from './print-list.ts'
 
 const kinds = { access: 'access_token', reseller: 'reseller_token' } as const
 
