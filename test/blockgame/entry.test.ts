@@ -74,7 +74,7 @@ test('the protocol number is an option', async () => {
 })
 
 test.for([
-  [{ resolvers: [] }, /resolvers/],
+  [{ resolvers: [] }, /^resolvers: must be a list/],
   [{ resolvers: [{ ip: 'dns.example.com' }] }, /resolvers/],
   [{ resolvers: [{ ip: '127.0.0.1', port: 0 }] }, /resolvers/],
   [{ resolvers: [null] }, /resolvers/],

@@ -418,7 +418,7 @@ describe('the address of a server', () => {
 test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31, '300' as never])(
   'a deadline of %j ms is refused',
   async (timeoutMs) => {
-    expect(() => createDnsClient({ timeoutMs })).toThrow(expect.objectContaining({ code: 'invalid_options' }))
+    expect(() => createDnsClient({ timeoutMs })).toThrow('timeoutMs: must be a positive number')
     const client = createDnsClient()
     const server = { ip: '127.0.0.1' }
     await expect(client.query({ ...question, server, timeoutMs })).rejects.toMatchObject({

@@ -26,6 +26,8 @@ test('a storage whose methods are those of a class keeps them all', async () => 
   const others = memoryStorage()
   for (const [name, method] of Object.entries(others))
     if (!(name in Store.prototype)) Object.assign(Store.prototype, { [name]: method })
+  const lacking = { ...others, insertReseller: undefined }
+  expect(() => withCheckedRows(lacking as never)).toThrow(/^storage: must have .* lacks insertReseller\.$/)
   const store = withCheckedRows(new Store() as unknown as AdminStorage)
   const hash = new Uint8Array(32)
   await store.insertCredential('api_key', hash, credential, call)
