@@ -166,6 +166,16 @@ test('a call that has begun is finished, although nobody waits for it any more',
   expect(await storage.revokeClient('a', 5, { timeLeftMs: () => left })).toBe(true)
 })
 
+test('a lookup that loses its connection when its time is over says so', async () => {
+  let left = 1000
+  const fake = poolOf(() => {
+    left = 0
+    throw new Error('lost')
+  })
+  const lookup = mysqlStorage(fake.pool).findClient('a', { timeLeftMs: () => left })
+  await expect(lookup).rejects.toMatchObject({ message: 'MariaDB: lost' })
+})
+
 /** A pool of so many connections, and what it has answered and not. */
 function slowPoolOf(connectionLimit: number): { pool: MysqlPool; asked: (() => void)[] } {
   const fake = poolOf(() => ({ affectedRows: 1 }))

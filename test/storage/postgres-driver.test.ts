@@ -90,13 +90,17 @@ test('a race lost every time is given up after twelve attempts, with a retryable
   expect(fake.sent).toBe(12)
 })
 
-test('a race lost past the deadline is not run again', async () => {
+test.each([
+  ['race', '40001', 'nobody waits for this call any more.'],
+  ['session', '57P05', 'trouble'],
+])('a %s lost past the deadline is not run again', async (_, code, why) => {
   let left = 1000
   const fake = poolOf(() => {
     left = 0
-    throw errorWith('40001')
+    throw errorWith(code)
   })
-  expect(await outcomeOf(fake, { timeLeftMs: () => left })).toMatchObject({ kind: 'unavailable' })
+  const message = `PostgreSQL: ${why}`
+  expect(await outcomeOf(fake, { timeLeftMs: () => left })).toMatchObject({ kind: 'unavailable', message })
   expect(fake.sent).toBe(1)
 })
 
