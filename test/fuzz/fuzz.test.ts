@@ -26,7 +26,7 @@ test.for(targets)('$name', { timeout: 60_000 + amount }, async (target, { task }
 
 test('a search names the input that its parser never ends with', async () => {
   const endless = `const { trim } = String.prototype
-    String.prototype.trim = function () { while (this == 'Università'); return trim.call(this) }`
+    String.prototype.trim = function () { while (this === 'Università'); return trim.call(this) }`
   const preloads = ['./test/support/sources.ts', `data:text/javascript,${encodeURIComponent(endless)}`]
   const args = [...preloads.flatMap((file) => ['--import', file]), 'test/fuzz/run.ts', 'people wrote']
   const search = spawn(process.execPath, [...args, '--for', '1s'], { stdio: ['ignore', 'ignore', 'pipe'] })
