@@ -15,7 +15,7 @@ registerHooks({
   },
 })
 
-// What is built is for Node 22 as well, which does not know `using`.
+// What is built is for Node 22 as well, which does not know `using`; the types alone it strips in a fraction of the time.
 if (Number.parseInt(process.versions.node) < 24) {
   const { ModuleKind, ScriptTarget, transpileModule } = await import('typescript')
   const options = { module: ModuleKind.ESNext, target: ScriptTarget.ES2023, verbatimModuleSyntax: true }
@@ -23,6 +23,7 @@ if (Number.parseInt(process.versions.node) < 24) {
     load(url, context, next) {
       if (!url.endsWith('.ts')) return next(url, context)
       const source = readFileSync(fileURLToPath(url), 'utf8')
+      if (!/\busing\b/.test(source)) return next(url, context)
       const { outputText } = transpileModule(source, {
         compilerOptions: { ...options, inlineSourceMap: true },
       })
