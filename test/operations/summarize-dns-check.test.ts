@@ -276,7 +276,9 @@ describe('of many answers', () => {
     }
     const few = answers(2000)
     costOf(few, 5)
-    expect(costOf(answers(20_000), 1)).toBeLessThan(40 * costOf(few, 10))
+    const many = answers(20_000)
+    // The least of several: what shares the processor with others costs more each time it comes back.
+    expect(Math.min(...[1, 2, 3].map(() => costOf(many, 1)))).toBeLessThan(40 * costOf(few, 10))
   })
 
   test.each(expectations)('there may be more than a call has room for arguments: %j', (expectation) => {
