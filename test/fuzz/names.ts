@@ -15,9 +15,8 @@ import { texts, type FuzzTarget } from './target.ts'
 
 const hosts =
   'example.com _dmarc.Example.com. münchen.example 例え。テスト a-b.c0 xn--mnchen-3ya.de com ß.de'.split(' ')
-const confusing = '127.1 0x7f.1 2130706433 017700000001 127.0.0.1. 1.2.3.4.5 １２７.0.0.1 127。0。0。1'.split(
-  ' ',
-)
+const confusing =
+  '127.1 0x7f.1 2130706433 017700000001 127.0.0.1. 1.2.3.4.5 １２７.0.0.1 127。0。0。1 127.0.0.1:'.split(' ')
 const addresses =
   '127.0.0.1 ::1 ::ffff:10.0.0.1 2001:db8::8:800:200c:417a fe80::1 64:ff9b::7f00:1 1.1.1.1'.split(' ')
 

@@ -81,12 +81,9 @@ async function callerOf(
   headers: Readonly<Record<string, string>>,
   code: ErrorCode,
 ): Promise<object | undefined> {
+  const header = (name: string): string | null => headers[name] ?? null
   try {
-    return await authenticate({
-      header: (name) => headers[name] ?? null,
-      body: new Map(),
-      timeLeftMs: () => 1000,
-    })
+    return await authenticate({ header, body: new Map(), timeLeftMs: () => 1000 })
   } catch (error) {
     return forgive(error, [code])
   }
