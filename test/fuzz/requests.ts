@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createAdmin, createUtilityApi, type RequestLike } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
+import { idleClients } from '../support/idle-clients.ts'
 import type { FuzzTarget } from './target.ts'
 
 const storage = memoryStorage()
@@ -15,29 +16,7 @@ const form = String(new URLSearchParams(members))
 const client = `Authorization: Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`
 const [reseller, caller] = [`Authorization: Bearer ${token}`, `Authorization: Bearer ${accessToken}`]
 const license = ['X-Registered-To: Università', 'X-Domain-Or-IP: ü.example', 'X-Status: valid']
-const api = createUtilityApi({
-  storage,
-  dns: {
-    client: {
-      query: async () => ({ status: 'NODATA', records: [], cnameChain: [], transport: 'udp', latencyMs: 1 }),
-      close: async () => {},
-    },
-  },
-  blockgame: {
-    client: {
-      status: async ({ host, port = 25565 }) => ({
-        ip: host,
-        port,
-        players: { online: 0, max: 0 },
-        version: { name: '', protocol: -1 },
-        description: '',
-        latencyMs: 1,
-        srvRecord: null,
-      }),
-      close: async () => {},
-    },
-  },
-})
+const api = createUtilityApi({ storage, ...idleClients })
 
 /** Each is the request line, headers, an empty line, the body. */
 const requests: readonly Buffer[] = [
