@@ -6,20 +6,17 @@ import { clearTimeout, setTimeout } from '../ports/timers.ts'
  * Without `keepsAlive`, a program that waits for nothing else may end before. The runtime then says that a promise was
  * never settled.
  */
-export async function inTime<Value>(
+export function inTime<Value>(
   timeoutMs: number,
   work: () => Value | PromiseLike<Value>,
   late: () => Error,
   { keepsAlive = true }: { readonly keepsAlive?: boolean } = {},
 ): Promise<Value> {
-  const result = Promise.withResolvers<Value>()
-  // Started first, so that a timer of the work's own for the same time ends before this one does.
-  Promise.resolve(work()).then(result.resolve, result.reject)
-  const timer = setTimeout(() => result.reject(late()), timeoutMs)
-  if (!keepsAlive) timer.unref()
-  try {
-    return await result.promise
-  } finally {
-    clearTimeout(timer)
-  }
+  return new Promise((resolve, reject) => {
+    // Started first, so that a timer of the work's own for the same time ends before this one does.
+    const result = Promise.resolve(work())
+    const timer = setTimeout(() => reject(late()), timeoutMs)
+    if (!keepsAlive) timer.unref()
+    void result.then(resolve, reject).then(() => clearTimeout(timer))
+  })
 }

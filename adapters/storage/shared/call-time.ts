@@ -25,14 +25,11 @@ export function nobodyWaits(database: string): StorageError {
 }
 
 /** Returns the result of work, or undefined if it takes longer than this time. The work itself may continue. */
-export async function within<Result>(timeoutMs: number, work: Promise<Result>): Promise<Result | undefined> {
-  const late = Promise.withResolvers<undefined>()
-  const timer = setTimeout(late.resolve, Math.min(timeoutMs, longestTimeoutMs), undefined)
-  try {
-    return await Promise.race([work, late.promise])
-  } finally {
-    clearTimeout(timer)
-  }
+export function within<Result>(timeoutMs: number, work: Promise<Result>): Promise<Result | undefined> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, Math.min(timeoutMs, longestTimeoutMs), undefined)
+    void work.then(resolve, reject).then(() => clearTimeout(timer))
+  })
 }
 
 /** Returns the result of work, or throws if it takes longer than the call waits. The work itself may continue. */
