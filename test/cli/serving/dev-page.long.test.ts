@@ -172,16 +172,12 @@ describe.skipIf(!hasBrowser())('the page of dev in a browser', () => {
       }).observe(drawn, { childList: true })
     })
     await send('dns', /^200 OK/)
-    await expect
-      .poll(() => seen, patience)
-      .toEqual(
-        expect.arrayContaining([
-          ['asking', 'asking', 'asking'],
-          ['answered', 'asking', 'asking'],
-          ['answered', 'asking', 'answered'],
-          ['answered', 'answered', 'answered'],
-        ]),
-      )
+    await expect.poll(() => seen.at(-1), patience).toEqual(['answered', 'answered', 'answered'])
+    expect(seen[0]).toEqual(['asking', 'asking', 'asking'])
+    // A busy machine may draw two answers at once.
+    const counts = seen.map((answers) => answers.filter((answer) => answer === 'answered').length)
+    expect(counts).toEqual(counts.toSorted((one, other) => one - other))
+    expect(counts.some((count) => count === 1 || count === 2)).toBe(true)
   })
 
   test.each(operations)(
