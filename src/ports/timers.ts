@@ -4,7 +4,6 @@
  */
 import perfHooks from 'node:perf_hooks'
 import timers from 'node:timers'
-import nodeProcess from 'node:process'
 
 /** Test tools replace the method of the object. */
 export const performance: { readonly now: () => number } = {
@@ -15,4 +14,4 @@ export const setTimeout: typeof timers.setTimeout = timers.setTimeout
 export const clearTimeout: typeof timers.clearTimeout = timers.clearTimeout
 export const setInterval: typeof timers.setInterval = timers.setInterval
 export const clearInterval: typeof timers.clearInterval = timers.clearInterval
-export const nextTick: typeof nodeProcess.nextTick = nodeProcess.nextTick
+export const nextTick: typeof process.nextTick = process.nextTick

@@ -6,7 +6,15 @@ import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { codeBlocks } from '../docs/code-blocks.ts'
 import { build, npmEnvironment, packAndInstall, put, type PackedPackage } from './packed.ts'
-import { countModules, firstAnswer, importAll, serveOnce, typedConsumer, watchImports } from './programs.ts'
+import {
+  countModules,
+  firstAnswer,
+  importAll,
+  serveOnce,
+  typedConsumer,
+  watchHandles,
+  watchImports,
+} from './programs.ts'
 import { freePort } from '../support/free-port.ts'
 
 // The package as strangers get it: packed, installed into an empty project, and used from there.
@@ -150,6 +158,16 @@ test('importing changes no global, opens no handle and prints nothing', () => {
     samePrototypes: true,
     handles: [],
   })
+})
+
+test('importing an entry leaves standard input to the program', () => {
+  // The testing entry loads the global Request, for which Node opens it.
+  const entries = packed.entries.filter((entry) => entry !== 'utility-api/testing')
+  const opened = entries.map((entry) => [
+    entry,
+    inProject(process.execPath, program('watch-handles.mjs', watchHandles(entry))).stdout,
+  ])
+  expect(opened).toEqual(entries.map((entry) => [entry, '[]\n']))
 })
 
 test('a start reads few files, and none of another package', () => {

@@ -123,3 +123,9 @@ const request = new Request('http://localhost/v4/oauth2/token', { method: 'POST'
 const response = await api.fetch(request)
 if (response.status !== 400) throw new Error(await response.text())
 `
+
+/** Imports one entry and prints what keeps the process busy. A pipe would be standard input. */
+export const watchHandles = (entry: string): string => `
+await import(${JSON.stringify(entry)})
+console.log(JSON.stringify(process.getActiveResourcesInfo()))
+`

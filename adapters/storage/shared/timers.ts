@@ -1,7 +1,6 @@
 // Taken when this file is loaded. What test tools put in their place may never call back, so a write would wait
 // forever.
 import perfHooks from 'node:perf_hooks'
-import nodeProcess from 'node:process'
 import timers from 'node:timers'
 import promises from 'node:timers/promises'
 
@@ -12,6 +11,6 @@ export const performance: { readonly now: () => number } = {
 export const setImmediate: typeof timers.setImmediate = timers.setImmediate
 export const setTimeout: typeof timers.setTimeout = timers.setTimeout
 export const clearTimeout: typeof timers.clearTimeout = timers.clearTimeout
-export const nextTick: typeof nodeProcess.nextTick = nodeProcess.nextTick
+export const nextTick: typeof process.nextTick = process.nextTick
 /** Resolves in another turn of the event loop. */
 export const anotherTurn: typeof promises.setImmediate = promises.setImmediate
