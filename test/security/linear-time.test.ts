@@ -10,7 +10,7 @@ const amount = Number(process.env['LINEAR_TEXTS'] ?? 10)
 const longest = Number(process.env['LINEAR_LENGTH'] ?? 4096)
 const seed = Number(process.env['LINEAR_SEED'] ?? Date.now() & 0x7fff_ffff)
 const { literal, builtIn } = findExpressions()
-const minutes = { timeout: 3_600_000 }
+const unlimited = { timeout: 0 }
 
 test('each exported function is among the entries', () => {
   const functions = Object.keys(exported).filter((name) => typeof exported[name] === 'function')
@@ -18,12 +18,12 @@ test('each exported function is among the entries', () => {
   expect(functions.filter((name) => entries[name] === undefined)).toEqual([])
 })
 
-test.each(Object.entries(entries))('%s', minutes, async (_, work) => {
-  expect(await firstCostly(work, pumpedTexts(commonParts, commonStarts), 4096)).toBeNull()
-  expect(await firstCostly(work, randomTexts(commonParts, amount, seed), longest), `seed ${seed}`).toBeNull()
+test.each(Object.entries(entries))('%s', unlimited, async (_, work) => {
+  expect(await firstCostly(work, pumpedTexts(commonParts, commonStarts))).toBeNull()
+  expect(await firstCostly(work, randomTexts(commonParts, amount, longest, seed)), `seed ${seed}`).toBeNull()
 })
 
-test('each regular expression that is written out', minutes, async () => {
+test('each regular expression that is written out', unlimited, async () => {
   expect(literal.size).toBeGreaterThan(100)
   const costly: string[] = []
   for (const [name, expression] of literal) {
@@ -32,8 +32,8 @@ test('each regular expression that is written out', minutes, async () => {
     const work = (text: string): unknown => text.replaceAll(all, '')
     const parts = [...new Set([...partsOf(expression), ...'a0 :"\\é'])]
     const found =
-      (await firstCostly(work, pumpedTexts(parts, [...parts, ...wordsOf(expression)]), 4096)) ??
-      (await firstCostly(work, randomTexts(parts, amount, seed), longest))
+      (await firstCostly(work, pumpedTexts(parts, [...parts, ...wordsOf(expression)]))) ??
+      (await firstCostly(work, randomTexts(parts, amount, longest, seed)))
     if (found !== null) costly.push(`${name} ${found}`)
   }
   expect(costly).toEqual([])

@@ -27,8 +27,8 @@ const measurable = 100
 const attempts = 3
 
 /** How many times as much a text costs when it is four times as long; null for one that costs next to nothing. */
-async function growthOf(work: Work, text: PumpedText, longest: number): Promise<number | null> {
-  for (const length of new Set([...lengths, longest])) {
+async function growthOf(work: Work, text: PumpedText): Promise<number | null> {
+  for (const length of new Set([...lengths, text.length])) {
     const noticed = 8 + length / 20_000
     const shorter = textOf(text, length)
     const cost = await costOf(work, shorter, 1)
@@ -52,13 +52,9 @@ async function growthOf(work: Work, text: PumpedText, longest: number): Promise<
 const tolerated = 7
 
 /** Returns the first of these texts whose cost grows faster than it does, as a sentence, or null. */
-export async function firstCostly(
-  work: Work,
-  texts: Iterable<PumpedText>,
-  longest: number,
-): Promise<string | null> {
+export async function firstCostly(work: Work, texts: Iterable<PumpedText>): Promise<string | null> {
   for (const text of texts) {
-    const growth = await growthOf(work, text, longest)
+    const growth = await growthOf(work, text)
     if (growth !== null) return `${JSON.stringify(text)}: ${growth.toFixed(1)} times for four times the text`
   }
   return null
