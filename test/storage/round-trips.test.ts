@@ -1,19 +1,25 @@
 import { DatabaseSync } from 'node:sqlite'
 import { postgresStorage, type PostgresPool, type PostgresStorage } from 'utility-api/storage/postgres'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
-import { expect, test } from 'vitest'
-import { makePool, startPostgres } from './support/postgres-server.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { makePool, startPostgres, type PostgresServer } from './support/postgres-server.ts'
 import { counting, countRoundTrips, countUnderLoad, replacing } from './support/round-trips.ts'
 
 const slow = { timeout: 180_000 }
+let server: PostgresServer
+
+beforeAll(async () => {
+  server = await startPostgres()
+}, 180_000)
+
+afterAll(() => server.stop())
 
 // The figures that no machine changes. `docs/decisions/storage.md` states them.
 
-/** Works with a store on a PostgreSQL of its own, and what counts the statements that it has sent. */
+/** Works with a store on a database of its own, and what counts the statements that it has sent. */
 async function withPostgres(
   work: (storage: PostgresStorage, sent: () => number) => Promise<void>,
 ): Promise<void> {
-  const server = await startPostgres()
   const pool = makePool(await server.createDatabase())
   try {
     let sent = 0
@@ -25,7 +31,6 @@ async function withPostgres(
     await work(storage, () => sent)
   } finally {
     await pool.end()
-    await server.stop()
   }
 }
 
