@@ -242,7 +242,7 @@ export type {
   ProtectedResourceMetadata,
   ServerEndpoints,
 } from './admin/server-metadata.ts'
-export type { ClientType, CredentialKind, Reseller, SecretKind } from './domain/access.ts'
+export type { ClientType, CredentialKind, Reseller, SecretKind } from './domain/credentials.ts'
 export type { DnsAnswer, DnsReferral, DnsStatus, ExtendedDnsError } from './domain/dns-answer.ts'
 export type { DnsRecord, RecordType } from './domain/dns-record.ts'
 export type { ErrorCode, UtilityApiErrorOptions } from './domain/errors.ts'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { isIssuer } from './admin/server-metadata.ts'
-import { defaultTokenLifetimeSeconds } from './domain/access.ts'
+import { defaultTokenLifetimeSeconds } from './domain/credentials.ts'
 import { exactObject, harmless } from './domain/exact-object.ts'
 import type { AdminOptions, OAuthOptions, UtilityApiOptions } from './options.ts'
 import type { Clock } from './ports/clock.ts'

@@ -11,7 +11,7 @@ export type {
   CredentialKind,
   NewAccessToken,
   Reseller,
-} from './domain/access.ts'
+} from './domain/credentials.ts'
 export { comparedDomain } from './domain/compared-domain.ts'
 export type { Compared, License, LicenseChange, LicensePatch, NewLicense } from './domain/license.ts'
 export type { MaybePromise } from './domain/maybe-promise.ts'

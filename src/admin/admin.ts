@@ -1,4 +1,4 @@
-import type { ClientType, CredentialKind } from '../domain/access.ts'
+import type { ClientType, CredentialKind } from '../domain/credentials.ts'
 import type { License, LicensePatch } from '../domain/license.ts'
 import type { AccessReference, ClientPatch, PurgeCounts, RevokeCounts } from '../ports/storage.ts'
 import type { ClientList, CredentialList, LicenseList, ResellerList } from '../ports/storage-listing.ts'

@@ -1,4 +1,4 @@
-import { isScope, needsChallenge, permits, type Client } from '../domain/access.ts'
+import { isScope, needsChallenge, permits, type Client } from '../domain/credentials.ts'
 import { hashSecret, newSecret } from '../domain/secret.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import { StorageError } from '../ports/storage.ts'

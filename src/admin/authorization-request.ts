@@ -1,4 +1,4 @@
-import { isScope, needsChallenge, permits, type Client } from '../domain/access.ts'
+import { isScope, needsChallenge, permits, type Client } from '../domain/credentials.ts'
 import { isChallenge, uniqueNames } from './checks.ts'
 import { isRedirectUri, isRegistered } from './redirect-uri.ts'
 

@@ -1,4 +1,4 @@
-import { isScope } from '../domain/access.ts'
+import { isScope } from '../domain/credentials.ts'
 import { demand } from '../domain/arguments.ts'
 import { hasAtMostCodePoints, isPlainText } from '../domain/header-text.ts'
 

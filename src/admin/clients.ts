@@ -1,4 +1,4 @@
-import { clientTypes, type Client } from '../domain/access.ts'
+import { clientTypes, type Client } from '../domain/credentials.ts'
 import { newSecret, sha256 } from '../domain/secret.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import { storageCall, type AdminParts } from './admin-parts.ts'

@@ -4,7 +4,7 @@ import {
   isScopeName,
   type Credential,
   type CredentialKind,
-} from '../domain/access.ts'
+} from '../domain/credentials.ts'
 import { hashSecret, newSecret } from '../domain/secret.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import { storageCall, type AdminParts } from './admin-parts.ts'

@@ -1,4 +1,4 @@
-import { credentialKinds, type Reseller } from '../domain/access.ts'
+import { credentialKinds, type Reseller } from '../domain/credentials.ts'
 import { searchedForms } from '../domain/compared-domain.ts'
 import { toLicense } from '../domain/license.ts'
 import { isStatus } from '../domain/license-rules.ts'

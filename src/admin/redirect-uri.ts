@@ -1,4 +1,4 @@
-import type { Client } from '../domain/access.ts'
+import type { Client } from '../domain/credentials.ts'
 import { demand } from '../domain/arguments.ts'
 import { isSecureUrl } from '../domain/secure-url.ts'
 

@@ -1,4 +1,4 @@
-import { isScopeName } from '../domain/access.ts'
+import { isScopeName } from '../domain/credentials.ts'
 import { demand } from '../domain/arguments.ts'
 import { isSecureUrl } from '../domain/secure-url.ts'
 

@@ -3,7 +3,7 @@ import { demand, demandKnown, isPort, isSignal, isTimeout } from '../domain/argu
 import { isDnsServerAddress } from '../domain/ip-address.ts'
 import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'
 import { Query, type Route } from './query.ts'
-import type { ServerAddress } from './reply-listener.ts'
+import type { ServerAddress } from './transport-types.ts'
 import { WaitingRoom } from './waiting-room.ts'
 import { encodeQuery, type EncodedQuery } from './wire/encoded-query.ts'
 

@@ -2,7 +2,7 @@ import { invalidOption, isTimeout, requireOptions } from '../domain/arguments.ts
 import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'
 import { clearInterval, performance, setInterval } from '../ports/timers.ts'
 import { checkedServer, clientOver } from './client-over.ts'
-import type { Stream } from './reply-listener.ts'
+import type { Stream } from './transport-types.ts'
 import { sendOverTcp } from './tcp.ts'
 import { UdpPool } from './udp.ts'
 

@@ -3,7 +3,7 @@ import { GrowingBuffer } from '../domain/growing-buffer.ts'
 import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'
 import { setImmediate } from '../ports/timers.ts'
 import { checkedServer, clientOver } from './client-over.ts'
-import { overStream, type ReplyListener, type Stream } from './reply-listener.ts'
+import { overStream, type ReplyListener, type Stream } from './transport-types.ts'
 
 /**
  * Options of {@link createDohClient}.

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { GrowingBuffer } from '../domain/growing-buffer.ts'
 import { randomId } from './random-id.ts'
-import { overStream, type ReplyListener, type ServerAddress } from './reply-listener.ts'
+import { overStream, type ReplyListener, type ServerAddress } from './transport-types.ts'
 
 const lengthSize = 2
 /** A server that has sent this much without an answer will not send one. */

@@ -2,7 +2,7 @@ import { createSocket, type Socket } from 'node:dgram'
 import { isIPv6 } from 'node:net'
 import { nextTick, performance, setImmediate } from '../ports/timers.ts'
 import { randomId } from './random-id.ts'
-import type { ReplyListener, ServerAddress } from './reply-listener.ts'
+import type { ReplyListener, ServerAddress } from './transport-types.ts'
 
 /** Several at once, so that knowing one port does not reveal the port of the next query. */
 const socketsInService = 4

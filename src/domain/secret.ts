@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import type { SecretKind } from './access.ts'
+import type { SecretKind } from './credentials.ts'
 
 // In ASCII order, so that numbers of equal length sort as their texts do.
 export const base62: string = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

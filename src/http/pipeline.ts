@@ -1,6 +1,6 @@
 import { closeConnection, refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import { addressKey } from '../bounds/address-key.ts'
-import { allRead } from '../bounds/turn.ts'
+import { allRead } from '../bounds/all-read.ts'
 import { decodeHeaderText } from '../domain/header-text.ts'
 import { inputProblem } from '../operations/input-problem.ts'
 import type { OctetBudget } from '../bounds/octet-budget.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { needsChallenge, type AuthorizationCode, type Client } from '../domain/access.ts'
+import { needsChallenge, type AuthorizationCode, type Client } from '../domain/credentials.ts'
 import { refused, type Refusal, type UtilityApiError } from '../domain/errors.ts'
 import { hashSecret, isMistyped, newSecret, sha256 } from '../domain/secret.ts'
 import type { Clock } from '../ports/clock.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Credential } from '../domain/access.ts'
+import type { Credential } from '../domain/credentials.ts'
 import { refused, type Refusal } from '../domain/errors.ts'
 import { compared } from '../domain/compared-domain.ts'
 import type { LicensePatch } from '../domain/license.ts'
@@ -8,7 +8,13 @@ import type { Writable } from '../domain/writable.ts'
 import type { UpdateLicenseResult } from '../ports/storage.ts'
 import { andThen } from '../domain/maybe-promise.ts'
 import { requiredText } from './input-schemas.ts'
-import { domainOrIp, licenseStatus, licenseTag, registeredUser, type LicenseParts } from './license-fields.ts'
+import {
+  domainOrIp,
+  licenseStatus,
+  licenseTag,
+  registeredUser,
+  type LicenseParts,
+} from './license-schemas.ts'
 import type { Operation } from './operation.ts'
 
 export interface UpdateLicenseInput {

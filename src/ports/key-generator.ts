@@ -1,4 +1,4 @@
-import type { SecretKind } from '../domain/access.ts'
+import type { SecretKind } from '../domain/credentials.ts'
 
 /**
  * Generates license keys, secrets and identifiers. Every method is synchronous, MUST NOT throw, and MUST draw from a

@@ -1,4 +1,4 @@
-import type { Client, Credential, CredentialKind, Reseller } from '../domain/access.ts'
+import type { Client, Credential, CredentialKind, Reseller } from '../domain/credentials.ts'
 import type { License } from '../domain/license.ts'
 import type { MaybePromise } from '../domain/maybe-promise.ts'
 import type { StorageCall } from './storage-call.ts'

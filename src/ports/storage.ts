@@ -5,7 +5,7 @@ import type {
   CredentialKind,
   NewAccessToken,
   Reseller,
-} from '../domain/access.ts'
+} from '../domain/credentials.ts'
 import type {
   Compared,
   insertOutcomes,

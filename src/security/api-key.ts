@@ -1,4 +1,4 @@
-import { permits, type Credential } from '../domain/access.ts'
+import { permits, type Credential } from '../domain/credentials.ts'
 import { refused, type Refusal, type UtilityApiError } from '../domain/errors.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import type { MaybePromise } from '../domain/maybe-promise.ts'

@@ -1,4 +1,4 @@
-import { isScope, permits, type Credential } from '../domain/access.ts'
+import { isScope, permits, type Credential } from '../domain/credentials.ts'
 import { demand, invalidArgument, isOptions } from '../domain/arguments.ts'
 import { isSecureUrl } from '../domain/secure-url.ts'
 import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'

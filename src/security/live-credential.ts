@@ -1,4 +1,4 @@
-import { howEnded, isLive, type Credential, type CredentialKind } from '../domain/access.ts'
+import { howEnded, isLive, type Credential, type CredentialKind } from '../domain/credentials.ts'
 import { andThen, type MaybePromise } from '../domain/maybe-promise.ts'
 import { hashSecret, isMistyped, kindOfSecret } from '../domain/secret.ts'
 import type { StorageCall } from '../ports/storage-call.ts'

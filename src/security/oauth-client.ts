@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Client } from '../domain/access.ts'
+import type { Client } from '../domain/credentials.ts'
 import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import { matchesSecret } from '../domain/secret.ts'
 import type { MaybePromise } from '../domain/maybe-promise.ts'

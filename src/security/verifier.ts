@@ -1,4 +1,4 @@
-import type { Credential } from '../domain/access.ts'
+import type { Credential } from '../domain/credentials.ts'
 import { demand } from '../domain/arguments.ts'
 import { refused, shuttingDown } from '../domain/errors.ts'
 import { toLicense, type License } from '../domain/license.ts'

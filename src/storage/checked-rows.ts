@@ -7,7 +7,7 @@ import {
   type Client,
   type Credential,
   type Reseller,
-} from '../domain/access.ts'
+} from '../domain/credentials.ts'
 import { invalidOption } from '../domain/arguments.ts'
 import { hasAtMostCodePoints } from '../domain/header-text.ts'
 import type { Compared, LicenseChange, NewLicense } from '../domain/license.ts'

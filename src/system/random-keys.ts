@@ -2,7 +2,7 @@ import { randomFillSync, randomUUID } from 'node:crypto'
 import { invalidOption, requireOptions } from '../domain/arguments.ts'
 import { crockford, licenseKeyOf, parseLicenseKey, randomLength } from '../domain/license-key.ts'
 import { base62, secretPrefixes, timeSymbols, toTime48, withChecksum } from '../domain/secret.ts'
-import type { SecretKind } from '../domain/access.ts'
+import type { SecretKind } from '../domain/credentials.ts'
 import type { KeyGenerator } from '../ports/key-generator.ts'
 
 // 62 × 4: bytes from this value on would make some symbols likelier than others.

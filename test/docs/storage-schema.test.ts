@@ -6,8 +6,8 @@ import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
 import { expect, onTestFinished, test } from 'vitest'
-import * as mysql from '../../adapters/storage/mysql/steps.ts'
-import * as postgres from '../../adapters/storage/postgres/steps.ts'
+import * as mysql from '../../adapters/storage/mysql/schema-steps.ts'
+import * as postgres from '../../adapters/storage/postgres/schema-steps.ts'
 import { quoted } from '../support/shell.ts'
 
 // The page on the tables names every table and column there is, and no other.

@@ -44,7 +44,7 @@ test('what is put together is part of an entry', () => {
     'adapters/cli/database/redact.ts',
     'adapters/cli/terminal/terminal-text.ts',
     'src/blockgame/codec/clean-text.ts',
-    'src/domain/access.ts',
+    'src/domain/credentials.ts',
     'src/domain/host-name.ts',
     'src/domain/secret.ts',
   ])

@@ -8,7 +8,7 @@ import {
 import { randomBytes } from 'node:crypto'
 import type { Pool, ResultSetHeader, RowDataPacket, TypeCastField } from 'mysql2/promise'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { steps } from '../../adapters/storage/mysql/steps.ts'
+import { steps } from '../../adapters/storage/mysql/schema-steps.ts'
 import { storageContract, type StorageFixture } from '../../src/testing/storage-contract.ts'
 import { emptyTables, makePool, startMysql, whyNoMysql, type MysqlServer } from './support/mysql-server.ts'
 import { openBehindProxy, type BehindProxy } from './support/behind-proxy.ts'

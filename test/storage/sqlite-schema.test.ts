@@ -1,6 +1,6 @@
 import { sqliteStorage } from 'utility-api/storage/sqlite'
 import { describe, expect, test } from 'vitest'
-import { steps } from '../../adapters/storage/sqlite/steps.ts'
+import { steps } from '../../adapters/storage/sqlite/schema-steps.ts'
 import { call } from './support/call.ts'
 import { errorOf } from './support/error-of.ts'
 import { newLicense } from './support/license.ts'

@@ -9,7 +9,7 @@ import {
   type ResolverLocation,
 } from 'utility-api'
 import type { AuthoritativeServers } from 'utility-api/dns'
-import type { Comparison } from './dns-arrival.ts'
+import type { Comparison } from './dns-watch.ts'
 import { notesOn } from './dns-notes.ts'
 import { zoneVerdictOf, type ZoneVerdict } from './dns-zone-verdict.ts'
 import { columns, styled } from '../terminal/output.ts'

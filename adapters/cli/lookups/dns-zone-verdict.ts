@@ -1,5 +1,5 @@
 import type { DnsCheckGroup, DnsCheckResult } from 'utility-api'
-import type { Comparison } from './dns-arrival.ts'
+import type { Comparison } from './dns-watch.ts'
 
 /** What the zone's own servers say, and which resolvers say something else. */
 export interface ZoneVerdict {

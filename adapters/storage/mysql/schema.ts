@@ -12,7 +12,7 @@ import {
   toStorageError,
 } from './errors.ts'
 import { requireCaughtUp, run, transact } from './statement.ts'
-import { steps } from './steps.ts'
+import { steps } from './schema-steps.ts'
 import { inTimeOf, wake } from '../shared/call-time.ts'
 import { isCurrent, noSchema, oldestStep, requireSteps, type Schema } from '../shared/schema-version.ts'
 

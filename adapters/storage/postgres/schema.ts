@@ -4,7 +4,7 @@ import { requireSpoken, withConnection } from './connection.ts'
 import type { PostgresClient, PostgresPool, PostgresResult } from './driver.ts'
 import { limitOfRole, lostRace, tookTooLong, toStorageError } from './errors.ts'
 import type { Run, Sql, Statement } from './statement.ts'
-import { steps } from './steps.ts'
+import { steps } from './schema-steps.ts'
 import { inTimeOf, wake } from '../shared/call-time.ts'
 import {
   isCurrent,

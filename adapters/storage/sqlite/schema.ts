@@ -9,7 +9,7 @@ import {
 } from '../shared/schema-version.ts'
 import type { SqliteAccess } from './access.ts'
 import type { SqliteDatabase } from './driver.ts'
-import { steps } from './steps.ts'
+import { steps } from './schema-steps.ts'
 
 /**
  * Turns on the write-ahead log, which no transaction can do, and brings the tables up to date. Tells whether it changed

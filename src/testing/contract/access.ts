@@ -1,5 +1,5 @@
 import { ok, strictEqual } from 'node:assert/strict'
-import type { AuthorizationCode } from '../../domain/access.ts'
+import type { AuthorizationCode } from '../../domain/credentials.ts'
 import type { MaybePromise } from '../../domain/maybe-promise.ts'
 import type { AccessReference } from '../../ports/storage.ts'
 import type { BoundAdmin, BoundStorage } from './bound.ts'

@@ -4,7 +4,7 @@ import {
   type AuthorizationCode,
   type Credential,
   type CredentialKind,
-} from '../../domain/access.ts'
+} from '../../domain/credentials.ts'
 import { comparedDomain } from '../../domain/compared-domain.ts'
 import type { License } from '../../domain/license.ts'
 import type { MaybePromise } from '../../domain/maybe-promise.ts'

@@ -1,7 +1,13 @@
 import { deepStrictEqual, rejects } from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomBytes } from 'node:crypto'
-import type { AuthorizationCode, Client, Credential, NewAccessToken, Reseller } from '../../domain/access.ts'
+import type {
+  AuthorizationCode,
+  Client,
+  Credential,
+  NewAccessToken,
+  Reseller,
+} from '../../domain/credentials.ts'
 import type { License } from '../../domain/license.ts'
 import type { MaybePromise } from '../../domain/maybe-promise.ts'
 import {

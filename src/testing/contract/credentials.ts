@@ -1,5 +1,5 @@
 import { strictEqual } from 'node:assert/strict'
-import { credentialKinds, type CredentialKind } from '../../domain/access.ts'
+import { credentialKinds, type CredentialKind } from '../../domain/credentials.ts'
 import type { MaybePromise } from '../../domain/maybe-promise.ts'
 import {
   countOf,

@@ -1,5 +1,5 @@
 import { ok, strictEqual } from 'node:assert/strict'
-import type { CredentialKind } from '../../domain/access.ts'
+import type { CredentialKind } from '../../domain/credentials.ts'
 import type { MaybePromise } from '../../domain/maybe-promise.ts'
 import { callWithin, type StorageCall } from '../../ports/storage-call.ts'
 import { bindAdmin, bindStorage, type BoundAdmin, type BoundListing, type BoundStorage } from './bound.ts'

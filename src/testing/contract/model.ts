@@ -1,4 +1,10 @@
-import type { AuthorizationCode, Client, Credential, CredentialKind, Reseller } from '../../domain/access.ts'
+import type {
+  AuthorizationCode,
+  Client,
+  Credential,
+  CredentialKind,
+  Reseller,
+} from '../../domain/credentials.ts'
 import { comparedDomain } from '../../domain/compared-domain.ts'
 import { toLicense, type License } from '../../domain/license.ts'
 import type { LicensePage } from '../../ports/storage-listing.ts'

@@ -1,4 +1,4 @@
-import { credentialKinds, type CredentialKind } from '../../domain/access.ts'
+import { credentialKinds, type CredentialKind } from '../../domain/credentials.ts'
 import type { Random } from './random.ts'
 
 /** The values that a history uses: few of each, so that calls meet. */

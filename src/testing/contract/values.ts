@@ -1,5 +1,5 @@
 import { ok, strictEqual } from 'node:assert/strict'
-import { credentialKinds } from '../../domain/access.ts'
+import { credentialKinds } from '../../domain/credentials.ts'
 import {
   equalValues,
   hashOf,

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { createAdmin } from 'utility-api'
 import { postgresStorage } from 'utility-api/storage/postgres'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { steps } from '../../../adapters/storage/postgres/steps.ts'
+import { steps } from '../../../adapters/storage/postgres/schema-steps.ts'
 import {
   execute,
   makePool,

@@ -1,4 +1,4 @@
-import type { Credential } from '../../../src/domain/access.ts'
+import type { Credential } from '../../../src/domain/credentials.ts'
 import { createOctetBudget, type OctetBudget } from '../../../src/bounds/octet-budget.ts'
 import type { OperationCall } from '../../../src/operations/operation.ts'
 import { SharedAnswer } from '../../../src/bounds/shared-answer.ts'

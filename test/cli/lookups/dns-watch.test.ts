@@ -1,6 +1,6 @@
 import type { DnsCheckResult, DnsStatus } from 'utility-api'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { createWatch, type Awaited, type Watch } from '../../../adapters/cli/lookups/dns-arrival.ts'
+import { createWatch, type Awaited, type Watch } from '../../../adapters/cli/lookups/dns-watch.ts'
 
 type Said = readonly string[] | DnsStatus
 
