@@ -3,13 +3,7 @@ import type { Credential } from '../domain/credentials.ts'
 import type { Refusal } from '../domain/errors.ts'
 import { issueLicense } from '../storage/issue-license.ts'
 import { requiredText } from './input-schemas.ts'
-import {
-  domainOrIp,
-  licenseStatus,
-  licenseTag,
-  registeredUser,
-  type LicenseParts,
-} from './license-schemas.ts'
+import { domainOrIp, licenseStatus, licenseTag, registeredUser, type LicenseParts } from './license-inputs.ts'
 import type { Operation } from './operation.ts'
 
 export interface GenerateLicenseInput {

@@ -8,13 +8,7 @@ import type { Writable } from '../domain/writable.ts'
 import type { UpdateLicenseResult } from '../ports/storage.ts'
 import { andThen } from '../domain/maybe-promise.ts'
 import { requiredText } from './input-schemas.ts'
-import {
-  domainOrIp,
-  licenseStatus,
-  licenseTag,
-  registeredUser,
-  type LicenseParts,
-} from './license-schemas.ts'
+import { domainOrIp, licenseStatus, licenseTag, registeredUser, type LicenseParts } from './license-inputs.ts'
 import type { Operation } from './operation.ts'
 
 export interface UpdateLicenseInput {

@@ -39,7 +39,8 @@ export function requestLog(format: LogFormat, redact: (error: unknown) => void =
   return {
     options: {
       logger,
-      onRequestEnd: (event) => print(event, requests.getStore()),
+      // Whoever reads a log could use a license key.
+      onRequestEnd: ({ licenseKey, ...event }) => print(event, requests.getStore()),
     },
     watch: (api) => ({
       ...api,

@@ -90,6 +90,22 @@ describe('the log', () => {
     expect(logged.join()).not.toMatch(/uapi_|Ada|shop\.example/)
   })
 
+  test.for(['line', 'json'] as const)('has no license key in a %s', async (log) => {
+    const { url, storage } = await startService({ log })
+    const { token } = await createAdmin({ storage }).createReseller()
+    const headers = {
+      Authorization: `Bearer ${token}`,
+      'X-Registered-To': 'Ada',
+      'X-Domain-Or-IP': 'shop.example',
+      'X-Status': 'valid',
+    }
+    const answer = await fetch(`${url}/v2/reseller/licenses/generate`, { method: 'POST', headers })
+    const { data } = (await answer.json()) as { data: { license_key: string } }
+    await fetch(`${url}/v2/reseller/${data.license_key}/update`, { method: 'PUT', headers })
+    expect(logged).toHaveLength(2)
+    expect(logged.join()).not.toContain(data.license_key)
+  })
+
   test('says of a path that is nowhere that it has a prefix too many, and not which', async () => {
     const { url } = await startService()
     await fetch(`${url}/my-prefix/v4/games/blockgame/lookup`)
