@@ -9,7 +9,7 @@ export function isMissingPassword({ message }: StorageError): boolean {
 const advice: Readonly<Record<string, string>> = {
   '3D000': "To create it, in psql: CREATE DATABASE NAME OWNER ROLE TEMPLATE template0 ENCODING 'UTF8'",
   '42501':
-    'migrate must run as the owner of the tables or, before there are any, of the database.\nOther commands need all rights on the tables.',
+    'migrate must run as the owner of the tables or, before there are any, of their schema.\nOther commands need to SELECT, INSERT, UPDATE and DELETE.',
   ECONNREFUSED: 'Nothing listens there. Check the address, and whether the server is running.',
 }
 

@@ -69,8 +69,8 @@ test('a role without rights, and a database that does not exist, are told with w
     (await run(['migrate'], { UTILITY_API_DATABASE: text })).stderr
   expect(await refused(strange)).toBe(
     `PostgreSQL: permission denied for schema public
-migrate must run as the owner of the tables or, before there are any, of the database.
-Other commands need all rights on the tables.
+migrate must run as the owner of the tables or, before there are any, of their schema.
+Other commands need to SELECT, INSERT, UPDATE and DELETE.
 `,
   )
   expect(await refused(missing)).toBe(
