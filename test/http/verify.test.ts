@@ -12,6 +12,7 @@ import { timedStorage } from '../../src/storage/timed-storage.ts'
 import { apiKeyScheme } from '../../src/security/api-key.ts'
 import { bearerScheme } from '../../src/security/bearer.ts'
 import { grantFields } from './support/grant.ts'
+import { licenseHeaders } from '../support/license-headers.ts'
 
 const redirectUri = 'https://client.example/callback'
 const bare = 'Bearer realm="utility-api"'
@@ -375,12 +376,7 @@ test('no text longer than a store is promised is looked up', async () => {
 test('findLicense finds a key as a person types it, and reads nothing for one that cannot be', async () => {
   const { api, admin, reads } = createWorld()
   const { token } = await admin.createReseller()
-  const headers = {
-    Authorization: `Bearer ${token}`,
-    'X-Registered-To': 'Ada',
-    'X-Domain-Or-IP': 'shop.example',
-    'X-Status': 'valid',
-  }
+  const headers = licenseHeaders(token)
   const made = await api.handlers.generateLicense(
     new Request('http://localhost/', { method: 'POST', headers }),
   )

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startIdleForwarder, type IdleCut } from './support/idle-forwarder.ts'
 import { makePool, startMysql, whyNoMysql } from './support/mysql-server.ts'
 import { startPostgres } from './support/postgres-server.ts'
+import { licenseHeaders } from '../support/license-headers.ts'
 
 // A proxy that cuts idle connections, and requests that come just when it does.
 
@@ -80,12 +81,7 @@ describe.each(Object.keys(databases))('%s', (name) => {
       async function lane(): Promise<void> {
         const { storage, end } = database.open(url)
         const api = createUtilityApi({ storage, dns: false, blockgame: false })
-        const headers = {
-          Authorization: `Bearer ${token}`,
-          'X-Registered-To': 'Ada',
-          'X-Domain-Or-IP': 'shop.example',
-          'X-Status': 'valid',
-        }
+        const headers = licenseHeaders(token)
         for (let request = 0; request < requests / lanes; request += 1) {
           const { status } = await api.fetch(
             new Request('http://localhost/v2/reseller/licenses/generate', { method: 'POST', headers }),

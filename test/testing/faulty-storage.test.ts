@@ -3,6 +3,7 @@ import { callWithin, StorageError, type AdminStorage } from 'utility-api/storage
 import { memoryStorage } from 'utility-api/storage/memory'
 import { faultyStorage, sequentialKeys, type FaultyStorageCall } from 'utility-api/testing'
 import { expect, test } from 'vitest'
+import { licenseHeaders } from '../support/license-headers.ts'
 
 const seeds = Number(process.env['SHOP_SEEDS'] ?? 200)
 
@@ -21,12 +22,7 @@ async function sell(seed: number, keyOf: (attempt: number) => string | undefined
   })
   const request = (): Request => {
     attempt += 1
-    const headers = new Headers({
-      Authorization: `Bearer ${token}`,
-      'X-Registered-To': 'Ada',
-      'X-Domain-Or-IP': 'shop.example',
-      'X-Status': 'valid',
-    })
+    const headers = new Headers(licenseHeaders(token))
     const key = keyOf(attempt)
     if (key !== undefined) headers.set('Idempotency-Key', key)
     return new Request('http://localhost/v2/reseller/licenses/generate', { method: 'POST', headers })

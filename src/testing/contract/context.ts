@@ -58,6 +58,18 @@ export interface ContractCase {
   run(context: Present<ContractContext>): Promise<void>
 }
 
+/** Returns the cases of a race in one instance, and between two. */
+export function racing(
+  run: (admin: BoundAdmin, other: BoundStorage) => Promise<void>,
+  inOne: string,
+  betweenTwo: string,
+): ContractCase[] {
+  return [
+    { name: inOne, needs: ['admin'], run: ({ admin }) => run(admin, admin) },
+    { name: betweenTwo, needs: ['admin', 'second'], run: ({ admin, second }) => run(admin, second) },
+  ]
+}
+
 const salts = new AsyncLocalStorage<Uint8Array>()
 
 /**

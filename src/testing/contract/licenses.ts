@@ -12,6 +12,7 @@ import {
   nameOf,
   race,
   raceOverTurns,
+  racing,
   type ContractCase,
 } from './context.ts'
 
@@ -357,16 +358,11 @@ export const licenseCases: readonly ContractCase[] = [
       strictEqual(await second.updateLicense({ ...update, resellerId: nameOf('new') }), 'updated')
     },
   },
-  {
-    name: 'an update while a license changes hands comes before or is refused, or its old reseller changes it once more',
-    needs: ['admin'],
-    run: ({ admin }) => raceTransfer(admin, admin),
-  },
-  {
-    name: 'an update elsewhere while a license changes hands comes before or is refused, or its old reseller changes it',
-    needs: ['admin', 'second'],
-    run: ({ admin, second }) => raceTransfer(admin, second),
-  },
+  ...racing(
+    raceTransfer,
+    'an update while a license changes hands comes before or is refused, or its old reseller changes it once more',
+    'an update elsewhere while a license changes hands comes before or is refused, or its old reseller changes it',
+  ),
   {
     name: 'concurrent changes and updates of different fields all take effect, or a confirmed one is lost',
     needs: ['admin'],
@@ -401,16 +397,11 @@ export const licenseCases: readonly ContractCase[] = [
       strictEqual(await admin.insertLicense(makeLicense(nameOf('key'))), 'inserted')
     },
   },
-  {
-    name: 'a license deleted while it is changed stays deleted, or one that was sold twice comes back',
-    needs: ['admin'],
-    run: ({ admin }) => raceDeletion(admin, admin),
-  },
-  {
-    name: 'an update of a license being deleted is made or finds none, or its owner is told that another one owns it',
-    needs: ['admin', 'second'],
-    run: ({ admin, second }) => raceDeletion(admin, second),
-  },
+  ...racing(
+    raceDeletion,
+    'a license deleted while it is changed stays deleted, or one that was sold twice comes back',
+    'an update of a license being deleted is made or finds none, or its owner is told that another one owns it',
+  ),
   {
     name: 'twenty callers delete one license: one is told so, or it is refunded twice',
     needs: ['admin'],

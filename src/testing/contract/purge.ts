@@ -17,6 +17,7 @@ import {
   nameOf,
   race,
   raceBeside,
+  racing,
   type ContractCase,
 } from './context.ts'
 
@@ -136,26 +137,16 @@ export const purgeCases: readonly ContractCase[] = [
       equalValues(await admin.purgeExpired(200), { codes: 1, tokens: 1, idempotency: 0 })
     },
   },
-  {
-    name: 'a purge keeps a code that is spent at that moment, or a replay of it revokes nothing',
-    needs: ['admin'],
-    run: ({ admin }) => racePurge(admin, admin),
-  },
-  {
-    name: 'a purge keeps a code that another instance spends at that moment, or a replay of it revokes nothing',
-    needs: ['admin', 'second'],
-    run: ({ admin, second }) => racePurge(admin, second),
-  },
-  {
-    name: 'a purge keeps an idempotency key that is renewed at that moment, or a retry makes a second license',
-    needs: ['admin'],
-    run: ({ admin }) => raceRenewal(admin, admin),
-  },
-  {
-    name: 'a purge keeps an idempotency key that another instance renews at that moment, or a retry makes a second license',
-    needs: ['admin', 'second'],
-    run: ({ admin, second }) => raceRenewal(admin, second),
-  },
+  ...racing(
+    racePurge,
+    'a purge keeps a code that is spent at that moment, or a replay of it revokes nothing',
+    'a purge keeps a code that another instance spends at that moment, or a replay of it revokes nothing',
+  ),
+  ...racing(
+    raceRenewal,
+    'a purge keeps an idempotency key that is renewed at that moment, or a retry makes a second license',
+    'a purge keeps an idempotency key that another instance renews at that moment, or a retry makes a second license',
+  ),
   {
     name: 'a purge deletes thousands of rows completely, or a busy service never gets rid of them',
     needs: ['admin'],

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startMysql, whyNoMysql, type MysqlServer } from '../../storage/support/mysql-server.ts'
 import { firstLine, start } from '../support/cli.ts'
 import { runHere } from '../support/cli-here.ts'
+import { licenseHeaders } from '../../support/license-headers.ts'
 
 const reason = whyNoMysql()
 test.runIf(reason)(`the command on MariaDB: ${reason}`, ({ skip }) => skip(reason ?? ''))
@@ -26,12 +27,7 @@ describe.skipIf(reason)('the command works on MariaDB, its URL taken from the en
       const { token } = JSON.parse(stdout) as { token: string }
       const child = start(['serve', '--port', '0'], env)
       const url = (await firstLine(child)).replace('Listening on ', '')
-      const headers = {
-        Authorization: `Bearer ${token}`,
-        'X-Registered-To': 'Ada',
-        'X-Domain-Or-IP': 'shop.example',
-        'X-Status': 'valid',
-      }
+      const headers = licenseHeaders(token)
       const answer = await fetch(`${url}/v2/reseller/licenses/generate`, { method: 'POST', headers })
       expect(answer.status).toBe(200)
       child.kill('SIGTERM')

@@ -7,6 +7,7 @@ import { limitOfRole } from '../../../adapters/storage/postgres/errors.ts'
 import { settingsOf } from '../../../src/settings.ts'
 import { execute, startPostgres } from '../../storage/support/postgres-server.ts'
 import { firstLine, run, start } from '../support/cli.ts'
+import { licenseHeaders } from '../../support/license-headers.ts'
 
 test('a request waits for its storage longer than its connection and then its statement may take', () => {
   const { storageTimeoutMs } = settingsOf({ storage: memoryStorage() })
@@ -26,12 +27,7 @@ test('the command works on PostgreSQL, its URL taken from the environment', asyn
   const { token } = JSON.parse((await run(['reseller', 'create', '--json'], env)).stdout) as { token: string }
   const child = start(['serve', '--port', '0'], env)
   const url = (await firstLine(child)).replace('Listening on ', '')
-  const headers = {
-    Authorization: `Bearer ${token}`,
-    'X-Registered-To': 'Ada',
-    'X-Domain-Or-IP': 'shop.example',
-    'X-Status': 'valid',
-  }
+  const headers = licenseHeaders(token)
   const answer = await fetch(`${url}/v2/reseller/licenses/generate`, { method: 'POST', headers })
   expect(answer.status).toBe(200)
 

@@ -8,6 +8,7 @@ import Database from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { temporaryFolder } from '../support/cli.ts'
 import { runHere } from '../support/cli-here.ts'
+import { licenseHeaders } from '../../support/license-headers.ts'
 
 // What the commands do is asked of the library on the same file.
 
@@ -308,12 +309,7 @@ test('every time in JSON is ISO 8601 in UTC, or null if there is none', async ()
 describe('license', () => {
   async function generate(of = api): Promise<{ key: string; resellerId: string }> {
     const { resellerId, token } = await admin.createReseller()
-    const headers = {
-      Authorization: `Bearer ${token}`,
-      'X-Registered-To': 'Ada',
-      'X-Domain-Or-IP': 'shop.example',
-      'X-Status': 'valid',
-    }
+    const headers = licenseHeaders(token)
     const request = new Request('http://localhost/', { method: 'POST', headers })
     const made = (await (await of.handlers.generateLicense(request)).json()) as {
       data: { license_key: string }

@@ -5,6 +5,7 @@ import Database from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { run as runInProcess, temporaryFolder } from '../support/cli.ts'
 import { runHere as run } from '../support/cli-here.ts'
+import { licenseHeaders } from '../../support/license-headers.ts'
 
 const folder = temporaryFolder()
 const file = join(folder.path, 'utility.sqlite')
@@ -31,12 +32,7 @@ async function json(...args: string[]): Promise<Record<string, string>> {
 }
 
 function generate(token: string): Promise<Response> {
-  const headers = {
-    Authorization: `Bearer ${token}`,
-    'X-Registered-To': 'Ada',
-    'X-Domain-Or-IP': 'shop.example',
-    'X-Status': 'valid',
-  }
+  const headers = licenseHeaders(token)
   return api.handlers.generateLicense(new Request('http://localhost/', { method: 'POST', headers }))
 }
 

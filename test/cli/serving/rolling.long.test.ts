@@ -17,6 +17,7 @@ import { startBalancer, type Balancer } from '../support/balancer.ts'
 import { firstLine, start } from '../support/cli.ts'
 import { runHere } from '../support/cli-here.ts'
 import { eventually } from '../../support/eventually.ts'
+import { licenseHeaders } from '../../support/license-headers.ts'
 
 let postgres: PostgresServer
 let database: string
@@ -72,12 +73,7 @@ async function startServer(port = 0): Promise<Server> {
 
 /** Generates a license; resolves with what went wrong, null for nothing. */
 function generate(agent: Agent, port: number): Promise<string | null> {
-  const headers = {
-    Authorization: `Bearer ${token}`,
-    'X-Registered-To': 'Ada',
-    'X-Domain-Or-IP': 'shop.example',
-    'X-Status': 'valid',
-  }
+  const headers = licenseHeaders(token)
   return new Promise((resolve) => {
     const path = '/v2/reseller/licenses/generate'
     const sent = request(

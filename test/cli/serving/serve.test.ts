@@ -14,6 +14,7 @@ import { createService, type ServiceOptions } from '../../../adapters/cli/servin
 import { sayConnections } from '../../../adapters/cli/serving/serve.ts'
 import { eventually } from '../../support/eventually.ts'
 import { grantFields } from '../../http/support/grant.ts'
+import { licenseHeaders } from '../../support/license-headers.ts'
 
 // What `serve` is made of, in this process; rolling.long.test.ts has the processes.
 
@@ -64,13 +65,7 @@ describe('the log', () => {
   test('has one line for each request, with its caller and outcome', async () => {
     const { url, storage } = await startService()
     const { resellerId, token } = await createAdmin({ storage }).createReseller()
-    const headers = {
-      Authorization: `Bearer ${token}`,
-      'X-Registered-To': 'Ada',
-      'X-Domain-Or-IP': 'shop.example',
-      'X-Status': 'valid',
-      'X-Request-Id': 'mine-1',
-    }
+    const headers = { ...licenseHeaders(token), 'X-Request-Id': 'mine-1' }
     await fetch(`${url}/v2/reseller/licenses/generate`, { method: 'POST', headers })
     await fetch(`${url}/v2/reseller/licenses/generate`, {
       method: 'POST',
@@ -93,12 +88,7 @@ describe('the log', () => {
   test.for(['line', 'json'] as const)('has no license key in a %s', async (log) => {
     const { url, storage } = await startService({ log })
     const { token } = await createAdmin({ storage }).createReseller()
-    const headers = {
-      Authorization: `Bearer ${token}`,
-      'X-Registered-To': 'Ada',
-      'X-Domain-Or-IP': 'shop.example',
-      'X-Status': 'valid',
-    }
+    const headers = licenseHeaders(token)
     const answer = await fetch(`${url}/v2/reseller/licenses/generate`, { method: 'POST', headers })
     const { data } = (await answer.json()) as { data: { license_key: string } }
     await fetch(`${url}/v2/reseller/${data.license_key}/update`, { method: 'PUT', headers })

@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, describe, expect, test } from 'vitest'
 import { firstLine, run, start, temporaryFolder } from '../support/cli.ts'
 import { runHere } from '../support/cli-here.ts'
+import { licenseHeaders } from '../../support/license-headers.ts'
 
 const folder = temporaryFolder()
 afterAll(() => folder.remove())
@@ -22,12 +23,7 @@ describe('serve', () => {
     const url = line.replace('Listening on ', '')
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api$/)
 
-    const headers = {
-      Authorization: `Bearer ${token}`,
-      'X-Registered-To': 'Ada',
-      'X-Domain-Or-IP': 'shop.example',
-      'X-Status': 'valid',
-    }
+    const headers = licenseHeaders(token)
     const answer = await fetch(`${url}/v2/reseller/licenses/generate`, { method: 'POST', headers })
     expect(answer.status).toBe(200)
 
