@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import { invalidOption, requireOptions } from '../domain/arguments.ts'
 import { GrowingBuffer } from '../domain/growing-buffer.ts'
 import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'
@@ -72,7 +73,8 @@ export function createDohClient(options: DohClientOptions = {}): DnsClient {
     routeTo({ server }) {
       checkedServer(server)
       const url = endpoint(server)
-      const send: Stream['send'] = (message, listener) => sendOverHttps(fetch, url, message, listener)
+      // It may be called in another query's turn. The host's function would then act for that one's caller.
+      const send: Stream['send'] = AsyncResource.bind(sendOverHttps.bind(undefined, fetch, url))
       return { pool: undefined, stream: { name: 'https', send } }
     },
     close() {},
@@ -112,7 +114,7 @@ function sendOverHttps(
     // Not at once: the listener may be about to ask again, which ends this request.
     setImmediate(fail, new Error(`${url} sent no answer to the question.`))
   }, fail)
-  return () => ending.abort()
+  return AsyncResource.bind(() => ending.abort())
 }
 
 async function exchange(
