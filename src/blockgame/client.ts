@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import { Slots } from '../bounds/slots.ts'
 import { UtilityApiError } from '../domain/errors.ts'
 import type { BlockgameClient } from '../ports/blockgame-client.ts'
@@ -46,7 +47,7 @@ export function createClient({
 }: ClientParts): BlockgameClient {
   const filter = createAddressFilter(allowAddress)
   const asked = new Resolvers(dns, resolvers, ownResolve)
-  const scopes = new Slots<DeadlineScope>()
+  const aborts = new Slots<() => void>()
   const versions = { protocolVersion, fallbackProtocolVersion }
   let closed = false
 
@@ -73,22 +74,23 @@ export function createClient({
       signal?.throwIfAborted()
       const known = filter.requested(requested)
       const scope = new DeadlineScope(timeoutMs)
-      const abort = (): void => scope.abort(signal?.reason as Error)
+      // A `resolve` of the host may listen, and would act for whoever closes the client.
+      const abort = AsyncResource.bind(() => scope.abort(closed ? closedError() : (signal?.reason as Error)))
       signal?.addEventListener('abort', abort)
-      const slot = scopes.add(scope)
+      const slot = aborts.add(abort)
       try {
         return await scope.run(() => {
           const candidates = known === null ? resolve(requested, scope) : Candidates.of(known)
           return fetchStatus({ scope, candidates, introduction: { ...said, ...versions } })
         })
       } finally {
-        scopes.free(slot)
+        aborts.free(slot)
         signal?.removeEventListener('abort', abort)
       }
     },
     async close() {
       closed = true
-      for (const scope of scopes.all()) scope.abort(closedError())
+      for (const abort of aborts.all()) abort()
       await dns.close()
     },
   }
