@@ -3,6 +3,7 @@ import type { SqliteDatabase } from './driver.ts'
 import type { RequireSameFiles } from './file-identity.ts'
 import { createSqliteQueue, readOrRetry, requireNoTransaction, type SqliteQueue } from './queue.ts'
 import { createQueries, type Queries } from './statement.ts'
+import { inNoContext } from '../shared/no-context.ts'
 
 /** How the store's methods access the connection. Every write goes through `write`, every read through `read`. */
 export interface SqliteAccess<Connection = Queries> {
@@ -30,14 +31,12 @@ export function createSqliteConnection(
 ): SqliteConnection {
   const queue = queues.get(database) ?? createSqliteQueue(database)
   queues.set(database, queue)
-  const queries = createQueries(database)
-  let schemaChecked = false
+  let queries: Queries | undefined
 
   /** Returns the connection, once its tables are known to match the statements. */
   function ready(): Queries {
-    if (!schemaChecked) requireSchema(database)
-    schemaChecked = true
-    return queries
+    if (queries === undefined) inNoContext(requireSchema, database)
+    return (queries ??= createQueries(database))
   }
 
   return {

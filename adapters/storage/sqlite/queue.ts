@@ -108,7 +108,7 @@ export function createSqliteQueue(database: SqliteDatabase): SqliteQueue {
     try {
       inNoContext(() => database.exec('COMMIT'))
     } catch {
-      rollBack(database)
+      inNoContext(rollBack, database)
     }
   }
 
