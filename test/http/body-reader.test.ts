@@ -1,4 +1,5 @@
 /** How long bodies may take, how many are read at once, and who is given up for whom. */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { BodyReader } from '../../src/http/body-reader.ts'
 
@@ -8,10 +9,12 @@ const most = 512
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
 afterEach(() => void vi.useRealTimers())
 
+const user = new AsyncLocalStorage<string>()
+
 /** A body that is being sent to a reader, and what became of it. */
 function send(reader: BodyReader) {
   const { promise, resolve: arrive, reject: breakOff } = Promise.withResolvers<Uint8Array>()
-  const drain = vi.fn()
+  const drain = vi.fn(() => user.getStore())
   const request = { method: 'POST', url: '/', header: () => null, body: () => promise, drain }
   const read = reader.read(request)
   read.catch(() => undefined)
@@ -49,7 +52,7 @@ test('a body that breaks off ends its connection', async () => {
 
 test('whatever is begun beyond 512 bodies costs the one that was begun first', async () => {
   const reader = new BodyReader()
-  const bodies = sendMany(reader, most)
+  const bodies = user.run('ada', sendMany, reader, most)
   // Those that were begun after others had ended are younger, whatever places they have.
   const ended = bodies.splice(100, 100)
   for (const body of ended) body.arrive()
@@ -58,6 +61,7 @@ test('whatever is begun beyond 512 bodies costs the one that was begun first', a
   expect(givenUp(bodies)).toEqual([])
   bodies.push(...sendMany(reader, 3))
   expect(givenUp(bodies)).toEqual([0, 1, 2])
+  expect(bodies[0]?.drain).toHaveReturnedWith('ada')
   await expect(bodies[0]?.read).rejects.toMatchObject(tooSlow)
 })
 
