@@ -1,6 +1,5 @@
 import type { Clock } from '../ports/clock.ts'
 import { clearInterval, setInterval } from '../ports/timers.ts'
-import { inNoContext } from './no-context.ts'
 
 /** Keeps results for reuse, limited in number and size. */
 export interface ResultCache<Value extends { readonly octets: number }> {
@@ -93,7 +92,7 @@ export function createResultCache<Value extends { readonly octets: number }>(
       kept.set(key, { value, size, keptAt, expiresAt: keptAt + lifetimeMs })
       octets += size
       // Without this, a result that is not requested again would stay in an idle process forever.
-      sweeper ??= inNoContext(() => setInterval(sweep, sweepIntervalMs)).unref()
+      sweeper ??= setInterval(sweep, sweepIntervalMs).unref()
     },
     close() {
       closed = true
