@@ -15,11 +15,11 @@ const redirectUri = 'https://shop.example/callback'
 /** What was wrapped: a store knows a connection again by its identity. */
 const wrapped = new WeakMap<object, object>()
 
-/** Wraps the named methods of an object so that each call is counted; others go to the object itself. */
+/** Wraps the named methods of an object so that each call is told first; others go to the object itself. */
 export function counting<Target extends object>(
   target: Target,
   methods: readonly string[],
-  count: () => void,
+  count: (method: string, args: unknown[]) => void,
 ): Target {
   const known = wrapped.get(target)
   if (known !== undefined) return known as Target
@@ -28,7 +28,7 @@ export function counting<Target extends object>(
       const member: unknown = Reflect.get(target, name)
       if (typeof member !== 'function') return member
       return (...args: unknown[]): unknown => {
-        if (methods.includes(String(name))) count()
+        if (methods.includes(String(name))) count(String(name), args)
         return Reflect.apply(member, target, args) as unknown
       }
     },
