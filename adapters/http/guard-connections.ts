@@ -23,10 +23,15 @@ interface GuardedSocket extends Socket {
   readonly _parent?: GuardedSocket
 }
 
+/** That of HTTP/2 has a stream. */
+type AnyResponse = ServerResponse & { stream?: ServerHttp2Stream }
+
 /** A connection, and when its client last did something. */
 interface Connection {
   /** Where its answers wait. With TLS, that is another socket once the handshake is done. */
   socket: GuardedSocket
+  /** The address of its client, or the first 64 bits of IPv6, since one client has all addresses below them. */
+  readonly network: string | undefined
   /** Whether it began with HTTP/1. */
   http1: boolean
   /** Those that are not written. */
@@ -41,7 +46,9 @@ interface Connection {
 /**
  * Ends connections that would fill a server: those with more than 16 requests under way, those whose clients have taken
  * nothing for 10 seconds while an answer waits for them, and, before `maxConnections` is reached, those that have been
- * idle longest. One stranger could otherwise hold all connections, and everybody else would be turned away.
+ * idle longest. One stranger could otherwise hold all connections, and everybody else would be turned away. The idle time
+ * is multiplied by the number of idle connections from the same address, or the same /64 network of IPv6. One stranger
+ * who comes back at once could otherwise push everybody out.
  *
  * A connection is idle unless your server works on a request that has arrived completely. So an HTTP/2 session without
  * streams is idle, and so is a connection whose TLS handshake or request does not end, or whose client does not take its
@@ -86,14 +93,19 @@ export function guardConnections(server: Server | Http2Server | Http2SecureServe
   guarded
     .prependListener('request', (request, response) => {
       const connection = (request.socket as GuardedSocket | undefined)?.[ofSocket]
-      if (connection !== undefined) addResponse(connection, response)
+      if (connection !== undefined) {
+        connection.askedAt = performance.now()
+        connection.responses.add(response)
+        response.once('close', () => connection.responses.delete(response))
+      }
       if (admit(request, response) === undefined) guarded.emit('drop', request.socket)
     })
     .on('connection', (socket: GuardedSocket) => {
       surplus(connections, guarded.maxConnections).forEach(end)
+      const network = socket.remoteAddress?.replace(/^((?:[\da-f]+:){1,4}).*/, '$1')
       const now = performance.now()
       const rest = { responses: new Set<ServerResponse>(), octets: 0, at: now, askedAt: now }
-      const connection = { socket, http1: Boolean(socket.parser), ...rest }
+      const connection = { socket, network, http1: Boolean(socket.parser), ...rest }
       socket[ofSocket] = connection
       connections.add(connection)
       socket.once('close', () => connections.delete(connection))
@@ -105,12 +117,6 @@ export function guardConnections(server: Server | Http2Server | Http2SecureServe
       socket[ofSocket] = Object.assign(connection, { socket, http1: Boolean(socket.parser) })
     })
     .on('close', () => clearInterval(timer))
-}
-
-function addResponse(connection: Connection, response: ServerResponse): void {
-  connection.askedAt = performance.now()
-  connection.responses.add(response)
-  response.once('close', () => connection.responses.delete(response))
 }
 
 /** Returns the connections whose clients have taken nothing for too long. */
@@ -125,12 +131,15 @@ function stalled(connections: ReadonlySet<Connection>): Connection[] {
   })
 }
 
-/** If few connections are left free, returns those that have been idle longest. */
+/** If few connections are left free, returns those idle longest, times how many idle ones their network has. */
 function surplus(connections: ReadonlySet<Connection>, maxConnections: number): Connection[] {
   const free = Math.ceil(maxConnections * freeShare)
   if (connections.size + free < maxConnections) return []
   const idle = [...connections].filter(isIdle)
-  return idle.toSorted((one, other) => one.askedAt - other.askedAt).slice(0, free)
+  const byNetwork = Map.groupBy(idle, ({ network }) => network)
+  const now = performance.now()
+  const rank = (one: Connection): number => (now - one.askedAt) * (byNetwork.get(one.network)?.length ?? 1)
+  return idle.toSorted((one, other) => rank(other) - rank(one)).slice(0, free)
 }
 
 function isIdle({ socket, http1, responses }: Connection): boolean {
@@ -141,11 +150,7 @@ function isIdle({ socket, http1, responses }: Connection): boolean {
 }
 
 /** Tells whether a request waits for the host, rather than for its client. */
-function isUnderWay({
-  req,
-  writableEnded,
-  stream,
-}: ServerResponse & { stream?: ServerHttp2Stream }): boolean {
+function isUnderWay({ req, writableEnded, stream }: AnyResponse): boolean {
   if (stream !== undefined && stream.writableLength > 0) return false
   return !writableEnded && (req.complete || stream?.endAfterHeaders === true)
 }

@@ -19,6 +19,11 @@ describe.each(Object.entries(hosts))(
       using server = await startFull(host, 1024)
       expect(await answeredBeside(1500, server.port, protocol, sent)).toBe(10)
     })
+
+    test.each(kindsOf(protocol).slice(0, 1))('%s, of 500 that come back at once', async (_kind, sent) => {
+      using server = await startFull(host, 512)
+      expect(await answeredBeside(500, server.port, protocol, sent, true)).toBe(10)
+    })
   },
 )
 

@@ -74,43 +74,61 @@ export async function startFull(
 }
 
 /**
- * Opens so many connections, a hundred at a time, which send this and then nothing. A full server accepts not all. Then
- * sends ten requests, one after the other, each on a connection of its own, and returns how many are answered.
+ * Opens so many connections, a hundred at a time, which send this and then nothing. A full server accepts not all. If
+ * they return, each is opened again once it has ended. Then sends ten requests, one after the other, each on a connection
+ * of its own, and returns how many are answered. Beside those that return, they come from another address, and count only
+ * if a connection from there, opened before them, is still open after them.
  */
 export async function answeredBeside(
   count: number,
   port: number,
   protocol: Protocol,
   sent: string | null,
+  returning = false,
 ): Promise<number> {
-  const crowd: Socket[] = []
-  while (crowd.length < count) {
-    const more = Array.from({ length: 100 }, () => openOne(port, protocol, sent))
-    crowd.push(...more.map(({ socket }) => socket))
-    // oxlint-disable-next-line no-await-in-loop -- one hundred after the other
-    await Promise.race([Promise.all(more.map(({ open }) => open)), wait(10_000)])
+  const crowd = new Set<Socket>()
+  let returns = returning
+  const openNext = (): Promise<unknown> => {
+    const { socket, open } = openOne(port, protocol, sent)
+    crowd.add(socket)
+    socket.once('close', () => {
+      crowd.delete(socket)
+      if (returns) setTimeout(openNext, 50)
+    })
+    return open
   }
+  for (let opened = 0; opened < count; opened += 100) {
+    const more = Array.from({ length: 100 }, openNext)
+    // oxlint-disable-next-line no-await-in-loop -- one hundred after the other
+    await Promise.race([Promise.all(more), wait(10_000)])
+  }
+  const address = returning ? '127.0.0.2' : '127.0.0.1'
+  const other = openOne(port, protocol, '', address)
+  await other.open
   const ask = protocol.startsWith('http2') ? askHttp2 : askHttp1
   let answers = 0
   for (let asked = 0; asked < 10; asked += 1) {
     // oxlint-disable-next-line no-await-in-loop -- one after the other
-    if (await ask(port, protocol, AbortSignal.timeout(5000))) answers += 1
+    if (await ask(port, protocol, address)) answers += 1
   }
-  for (const socket of crowd) socket.destroy()
-  return answers
+  returns = false
+  const isKept = !returning || !other.socket.closed
+  for (const socket of [other.socket, ...crowd]) socket.destroy()
+  return isKept ? answers : 0
 }
 
 function openOne(
   port: number,
   protocol: Protocol,
   sent: string | null,
+  localAddress = '127.0.0.1',
 ): { socket: Socket; open: Promise<unknown> } {
-  const host = '127.0.0.1'
+  const address = { host: '127.0.0.1', port, localAddress }
   const ALPNProtocols = protocol === 'https' ? ['http/1.1'] : ['h2']
   const socket =
     isTls(protocol) && sent !== null
-      ? connectTls({ ...anonymous, host, port, rejectUnauthorized: false, ALPNProtocols })
-      : connect(port, host)
+      ? connectTls({ ...anonymous, ...address, rejectUnauthorized: false, ALPNProtocols })
+      : connect(address)
   socket.on('error', () => {}).resume()
   const opened = 'encrypted' in socket ? 'secureConnect' : 'connect'
   if (sent) socket.once(opened, () => socket.write(sent, 'latin1'))
@@ -119,8 +137,9 @@ function openOne(
 
 const path = '/v3/tools/dnscheck'
 
-async function askHttp1(port: number, protocol: Protocol, signal: AbortSignal): Promise<boolean> {
-  const options = { port, host: '127.0.0.1', path, agent: false, signal } as const
+async function askHttp1(port: number, protocol: Protocol, localAddress: string): Promise<boolean> {
+  const signal = AbortSignal.timeout(5000)
+  const options = { port, host: '127.0.0.1', localAddress, path, agent: false, signal } as const
   const request: ClientRequest =
     protocol === 'https'
       ? httpsRequest({ ...options, ...anonymous, rejectUnauthorized: false })
@@ -135,9 +154,11 @@ async function askHttp1(port: number, protocol: Protocol, signal: AbortSignal): 
   }
 }
 
-async function askHttp2(port: number, protocol: Protocol, signal: AbortSignal): Promise<boolean> {
+async function askHttp2(port: number, protocol: Protocol, localAddress: string): Promise<boolean> {
   const scheme = isTls(protocol) ? 'https' : 'http'
-  const session = connectHttp2(`${scheme}://127.0.0.1:${port}`, { ...anonymous, rejectUnauthorized: false })
+  const signal = AbortSignal.timeout(5000)
+  const options = { ...anonymous, localAddress, rejectUnauthorized: false }
+  const session = connectHttp2(`${scheme}://127.0.0.1:${port}`, options)
   session.on('error', () => {})
   try {
     const [headers] = (await once(session.request({ ':path': path }), 'response', { signal })) as [
