@@ -34,7 +34,7 @@ const amounts: Readonly<Record<string, number | string>> = {
   PROPERTY_RUNS: 2000,
   REVOCATION_ROUNDS: 10,
   PAIR_STORES: 'SQLite,PostgreSQL,MySQL',
-  CONTEXT_CALLS: 100_000,
+  CONTEXT_CALLS: 20_000,
   BODIES: 21,
   BODY_MOUNTS: 'Node,Express,Hono,Bun',
   TRICKLERS: 1000,
