@@ -10,7 +10,7 @@ import { call, callOfLooks } from './support/call.ts'
 import { errorOf } from './support/error-of.ts'
 import { license, newLicense } from './support/license.ts'
 import { testContract } from './support/register.ts'
-import { drivers, fileOf } from './support/sqlite-files.ts'
+import { drivers, fileOf, migrated } from './support/sqlite-files.ts'
 import { openTwice } from './support/sqlite-fixture.ts'
 
 // On every setup of the connections in the long tests.
@@ -20,8 +20,7 @@ if (process.env['ALL_SETUPS'] !== undefined) {
   )
 
   testContract('SQLite in memory', async () => {
-    const storage = sqliteStorage(new DatabaseSync(':memory:'))
-    await storage.migrate()
+    const storage = await migrated(new DatabaseSync(':memory:'))
     return { storage, close() {} }
   })
 }
@@ -50,8 +49,7 @@ function watching(
 
 test('a lock that is never released ends in unavailable, for every write that waited', async () => {
   const { open } = fileOf(drivers[0][1])
-  const storage = sqliteStorage(open())
-  await storage.migrate()
+  const storage = await migrated(open())
   const other = open()
   other.exec('BEGIN IMMEDIATE')
   const errors = await Promise.all(
@@ -107,8 +105,7 @@ describe.each(drivers)('%s', (_, openPath) => {
     const database = openFile().open()
     database.exec('PRAGMA full_column_names = ON')
     database.exec('PRAGMA short_column_names = OFF')
-    const storage = sqliteStorage(database)
-    await storage.migrate()
+    const storage = await migrated(database)
     const reseller = { resellerId: 'r', createdAt: 5, name: 'Ada' }
     await storage.insertReseller(reseller, call)
     await storage.insertLicense(newLicense('a'), undefined, call)
@@ -135,8 +132,7 @@ describe.each(drivers)('%s', (_, openPath) => {
 
   test('a purge reads 500 codes at a time, or spent codes with live tokens stop the service meanwhile', async () => {
     const database = openFile().open()
-    const storage = sqliteStorage(database)
-    await storage.migrate()
+    await migrated(database)
     database.exec(`
       WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 1600)
       INSERT INTO utility_api_codes (hash, client_id, redirect_uri, scope, expires_at, redeemed_at, token_hash)
@@ -163,8 +159,7 @@ describe.each(drivers)('%s', (_, openPath) => {
 
   test('access is revoked 500 rows at a time, and a repeat finishes what a full disk has ended', async () => {
     const database = openFile().open()
-    const storage = sqliteStorage(database)
-    await storage.migrate()
+    await migrated(database)
     // By its number, a code is unspent, or has bought a token. Of the other tokens, each second has another subject.
     database.exec(`
       WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 2400)
@@ -211,8 +206,7 @@ describe.each(drivers)('%s', (_, openPath) => {
 
   test('a client with many codes is revoked first, and its codes are ended 500 at a time', async () => {
     const database = openFile().open()
-    const storage = sqliteStorage(database)
-    await storage.migrate()
+    const storage = await migrated(database)
     const client = { secretHashes: [], redirectUris: [], createdAt: 1, revokedAt: null }
     await storage.insertClient({ ...client, clientId: 'shop' }, call)
     database.exec(`
@@ -239,8 +233,7 @@ describe.each(drivers)('%s', (_, openPath) => {
 
   test('closing waits for writes, and not for a lock that another process holds', async () => {
     const { open } = openFile()
-    const storage = sqliteStorage(open())
-    await storage.migrate()
+    const storage = await migrated(open())
     const other = open()
     other.exec('BEGIN IMMEDIATE')
     const late = errorOf(() => storage.insertLicense(newLicense('late'), undefined, callOfLooks(5)))
@@ -279,8 +272,7 @@ describe.each(drivers)('%s', (_, openPath) => {
   })
 
   test('following a list to its end lets the event loop turn after every page', async () => {
-    const storage = sqliteStorage(openFile().open())
-    await storage.migrate()
+    const storage = await migrated(openFile().open())
     await Promise.all(
       ['a', 'b', 'c', 'd'].map((key) => storage.insertLicense(newLicense(key), undefined, call)),
     )
@@ -302,8 +294,7 @@ describe.each(drivers)('%s', (_, openPath) => {
   })
 
   test('the licenses of a domain are found without a turn of the event loop, like the license of a key', async () => {
-    const storage = sqliteStorage(openFile().open())
-    await storage.migrate()
+    const storage = await migrated(openFile().open())
     await storage.insertLicense(newLicense('a'), undefined, call)
     let turned = false
     const turn = setImmediate(() => (turned = true))
@@ -314,8 +305,7 @@ describe.each(drivers)('%s', (_, openPath) => {
 
   test('a status that few licenses have is searched for with turns of the event loop in between', async () => {
     const database = openPath(':memory:')
-    const storage = sqliteStorage(database)
-    await storage.migrate()
+    const storage = await migrated(database)
     database.exec(`
       INSERT INTO utility_api_licenses
         (license_key, registered_to, domain_or_ip, compared_domain, status, reseller_id, created_at, updated_at)
@@ -335,8 +325,7 @@ describe.each(drivers)('%s', (_, openPath) => {
   })
 
   test('a value that a column cannot store is invalid, and an existing key a conflict', async () => {
-    const storage = sqliteStorage(openFile().open())
-    await storage.migrate()
+    const storage = await migrated(openFile().open())
     const client = { secretHashes: [], redirectUris: [], createdAt: 1, revokedAt: null }
     const code = {
       clientId: 'a',
@@ -359,8 +348,7 @@ describe.each(drivers)('%s', (_, openPath) => {
 
   test("an owner's tokens are listed from among all others, wherever they lie", async () => {
     const database = openFile().open()
-    const storage = sqliteStorage(database)
-    await storage.migrate()
+    const storage = await migrated(database)
     database.exec(`
       WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 45000)
       INSERT INTO utility_api_credentials (rowid, kind, bought, id, hash, owner_id, scope, created_at)
@@ -388,8 +376,7 @@ describe.each(drivers)('%s', (_, openPath) => {
   test('a full disk fails new writes, keeps answered ones, and recovers when there is space', async () => {
     const { open } = openFile()
     const database = open()
-    const storage = sqliteStorage(database)
-    await storage.migrate()
+    const storage = await migrated(database)
     const pages = (database.prepare('PRAGMA page_count').get() as { page_count: number }).page_count
     database.prepare(`PRAGMA max_page_count = ${pages + 8}`).get()
     const outcomes: string[] = []
@@ -415,8 +402,7 @@ describe.each(drivers)('%s', (_, openPath) => {
   })
 
   test("an error quotes neither keys nor hashes nor customers' text, because it is logged with its cause", async () => {
-    const storage = sqliteStorage(openFile().open())
-    await storage.migrate()
+    const storage = await migrated(openFile().open())
     const hash = Buffer.alloc(32, 'hash')
     const code = {
       clientId: 'c',
@@ -446,8 +432,7 @@ describe.each(drivers)('%s', (_, openPath) => {
   test('a write to a closed store rejects and throws nothing synchronously', async () => {
     const database = openPath(':memory:')
     onTestFinished(() => void database.close())
-    const storage = sqliteStorage(database)
-    await storage.migrate()
+    const storage = await migrated(database)
     await storage.close?.()
     const written = storage.insertLicense(newLicense('K'), undefined, call)
     await expect(written).rejects.toThrow('closed')
@@ -455,8 +440,7 @@ describe.each(drivers)('%s', (_, openPath) => {
 
   test('closing waits for the writes under way, and leaves the connection to its owner', async () => {
     const database = openFile().open()
-    const storage = sqliteStorage(database)
-    await storage.migrate()
+    const storage = await migrated(database)
     const written = storage.insertLicense(newLicense('a'), undefined, call)
     await storage.close?.()
     const rows = database.prepare('SELECT count(*) AS count FROM utility_api_licenses').get()

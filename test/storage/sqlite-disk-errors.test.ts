@@ -1,9 +1,9 @@
-import { sqliteStorage, type SqliteDatabase } from 'utility-api/storage/sqlite'
+import { type SqliteDatabase } from 'utility-api/storage/sqlite'
 import { describe, expect, test } from 'vitest'
 import { call } from './support/call.ts'
 import { errorOf } from './support/error-of.ts'
 import { newLicense } from './support/license.ts'
-import { drivers, fileOf } from './support/sqlite-files.ts'
+import { drivers, fileOf, migrated } from './support/sqlite-files.ts'
 
 /** A connection on which the next statements of these texts find the disk broken, each once. */
 function breaking(database: SqliteDatabase): {
@@ -37,8 +37,7 @@ describe.each(drivers)('%s', (_, openPath) => {
     'a transaction for whose %s the disk is broken is not taken for one of the host later',
     async (_each, steps) => {
       const { database, broken } = breaking(openFile().open())
-      const storage = sqliteStorage(database)
-      await storage.migrate()
+      const storage = await migrated(database)
       broken.push(...steps)
       expect(await storage.findLicense('a', call)).toBeNull()
       expect(await storage.insertLicense(newLicense('a'), undefined, call)).toBe('inserted')
@@ -54,8 +53,7 @@ describe.each(drivers)('%s', (_, openPath) => {
 
   test('a write that finds the row of a neighbor is not refused if the neighbor is not committed', async () => {
     const { database, broken } = breaking(openFile().open())
-    const storage = sqliteStorage(database)
-    await storage.migrate()
+    const storage = await migrated(database)
     const owner = { ownerId: 'a', subject: null, scope: '', createdAt: 1, expiresAt: null, revokedAt: null }
     const insert = (byte: number): Promise<unknown> =>
       errorOf(async () =>

@@ -13,7 +13,7 @@ import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { call } from './support/call.ts'
 import { errorOf } from './support/error-of.ts'
 import { newLicense } from './support/license.ts'
-import { drivers, fileOf } from './support/sqlite-files.ts'
+import { drivers, fileOf, migrated } from './support/sqlite-files.ts'
 import { temporaryFile, type ClosableDatabase } from './support/sqlite-fixture.ts'
 
 /** The turn of the event loop whose reads share a transaction ends. */
@@ -89,8 +89,7 @@ async function runRound(open: Open, { before, strike }: Trouble, healthFirst: bo
   const { path, remove } = temporaryFile()
   before?.(path)
   const database = open(path)
-  const storage = sqliteStorage(database)
-  await storage.migrate()
+  const storage = await migrated(database)
   const { health } = createUtilityApi({ storage })
   for (const key of ['a', 'b', 'c']) expect(await insert(storage, key)).toBe('inserted')
   expect(await health()).toEqual({ storage: 'ok' })
@@ -167,16 +166,14 @@ describe.each(drivers)('%s', (name, openPath) => {
   async function openStore(path: string): Promise<{ database: ClosableDatabase; storage: SqliteStorage }> {
     const database = openPath(path)
     onTestFinished(() => void database.close())
-    const storage = sqliteStorage(database)
-    await storage.migrate()
+    const storage = await migrated(database)
     return { database, storage }
   }
 
   test('a store whose log is gone writes nothing, or the file of the library that goes on is malformed', async () => {
     const { path, remove } = temporaryFile()
     const database = openPath(path)
-    const storage = sqliteStorage(database)
-    await storage.migrate()
+    const storage = await migrated(database)
     await insert(storage, 'a')
     openOther(path).close()
     const first = openOther(path)
@@ -294,8 +291,7 @@ describe.each(drivers)('%s', (name, openPath) => {
     await sqliteStorage(first).migrate()
     first.exec('PRAGMA journal_mode = DELETE')
     first.close()
-    const storage = sqliteStorage(open())
-    await storage.migrate()
+    const storage = await migrated(open())
     const other = openOther(path)
     other.exec('CREATE TABLE shop (x)')
     other.close()

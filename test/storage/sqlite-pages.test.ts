@@ -4,17 +4,16 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { sqliteStorage } from 'utility-api/storage/sqlite'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { call } from './support/call.ts'
 import { newLicense } from './support/license.ts'
+import { migrated } from './support/sqlite-files.ts'
 
 const codes = Array.from({ length: 500 }, () => hash('sha256', randomUUID(), 'buffer'))
 
 test('spending codes moves none of them to another page', async () => {
   const database = new Database(':memory:')
-  const storage = sqliteStorage(database)
-  await storage.migrate()
+  const storage = await migrated(database)
   const pagesOfCodes = (): unknown =>
     database.prepare("SELECT count(*) AS pages FROM dbstat WHERE name = 'utility_api_codes'").get()
   const at = Date.now()
@@ -41,8 +40,7 @@ test('an update that repeats the domain writes one page, and none of an index', 
   const path = join(folder, 'licenses.sqlite')
   const database = new Database(path)
   onTestFinished(() => void database.close())
-  const storage = sqliteStorage(database)
-  await storage.migrate()
+  const storage = await migrated(database)
   const { domainOrIp, comparedDomain } = newLicense('a')
   await storage.insertLicense(newLicense('a'), undefined, call)
   const sizeOfLog = (): number => statSync(`${path}-wal`).size
@@ -56,8 +54,7 @@ test('an update that repeats the domain writes one page, and none of an index', 
 test.each([{ limit: 5 }, { limit: 5, endsBefore: 9 }])(
   'the list of %j leaves requests their turn',
   async (page) => {
-    const storage = sqliteStorage(new Database(':memory:'))
-    await storage.migrate()
+    const storage = await migrated(new Database(':memory:'))
     const turn = vi.fn()
     setImmediate(turn)
     await storage.listing?.licenses(page, call)

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { call } from './support/call.ts'
 import { errorOf } from './support/error-of.ts'
 import { license, newLicense } from './support/license.ts'
-import { drivers, fileOf } from './support/sqlite-files.ts'
+import { drivers, fileOf, migrated } from './support/sqlite-files.ts'
 
 /** A connection that notes what is executed on it. */
 function noting(database: SqliteDatabase): SqliteDatabase & { readonly executed: string[] } {
@@ -25,8 +25,7 @@ describe.each(drivers)('%s', (_, openPath) => {
 
   test('writes of one turn share a commit, in batches of 500 at most', async () => {
     const database = noting(openFile().open())
-    const storage = sqliteStorage(database)
-    await storage.migrate()
+    const storage = await migrated(database)
     database.executed.length = 0
     await Promise.all(
       Array.from({ length: 100 }, (_each, index) =>
@@ -44,8 +43,7 @@ describe.each(drivers)('%s', (_, openPath) => {
   })
 
   test('concurrent writes are committed before the event loop turns, and later ones wait for it', async () => {
-    const storage = sqliteStorage(openFile().open())
-    await storage.migrate()
+    const storage = await migrated(openFile().open())
     const happened: string[] = []
     const insert = async (key: string): Promise<unknown> => {
       await storage.insertLicense(newLicense(key), undefined, call)
@@ -88,8 +86,7 @@ describe.each(drivers)('%s', (_, openPath) => {
 
   test('single writes of one turn wait for each other', async () => {
     const database = noting(openFile().open())
-    const storage = sqliteStorage(database)
-    await storage.migrate()
+    const storage = await migrated(database)
     database.executed.length = 0
     const inserted = ['a', 'b', 'c'].map(async (key) => {
       // All in one turn, each with ticks of its own.
@@ -103,8 +100,7 @@ describe.each(drivers)('%s', (_, openPath) => {
   test('reads share a transaction until the program returns to the event loop, and no longer', async () => {
     const file = openFile()
     const database = noting(file.open())
-    const storage = sqliteStorage(database)
-    await storage.migrate()
+    const storage = await migrated(database)
     const other = sqliteStorage(file.open())
     await other.insertLicense(newLicense('a'), undefined, call)
     database.executed.length = 0
@@ -122,8 +118,7 @@ describe.each(drivers)('%s', (_, openPath) => {
 
   test('a read does not block what follows immediately: a migration, a write, closing the connection', async () => {
     const database = openPath(':memory:')
-    const storage = sqliteStorage(database)
-    await storage.migrate()
+    const storage = await migrated(database)
     await Promise.all([
       storage.findLicense('a', call),
       storage.migrate(),
@@ -143,8 +138,7 @@ describe.each(drivers)('%s', (_, openPath) => {
   })
 
   test("nextTick faked later by a host's test leaves no transaction open", async () => {
-    const storage = sqliteStorage(openFile().open())
-    await storage.migrate()
+    const storage = await migrated(openFile().open())
     // Node.js waits for ticks of its own meanwhile, such as those of the channel to the process that runs the tests.
     const held: (() => void)[] = []
     const faked = vi.spyOn(process, 'nextTick').mockImplementation((tick, ...args) => {
@@ -161,8 +155,7 @@ describe.each(drivers)('%s', (_, openPath) => {
   test('a lock held elsewhere delays a write, not the event loop and not the readers', async () => {
     const { open } = openFile()
     const database = noting(open())
-    const storage = sqliteStorage(database)
-    await storage.migrate()
+    const storage = await migrated(database)
     await storage.insertLicense(newLicense('first'), undefined, call)
     const other = open()
     other.exec('BEGIN IMMEDIATE')
@@ -180,8 +173,7 @@ describe.each(drivers)('%s', (_, openPath) => {
 
   test('a code that waits for the lock while its client is revoked is refused', async () => {
     const { open } = openFile()
-    const storage = sqliteStorage(open())
-    await storage.migrate()
+    const storage = await migrated(open())
     const client = { clientId: 'a', secretHashes: [], redirectUris: [], createdAt: 1, revokedAt: null }
     await storage.insertClient(client, call)
     const other = open()
@@ -198,8 +190,7 @@ describe.each(drivers)('%s', (_, openPath) => {
 
   test('a write that finds the database busy is done once', async () => {
     const { open } = openFile()
-    const storage = sqliteStorage(open())
-    await storage.migrate()
+    const storage = await migrated(open())
     const [old, fresh] = [1, 2].map((byte) => new Uint8Array(32).fill(byte)) as [Uint8Array, Uint8Array]
     const client = { clientId: 'a', secretHashes: [old], redirectUris: [], createdAt: 1, revokedAt: null }
     await storage.insertClient(client, call)
@@ -215,8 +206,7 @@ describe.each(drivers)('%s', (_, openPath) => {
 
   test('a commit that finds the database busy is made again, with everything in it', async () => {
     const database = noting(openFile().open())
-    const storage = sqliteStorage(database)
-    await storage.migrate()
+    const storage = await migrated(database)
     database.executed.length = 0
     const { exec } = database
     let isBusy = true
@@ -234,8 +224,7 @@ describe.each(drivers)('%s', (_, openPath) => {
 
   test('a transaction left open by the host is reported, and left to the host to end', async () => {
     const database = openFile().open()
-    const storage = sqliteStorage(database)
-    await storage.migrate()
+    const storage = await migrated(database)
     database.exec('CREATE TABLE theirs (a); BEGIN; INSERT INTO theirs VALUES (1)')
     const calls = [
       () => storage.insertLicense(newLicense('a'), undefined, call),
@@ -253,8 +242,7 @@ describe.each(drivers)('%s', (_, openPath) => {
 
   test('a write whose time is over when its turn comes never begins', async () => {
     const database = noting(openFile().open())
-    const storage = sqliteStorage(database)
-    await storage.migrate()
+    const storage = await migrated(database)
     database.executed.length = 0
     let left = 1000
     const writes = ['a', 'b'].map((key) =>

@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import Database from 'better-sqlite3'
+import { sqliteStorage, type SqliteDatabase, type SqliteStorage } from 'utility-api/storage/sqlite'
 import { onTestFinished } from 'vitest'
 import { temporaryFile, type ClosableDatabase } from './sqlite-fixture.ts'
 
@@ -25,4 +26,11 @@ export function fileOf(openPath: (path: string) => ClosableDatabase): {
       return database
     },
   }
+}
+
+/** A store on a connection, with its tables. */
+export async function migrated(database: SqliteDatabase): Promise<SqliteStorage> {
+  const storage = sqliteStorage(database)
+  await storage.migrate()
+  return storage
 }
