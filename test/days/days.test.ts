@@ -5,7 +5,7 @@ import { sometimes } from './support/day-scene.ts'
 // A day is long for its length: two servers and some more, a few hundred requests, and every delay and fault between
 // them drawn from one seed. `npm run faults -- days` lives through thousands.
 const days = Number(process.env['DAYS'] ?? 25)
-const repeats = Number(process.env['REPEATED_DAYS'] ?? 4)
+const repeats = Number(process.env['REPEATED_DAYS'] ?? 1)
 const first = Number(process.env['FIRST_DAY'] ?? 1)
 
 test('each day holds, and together they show what they are for', async ({ task }) => {

@@ -9,6 +9,8 @@ import { entries, exported } from './support/text-entries.ts'
 const amount = Number(process.env['LINEAR_TEXTS'] ?? 10)
 const longest = Number(process.env['LINEAR_LENGTH'] ?? 4096)
 const seed = Number(process.env['LINEAR_SEED'] ?? Date.now() & 0x7fff_ffff)
+/** Behind which each part is repeated; a short run takes them from random texts alone. */
+const starts = process.env['LINEAR_TEXTS'] === undefined ? [] : commonStarts
 const { literal, builtIn } = findExpressions()
 const unlimited = { timeout: 0 }
 
@@ -19,7 +21,7 @@ test('each exported function is among the entries', () => {
 })
 
 test.each(Object.entries(entries))('%s', unlimited, async (_, work) => {
-  expect(await firstCostly(work, pumpedTexts(commonParts, commonStarts))).toBeNull()
+  expect(await firstCostly(work, pumpedTexts(commonParts, starts))).toBeNull()
   expect(await firstCostly(work, randomTexts(commonParts, amount, longest, seed)), `seed ${seed}`).toBeNull()
 })
 
