@@ -45,7 +45,8 @@ function writeBody(response: ServerResponse, reply: Reply, at = 0): void {
       giveUp(response, reply, cause)
     }
   }
-  response.once('drain', AsyncResource.bind(writeOn))
+  const own = new AsyncResource('utility-api')
+  response.once('drain', () => own.runInAsyncScope(writeOn))
 }
 
 /**

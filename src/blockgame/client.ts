@@ -75,7 +75,9 @@ export function createClient({
       const known = filter.requested(requested)
       const scope = new DeadlineScope(timeoutMs)
       // A `resolve` of the host may listen, and would act for whoever closes the client.
-      const abort = AsyncResource.bind(() => scope.abort(closed ? closedError() : (signal?.reason as Error)))
+      const own = new AsyncResource('utility-api')
+      const abort = (): void =>
+        own.runInAsyncScope(() => scope.abort(closed ? closedError() : (signal?.reason as Error)))
       signal?.addEventListener('abort', abort)
       const slot = aborts.add(abort)
       try {

@@ -16,6 +16,7 @@ export class Progress<Part> {
    */
   follow(listener: (part: Part) => void): void {
     for (const part of this.#parts) listener(part)
-    this.#listeners.push(AsyncResource.bind(listener))
+    const own = new AsyncResource('utility-api')
+    this.#listeners.push((part) => own.runInAsyncScope(listener, undefined, part))
   }
 }

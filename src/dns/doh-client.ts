@@ -74,7 +74,11 @@ export function createDohClient(options: DohClientOptions = {}): DnsClient {
       checkedServer(server)
       const url = endpoint(server)
       // It may be called in another query's turn. The host's function would then act for that one's caller.
-      const send: Stream['send'] = AsyncResource.bind(sendOverHttps.bind(undefined, fetch, url))
+      const own = new AsyncResource('utility-api')
+      const send: Stream['send'] = (message, listener) => {
+        const end = own.runInAsyncScope(sendOverHttps, undefined, fetch, url, message, listener)
+        return () => own.runInAsyncScope(end)
+      }
       return { pool: undefined, stream: { name: 'https', send } }
     },
     close() {},
@@ -114,7 +118,7 @@ function sendOverHttps(
     // Not at once: the listener may be about to ask again, which ends this request.
     setImmediate(fail, new Error(`${url} sent no answer to the question.`))
   }, fail)
-  return AsyncResource.bind(() => ending.abort())
+  return () => ending.abort()
 }
 
 async function exchange(
