@@ -55,7 +55,7 @@ interface Connection {
  * answer. One that your server has upgraded to another protocol is not.
  *
  * A server without `maxConnections` gets it: half of the files that the process may open (`ulimit -n`), but at most one
- * for 200 KB of its heap, and 10,000. The other half is left to your database and to what the operations ask over the
+ * for 300 KB of its heap, and 10,000. The other half is left to your database and to what the operations ask over the
  * network. If a process has several servers, set `maxConnections` yourself.
  *
  * The server emits `drop` for every connection that is ended, with its socket, as Node.js does for those that it turns

@@ -1,6 +1,6 @@
 const most = 10_000
 /** What a connection may take of the heap. Unfinished headers of 850 fields take 60 KB. */
-const heapShare = 200_000
+const heapShare = 300_000
 
 /** What Node.js and Bun tell about a process. Not all versions of its type have the option. */
 interface Report {

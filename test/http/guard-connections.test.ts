@@ -107,7 +107,7 @@ test.each([
   [20_000, 4e9, 10_000],
   [1024, 4e9, 512],
   ['unlimited', 4e9, 10_000],
-  [20_000, 2e8, 1000],
+  [20_000, 3e8, 1000],
   // As Bun says.
   [20_000, 0, 10_000],
 ] as const)('of %s files and a heap of %i octets, it gets %i connections', (soft, memoryLimit, most) => {

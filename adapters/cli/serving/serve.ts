@@ -81,7 +81,7 @@ export const serve: AnyCommand = command({
 /** Says how many connections the server accepts and, at most every 10 seconds, how many it has not kept. */
 export function sayConnections(server: Server, say: (message: string) => void): void {
   say(
-    `At most ${server.maxConnections} connections at once; 10000 with "ulimit -n 20000" and a heap of 2 GB.`,
+    `At most ${server.maxConnections} connections at once; 10000 with "ulimit -n 20000" and a heap of 3 GB.`,
   )
   let count = 0
   server.on('drop', () => {
