@@ -5,8 +5,6 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { tracingChannel, type ChannelListener } from 'node:diagnostics_channel'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import mysql from 'mysql2/promise'
-import { Pool } from 'pg'
 import {
   createAdmin,
   createUtilityApi,
@@ -139,12 +137,15 @@ function watchedPool<Pool extends object>(pool: Pool, lend: keyof Pool & string)
 }
 
 /** A storage, and what closes its connections. */
+/** The drivers are loaded where they are used: Node.js 22 cannot load them beside the hook for our sources. */
 async function openStorage(url = ''): Promise<[AdminStorage & { migrate(): unknown }, () => unknown]> {
   if (url.startsWith('postgres')) {
+    const { Pool } = await import('pg')
     const pool = new Pool({ connectionString: url, max: 10 })
     return [postgresStorage(watchedPool(pool, 'connect')), () => pool.end()]
   }
   if (url.startsWith('mysql')) {
+    const mysql = await import('mysql2/promise')
     const pool = mysql.createPool({ uri: url, connectionLimit: 10 })
     return [mysqlStorage(watchedPool(pool as unknown as MysqlPool, 'getConnection')), () => pool.end()]
   }
