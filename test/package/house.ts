@@ -27,6 +27,20 @@ function words(folder: string): number {
   return under(folder, '.md').flatMap((path) => text(path).match(/\S+/g) ?? []).length
 }
 
+/** What makes sentences hard to read when there is much of it. */
+const habits: Readonly<Record<string, RegExp>> = {
+  'clauses joined by a colon': /[\w)]: [a-z][^:\n]*?[.;]/g,
+  '"its own"': /\b(?:its|of (?:your|their|our)) own\b/g,
+  '"that of", "such"': /\b(?:that|those) of\b|\bsuch\b(?! as)/g,
+  'pages that act': /\b[Tt](?:his|he) (?:page|section) (?:shows|says|tells|explains|describes|lists)\b/g,
+}
+
+function countOf(habit: RegExp): number {
+  const pages = ['README.md', 'SECURITY.md', ...under('docs/guide/', '.md')].map(text)
+  const prose = pages.map((page) => page.replaceAll(/^(`{3}|---$)[^]*?^\1$|^\|.*|`[^`\n]+`/gm, ''))
+  return prose.join('\n').match(habit)?.length ?? 0
+}
+
 function packedBytes(): number {
   const [packed] = JSON.parse(output('npm', 'pack', '--dry-run', '--json', '--ignore-scripts')) as [
     { size: number },
@@ -45,6 +59,7 @@ const measured: Readonly<Record<string, number>> = {
   'lines of tests': linesOfCode(under('test/', '.ts')),
   'words of the guide': words('docs/guide/'),
   'words of the decisions': words('docs/decisions/'),
+  ...Object.fromEntries(Object.entries(habits).map(([name, habit]) => [name, countOf(habit)])),
   'packed kB': Math.ceil(packedBytes() / 1000),
 }
 const budget = JSON.parse(text('test/package/budget.json')) as Readonly<Record<string, Budget>>
