@@ -11,9 +11,6 @@ import { findTogether, type Find } from '../shared/find-together.ts'
 import { inNoContext } from '../shared/no-context.ts'
 import { writeTogether, type MakeWrite, type WriteKind } from '../shared/write-together.ts'
 
-/** The maximum number of attempts at work that keeps losing to others. */
-const maxAttempts = 12
-
 /** Lends a call a connection, while the call has time left. */
 export type Lend = <Result>(call: StorageCall, work: (session: Session) => Promise<Result>) => Promise<Result>
 
@@ -65,24 +62,23 @@ export function createMysqlAccess(pool: MysqlPool): MysqlAccess {
   async function lend<Result>(
     call: StorageCall,
     work: (session: Session) => Promise<Result>,
-    { reads, attempts }: { readonly reads: boolean; readonly attempts: number },
+    { reads, attempts }: { readonly reads: boolean; readonly attempts?: number | undefined },
   ): Promise<Result> {
     const { settings, isGalera } = await requireReady()
     const onSession = (connection: MysqlConnection): Promise<Result> =>
       work(sessionOn(connection, { call, isGalera, attempts }))
     return limit.run(call, () => withConnection(pool, call, { settings, work: onSession, reads }))
   }
-  const toRead = { reads: true, attempts: maxAttempts }
   function write<Result>(
     call: StorageCall,
     work: (session: Session) => Promise<Result>,
-    attempts = maxAttempts,
+    attempts?: number,
   ): Promise<Result> {
     return writeLimit.run(call, () => answer(call, () => lend(call, work, { reads: false, attempts })))
   }
 
   return {
-    read: (call, work) => answer(call, () => lend(call, work, toRead)),
+    read: (call, work) => answer(call, () => lend(call, work, { reads: true })),
     write,
     finder<Row, Value>({ select, keyOf, toParameter, convert }: RowKind<Row, Value>): Find<Value> {
       const find = findTogether<Row>((call, takeKeys, inContext) => {
@@ -94,7 +90,7 @@ export function createMysqlAccess(pool: MysqlPool): MysqlAccess {
           const filled = Array.from({ length: count }, (_, index) => toParameter(keys[index] ?? first))
           return inContext(() => db.rows<Row>(text, ...filled))
         }
-        return lend(call, readAll, toRead)
+        return lend(call, readAll, { reads: true })
       }, keyOf)
       return (call, key) =>
         answer(call, async () => {

@@ -5,6 +5,9 @@ import { performance, setTimeout } from '../shared/timers.ts'
 import type { MysqlConnection, MysqlStatement, MysqlValue } from './driver.ts'
 import { isWaitTimeout, lostRace } from './errors.ts'
 
+/** The maximum number of attempts at work that keeps losing to others. */
+const maxAttempts = 12
+
 /** How long a statement waits for a lock. */
 export const lockWaitSeconds: number = 3
 
@@ -74,15 +77,16 @@ function queriesOn(send: (sql: string, values: MysqlValue[]) => Promise<unknown>
 export interface SessionTerms {
   readonly call: StorageCall
   readonly isGalera: boolean
-  /** How often work that lost a race is tried. */
-  readonly attempts: number
+  /** How often work that lost a race is tried. Default: 12. */
+  readonly attempts?: number | undefined
 }
 
 /**
  * Creates a session. Each statement commits on its own unless it is in a transaction. Work that lost a race is undone
  * and repeated.
  */
-export function sessionOn(connection: MysqlConnection, { call, isGalera, attempts }: SessionTerms): Session {
+export function sessionOn(connection: MysqlConnection, terms: SessionTerms): Session {
+  const { call, isGalera, attempts = maxAttempts } = terms
   let hasBegun = false
   async function again<Result>(attempt: () => Promise<Result>, number = 1): Promise<Result> {
     // The first statement needs a caller that still waits; those after it finish what it began.
