@@ -4,7 +4,7 @@ import { clearInterval, performance, setInterval } from '../ports/timers.ts'
 import { checkedServer, clientOver } from './client-over.ts'
 import type { Stream } from './transport-types.ts'
 import { sendOverTcp } from './tcp.ts'
-import { UdpPool } from './udp.ts'
+import { UdpPool } from './udp-sockets.ts'
 
 /**
  * Options of {@link createDnsClient}.
