@@ -5,14 +5,14 @@
  */
 import dns from 'node:dns'
 import { clientOptionNames, createClient } from './blockgame/client.ts'
-import type { ConnectionTarget } from './blockgame/address-filter.ts'
+import type { ConnectionTarget } from './blockgame/destination-filter.ts'
 import type { ResolverAddress } from './blockgame/resolvers.ts'
 import { createDnsClient } from './dns/client.ts'
 import { invalidOption, isPort, requireOptions } from './domain/arguments.ts'
 import { isPublicAddress, parseIpAddress } from './domain/ip-address.ts'
 import type { BlockgameClient } from './ports/blockgame-client.ts'
 
-export type { ConnectionTarget } from './blockgame/address-filter.ts'
+export type { ConnectionTarget } from './blockgame/destination-filter.ts'
 export {
   encodeLegacyPingHost,
   legacyPing,

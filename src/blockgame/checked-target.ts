@@ -1,7 +1,7 @@
 import { demand, demandKnown, isOptions, isPort, isSignal, isTimeout } from '../domain/arguments.ts'
 import { defaultServerPort, parseServerHost, spelledHost } from '../domain/server-address.ts'
 import type { BlockgameTarget, HandshakeAddress } from '../ports/blockgame-client.ts'
-import type { RequestedTarget } from './address-filter.ts'
+import type { RequestedTarget } from './destination-filter.ts'
 import type { StatusRequest } from './codec/requests.ts'
 
 const defaultTimeoutMs = 5000

@@ -7,7 +7,7 @@ import { Candidates } from './candidates.ts'
 import { checkTarget } from './checked-target.ts'
 import { DeadlineScope } from './deadline-scope.ts'
 import { fetchStatus } from './fetch-status.ts'
-import { createAddressFilter, type AddressRule, type RequestedTarget } from './address-filter.ts'
+import { createDestinationFilter, type AddressRule, type RequestedTarget } from './destination-filter.ts'
 import { resolveDestinations } from './resolve.ts'
 import { Resolvers, type Resolve, type ResolverAddress } from './resolvers.ts'
 
@@ -45,7 +45,7 @@ export function createClient({
   protocolVersion,
   fallbackProtocolVersion,
 }: ClientParts): BlockgameClient {
-  const filter = createAddressFilter(allowAddress)
+  const filter = createDestinationFilter(allowAddress)
   const asked = new Resolvers(dns, resolvers, ownResolve)
   const aborts = new Slots<() => void>()
   const versions = { protocolVersion, fallbackProtocolVersion }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 import { createClient } from '../../../src/blockgame/client.ts'
-import type { AddressRule } from '../../../src/blockgame/address-filter.ts'
+import type { AddressRule } from '../../../src/blockgame/destination-filter.ts'
 import type { Resolve, ResolverAddress } from '../../../src/blockgame/resolvers.ts'
 import type { DnsStatus } from '../../../src/domain/dns-answer.ts'
 import type { DnsRecord } from '../../../src/domain/dns-record.ts'

@@ -1,6 +1,6 @@
 import { Socket } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { createAddressFilter } from '../../src/blockgame/address-filter.ts'
+import { createDestinationFilter } from '../../src/blockgame/destination-filter.ts'
 import { parseServerAddress } from '../../src/domain/server-address.ts'
 import { closedAddresses } from '../support/closed-addresses.ts'
 import { addresses, type Verdict } from './support/addresses.ts'
@@ -10,7 +10,7 @@ function judge(text: string): Verdict {
   const typed = parseServerAddress(text)
   if (typed === null) return 'syntax'
   try {
-    createAddressFilter().requested(typed)
+    createDestinationFilter().requested(typed)
     return 'allowed'
   } catch {
     return 'private'
@@ -143,7 +143,7 @@ test('a rule that allows loopback allows localhost, without a query', async () =
 })
 
 test('a rule of the host decides on ports below 1024 as well, for addresses and names', () => {
-  const filter = createAddressFilter(({ port }) => port === 443)
+  const filter = createDestinationFilter(({ port }) => port === 443)
   const destination = { ip: '8.8.8.8', port: 443, srvRecord: null }
   expect(filter.requested({ host: '8.8.8.8', port: 443 })).toEqual([destination])
   expect(filter.requested({ host: 'mc.example.com', port: 443 })).toBeNull()
@@ -161,7 +161,7 @@ test.each<[string, unknown]>([
   ['text', () => 'no'],
   ['nothing', () => undefined],
 ])('a rule that returns %s allows nothing, and says so', (_, rule) => {
-  const filter = createAddressFilter(rule as () => boolean)
+  const filter = createDestinationFilter(rule as () => boolean)
   const ask = (): unknown => filter.requested({ host: '8.8.8.8', port: 25565 })
   expect(ask).toThrow('allowAddress must return true or false.')
 })

@@ -31,8 +31,8 @@ const lowestPort = 1024
 const localhost = /(?:^|\.)localhost$/
 const defaultRule: AddressRule = ({ ip, port }) => port >= lowestPort && isPublicAddress(ip)
 
-/** Decides which of the addresses that strangers request we connect to. */
-export interface AddressFilter {
+/** Decides which of the destinations that strangers request we connect to. */
+export interface DestinationFilter {
   /**
    * Returns the permitted destinations of a target that needs no resolver, or null if it needs one.
    *
@@ -44,7 +44,7 @@ export interface AddressFilter {
 }
 
 /** Creates a filter. `rule` replaces the default rule, which permits public addresses and ports from 1024. */
-export function createAddressFilter(rule: AddressRule = defaultRule): AddressFilter {
+export function createDestinationFilter(rule: AddressRule = defaultRule): DestinationFilter {
   const permitted = ({ host }: RequestedTarget, destinations: readonly Destination[]): Destination[] =>
     destinations.filter(({ ip, port }) => permits(rule, { ip, port, host }))
   return {
