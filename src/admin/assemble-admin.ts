@@ -8,13 +8,13 @@ import { credentialMethods } from './credentials.ts'
 import { licenseMethods } from './licenses.ts'
 import { listMethods } from './lists.ts'
 import { resellerMethods } from './resellers.ts'
-import { storageInTime } from '../storage/storage-in-time.ts'
+import { timedAdminStorage } from '../storage/timed-admin-storage.ts'
 
 /** A purge deletes rows in portions, and after a long pause there are many portions. */
 const purgeTimeoutMs = 600_000
 
 export function assembleAdmin(given: AdminParts): Admin {
-  const storage = storageInTime(given.storage)
+  const storage = timedAdminStorage(given.storage)
   const parts = { ...given, storage }
   return withCheckedArguments({
     ...clientMethods(parts),

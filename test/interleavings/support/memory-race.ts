@@ -1,7 +1,7 @@
 import { createAdmin, createUtilityApi } from 'utility-api'
 import type { AdminStorage } from 'utility-api/storage'
 import { fixedClock } from 'utility-api/testing'
-import { adminStorageMethods, storageInTime } from '../../../src/storage/storage-in-time.ts'
+import { adminStorageMethods, timedAdminStorage } from '../../../src/storage/timed-admin-storage.ts'
 import { scheduledStore, type Fate, type Scheduler } from '../../days/support/scheduled-store.ts'
 import { takeTime } from '../../days/support/virtual-time.ts'
 import type { Choose } from './every-way.ts'
@@ -58,7 +58,7 @@ export async function raceOnMemory(
       }
       const seen = scheduledStore(scheduler, store, { name, state: 'open', calls: new Set() })
       const changed = { ...seen, ...plant(seen as unknown as Steps) }
-      void lane.follow((calls[index] as Call).ask(use({ ...changed, ...storageInTime(changed) })))
+      void lane.follow((calls[index] as Call).ask(use({ ...changed, ...timedAdminStorage(changed) })))
     }
     await race.run(choose, { goOn: () => time.advance(time.untilNext() ?? 0, async () => {}) })
     return race

@@ -2,7 +2,7 @@ import { createAdmin, type Admin, type AdminStorage } from 'utility-api'
 import { callWithin, type StorageCall } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { storageInTime } from '../../src/storage/storage-in-time.ts'
+import { timedAdminStorage } from '../../src/storage/timed-admin-storage.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -93,11 +93,8 @@ test('all that a method asks the storage has one deadline, and nothing begins af
 
 test('what has no time left is not begun', async () => {
   const findLicense = vi.fn(never)
-  await expect(storageInTime(hanging({ findLicense })).findLicense('a', callWithin(0))).rejects.toMatchObject(
-    {
-      kind: 'unavailable',
-    },
-  )
+  const found = timedAdminStorage(hanging({ findLicense })).findLicense('a', callWithin(0))
+  await expect(found).rejects.toMatchObject({ kind: 'unavailable' })
   expect(findLicense).not.toHaveBeenCalled()
 })
 

@@ -45,7 +45,7 @@ const listingMethods = [
  * Wraps a storage so that no method keeps its caller waiting beyond the time of its call, and none begins after that.
  * Work that has begun is not canceled, so a write may still commit.
  */
-export function storageInTime(storage: AdminStorage): AdminStorage {
+export function timedAdminStorage(storage: AdminStorage): AdminStorage {
   const { listing } = storage
   return {
     ...methodsInTime(storage, adminStorageMethods),
