@@ -5,7 +5,7 @@ import { storedLicenseKey } from '../domain/license-key.ts'
 import { storageCall, type AdminParts } from './admin-parts.ts'
 import type { Admin } from './admin.ts'
 import { demand } from '../domain/arguments.ts'
-import { refused, type Refusal } from '../domain/errors.ts'
+import { refusal, refused } from '../domain/errors.ts'
 import { isFound, issueLicense, type Repeatable } from '../storage/issue-license.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import { demandIdentifier } from './checks.ts'
@@ -75,10 +75,10 @@ export function licenseMethods(parts: AdminParts): LicenseMethods {
 const notFound =
   'licenseKey must be 1 to 128 characters, none of them control characters, and must not look like a generated key that is mistyped.'
 
-const otherFields: Refusal = {
-  code: 'idempotency_mismatch',
-  message: 'reference was used before for another registeredTo, domainOrIp or licenseKey.',
-}
+const otherFields = refusal(
+  'idempotency_mismatch',
+  'reference was used before for another registeredTo, domainOrIp or licenseKey.',
+)
 
 /**
  * Returns what makes a license with a reference the only one. Its keys begin with a space, which no key in a header can

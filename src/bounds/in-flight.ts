@@ -1,4 +1,4 @@
-import { closeConnection, refused, shuttingDown, type Refusal } from '../domain/errors.ts'
+import { closeConnection, refusal, refused, shuttingDown, type Refusal } from '../domain/errors.ts'
 import { clearTimeout, setTimeout } from '../ports/timers.ts'
 import { addressKey } from './address-key.ts'
 
@@ -63,16 +63,10 @@ export interface InFlightLimit {
 /** How many requests of one HTTP/1 connection may be under way at once. */
 const mostPerConnection = 16
 
-const full: Refusal = { code: 'unavailable', message: 'Too many requests are under way.' }
-const callerFull: Refusal = {
-  code: 'unavailable',
-  message: 'Too many requests from this caller are under way.',
-}
+const full = refusal('unavailable', 'Too many requests are under way.')
+const callerFull = refusal('unavailable', 'Too many requests from this caller are under way.')
 
-const connectionOverrun: Refusal = {
-  code: 'unavailable',
-  message: 'Too many requests on this connection are under way.',
-}
+const connectionOverrun = refusal('unavailable', 'Too many requests on this connection are under way.')
 
 /** The refusals of a service with too many requests under way. */
 export const inFlightRefusals: readonly Refusal[] = [full, callerFull, connectionOverrun, shuttingDown]
@@ -202,6 +196,6 @@ function overrun(): Error {
   return refused(connectionOverrun, { ...closeConnection, retryAfterSeconds: 1 })
 }
 
-function unavailable(refusal: Refusal): Error {
-  return refused(refusal, { retryAfterSeconds: 1 })
+function unavailable(why: Refusal): Error {
+  return refused(why, { retryAfterSeconds: 1 })
 }

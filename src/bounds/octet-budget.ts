@@ -1,4 +1,4 @@
-import { refused, type Refusal } from '../domain/errors.ts'
+import { refusal, refused, type Refusal } from '../domain/errors.ts'
 import type { Callers } from './callers.ts'
 
 /**
@@ -27,10 +27,7 @@ export interface Collecting {
 }
 
 /** The refusal of a request whose answer would not fit. */
-export const tooManyOctets: Refusal = {
-  code: 'unavailable',
-  message: 'Too many large answers are under way.',
-}
+export const tooManyOctets: Refusal = refusal('unavailable', 'Too many large answers are under way.')
 
 /**
  * Smaller answers and parts are not counted, because there are only a few of them on each connection and in each check.

@@ -1,5 +1,5 @@
 import type { DnsAnswer, DnsStatus } from '../domain/dns-answer.ts'
-import { refused, type Refusal } from '../domain/errors.ts'
+import { refusal, refused } from '../domain/errors.ts'
 import { isLocalFailure } from '../bounds/local-failure.ts'
 import { oneATurn } from '../bounds/one-a-turn.ts'
 import { performance, setImmediate } from '../ports/timers.ts'
@@ -41,10 +41,7 @@ const ednsRefusals: ReadonlySet<number> = new Set([rcodes.FORMERR, rcodes.NOTIMP
 const longestShort = 1232
 const mostUnread = 4
 const nothingSent: readonly UdpQuery[] = []
-const cannotAsk: Refusal = {
-  code: 'unavailable',
-  message: 'This machine cannot ask resolvers at the moment.',
-}
+const cannotAsk = refusal('unavailable', 'This machine cannot ask resolvers at the moment.')
 
 /**
  * One question to one resolver, until it is answered or the time is up.

@@ -126,8 +126,13 @@ export interface Refusal {
   readonly message: string
 }
 
+/** Declares a refusal. */
+export function refusal(code: ErrorCode, message: string): Refusal {
+  return { code, message }
+}
+
 /** The refusal used once the service is closed. */
-export const shuttingDown: Refusal = { code: 'unavailable', message: 'The service is shutting down.' }
+export const shuttingDown: Refusal = refusal('unavailable', 'The service is shutting down.')
 
 /** For a client that will send more of what was refused, because its connection cannot serve another request. */
 export const closeConnection = { headers: { Connection: 'close' } }

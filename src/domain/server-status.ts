@@ -1,13 +1,10 @@
-import { UtilityApiError, type Refusal } from './errors.ts'
+import { refusal, UtilityApiError, type Refusal } from './errors.ts'
 
-export const serverCheckFailed: Refusal = {
-  code: 'server_check_failed',
-  message: 'The server check failed.',
-}
-export const addressNotAllowed: Refusal = {
-  code: 'address_not_allowed',
-  message: 'Lookups of this address are not allowed.',
-}
+export const serverCheckFailed: Refusal = refusal('server_check_failed', 'The server check failed.')
+export const addressNotAllowed: Refusal = refusal(
+  'address_not_allowed',
+  'Lookups of this address are not allowed.',
+)
 
 /** The game's colors, in the order of their formatting codes, 0 to f. */
 export const namedColors = [

@@ -1,43 +1,31 @@
-import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
+import { refusal, refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import type { BodyMembers } from '../security/scheme.ts'
 import type { RequestLike } from './request-like.ts'
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-const encoded: Refusal = {
-  code: 'unsupported_media_type',
-  message: 'The body must not be encoded (Content-Encoding).',
-}
-const otherType: Refusal = {
-  code: 'unsupported_media_type',
-  message: 'Content-Type must be application/json or application/x-www-form-urlencoded.',
-}
-const otherCharset: Refusal = {
-  code: 'invalid_request',
-  message: 'The charset of Content-Type must be utf-8.',
-}
-const notUtf8: Refusal = { code: 'invalid_request', message: 'The body is not valid UTF-8.' }
-const notAnObject: Refusal = { code: 'invalid_request', message: 'The body must be a JSON object.' }
+const encoded = refusal('unsupported_media_type', 'The body must not be encoded (Content-Encoding).')
+const otherType = refusal(
+  'unsupported_media_type',
+  'Content-Type must be application/json or application/x-www-form-urlencoded.',
+)
+const otherCharset = refusal('invalid_request', 'The charset of Content-Type must be utf-8.')
+const notUtf8 = refusal('invalid_request', 'The body is not valid UTF-8.')
+const notAnObject = refusal('invalid_request', 'The body must be a JSON object.')
 // The parser's own message would quote the body, and secrets with it.
-const notJson: Refusal = { code: 'invalid_request', message: 'The body is not valid JSON.' }
-const notAForm: Refusal = { code: 'invalid_request', message: 'The body is not valid form data.' }
+const notJson = refusal('invalid_request', 'The body is not valid JSON.')
+const notAForm = refusal('invalid_request', 'The body is not valid form data.')
 /** What `curl -d` sends without a header, which says form, and often has JSON in it. */
-const jsonAsForm: Refusal = {
-  code: 'invalid_request',
-  message: 'The body looks like JSON: send it with Content-Type: application/json.',
-}
+const jsonAsForm = refusal(
+  'invalid_request',
+  'The body looks like JSON: send it with Content-Type: application/json.',
+)
 /** Also in the form in which a host's own parser passes it on. */
 const beginsLikeJson = /^(?:\s|\+|%20|%0[9AD])*(?:\{|%7B)/i
 const maxMembers = 1000
 const maxDepth = 32
-const tooDeep: Refusal = {
-  code: 'invalid_request',
-  message: `The body is nested more than ${maxDepth} levels deep.`,
-}
-const tooManyMembers: Refusal = {
-  code: 'invalid_request',
-  message: `The body has more than ${maxMembers} members.`,
-}
+const tooDeep = refusal('invalid_request', `The body is nested more than ${maxDepth} levels deep.`)
+const tooManyMembers = refusal('invalid_request', `The body has more than ${maxMembers} members.`)
 
 /** The refusals that apply to every body. */
 export const bodyRefusals: readonly Refusal[] = [

@@ -1,5 +1,5 @@
 import { AsyncResource } from 'node:async_hooks'
-import { closeConnection, refused, type Refusal } from '../domain/errors.ts'
+import { closeConnection, refusal, refused, type Refusal } from '../domain/errors.ts'
 import { Slots } from '../bounds/slots.ts'
 import { clearTimeout, setTimeout } from '../ports/timers.ts'
 import type { RequestLike } from './request-like.ts'
@@ -10,21 +10,12 @@ const timeoutMs = 10_000
 /** How many bodies are read at once: at most 32 MB, if all of them have the maximum size. */
 const maxBodies = 512
 
-const tooLarge: Refusal = {
-  code: 'payload_too_large',
-  message: `The body is larger than ${maxBodyBytes} bytes.`,
-}
-const incomplete: Refusal = {
-  code: 'invalid_request',
-  message: 'The body did not arrive whole, or arrived in too many pieces.',
-}
-const tooSlow: Refusal = { code: 'request_timeout', message: 'The body took too long to arrive.' }
+const tooLarge = refusal('payload_too_large', `The body is larger than ${maxBodyBytes} bytes.`)
+const incomplete = refusal('invalid_request', 'The body did not arrive whole, or arrived in too many pieces.')
+const tooSlow = refusal('request_timeout', 'The body took too long to arrive.')
 
 /** The refusal of a body that cannot be read or dropped. */
-export const bodyWithheld: Refusal = {
-  code: 'invalid_request',
-  message: 'The request must have no body.',
-}
+export const bodyWithheld: Refusal = refusal('invalid_request', 'The request must have no body.')
 
 export const bodyReaderRefusals: readonly Refusal[] = [tooLarge, incomplete, tooSlow]
 

@@ -1,4 +1,4 @@
-import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
+import { refusal, refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import type { Logger } from '../ports/logger.ts'
 import { isPromise } from '../domain/maybe-promise.ts'
 import type { Scheme } from '../security/scheme.ts'
@@ -15,7 +15,7 @@ export interface OwnErrors {
   readonly errorBody: ((error: UtilityApiError, context: { requestId: string }) => unknown) | undefined
 }
 
-export const internalError: Refusal = { code: 'internal_error', message: 'Something went wrong.' }
+export const internalError: Refusal = refusal('internal_error', 'Something went wrong.')
 
 /** Returns an error that may be shown for anything thrown. What we did not throw ourselves reveals nothing. */
 export function publicError(thrown: unknown): UtilityApiError {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { demand, demandKnown, isOptions, isSignal } from '../domain/arguments.ts'
-import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
+import { refusal, refused, UtilityApiError } from '../domain/errors.ts'
 import { inputProblem } from '../operations/input-problem.ts'
 import type { Operation, OperationCall, Parameter } from '../operations/operation.ts'
 import { SharedAnswer } from '../bounds/shared-answer.ts'
@@ -28,7 +28,7 @@ export interface OwnCallParts {
   readonly closing: Closing
 }
 
-const switchedOff: Refusal = { code: 'not_found', message: 'The operation is switched off.' }
+const switchedOff = refusal('not_found', 'The operation is switched off.')
 
 /**
  * Calls an operation within the program. It has the work, the validation, the limits and the errors of a request, but

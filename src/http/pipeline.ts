@@ -1,4 +1,4 @@
-import { closeConnection, refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
+import { closeConnection, refusal, refused, UtilityApiError } from '../domain/errors.ts'
 import { addressKey } from '../bounds/address-key.ts'
 import { allRead } from '../bounds/all-read.ts'
 import { decodeHeaderText } from '../domain/header-text.ts'
@@ -42,7 +42,7 @@ export interface Endpoint extends Routed {
   describe(options: OpenApiOptions): OperationDescription
 }
 
-const givenUp: Refusal = { code: 'unavailable', message: 'The request was given up.' }
+const givenUp = refusal('unavailable', 'The request was given up.')
 
 /** Takes a request through all steps in order: route (already done), authenticate, input, run, reply. */
 export function serve(service: Service, endpoint: Endpoint | null, call: Call): Promise<Reply> {

@@ -1,4 +1,4 @@
-import { refused, type Refusal } from '../domain/errors.ts'
+import { refusal, refused, type Refusal } from '../domain/errors.ts'
 import { inTime } from '../bounds/in-time.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { RateLimitDecision, RateLimiter } from '../ports/rate-limiter.ts'
@@ -6,7 +6,7 @@ import type { RateLimitDecision, RateLimiter } from '../ports/rate-limiter.ts'
 /** Counts a request under a key. Throws `too_many_requests` if that was one too many. */
 export type RateLimit = (key: string, requestId: string) => Promise<void>
 
-export const tooManyRequests: Refusal = { code: 'too_many_requests', message: 'Too many requests.' }
+export const tooManyRequests: Refusal = refusal('too_many_requests', 'Too many requests.')
 
 const timeoutMs = 1000
 

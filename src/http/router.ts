@@ -1,4 +1,4 @@
-import { UtilityApiError, type Refusal } from '../domain/errors.ts'
+import { refusal, UtilityApiError, type Refusal } from '../domain/errors.ts'
 
 /** What a path is matched against. */
 export interface Routed {
@@ -106,7 +106,7 @@ export function allowedMethods({ method }: Routed): string {
 }
 
 /** The refusal of a path that no operation has. */
-export const nothingHere: Refusal = { code: 'not_found', message: 'There is nothing at this path.' }
+export const nothingHere: Refusal = refusal('not_found', 'There is nothing at this path.')
 
 /** Returns the refusal of a method that a path does not have. */
 export function methodNotAllowed(routed: Routed): UtilityApiError {

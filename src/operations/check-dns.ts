@@ -9,7 +9,7 @@ import {
 import { isLongAnswer } from '../domain/dns-answer-limit.ts'
 import { longestNameText, parseDnsName } from '../domain/dns-name.ts'
 import type { DnsRecord, RecordType } from '../domain/dns-record.ts'
-import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
+import { refusal, refused, UtilityApiError } from '../domain/errors.ts'
 import { parseIpAddress, reverseName } from '../domain/ip-address.ts'
 import { isForbidden } from '../bounds/local-failure.ts'
 import type { ResolverLocation } from '../domain/resolver-location.ts'
@@ -98,18 +98,18 @@ export interface DnsCheckResult {
   referral?: { zone: string; name_servers: string[] } | undefined
 }
 
-const notADomain: Refusal = {
-  code: 'invalid_request',
-  message: 'X-Domain must be a domain name, or an IP address for the type PTR.',
-}
+const notADomain = refusal(
+  'invalid_request',
+  'X-Domain must be a domain name, or an IP address for the type PTR.',
+)
 
 /** DNS can hold such a name, but whoever sends one has taken another field, and would learn that there is no such name. */
-const typedElse: Refusal = {
-  code: 'invalid_request',
-  message: 'X-Domain must be a domain name, not a URL or an e-mail address.',
-}
+const typedElse = refusal(
+  'invalid_request',
+  'X-Domain must be a domain name, not a URL or an e-mail address.',
+)
 
-const cannotAsk: Refusal = { code: 'unavailable', message: 'The resolvers cannot be asked at the moment.' }
+const cannotAsk = refusal('unavailable', 'The resolvers cannot be asked at the moment.')
 
 /** Thrown if this machine is at fault, which must not pass for what a location says. Has the cause. */
 class LocalFailure extends Error {}

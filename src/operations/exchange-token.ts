@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { needsChallenge, type AuthorizationCode, type Client } from '../domain/credentials.ts'
-import { refused, type Refusal, type UtilityApiError } from '../domain/errors.ts'
+import { refusal, refused, type UtilityApiError } from '../domain/errors.ts'
 import { hashSecret, isMistyped, newSecret, sha256 } from '../domain/secret.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyGenerator } from '../ports/key-generator.ts'
@@ -33,23 +33,20 @@ export interface ExchangeTokenParts {
 }
 
 const onlyGrantType = 'authorization_code'
-const otherGrantType: Refusal = {
-  code: 'unsupported_grant_type',
-  message: `grant_type must be ${onlyGrantType}.`,
-}
-const noRedirectUri: Refusal = {
-  code: 'unauthorized_client',
-  message: 'The client has no redirection URI, so it cannot use a code.',
-}
+const otherGrantType = refusal('unsupported_grant_type', `grant_type must be ${onlyGrantType}.`)
+const noRedirectUri = refusal(
+  'unauthorized_client',
+  'The client has no redirection URI, so it cannot use a code.',
+)
 // One text for every reason, so that a thief of a code does not learn what is still missing.
-const invalidGrant: Refusal = {
-  code: 'invalid_grant',
-  message: 'The authorization code is invalid, expired, spent or not for this request.',
-}
-const noChallenge: Refusal = {
-  code: 'invalid_request',
-  message: 'code_verifier was sent, but the code was issued without a challenge.',
-}
+const invalidGrant = refusal(
+  'invalid_grant',
+  'The authorization code is invalid, expired, spent or not for this request.',
+)
+const noChallenge = refusal(
+  'invalid_request',
+  'code_verifier was sent, but the code was issued without a challenge.',
+)
 
 /**
  * Exchanges an authorization code for an access token.

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Credential } from '../domain/credentials.ts'
-import type { Refusal } from '../domain/errors.ts'
+import { refusal } from '../domain/errors.ts'
 import { issueLicense } from '../storage/issue-license.ts'
 import { requiredText } from './input-schemas.ts'
 import { domainOrIp, licenseStatus, licenseTag, registeredUser, type LicenseParts } from './license-inputs.ts'
@@ -18,10 +18,7 @@ export interface GenerateLicenseOutput {
   data: { registered_to: string; domain_or_ip: string; license_key: string; status: string }
 }
 
-const otherFields: Refusal = {
-  code: 'idempotency_mismatch',
-  message: 'The Idempotency-Key was sent before with other fields.',
-}
+const otherFields = refusal('idempotency_mismatch', 'The Idempotency-Key was sent before with other fields.')
 const lifetimeMs = 24 * 60 * 60 * 1000
 
 /**

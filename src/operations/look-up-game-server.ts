@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
+import { refusal, refused, UtilityApiError } from '../domain/errors.ts'
 import { longestAddress, parseServerAddress, serverPort, spelledHostOf } from '../domain/server-address.ts'
 import {
   addressNotAllowed,
@@ -59,11 +59,11 @@ export interface GameServerLookup extends GameServerDetails {
   srvRecord: { host?: string | undefined; port?: number | undefined }
 }
 
-const notAServer: Refusal = {
-  code: 'invalid_request',
-  message: 'X-Address must be host, host:port or [IPv6]:port, not a URL, and X-Port a port.',
-}
-const tooMany: Refusal = { code: 'unavailable', message: 'Too many lookups are under way.' }
+const notAServer = refusal(
+  'invalid_request',
+  'X-Address must be host, host:port or [IPv6]:port, not a URL, and X-Port a port.',
+)
+const tooMany = refusal('unavailable', 'Too many lookups are under way.')
 
 const output = () =>
   z.object({

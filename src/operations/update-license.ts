@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Credential } from '../domain/credentials.ts'
-import { refused, type Refusal } from '../domain/errors.ts'
+import { refusal, refused, type Refusal } from '../domain/errors.ts'
 import { compared } from '../domain/compared-domain.ts'
 import type { LicensePatch } from '../domain/license.ts'
 import { storedLicenseKey } from '../domain/license-key.ts'
@@ -22,17 +22,14 @@ export interface UpdateLicenseOutput {
   message: string
 }
 
-const noFields: Refusal = {
-  code: 'invalid_request',
-  message: 'Send at least one of the headers X-Registered-To, X-Domain-Or-IP, X-Status.',
-}
+const noFields = refusal(
+  'invalid_request',
+  'Send at least one of the headers X-Registered-To, X-Domain-Or-IP, X-Status.',
+)
 /** By what storage answers, so that an answer without a refusal does not compile. */
 const refusals: Readonly<Record<Exclude<UpdateLicenseResult, 'updated'>, Refusal>> = {
-  not_found: { code: 'license_not_found', message: 'The license does not exist.' },
-  not_owner: {
-    code: 'license_owner_mismatch',
-    message: 'The reseller token does not match the license.',
-  },
+  not_found: refusal('license_not_found', 'The license does not exist.'),
+  not_owner: refusal('license_owner_mismatch', 'The reseller token does not match the license.'),
 }
 
 /**

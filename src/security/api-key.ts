@@ -1,5 +1,5 @@
 import { permits, type Credential } from '../domain/credentials.ts'
-import { refused, type Refusal, type UtilityApiError } from '../domain/errors.ts'
+import { refusal, refused, type Refusal, type UtilityApiError } from '../domain/errors.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import type { MaybePromise } from '../domain/maybe-promise.ts'
 import { liveCredential } from './live-credential.ts'
@@ -11,10 +11,10 @@ const grammar = /^[\x21-\x2b\x2d-\x7e]+$/
 // Not `Basic`, although the header is called that, because browsers would ask their user for a password.
 const challenge = `ApiKey realm="${realm}", header="Basic"`
 
-const missing: Refusal = { code: 'invalid_api_key', message: 'The API key is missing.' }
-const invalid: Refusal = { code: 'invalid_api_key', message: 'The API key is invalid.' }
+const missing = refusal('invalid_api_key', 'The API key is missing.')
+const invalid = refusal('invalid_api_key', 'The API key is invalid.')
 /** The contract treats a key without the permission like an invalid one. */
-const lacking: Refusal = { code: 'invalid_api_key', message: 'The API key lacks the permission.' }
+const lacking = refusal('invalid_api_key', 'The API key lacks the permission.')
 
 /** Returns the credential of an API key that is live. */
 export function verifyApiKey(
@@ -65,6 +65,6 @@ function presentedKey(presented: Presented): string | undefined {
 }
 
 /** @param cause - Why, for the log: the sender is told no more than the refusal says. */
-function refusedKey(refusal: Refusal, cause?: string): UtilityApiError {
-  return refused(refusal, { headers: { 'WWW-Authenticate': challenge }, cause })
+function refusedKey(why: Refusal, cause?: string): UtilityApiError {
+  return refused(why, { headers: { 'WWW-Authenticate': challenge }, cause })
 }

@@ -1,7 +1,7 @@
 import { isScope, permits, type Credential } from '../domain/credentials.ts'
 import { demand, invalidArgument, isOptions } from '../domain/arguments.ts'
 import { isSecureUrl } from '../domain/secure-url.ts'
-import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
+import { refusal, refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import type { MaybePromise } from '../domain/maybe-promise.ts'
 import { liveCredential } from './live-credential.ts'
@@ -20,14 +20,11 @@ const invalidTokenChallenge = `${challenge}, error="invalid_token"`
 const notAHeader =
   "authorization must be the value of a header: write request.headers.authorization, or request.headers.get('authorization')."
 
-const missing: Refusal = { code: 'invalid_token', message: 'The bearer token is missing.' }
-const invalid: Refusal = {
-  code: 'invalid_token',
-  message: 'The bearer token is invalid, expired or revoked.',
-}
+const missing = refusal('invalid_token', 'The bearer token is missing.')
+const invalid = refusal('invalid_token', 'The bearer token is invalid, expired or revoked.')
 
 function lacking(scope: string): Refusal {
-  return { code: 'insufficient_scope', message: `The access token lacks the scope ${scope}.` }
+  return refusal('insufficient_scope', `The access token lacks the scope ${scope}.`)
 }
 
 /**

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Client } from '../domain/credentials.ts'
-import { refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
+import { refusal, refused, UtilityApiError, type Refusal } from '../domain/errors.ts'
 import { matchesSecret } from '../domain/secret.ts'
 import type { MaybePromise } from '../domain/maybe-promise.ts'
 import { inputProblem } from '../operations/input-problem.ts'
@@ -13,19 +13,10 @@ const basicGrammar = /^basic +((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-
 
 const challenge = `Basic realm="${realm}"`
 
-const failed: Refusal = { code: 'invalid_client', message: 'Client authentication failed.' }
-const malformedHeader: Refusal = {
-  code: 'invalid_client',
-  message: 'The Authorization header is malformed.',
-}
-const twoSecrets: Refusal = {
-  code: 'invalid_request',
-  message: 'client_secret must match the one in the Authorization header.',
-}
-const twoClients: Refusal = {
-  code: 'invalid_request',
-  message: 'client_id must match the one in the Authorization header.',
-}
+const failed = refusal('invalid_client', 'Client authentication failed.')
+const malformedHeader = refusal('invalid_client', 'The Authorization header is malformed.')
+const twoSecrets = refusal('invalid_request', 'client_secret must match the one in the Authorization header.')
+const twoClients = refusal('invalid_request', 'client_id must match the one in the Authorization header.')
 
 /** The longest identifier that a store is asked for. */
 const longestClientId = 255
@@ -224,9 +215,9 @@ function formDecode(text: string): string {
  *
  * @see RFC 6749 section 5.2
  */
-function refusedClient(refusal: Refusal, presented: Presented, cause?: string): UtilityApiError {
-  if ((presented.header('Authorization') ?? '') === '') return refused(refusal, { cause })
-  return refused(refusal, { headers: { 'WWW-Authenticate': challenge }, cause })
+function refusedClient(why: Refusal, presented: Presented, cause?: string): UtilityApiError {
+  if ((presented.header('Authorization') ?? '') === '') return refused(why, { cause })
+  return refused(why, { headers: { 'WWW-Authenticate': challenge }, cause })
 }
 
 /**

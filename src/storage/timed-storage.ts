@@ -1,12 +1,12 @@
 import { inTime } from '../bounds/in-time.ts'
-import { refused, type Refusal, type UtilityApiError } from '../domain/errors.ts'
+import { refusal, refused, type Refusal, type UtilityApiError } from '../domain/errors.ts'
 import { insertOutcomes, updateOutcomes } from '../domain/license.ts'
 import { isPromise, type MaybePromise } from '../domain/maybe-promise.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import type { UtilityStorage } from '../ports/storage.ts'
 import { channels, trace } from '../ports/diagnostics.ts'
 
-export const databaseFailed: Refusal = { code: 'database_error', message: 'The database failed.' }
+export const databaseFailed: Refusal = refusal('database_error', 'The database failed.')
 
 /** The storage as the core calls it. Every method is present and limited to the time its caller has left. */
 export type TimedStorage = Required<UtilityStorage>
