@@ -49,10 +49,7 @@ const argumentsOf: { readonly [Method in keyof Admin]: () => Readonly<Record<str
       clientSecret: harmlessText,
     }),
   }),
-  updateClient: () => ({
-    clientId: text,
-    patch: members({ ...label, redirectUris: texts.optional() }),
-  }),
+  updateClient: () => ({ clientId: text, patch: members({ ...label, redirectUris: texts.optional() }) }),
   rotateClientSecret: () => ({ clientId: text }),
   revokeClient: () => ({ clientId: text }),
   readAuthorizationRequest: () => ({
@@ -154,9 +151,7 @@ const argumentsOf: { readonly [Method in keyof Admin]: () => Readonly<Record<str
   deleteLicense: () => ({ licenseKey: text }),
   listClients: () => ({ page: members(page).optional() }),
   listResellers: () => ({ page: members(page).optional() }),
-  listCredentials: () => ({
-    page: members({ ...page, kind: text, ownerId: text.optional() }),
-  }),
+  listCredentials: () => ({ page: members({ ...page, kind: text, ownerId: text.optional() }) }),
   listLicenses: () => ({
     page: members({
       ...page,

@@ -41,9 +41,7 @@ export function errorResponses(
       {
         description: [...new Set(group.map(({ message }) => message))].join(' '),
         headers: { ...sharedHeaders, ...headersOf(status, scheme) },
-        content: {
-          'application/json': ownErrorBodies && !scheme.errorBody ? {} : contentOf(group, scheme),
-        },
+        content: { 'application/json': ownErrorBodies && !scheme.errorBody ? {} : contentOf(group, scheme) },
       },
     ]),
   )

@@ -211,19 +211,11 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
     summary: 'Check the DNS records of a domain at several resolver locations',
     description:
       'Asks every configured resolver for the records of a domain. The answer has one element for each location, in the configured order, even if a resolver fails.',
-    tag: {
-      name: 'DNS',
-      description: 'Records of a domain as resolvers in several places see them.',
-    },
+    tag: { name: 'DNS', description: 'Records of a domain as resolvers in several places see them.' },
     permission: parts.requiredScope,
     waitsFor: 'network',
     parameters: {
-      domain: {
-        in: 'header',
-        name: 'X-Domain',
-        description: 'The domain to check.',
-        example: 'example.com',
-      },
+      domain: { in: 'header', name: 'X-Domain', description: 'The domain to check.', example: 'example.com' },
       recordType: {
         in: 'header',
         name: 'X-Record-Type',

@@ -51,12 +51,7 @@ export function generateLicense(
         description: 'Domain or IP address to bind to.',
         example: 'shop.example',
       },
-      status: {
-        in: 'header',
-        name: 'X-Status',
-        description: 'Status of the license.',
-        example: 'valid',
-      },
+      status: { in: 'header', name: 'X-Status', description: 'Status of the license.', example: 'valid' },
       // No example: API pages would fill it in, and the second try would then get the license of the first.
       idempotencyKey: {
         in: 'header',
