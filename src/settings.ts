@@ -24,19 +24,9 @@ import { systemClock } from './system/clock.ts'
 import { randomKeys } from './system/random-keys.ts'
 
 /** The options with every default filled in. */
-export interface Settings extends Required<
-  Pick<
-    UtilityApiOptions,
-    | 'storage'
-    | 'basePath'
-    | 'clock'
-    | 'keyGenerator'
-    | 'storageTimeoutMs'
-    | 'maxInFlight'
-    | 'maxAnswerBytes'
-    | 'logger'
-  >
-> {
+export type Settings = Required<Omit<UtilityApiOptions, keyof OtherSettings>> & OtherSettings
+
+interface OtherSettings {
   readonly oauth: Required<OAuthOptions>
   readonly licenses: LicenseSettings
   /** Undefined if the operation is removed. */
