@@ -28,7 +28,8 @@ const www = 'www.'
  */
 export function comparedDomain(domainOrIp: string): string {
   if (typeof domainOrIp !== 'string') throw invalidArgument('domainOrIp must be a string.')
-  if (!domainOrIp.startsWith(wildcard)) return comparedHost(domainOrIp) ?? domainOrIp
+  // Names first: most texts are names, and no address is one.
+  if (!domainOrIp.startsWith(wildcard)) return parseName(domainOrIp) ?? comparedIp(domainOrIp) ?? domainOrIp
   const name = parseName(domainOrIp.slice(wildcard.length))
   return name === null ? domainOrIp : wildcard + name
 }
@@ -37,12 +38,6 @@ export function comparedDomain(domainOrIp: string): string {
 export function compared<Change extends LicensePatch>(change: Change): Compared<Change> {
   if (change.domainOrIp === undefined) return change
   return { ...change, comparedDomain: comparedDomain(change.domainOrIp) }
-}
-
-/** Returns the compared form of a host without a port, or null for anything else. */
-function comparedHost(text: string): string | null {
-  // Names first: most texts are names, and no address is one.
-  return parseName(text) ?? comparedIp(text)
 }
 
 function parseName(text: string): string | null {
