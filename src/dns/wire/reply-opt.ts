@@ -1,8 +1,9 @@
 import type { ExtendedDnsError } from '../../domain/dns-answer.ts'
 import { isPlainText } from '../../domain/header-text.ts'
-import { formatError, type ReadingBudget } from './budget.ts'
+import { formatError } from './budget.ts'
 import { optionCodes } from './constants.ts'
 import { sentSubnet, type EncodedQuery } from './encoded-query.ts'
+import type { RawRecord } from './record-data.ts'
 
 /** What EDNS adds to a reply. */
 export interface Opt {
@@ -21,20 +22,12 @@ const toExtendedRcode = -6
 const maxExtendedErrors = 8
 const maxExtraTextOctets = 255
 
-/** Where the data of an OPT record is, and what reading its message may cost. */
-export interface OptRecord {
-  readonly message: Buffer
-  readonly start: number
-  readonly end: number
-  readonly budget: ReadingBudget
-}
-
 /**
  * Reads an OPT record. Throws {@link formatError}.
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc6891#section-6.1 | RFC 6891 section 6.1}
  */
-export function readOpt({ message, start, end, budget }: OptRecord, query: EncodedQuery): Opt {
+export function readOpt({ message, start, end, budget }: RawRecord, query: EncodedQuery): Opt {
   const ede: ExtendedDnsError[] = []
   let clientSubnetScope: number | undefined
   for (let at = start; at < end;) {
