@@ -1,6 +1,6 @@
 import { cutError, formatError, ReadingBudget } from './budget.ts'
 import { headerLength, maxLabelLength, maxNameLength, pointerMark } from './constants.ts'
-import { writeLabel } from './presentation.ts'
+import { inLabels, writeText } from './presentation.ts'
 
 /** A name has at most 127 labels, so more pointers than that lead only to other pointers. */
 const maxHops = 127
@@ -51,7 +51,7 @@ export class NameReader {
       length = checkedLength(length + 1 + octet)
       if (written > 0) scratch[written++] = dot
       // A label that extends past the end is detected at the next step.
-      written = writeLabel(scratch, written, this.#message, labelStart, at)
+      written = writeText(scratch, written, this.#message, labelStart, at, inLabels)
       octet = this.#step(at)
     }
     const text = written === 0 ? '' : scratch.toString('latin1', 0, written)

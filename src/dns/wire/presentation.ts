@@ -14,7 +14,8 @@ function spelling(first: number, behindBackslash: readonly number[]): Spelling {
   })
 }
 
-const inLabels = spelling(0x21, [dot, backslash, atSign])
+/** In a label, dots, backslashes and `@` get a backslash, and octets that are not visible ASCII become `\DDD`. */
+export const inLabels: Spelling = spelling(0x21, [dot, backslash, atSign])
 const inTexts = spelling(0x20, [backslash])
 
 /** What each octet of UTF-8 takes in JSON, as `JSON.stringify` escapes it. */
@@ -34,7 +35,7 @@ const jsonOfEscaped: Uint8Array = inTexts.map((width, octet) => {
  * Writes octets as text in ASCII and returns where it ends. One by one, because a message has room for thousands of
  * short labels, and any call for each of them would cost more than all of its octets.
  */
-function write(
+export function writeText(
   target: Buffer,
   offset: number,
   octets: Uint8Array,
@@ -58,20 +59,6 @@ function write(
   return at
 }
 
-/**
- * Writes a label as text and returns where it ends. Dots, backslashes and `@` get a backslash, octets that are not visible
- * ASCII become `\DDD`.
- */
-export function writeLabel(
-  target: Buffer,
-  offset: number,
-  message: Uint8Array,
-  start: number,
-  end: number,
-): number {
-  return write(target, offset, message, start, end, inLabels)
-}
-
 /** Where the text of a character-string is written. A record can have tens of thousands of them. */
 const scratch: Buffer = Buffer.allocUnsafe(4 * 255)
 
@@ -79,7 +66,7 @@ const scratch: Buffer = Buffer.allocUnsafe(4 * 255)
 export function escapedText(octets: Uint8Array, start: number, end: number): string {
   const length = 4 * (end - start)
   const text = length <= scratch.length ? scratch : Buffer.allocUnsafe(length)
-  return text.toString('latin1', 0, write(text, 0, octets, start, end, inTexts))
+  return text.toString('latin1', 0, writeText(text, 0, octets, start, end, inTexts))
 }
 
 /** Returns how many octets a text takes in JSON, without its quotes. */
