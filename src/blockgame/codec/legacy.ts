@@ -82,37 +82,23 @@ export function parseLegacyReply(bytes: Uint8Array, { raw = false }: ParseOption
 
 function parseReply(text: string): StatusReply {
   const [, protocol = '', name = '', description = '', online = '', max = ''] = text.split('\0')
-  return reply({ name, protocol: count(protocol) ?? -1, description, online: count(online), max: count(max) })
+  const version = { name: versionText(name), protocol: count(protocol) ?? -1 }
+  return reply(version, description, { online: count(online) ?? 0, max: count(max) ?? 0 })
 }
 
 function parseBetaReply(text: string): StatusReply {
   const parts = text.split('§')
-  const [online = '', max = ''] = parts.slice(-2)
-  const description = parts.slice(0, -2).join('§')
-  const counts = { online: count(online), max: count(max) }
-  if (parts.length < 3 || counts.online === null || counts.max === null)
+  const [online, max] = parts.slice(-2).map(count)
+  if (parts.length < 3 || typeof online !== 'number' || typeof max !== 'number')
     throw protocolError('a kick that is no status')
-  return reply({ name: '', protocol: -1, description, ...counts })
+  return reply({ name: '', protocol: -1 }, parts.slice(0, -2).join('§'), { online, max })
 }
 
 function count(text: string): number | null {
   return /^-?\d{1,10}$/.test(text) ? Number(text) + 0 : null
 }
 
-interface LegacyFields {
-  readonly name: string
-  readonly protocol: number
-  readonly description: string
-  readonly online: number | null
-  readonly max: number | null
-}
-
-function reply({ name, protocol, description, online, max }: LegacyFields): StatusReply {
-  const descriptionSpans = componentSpans(description)
-  return {
-    players: { online: online ?? 0, max: max ?? 0 },
-    version: { name: versionText(name), protocol },
-    description: textOf(descriptionSpans),
-    descriptionSpans,
-  }
+function reply(version: StatusReply['version'], text: string, players: StatusReply['players']): StatusReply {
+  const descriptionSpans = componentSpans(text)
+  return { players, version, description: textOf(descriptionSpans), descriptionSpans }
 }
