@@ -12,30 +12,20 @@ import { BodyReader } from './http/body-reader.ts'
 import { Closing } from './bounds/closing.ts'
 import { harmlessLogger } from './http/log.ts'
 import { createInFlightLimit } from './bounds/in-flight.ts'
-import { bind, type Endpoint, type Service } from './http/pipeline.ts'
+import { bind, type Service } from './http/pipeline.ts'
 import { rateLimitWith } from './http/rate-limit.ts'
 import { utilityApi, type UtilityApi } from './http/utility-api.ts'
-import { checkDns, type CheckDnsInput, type DnsCheckResult } from './operations/check-dns.ts'
+import { checkDns, type DnsCheckResult } from './operations/check-dns.ts'
 import { exchangeToken } from './operations/exchange-token.ts'
 import { generateLicense } from './operations/generate-license.ts'
-import {
-  lookUpGameServer,
-  type GameServerLookup,
-  type LookUpGameServerInput,
-} from './operations/look-up-game-server.ts'
-import type { Operation } from './operations/operation.ts'
+import { lookUpGameServer, type GameServerLookup } from './operations/look-up-game-server.ts'
 import { createOctetBudget } from './bounds/octet-budget.ts'
 import { createResultCache } from './bounds/result-cache.ts'
 import type { SharedAnswer } from './bounds/shared-answer.ts'
 import { updateLicense } from './operations/update-license.ts'
 import type { AdminOptions, UtilityApiOptions } from './options.ts'
 import type { Clock } from './ports/clock.ts'
-import {
-  timedBlockgameClient,
-  timedDnsClient,
-  type TimedBlockgameClient,
-  type TimedDnsClient,
-} from './bounds/timed-clients.ts'
+import { timedBlockgameClient, timedDnsClient } from './bounds/timed-clients.ts'
 import { timedStorage, type TimedStorage } from './storage/timed-storage.ts'
 import { apiKeyScheme } from './security/api-key.ts'
 import { bearerScheme } from './security/bearer.ts'
@@ -130,11 +120,7 @@ interface CallerParts {
 }
 
 /** Returns the operations that need only storage, each bound to the scheme of its callers. */
-function storageEndpoints(
-  service: Service,
-  settings: Settings,
-  callers: CallerParts,
-): Readonly<Record<'exchangeToken' | 'updateLicense' | 'generateLicense', Endpoint>> {
+function storageEndpoints(service: Service, settings: Settings, callers: CallerParts) {
   const { clock, keyGenerator, oauth, licenses } = settings
   const { storage } = callers
   const resellers = bearerScheme(callers, 'reseller_token', 'A reseller token.')
@@ -152,22 +138,9 @@ function storageEndpoints(
   }
 }
 
-/** An operation with its own network client. */
-interface NetworkPart<Input, Output> {
-  readonly operation: Operation<Input, Output, unknown>
-  readonly endpoint: Endpoint
-  readonly timeoutMs: number
-  /** Closes the client, unless the host provided it and is responsible for closing it. */
-  close(): Promise<void> | undefined
-}
-
-function dnsCheck(
-  service: Service,
-  dns: DnsCheckSettings,
-  callers: CallerParts,
-): NetworkPart<CheckDnsInput, DnsCheckResult[]> {
+function dnsCheck(service: Service, dns: DnsCheckSettings, callers: CallerParts) {
   const { clock } = callers
-  const client: TimedDnsClient = dns.client === undefined ? createDnsClient() : timedDnsClient(dns.client)
+  const client = dns.client === undefined ? createDnsClient() : timedDnsClient(dns.client)
   const scheme = bearerScheme(callers, 'access_token', 'An access token.')
   const cache = createResultCache<SharedAnswer<DnsCheckResult[]>>(clock)
   const { budget, logger } = service
@@ -176,6 +149,7 @@ function dnsCheck(
     operation,
     endpoint: bind(service, operation, scheme),
     timeoutMs: dns.timeoutMs,
+    // A client of the host is closed by the host.
     close() {
       cache.close()
       return client.close?.()
@@ -183,13 +157,9 @@ function dnsCheck(
   }
 }
 
-function gameServerLookup(
-  service: Service,
-  blockgame: BlockgameLookupSettings,
-  callers: CallerParts,
-): NetworkPart<LookUpGameServerInput, GameServerLookup> {
+function gameServerLookup(service: Service, blockgame: BlockgameLookupSettings, callers: CallerParts) {
   const { clock } = callers
-  const client: TimedBlockgameClient =
+  const client =
     blockgame.client === undefined
       ? createBlockgameClient(blockgame.clientOptions)
       : timedBlockgameClient(blockgame.client)
@@ -199,6 +169,7 @@ function gameServerLookup(
     operation,
     endpoint: bind(service, operation, apiKeyScheme(callers)),
     timeoutMs: blockgame.timeoutMs,
+    // A client of the host is closed by the host.
     close() {
       cache.close()
       return client.close?.()
