@@ -3,14 +3,13 @@ import { demand } from '../domain/arguments.ts'
 import { refused, shuttingDown } from '../domain/errors.ts'
 import { toLicense, type License } from '../domain/license.ts'
 import { storedLicenseKey } from '../domain/license-key.ts'
-import type { Clock } from '../ports/clock.ts'
 import type { KeyGenerator } from '../ports/key-generator.ts'
 import { callWithin, type StorageCall } from '../ports/storage-call.ts'
 import { andThen, type MaybePromise } from '../domain/maybe-promise.ts'
 import type { TimedStorage } from '../storage/timed-storage.ts'
 import { requirePermission, verifyApiKey } from './api-key.ts'
 import { challenging, requireScope, verifyBearer, wanted, type ChallengeOptions } from './bearer.ts'
-import type { UseRecorder } from './use-recorder.ts'
+import type { CredentialParts } from './scheme.ts'
 
 /**
  * What an access token grants.
@@ -92,13 +91,11 @@ export interface Verifier {
 }
 
 /** Everything that verification needs. */
-export interface VerifierParts {
+export interface VerifierParts extends CredentialParts {
   readonly storage: TimedStorage
-  readonly clock: Clock
   readonly keyGenerator: KeyGenerator
   readonly keyPrefix: string
   readonly storageTimeoutMs: number
-  readonly uses: UseRecorder | undefined
   /** Aborted once the service is closed. */
   readonly closing: { readonly aborted: boolean }
 }
