@@ -24,14 +24,14 @@ import { createResultCache } from './bounds/result-cache.ts'
 import type { SharedAnswer } from './bounds/shared-answer.ts'
 import { updateLicense } from './operations/update-license.ts'
 import type { AdminOptions, UtilityApiOptions } from './options.ts'
-import type { Clock } from './ports/clock.ts'
 import { timedBlockgameClient, timedDnsClient } from './bounds/timed-clients.ts'
 import { timedStorage, type TimedStorage } from './storage/timed-storage.ts'
 import { apiKeyScheme } from './security/api-key.ts'
 import { bearerScheme } from './security/bearer.ts'
 import { oauthClientScheme } from './security/oauth-client.ts'
 import { createLicenseSigning } from './security/license-signing.ts'
-import { createUseRecorder, type UseRecorder } from './security/use-recorder.ts'
+import type { CredentialParts } from './security/scheme.ts'
+import { createUseRecorder } from './security/use-recorder.ts'
 import { createVerifier } from './security/verifier.ts'
 import { adminSettingsOf, settingsOf, type Settings } from './settings.ts'
 import type { DnsCheckSettings } from './settings/dns-check.ts'
@@ -113,11 +113,7 @@ function serviceOf(settings: Settings): Service {
 }
 
 /** What finds out who the caller of an operation is. */
-interface CallerParts {
-  readonly storage: TimedStorage
-  readonly clock: Clock
-  readonly uses: UseRecorder | undefined
-}
+type CallerParts = CredentialParts & { readonly storage: TimedStorage }
 
 /** Returns the operations that need only storage, each bound to the scheme of its callers. */
 function storageEndpoints(service: Service, settings: Settings, callers: CallerParts) {
