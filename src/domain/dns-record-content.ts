@@ -15,16 +15,6 @@ export function contentOfRecord(record: DnsRecord): Content {
     case 'A':
     case 'AAAA':
       return canonicalIpAddress(record.ip) ?? record.ip
-    case 'NS':
-    case 'PTR':
-    case 'CNAME':
-      return nameOf(record.target)
-    case 'MX':
-      return `${record.pri} ${nameOf(record.target)}`
-    case 'SRV':
-      return `${record.pri} ${record.weight} ${record.port} ${nameOf(record.target)}`
-    case 'SOA':
-      return `${nameOf(record.mname)} ${nameOf(record.rname)} ${numbersOfSoa(record)}`
     case 'TXT':
       // How strings are split does not matter, because programs read them as one text.
       return Buffer.concat(stringsOf(record)).toString('latin1')
@@ -35,15 +25,35 @@ export function contentOfRecord(record: DnsRecord): Content {
         octetsOf(record.value, record.base64).toString('latin1'),
       )
     case 'DS':
-      return `${record.key_tag} ${record.algorithm} ${record.digest_type} ${record.digest.toUpperCase()}`
+      return fieldsOf(record, canonicalName).toUpperCase()
     default:
-      return `${record.flags} ${record.protocol} ${record.algorithm} ${record.public_key}`
+      return fieldsOf(record, canonicalName)
   }
 }
 
-function numbersOfSoa(record: RecordOf<'SOA'>): string {
-  const { serial, refresh, retry, expire, 'minimum-ttl': minimum } = record
-  return `${serial} ${refresh} ${retry} ${expire} ${minimum}`
+/** Returns the fields of a record that has neither addresses nor texts, with its names as `nameOf` writes them. */
+function fieldsOf(
+  record: Exclude<DnsRecord, RecordOf<'A' | 'AAAA' | 'TXT' | 'CAA'>>,
+  nameOf: (name: string) => string,
+): string {
+  switch (record.type) {
+    case 'NS':
+    case 'PTR':
+    case 'CNAME':
+      return nameOf(record.target)
+    case 'MX':
+      return `${record.pri} ${nameOf(record.target)}`
+    case 'SRV':
+      return `${record.pri} ${record.weight} ${record.port} ${nameOf(record.target)}`
+    case 'SOA': {
+      const { mname, rname, serial, refresh, retry, expire, 'minimum-ttl': minimum } = record
+      return `${nameOf(mname)} ${nameOf(rname)} ${serial} ${refresh} ${retry} ${expire} ${minimum}`
+    }
+    case 'DS':
+      return `${record.key_tag} ${record.algorithm} ${record.digest_type} ${record.digest}`
+    default:
+      return `${record.flags} ${record.protocol} ${record.algorithm} ${record.public_key}`
+  }
 }
 
 /** A tag may have spaces in it, so its length says where the value begins. */
@@ -56,7 +66,7 @@ function latin1(text: string): string {
   return Buffer.from(text).toString('latin1')
 }
 
-function nameOf(name: string): string {
+function canonicalName(name: string): string {
   return parseDnsName(name) ?? name.toLowerCase()
 }
 
@@ -95,16 +105,6 @@ export function recordText(record: DnsRecord): string {
     case 'A':
     case 'AAAA':
       return record.ip
-    case 'NS':
-    case 'PTR':
-    case 'CNAME':
-      return record.target
-    case 'MX':
-      return `${record.pri} ${record.target}`
-    case 'SRV':
-      return `${record.pri} ${record.weight} ${record.port} ${record.target}`
-    case 'SOA':
-      return `${record.mname} ${record.rname} ${numbersOfSoa(record)}`
     case 'TXT':
       return stringsOf(record)
         .map((string) => `"${escaped(string)}"`)
@@ -114,10 +114,8 @@ export function recordText(record: DnsRecord): string {
       const tag = escaped(Buffer.from(record.tag)).replaceAll(/\s/g, (space) => decimals(space))
       return `${record.flags} ${tag === '' ? '""' : tag} "${escaped(octetsOf(record.value, record.base64))}"`
     }
-    case 'DS':
-      return `${record.key_tag} ${record.algorithm} ${record.digest_type} ${record.digest}`
     default:
-      return `${record.flags} ${record.protocol} ${record.algorithm} ${record.public_key}`
+      return fieldsOf(record, (name) => name)
   }
 }
 
