@@ -125,14 +125,16 @@ export function createVerifier(parts: VerifierParts): Verifier {
     verifyResellerToken: (token, ...others: unknown[]) =>
       ifOpen((call) => {
         demand(others.length === 0, 'options: a reseller token has no scope.')
-        return andThen(verifyBearer(parts, 'reseller_token', given('token', token), call), resellerGrant)
+        const found = verifyBearer(parts, 'reseller_token', given('token', token), call)
+        return andThen(found, ({ id, ownerId }) => ({ tokenId: id, resellerId: ownerId }))
       }),
     verifyApiKey: (apiKey, options) =>
       ifOpen((call) => {
         const permission = wanted('permission', options)
         return andThen(verifyApiKey(parts, given('apiKey', apiKey), call), (credential) => {
           requirePermission(credential, permission)
-          return keyGrant(credential)
+          const { id, scope } = credential
+          return { apiKeyId: id, permissions: scope === '' ? [] : scope.split(' ') }
         })
       }),
     findLicense: (licenseKey) =>
@@ -157,12 +159,4 @@ function given(name: 'token' | 'apiKey', credential: string | null | undefined):
 function accessGrant({ id, ownerId, subject, scope, expiresAt }: Credential): AccessGrant {
   const clientId = ownerId === id ? null : ownerId
   return { tokenId: id, clientId, subject, scope, expiresAt: expiresAt === null ? null : new Date(expiresAt) }
-}
-
-function resellerGrant({ id, ownerId }: Credential): { tokenId: string; resellerId: string } {
-  return { tokenId: id, resellerId: ownerId }
-}
-
-function keyGrant({ id, scope }: Credential): { apiKeyId: string; permissions: string[] } {
-  return { apiKeyId: id, permissions: scope === '' ? [] : scope.split(' ') }
 }
