@@ -1,7 +1,11 @@
 import { demand, demandKnown, isOptions, isPort, isSignal, isTimeout } from '../domain/arguments.ts'
-import { defaultServerPort, parseServerHost, spelledHost } from '../domain/server-address.ts'
+import {
+  defaultServerPort,
+  parseServerHost,
+  spelledHost,
+  type GameServerAddress,
+} from '../domain/server-address.ts'
 import type { BlockgameTarget, HandshakeAddress } from '../ports/blockgame-client.ts'
-import type { RequestedTarget } from './destination-filter.ts'
 import type { StatusRequest } from './codec/requests.ts'
 
 const defaultTimeoutMs = 5000
@@ -29,7 +33,7 @@ export interface Introduction extends StatusRequest {
 /** A target with its defaults. */
 export interface CheckedTarget extends Omit<Introduction, 'protocolVersion' | 'fallbackProtocolVersion'> {
   /** The host in canonical form, and the port. */
-  readonly requested: RequestedTarget
+  readonly requested: GameServerAddress
   readonly timeoutMs: number
 }
 

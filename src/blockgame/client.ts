@@ -1,13 +1,14 @@
 import { AsyncResource } from 'node:async_hooks'
 import { Slots } from '../bounds/slots.ts'
 import { UtilityApiError } from '../domain/errors.ts'
+import type { GameServerAddress } from '../domain/server-address.ts'
 import type { BlockgameClient } from '../ports/blockgame-client.ts'
 import type { DnsClient } from '../ports/dns-client.ts'
 import { Candidates } from './candidates.ts'
 import { checkTarget } from './checked-target.ts'
 import { DeadlineScope } from './deadline-scope.ts'
 import { fetchStatus } from './fetch-status.ts'
-import { createDestinationFilter, type AddressRule, type RequestedTarget } from './destination-filter.ts'
+import { createDestinationFilter, type AddressRule } from './destination-filter.ts'
 import { resolveDestinations } from './resolve.ts'
 import { Resolvers, type Resolve, type ResolverAddress } from './resolvers.ts'
 
@@ -52,7 +53,7 @@ export function createClient({
   let closed = false
 
   /** Finds the candidates of a target while they are being tried. */
-  const resolve = (target: RequestedTarget, scope: DeadlineScope): Candidates => {
+  const resolve = (target: GameServerAddress, scope: DeadlineScope): Candidates => {
     const candidates = new Candidates()
     let blocked = false
     resolveDestinations(target, asked, scope, (rank, destinations) => {

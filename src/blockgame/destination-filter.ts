@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { refused, type UtilityApiError } from '../domain/errors.ts'
 import { isPublicAddress } from '../domain/ip-address.ts'
+import type { GameServerAddress } from '../domain/server-address.ts'
 import { addressNotAllowed } from '../domain/server-status.ts'
 import type { Destination } from './candidates.ts'
 
@@ -21,12 +22,6 @@ export interface ConnectionTarget {
 /** Decides whether a connection may be made. */
 export type AddressRule = (target: ConnectionTarget) => boolean
 
-/** The host and port of the requested server, before SRV and resolution. */
-export interface RequestedTarget {
-  readonly host: string
-  readonly port: number
-}
-
 const lowestPort = 1024
 const localhost = /(?:^|\.)localhost$/
 const defaultRule: AddressRule = ({ ip, port }) => port >= lowestPort && isPublicAddress(ip)
@@ -38,14 +33,14 @@ export interface DestinationFilter {
    *
    * @throws `UtilityApiError` `address_not_allowed` if the target cannot lead to a permitted destination.
    */
-  requested(target: RequestedTarget): Destination[] | null
+  requested(target: GameServerAddress): Destination[] | null
   /** Returns the permitted destinations among the resolved ones. */
-  resolved(target: RequestedTarget, destinations: readonly Destination[]): Destination[]
+  resolved(target: GameServerAddress, destinations: readonly Destination[]): Destination[]
 }
 
 /** Creates a filter. `rule` replaces the default rule, which permits public addresses and ports from 1024. */
 export function createDestinationFilter(rule: AddressRule = defaultRule): DestinationFilter {
-  const permitted = ({ host }: RequestedTarget, destinations: readonly Destination[]): Destination[] =>
+  const permitted = ({ host }: GameServerAddress, destinations: readonly Destination[]): Destination[] =>
     destinations.filter(({ ip, port }) => permits(rule, { ip, port, host }))
   return {
     requested(target) {

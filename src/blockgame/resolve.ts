@@ -1,6 +1,6 @@
 import { isIP, isIPv6 } from 'node:net'
 import { canonicalIpAddress } from '../domain/ip-address.ts'
-import { defaultServerPort, parseServerHost } from '../domain/server-address.ts'
+import { defaultServerPort, parseServerHost, type GameServerAddress } from '../domain/server-address.ts'
 import { ServerCheckError } from '../domain/server-status.ts'
 import type { Destination } from './candidates.ts'
 import { attemptDelayMs } from './connect-to-first.ts'
@@ -32,7 +32,7 @@ export type TakeDestinations = (rank: number, destinations: readonly Destination
  * @throws `ServerCheckError` `dns` if the host says that it has no such service.
  */
 export async function resolveDestinations(
-  { host, port }: { host: string; port: number },
+  { host, port }: GameServerAddress,
   resolvers: Resolvers,
   scope: DeadlineScope,
   take: TakeDestinations,
