@@ -35,7 +35,8 @@ export const longestAddress = 260
 export function parseServerAddress(text: string, port?: string): GameServerAddress | null {
   const parts = splitPort(text)
   const typed = [port, parts.port].filter((each) => each !== undefined).map(parsePort)
-  const host = parts.inBrackets ? parseIpv6(parts.host) : parseServerHost(parts.host)
+  const isBroken = parts.inBrackets && !parts.host.includes(':')
+  const host = isBroken ? null : parseServerHost(parts.host)
   if (host === null || typed.includes(null)) return null
   return { host, port: typed[0] ?? defaultServerPort }
 }
@@ -69,10 +70,6 @@ function splitPort(text: string): { host: string; port?: string | undefined; inB
 /** Returns the canonical form of a host name (underscores allowed) or a bare address, or null for anything else. */
 export function parseServerHost(text: string): string | null {
   return canonicalIpAddress(text) ?? parseHostName(text, { underscores: true })
-}
-
-function parseIpv6(text: string): string | null {
-  return text.includes(':') ? parseServerHost(text) : null
 }
 
 function parsePort(text: string): number | null {
