@@ -14,11 +14,7 @@ export interface WorkSignal {
 export class Closing {
   // Not `AbortSignal.any` with one signal for all, which would keep the requests that are answered.
   readonly #open = new Slots<AbortController>()
-  #aborted = false
-
-  get aborted(): boolean {
-    return this.#aborted
-  }
+  aborted = false
 
   /** Returns a signal that aborts when the client is gone, if `gone` tells that, or when the service closes. */
   workSignal(gone: AbortSignal | undefined): WorkSignal {
@@ -26,7 +22,7 @@ export class Closing {
     const abort = (): void => controller.abort(gone?.reason)
     gone?.addEventListener('abort', abort)
     if (gone?.aborted === true) abort()
-    if (this.#aborted) controller.abort()
+    if (this.aborted) controller.abort()
     const slot = this.#open.add(controller)
     return {
       signal: controller.signal,
@@ -38,7 +34,7 @@ export class Closing {
   }
 
   abort(): void {
-    this.#aborted = true
+    this.aborted = true
     for (const controller of this.#open.all()) controller.abort()
   }
 }
