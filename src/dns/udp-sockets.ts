@@ -86,6 +86,9 @@ function sendOutbox(): void {
 /** A connected socket: the kernel drops what other sources send, and reports ICMP errors. */
 class UdpSocket {
   readonly openedAt: number = performance.now()
+  connected = false
+  /** Whether the socket is out of service and only waits for outstanding replies. */
+  retired = false
   readonly #socket: Socket
   readonly #onClose: (socket: UdpSocket) => void
   /**
@@ -99,8 +102,6 @@ class UdpSocket {
   #sent = 0
   /** How many prepared queries are still to be sent. */
   #unsent = 0
-  #retired = false
-  #connected = false
   #closed = false
   #failure: Error | undefined
 
@@ -115,18 +116,9 @@ class UdpSocket {
     this.#socket.setMaxListeners(maxUses + 1)
     this.#socket.on('message', (message) => this.#receive(message))
     this.#socket.on('error', (error) => this.#fail(error))
-    this.#socket.once('connect', () => (this.#connected = true))
+    this.#socket.once('connect', () => (this.connected = true))
     this.#socket.connect(port, ip)
     this.#socket.unref()
-  }
-
-  /** Whether the socket is out of service and only waits for outstanding replies. */
-  get retired(): boolean {
-    return this.#retired
-  }
-
-  get connected(): boolean {
-    return this.#connected
   }
 
   /** Gives a query an id that this port has not used yet, and a listener that gets its reply. */
@@ -140,13 +132,13 @@ class UdpSocket {
     this.#waiting += 1
     queriesUnderWay += 1
     this.#unsent += 1
-    if (this.#listeners.length === maxUses) this.#retired = true
+    if (this.#listeners.length === maxUses) this.retired = true
     return { socket: this, message, use }
   }
 
   /** Sends a prepared query, if its listener still waits for the reply. */
   send(query: UdpQuery): void {
-    if (!this.#connected && !this.#closed) {
+    if (!this.connected && !this.#closed) {
       this.#socket.once('connect', () => this.send(query))
       return
     }
@@ -165,17 +157,17 @@ class UdpSocket {
     this.#waiting -= 1
     queriesUnderWay -= 1
     if (use >= this.#sent) this.#unsent -= 1
-    if (this.#retired) this.retire()
+    if (this.retired) this.retire()
   }
 
   /** Lets no more queries use this port. */
   retire(): void {
-    this.#retired = true
+    this.retired = true
     if (this.#waiting === 0) this.close()
   }
 
   close(): void {
-    this.#retired = true
+    this.retired = true
     if (this.#closed) return
     this.#closed = true
     this.#socket.close()
@@ -196,10 +188,6 @@ class UdpSocket {
     return use
   }
 
-  #listenerTo(message: Buffer): ReplyListener | undefined {
-    return this.#listeners[this.#useOf(message.readUInt16BE(0))]
-  }
-
   /**
    * Handles ICMP errors, which go to the next send or receive. A send without a callback hides them, but a callback
    * takes time, so only the last of several sends has one. What a closed port refused is refused again, and seen then.
@@ -209,7 +197,7 @@ class UdpSocket {
   }
 
   #receive(message: Buffer): void {
-    if (message.length >= 2) this.#listenerTo(message)?.receive(message, this)
+    if (message.length >= 2) this.#listeners[this.#useOf(message.readUInt16BE(0))]?.receive(message, this)
   }
 
   #fail(error: Error): void {
