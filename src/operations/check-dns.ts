@@ -290,10 +290,7 @@ interface Resolver {
   readonly target: Pick<DnsQuestion, 'server' | 'clientSubnet'>
 }
 
-interface Question {
-  readonly name: string
-  readonly type: RecordType
-}
+type Question = Pick<DnsQuestion, 'name' | 'type'>
 
 /** What stands behind a backslash belongs to a name. */
 function isUrlOrMailbox(domain: string): boolean {
