@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { createSingleFlight } from '../bounds/single-flight.ts'
-import type { DnsAnswer } from '../domain/dns-answer.ts'
-import type { DnsRecord, RecordType } from '../domain/dns-record.ts'
+import { saysSomething, type DnsAnswer } from '../domain/dns-answer.ts'
+import type { DnsRecord, RecordOf, RecordType } from '../domain/dns-record.ts'
 import { UtilityApiError } from '../domain/errors.ts'
 import { ServerCheckError } from '../domain/server-status.ts'
 import type { DnsClient, DnsQuestion } from '../ports/dns-client.ts'
@@ -69,12 +69,12 @@ export class Resolvers {
     type: Type,
     budgetMs: number,
     { signal }: DeadlineScope,
-  ): Promise<readonly Extract<DnsRecord, { type: Type }>[]> {
+  ): Promise<readonly RecordOf<Type>[]> {
     const terms = { signal, timeoutMs: budgetMs }
     const records = await this.#underWay.join(`${type} ${name}`, '', terms, (flight) =>
       this.#askAll({ name, type, signal: flight.signal }, budgetMs / this.#servers.length),
     )
-    return records.filter((record): record is Extract<DnsRecord, { type: Type }> => record.type === type)
+    return records.filter((record): record is RecordOf<Type> => record.type === type)
   }
 
   async #askAll(
@@ -85,10 +85,10 @@ export class Resolvers {
     const server = this.#servers[index]
     if (server === undefined) return []
     const timeoutMs = Math.max(1, Math.floor(ofEachMs))
-    const { status, records } = await this.#query({ ...question, server, timeoutMs })
-    if (status === 'NOERROR') return records
-    return status === 'NXDOMAIN' || status === 'NODATA' ? [] : this.#askAll(question, ofEachMs, index + 1)
+    const answer = await this.#query({ ...question, server, timeoutMs })
+    return saysSomething(answer) ? answer.records : this.#askAll(question, ofEachMs, index + 1)
   }
+
   async #query(question: DnsQuestion): Promise<DnsAnswer> {
     try {
       return await this.#dns.query(question)
