@@ -108,19 +108,17 @@ function demandQuestion(question: Partial<DnsQuestion> | undefined): void {
   demand(typeof question.server?.ip === 'string', 'server.ip must be an IPv4 or IPv6 address.')
   const { clientSubnet, recursionDesired, checkingDisabled, transport } = question
   demand(clientSubnet === undefined || typeof clientSubnet === 'string', 'clientSubnet must be a string.')
-  demand(
-    recursionDesired === undefined || typeof recursionDesired === 'boolean',
-    'recursionDesired must be true or false.',
-  )
-  demand(
-    checkingDisabled === undefined || typeof checkingDisabled === 'boolean',
-    'checkingDisabled must be true or false.',
-  )
+  demand(isFlag(recursionDesired), 'recursionDesired must be true or false.')
+  demand(isFlag(checkingDisabled), 'checkingDisabled must be true or false.')
   demand(
     transport === undefined || transport === 'udp' || transport === 'tcp',
     "transport must be 'udp' or 'tcp'.",
   )
   demand(isSignal(question.signal), 'signal must be an AbortSignal.')
+}
+
+function isFlag(value: unknown): boolean {
+  return value === undefined || typeof value === 'boolean'
 }
 
 /** Returns a server with its port. Throws if it has no address. */
