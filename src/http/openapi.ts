@@ -81,23 +81,9 @@ export function openApiDocument(
 export function describeOperation<Input, Output, Caller>(
   operation: Operation<Input, Output, Caller>,
   scheme: Scheme<Caller>,
-  options: OpenApiOptions,
+  { ownErrorBodies }: OpenApiOptions,
 ): OperationDescription {
   const { path, method, tag } = operation
-  return {
-    path,
-    method: method.toLowerCase(),
-    tag,
-    schemes: { [scheme.name]: scheme.openapi.scheme },
-    operation: operationObject(operation, scheme, options),
-  }
-}
-
-function operationObject<Input, Output, Caller>(
-  operation: Operation<Input, Output, Caller>,
-  scheme: Scheme<Caller>,
-  { ownErrorBodies }: OpenApiOptions,
-): object {
   const input = jsonSchema(operation.input, 'input')
   const parameters = Object.entries<Parameter>(operation.parameters)
   const inBody = parameters.filter(([, parameter]) => parameter.in === 'body')
@@ -112,40 +98,46 @@ function operationObject<Input, Output, Caller>(
     })),
   ]
   return {
-    operationId: operation.id,
-    summary: operation.summary,
-    description: operation.description,
-    tags: [operation.tag.name],
-    // No document can say that the header is needed unless the body has the credential.
-    security: [{ [scheme.name]: [] }, ...(scheme.parameters.length > 0 ? [{}] : [])],
-    parameters: [
-      ...outside.map(([field, parameter]) =>
-        parameterOf(parameter, input.properties?.[field], isRequired(input, field)),
-      ),
-      { $ref: '#/components/parameters/RequestId' },
-    ],
-    ...(members.length > 0 && { requestBody: bodyOf(members, scheme.openapi.bodies) }),
-    responses: {
-      200: {
-        description: 'What was asked for.',
-        headers: sharedHeaders,
-        content: {
-          'application/json': {
-            schema: jsonSchema(operation.output(), 'output'),
-            example: operation.example,
+    path,
+    method: method.toLowerCase(),
+    tag,
+    schemes: { [scheme.name]: scheme.openapi.scheme },
+    operation: {
+      operationId: operation.id,
+      summary: operation.summary,
+      description: operation.description,
+      tags: [operation.tag.name],
+      // No document can say that the header is needed unless the body has the credential.
+      security: [{ [scheme.name]: [] }, ...(scheme.parameters.length > 0 ? [{}] : [])],
+      parameters: [
+        ...outside.map(([field, parameter]) =>
+          parameterOf(parameter, input.properties?.[field], isRequired(input, field)),
+        ),
+        { $ref: '#/components/parameters/RequestId' },
+      ],
+      ...(members.length > 0 && { requestBody: bodyOf(members, scheme.openapi.bodies) }),
+      responses: {
+        200: {
+          description: 'What was asked for.',
+          headers: sharedHeaders,
+          content: {
+            'application/json': {
+              schema: jsonSchema(operation.output(), 'output'),
+              example: operation.example,
+            },
           },
         },
+        ...errorResponses(operation, scheme, {
+          refusals: [
+            ...inputRefusals(operation),
+            ...scheme.refusals(operation.permission),
+            ...operation.refusals,
+          ],
+          hasBody: members.length > 0,
+          sharedHeaders,
+          ownErrorBodies,
+        }),
       },
-      ...errorResponses(operation, scheme, {
-        refusals: [
-          ...inputRefusals(operation),
-          ...scheme.refusals(operation.permission),
-          ...operation.refusals,
-        ],
-        hasBody: members.length > 0,
-        sharedHeaders,
-        ownErrorBodies,
-      }),
     },
   }
 }
