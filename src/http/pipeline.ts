@@ -119,23 +119,19 @@ async function limitFailures(
   const { ip } = call.context
   // In JavaScript, a host may pass null or a list for what it does not know.
   if (typeof ip !== 'string') return error
-  await countFailure(() => rateLimit(addressKey(ip), call.requestId), inFlight)
+  // In a place of its own, because the limiter may hang, and strangers' requests would pile up behind it.
+  inFlight.enter('rateLimiter')
+  try {
+    await rateLimit(addressKey(ip), call.requestId)
+  } finally {
+    inFlight.leave('rateLimiter')
+  }
   return error
 }
 
 /** A known caller has shown the right credentials, whatever was refused after that, or has only its code to show. */
 function isFailedCredential({ status, code }: UtilityApiError, { caller, share }: Call): boolean {
   return caller === undefined ? status === 401 : share?.saidBy !== undefined && code === 'invalid_grant'
-}
-
-/** Asks the limiter in a place of its own, because it may hang, and strangers' requests would pile up behind it. */
-async function countFailure(count: () => Promise<void>, inFlight: InFlightLimit): Promise<void> {
-  inFlight.enter('rateLimiter')
-  try {
-    await count()
-  } finally {
-    inFlight.leave('rateLimiter')
-  }
 }
 
 /** What answering an operation requires, the same for every request. */
