@@ -145,12 +145,7 @@ const closings: ReadonlySet<number> = new Set([0x7d, 0x5d])
  * Counts the members that JSON writes, including repeated ones, and tells where the names of the outermost object are, how
  * deep it is nested, and which names have escapes.
  */
-function countMembers(json: string): {
-  all: number
-  outermost: readonly Token[]
-  deepest: number
-  escapedNames: readonly Token[]
-} {
+function countMembers(json: string) {
   let all = 0
   const outermost: Token[] = []
   let deepest = 0

@@ -97,12 +97,7 @@ function slices(txt: string, message: Buffer, start: number, end: number): strin
 }
 
 /** Reads strings of which at least one is no UTF-8, which get their octets in base64 beside them. */
-function mixedEntries(
-  message: Buffer,
-  start: number,
-  end: number,
-  budget: ReadingBudget,
-): Required<Pick<TextFields, 'entries' | 'base64'>> {
+function mixedEntries(message: Buffer, start: number, end: number, budget: ReadingBudget) {
   const entries: string[] = []
   const base64: string[] = []
   for (let at = start; at < end;) {
