@@ -89,7 +89,8 @@ export type ReplyVerdict = ParsedReply | 'unrelated' | 'malformed' | 'truncated'
  * @see {@link https://www.rfc-editor.org/rfc/rfc5452#section-9.1 | RFC 5452 section 9.1}
  */
 export function readReply(message: Buffer, query: EncodedQuery): ReplyVerdict {
-  if (!isReplyTo(message, query)) return isBareError(message) ? bareReply(message) : 'unrelated'
+  if (!isReplyTo(message, query))
+    return isBareError(message) ? { ...noReply, rcode: rcodeOf(message), isBare: true } : 'unrelated'
   // Checked before the records, because the last of them may be cut anywhere.
   if ((flagsOf(message) & headerFlags.truncated) !== 0) return 'truncated'
   try {
@@ -149,10 +150,6 @@ function isBareError(message: Buffer): boolean {
   if (message.length === headerLength) return true
   const [questions, answers, authorities] = [4, 6, 8].map((at) => message.readUInt16BE(at))
   return questions === 0 && answers === 0 && authorities === 0
-}
-
-function bareReply(message: Buffer): ParsedReply {
-  return { ...noReply, rcode: rcodeOf(message), isBare: true }
 }
 
 /**
