@@ -68,21 +68,15 @@ function isReplay(answer: unknown): boolean {
   return typeof replay === 'string' && requestHash instanceof Uint8Array
 }
 
-function timed<Value>(
-  method: Method,
-  call: StorageCall,
-  work: (call: StorageCall) => MaybePromise<Value>,
-): MaybePromise<Value> {
+type Work<Value> = (call: StorageCall) => MaybePromise<Value>
+
+function timed<Value>(method: Method, call: StorageCall, work: Work<Value>): MaybePromise<Value> {
   if (channels.storage.hasSubscribers)
     return trace(channels.storage, { method }, () => bounded(method, call, work))
   return bounded(method, call, work)
 }
 
-function bounded<Value>(
-  method: Method,
-  call: StorageCall,
-  work: (call: StorageCall) => MaybePromise<Value>,
-): MaybePromise<Value> {
+function bounded<Value>(method: Method, call: StorageCall, work: Work<Value>): MaybePromise<Value> {
   const timeLeftMs = call.timeLeftMs()
   try {
     if (timeLeftMs <= 0) throw notInTime()
