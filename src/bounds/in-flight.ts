@@ -135,7 +135,8 @@ export function createInFlightLimit(maxInFlight: number): InFlightLimit {
     enterConnection(connection) {
       const underWayThere = byConnection.get(connection) ?? { requests: 0 }
       if (underWayThere.requests === 0) byConnection.set(connection, underWayThere)
-      if (underWayThere.requests >= mostPerConnection) throw overrun()
+      if (underWayThere.requests >= mostPerConnection)
+        throw refused(connectionOverrun, { ...closeConnection, retryAfterSeconds: 1 })
       underWayThere.requests += 1
       return () => {
         underWayThere.requests -= 1
@@ -190,10 +191,6 @@ function callersOf({ byScheme }: Pool, scheme: string): Map<string, number> {
   const byId = new Map<string, number>()
   byScheme.set(scheme, byId)
   return byId
-}
-
-function overrun(): Error {
-  return refused(connectionOverrun, { ...closeConnection, retryAfterSeconds: 1 })
 }
 
 function unavailable(why: Refusal): Error {
