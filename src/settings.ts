@@ -50,19 +50,16 @@ export interface AdminSettings extends Required<Omit<AdminOptions, 'oauth'>> {
  * @throws `UtilityApiError` `invalid_options` if an option is invalid; the message names it
  */
 export function settingsOf(options: UtilityApiOptions): Settings {
-  return checkedOptions(settings(), options, 'createUtilityApi', {
-    name: 'createAdmin',
-    schema: adminSettings,
-  })
+  return checkedOptions(options, serving, provisioning)
 }
 
 /** Does the same for the options of `createAdmin`. */
 export function adminSettingsOf(options: AdminOptions): AdminSettings {
-  return checkedOptions(adminSettings(), options, 'createAdmin', {
-    name: 'createUtilityApi',
-    schema: settings,
-  })
+  return checkedOptions(options, provisioning, serving)
 }
+
+const serving = { name: 'createUtilityApi', schema: settings }
+const provisioning = { name: 'createAdmin', schema: adminSettings }
 
 const clock = withMethods<Clock>('now')
   .default(() => systemClock)

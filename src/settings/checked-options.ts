@@ -6,10 +6,10 @@ import { storageMistake } from '../storage/storage-problem.ts'
 import { missingMethods } from './with-methods.ts'
 
 /** A function that takes options. */
-export interface Factory {
+export interface Factory<Output = unknown> {
   readonly name: string
-  /** Created only when needed, like the schema of the options that are checked. */
-  readonly schema: () => z.ZodType
+  /** Creates the schema of its options, which an import should not pay for. */
+  readonly schema: () => z.ZodType<Output>
 }
 
 /** Options of functions whose schemas are not in this layer, and one that has another name in the command. */
@@ -27,15 +27,11 @@ export const optionsOfOtherFunctions = {
  * @throws `UtilityApiError` `invalid_options` with one sentence: on a misspelled name if there is one, or else on the
  *   first problem
  */
-export function checkedOptions<Output>(
-  schema: z.ZodType<Output>,
-  options: unknown,
-  factory: string,
-  other: Factory,
-): Output {
+export function checkedOptions<Output>(options: unknown, factory: Factory<Output>, other: Factory): Output {
+  const schema = factory.schema()
   const result = schema.safeParse(options, { error: optionProblem, jitless: true })
   if (result.success) return result.data
-  requireNamed(options, factory)
+  requireNamed(options, factory.name)
   const { issues } = result.error
   // An option with a mistake in its name is also one that is missing.
   const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]
@@ -63,7 +59,7 @@ function whereItIsOne(path: readonly string[], schema: z.ZodType, other: Factory
   // The lookup's option of this name would not change whom the check asks.
   if (path.join('.') === 'dns.resolvers') return areOptions(['dns.locations'])
   const theirs = other.schema()
-  if (has(theirs, path)) return `; ${other.name} takes it`
+  if (Object.hasOwn(groupAt(theirs, path.slice(0, -1)), name)) return `; ${other.name} takes it`
   const beside = namesWith(name, groupAt(schema, path.slice(0, -1)))
   if (path.length > 1 && beside.length > 0) return areOptions(beside)
   const isIt = (each: string): boolean => each === name
@@ -75,11 +71,6 @@ function whereItIsOne(path: readonly string[], schema: z.ZodType, other: Factory
   if (Object.hasOwn(elsewhere, name)) return `; ${elsewhere[name]}`
   const near = levelsOf((each) => isNear(name, each), schema)
   return near.length > 0 ? areOptions(near) : ''
-}
-
-function has(schema: z.ZodType | undefined, [name, ...rest]: readonly string[]): boolean {
-  const known = membersOf(schema)
-  return name === undefined || (Object.hasOwn(known, name) && has(known[name], rest))
 }
 
 /** Returns the members of the group that a path leads to. */
