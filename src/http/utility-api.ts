@@ -174,10 +174,7 @@ export function utilityApi(parts: UtilityApiParts): UtilityApi {
     ...parts.verifier,
     ...parts.licenseSigning,
     fetch: (request, context = {}) => respond(request, context, route),
-    handlers: Object.fromEntries(operationIds.map((id) => [id, handlerOf(id)])) as Record<
-      OperationId,
-      Handler
-    >,
+    handlers: Object.fromEntries(operationIds.map((id) => [id, handlerOf(id)])) as UtilityApi['handlers'],
     dispatch(request, context) {
       if (!isView(request)) return Promise.reject(invalidArgument(notAView))
       return serveFound(request, context ?? {}, route(request.url))
