@@ -83,10 +83,6 @@ export class Call implements OperationCall, Presented, Answered {
     return this.request.header(name)
   }
 
-  get callerId(): string | undefined {
-    return this.caller?.id
-  }
-
   get callerKey(): string {
     return `${this.share?.scheme}:${this.share?.id}`
   }

@@ -86,9 +86,9 @@ export function observed(
   })
 }
 
-function whatBecameKnown({ callerId, error, aborted }: Call): Partial<RequestEndEvent> {
+function whatBecameKnown({ caller, error, aborted }: Call): Partial<RequestEndEvent> {
   return {
-    ...(callerId !== undefined && { callerId }),
+    ...(caller !== undefined && { callerId: caller.id }),
     ...(error !== undefined && { errorCode: error.code }),
     ...(error instanceof ServerCheckError && { reason: error.reason }),
     ...(error?.code === 'unavailable' && aborted && { reason: 'aborted' }),
