@@ -163,11 +163,7 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
     }
   }
 
-  async function check(
-    key: string,
-    question: Question,
-    flight: Flight<Element>,
-  ): Promise<SharedAnswer<DnsCheckResult[]>> {
+  async function check(key: string, question: Question, flight: Flight<Element>) {
     const started = performance.now()
     const collected = budget.collect(flight.callers)
     let expiresAt = Number.POSITIVE_INFINITY
