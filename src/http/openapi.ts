@@ -230,32 +230,14 @@ const requestIdParameter = {
 }
 
 const headers = {
-  RequestId: {
-    description: 'The id of this request.',
-    required: true,
-    schema: { type: 'string', pattern: safeRequestId.source },
-    example: 'order-1234',
-  },
-  NoStore: {
-    description: 'The answer must not be cached.',
-    required: true,
-    schema: { type: 'string', const: 'no-store' },
-  },
-  NoSniff: {
-    description: 'The answer is what its Content-Type says.',
-    required: true,
-    schema: { type: 'string', const: 'nosniff' },
-  },
-  RetryAfter: {
-    description: 'Seconds after which to try again.',
-    required: true,
-    schema: { type: 'string', pattern: '^\\d+$' },
-    example: '1',
-  },
-  Allow: {
-    description: 'The methods of this path.',
-    required: true,
-    schema: { type: 'string' },
-    example: 'GET, HEAD, OPTIONS',
-  },
+  RequestId: header('The id of this request.', { pattern: safeRequestId.source }, 'order-1234'),
+  NoStore: header('The answer must not be cached.', { const: 'no-store' }),
+  NoSniff: header('The answer is what its Content-Type says.', { const: 'nosniff' }),
+  RetryAfter: header('Seconds after which to try again.', { pattern: '^\\d+$' }, '1'),
+  Allow: header('The methods of this path.', {}, 'GET, HEAD, OPTIONS'),
+}
+
+function header(description: string, rules: object, example?: string): object {
+  const schema = { type: 'string', ...rules }
+  return { description, required: true, schema, ...(example !== undefined && { example }) }
 }
