@@ -4,6 +4,7 @@ import { toLicense } from '../domain/license.ts'
 import { isStatus } from '../domain/license-rules.ts'
 import type { MaybePromise } from '../domain/maybe-promise.ts'
 import { StorageError } from '../ports/storage.ts'
+import type { StorageCall } from '../ports/storage-call.ts'
 import type { ListedClient, ListedCredential, ListPage, StorageListing } from '../ports/storage-listing.ts'
 import { storageCall, type AdminParts } from './admin-parts.ts'
 import type { Admin } from './admin.ts'
@@ -26,21 +27,18 @@ export function listMethods({ storage: { listing } }: AdminParts): ListMethods {
 
   return {
     async listClients(page) {
-      const call = storageCall()
-      const { clients, ...next } = await pageOf(page, (each) => required().clients(each, call))
+      const { clients, ...next } = await pageOf(page, (each, call) => required().clients(each, call))
       return { clients: clients.map(toListedClient), ...next }
     },
     async listResellers(page) {
-      const call = storageCall()
-      const { resellers, ...next } = await pageOf(page, (each) => required().resellers(each, call))
+      const { resellers, ...next } = await pageOf(page, (each, call) => required().resellers(each, call))
       return { resellers: resellers.map(toListedReseller), ...next }
     },
     async listCredentials({ kind, ownerId, ...page }) {
       demand(credentialKinds.includes(kind), `kind must be one of ${credentialKinds.join(', ')}.`)
       demandIdentifier('ownerId', ownerId)
       const wanted = { kind, ...(ownerId !== undefined && { ownerId }) }
-      const call = storageCall()
-      const read = (each: ListPage) => required().credentials({ ...wanted, ...each }, call)
+      const read = (each: ListPage, call: StorageCall) => required().credentials({ ...wanted, ...each }, call)
       const { credentials, ...next } = await pageOf(page, read)
       return { credentials: credentials.map(toListedCredential), ...next }
     },
@@ -61,8 +59,7 @@ export function listMethods({ storage: { listing } }: AdminParts): ListMethods {
         ...(endsFrom !== undefined && { endsFrom: endsFrom.getTime() }),
         ...(isInOrderOfEnds && { endsBefore: endsBefore.getTime() }),
       }
-      const call = storageCall()
-      const read = (each: ListPage) => required().licenses({ ...wanted, ...each }, call)
+      const read = (each: ListPage, call: StorageCall) => required().licenses({ ...wanted, ...each }, call)
       const { licenses, ...next } = await pageOf(page, read)
       return { licenses: licenses.map(toLicense), ...next }
     },
@@ -87,16 +84,17 @@ const notAMark = 'after must be what an earlier page of this list has as next.'
  */
 async function pageOf<Page>(
   { after, limit = 50 }: { after?: string | undefined; limit?: number } = {},
-  read: (page: ListPage) => MaybePromise<Page>,
+  read: (page: ListPage, call: StorageCall) => MaybePromise<Page>,
 ): Promise<Page> {
   demandInteger('limit', limit, maxPage)
-  if (after === undefined) return read({ limit })
+  const call = storageCall()
+  if (after === undefined) return read({ limit }, call)
   demand(after.length <= 1024, notAMark)
   try {
-    return await read({ limit, after })
+    return await read({ limit, after }, call)
   } catch (error) {
     if (!(error instanceof StorageError) || error.kind !== 'invalid') throw error
-    await read({ limit: 1 })
+    await read({ limit: 1 }, call)
     throw invalidArgument(notAMark, error)
   }
 }
