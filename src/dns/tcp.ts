@@ -19,9 +19,12 @@ export function sendOverTcp(
   encoded: Buffer,
   listener: ReplyListener,
 ): () => void {
-  const message = Buffer.from(encoded)
   const id = randomId()
-  message.writeUInt16BE(id, 0)
+  // In one piece, so that length and message travel in one segment.
+  const message = Buffer.allocUnsafe(lengthSize + encoded.length)
+  message.writeUInt16BE(encoded.length, 0)
+  message.set(encoded, lengthSize)
+  message.writeUInt16BE(id, lengthSize)
   const socket = connect({ host: ip, port, noDelay: true })
   const frames = new FrameReader(maxMessages)
   const end = (): void => {
@@ -42,15 +45,8 @@ export function sendOverTcp(
   let failure: Error | undefined
   socket.on('error', (error) => (failure = error))
   socket.on('close', () => listener.fail(overStream, failure))
-  // One write, so that length and message travel in one segment.
-  socket.write(Buffer.concat([lengthOf(message), message]))
+  socket.write(message)
   return end
-}
-
-function lengthOf(message: Buffer): Buffer {
-  const length = Buffer.alloc(lengthSize)
-  length.writeUInt16BE(message.length)
-  return length
 }
 
 /** Splits a stream into messages, each preceded by its length in two octets. */
