@@ -1,5 +1,5 @@
 import type { DnsReferral, ExtendedDnsError } from '../../domain/dns-answer.ts'
-import type { DnsRecord } from '../../domain/dns-record.ts'
+import type { DnsRecord, RecordOf } from '../../domain/dns-record.ts'
 import { cutError, formatError, ReadingBudget, sizeError } from './budget.ts'
 import {
   headerFlags,
@@ -305,18 +305,12 @@ class RecordCursor implements RawRecord {
   }
 }
 
-/** What is read from a CNAME record. */
-interface Alias {
-  readonly target: string
-  readonly ttl: number
-}
-
 /** Collects the records that may belong to the question, in whatever order they come. */
 class AnswerSection {
   readonly #query: EncodedQuery
   readonly #wanted: number
   #records: DnsRecord[] | undefined
-  #aliases: Map<string, Alias> | undefined
+  #aliases: Map<string, RecordOf<'CNAME'>> | undefined
 
   constructor(query: EncodedQuery) {
     this.#query = query
