@@ -96,6 +96,8 @@ const members: ReadonlySet<string> = new Set<keyof DnsQuestion>([
   'signal',
 ])
 
+const transports: ReadonlySet<unknown> = new Set([undefined, 'udp', 'tcp'])
+
 /** Refuses what is not made of the right parts, before a part that is missing is used. */
 function demandQuestion(question: Partial<DnsQuestion> | undefined): void {
   demand(
@@ -110,10 +112,7 @@ function demandQuestion(question: Partial<DnsQuestion> | undefined): void {
   demand(clientSubnet === undefined || typeof clientSubnet === 'string', 'clientSubnet must be a string.')
   demand(isFlag(recursionDesired), 'recursionDesired must be true or false.')
   demand(isFlag(checkingDisabled), 'checkingDisabled must be true or false.')
-  demand(
-    transport === undefined || transport === 'udp' || transport === 'tcp',
-    "transport must be 'udp' or 'tcp'.",
-  )
+  demand(transports.has(transport), "transport must be 'udp' or 'tcp'.")
   demand(isSignal(question.signal), 'signal must be an AbortSignal.')
 }
 
