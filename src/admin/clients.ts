@@ -11,12 +11,8 @@ type ClientMethods = Pick<Admin, 'createClient' | 'updateClient' | 'rotateClient
 
 export function clientMethods({ storage, clock, keyGenerator }: AdminParts): ClientMethods {
   async function createClient(client: NewClient): Promise<{ clientId: string; clientSecret: string | null }> {
-    const {
-      name,
-      redirectUris,
-      clientType = 'confidential',
-      clientId = keyGenerator.id(clock.now()),
-    } = client
+    const { name, redirectUris, clientType = 'confidential' } = client
+    const { clientId = keyGenerator.id(clock.now()) } = client
     demandIdentifier('clientId', clientId)
     // In HTTP Basic, the secret begins at the first colon.
     demand(!clientId.includes(':'), 'clientId must not have a colon in it.')

@@ -84,11 +84,10 @@ const otherFields = refusal(
  * Returns what makes a license with a reference the only one. Its keys begin with a space, which no key in a header can
  * contain, so that they never equal a reseller's.
  */
-function repeatableOf({
-  reference,
-  registeredTo,
-  domainOrIp,
-}: Pick<License, 'reference' | 'registeredTo' | 'domainOrIp'>): Repeatable | undefined {
+function repeatableOf(
+  row: Pick<License, 'reference' | 'registeredTo' | 'domainOrIp'>,
+): Repeatable | undefined {
+  const { reference, registeredTo, domainOrIp } = row
   if (reference === null) return undefined
   const request = [registeredTo, domainOrIp]
   return { idempotencyKey: ` ${reference}`, request, otherFields, lifetimeMs: null }

@@ -80,11 +80,8 @@ export interface ProtectedResourceMetadata {
   readonly bearer_methods_supported: string[]
 }
 
-export function resourceMetadata({
-  resource,
-  authorizationServers,
-  scopes = [],
-}: ProtectedResource): ProtectedResourceMetadata {
+export function resourceMetadata(described: ProtectedResource): ProtectedResourceMetadata {
+  const { resource, authorizationServers, scopes = [] } = described
   demandEndpoint('resource', resource)
   const areIssuers = authorizationServers.length > 0 && authorizationServers.every(isIssuer)
   demand(areIssuers, 'authorizationServers must be https URLs without query and fragment, at least one.')

@@ -38,18 +38,11 @@ export const clientOptionNames = [
 ] as const
 
 /** Creates a client that uses a DNS client and resolvers. */
-export function createClient({
-  dns,
-  resolvers,
-  resolve: ownResolve,
-  allowAddress,
-  protocolVersion,
-  fallbackProtocolVersion,
-}: ClientParts): BlockgameClient {
+export function createClient(parts: ClientParts): BlockgameClient {
+  const { dns, resolvers, resolve: ownResolve, allowAddress, ...versions } = parts
   const filter = createDestinationFilter(allowAddress)
   const asked = new Resolvers(dns, resolvers, ownResolve)
   const aborts = new Slots<() => void>()
-  const versions = { protocolVersion, fallbackProtocolVersion }
   let closed = false
 
   /** Finds the candidates of a target while they are being tried. */

@@ -293,13 +293,8 @@ function arrivalVerdictOf({ arrived, differing, blocking }: Arrival): DnsArrival
 
 function isResult(value: unknown): boolean {
   const result = (value ?? {}) as Partial<DnsCheckResult>
-  const {
-    status,
-    dns_results: records,
-    latency_ms: ms,
-    negative_ttl: negative = 0,
-    cname_ttl: alias = 0,
-  } = result
+  const { status, dns_results: records, latency_ms: ms } = result
+  const { negative_ttl: negative = 0, cname_ttl: alias = 0 } = result
   const hasAll =
     isLocation(result) && typeof status === 'string' && [ms, negative, alias].every(Number.isFinite)
   return hasAll && Array.isArray(records) && records.every(isRecord)
