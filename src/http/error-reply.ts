@@ -17,15 +17,12 @@ export interface OwnErrors {
 
 export const internalError: Refusal = refusal('internal_error', 'Something went wrong.')
 
+/** What the program around us did wrong, which is nothing to its clients. */
+const mistakes: ReadonlySet<string> = new Set(['invalid_options', 'invalid_argument'])
+
 /** Returns an error that may be shown for anything thrown. What we did not throw ourselves reveals nothing. */
 export function publicError(thrown: unknown): UtilityApiError {
-  if (
-    thrown instanceof UtilityApiError &&
-    thrown.code !== 'invalid_options' &&
-    thrown.code !== 'invalid_argument'
-  ) {
-    return thrown
-  }
+  if (thrown instanceof UtilityApiError && !mistakes.has(thrown.code)) return thrown
   return refused(internalError, { cause: thrown })
 }
 
