@@ -22,8 +22,11 @@ export function storageMistake(value: unknown): StorageMistake | null {
       write: '{ storage }',
     }
   if (has('prepare')) return mistake('is a database:', 'sqliteStorage(database)')
-  if (has('getConnection')) return mistake('is a pool:', mysqlStorageOf(has('promise')))
-  if (has('connect') && has('query')) return postgresMistake('totalCount' in value)
+  if (has('getConnection'))
+    return mistake('is a pool:', has('promise') ? 'mysqlStorage(pool.promise())' : 'mysqlStorage(pool)')
+  if (has('connect') && has('query') && 'totalCount' in value)
+    return mistake('is a pool:', 'postgresStorage(pool)')
+  if (has('connect') && has('query')) return mistake('is a single connection:', newPool)
   if ('connectionString' in value) return mistake('is what a pool is made of:', newPool)
   if (has('dispatch')) return { is: 'is what createUtilityApi returns:', write: '{ storage }' }
   if (has('createReseller')) return { is: 'is what createAdmin returns:', write: '{ storage }' }
@@ -51,14 +54,6 @@ function callOf({ name, prototype }: { readonly name: string; readonly prototype
   if (!/^\w+$/.test(name)) return 'memoryStorage()'
   // A name that begins with a capital is that of a class.
   return prototype !== undefined && /^[A-Z]/.test(name) ? `new ${name}()` : `${name}()`
-}
-
-function mysqlStorageOf(takesCallbacks: boolean): string {
-  return takesCallbacks ? 'mysqlStorage(pool.promise())' : 'mysqlStorage(pool)'
-}
-
-function postgresMistake(isPool: boolean): StorageMistake {
-  return isPool ? mistake('is a pool:', 'postgresStorage(pool)') : mistake('is a single connection:', newPool)
 }
 
 /** Says why a value is no storage, with what to write instead. */
