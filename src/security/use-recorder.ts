@@ -52,8 +52,7 @@ export function createUseRecorder(parts: UseRecorderParts): UseRecorder {
 
   function schedule(): void {
     if (closed || timer !== undefined || collected.length === 0) return
-    timer = setTimeout(() => void report().then(schedule), intervalMs)
-    timer.unref()
+    timer = setTimeout(() => void report().then(schedule), intervalMs).unref()
   }
 
   /** Reports what was collected, once the report before has ended, because closing must not leave that one behind. */
