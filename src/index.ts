@@ -191,8 +191,8 @@ export function createAdmin(options: AdminOptions): Admin {
   return assembleAdmin({ storage, clock, keyGenerator, ...licenses, issuer: oauth.issuer })
 }
 
-export { UtilityApiError } from './domain/errors.ts'
-export { recordTypes } from './domain/dns-record.ts'
+export { UtilityApiError, type ErrorCode, type UtilityApiErrorOptions } from './domain/errors.ts'
+export { recordTypes, type DnsRecord, type RecordType } from './domain/dns-record.ts'
 export { coversHost } from './domain/compared-domain.ts'
 export { licenseIsGood } from './domain/license-is-good.ts'
 export { isPublicAddress } from './domain/ip-address.ts'
@@ -211,8 +211,6 @@ export type {
 } from './admin/server-metadata.ts'
 export type { ClientType, CredentialKind, Reseller, SecretKind } from './domain/credentials.ts'
 export type { DnsAnswer, DnsReferral, DnsStatus, ExtendedDnsError } from './domain/dns-answer.ts'
-export type { DnsRecord, RecordType } from './domain/dns-record.ts'
-export type { ErrorCode, UtilityApiErrorOptions } from './domain/errors.ts'
 export type { License } from './domain/license.ts'
 export type { LicenseJwk } from './domain/license-jws.ts'
 export type { ResolverLocation } from './domain/resolver-location.ts'
