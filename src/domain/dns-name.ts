@@ -1,8 +1,9 @@
 import { domainToASCII } from 'node:url'
 
 /** Octets of the longest name, with the length of each label and the final zero (RFC 1035 section 2.3.4). */
-const maxNameLength = 255
-const maxLabelLength = 63
+export const maxNameLength = 255
+/** An octet with a higher bit set does not begin a label. */
+export const maxLabelLength = 63
 /** Every octet as `\DDD`, and a final dot. */
 export const longestNameText: number = 4 * maxNameLength + 1
 

@@ -60,9 +60,3 @@ export const optionCodes = { clientSubnet: 8, extendedError: 15 } as const
 
 /** The two top bits of an octet that begins a pointer. */
 export const pointerMark = 0xc0
-
-/** The longest label, in octets without its length. An octet with a higher bit set does not begin a label. */
-export const maxLabelLength = 63
-
-/** The longest name, in octets with all lengths and the final zero. */
-export const maxNameLength = 255

@@ -1,5 +1,6 @@
 import { cutError, formatError, ReadingBudget } from './budget.ts'
-import { headerLength, maxLabelLength, maxNameLength, pointerMark } from './constants.ts'
+import { maxLabelLength, maxNameLength } from '../../domain/dns-name.ts'
+import { headerLength, pointerMark } from './constants.ts'
 import { inLabels, writeText } from './presentation.ts'
 
 /** A name has at most 127 labels, so more pointers than that lead only to other pointers. */
