@@ -122,13 +122,9 @@ function storageEndpoints(service: Service, settings: Settings, callers: CallerP
   const resellers = bearerScheme(callers, 'reseller_token', 'A reseller token.')
   const { keyPrefix, statuses, allowWildcards } = licenses
   const licenseParts = { storage, clock, keyGenerator, keyPrefix, statuses, allowWildcards }
-  const { logger } = service
+  const exchange = exchangeToken({ storage, clock, keyGenerator, logger: service.logger, ...oauth })
   return {
-    exchangeToken: bind(
-      service,
-      exchangeToken({ storage, clock, keyGenerator, logger, ...oauth }),
-      oauthClientScheme(storage),
-    ),
+    exchangeToken: bind(service, exchange, oauthClientScheme(storage)),
     updateLicense: bind(service, updateLicense(licenseParts), resellers),
     generateLicense: bind(service, generateLicense(licenseParts), resellers),
   }

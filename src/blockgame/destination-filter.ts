@@ -50,10 +50,8 @@ export function createDestinationFilter(rule: AddressRule = defaultRule): Destin
         throw notAllowed(`Port ${port} is below ${lowestPort}: the option allowAddress can permit it.`)
       const ips = knownAddresses(host)
       if (ips === null) return null
-      const destinations = permitted(
-        target,
-        ips.map((ip) => ({ ip, port, srvRecord: null })),
-      )
+      const known = ips.map((ip) => ({ ip, port, srvRecord: null }))
+      const destinations = permitted(target, known)
       if (destinations.length === 0) throw notAllowed(whyNot(rule, ips, port))
       return destinations
     },

@@ -53,12 +53,8 @@ export async function resolveDestinations(
     const families = addressesOf(record.target, share, resolvers, scope)
     // Waiting for a better target's addresses is like trying it, so the next one has its turn after the same delay.
     if (better !== undefined) await Promise.race([better, scope.pause(rank * attemptDelayMs)])
-    return takeFamilies(
-      families,
-      scope,
-      (ip) => ({ ip, port: record.port, srvRecord }),
-      take.bind(undefined, rank),
-    )
+    const destination = (ip: string): Destination => ({ ip, port: record.port, srvRecord })
+    return takeFamilies(families, scope, destination, take.bind(undefined, rank))
   }
   const taken: Promise<void>[] = []
   for (const [rank, record] of targets.entries()) taken.push(takeTarget(record, rank, taken[rank - 1]))

@@ -26,11 +26,8 @@ export function rateLimitWith(limiter: RateLimiter, logger: Logger): RateLimit {
 }
 
 async function decide(limiter: RateLimiter, key: string): Promise<RateLimitDecision> {
-  const decision = await inTime(
-    timeoutMs,
-    () => limiter.consume(key),
-    () => new Error(`No decision within ${timeoutMs} ms.`),
-  )
+  const late = (): Error => new Error(`No decision within ${timeoutMs} ms.`)
+  const decision = await inTime(timeoutMs, () => limiter.consume(key), late)
   if (isDecision(decision)) return decision
   throw new TypeError('The rate limiter did not return { allowed, retryAfterSeconds }.')
 }

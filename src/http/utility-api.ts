@@ -195,10 +195,8 @@ export function utilityApi(parts: UtilityApiParts): UtilityApi {
     },
     openapi() {
       const options = { basePath, ownErrorBodies: service.errorBody !== undefined }
-      return openApiDocument(
-        endpoints.map((each) => each.describe(options)),
-        basePath,
-      )
+      const described = endpoints.map((each) => each.describe(options))
+      return openApiDocument(described, basePath)
     },
     health: () => healthOf(storage, service.storageTimeoutMs, service.logger),
     close,

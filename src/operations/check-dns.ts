@@ -262,14 +262,10 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
           if (!signal.aborted) onPart(json, position)
         })
       const kept = cache.get(keptFor(callerKey, key))
-      if (kept === undefined)
-        return checks.join(
-          key,
-          callerKey,
-          { signal, timeoutMs },
-          (flight) => check(key, question, flight),
-          tell,
-        )
+      if (kept === undefined) {
+        const work = (flight: Flight<Element>) => check(key, question, flight)
+        return checks.join(key, callerKey, { signal, timeoutMs }, work, tell)
+      }
       if (tell !== undefined) kept.value().forEach((each, position) => tell([JSON.stringify(each), position]))
       return kept
     },

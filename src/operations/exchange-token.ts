@@ -61,11 +61,8 @@ export function exchangeToken(
   async function refuseReplay(codeHash: Uint8Array, clientId: string, call: OperationCall): Promise<never> {
     const revokedTokens =
       parts.onReplay === 'revoke' ? await storage.revokeAccessTokensOfCode(codeHash, clock.now(), call) : 0
-    logger.warn('An authorization code was used again.', {
-      requestId: call.requestId,
-      clientId,
-      revokedTokens,
-    })
+    const { requestId } = call
+    logger.warn('An authorization code was used again.', { requestId, clientId, revokedTokens })
     throw refusedGrant('The code is spent.')
   }
 

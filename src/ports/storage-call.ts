@@ -36,10 +36,8 @@ export interface StorageCall {
  */
 export function callWithin(timeoutMs: number): StorageCall {
   // With a time that is not a number, nobody would ever stop waiting.
-  demand(
-    typeof timeoutMs === 'number' && !Number.isNaN(timeoutMs),
-    'timeoutMs must be a number of milliseconds.',
-  )
+  const isTime = typeof timeoutMs === 'number' && !Number.isNaN(timeoutMs)
+  demand(isTime, 'timeoutMs must be a number of milliseconds.')
   const deadline = performance.now() + timeoutMs
   return { timeLeftMs: () => deadline - performance.now() }
 }

@@ -85,10 +85,8 @@ export function createUseRecorder(parts: UseRecorderParts): UseRecorder {
       return uses
     }
     const done = new Set(alike)
-    return reportAll(
-      uses.filter((use) => !done.has(use)),
-      call,
-    )
+    const others = uses.filter((use) => !done.has(use))
+    return reportAll(others, call)
   }
 
   return {
