@@ -24,16 +24,6 @@ function isAscii(message: Buffer, start: number, end: number): boolean {
 
 type TextFields = Pick<RecordOf<'TXT'>, 'txt' | 'entries' | 'base64'>
 
-/** The strings of a TXT record without their lengths, and what there is to know of them before any text is made. */
-interface Joined {
-  readonly octets: Buffer
-  readonly count: number
-  /** Whether they are UTF-8 together. */
-  readonly isWhole: boolean
-  /** Whether each string is a separate text, with no character split between two of them. */
-  readonly areTexts: boolean
-}
-
 /**
  * Reads the strings of a TXT record: at least one, and the last must end with the data (RFC 1035 section 3.3.14).
  *
@@ -55,7 +45,8 @@ function textOf(octets: Buffer, isWhole: boolean): string {
   return isWhole ? octets.toString('utf8') : escapedText(octets, 0, octets.length)
 }
 
-function join(message: Buffer, start: number, end: number): Joined {
+/** Joins the strings of a TXT record without their lengths, and tells what there is to know before any text is made. */
+function join(message: Buffer, start: number, end: number) {
   const octets = Buffer.allocUnsafe(end - start)
   let [length, count, all, isSplit] = [0, 0, 0, false]
   let at = start
@@ -72,8 +63,11 @@ function join(message: Buffer, start: number, end: number): Joined {
     count += 1
   } while (at < end)
   const used = octets.subarray(0, length)
+  // They are UTF-8 together.
   const isWhole = all < 0x80 || isUtf8(used)
-  return { octets: used, count, isWhole, areTexts: isWhole && !isSplit }
+  // Each string is a separate text, with no character split between two of them.
+  const areTexts = isWhole && !isSplit
+  return { octets: used, count, isWhole, areTexts }
 }
 
 function isContinuation(octet: number): boolean {
