@@ -60,8 +60,8 @@ export class Query implements ReplyListener, Waiter {
   #outstanding = 0
   #tries = 0
   #refusals = 0
-  /** Where a reply came from that is not believed until another port brings one too. */
-  #doubted: Source | undefined
+  /** Where replies come from that are not believed until a later try brings one too. */
+  #doubted: readonly Source[] | undefined
   #sawMalformed = false
   /** Whether a datagram came that is not the whole answer. */
   #sawPart = false
@@ -195,15 +195,15 @@ export class Query implements ReplyListener, Waiter {
 
   /**
    * Asks again from another port, and ends the query when something like it has come from there too. Without EDNS, which
-   * some servers cannot read, and to which some send what cannot be read.
+   * some servers cannot read, and to which some send what cannot be read. A slow one sends that to each earlier try.
    */
   #doubt(status: DnsStatus, source: Source): void {
     if (this.#doubted === undefined) {
-      this.#doubted = source
+      this.#doubted = this.#sent.map(({ socket }) => socket)
       this.#plain = true
       this.#next = withoutEdns(this.#next)
       if (this.#endStream === undefined) this.#send()
-    } else if (this.#doubted !== source) this.end(status)
+    } else if (!this.#doubted.includes(source)) this.end(status)
   }
 
   /** Asks again without EDNS, because a server that does not know it reports a format error (RFC 6891 section 7). */

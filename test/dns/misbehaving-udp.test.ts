@@ -588,6 +588,23 @@ describe('a lazy server', () => {
     expect(queries.length).toBe(2)
   })
 
+  test.each([
+    ['FORMERR', (query: FakeDnsQuery) => bare(query, 1)],
+    ['what cannot be read', dataOf(1, ip.subarray(1))],
+  ])('answers both tries with %s when the second is out, and the one without EDNS', async (_, refuse) => {
+    const second = Promise.withResolvers<void>()
+    let come = 0
+    const reply = async (query: FakeDnsQuery) => {
+      if (withoutOpt(query)) return undefined
+      come += 1
+      if (come === 2) second.resolve()
+      await second.promise
+      return refuse(query)
+    }
+    const { answer } = await askByTries({ reply }, 2)
+    expect(answer).toMatchObject({ status: 'NOERROR', records: [rightRecord] })
+  })
+
   test('answers the third query only', async () => {
     const { answer, queries } = await askByTries({ drop: 2 }, 3)
     expect(answer).toMatchObject({ status: 'NOERROR', records: [rightRecord] })
