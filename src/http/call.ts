@@ -7,6 +7,7 @@ import { performance } from '../ports/timers.ts'
 import type { BodyMembers, Presented } from '../security/scheme.ts'
 import type { Closing, WorkSignal } from '../bounds/closing.ts'
 import type { KnownCaller } from '../bounds/in-flight.ts'
+import { harmless } from './log.ts'
 import type { Answered } from './reply.ts'
 import type { Reply, RequestContext, RequestLike } from './request-like.ts'
 
@@ -16,12 +17,11 @@ const noMembers: BodyMembers = new Map()
 
 /** Returns the id that the host gives the request, or else the client. */
 function givenId(request: RequestLike, { requestId }: RequestContext, logger: Logger): unknown {
-  try {
-    return typeof requestId === 'function' ? requestId() : (requestId ?? request.header('X-Request-Id'))
-  } catch (cause) {
-    logger.error('The request id could not be read.', { cause })
-    return undefined
-  }
+  let id: unknown
+  const ask = (): unknown =>
+    (id = typeof requestId === 'function' ? requestId() : (requestId ?? request.header('X-Request-Id')))
+  harmless(ask, (cause) => logger.error('The request id could not be read.', { cause }))
+  return id
 }
 
 /** A secret in a field of the wrong name would be answered and logged. */

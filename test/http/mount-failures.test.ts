@@ -112,8 +112,8 @@ describe.each(Object.entries(ways))('requestId of the mount for %s', (_, answere
     expect(errors).toEqual([])
   })
 
-  test('a function that throws: the request gets a new id, and the log says why', async () => {
-    expect(await answered({ requestId: fails })).toMatch(fresh)
+  test.each([fails, async () => fails()])('%s fails: a new id, and the log says why', async (requestId) => {
+    expect(await answered({ requestId })).toMatch(fresh)
     expect(errors).toEqual([['The request id could not be read.', { cause: patched }]])
   })
 })
