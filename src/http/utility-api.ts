@@ -195,8 +195,8 @@ export function utilityApi(parts: UtilityApiParts): UtilityApi {
     },
     openapi() {
       const options = { basePath, ownErrorBodies: service.errorBody !== undefined }
-      const described = endpoints.map((each) => each.describe(options))
-      return openApiDocument(described, basePath)
+      const operations = endpoints.map((each) => each.describe(options))
+      return structuredClone(openApiDocument(operations, basePath))
     },
     health: () => healthOf(storage, service.storageTimeoutMs, service.logger),
     close,

@@ -40,6 +40,18 @@ test('it knows the prefix, and what is switched off', () => {
   expect(described.components.securitySchemes).not.toHaveProperty('access_token')
 })
 
+test('a tool that changes a document in place, as to resolve its references, changes no other', () => {
+  const whole = JSON.stringify(document())
+  const empty = (part: object): void => {
+    for (const [name, value] of Object.entries(part)) {
+      if (typeof value === 'object') empty(value as object)
+      Reflect.deleteProperty(part, name)
+    }
+  }
+  empty(document())
+  expect(JSON.stringify(document())).toBe(whole)
+})
+
 test('it names the credentials of its operations', () => {
   const { securitySchemes } = document().components
   expect(Object.keys(securitySchemes)).toEqual(['client', 'reseller_token', 'access_token', 'api_key'])
