@@ -1,5 +1,6 @@
 import { inTime } from '../bounds/in-time.ts'
 import { StorageError, type AdminStorage, type UtilityStorage } from '../ports/storage.ts'
+import { channels, trace } from '../ports/diagnostics.ts'
 import type { StorageCall } from '../ports/storage-call.ts'
 import type { StorageListing } from '../ports/storage-listing.ts'
 
@@ -72,5 +73,6 @@ async function answerInTime(name: string, method: Method, args: Parameters<Metho
   const late = (): StorageError =>
     new StorageError('unavailable', `The storage's ${name} did not answer in time.`)
   if (timeLeftMs <= 0) throw late()
-  return inTime(timeLeftMs, () => method(...args), late, { keepsAlive: false })
+  const ask = (): Promise<unknown> => inTime(timeLeftMs, () => method(...args), late, { keepsAlive: false })
+  return channels.storage.hasSubscribers ? trace(channels.storage, { method: name }, ask) : ask()
 }

@@ -100,6 +100,17 @@ describe('tracing channels', () => {
     })
   })
 
+  test('report the storage calls of an admin', async () => {
+    const { seen, stop } = listen()
+    await createAdmin({ storage: memoryStorage() }).countLicenses()
+    stop()
+    expect(seen[0]).toEqual({
+      channel: 'utility-api.storage',
+      stage: 'start',
+      event: { method: 'countLicenses' },
+    })
+  })
+
   test('keep what their subscribers add from onRequestEnd', async () => {
     const addSpan = (event: unknown): object => Object.assign(event as object, { span: 'theirs' })
     const subscribers = { start: addSpan } as Partial<TracingChannelSubscribers<object>>
