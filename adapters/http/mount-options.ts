@@ -42,8 +42,8 @@ export function requireMountOptions(
     throw invalid(
       `api: must be what createUtilityApi returns. Write ${mount}(createUtilityApi({ storage })).`,
     )
-  // A list has no options, and a number is easily taken for `trustProxy`.
-  if (typeof options !== 'object' || options === null || Array.isArray(options))
+  // A list and a map have no options, and a number is easily taken for `trustProxy`.
+  if (typeof options !== 'object' || options === null || Symbol.iterator in options)
     throw invalid(`options: must be an object. Write ${mount}(api, { trustProxy: 1 }).`)
   const stranger = Object.keys(options).find((name) => !known.includes(name))
   if (stranger !== undefined)

@@ -110,7 +110,7 @@ function requireDatabase(database: Partial<SqliteDatabase> | undefined): void {
 
 /** Without this check, a misspelled durability would not wait for the disk. */
 function durabilityOf(options: SqliteStorageOptions): 'full' | 'normal' {
-  if (typeof options !== 'object' || options === null || Array.isArray(options))
+  if (typeof options !== 'object' || options === null || Symbol.iterator in options)
     throw new StorageError('invalid', "options: must be an object, as in { durability: 'normal' }.")
   const { durability = 'full', ...strangers } = options
   const [stranger] = Object.keys(strangers)

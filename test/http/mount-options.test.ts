@@ -27,7 +27,7 @@ describe.each(mounts)('%s', (name, mount) => {
     expect(() => mount(api, options)).toThrow(Object.keys(options)[0])
   })
 
-  test.each([null, 1, true, 'x', []])('refuses %j in place of options', (options) => {
+  test.each([null, 1, true, 'x', [], new Map()])('refuses %o in place of options', (options) => {
     const message = `options: must be an object. Write ${name}(api, { trustProxy: 1 }).`
     const refusal = { code: 'invalid_options', message }
     expect(() => mount(api, options as never)).toThrow(expect.objectContaining(refusal))

@@ -37,7 +37,7 @@ test.each([
   expect(() => mysqlStorage(wrong as never)).toThrow('mysqlStorage takes a Pool of mysql2/promise.')
 })
 
-test.each([null, 5, []])('sqliteStorage refuses %j in place of options', (options) => {
+test.each([null, 5, [], new Map()])('sqliteStorage refuses %o in place of options', (options) => {
   const database = new Database(':memory:')
   expect(() => sqliteStorage(database, options as never)).toThrow(
     "options: must be an object, as in { durability: 'normal' }.",
