@@ -134,7 +134,7 @@ function stalled(connections: ReadonlySet<Connection>): Connection[] {
 /** If few connections are left free, returns those idle longest, times how many idle ones their network has. */
 function surplus(connections: ReadonlySet<Connection>, maxConnections: number): Connection[] {
   const free = Math.ceil(maxConnections * freeShare)
-  if (connections.size + free < maxConnections) return []
+  if (connections.size + free < maxConnections || maxConnections === Infinity) return []
   const idle = [...connections].filter(isIdle)
   const byNetwork = Map.groupBy(idle, ({ network }) => network)
   const now = performance.now()

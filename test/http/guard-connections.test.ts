@@ -103,6 +103,15 @@ test('a server with maxConnections keeps them, and any other gets them', async (
   other.emit('close')
 })
 
+test('where the host sets no limit, an idle connection stays when another comes', () => {
+  const server = Object.assign(createServer(), { maxConnections: Infinity })
+  guardConnections(server)
+  const sockets = [new PassThrough(), new PassThrough()]
+  for (const socket of sockets) server.emit('connection', socket as never)
+  expect(sockets.map(({ destroyed }) => destroyed)).toEqual([false, false])
+  server.emit('close')
+})
+
 test.each([
   [20_000, 4e9, 10_000],
   [1024, 4e9, 512],
