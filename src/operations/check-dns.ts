@@ -138,13 +138,14 @@ export function checkDns(parts: CheckDnsParts): Operation<CheckDnsInput, DnsChec
     const started = performance.now()
     const send = (terms: Pick<DnsQuestion, 'checkingDisabled'> = {}): Promise<DnsAnswer> => {
       const left = Math.max(1, Math.floor(timeoutMs - (performance.now() - started)))
-      return client.query({ ...question, ...target, ...terms, timeoutMs: left, signal })
+      const work = (): Promise<DnsAnswer> =>
+        client.query({ ...question, ...target, ...terms, timeoutMs: left, signal })
+      if (!channels.dns.hasSubscribers) return work()
+      const event = { type: question.type, server: location.ip }
+      return inFirst(() => trace(channels.dns, event, () => inNoContext(work)))
     }
-    const event = { type: question.type, server: location.ip }
     const query = async (): Promise<Outcome> => {
-      const answer = await (channels.dns.hasSubscribers
-        ? inFirst(() => trace(channels.dns, event, () => inNoContext(send)))
-        : send())
+      const answer = await send()
       if (answer.status !== 'SERVFAIL') return answer
       const { status } = await send({ checkingDisabled: true }).catch(() => answer)
       return saysSomething({ status }) ? { ...answer, bogus: true } : answer

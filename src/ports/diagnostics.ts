@@ -23,7 +23,7 @@ export const channels: Readonly<
   request: channelNamed('utility-api.request'),
   /** One call of a storage method: `{ method }`. */
   storage: channelNamed('utility-api.storage'),
-  /** One question to one resolver: `{ type, server }`. */
+  /** One query of a DNS check: `{ type, server }`. */
   dns: channelNamed('utility-api.dns'),
   /** One lookup of a game server: `{}`, because the address would show what a user looks up. */
   blockgame: channelNamed('utility-api.blockgame'),

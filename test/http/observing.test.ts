@@ -153,6 +153,26 @@ describe('tracing channels', () => {
     expect(starts.at(-1)).toStrictEqual({ channel: 'utility-api.blockgame', event: {} })
   })
 
+  test('report both queries to a resolver that is asked again without its validation', async () => {
+    const answer = {
+      status: 'SERVFAIL',
+      records: [],
+      cnameChain: [],
+      transport: 'udp',
+      latencyMs: 1,
+    } as const
+    const query = vi.fn(async () => answer)
+    const locations = [{ location: 'Here', ip: '127.0.0.1', provider: 'Nobody' }]
+    const dns = { locations, client: { query, close: async () => {} } }
+    await using api = createUtilityApi({ storage: memoryStorage(), dns })
+    const { seen, stop } = listen()
+    await api.checkDns({ domain: 'shop.example', recordType: 'A' })
+    stop()
+    const event = { type: 'A', server: '127.0.0.1' }
+    expect(query).toHaveBeenCalledTimes(2)
+    expect(seen.filter(({ stage }) => stage === 'start').map((each) => each.event)).toEqual([event, event])
+  })
+
   test('report a failing storage, with its cause', async () => {
     const cause = new Error('down')
     const storage = { ...memoryStorage(), findCredential: () => Promise.reject(cause) }
