@@ -138,9 +138,7 @@ export function createInFlightLimit(maxInFlight: number): InFlightLimit {
       if (underWayThere.requests >= mostPerConnection)
         throw refused(connectionOverrun, { ...closeConnection, retryAfterSeconds: 1 })
       underWayThere.requests += 1
-      return () => {
-        underWayThere.requests -= 1
-      }
+      return () => void (underWayThere.requests -= 1)
     },
     leave(waitsFor, caller) {
       const pool = pools[waitsFor]

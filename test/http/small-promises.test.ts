@@ -89,19 +89,3 @@ test('a client secret may have a colon in a Basic header: only the first one div
   })
   expect((await createUtilityApi({ storage }).fetch(request)).status).toBe(200)
 })
-
-test('the context of the host comes before what the request says', async () => {
-  const api = createUtilityApi({ storage })
-  const request = new Request('http://localhost/', { headers: { 'X-Request-Id': 'of-the-client' } })
-  const { headers } = await api.fetch(request, { requestId: 'of-the-host' })
-  expect(headers.get('X-Request-Id')).toBe('of-the-host')
-})
-
-test('the licenses of one reseller are listed alone', async () => {
-  const api = createUtilityApi({ storage })
-  const other = await admin.createReseller()
-  await api.fetch(generate({ Authorization: `Bearer ${other.token}` }))
-  await api.fetch(generate())
-  const { licenses } = await admin.listLicenses({ resellerId: other.resellerId })
-  expect(licenses.map((each) => each.resellerId)).toEqual([other.resellerId])
-})
