@@ -6,18 +6,14 @@ import { licenseHeaders, type World } from './support/world.ts'
 
 const day = 24 * 60 * 60 * 1000
 
-async function send(
-  world: World,
-  key: string,
-  changes: Record<string, string> = {},
-  token = world.resellerToken,
-): Promise<TestAnswer> {
-  return world.send({
-    method: 'POST',
-    path: '/v2/reseller/licenses/generate',
-    headers: { Authorization: `Bearer ${token}`, ...licenseHeaders, 'Idempotency-Key': key, ...changes },
-  })
-}
+const generate = (key: string, token: string, changes: Record<string, string> = {}) => ({
+  method: 'POST',
+  path: '/v2/reseller/licenses/generate',
+  headers: { Authorization: `Bearer ${token}`, ...licenseHeaders, 'Idempotency-Key': key, ...changes },
+})
+
+const send = (world: World, key: string): Promise<TestAnswer> =>
+  world.send(generate(key, world.resellerToken))
 
 const keyOf = ({ json }: TestAnswer): string => (json as { data: { license_key: string } }).data.license_key
 
@@ -43,16 +39,7 @@ function repeat(
       expect(first.status).toBe(200)
       await between(world, first)
       count = await licenseCount(world)
-      return {
-        method: 'POST',
-        path: '/v2/reseller/licenses/generate',
-        headers: {
-          Authorization: `Bearer ${world.resellerToken}`,
-          ...licenseHeaders,
-          'Idempotency-Key': idempotencyKey,
-          ...changes(world),
-        },
-      }
+      return generate(idempotencyKey, world.resellerToken, changes(world))
     },
     status: 200,
     check: async (world, answer) => {
@@ -96,16 +83,7 @@ runRows('Idempotency', [
     name: `the same key with another ${name}`,
     request: async (world) => {
       await send(world, `mismatch-${name}`)
-      return {
-        method: 'POST',
-        path: '/v2/reseller/licenses/generate',
-        headers: {
-          Authorization: `Bearer ${world.resellerToken}`,
-          ...licenseHeaders,
-          'Idempotency-Key': `mismatch-${name}`,
-          [name]: value,
-        },
-      }
+      return generate(`mismatch-${name}`, world.resellerToken, { [name]: value })
     },
     status: 422,
     body: {
@@ -115,11 +93,7 @@ runRows('Idempotency', [
   })),
   ...['x'.repeat(256), 'a b', 'caf\u00e9'].map((key): Row => ({
     name: `Idempotency-Key ${key.slice(0, 10)}`,
-    request: ({ resellerToken }) => ({
-      method: 'POST',
-      path: '/v2/reseller/licenses/generate',
-      headers: { Authorization: `Bearer ${resellerToken}`, ...licenseHeaders, 'Idempotency-Key': key },
-    }),
+    request: ({ resellerToken }) => generate(key, resellerToken),
     status: 400,
     body: {
       error: 'invalid_request',
@@ -128,11 +102,7 @@ runRows('Idempotency', [
   })),
   {
     name: 'twenty racers with one key get one license',
-    request: ({ resellerToken }) => ({
-      method: 'POST',
-      path: '/v2/reseller/licenses/generate',
-      headers: { Authorization: `Bearer ${resellerToken}`, ...licenseHeaders, 'Idempotency-Key': 'race' },
-    }),
+    request: ({ resellerToken }) => generate('race', resellerToken),
     status: 200,
     check: async (world, first) => {
       const before = await licenseCount(world)
