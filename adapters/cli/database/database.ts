@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { Admin, LicenseOptions } from 'utility-api'
 import { StorageError } from 'utility-api/storage'
-import { UsageError } from '../terminal/command.ts'
+import { UsageError, type Values } from '../terminal/command.ts'
 import { adviceOn, isMissingPassword, isMissingTables, naming } from './database-errors.ts'
 import type { OpenDatabase } from './drivers.ts'
 import { jsonOption } from '../terminal/output.ts'
@@ -34,10 +34,7 @@ export const nameOption = {
 } as const
 
 /** Where the data is, as given on the command line. */
-export interface Where {
-  readonly database?: string | undefined
-  readonly storage?: string | undefined
-}
+export type Where = Partial<Values<typeof databaseOptions>>
 
 /** How to open a database. */
 interface Opening {

@@ -4,7 +4,7 @@ import { memoryStorage } from 'utility-api/storage/memory'
 import { adminOptions, withDatabase } from '../database/database.ts'
 import { command, type AnyCommand } from '../terminal/command.ts'
 import { isUtilityApiError } from '../terminal/error-sentence.ts'
-import { keyPrefixOption, licenseRules } from '../terminal/license-options.ts'
+import { licenseOptions, licenseRules } from '../terminal/license-options.ts'
 import { given, secondsOf, tenYears } from '../terminal/option-values.ts'
 import { printFields, printJson } from '../terminal/output.ts'
 import { keyArgument, noLicense } from './license-key.ts'
@@ -39,7 +39,7 @@ export const sign: AnyCommand = command({
       valueHint: 'NAME',
       description: 'The product that it is for. Default: any that trusts the key.',
     },
-    ...keyPrefixOption,
+    'key-prefix': licenseOptions['key-prefix'],
     ...adminOptions,
   },
   notes: [
@@ -56,7 +56,7 @@ export const sign: AnyCommand = command({
       const statement = await api
         .signLicense(key, { lifetimeSeconds, ...given({ audience }) })
         .catch((error: unknown) => rethrow(error, key, args['key-prefix']))
-      if (json === true) printFields({ statement }, json)
+      if (json) printFields({ statement }, json)
       else console.log(statement)
     })
   },

@@ -1,12 +1,7 @@
 import type { Admin } from 'utility-api'
 import { command, UsageError, type AnyCommand } from '../terminal/command.ts'
 import { adminOptions, withAdmin, type Where } from '../database/database.ts'
-import {
-  keyPrefixOption,
-  licenseOptions,
-  licenseRules,
-  type GivenLicenseOptions,
-} from '../terminal/license-options.ts'
+import { licenseOptions, licenseRules } from '../terminal/license-options.ts'
 import { dateOf, dateOption, given } from '../terminal/option-values.ts'
 import { printFields, withTimeTexts } from '../terminal/output.ts'
 import { keyArgument, noLicense } from './license-key.ts'
@@ -71,7 +66,7 @@ export const license: AnyCommand = {
 
     get: command({
       description: 'Show a license.',
-      args: { ...keyArgument, ...keyPrefixOption, ...adminOptions },
+      args: { ...keyArgument, 'key-prefix': licenseOptions['key-prefix'], ...adminOptions },
       examples: ['license get LIC-75XVC-XCH31-DRPY0-5VTSW-B1ZKR --database utility.sqlite'],
       run: ({ key, json, ...args }) =>
         withAdminOf(args, async (admin) => {
@@ -130,7 +125,7 @@ export const license: AnyCommand = {
 
     delete: command({
       description: 'Delete a license for good.',
-      args: { ...keyArgument, ...keyPrefixOption, ...adminOptions },
+      args: { ...keyArgument, 'key-prefix': licenseOptions['key-prefix'], ...adminOptions },
       examples: ['license delete LIC-75XVC-XCH31-DRPY0-5VTSW-B1ZKR --database utility.sqlite'],
       run: ({ key, json, ...args }) =>
         withAdminOf(args, async (admin) => {
@@ -153,9 +148,9 @@ export const license: AnyCommand = {
 }
 
 /** Like `withAdmin`, with the rules of the service's licenses. */
-function withAdminOf<Value>(
-  args: Where & GivenLicenseOptions,
-  work: (admin: Admin) => Promise<Value>,
-): Promise<Value> {
+function withAdminOf(
+  args: Where & Parameters<typeof licenseRules>[0],
+  work: (admin: Admin) => Promise<void>,
+): Promise<void> {
   return withAdmin(args, work, licenseRules(args))
 }

@@ -1,7 +1,13 @@
-import { UsageError } from '../terminal/command.ts'
+import { UsageError, type Values } from '../terminal/command.ts'
 import { isUtilityApiError } from '../terminal/error-sentence.ts'
 import { given, integer } from '../terminal/option-values.ts'
-import { isOutputLost, jsonListPrinter, printJson, withTimeTexts } from '../terminal/output.ts'
+import {
+  isOutputLost,
+  jsonListPrinter,
+  printJson,
+  withTimeTexts,
+  type jsonOption,
+} from '../terminal/output.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { tablePrinter } from '../terminal/table.ts'
 import { printable } from '../terminal/terminal-text.ts'
@@ -12,14 +18,6 @@ export const pageOptions = {
   after: { type: 'string', valueHint: 'PLACE', description: 'Continue where the last list ended.' },
   all: { type: 'boolean', description: 'All, however many there are.' },
 } as const
-
-/** Which page was requested, or that all are, and how to print them. */
-export interface AskedPage {
-  readonly limit?: string | undefined
-  readonly after?: string | undefined
-  readonly all?: boolean | undefined
-  readonly json?: boolean | undefined
-}
 
 /** How a list becomes a table. */
 export interface Columns<Row> {
@@ -32,21 +30,21 @@ type Page<Name extends string, Row> = Record<Name, Row[]> & { next?: string }
 /** Prints a page of a list, and where the next one starts; or all pages. */
 export async function printPage<Name extends string, Row extends object>(
   name: Name,
-  { limit, after, all, json }: AskedPage,
+  { limit, after, all, json }: Values<typeof pageOptions & typeof jsonOption>,
   read: (page: { limit: number; after?: string }) => Promise<Page<Name, Row>>,
   columns: Columns<Row>,
 ): Promise<void> {
-  if (all === true && limit !== undefined) throw new UsageError('Give either --all or --limit.')
-  const size = all === true ? 1000 : integer('limit', limit ?? '50', 1, 1000)
+  if (all && limit !== undefined) throw new UsageError('Give either --all or --limit.')
+  const size = all ? 1000 : integer('limit', limit ?? '50', 1, 1000)
   const readAt = (mark: string | undefined): Promise<Page<Name, Row>> =>
     withProgress('Reading', () => read({ limit: size, ...given({ after: mark }) }))
   const first = await readAt(after).catch((error: unknown) => {
     throw after === undefined || !isBadMark(error) ? error : badMark(after)
   })
-  if (all === true) {
-    return printAll(name, first, readAt, json === true ? jsonListPrinter(name) : tableOf(columns))
+  if (all) {
+    return printAll(name, first, readAt, json ? jsonListPrinter(name) : tableOf(columns))
   }
-  if (json === true) return printJson({ ...first, [name]: first[name].map(withTimeTexts) })
+  if (json) return printJson({ ...first, [name]: first[name].map(withTimeTexts) })
   tableOf(columns).rows(first[name])
   if (first.next !== undefined)
     console.error(`There are more: continue with --after ${shellWord(first.next)}`)

@@ -120,8 +120,8 @@ function errorFields({ name, message, stack, cause, ...fields }: Error): object 
 }
 
 /** Prints names and values in two columns, without those that are null, or as JSON. */
-export function printFields(fields: Readonly<Record<string, unknown>>, json: boolean | undefined): void {
-  if (json === true) return printJson(fields)
+export function printFields(fields: Readonly<Record<string, unknown>>, json: boolean): void {
+  if (json) return printJson(fields)
   const told = Object.entries(fields).filter(([, value]) => value !== null)
   const width = Math.max(...told.map(([name]) => widthOf(name)))
   for (const [name, value] of told) console.log(`${padded(name, width)}  ${textOf(value)}`)
@@ -131,7 +131,7 @@ export function printFields(fields: Readonly<Record<string, unknown>>, json: boo
  * Prints like {@link printFields}, for secrets that are stored only as hashes. The warning leaves standard output to
  * programs.
  */
-export function printSecrets(fields: Readonly<Record<string, unknown>>, json: boolean | undefined): void {
+export function printSecrets(fields: Readonly<Record<string, unknown>>, json: boolean): void {
   printFields(fields, json)
   console.error(styleText('dim', 'Secrets are shown only once: save them now.', { stream: process.stderr }))
 }
