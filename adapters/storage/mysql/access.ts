@@ -5,6 +5,7 @@ import { isUndone, toStorageError } from './errors.ts'
 import { requireSchema, type Flavor } from './schema.ts'
 import { sessionOn, type Session } from './statement.ts'
 import type { KeyedSelect } from './sql.ts'
+import type { ColumnValue } from '../shared/rows.ts'
 import { inTime } from '../shared/call-time.ts'
 import { createConnectionLimit } from '../shared/connection-limit.ts'
 import { findTogether, type Find } from '../shared/find-together.ts'
@@ -13,15 +14,6 @@ import { writeTogether, type MakeWrite, type WriteKind } from '../shared/write-t
 
 /** Lends a call a connection, while the call has time left. */
 export type Lend = <Result>(call: StorageCall, work: (session: Session) => Promise<Result>) => Promise<Result>
-
-/** How rows are found by key. */
-export interface RowKind<Row, Value> {
-  readonly select: KeyedSelect
-  readonly keyOf: (row: Row) => string
-  /** Converts a key for the statement. */
-  readonly toParameter: (key: string) => string | Uint8Array
-  readonly convert: (row: Row) => Value
-}
 
 /** A kind of write, of which one session can make many with one commit. */
 export interface SharedKind<Write, Outcome> extends Omit<WriteKind<Write, Outcome>, 'together'> {
@@ -38,8 +30,16 @@ export interface MysqlAccess {
    * waiting.
    */
   readonly write: Lend
-  /** Creates a function that finds a row by its key, as a value, together with others that are looked up meanwhile. */
-  finder<Row, Value>(kind: RowKind<Row, Value>): Find<Value>
+  /**
+   * Creates a function that finds a row by its key, as a value, together with others that are looked up meanwhile.
+   * `toParameter` converts a key for the statement. Default: as it is.
+   */
+  finder<Row, Value>(
+    select: KeyedSelect,
+    keyOf: (row: Row) => string,
+    convert: (row: Row) => Value,
+    toParameter?: (key: string) => ColumnValue,
+  ): Find<Value>
   /** Creates a function that makes writes of a kind, together with others that arrive with it. */
   writer<Write, Outcome>(kind: SharedKind<Write, Outcome>): MakeWrite<Write, Outcome>
 }
@@ -80,23 +80,25 @@ export function createMysqlAccess(pool: MysqlPool): MysqlAccess {
   return {
     read: (call, work) => answer(call, () => lend(call, work, { reads: true })),
     write,
-    finder<Row, Value>({ select, keyOf, toParameter, convert }: RowKind<Row, Value>): Find<Value> {
-      const find = findTogether<Row>((call, takeKeys, inContext) => {
-        const readAll = (db: Session): Promise<Row[]> => {
-          const keys = takeKeys()
-          const { text, count } = select(keys.length)
-          const [first = ''] = keys
-          // A key that is named twice is found once.
-          const filled = Array.from({ length: count }, (_, index) => toParameter(keys[index] ?? first))
-          return inContext(() => db.rows<Row>(text, ...filled))
-        }
-        return lend(call, readAll, { reads: true })
+    finder(select, keyOf, convert, toParameter = (key) => key) {
+      const find = findTogether((call, takeKeys, inContext) => {
+        return lend(
+          call,
+          async (db) => {
+            const keys = takeKeys()
+            const { text, count } = select(keys.length)
+            const [first = ''] = keys
+            // A key that is named twice is found once.
+            const filled = Array.from({ length: count }, (_, index) => toParameter(keys[index] ?? first))
+            return inContext(() => db.rows(text, ...filled))
+          },
+          { reads: true },
+        )
       }, keyOf)
-      return (call, key) =>
-        answer(call, async () => {
-          const row = await find(call, key)
-          return row === null ? null : convert(row)
-        })
+      return async (call, key) => {
+        const row = await answer(call, () => find(call, key))
+        return row === null ? null : convert(row)
+      }
     },
     writer({ together, ...kind }) {
       const make = writeTogether(

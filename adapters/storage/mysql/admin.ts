@@ -20,12 +20,7 @@ import { inPortions, untilFew } from '../shared/portions.ts'
 
 /** Returns the methods for provisioning. */
 export function adminMethods({ write, finder }: MysqlAccess): AdminMethods {
-  const findReseller = finder({
-    select: sql.findReseller,
-    keyOf: (row: ResellerRow) => row.reseller_id,
-    toParameter: (resellerId) => resellerId,
-    convert: toReseller,
-  })
+  const findReseller = finder(sql.findReseller, (row: ResellerRow) => row.reseller_id, toReseller)
   /** Tells whether a statement has changed a row. */
   function changes(call: StorageCall, text: string, ...values: ColumnValue[]): Promise<boolean> {
     return write(call, async (db) => (await db.count(text, ...values)) > 0)

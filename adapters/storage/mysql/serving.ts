@@ -41,25 +41,10 @@ interface Redemption {
 
 /** Returns the methods that requests need. */
 export function servingMethods({ read, write, finder, writer }: MysqlAccess): Required<UtilityStorage> {
-  const findClient = finder({
-    select: sql.findClient,
-    keyOf: (row: ClientRow) => row.client_id,
-    toParameter: (clientId) => clientId,
-    convert: toClient,
-  })
-  const findCode = finder({
-    select: sql.findCode,
-    keyOf: hashKeyOf<CodeRow>,
-    toParameter: fromHex,
-    convert: toCode,
-  })
+  const findClient = finder(sql.findClient, (row: ClientRow) => row.client_id, toClient)
+  const findCode = finder(sql.findCode, hashKeyOf<CodeRow>, toCode, fromHex)
   const credentialFinder = (kind: CredentialKind): Find<Credential> =>
-    finder({
-      select: sql.findCredential(kind),
-      keyOf: hashKeyOf<CredentialRow>,
-      toParameter: fromHex,
-      convert: toCredential,
-    })
+    finder(sql.findCredential(kind), hashKeyOf<CredentialRow>, toCredential, fromHex)
   const findCredential: Record<CredentialKind, Find<Credential>> = {
     access_token: credentialFinder('access_token'),
     reseller_token: credentialFinder('reseller_token'),
