@@ -6,7 +6,7 @@ import type {
   PurgeCounts,
   RevokeCounts,
 } from 'utility-api/storage'
-import type { AdminMethods } from '../shared/admin-methods.ts'
+import type { AdminMethods } from '../shared/closing.ts'
 import { changed, copy, copyClient, insertCredential, revoke, toKey, withRoom, type Tables } from './data.ts'
 
 /** Returns the methods for provisioning. */

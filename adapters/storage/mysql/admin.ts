@@ -1,9 +1,10 @@
 import { StorageError } from 'utility-api/storage'
 import type { AccessReference, CredentialKind, RevokeCounts, StorageCall } from 'utility-api/storage'
-import type { AdminMethods } from '../shared/admin-methods.ts'
+import type { AdminMethods } from '../shared/closing.ts'
 import type { MysqlAccess } from './access.ts'
 import { isInserted } from './serving.ts'
-import type { Queries, Session } from './statement.ts'
+import type { Session } from './statement.ts'
+import type { Queries } from '../shared/queries.ts'
 import * as sql from './sql.ts'
 import {
   clientPatchValues,

@@ -2,7 +2,7 @@ import type { LicenseList, LicensePage, StorageCall } from 'utility-api/storage'
 import { endingList, licenseList, toEndMark, toSeq, type Numbered } from '../shared/list-pages.ts'
 import { licenseColumns, type LicenseRow } from '../shared/rows.ts'
 import type { MysqlAccess } from './access.ts'
-import type { Queries } from './statement.ts'
+import type { Queries } from '../shared/queries.ts'
 
 /** Returns a page of licenses. Those of several domains are read apart, because no index has the order of all. */
 export async function licensePage(

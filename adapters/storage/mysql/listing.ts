@@ -1,7 +1,7 @@
 import type { CredentialPage, StorageListing } from 'utility-api/storage'
 import type { MysqlAccess } from './access.ts'
 import { licensePage, rowsFor } from './license-list.ts'
-import type { Queries } from './statement.ts'
+import type { Queries } from '../shared/queries.ts'
 import { clientList, credentialList, resellerList, toPageMark } from '../shared/list-pages.ts'
 import {
   listedClientColumns,

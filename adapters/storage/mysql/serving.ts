@@ -11,7 +11,8 @@ import type {
 } from 'utility-api/storage'
 import type { MysqlAccess } from './access.ts'
 import { isDuplicate } from './errors.ts'
-import type { Queries, Session } from './statement.ts'
+import type { Session } from './statement.ts'
+import type { Queries } from '../shared/queries.ts'
 import * as sql from './sql.ts'
 import {
   boughtTokenValues,

@@ -1,5 +1,6 @@
 import { StorageError, type StorageCall } from 'utility-api/storage'
 import { requireTime } from '../shared/call-time.ts'
+import { queriesOn, type Queries } from '../shared/queries.ts'
 import type { ColumnValue } from '../shared/rows.ts'
 import { performance, setTimeout } from '../shared/timers.ts'
 import type { MysqlConnection, MysqlStatement, MysqlValue } from './driver.ts'
@@ -10,23 +11,6 @@ const maxAttempts = 12
 
 /** How long a statement waits for a lock. */
 export const lockWaitSeconds: number = 3
-
-/** Statements on one connection. */
-export interface Queries {
-  /** Returns the rows of a statement. */
-  rows<Row>(sql: string, ...values: ColumnValue[]): Promise<Row[]>
-  /** Returns the first row as a value, or null if there is none. */
-  row<Row, Result>(
-    convert: (row: Row) => Result,
-    sql: string,
-    ...values: ColumnValue[]
-  ): Promise<Result | null>
-  /**
-   * Returns how many rows a statement changed. Every statement changes what it matches, so it does not matter which of
-   * the two is counted.
-   */
-  count(sql: string, ...values: ColumnValue[]): Promise<number>
-}
 
 /** A connection lent for one call of the storage. */
 export interface Session extends Queries {
@@ -56,21 +40,15 @@ export async function run(
 
 const typeCast: MysqlStatement['typeCast'] = (_, next) => next()
 
-function queriesOn(send: (sql: string, values: MysqlValue[]) => Promise<unknown>): Queries {
-  async function rows<Row>(sql: string, ...values: ColumnValue[]): Promise<Row[]> {
-    return (await send(sql, values.map(toParameter))) as Row[]
-  }
-  return {
-    rows,
-    row: async <Row, Result>(convert: (row: Row) => Result, sql: string, ...values: ColumnValue[]) => {
-      const [row] = await rows<Row>(sql, ...values)
-      return row === undefined ? null : convert(row)
-    },
-    count: async (sql, ...values) => {
+/** Every statement changes what it matches, so it does not matter whether what matched or what changed is counted. */
+function queriesBy(send: (sql: string, values: MysqlValue[]) => Promise<unknown>): Queries {
+  return queriesOn<ColumnValue>(
+    async (sql, values) => (await send(sql, values.map(toParameter))) as unknown[],
+    async (sql, values) => {
       const { affectedRows } = (await send(sql, values.map(toParameter))) as { affectedRows: number }
       return affectedRows
     },
-  }
+  )
 }
 
 /** How a session works. */
@@ -103,10 +81,10 @@ export function sessionOn(connection: MysqlConnection, terms: SessionTerms): Ses
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 2 ** Math.min(number, 6)))
     return again(attempt, number + 1)
   }
-  const inOne = queriesOn((sql, values) => run(connection, sql, values))
+  const inOne = queriesBy((sql, values) => run(connection, sql, values))
   return {
     isGalera,
-    ...queriesOn((sql, values) => again(() => run(connection, sql, values))),
+    ...queriesBy((sql, values) => again(() => run(connection, sql, values))),
     transactAtOnce: (sql, ...values) => again(() => transactAtOnce(connection, sql, values.map(toParameter))),
     transact: (work) => again(() => transact(connection, () => work(inOne))),
   }

@@ -9,6 +9,7 @@ import { inTime, within } from '../shared/call-time.ts'
 import { createConnectionLimit } from '../shared/connection-limit.ts'
 import { findTogether, type Find } from '../shared/find-together.ts'
 import { inNoContext } from '../shared/no-context.ts'
+import { queriesOn, type Queries } from '../shared/queries.ts'
 import { writeTogether, type MakeWrite, type WriteKind } from '../shared/write-together.ts'
 
 /** How often to ask whether commits are still held back, and how long the answer may take. */
@@ -32,15 +33,8 @@ export interface SharedKind<Write, Outcome> extends Omit<WriteKind<Write, Outcom
 
 /** How the store's methods access the database: one statement at a time, as long as its call has time left. */
 export interface PostgresAccess {
-  /** Returns the rows of a statement. */
-  rows<Row>(call: StorageCall, text: string, ...values: unknown[]): Promise<Row[]>
-  /** Returns the first row as a value, or null if there is none. */
-  row<Row, Value>(
-    call: StorageCall,
-    convert: (row: Row) => Value,
-    text: string,
-    ...values: unknown[]
-  ): Promise<Value | null>
+  /** Returns the statements for a call. Those that return rows only read. */
+  on(call: StorageCall): Queries<unknown>
   /** Creates a function that finds a row by its key, as a value. `rest` holds the values after the key. */
   finder<Row, Value>(
     select: KeyedSelect,
@@ -50,8 +44,6 @@ export interface PostgresAccess {
   ): Find<Value>
   /** Creates a function that makes writes of a kind, together with others that arrive with it. */
   writer<Write, Outcome>(kind: SharedKind<Write, Outcome>): MakeWrite<Write, Outcome>
-  /** Returns how many rows a statement changed. */
-  count(call: StorageCall, text: string, ...values: unknown[]): Promise<number>
 }
 
 export function createPostgresAccess(pool: PostgresPool): PostgresAccess {
@@ -80,32 +72,20 @@ export function createPostgresAccess(pool: PostgresPool): PostgresAccess {
   }
 
   return {
-    rows: async <Row>(call: StorageCall, text: string, ...values: unknown[]) =>
-      (await query(read, call, text, values)).rows as Row[],
-    row: async <Row, Value>(
-      call: StorageCall,
-      convert: (row: Row) => Value,
-      text: string,
-      ...values: unknown[]
-    ) => {
-      const [row] = (await query(read, call, text, values)).rows as Row[]
-      return row === undefined ? null : convert(row)
-    },
-    finder<Row, Value>(
-      select: KeyedSelect,
-      keyOf: (row: Row) => string,
-      convert: (row: Row) => Value,
-      ...rest: unknown[]
-    ) {
+    on: (call) =>
+      queriesOn(
+        async (text, values) => (await query(read, call, text, values)).rows,
+        async (text, values) => (await query(write, call, text, values)).rowCount ?? 0,
+      ),
+    finder(select, keyOf, convert, ...rest) {
       function toSql(keys: readonly string[]): Sql {
         if (keys.length === 1) return { text: select.one, values: [...keys, ...rest] }
         return { text: select.many, values: [keys, ...rest] }
       }
-      const find = findTogether<Row>(
-        async (call, takeKeys, inContext) =>
-          (await read({ toSql: () => toSql(takeKeys()), call, inContext })).rows as Row[],
-        keyOf,
-      )
+      const find = findTogether(async (call, takeKeys, inContext) => {
+        const { rows } = await read({ toSql: () => toSql(takeKeys()), call, inContext })
+        return rows as Parameters<typeof keyOf>[0][]
+      }, keyOf)
       return async (call, key) => {
         const row = await answer(call, () => find(call, key))
         return row === null ? null : convert(row)
@@ -125,7 +105,6 @@ export function createPostgresAccess(pool: PostgresPool): PostgresAccess {
       )
       return (call, one) => answer(call, () => make(call, one))
     },
-    count: async (call, text, ...values) => (await query(write, call, text, values)).rowCount ?? 0,
   }
 }
 

@@ -1,27 +1,22 @@
-import type { LicenseList, LicensePage, StorageCall } from 'utility-api/storage'
+import type { LicenseList, LicensePage } from 'utility-api/storage'
 import { endingList, licenseList, toEndMark, toSeq, type Numbered } from '../shared/list-pages.ts'
 import { licenseColumns, type LicenseRow } from '../shared/rows.ts'
-import type { PostgresAccess } from './access.ts'
+import type { Queries } from '../shared/queries.ts'
 
 /** Returns a page of licenses. Those of several domains are read apart, because no index has the order of all. */
-export async function licensePage(
-  db: PostgresAccess,
-  page: LicensePage,
-  call: StorageCall,
-): Promise<LicenseList> {
+export async function licensePage(db: Queries, page: LicensePage): Promise<LicenseList> {
   const { comparedDomains = [undefined], limit, endsBefore } = page
-  if (endsBefore !== undefined) return endingList(await licensesThatEnd(db, page, endsBefore, call), limit)
-  const lists = await Promise.all(comparedDomains.map((form) => licensesOf(db, form, page, call)))
+  if (endsBefore !== undefined) return endingList(await licensesThatEnd(db, page, endsBefore), limit)
+  const lists = await Promise.all(comparedDomains.map((form) => licensesOf(db, form, page)))
   return licenseList(lists.flat(), limit)
 }
 
 function licensesOf(
-  db: PostgresAccess,
+  db: Queries,
   form: string | undefined,
   { resellerId, status, reference, after, limit }: LicensePage,
-  call: StorageCall,
 ): Promise<Numbered<LicenseRow>[]> {
-  const values: unknown[] = [toSeq(after), limit + 1]
+  const values: (string | number)[] = [toSeq(after), limit + 1]
   const equal = (column: string, value: string | undefined): string =>
     value === undefined ? '' : `AND ${column} = $${values.push(value)} `
   const filters =
@@ -30,21 +25,18 @@ function licensesOf(
     equal('reseller_id', resellerId) +
     equal('status', status)
   return db.rows(
-    call,
     `SELECT seq, ${licenseColumns} FROM utility_api_licenses WHERE seq > $1 ${filters}ORDER BY seq LIMIT $2`,
     ...values,
   )
 }
 
 function licensesThatEnd(
-  db: PostgresAccess,
+  db: Queries,
   page: LicensePage,
   endsBefore: number,
-  call: StorageCall,
 ): Promise<Numbered<LicenseRow>[]> {
   const { resellerId, limit } = page
   return db.rows(
-    call,
     `SELECT seq, ${licenseColumns} FROM utility_api_licenses
      WHERE (expires_at, seq) > ($1, $2) AND expires_at < $3 ${resellerId === undefined ? '' : 'AND reseller_id = $5'}
      ORDER BY expires_at, seq LIMIT $4`,

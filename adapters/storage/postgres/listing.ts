@@ -1,7 +1,8 @@
-import type { CredentialPage, StorageCall, StorageListing } from 'utility-api/storage'
+import type { CredentialPage, StorageListing } from 'utility-api/storage'
 import { licensePage } from './license-list.ts'
 import { clientList, credentialList, resellerList, toPageMark } from '../shared/list-pages.ts'
 import type { PostgresAccess } from './access.ts'
+import type { Queries } from '../shared/queries.ts'
 import {
   listedClientColumns,
   listedCredentialColumns,
@@ -32,31 +33,30 @@ const countLicenses = 'SELECT count(*) AS count FROM utility_api_licenses'
 const countLicensesOfReseller = `${countLicenses} WHERE reseller_id = $1`
 
 /** Returns the lists. */
-export function listingOf(db: PostgresAccess): StorageListing {
+export function listingOf({ on }: PostgresAccess): StorageListing {
   return {
     clients: async ({ after, limit }, call) =>
-      clientList(await db.rows(call, listClients, ...toPageMark(after), limit + 1), limit),
+      clientList(await on(call).rows(listClients, ...toPageMark(after), limit + 1), limit),
     resellers: async ({ after, limit }, call) =>
-      resellerList(await db.rows(call, listResellers, ...toPageMark(after), limit + 1), limit),
-    credentials: async (page, call) => credentialList(await credentialRows(db, page, call), page.limit),
-    licenses: (page, call) => licensePage(db, page, call),
+      resellerList(await on(call).rows(listResellers, ...toPageMark(after), limit + 1), limit),
+    credentials: async (page, call) => credentialList(await credentialRows(on(call), page), page.limit),
+    licenses: (page, call) => licensePage(on(call), page),
     countLicenses: async ({ resellerId }, call) => {
       const [row] =
         resellerId === undefined
-          ? await db.rows<{ count: string }>(call, countLicenses)
-          : await db.rows<{ count: string }>(call, countLicensesOfReseller, resellerId)
+          ? await on(call).rows<{ count: string }>(countLicenses)
+          : await on(call).rows<{ count: string }>(countLicensesOfReseller, resellerId)
       return Number(row?.count)
     },
   }
 }
 
 function credentialRows(
-  db: PostgresAccess,
+  db: Queries,
   { kind, ownerId, after, limit }: CredentialPage,
-  call: StorageCall,
 ): Promise<ListedCredentialRow[]> {
   const values = [...toPageMark(after), limit + 1]
-  if (ownerId !== undefined) return db.rows(call, listOfOwner, ...values, kind, ownerId)
-  if (kind === 'access_token') return db.rows(call, listTokens, ...values)
-  return db.rows(call, listOthers, ...values, kind)
+  if (ownerId !== undefined) return db.rows(listOfOwner, ...values, kind, ownerId)
+  if (kind === 'access_token') return db.rows(listTokens, ...values)
+  return db.rows(listOthers, ...values, kind)
 }

@@ -6,7 +6,6 @@ import type {
   NewAccessToken,
   NewIdempotencyKey,
   NewLicense,
-  StorageCall,
   StorageError,
   UpdateLicenseResult,
   UtilityStorage,
@@ -31,39 +30,42 @@ import {
   type LicenseRow,
 } from '../shared/rows.ts'
 import type { Find } from '../shared/find-together.ts'
+import type { Queries } from '../shared/queries.ts'
 
 /** Returns the methods that requests need. */
-export function servingMethods(db: PostgresAccess): Required<UtilityStorage> {
-  const findClient = db.finder(sql.findClient, (row: ClientRow) => row.client_id, toClient)
-  const findCode = db.finder(sql.findCode, hashKeyOf<CodeRow>, toCode)
+export function servingMethods({ on, finder, writer }: PostgresAccess): Required<UtilityStorage> {
+  const findClient = finder(sql.findClient, (row: ClientRow) => row.client_id, toClient)
+  const findCode = finder(sql.findCode, hashKeyOf<CodeRow>, toCode)
+  const credentialFinder = (kind: CredentialKind): Find<Credential> =>
+    finder(sql.findCredential, hashKeyOf<CredentialRow>, toCredential, kind)
   const findCredential: Record<CredentialKind, Find<Credential>> = {
-    access_token: credentialFinder(db, 'access_token'),
-    reseller_token: credentialFinder(db, 'reseller_token'),
-    api_key: credentialFinder(db, 'api_key'),
+    access_token: credentialFinder('access_token'),
+    reseller_token: credentialFinder('reseller_token'),
+    api_key: credentialFinder('api_key'),
   }
-  const redeem = db.writer<Redemption, boolean>({
+  const redeem = writer<Redemption, boolean>({
     keysOf: ({ codeHash }) => [toHex(codeHash)],
     valuesOf: ({ codeHash, at, token }) => [codeHash, at, ...boughtTokenValues(token)],
     many: sql.redeemCodes,
     made: true,
     alone: async ({ codeHash, at, token }, call) =>
-      (await db.count(call, sql.redeemCode, codeHash, at, ...boughtTokenValues(token))) > 0,
+      (await on(call).count(sql.redeemCode, codeHash, at, ...boughtTokenValues(token))) > 0,
   })
-  const revokeTokens = db.writer<Revocation, number>({
+  const revokeTokens = writer<Revocation, number>({
     keysOf: ({ codeHash }) => [toHex(codeHash)],
     valuesOf: ({ codeHash, at }) => [codeHash, at],
     many: sql.revokeTokensOfCodes,
     made: 1,
-    alone: ({ codeHash, at }, call) => db.count(call, sql.revokeTokenOfCode, codeHash, at),
+    alone: ({ codeHash, at }, call) => on(call).count(sql.revokeTokenOfCode, codeHash, at),
   })
-  const insert = db.writer<NewLicense, InsertLicenseResult>({
+  const insert = writer<NewLicense, InsertLicenseResult>({
     keysOf: ({ licenseKey }) => [licenseKey],
     valuesOf: licenseValues,
     many: sql.insertLicenses,
     made: 'inserted',
-    alone: (license, call) => insertLicense(db, license, call),
+    alone: (license, call) => insertLicense(on(call), license),
   })
-  const insertOnce = db.writer<LicenseOnce, InsertLicenseResult>({
+  const insertOnce = writer<LicenseOnce, InsertLicenseResult>({
     keysOf: ({ license, idempotency: { resellerId, keyHash } }) => [
       license.licenseKey,
       `${resellerId} ${toHex(keyHash)}`,
@@ -71,17 +73,17 @@ export function servingMethods(db: PostgresAccess): Required<UtilityStorage> {
     valuesOf: licenseOnceValues,
     many: sql.insertLicensesOnce,
     made: 'inserted',
-    alone: (once, call) => insertLicenseOnce(db, once, call),
+    alone: (once, call) => insertLicenseOnce(on(call), once),
   })
-  const update = db.writer<LicenseUpdate, UpdateLicenseResult>({
+  const update = writer<LicenseUpdate, UpdateLicenseResult>({
     keysOf: ({ licenseKey }) => [licenseKey],
     valuesOf: licenseUpdateValues,
     many: sql.updateLicenses,
     made: 'updated',
-    alone: (each, call) => updateLicense(db, each, call),
+    alone: (each, call) => updateLicense(on(call), each),
   })
   return {
-    ping: async (call) => void (await db.rows(call, sql.ping)),
+    ping: async (call) => void (await on(call).rows(sql.ping)),
     findClient: (clientId, call) => findClient(call, clientId),
     findAuthorizationCode: (codeHash, call) => findCode(call, toKey(codeHash)),
     redeemAuthorizationCode: (codeHash, at, token, call) => redeem(call, { codeHash, at, token }),
@@ -90,13 +92,9 @@ export function servingMethods(db: PostgresAccess): Required<UtilityStorage> {
     insertLicense: (license, idempotency, call) =>
       idempotency === undefined ? insert(call, license) : insertOnce(call, { license, idempotency }),
     updateLicense: (each, call) => update(call, each),
-    recordUse: async (kind, ids, at, call) => void (await db.count(call, sql.recordUse, kind, at, ids)),
-    findLicense: (licenseKey, call) => db.row(call, toLicense, sql.findLicense, licenseKey),
+    recordUse: async (kind, ids, at, call) => void (await on(call).count(sql.recordUse, kind, at, ids)),
+    findLicense: (licenseKey, call) => on(call).row(toLicense, sql.findLicense, licenseKey),
   }
-}
-
-function credentialFinder(db: PostgresAccess, kind: CredentialKind): Find<Credential> {
-  return db.finder(sql.findCredential, hashKeyOf<CredentialRow>, toCredential, kind)
 }
 
 /** Formats a hash the way PostgreSQL writes octets. */
@@ -134,46 +132,34 @@ function licenseUpdateValues({ licenseKey, resellerId, at, patch }: LicenseUpdat
   return [licenseKey, resellerId, at, ...licensePatchValues(patch)]
 }
 
-async function insertLicense(
-  db: PostgresAccess,
-  license: NewLicense,
-  call: StorageCall,
-): Promise<InsertLicenseResult> {
-  return (await db.count(call, sql.insertLicense, ...licenseValues(license))) > 0 ? 'inserted' : 'key_taken'
+async function insertLicense(db: Queries, license: NewLicense): Promise<InsertLicenseResult> {
+  return (await db.count(sql.insertLicense, ...licenseValues(license))) > 0 ? 'inserted' : 'key_taken'
 }
 
-async function insertLicenseOnce(
-  db: PostgresAccess,
-  once: LicenseOnce,
-  call: StorageCall,
-): Promise<InsertLicenseResult> {
+async function insertLicenseOnce(db: Queries, once: LicenseOnce): Promise<InsertLicenseResult> {
   try {
-    if ((await db.count(call, sql.insertLicenseOnce, ...licenseOnceValues(once))) > 0) return 'inserted'
+    if ((await db.count(sql.insertLicenseOnce, ...licenseOnceValues(once))) > 0) return 'inserted'
   } catch (error) {
     if (!isDuplicate((error as StorageError).cause)) throw error
     // Not by the name of the constraint, because each partition that an owner makes has its own.
-    if ((await db.row(call, toLicense, sql.findLicense, once.license.licenseKey)) === null) throw error
+    if ((await db.row(toLicense, sql.findLicense, once.license.licenseKey)) === null) throw error
     return 'key_taken'
   }
   const { resellerId, keyHash, at } = once.idempotency
-  const held = await db.row(call, toIdempotencyKey, sql.findIdempotencyKey, resellerId, keyHash, at)
+  const held = await db.row(toIdempotencyKey, sql.findIdempotencyKey, resellerId, keyHash, at)
   // A purge may delete the key between the two statements; then it is free again.
-  return held ?? insertLicenseOnce(db, once, call)
+  return held ?? insertLicenseOnce(db, once)
 }
 
 /**
  * Updates a license. The second statement sees what the first one waited for, so a license that was being deleted is
  * gone by then.
  */
-async function updateLicense(
-  db: PostgresAccess,
-  update: LicenseUpdate,
-  call: StorageCall,
-): Promise<UpdateLicenseResult> {
+async function updateLicense(db: Queries, update: LicenseUpdate): Promise<UpdateLicenseResult> {
   const { licenseKey, resellerId } = update
-  if ((await db.count(call, sql.updateLicense, ...licenseUpdateValues(update))) > 0) return 'updated'
-  const [found] = await db.rows<LicenseRow>(call, sql.findLicense, licenseKey)
+  if ((await db.count(sql.updateLicense, ...licenseUpdateValues(update))) > 0) return 'updated'
+  const [found] = await db.rows<LicenseRow>(sql.findLicense, licenseKey)
   if (found === undefined) return 'not_found'
   // The license was created, or moved to this reseller, between the two statements.
-  return found.reseller_id === resellerId ? updateLicense(db, update, call) : 'not_owner'
+  return found.reseller_id === resellerId ? updateLicense(db, update) : 'not_owner'
 }

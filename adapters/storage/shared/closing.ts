@@ -1,4 +1,8 @@
-import { StorageError, withCheckedRows, type AdminStorage, type StorageListing } from 'utility-api/storage'
+import { StorageError, withCheckedRows } from 'utility-api/storage'
+import type { AdminStorage, StorageListing, UtilityStorage } from 'utility-api/storage'
+
+/** The methods for provisioning. */
+export type AdminMethods = Omit<AdminStorage, keyof UtilityStorage | 'listing' | 'close'>
 
 /**
  * Returns a store with these methods, which checks what it is given and can be closed. Each call is guarded as a whole,

@@ -6,7 +6,7 @@ import type {
   RevokeCounts,
   StorageCall,
 } from 'utility-api/storage'
-import type { AdminMethods } from '../shared/admin-methods.ts'
+import type { AdminMethods } from '../shared/closing.ts'
 import {
   clientPatchValues,
   clientValues,
