@@ -1,36 +1,15 @@
-import type { LicenseList, LicensePage, StorageCall } from 'utility-api/storage'
-import { endingList, licenseList, toEndMark, toSeq, type Numbered } from '../shared/list-pages.ts'
-import { licenseColumns, type LicenseRow } from '../shared/rows.ts'
-import type { MysqlAccess } from './access.ts'
-import type { Queries } from '../shared/queries.ts'
-
-/** Returns a page of licenses. Those of several domains are read apart, because no index has the order of all. */
-export async function licensePage(
-  access: MysqlAccess,
-  page: LicensePage,
-  call: StorageCall,
-): Promise<LicenseList> {
-  const { comparedDomains = [undefined], limit, endsBefore } = page
-  if (endsBefore !== undefined)
-    return endingList(await access.read(call, (db) => licensesThatEnd(db, page, endsBefore)), limit)
-  const rows = await access.read(call, async (db) => {
-    const found: Numbered<LicenseRow>[] = []
-    // oxlint-disable-next-line no-await-in-loop -- a connection answers one statement at a time
-    for (const form of comparedDomains) found.push(...(await licensesOf(db, form, page)))
-    return found
-  })
-  return licenseList(rows, limit)
-}
+import type { LicensePage } from 'utility-api/storage'
+import { toEndMark, toSeq, type ListStatement } from '../shared/list-pages.ts'
+import { licenseColumns } from '../shared/rows.ts'
 
 /**
  * Reads a range of the index whose order the list has. The first column is compared with two inequalities, because for
  * an equality, the planner reads each page of a long list from the start of the list.
  */
-function licensesOf(
-  db: Queries,
-  form: string | undefined,
+export function licenses(
   { resellerId, status, reference, after, limit }: LicensePage,
-): Promise<Numbered<LicenseRow>[]> {
+  form: string | undefined,
+): ListStatement {
   const values: (string | number)[] = [toSeq(after)]
   let [index, filters, order] = ['', '', 'seq']
   const between = (column: string, value: string, hint: string): void => {
@@ -48,31 +27,21 @@ function licensesOf(
   if (form !== undefined) equal('reference', reference)
   if ((form ?? reference) !== undefined) equal('reseller_id', resellerId)
   equal('status', status)
-  return db.rows(
-    `SELECT seq, ${licenseColumns} FROM utility_api_licenses${index}
-     WHERE seq > ? ${filters}ORDER BY ${order} LIMIT ${rowsFor(limit)}`,
-    ...values,
-  )
+  const text = `
+    SELECT seq, ${licenseColumns} FROM utility_api_licenses${index}
+    WHERE seq > ? ${filters}ORDER BY ${order} LIMIT ${rowsFor(limit)}`
+  return [text, ...values]
 }
 
-function licensesThatEnd(
-  db: Queries,
-  page: LicensePage,
-  endsBefore: number,
-): Promise<Numbered<LicenseRow>[]> {
+export function endingLicenses(page: LicensePage, endsBefore: number): ListStatement {
   const { resellerId, limit } = page
   const [end, seq] = toEndMark(page)
-  return db.rows(
-    `SELECT seq, ${licenseColumns} FROM utility_api_licenses FORCE INDEX (expires_at)
-     WHERE expires_at >= ? AND (expires_at > ? OR seq > ?) AND expires_at < ?
-       ${resellerId === undefined ? '' : 'AND reseller_id = ?'}
-     ORDER BY expires_at, seq LIMIT ${rowsFor(limit)}`,
-    end,
-    end,
-    seq,
-    endsBefore,
-    ...(resellerId === undefined ? [] : [resellerId]),
-  )
+  const [filter, reseller] = resellerId === undefined ? ['', []] : ['AND reseller_id = ?', [resellerId]]
+  const text = `
+    SELECT seq, ${licenseColumns} FROM utility_api_licenses FORCE INDEX (expires_at)
+    WHERE expires_at >= ? AND (expires_at > ? OR seq > ?) AND expires_at < ? ${filter}
+    ORDER BY expires_at, seq LIMIT ${rowsFor(limit)}`
+  return [text, end, end, seq, endsBefore, ...reseller]
 }
 
 /**

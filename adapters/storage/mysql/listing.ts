@@ -1,14 +1,8 @@
-import type { CredentialPage, StorageListing } from 'utility-api/storage'
+import type { StorageListing } from 'utility-api/storage'
 import type { MysqlAccess } from './access.ts'
-import { licensePage, rowsFor } from './license-list.ts'
-import type { Queries } from '../shared/queries.ts'
-import { clientList, credentialList, resellerList, toPageMark } from '../shared/list-pages.ts'
-import {
-  listedClientColumns,
-  listedCredentialColumns,
-  resellerColumns,
-  type ListedCredentialRow,
-} from '../shared/rows.ts'
+import { endingLicenses, licenses, rowsFor } from './license-list.ts'
+import { listsOf, toPageMark, type ListStatements } from '../shared/list-pages.ts'
+import { listedClientColumns, listedCredentialColumns, resellerColumns } from '../shared/rows.ts'
 
 /**
  * Selects the rows after a mark. Written this way, the first part is a range of the index, which a comparison of pairs
@@ -36,38 +30,24 @@ const countLicenses = 'SELECT count(*) AS count FROM utility_api_licenses'
 const countLicensesOfReseller = `${countLicenses} WHERE reseller_id = ?`
 
 /** Returns the lists. */
-export function listingOf(access: MysqlAccess): StorageListing {
-  const { read } = access
-  return {
-    clients: ({ after, limit }, call) =>
-      read(call, async (db) => clientList(await db.rows(listClients(limit), ...markValues(after)), limit)),
-    resellers: ({ after, limit }, call) =>
-      read(call, async (db) =>
-        resellerList(await db.rows(listResellers(limit), ...markValues(after)), limit),
-      ),
-    credentials: (page, call) =>
-      read(call, async (db) => credentialList(await credentialRows(db, page), page.limit)),
-    licenses: (page, call) => licensePage(access, page, call),
-    countLicenses: ({ resellerId }, call) =>
-      read(call, async (db) => {
-        const [row] =
-          resellerId === undefined
-            ? await db.rows<{ count: number }>(countLicenses)
-            : await db.rows<{ count: number }>(countLicensesOfReseller, resellerId)
-        return Number(row?.count)
-      }),
-  }
+export function listingOf({ read }: MysqlAccess): StorageListing {
+  return listsOf(statements, (call, ...statement) => read(call, (db) => db.rows(...statement)))
+}
+
+const statements: ListStatements = {
+  clients: ({ after, limit }) => [listClients(limit), ...markValues(after)],
+  resellers: ({ after, limit }) => [listResellers(limit), ...markValues(after)],
+  credentials: ({ kind, ownerId, after, limit }) => {
+    const owner = ownerId === undefined ? [] : [ownerId]
+    return [listCredentials(limit, ownerId !== undefined), kind, kind, ...markValues(after), ...owner]
+  },
+  licenses,
+  endingLicenses,
+  countLicenses: (resellerId) =>
+    resellerId === undefined ? [countLicenses] : [countLicensesOfReseller, resellerId],
 }
 
 function markValues(after: string | undefined): (string | number)[] {
   const [createdAt, id] = toPageMark(after)
   return [createdAt, createdAt, id]
-}
-
-function credentialRows(
-  db: Queries,
-  { kind, ownerId, after, limit }: CredentialPage,
-): Promise<ListedCredentialRow[]> {
-  const values = [kind, kind, ...markValues(after), ...(ownerId === undefined ? [] : [ownerId])]
-  return db.rows(listCredentials(limit, ownerId !== undefined), ...values)
 }

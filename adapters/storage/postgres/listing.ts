@@ -1,14 +1,8 @@
-import type { CredentialPage, StorageListing } from 'utility-api/storage'
-import { licensePage } from './license-list.ts'
-import { clientList, credentialList, resellerList, toPageMark } from '../shared/list-pages.ts'
+import type { StorageListing } from 'utility-api/storage'
+import { endingLicenses, licenses } from './license-list.ts'
+import { listsOf, toPageMark, type ListStatements } from '../shared/list-pages.ts'
 import type { PostgresAccess } from './access.ts'
-import type { Queries } from '../shared/queries.ts'
-import {
-  listedClientColumns,
-  listedCredentialColumns,
-  resellerColumns,
-  type ListedCredentialRow,
-} from '../shared/rows.ts'
+import { listedClientColumns, listedCredentialColumns, resellerColumns } from '../shared/rows.ts'
 
 const listClients = `
   SELECT ${listedClientColumns} FROM utility_api_clients
@@ -34,29 +28,20 @@ const countLicensesOfReseller = `${countLicenses} WHERE reseller_id = $1`
 
 /** Returns the lists. */
 export function listingOf({ on }: PostgresAccess): StorageListing {
-  return {
-    clients: async ({ after, limit }, call) =>
-      clientList(await on(call).rows(listClients, ...toPageMark(after), limit + 1), limit),
-    resellers: async ({ after, limit }, call) =>
-      resellerList(await on(call).rows(listResellers, ...toPageMark(after), limit + 1), limit),
-    credentials: async (page, call) => credentialList(await credentialRows(on(call), page), page.limit),
-    licenses: (page, call) => licensePage(on(call), page),
-    countLicenses: async ({ resellerId }, call) => {
-      const [row] =
-        resellerId === undefined
-          ? await on(call).rows<{ count: string }>(countLicenses)
-          : await on(call).rows<{ count: string }>(countLicensesOfReseller, resellerId)
-      return Number(row?.count)
-    },
-  }
+  return listsOf(statements, (call, ...statement) => on(call).rows(...statement))
 }
 
-function credentialRows(
-  db: Queries,
-  { kind, ownerId, after, limit }: CredentialPage,
-): Promise<ListedCredentialRow[]> {
-  const values = [...toPageMark(after), limit + 1]
-  if (ownerId !== undefined) return db.rows(listOfOwner, ...values, kind, ownerId)
-  if (kind === 'access_token') return db.rows(listTokens, ...values)
-  return db.rows(listOthers, ...values, kind)
+const statements: ListStatements = {
+  clients: ({ after, limit }) => [listClients, ...toPageMark(after), limit + 1],
+  resellers: ({ after, limit }) => [listResellers, ...toPageMark(after), limit + 1],
+  credentials: ({ kind, ownerId, after, limit }) => {
+    const values = [...toPageMark(after), limit + 1]
+    if (ownerId !== undefined) return [listOfOwner, ...values, kind, ownerId]
+    if (kind === 'access_token') return [listTokens, ...values]
+    return [listOthers, ...values, kind]
+  },
+  licenses,
+  endingLicenses,
+  countLicenses: (resellerId) =>
+    resellerId === undefined ? [countLicenses] : [countLicensesOfReseller, resellerId],
 }

@@ -1,10 +1,14 @@
-import {
-  StorageError,
-  type ClientList,
-  type CredentialList,
-  type LicenseList,
-  type LicensePage,
-  type ResellerList,
+import { StorageError } from 'utility-api/storage'
+import type {
+  ClientList,
+  CredentialList,
+  CredentialPage,
+  LicenseList,
+  LicensePage,
+  ListPage,
+  ResellerList,
+  StorageCall,
+  StorageListing,
 } from 'utility-api/storage'
 import {
   toLicense,
@@ -20,6 +24,45 @@ import {
 
 /** A row that its table numbers in order of insertion. */
 export type Numbered<Row> = Row & { readonly seq: IntegerColumn }
+
+/** A statement and its values. */
+export type ListStatement = readonly [text: string, ...values: (string | number)[]]
+
+/** The statements of a store's lists. Each reads more rows than fit on a page. */
+export interface ListStatements {
+  clients(page: ListPage): ListStatement
+  resellers(page: ListPage): ListStatement
+  credentials(page: CredentialPage): ListStatement
+  /** Of the licenses for a form of a domain, or for all. */
+  licenses(page: LicensePage, form: string | undefined): ListStatement
+  endingLicenses(page: LicensePage, endsBefore: number): ListStatement
+  countLicenses(resellerId: string | undefined): ListStatement
+}
+
+/** Returns the lists. Licenses of several domains are read apart, because no index has the order of all. */
+export function listsOf(
+  sql: ListStatements,
+  read: <Row>(call: StorageCall, ...statement: ListStatement) => Promise<Row[]>,
+): StorageListing {
+  return {
+    clients: async (page, call) => clientList(await read(call, ...sql.clients(page)), page.limit),
+    resellers: async (page, call) => resellerList(await read(call, ...sql.resellers(page)), page.limit),
+    credentials: async (page, call) => credentialList(await read(call, ...sql.credentials(page)), page.limit),
+    licenses: async (page, call) => {
+      const { comparedDomains = [undefined], limit, endsBefore } = page
+      if (endsBefore !== undefined)
+        return endingList(await read(call, ...sql.endingLicenses(page, endsBefore)), limit)
+      const lists = comparedDomains.map((form) =>
+        read<Numbered<LicenseRow>>(call, ...sql.licenses(page, form)),
+      )
+      return licenseList((await Promise.all(lists)).flat(), limit)
+    },
+    countLicenses: async ({ resellerId }, call) => {
+      const [row] = await read<{ readonly count: IntegerColumn }>(call, ...sql.countLicenses(resellerId))
+      return Number(row?.count)
+    },
+  }
+}
 
 // Each of these returns a page of a list. More rows were asked for than fit, to see whether there is a next page.
 
