@@ -19,24 +19,17 @@ export function adminMethods(tables: Tables): AdminMethods {
       return 'inserted'
     },
     updateClient: (clientId, { name, redirectUris }) => {
-      const { clients } = tables
-      const client = clients.get(clientId)
+      const client = tables.clients.get(clientId)
       if (client === undefined) return false
-      const label = name === undefined ? {} : { name }
-      clients.put(
-        clientId,
-        copyClient({ ...client, ...label, redirectUris: redirectUris ?? client.redirectUris }),
-      )
+      const changes = { ...(name !== undefined && { name }), ...(redirectUris && { redirectUris }) }
+      tables.clients.put(clientId, copyClient({ ...client, ...changes }))
       return true
     },
     rotateClientSecret: (clientId, newHash) => {
-      const { clients } = tables
-      const client = clients.get(clientId)
+      const client = tables.clients.get(clientId)
       if (client === undefined || client.clientType === 'public') return false
-      clients.put(
-        clientId,
-        copyClient({ ...client, secretHashes: [newHash, ...client.secretHashes.slice(0, 1)] }),
-      )
+      const secretHashes = [newHash, ...client.secretHashes.slice(0, 1)]
+      tables.clients.put(clientId, copyClient({ ...client, secretHashes }))
       return true
     },
     revokeClient: (clientId, at) => {

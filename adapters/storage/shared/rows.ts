@@ -2,10 +2,8 @@ import type {
   AuthorizationCode,
   Client,
   ClientPatch,
-  ClientType,
   Compared,
   Credential,
-  CredentialKind,
   License,
   LicenseChange,
   LicensePatch,
@@ -24,6 +22,24 @@ export type ColumnValue = string | number | Uint8Array | null
 
 /** An integer column. Drivers return numbers, or text or bigints for what might exceed them. */
 export type IntegerColumn = number | string | bigint
+
+/** A row of a value, as drivers return it: a list is JSON, and what is absent is null. */
+type RowOf<Value> = {
+  readonly [Field in keyof Value as ColumnOf<Field>]-?: StoredAs<Value[Field]>
+}
+
+/** The column of a field: `created_at` of `createdAt`. */
+type ColumnOf<Field> = Field extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${ColumnOf<Rest>}`
+  : ''
+
+type StoredAs<Value> = Value extends number
+  ? IntegerColumn
+  : Value extends readonly string[]
+    ? string
+    : Value extends undefined
+      ? null
+      : Value
 
 function toTime(column: IntegerColumn | null): number | null {
   return column === null ? null : Number(column)
@@ -44,14 +60,7 @@ export const clientColumns: string =
 export const listedClientColumns: string =
   'client_id, redirect_uris, created_at, revoked_at, name, client_type'
 
-export interface ListedClientRow {
-  readonly client_id: string
-  readonly redirect_uris: string
-  readonly created_at: IntegerColumn
-  readonly revoked_at: IntegerColumn | null
-  readonly name: string | null
-  readonly client_type: ClientType | null
-}
+export type ListedClientRow = RowOf<ListedClient>
 
 export interface ClientRow extends ListedClientRow {
   /** The hashes one after the other, as octets or in hexadecimal. */
@@ -60,17 +69,9 @@ export interface ClientRow extends ListedClientRow {
 
 /** Returns the values of {@link clientColumns}. */
 export function clientValues(client: Client): ColumnValue[] {
-  const {
-    clientId,
-    secretHashes,
-    redirectUris,
-    createdAt,
-    revokedAt,
-    name = null,
-    clientType = null,
-  } = client
-  const hashes = joinHashes(secretHashes)
-  return [clientId, hashes, JSON.stringify(redirectUris), createdAt, revokedAt, name, clientType]
+  const { clientId, createdAt, revokedAt, name = null, clientType = null } = client
+  const [hashes, uris] = [joinHashes(client.secretHashes), JSON.stringify(client.redirectUris)]
+  return [clientId, hashes, uris, createdAt, revokedAt, name, clientType]
 }
 
 /** Returns the name and the redirection URIs of a patch. What was not sent is null. */
@@ -115,11 +116,7 @@ function splitHashes(joined: Uint8Array): Uint8Array[] {
 
 export const resellerColumns: string = 'reseller_id, created_at, name'
 
-export interface ResellerRow {
-  readonly reseller_id: string
-  readonly created_at: IntegerColumn
-  readonly name: string | null
-}
+export type ResellerRow = RowOf<Reseller>
 
 /** Returns the values of {@link resellerColumns}. */
 export function resellerValues(reseller: Reseller): ColumnValue[] {
@@ -134,15 +131,7 @@ export function toReseller(row: ResellerRow): Reseller {
 export const codeColumns: string =
   'client_id, subject, redirect_uri, scope, code_challenge, expires_at, redeemed_at'
 
-export interface CodeRow {
-  readonly client_id: string
-  readonly subject: string | null
-  readonly redirect_uri: string
-  readonly scope: string
-  readonly code_challenge: string | null
-  readonly expires_at: IntegerColumn
-  readonly redeemed_at: IntegerColumn | null
-}
+export type CodeRow = RowOf<AuthorizationCode>
 
 /** Returns the values of {@link codeColumns}. */
 export function codeValues(code: AuthorizationCode): ColumnValue[] {
@@ -167,23 +156,11 @@ export const credentialColumns: string =
 /** The columns of a token that a code has bought. It is live and has no label. */
 export const boughtTokenColumns: string = 'id, hash, owner_id, subject, scope, created_at, expires_at'
 
-export interface CredentialRow {
-  readonly id: string
-  readonly owner_id: string
-  readonly subject: string | null
-  readonly scope: string
-  readonly created_at: IntegerColumn
-  readonly expires_at: IntegerColumn | null
-  readonly revoked_at: IntegerColumn | null
-  readonly name: string | null
-}
+export type CredentialRow = RowOf<Credential>
 
 export const listedCredentialColumns: string = `kind, ${credentialColumns}, last_used_on`
 
-export interface ListedCredentialRow extends CredentialRow {
-  readonly kind: CredentialKind
-  readonly last_used_on: IntegerColumn | null
-}
+export type ListedCredentialRow = RowOf<ListedCredential>
 
 /** Returns the values of {@link credentialColumns}. */
 export function credentialValues(credential: Credential): ColumnValue[] {
@@ -219,17 +196,7 @@ export const licenseColumns: string =
 /** The columns of a new license. */
 export const newLicenseColumns: string = `${licenseColumns}, compared_domain`
 
-export interface LicenseRow {
-  readonly license_key: string
-  readonly registered_to: string
-  readonly domain_or_ip: string
-  readonly status: string
-  readonly reseller_id: string
-  readonly created_at: IntegerColumn
-  readonly updated_at: IntegerColumn
-  readonly reference: string | null
-  readonly expires_at: IntegerColumn | null
-}
+export type LicenseRow = RowOf<License>
 
 /** Returns the values of {@link newLicenseColumns}. */
 export function licenseValues(license: NewLicense): ColumnValue[] {
