@@ -34,40 +34,33 @@ function serverErrno({ errno, sqlState }: DriverError): number | null {
   return typeof errno === 'number' && typeof sqlState === 'string' ? errno : null
 }
 
-/** Tells whether the error means that a row with this key exists. */
-export function isDuplicate(error: unknown): boolean {
-  return serverErrno(error as DriverError) === 1062
+/** Tells something of an error. */
+type Tells = (error: unknown) => boolean
+
+function hasErrno(...errnos: readonly number[]): Tells {
+  return (error) => errnos.includes(serverErrno(error as DriverError) ?? 0)
 }
+
+/** Tells whether the error means that a row with this key exists. */
+export const isDuplicate: Tells = hasErrno(1062)
 
 /** Tells whether the error means that the table does not exist. */
-export function isMissingTable(error: unknown): boolean {
-  return serverErrno(error as DriverError) === 1146
-}
+export const isMissingTable: Tells = hasErrno(1146)
 
 /** Tells whether the error means that the connection has no database. */
-export function isMissingDatabase(error: unknown): boolean {
-  return serverErrno(error as DriverError) === 1046
-}
+export const isMissingDatabase: Tells = hasErrno(1046)
 
 /** Tells whether the statement was refused because a transaction is open. */
-export function isInTransaction(error: unknown): boolean {
-  return serverErrno(error as DriverError) === 1568
-}
+export const isInTransaction: Tells = hasErrno(1568)
 
 /** Tells whether everything was undone, or will be by a rollback, because it lost against another transaction. */
-export function lostRace(error: unknown): boolean {
-  return [1020, 1205, 1213].includes(serverErrno(error as DriverError) ?? 0)
-}
+export const lostRace: Tells = hasErrno(1020, 1205, 1213)
 
 /** Tells whether the statement was interrupted, by a person or by the writes of another node of a cluster. */
-export function isInterrupted(error: unknown): boolean {
-  return serverErrno(error as DriverError) === 1317
-}
+export const isInterrupted: Tells = hasErrno(1317)
 
 /** Tells whether a wait for a lock timed out, or on a Galera node the wait for the writes of other nodes. */
-export function isWaitTimeout(error: unknown): boolean {
-  return serverErrno(error as DriverError) === 1205
-}
+export const isWaitTimeout: Tells = hasErrno(1205)
 
 /** Tells whether the pool gave up on a connection because it took too long. */
 export function tookTooLong(error: unknown): boolean {

@@ -26,34 +26,33 @@ interface DriverError {
   readonly message?: unknown
 }
 
-/** Tells whether a row was refused because one with its key, or its number, is there. */
-export function isDuplicate(error: unknown): boolean {
-  return ((error ?? {}) as DriverError).code === '23505'
+/** Tells something of an error. */
+type Tells = (error: unknown) => boolean
+
+function hasCode(...codes: readonly string[]): Tells {
+  return (error) => codes.includes(String((error as DriverError | undefined)?.code))
 }
 
+/** Tells whether a row was refused because one with its key, or its number, is there. */
+export const isDuplicate: Tells = hasCode('23505')
+
+/** Tells whether the error means that the table does not exist. */
+export const isMissingTable: Tells = hasCode('42P01')
+
 /** Tells whether a whole statement was undone because it lost against another transaction. */
-export function lostRace(error: unknown): boolean {
-  const { code } = error as DriverError
-  return code === '40001' || code === '40P01'
-}
+export const lostRace: Tells = hasCode('40001', '40P01')
 
 /**
  * Tells whether the connection that was used does not have a prepared statement that it should have, or has one that it
  * should not, because a pooler gives each transaction another connection. Nothing was done.
  */
-export function losesStatements(error: unknown): boolean {
-  const { code } = error as DriverError
-  return code === '26000' || code === '42P05'
-}
+export const losesStatements: Tells = hasCode('26000', '42P05')
 
 /**
  * Tells whether the server refused the session before it read the statement, because it is starting, or the session was
  * idle.
  */
-export function neverBegan(error: unknown): boolean {
-  const { code } = error as DriverError
-  return code === '57P03' || code === '57P05'
-}
+export const neverBegan: Tells = hasCode('57P03', '57P05')
 
 /** Tells whether the connection was lost while a statement was under way. The statement may have been done. */
 export function lostConnection(error: unknown): boolean {

@@ -2,7 +2,7 @@ import { callWithin, StorageError, type MigrationResult } from 'utility-api/stor
 import { askedOfStandby, isStandby, onPrimary, requireUnbalanced } from './balancing.ts'
 import { requireSpoken, withConnection } from './connection.ts'
 import type { PostgresClient, PostgresPool, PostgresResult } from './driver.ts'
-import { limitOfRole, lostRace, tookTooLong, toStorageError } from './errors.ts'
+import { isMissingTable, limitOfRole, lostRace, tookTooLong, toStorageError } from './errors.ts'
 import type { Run, Sql, Statement } from './statement.ts'
 import { steps } from './schema-steps.ts'
 import { inTimeOf, wake } from '../shared/call-time.ts'
@@ -153,14 +153,12 @@ async function takeSteps(client: PostgresClient): Promise<boolean> {
   return true
 }
 
-/** Requires a database in which the first step can be taken. */
+/**
+ * Requires a database in which the first step can be taken: without our tables, and with UTF8. In another encoding, the
+ * first name in another script would fail, long after the start.
+ */
 async function requireNew(client: PostgresClient): Promise<void> {
   if (await hasTable(client, 'utility_api_clients')) throw missingVersion()
-  await requireUnicode(client)
-}
-
-/** Requires UTF8. In another encoding, the first name in another script would fail, long after the start. */
-async function requireUnicode(client: PostgresClient): Promise<void> {
   const { rows } = await client.query('SHOW server_encoding')
   const [{ server_encoding: encoding }] = rows as [{ server_encoding: string }]
   if (encoding === 'UTF8') return
@@ -190,8 +188,7 @@ async function findSchema(read: Run, statement: Statement): Promise<Schema> {
   try {
     return await schemaIn(await read(statement), () => read({ toSql: askStandby, call: statement.call }))
   } catch (error) {
-    const missingTable = (error as { code?: unknown }).code === '42P01'
-    if (missingTable) return noSchema
+    if (isMissingTable(error)) return noSchema
     throw error
   }
 }
