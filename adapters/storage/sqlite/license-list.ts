@@ -1,4 +1,4 @@
-import type { LicenseList, LicensePage, StorageCall } from 'utility-api/storage'
+import type { LicenseList, LicensePage, ListPage, StorageCall } from 'utility-api/storage'
 import { endingList, licenseList, toEndMark, toSeq, type Numbered } from '../shared/list-pages.ts'
 import { licenseColumns, type LicenseRow } from '../shared/rows.ts'
 import { anotherTurn } from '../shared/timers.ts'
@@ -11,8 +11,46 @@ import type { Queries } from './statement.ts'
  */
 type Condition = readonly [sql: string, value: string]
 
-/** How many licenses to search at once for those that pass the filters, which takes some milliseconds. */
+/** How many rows to search at once for the wanted ones, which takes some milliseconds. */
 const stretch = 20_000
+
+/** A statement and its first values. */
+type Bound = readonly [text: string, ...values: string[]]
+
+/** A search for rows in order of their number. */
+interface Search {
+  /** Finds the row that ends a stretch: the one after so many others. Null: all rows are wanted. */
+  readonly findEnd: Bound | null
+  /** Finds the wanted rows of a stretch. */
+  readonly find: Bound
+  /** Whether it begins at once. Default: in another turn. */
+  readonly isLookup?: boolean
+}
+
+/** Searches for the rows of a page stretch by stretch, without blocking the event loop. */
+export async function search<Row>(
+  { read }: SqliteAccess,
+  { after, limit }: ListPage,
+  call: StorageCall,
+  { findEnd, find, isLookup = false }: Search,
+): Promise<Row[]> {
+  const found: Row[] = []
+  let from: number | undefined = toSeq(after)
+  while (from !== undefined && found.length <= limit) {
+    const start: number = from
+    // oxlint-disable-next-line no-await-in-loop -- stretch after stretch
+    if (!isLookup) await anotherTurn()
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    from = await read(call, (db) => {
+      const last = findEnd && db.get<{ seq: number | bigint }>(...findEnd, start, stretch - 1)
+      const end = last === null ? undefined : Number(last.seq)
+      const wanted = limit + 1 - found.length
+      found.push(...db.all<Row>(...find, start, end ?? Number.MAX_SAFE_INTEGER, wanted))
+      return end
+    })
+  }
+  return found
+}
 
 /** Returns a page of licenses, each part of it read in a turn of its own. */
 export async function licensePage(
@@ -53,56 +91,28 @@ function equal(column: string, value: string | undefined): Condition[] {
   return value === undefined ? [] : [[`${column} = +?`, value]]
 }
 
-async function rowsOf(
-  { read }: SqliteAccess,
+function rowsOf(
+  access: SqliteAccess,
   { of, filters }: Range,
-  { comparedDomains, reference, after, limit }: LicensePage,
+  page: LicensePage,
   call: StorageCall,
 ): Promise<Numbered<LicenseRow>[]> {
+  const conditions = [...of, ...filters]
+  const findEnd = `SELECT seq FROM utility_api_licenses WHERE ${and(of)} seq > ? ORDER BY seq LIMIT 1 OFFSET ?`
+  const find = `
+    SELECT seq, ${licenseColumns} FROM utility_api_licenses
+    WHERE ${and(conditions)} seq > ? AND seq <= ? ORDER BY seq LIMIT +?`
   // A domain or a reference has few licenses, so the first page of them is read at once, like the license of a key.
-  const isLookup = (comparedDomains ?? reference) !== undefined && filters.length === 0 && after === undefined
-  const found: Numbered<LicenseRow>[] = []
-  let from: number | undefined = toSeq(after)
-  while (from !== undefined && found.length <= limit) {
-    const start: number = from
-    const wanted = limit + 1 - found.length
-    // oxlint-disable-next-line no-await-in-loop -- stretch after stretch, without blocking the event loop
-    if (!isLookup) await anotherTurn()
-    // oxlint-disable-next-line no-await-in-loop -- as above
-    from = await read(call, (db) => {
-      const end = filters.length === 0 ? undefined : endOfStretch(db, of, start)
-      found.push(...rowsBetween(db, [...of, ...filters], start, end ?? Number.MAX_SAFE_INTEGER, wanted))
-      return end
-    })
-  }
-  return found
+  const isFew = (page.comparedDomains ?? page.reference) !== undefined
+  return search(access, page, call, {
+    findEnd: filters.length === 0 ? null : [findEnd, ...of.map(valueOf)],
+    find: [find, ...conditions.map(valueOf)],
+    isLookup: isFew && filters.length === 0 && page.after === undefined,
+  })
 }
 
-function endOfStretch(db: Queries, of: readonly Condition[], after: number): number | undefined {
-  const row = db.get<{ seq: number | bigint }>(
-    `SELECT seq FROM utility_api_licenses WHERE ${and(of)} seq > ? ORDER BY seq LIMIT 1 OFFSET ?`,
-    ...of.map(([, value]) => value),
-    after,
-    stretch - 1,
-  )
-  return row === null ? undefined : Number(row.seq)
-}
-
-function rowsBetween(
-  db: Queries,
-  conditions: readonly Condition[],
-  after: number,
-  end: number,
-  limit: number,
-): Numbered<LicenseRow>[] {
-  return db.all(
-    `SELECT seq, ${licenseColumns} FROM utility_api_licenses
-     WHERE ${and(conditions)} seq > ? AND seq <= ? ORDER BY seq LIMIT +?`,
-    ...conditions.map(([, value]) => value),
-    after,
-    end,
-    limit,
-  )
+function valueOf([, value]: Condition): string {
+  return value
 }
 
 function and(conditions: readonly Condition[]): string {

@@ -16,7 +16,7 @@ import {
 import { anotherTurn } from '../shared/timers.ts'
 import type { SqliteAccess } from './access.ts'
 import type { Queries } from './statement.ts'
-import { licensePage } from './license-list.ts'
+import { licensePage, search } from './license-list.ts'
 
 // Values have a plus where they could change the plan, because SQLite would otherwise plan anew for each of them.
 const listClients = `
@@ -35,16 +35,15 @@ const listTokens = `${credentials} AND kind = 'access_token' ORDER BY rowid LIMI
 // The kind is tested twice so that the planner sees that the index without access tokens has all the rows.
 const listOthers = `${credentials} AND kind <> 'access_token' AND kind = +? ORDER BY rowid LIMIT +?`
 const listOfOwner = `${credentials} AND bought IS NULL AND kind = +? AND owner_id = +? ORDER BY rowid LIMIT +?`
+// All tokens are searched: an index by owner would write a random page for each exchange.
 const listTokensOfOwner = `
-  ${credentials} AND rowid <= ? AND kind = 'access_token' AND owner_id = +? ORDER BY rowid LIMIT +?`
-const endOfStretch =
+  SELECT rowid AS seq, ${listedCredentialColumns} FROM utility_api_credentials
+  WHERE kind = 'access_token' AND owner_id = +? AND rowid > ? AND rowid <= ? ORDER BY rowid LIMIT +?`
+const findEndOfStretch =
   'SELECT rowid AS seq FROM utility_api_credentials WHERE rowid > ? ORDER BY rowid LIMIT 1 OFFSET ?'
 
 const countLicenses = 'SELECT count(*) AS count FROM utility_api_licenses'
 const countLicensesOfReseller = `${countLicenses} WHERE reseller_id = ?`
-
-/** How many rows to search at once for one owner's, which takes some milliseconds. */
-const stretch = 20_000
 
 /** Returns the lists, each read by an index that has its order. */
 export function listingOf(access: SqliteAccess): StorageListing {
@@ -64,47 +63,21 @@ export function listingOf(access: SqliteAccess): StorageListing {
       const { kind, ownerId, limit } = page
       const rows =
         kind === 'access_token' && ownerId !== undefined
-          ? await tokensOfOwner(readPage, { ...page, ownerId }, call)
+          ? await search<Numbered<ListedCredentialRow>>(access, page, call, {
+              findEnd: [findEndOfStretch],
+              find: [listTokensOfOwner, ownerId],
+            })
           : await readPage(call, (db) => credentialRows(db, page))
       return numberedCredentialList(rows, limit)
     },
     licenses: (page, call) => licensePage(access, page, call),
-    countLicenses: ({ resellerId }, call) => read(call, (db) => countOf(db, resellerId)),
+    countLicenses: ({ resellerId }, call) =>
+      read(call, (db) => {
+        const ofReseller = resellerId === undefined ? [] : [resellerId]
+        const text = resellerId === undefined ? countLicenses : countLicensesOfReseller
+        return Number(db.get<{ readonly count: number }>(text, ...ofReseller)?.count)
+      }),
   }
-}
-
-type ReadPage = <Page>(call: StorageCall, work: (db: Queries) => Page) => Promise<Page>
-
-/**
- * Searches all tokens, stretch by stretch. An index by owner would write a random page for each exchange.
- */
-async function tokensOfOwner(
-  readPage: ReadPage,
-  { ownerId, after, limit }: CredentialPage & { readonly ownerId: string },
-  call: StorageCall,
-): Promise<Numbered<ListedCredentialRow>[]> {
-  const found: Numbered<ListedCredentialRow>[] = []
-  let from: number | undefined = toSeq(after)
-  while (from !== undefined && found.length <= limit) {
-    const start: number = from
-    const wanted = limit + 1 - found.length
-    // oxlint-disable-next-line no-await-in-loop -- stretch after stretch
-    const { rows, end } = await readPage(call, (db) => tokensInStretch(db, start, ownerId, wanted))
-    found.push(...rows)
-    from = end
-  }
-  return found
-}
-
-function tokensInStretch(
-  db: Queries,
-  from: number,
-  ownerId: string,
-  limit: number,
-): { readonly rows: Numbered<ListedCredentialRow>[]; readonly end: number | undefined } {
-  const last = db.get<{ seq: number | bigint }>(endOfStretch, from, stretch - 1)
-  const end = last === null ? undefined : Number(last.seq)
-  return { rows: db.all(listTokensOfOwner, from, end ?? Number.MAX_SAFE_INTEGER, ownerId, limit), end }
 }
 
 function credentialRows(
@@ -115,12 +88,4 @@ function credentialRows(
   if (ownerId !== undefined) return db.all(listOfOwner, seq, kind, ownerId, limit + 1)
   if (kind === 'access_token') return db.all(listTokens, seq, limit + 1)
   return db.all(listOthers, seq, kind, limit + 1)
-}
-
-function countOf(db: Queries, resellerId: string | undefined): number {
-  const row =
-    resellerId === undefined
-      ? db.get<{ count: number }>(countLicenses)
-      : db.get<{ count: number }>(countLicensesOfReseller, resellerId)
-  return Number(row?.count)
 }
