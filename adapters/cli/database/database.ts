@@ -82,7 +82,12 @@ export async function withDatabase<Value>(
   where: Where & Opening,
   work: (storage: OpenDatabase['storage'], redact: Redact) => Promise<Value>,
 ): Promise<Value> {
-  const { storage, name, close, redact = () => {} } = await openDatabase(where)
+  const opened = await openDatabase(where)
+  const { storage, name, redact = () => {} } = opened
+  const close = async (): Promise<void> => {
+    await storage.close?.()
+    await opened.close?.()
+  }
   let result: Value
   try {
     result = await work(storage, redact)

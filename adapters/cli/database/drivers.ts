@@ -12,7 +12,19 @@ export interface OpenDatabase {
   readonly name?: string
   /** Applies to every error of this storage before it is printed. */
   readonly redact?: Redact
-  close(): Promise<void>
+  /** Closes what the storage leaves open, once that is closed. */
+  close?(): Promise<void> | void
+}
+
+/** Loads a driver that the owner installs, or says how to. */
+export async function importDriver(specifier: string, product: string): Promise<unknown> {
+  const path = resolvePackage(specifier)
+  if (path !== null) return import(path)
+  const [name] = specifier.split('/')
+  throw new Error(
+    `${product} needs a driver. Install it next to utility-api with: npm install ${name}\n` +
+      'Or set UTILITY_API_DRIVERS to the folder of a project that has it.',
+  )
 }
 
 /**

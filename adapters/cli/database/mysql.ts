@@ -1,6 +1,6 @@
 import { mysqlStorage, type MysqlPool } from 'utility-api/storage/mysql'
 import { UsageError } from '../terminal/command.ts'
-import { resolvePackage, type OpenDatabase } from './drivers.ts'
+import { importDriver, type OpenDatabase } from './drivers.ts'
 import { redactorOf } from './redact.ts'
 import type { TimeLimits } from './time-limits.ts'
 
@@ -10,22 +10,10 @@ interface MysqlModule {
 
 /** The storage itself limits how long a statement waits for a lock. */
 export async function openMysql(uri: string, { connectMs }: TimeLimits): Promise<OpenDatabase> {
-  const path = resolvePackage('mysql2/promise')
   requireMysqlOptions(uri)
-  if (path === null) {
-    throw new Error(
-      'MariaDB needs a driver. Install it next to utility-api with: npm install mysql2\n' +
-        'Or set UTILITY_API_DRIVERS to the folder of a project that has it.',
-    )
-  }
-  const { createPool } = (await import(path)) as MysqlModule
+  const { createPool } = (await importDriver('mysql2/promise', 'MariaDB')) as MysqlModule
   const pool = createdPool(() => createPool({ uri, connectTimeout: connectMs }))
-  const storage = mysqlStorage(pool)
-  const close = async (): Promise<void> => {
-    await storage.close?.()
-    await pool.end()
-  }
-  return { storage, name: 'MariaDB', redact: redactorOf(uri), close }
+  return { storage: mysqlStorage(pool), name: 'MariaDB', redact: redactorOf(uri), close: () => pool.end() }
 }
 
 /** What may follow the "?". The driver prints the names of others. */
@@ -64,11 +52,7 @@ function createdPool<Pool>(create: () => Pool): Pool {
   try {
     return create()
   } catch (cause) {
-    throw new Error(
-      'The driver cannot use the options that follow the "?" in the URL: ssl, charset or flags.',
-      {
-        cause,
-      },
-    )
+    const message = 'The driver cannot use the options that follow the "?" in the URL: ssl, charset or flags.'
+    throw new Error(message, { cause })
   }
 }

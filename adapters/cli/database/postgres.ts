@@ -1,6 +1,6 @@
 import { Socket } from 'node:net'
 import { postgresStorage, type PostgresPool } from 'utility-api/storage/postgres'
-import { resolvePackage, type OpenDatabase } from './drivers.ts'
+import { importDriver, type OpenDatabase } from './drivers.ts'
 import { redactorOf } from './redact.ts'
 import type { TimeLimits } from './time-limits.ts'
 
@@ -11,14 +11,7 @@ interface PgModule {
 }
 
 export async function openPostgres(connectionString: string, limits: TimeLimits): Promise<OpenDatabase> {
-  const path = resolvePackage('pg')
-  if (path === null) {
-    throw new Error(
-      'PostgreSQL needs a driver. Install it next to utility-api with: npm install pg\n' +
-        'Or set UTILITY_API_DRIVERS to the folder of a project that has it.',
-    )
-  }
-  const { default: pg } = (await import(path)) as PgModule
+  const { default: pg } = (await importDriver('pg', 'PostgreSQL')) as PgModule
   const sockets = new Set<Socket>()
   const stream = (): Socket => {
     const socket = new Socket()
@@ -30,7 +23,6 @@ export async function openPostgres(connectionString: string, limits: TimeLimits)
   const behindPooler = new pg.Pool(options)
   const storage = postgresStorage(eitherOf(pool, behindPooler))
   const close = async (): Promise<void> => {
-    await storage.close?.()
     await Promise.all([pool.end(), behindPooler.end()])
     // If a login fails in the driver, it leaves its socket open, and the command would hang until the server closes it.
     for (const socket of sockets) socket.destroy()

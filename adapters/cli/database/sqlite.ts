@@ -9,12 +9,7 @@ import { resolvePackage, type OpenDatabase } from './drivers.ts'
 /** @param name - What messages call the file. */
 export async function openSqlite(file: string, name: string): Promise<OpenDatabase> {
   const database = await connectSqlite(file, name)
-  const storage = sqliteOn(database, name)
-  const close = async (): Promise<void> => {
-    await storage.close?.()
-    database.close()
-  }
-  return { storage, name, close }
+  return { storage: sqliteOn(database, name), name, close: () => database.close() }
 }
 
 function sqliteOn(database: SqliteConnection, name: string): SqliteStorage {

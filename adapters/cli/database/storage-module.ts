@@ -15,13 +15,7 @@ export async function openStorageModule(path: string): Promise<OpenDatabase> {
     )
   const storage = (await callOf(path, make as Maker)) as OpenDatabase['storage']
   requireMethods(path, storage)
-  return {
-    storage,
-    name: path,
-    async close() {
-      await storage.close?.()
-    },
-  }
+  return { storage, name: path }
 }
 
 type Maker = () => unknown
