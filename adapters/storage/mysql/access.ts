@@ -16,9 +16,11 @@ import { writeTogether, type MakeWrite, type WriteKind } from '../shared/write-t
 export type Lend = <Result>(call: StorageCall, work: (session: Session) => Promise<Result>) => Promise<Result>
 
 /** A kind of write, of which one session can make many with one commit. */
-export interface SharedKind<Write, Outcome> extends Omit<WriteKind<Write, Outcome>, 'together'> {
+export interface SharedKind<Write, Outcome> extends Omit<WriteKind<Write, Outcome>, 'together' | 'alone'> {
   /** Makes the writes that need not wait for a locked row, and returns the first key of each. */
   readonly together: (db: Session, writes: readonly Write[]) => Promise<readonly string[]>
+  /** Makes a write, and finds out why it is refused. */
+  readonly alone: (db: Session, write: Write) => Promise<Outcome>
 }
 
 /** How the store's methods access the database: one connection for each call, or for several that arrive together. */
@@ -61,54 +63,49 @@ export function createMysqlAccess(pool: MysqlPool): MysqlAccess {
 
   async function lend<Result>(
     call: StorageCall,
+    { reads, attempts }: { readonly reads: boolean; readonly attempts?: number },
     work: (session: Session) => Promise<Result>,
-    { reads, attempts }: { readonly reads: boolean; readonly attempts?: number | undefined },
   ): Promise<Result> {
     const { settings, isGalera } = await requireReady()
     const onSession = (connection: MysqlConnection): Promise<Result> =>
       work(sessionOn(connection, { call, isGalera, attempts }))
-    return limit.run(call, () => withConnection(pool, call, { settings, work: onSession, reads }))
-  }
-  function write<Result>(
-    call: StorageCall,
-    work: (session: Session) => Promise<Result>,
-    attempts?: number,
-  ): Promise<Result> {
-    return writeLimit.run(call, () => answer(call, () => lend(call, work, { reads: false, attempts })))
+    const run = (): Promise<Result> =>
+      limit.run(call, () => withConnection(pool, call, { settings, work: onSession, reads }))
+    return reads ? run() : writeLimit.run(call, run)
   }
 
   return {
-    read: (call, work) => answer(call, () => lend(call, work, { reads: true })),
-    write,
+    read: (call, work) => answer(call, () => lend(call, { reads: true }, work)),
+    write: (call, work) => answer(call, () => lend(call, { reads: false }, work)),
     finder(select, keyOf, convert, toParameter = (key) => key) {
       const find = findTogether((call, takeKeys, inContext) => {
-        return lend(
-          call,
-          async (db) => {
-            const keys = takeKeys()
-            const { text, count } = select(keys.length)
-            const [first = ''] = keys
-            // A key that is named twice is found once.
-            const filled = Array.from({ length: count }, (_, index) => toParameter(keys[index] ?? first))
-            return inContext(() => db.rows(text, ...filled))
-          },
-          { reads: true },
-        )
+        return lend(call, { reads: true }, async (db) => {
+          const keys = takeKeys()
+          const { text, count } = select(keys.length)
+          const [first = ''] = keys
+          // A key that is named twice is found once.
+          const filled = Array.from({ length: count }, (_, index) => toParameter(keys[index] ?? first))
+          return inContext(() => db.rows(text, ...filled))
+        })
       }, keyOf)
       return async (call, key) => {
         const row = await answer(call, () => find(call, key))
         return row === null ? null : convert(row)
       }
     },
-    writer({ together, ...kind }) {
-      const make = writeTogether(
-        { name: 'MariaDB', isUndone },
-        {
-          ...kind,
-          // Once: writes that lose a race together go alone, and nothing is repeated for all of them.
-          together: (call, takeWrites) => write(call, (db) => together(db, takeWrites()), 1),
-        },
-      )
+    writer<Write, Outcome>({
+      together,
+      alone,
+      ...kind
+    }: SharedKind<Write, Outcome>): MakeWrite<Write, Outcome> {
+      const shared: WriteKind<Write, Outcome> = {
+        ...kind,
+        // Once: writes that lose a race together go alone, and nothing is repeated for all of them.
+        together: (call, takeWrites) =>
+          lend(call, { reads: false, attempts: 1 }, (db) => together(db, takeWrites())),
+        alone: (write, call) => lend(call, { reads: false }, (db) => alone(db, write)),
+      }
+      const make = writeTogether({ name: 'MariaDB', isUndone }, shared)
       return (call, one) => answer(call, () => make(call, one))
     },
   }

@@ -55,19 +55,19 @@ export function servingMethods({ read, write, finder, writer }: MysqlAccess): Re
     keysOf: ({ codeHash }) => [toHex(codeHash)],
     together: redeemMany,
     made: true,
-    alone: (redemption, call) => write(call, (db) => redeem(db, redemption)),
+    alone: redeem,
   })
   const insertLicense = writer<NewLicense, InsertLicenseResult>({
     keysOf: ({ licenseKey }) => [toHex(licenseKey)],
     together: insertMany,
     made: 'inserted',
-    alone: (license, call) => write(call, (db) => insert(db, license)),
+    alone: insert,
   })
   const update = writer<LicenseUpdate, UpdateLicenseResult>({
     keysOf: ({ licenseKey }) => [toHex(licenseKey)],
     together: updateMany,
     made: 'updated',
-    alone: (each, call) => write(call, (db) => updateLicense(db, each)),
+    alone: updateLicense,
   })
   return {
     ping: (call) => read(call, async (db) => void (await db.rows(sql.ping))),
