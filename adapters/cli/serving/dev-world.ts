@@ -93,28 +93,12 @@ interface DevServers {
   close(): Promise<void>
 }
 
-async function startServers(): Promise<DevServers> {
-  const started: { close(): Promise<void> }[] = []
-  const close = async (): Promise<void> => {
-    await Promise.all(started.map((server) => server.close()))
-  }
-  try {
-    return { ...(await start((server) => started.push(server))), close }
-  } catch (error) {
-    // A server that keeps listening would keep the process alive.
-    await close()
-    throw error
-  }
-}
-
 /**
  * Starts the servers. The resolvers answer as if right after a move to another address: one has the new address, one
  * still has the old one, and a third has none. They agree on all else. Each takes as long as one that is far away, so
  * that one sees the answers arrive.
  */
-async function start(
-  onStart: (server: { close(): Promise<void> }) => void,
-): Promise<Pick<DevServers, 'locations' | 'game'>> {
+async function startServers(): Promise<DevServers> {
   // Imported here so that no other command has to wait for it to load.
   const { fakeBlockgameServer, fakeDnsServer } = await import('utility-api/testing')
   const at = (ip: string, ttl: number) => ({ type: 'A', host: domain, ttl, ip }) as const
@@ -123,21 +107,31 @@ async function start(
     'Singapore, SG': { records: [at('198.51.100.7', 41), ...agreed], delayMs: 600 },
     'Toronto, CA': { records: agreed, delayMs: 250 },
   }
-  const locations: ResolverLocation[] = []
-  for (const [location, options] of Object.entries(places)) {
-    const server = await fakeDnsServer(options)
-    onStart(server)
-    locations.push({ location, ip: server.ip, port: server.port, provider: 'Loopback DNS' })
-  }
   const status = {
     version: { name: '1.21.4', protocol: 769 },
     players: { online: 12, max: 100 },
     description: '§6§lAmber Hollow§r §7» §aSurvival§r\n§7A server on loopback, made up by §bdev§7',
     favicon: icon,
   }
-  const game = await fakeBlockgameServer({ status })
-  onStart(game)
-  return { locations, game }
+  const started: { close(): Promise<void> }[] = []
+  const close = async (): Promise<void> => {
+    await Promise.all(started.map((server) => server.close()))
+  }
+  try {
+    const locations: ResolverLocation[] = []
+    for (const [location, options] of Object.entries(places)) {
+      const server = await fakeDnsServer(options)
+      started.push(server)
+      locations.push({ location, ip: server.ip, port: server.port, provider: 'Loopback DNS' })
+    }
+    const game = await fakeBlockgameServer({ status })
+    started.push(game)
+    return { locations, game, close }
+  } catch (error) {
+    // A server that keeps listening would keep the process alive.
+    await close()
+    throw error
+  }
 }
 
 /** @param api - One without a log: the requests made here are not the developer's. */

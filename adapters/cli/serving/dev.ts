@@ -2,7 +2,7 @@ import { command, type AnyCommand } from '../terminal/command.ts'
 import { devPages } from './dev-pages.ts'
 import { createDevWorld, type DevWorld } from './dev-world.ts'
 import { createService } from './http-service.ts'
-import { listen } from './listen.ts'
+import { listen, portOption } from './listen.ts'
 import { integer } from '../terminal/option-values.ts'
 import { columns, printFields, styled } from '../terminal/output.ts'
 import { requestLog } from './request-log.ts'
@@ -11,12 +11,7 @@ import { wrap } from '../terminal/terminal-text.ts'
 
 export const dev: AnyCommand = command({
   args: {
-    port: {
-      type: 'string',
-      default: '3000',
-      valueHint: 'PORT',
-      description: 'TCP port; 0 picks a free one.',
-    },
+    ...portOption,
   },
   notes: ['It listens on 127.0.0.1 only. Ctrl-C ends it and leaves nothing behind.'],
   examples: ['dev', 'dev --port 8080'],

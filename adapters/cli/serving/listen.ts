@@ -2,6 +2,11 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
+/** The option of every command that listens. */
+export const portOption = {
+  port: { type: 'string', default: '3000', valueHint: 'PORT', description: 'TCP port; 0 picks a free one.' },
+} as const
+
 /** Starts listening and returns the base URL, such as `http://127.0.0.1:3000`. */
 export async function listen(server: Server, port: number, host: string): Promise<string> {
   try {

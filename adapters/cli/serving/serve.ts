@@ -6,19 +6,14 @@ import { databaseOptions, withDatabase } from '../database/database.ts'
 import { requestLimits } from '../database/time-limits.ts'
 import { createService } from './http-service.ts'
 import { licenseOptions, licenseRules } from '../terminal/license-options.ts'
-import { listen } from './listen.ts'
+import { listen, portOption } from './listen.ts'
 import { integer, oneOf, secondsOf } from '../terminal/option-values.ts'
 import { logFormats, requestLog } from './request-log.ts'
 import { watchForStop } from '../terminal/stop-signal.ts'
 
 export const serve: AnyCommand = command({
   args: {
-    port: {
-      type: 'string',
-      default: '3000',
-      valueHint: 'PORT',
-      description: 'TCP port; 0 picks a free one.',
-    },
+    ...portOption,
     host: {
       type: 'string',
       default: '127.0.0.1',
