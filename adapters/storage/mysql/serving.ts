@@ -3,7 +3,6 @@ import type {
   CredentialKind,
   InsertLicenseResult,
   LicenseUpdate,
-  NewAccessToken,
   NewIdempotencyKey,
   NewLicense,
   UpdateLicenseResult,
@@ -18,7 +17,9 @@ import {
   boughtTokenValues,
   idempotencyKeyValues,
   licensePatchValues,
+  licenseUpdateValues,
   licenseValues,
+  redemptionValues,
   toClient,
   toCode,
   toCredential,
@@ -30,15 +31,9 @@ import {
   type CredentialRow,
   type IdempotencyKeyRow,
   type LicenseRow,
+  type Redemption,
 } from '../shared/rows.ts'
 import type { Find } from '../shared/find-together.ts'
-
-/** A code that is spent for a token. */
-interface Redemption {
-  readonly codeHash: Uint8Array
-  readonly at: number
-  readonly token: NewAccessToken
-}
 
 /** Returns the methods that requests need. */
 export function servingMethods({ read, write, finder, writer }: MysqlAccess): Required<UtilityStorage> {
@@ -159,8 +154,7 @@ async function recordUse(
 // hexadecimal.
 
 function redeemMany(db: Session, redemptions: readonly Redemption[]): Promise<readonly string[]> {
-  const rows = redemptions.map(({ codeHash, at, token }) => [codeHash, at, ...boughtTokenValues(token)])
-  return writeFree(db, sql.redeemCodes, rows)
+  return writeFree(db, sql.redeemCodes, redemptions.map(redemptionValues))
 }
 
 /** Inserts all of the licenses. A key that is taken undoes them. */
@@ -170,13 +164,7 @@ async function insertMany(db: Session, licenses: readonly NewLicense[]): Promise
 }
 
 function updateMany(db: Session, updates: readonly LicenseUpdate[]): Promise<readonly string[]> {
-  const rows = updates.map(({ licenseKey, resellerId, at, patch }) => [
-    licenseKey,
-    resellerId,
-    at,
-    ...licensePatchValues(patch),
-  ])
-  return writeFree(db, sql.updateLicenses, rows)
+  return writeFree(db, sql.updateLicenses, updates.map(licenseUpdateValues))
 }
 
 async function writeFree(

@@ -3,7 +3,6 @@ import type {
   CredentialKind,
   InsertLicenseResult,
   LicenseUpdate,
-  NewAccessToken,
   NewIdempotencyKey,
   NewLicense,
   StorageError,
@@ -14,10 +13,10 @@ import type { PostgresAccess } from './access.ts'
 import { isDuplicate } from './errors.ts'
 import * as sql from './sql.ts'
 import {
-  boughtTokenValues,
   idempotencyKeyValues,
-  licensePatchValues,
+  licenseUpdateValues,
   licenseValues,
+  redemptionValues,
   toClient,
   toCode,
   toCredential,
@@ -28,6 +27,7 @@ import {
   type ColumnValue,
   type CredentialRow,
   type LicenseRow,
+  type Redemption,
 } from '../shared/rows.ts'
 import type { Find } from '../shared/find-together.ts'
 import type { Queries } from '../shared/queries.ts'
@@ -45,13 +45,12 @@ export function servingMethods({ on, finder, writer }: PostgresAccess): Required
   }
   const redeem = writer<Redemption, boolean>({
     keysOf: ({ codeHash }) => [toHex(codeHash)],
-    valuesOf: ({ codeHash, at, token }) => [codeHash, at, ...boughtTokenValues(token)],
+    valuesOf: redemptionValues,
     many: sql.redeemCodes,
     made: true,
-    alone: async ({ codeHash, at, token }, call) =>
-      (await on(call).count(sql.redeemCode, codeHash, at, ...boughtTokenValues(token))) > 0,
+    alone: async (each, call) => (await on(call).count(sql.redeemCode, ...redemptionValues(each))) > 0,
   })
-  const revokeTokens = writer<Revocation, number>({
+  const revokeTokens = writer<Omit<Redemption, 'token'>, number>({
     keysOf: ({ codeHash }) => [toHex(codeHash)],
     valuesOf: ({ codeHash, at }) => [codeHash, at],
     many: sql.revokeTokensOfCodes,
@@ -110,15 +109,6 @@ function hashKeyOf<Row>({ hash }: Row & { readonly hash: Uint8Array }): string {
   return toKey(hash)
 }
 
-interface Revocation {
-  readonly codeHash: Uint8Array
-  readonly at: number
-}
-
-interface Redemption extends Revocation {
-  readonly token: NewAccessToken
-}
-
 interface LicenseOnce {
   readonly license: NewLicense
   readonly idempotency: NewIdempotencyKey
@@ -126,10 +116,6 @@ interface LicenseOnce {
 
 function licenseOnceValues({ license, idempotency }: LicenseOnce): ColumnValue[] {
   return [idempotency.at, ...idempotencyKeyValues(idempotency, license), ...licenseValues(license)]
-}
-
-function licenseUpdateValues({ licenseKey, resellerId, at, patch }: LicenseUpdate): ColumnValue[] {
-  return [licenseKey, resellerId, at, ...licensePatchValues(patch)]
 }
 
 async function insertLicense(db: Queries, license: NewLicense): Promise<InsertLicenseResult> {

@@ -7,6 +7,7 @@ import type {
   License,
   LicenseChange,
   LicensePatch,
+  LicenseUpdate,
   ListedClient,
   ListedCredential,
   NewAccessToken,
@@ -174,6 +175,18 @@ export function boughtTokenValues(token: NewAccessToken): ColumnValue[] {
   return [id, hash, ownerId, subject, scope, createdAt, expiresAt]
 }
 
+/** A code that is spent for a token. */
+export interface Redemption {
+  readonly codeHash: Uint8Array
+  readonly at: number
+  readonly token: NewAccessToken
+}
+
+/** Returns the code, the time and the values of {@link boughtTokenColumns}. */
+export function redemptionValues({ codeHash, at, token }: Redemption): ColumnValue[] {
+  return [codeHash, at, ...boughtTokenValues(token)]
+}
+
 export function toCredential(row: CredentialRow): Credential {
   return {
     id: row.id,
@@ -209,6 +222,11 @@ export function licenseValues(license: NewLicense): ColumnValue[] {
 export function licensePatchValues(patch: Compared<LicensePatch>): ColumnValue[] {
   const { registeredTo = null, domainOrIp = null, status = null, comparedDomain = null } = patch
   return [registeredTo, domainOrIp, status, comparedDomain]
+}
+
+/** Returns which license is changed, whose it must be, the time, and the values of its patch. */
+export function licenseUpdateValues({ licenseKey, resellerId, at, patch }: LicenseUpdate): ColumnValue[] {
+  return [licenseKey, resellerId, at, ...licensePatchValues(patch)]
 }
 
 /**
