@@ -1,7 +1,7 @@
-import type { StorageListing } from 'utility-api/storage'
+import type { StorageCall, StorageListing } from 'utility-api/storage'
 import type { MysqlAccess } from './access.ts'
 import { endingLicenses, licenses, rowsFor } from './license-list.ts'
-import { listsOf, toPageMark, type ListStatements } from '../shared/list-pages.ts'
+import { listsOf, toPageMark, type ListStatement, type ListStatements } from '../shared/list-pages.ts'
 import { listedClientColumns, listedCredentialColumns, resellerColumns } from '../shared/rows.ts'
 
 /**
@@ -31,10 +31,17 @@ const countLicensesOfReseller = `${countLicenses} WHERE reseller_id = ?`
 
 /** Returns the lists. */
 export function listingOf({ read }: MysqlAccess): StorageListing {
-  return listsOf(statements, (call, ...statement) => read(call, (db) => db.rows(...statement)))
+  return listsOf(sql, <Row>(call: StorageCall, ...statements: ListStatement[]) =>
+    read(call, async (db) => {
+      const found: Row[] = []
+      // oxlint-disable-next-line no-await-in-loop -- a connection answers one statement at a time
+      for (const each of statements) found.push(...(await db.rows<Row>(...each)))
+      return found
+    }),
+  )
 }
 
-const statements: ListStatements = {
+const sql: ListStatements = {
   clients: ({ after, limit }) => [listClients(limit), ...markValues(after)],
   resellers: ({ after, limit }) => [listResellers(limit), ...markValues(after)],
   credentials: ({ kind, ownerId, after, limit }) => {

@@ -1,6 +1,6 @@
-import type { StorageListing } from 'utility-api/storage'
+import type { StorageCall, StorageListing } from 'utility-api/storage'
 import { endingLicenses, licenses } from './license-list.ts'
-import { listsOf, toPageMark, type ListStatements } from '../shared/list-pages.ts'
+import { listsOf, toPageMark, type ListStatement, type ListStatements } from '../shared/list-pages.ts'
 import type { PostgresAccess } from './access.ts'
 import { listedClientColumns, listedCredentialColumns, resellerColumns } from '../shared/rows.ts'
 
@@ -28,10 +28,12 @@ const countLicensesOfReseller = `${countLicenses} WHERE reseller_id = $1`
 
 /** Returns the lists. */
 export function listingOf({ on }: PostgresAccess): StorageListing {
-  return listsOf(statements, (call, ...statement) => on(call).rows(...statement))
+  return listsOf(sql, async <Row>(call: StorageCall, ...statements: ListStatement[]) =>
+    (await Promise.all(statements.map((each) => on(call).rows<Row>(...each)))).flat(),
+  )
 }
 
-const statements: ListStatements = {
+const sql: ListStatements = {
   clients: ({ after, limit }) => [listClients, ...toPageMark(after), limit + 1],
   resellers: ({ after, limit }) => [listResellers, ...toPageMark(after), limit + 1],
   credentials: ({ kind, ownerId, after, limit }) => {

@@ -39,26 +39,27 @@ export interface ListStatements {
   countLicenses(resellerId: string | undefined): ListStatement
 }
 
-/** Returns the lists. Licenses of several domains are read apart, because no index has the order of all. */
+/**
+ * Returns the lists. `read` returns the rows of all statements. Licenses of several domains are read apart, because no
+ * index has the order of all.
+ */
 export function listsOf(
   sql: ListStatements,
-  read: <Row>(call: StorageCall, ...statement: ListStatement) => Promise<Row[]>,
+  read: <Row>(call: StorageCall, ...statements: ListStatement[]) => Promise<Row[]>,
 ): StorageListing {
   return {
-    clients: async (page, call) => clientList(await read(call, ...sql.clients(page)), page.limit),
-    resellers: async (page, call) => resellerList(await read(call, ...sql.resellers(page)), page.limit),
-    credentials: async (page, call) => credentialList(await read(call, ...sql.credentials(page)), page.limit),
+    clients: async (page, call) => clientList(await read(call, sql.clients(page)), page.limit),
+    resellers: async (page, call) => resellerList(await read(call, sql.resellers(page)), page.limit),
+    credentials: async (page, call) => credentialList(await read(call, sql.credentials(page)), page.limit),
     licenses: async (page, call) => {
       const { comparedDomains = [undefined], limit, endsBefore } = page
       if (endsBefore !== undefined)
-        return endingList(await read(call, ...sql.endingLicenses(page, endsBefore)), limit)
-      const lists = comparedDomains.map((form) =>
-        read<Numbered<LicenseRow>>(call, ...sql.licenses(page, form)),
-      )
-      return licenseList((await Promise.all(lists)).flat(), limit)
+        return endingList(await read(call, sql.endingLicenses(page, endsBefore)), limit)
+      const statements = comparedDomains.map((form) => sql.licenses(page, form))
+      return licenseList(await read(call, ...statements), limit)
     },
     countLicenses: async ({ resellerId }, call) => {
-      const [row] = await read<{ readonly count: IntegerColumn }>(call, ...sql.countLicenses(resellerId))
+      const [row] = await read<{ readonly count: IntegerColumn }>(call, sql.countLicenses(resellerId))
       return Number(row?.count)
     },
   }
