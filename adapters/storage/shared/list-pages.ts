@@ -77,7 +77,7 @@ export function resellerList(rows: readonly ResellerRow[], limit: number): Resel
   return { resellers: page.map(toReseller), ...next }
 }
 
-export function credentialList(rows: readonly ListedCredentialRow[], limit: number): CredentialList {
+function credentialList(rows: readonly ListedCredentialRow[], limit: number): CredentialList {
   const { page, ...next } = cutPage(rows, limit, (row) => pageMark(row.created_at, row.id))
   return { credentials: page.map(toListedCredential), ...next }
 }
