@@ -167,7 +167,7 @@ const maxPlainLength = 253
  * Labels of 1 to 63 octets without escapes, as nearly all are, because unchecked text could turn the message into
  * another question.
  */
-const plainName = /^[!-\-/-[\]-~]{1,63}(?:\.[!-\-/-[\]-~]{1,63})*$/
+const plainName = /^[!-\-/-?A-[\]-~]{1,63}(?:\.[!-\-/-?A-[\]-~]{1,63})*$/
 
 /** Returns a name in its one spelling, or `.` for the root. */
 function checkedName(text: string): string {
