@@ -51,16 +51,21 @@ describe('the client', () => {
     expect(answer).toMatchObject({ status: 'NOERROR', records: [records[2]], cnameChain: ['example.com'] })
   })
 
-  test('reports that the resolver validated the answer if it says so', async () => {
+  test('reports that the resolver validated the answer if it says so, of a failure not', async () => {
     const { server, client } = await setUp({
       records,
-      reply: (query) => query.answer({ authenticated: query.name === 'signed.example.com' }),
+      reply: ({ name, answer }) =>
+        // Simple servers send the question's flags back.
+        name.startsWith('failing')
+          ? answer({ authenticated: true, rcode: 'SERVFAIL' })
+          : answer({ authenticated: name.startsWith('signed') }),
     })
     const ask = (name: string) => client.query({ name, type: 'A', server })
     expect(await ask('signed.example.com')).toMatchObject({ status: 'NXDOMAIN', authenticated: true })
     expect(await ask('example.com')).not.toHaveProperty('authenticated')
+    expect(await ask('failing.example.com')).not.toHaveProperty('authenticated')
     // It says so to those who ask for it (RFC 6840 section 5.7).
-    expect(server.queries.map(({ message }) => (message[3] ?? 0) & 0x20)).toEqual([0x20, 0x20])
+    expect(server.queries.map(({ message }) => (message[3] ?? 0) & 0x20)).toEqual([0x20, 0x20, 0x20])
   })
 
   test('repeats the query over TCP if the answer does not fit into a datagram', async () => {

@@ -43,10 +43,11 @@ export function answerOf(
     if (status !== 'NOERROR' && negativeTtlSeconds !== undefined)
       answer.negativeTtlSeconds = negativeTtlSeconds
     if (cnameTtlSeconds !== undefined) answer.cnameTtlSeconds = cnameTtlSeconds
+    // With a failure, it is the question's flag, sent back.
+    if (authenticated) answer.authenticated = true
   }
   if (ede.length > 0) answer.ede = ede
   if (clientSubnetScope !== undefined) answer.clientSubnetScope = clientSubnetScope
-  if (authenticated) answer.authenticated = true
   if (status === 'REFERRAL' && reply.referral !== undefined) answer.referral = reply.referral
   return answer
 }
