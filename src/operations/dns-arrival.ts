@@ -1,5 +1,6 @@
 import { demand } from '../domain/arguments.ts'
 import { saysSomething, type DnsStatus } from '../domain/dns-answer.ts'
+import { canonicalIpAddress } from '../domain/ip-address.ts'
 import type { DnsCheckResult } from './check-dns.ts'
 import { longest, type Answer, type Lifetime } from './dns-answer-groups.ts'
 
@@ -26,7 +27,7 @@ export interface Wanted {
   readonly oldCopies: readonly DnsOldCopy[]
   /** When the check ended, in milliseconds since the epoch. */
   readonly endedAt: number
-  /** The addresses of the zone's own servers. */
+  /** The addresses of the zone's own servers, in canonical text. */
   readonly authorities: ReadonlySet<string>
 }
 
@@ -72,7 +73,8 @@ export function arrivalOf(
   }
   const isBlocking = (result: DnsCheckResult): boolean => {
     if (copies.has(keyOf(result))) return true
-    return !saysSomething(result) && (authorities.has(result.ip) || !notServed.has(result.status))
+    const isOfZone = authorities.has(canonicalIpAddress(result.ip) ?? result.ip)
+    return !saysSomething(result) && (isOfZone || !notServed.has(result.status))
   }
   const blocking = results.filter(isBlocking)
   const lastEnd = longest(blocking.map((result) => copies.get(keyOf(result))?.until ?? null))

@@ -2,6 +2,7 @@ import { demand, demandKnown, isOptions } from '../domain/arguments.ts'
 import { saysSomething } from '../domain/dns-answer.ts'
 import { recordTypes, type RecordType } from '../domain/dns-record.ts'
 import { contentOfPresentation, presentationExamples } from '../domain/dns-record-content.ts'
+import { canonicalIpAddress, isDnsServerAddress } from '../domain/ip-address.ts'
 import type { DnsCheckResult } from './check-dns.ts'
 import {
   allRecords,
@@ -247,7 +248,8 @@ function wantedBy(expectation: DnsExpectation): Wanted | undefined {
   demand(recordType !== undefined, `expectation.recordType must be one of ${recordTypes.join(', ')}.`)
   const endedAt = at instanceof Date ? at.getTime() : Number.NaN
   demand(Number.isFinite(endedAt), 'at must be a Date: when the check ended.')
-  demand(areTexts(authorities), 'authorities must be a list of IP addresses.')
+  const areAddresses = areTexts(authorities) && authorities.every(isDnsServerAddress)
+  demand(areAddresses, 'authorities must be a list of IP addresses.')
   const oldCopies = previous === undefined ? [] : oldCopiesOf(previous)
   demand(expected === undefined || contains === undefined, 'expected and contains exclude each other.')
   demand(contains?.length !== 0, 'contains must name a record.')
@@ -262,7 +264,7 @@ function wantedBy(expectation: DnsExpectation): Wanted | undefined {
       content.size === (count ?? content.size) && contents.every((each) => content.has(each)),
     oldCopies,
     endedAt,
-    authorities: new Set(authorities),
+    authorities: new Set(authorities.map((ip) => canonicalIpAddress(ip) ?? ip)),
   }
 }
 
@@ -275,7 +277,7 @@ const expectationMembers: ReadonlySet<string> = new Set<keyof DnsExpectation>([
   'authorities',
 ])
 
-function areTexts(value: unknown): boolean {
+function areTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((text) => typeof text === 'string')
 }
 

@@ -9,7 +9,7 @@ function result(place: string, said: Said): DnsCheckResult {
   const records =
     typeof said === 'string' ? [] : [{ type: 'A' as const, host: 'example.com', ttl: said[1], ip: said[0] }]
   const status = typeof said === 'string' ? said : 'NOERROR'
-  const where = { location: place, ip: `${place}.example`, provider: 'Someone' }
+  const where = { location: place, ip: `2001:DB8::${place.charCodeAt(0)}`, provider: 'Someone' }
   return { ...where, dns_results: records, resolved: records.length > 0, status, latency_ms: 0 }
 }
 
@@ -24,7 +24,7 @@ function summaryAfter(
     const summary = summarizeDnsCheck(results, {
       recordType: 'A',
       expected: ['192.0.2.80'],
-      authorities: authorities.map((place) => `${place}.example`),
+      authorities: authorities.map((place) => `2001:db8:0::${place.charCodeAt(0)}`),
       at: new Date(second * 1000),
       previous,
     })
@@ -63,8 +63,8 @@ describe('a location that gave the old records', () => {
     const rounds = [first, [10, { a: ['192.0.2.8', 60], b: old }]] as const
     const { oldCopies } = summaryAfter(rounds)
     expect(oldCopies).toEqual([
-      { location: 'b', ip: 'b.example', provider: 'Someone', until: 310_000 },
-      { location: 'a', ip: 'a.example', provider: 'Someone', until: 70_000 },
+      { location: 'b', ip: '2001:DB8::98', provider: 'Someone', until: 310_000 },
+      { location: 'a', ip: '2001:DB8::97', provider: 'Someone', until: 70_000 },
     ])
     expect(summaryAfter([...rounds, [100, { a: moved, b: moved }]]).oldCopies).toHaveLength(1)
   })
@@ -128,6 +128,7 @@ test.each([
   [{ at: 1 }, 'at must be a Date: when the check ended.'],
   [{ at: new Date('no date') }, 'at must be a Date: when the check ended.'],
   [{ authorities: '192.0.2.1' }, 'authorities must be a list of IP addresses.'],
+  [{ authorities: ['ns1.example.com'] }, 'authorities must be a list of IP addresses.'],
 ])('%j is refused', (options, message) => {
   const expectation = { recordType: 'A', expected: [], ...options } as never
   expect(() => summarizeDnsCheck([], expectation)).toThrow(
