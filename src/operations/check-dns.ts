@@ -10,7 +10,7 @@ import { isLongAnswer } from '../domain/dns-answer-limit.ts'
 import { longestNameText, parseDnsName } from '../domain/dns-name.ts'
 import type { DnsRecord, RecordType } from '../domain/dns-record.ts'
 import { refusal, refused, UtilityApiError } from '../domain/errors.ts'
-import { parseIpAddress, reverseName } from '../domain/ip-address.ts'
+import { isDnsServerAddress, parseIpAddress, reverseName } from '../domain/ip-address.ts'
 import { isForbidden } from '../bounds/local-failure.ts'
 import type { ResolverLocation } from '../domain/resolver-location.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -292,7 +292,8 @@ function isUrlOrMailbox(domain: string): boolean {
 
 function questionName(domain: string, type: RecordType): string | null {
   const octets = parseIpAddress(domain)
-  if (octets === null) return parseDnsName(domain)
+  // An address with a zone is no name.
+  if (octets === null) return isDnsServerAddress(domain) ? null : parseDnsName(domain)
   return type === 'PTR' ? reverseName(octets) : null
 }
 

@@ -442,6 +442,7 @@ test.each([
   ['A', '192.0.2.1'],
   ['A', 'a..b'],
   ['A', `${'a'.repeat(64)}.example`],
+  ['PTR', 'fe80::1%eth0'],
   ['AAAA', '2001:db8::1'],
   ['A', 'a\\256.example'],
   ['MX', 'a b'],
