@@ -113,12 +113,12 @@ function failureOf(error: unknown, address: string, seconds: number): unknown {
 }
 
 const failures: Readonly<Record<ServerCheckFailure, (seconds: number) => string>> = {
-  dns: () => 'The name does not resolve. Is it spelled right?',
+  dns: () => 'The name does not resolve. Is it spelled right, and does DNS work here?',
   blocked: () => 'The name leads to an address that is not allowed.',
-  refused: () => 'Nothing listens there: the server is down, or uses another port.',
+  refused: () => 'Nothing listens there, or no route leads there. Is the server up, and the port right?',
   timeout: (seconds) =>
     `No answer within ${seconds === 1 ? 'a second' : `${seconds} seconds`}: the server is down, or a firewall drops the packets.`,
   closed: () => 'The server hung up without a status; it may have turned status off.',
-  protocol: () => 'Something answered, but it is not a Minecraft server.',
+  protocol: () => 'Something answered, but not with the status of a Minecraft server.',
   local: () => 'This machine has no file descriptors or memory left: that says nothing about the server.',
 }

@@ -117,11 +117,11 @@ test('says why there is no status', async () => {
   expect(await runHere(['ping', `${closed.ip}:${closed.port}`])).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'Nothing listens there: the server is down, or uses another port.\n',
+    stderr: 'Nothing listens there, or no route leads there. Is the server up, and the port right?\n',
   })
   const other = await fakeBlockgameServer({ status: 'nonsense' })
   expect((await runHere(['ping', `${other.ip}:${other.port}`])).stderr).toBe(
-    'Something answered, but it is not a Minecraft server.\n',
+    'Something answered, but not with the status of a Minecraft server.\n',
   )
   await other.close()
 })
