@@ -147,7 +147,7 @@ async function blockedLines(
   const [first] = results ?? []
   const isReached = first !== undefined && first.status !== 'TIMEOUT' && first.status !== 'UNREACHABLE'
   const outcome = isReached ? `${printable(first.provider)} answers; try --tcp` : 'there is no answer either'
-  return wrap(`A firewall may block UDP port 53 here. Over TCP, ${outcome}.`, columns())
+  return wrap(`A firewall may block DNS over UDP here. Over TCP, ${outcome}.`, columns())
 }
 
 /** Shows the checks to a person. */

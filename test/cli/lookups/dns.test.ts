@@ -513,7 +513,7 @@ describe('what else an answer says', () => {
     const { code, stdout } = await ask([overTcpOnly], '--timeout', '1')
     expect(code).toBe(1)
     expect(stdout).toContain(
-      `A firewall may block UDP port 53 here. Over TCP, ${overTcpOnly} answers; try --tcp.`,
+      `A firewall may block DNS over UDP here. Over TCP, ${overTcpOnly} answers; try --tcp.`,
     )
   })
 
@@ -524,7 +524,7 @@ describe('what else an answer says', () => {
     const { code, stdout } = await ask(silent, '--timeout', '1')
     expect(code).toBe(1)
     expect(stdout).toMatch(
-      /None of 2 resolvers answered\.\n[^]*UDP port 53 here\. Over TCP, there is no answer either\.$/m,
+      /None of 2 resolvers answered\.\n[^]*DNS over UDP here\. Over TCP, there is no answer either\.$/m,
     )
     const overTcp = servers.flatMap(({ queries }) => queries).filter(({ transport }) => transport === 'tcp')
     expect(overTcp).toHaveLength(1)
