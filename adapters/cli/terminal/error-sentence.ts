@@ -6,7 +6,9 @@ import type { ArgDefs } from './command.ts'
 const otherNames: Readonly<Record<string, string>> = {
   basePath: '--prefix',
   clientId: 'The id of a client',
+  clientSubnet: '--subnet',
   codeChallenge: '--challenge',
+  expected: '--expect',
   ownerId: '--owner',
   redirectUris: 'REDIRECT_URI',
   resellerId: 'The id of a reseller',

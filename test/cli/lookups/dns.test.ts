@@ -367,9 +367,10 @@ describe('--expect', () => {
   })
 
   test.each([
-    [['--expect', 'x'], 'expected: "x" is no A record such as 192.0.2.1.'],
+    [['--expect', 'x'], '--expect: "x" is no A record such as 192.0.2.1.'],
     [['MX', 'A', '--expect', 'none'], '--expect goes with one record type'],
-    [['--contains', 'x'], 'contains: "x" is no A record such as 192.0.2.1.'],
+    [['--contains', 'x'], '--contains: "x" is no A record such as 192.0.2.1.'],
+    [['--subnet', 'x'], '--subnet: must be a network like 192.0.2.0/24.'],
     [['MX', 'A', '--contains', '192.0.2.1'], '--contains goes with one record type'],
     [['--contains', '192.0.2.1', '--expect', '192.0.2.1'], 'give one of the two'],
   ])('%j is refused before anything is asked', async (args, says) => {
