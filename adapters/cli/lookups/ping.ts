@@ -117,7 +117,7 @@ const failures: Readonly<Record<ServerCheckFailure, (seconds: number) => string>
   blocked: () => 'The name leads to an address that is not allowed.',
   refused: () => 'Nothing listens there, or no route leads there. Is the server up, and the port right?',
   timeout: (seconds) =>
-    `No answer within ${seconds === 1 ? 'a second' : `${seconds} seconds`}: the server is down, or a firewall drops the packets.`,
+    `No status within ${seconds === 1 ? 'a second' : `${seconds} seconds`}: the server is down or hangs, or a firewall drops the packets.`,
   closed: () => 'The server hung up without a status; it may have turned status off.',
   protocol: () => 'Something answered, but not with the status of a Minecraft server.',
   local: () => 'This machine has no file descriptors or memory left: that says nothing about the server.',

@@ -92,7 +92,7 @@ test('waits as long as it is told', async () => {
   expect(await runHere(['ping', `${silent.ip}:${silent.port}`, '--timeout', '1s'])).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'No answer within a second: the server is down, or a firewall drops the packets.\n',
+    stderr: 'No status within a second: the server is down or hangs, or a firewall drops the packets.\n',
   })
   await silent.close()
   for (const timeout of ['0', '61', '1.5']) {
