@@ -109,7 +109,7 @@ export async function findAuthoritativeServers(
     'resolvers must be a list of objects with an IP address: write { resolvers: [{ ip }] }.',
   )
   demand(recordTypes.includes(type), `type must be one of ${recordTypes.join(', ')}.`)
-  demand(isTimeout(wholeMs), 'timeoutMs must be a positive number of milliseconds.')
+  demand(isTimeout(wholeMs), 'timeoutMs must be a positive number below 2^31.')
   demand(isSignal(signal), 'signal must be an AbortSignal.')
   const parsed = typeof name === 'string' ? parseDnsName(name) : null
   demand(parsed !== null, 'name must be a domain name.')

@@ -45,7 +45,7 @@ export function clientOver(transport: Transport): DnsClient {
     signal?.throwIfAborted()
     const encoded = encode(question)
     const route = transport.routeTo(question)
-    demand(isTimeout(timeoutMs), 'timeoutMs must be a positive number of milliseconds.')
+    demand(isTimeout(timeoutMs), 'timeoutMs must be a positive number below 2^31.')
     const onAnswer: Resolve = (answer) => {
       signal?.removeEventListener('abort', abort)
       resolve(answer)

@@ -46,7 +46,7 @@ const maxSocketAgeMs = 10_000
 export function createDnsClient(options: DnsClientOptions = {}): DnsClient {
   requireOptions(options, ['timeoutMs'])
   const { timeoutMs = 5000 } = options
-  if (!isTimeout(timeoutMs)) throw invalidOption('timeoutMs', 'must be a positive number of milliseconds')
+  if (!isTimeout(timeoutMs)) throw invalidOption('timeoutMs', 'must be a positive number below 2^31')
   /** Keyed by address; few addresses have more than one port. */
   const pools = new Map<string, readonly UdpPool[]>()
   let sweeper: NodeJS.Timeout | undefined
