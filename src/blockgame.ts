@@ -93,7 +93,7 @@ export function createBlockgameClient(options: BlockgameClientOptions = {}): Blo
   if ('allowAddress' in options && typeof allowAddress !== 'function')
     throw invalidOption('allowAddress', 'must be a function')
   if (!Array.isArray(resolvers) || resolvers.length === 0 || !resolvers.every(isResolver))
-    throw invalidOption('resolvers', 'must be a list of at least one IP address, with ports from 1 to 65535')
+    throw invalidOption('resolvers', "must be a list of resolvers, as in [{ ip: '192.0.2.53', port: 53 }]")
   if (resolve !== undefined && typeof resolve !== 'function')
     throw invalidOption('resolve', 'must be a function')
   const versions = { protocolVersion, fallbackProtocolVersion }

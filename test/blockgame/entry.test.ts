@@ -78,7 +78,7 @@ test.for([
   [{ resolvers: [{ ip: 'dns.example.com' }] }, /resolvers/],
   [{ resolvers: [{ ip: '127.0.0.1', port: 0 }] }, /resolvers/],
   [{ resolvers: [null] }, /resolvers/],
-  [{ resolvers: '127.0.0.1' }, /resolvers/],
+  [{ resolvers: ['127.0.0.1'] }, /^resolvers: must be a list of resolvers, as in \[\{ ip: /],
   [{ allowAddress: true }, /^allowAddress: must be a function\.$/],
   [{ allowAdress: () => false }, /^allowAdress: is not an option; allowAddress is\.$/],
   [null, /^options: must be an object, as in { allowAddress }\.$/],
