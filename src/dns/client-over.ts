@@ -96,8 +96,6 @@ const members: ReadonlySet<string> = new Set<keyof DnsQuestion>([
   'signal',
 ])
 
-const transports: ReadonlySet<unknown> = new Set([undefined, 'udp', 'tcp'])
-
 /** Refuses what is not made of the right parts, before a part that is missing is used. */
 function demandQuestion(question: Partial<DnsQuestion> | undefined): void {
   demand(
@@ -110,14 +108,10 @@ function demandQuestion(question: Partial<DnsQuestion> | undefined): void {
   demand(typeof question.server?.ip === 'string', 'server.ip must be an IPv4 or IPv6 address.')
   const { clientSubnet, recursionDesired, checkingDisabled, transport } = question
   demand(clientSubnet === undefined || typeof clientSubnet === 'string', 'clientSubnet must be a string.')
-  demand(isFlag(recursionDesired), 'recursionDesired must be true or false.')
-  demand(isFlag(checkingDisabled), 'checkingDisabled must be true or false.')
-  demand(transports.has(transport), "transport must be 'udp' or 'tcp'.")
+  demand([undefined, true, false].includes(recursionDesired), 'recursionDesired must be true or false.')
+  demand([undefined, true, false].includes(checkingDisabled), 'checkingDisabled must be true or false.')
+  demand([undefined, 'udp', 'tcp'].includes(transport), "transport must be 'udp' or 'tcp'.")
   demand(isSignal(question.signal), 'signal must be an AbortSignal.')
-}
-
-function isFlag(value: unknown): boolean {
-  return value === undefined || typeof value === 'boolean'
 }
 
 /** Returns a server with its port. Throws if it has no address. */
