@@ -136,8 +136,9 @@ test.each([
   )
 })
 
-describe('in a thousand simulated changes, with many caches behind an address and failures mixed in', () => {
-  const outcomes = Array.from({ length: 1000 }, (_, seed) => simulate(seed))
+describe('in simulated changes, with many caches behind an address and failures mixed in', () => {
+  const changes = Number(process.env['DNS_CHANGES'] ?? 200)
+  const outcomes = Array.from({ length: changes }, (_, seed) => simulate(seed))
 
   test('nothing has arrived before the last old copy that was seen has expired', () => {
     expect(outcomes.flatMap(({ early }) => early)).toEqual([])
@@ -150,7 +151,7 @@ describe('in a thousand simulated changes, with many caches behind an address an
   test('the changes are such that the first new answers of all are too early', () => {
     const sum = (of: (outcome: (typeof outcomes)[number]) => number): number =>
       outcomes.reduce((total, outcome) => total + of(outcome), 0)
-    expect(sum(({ firstNew }) => firstNew)).toBeGreaterThan(100)
-    expect(sum(({ failures }) => failures)).toBeGreaterThan(1000)
+    expect(sum(({ firstNew }) => firstNew)).toBeGreaterThan(changes / 10)
+    expect(sum(({ failures }) => failures)).toBeGreaterThan(changes)
   })
 })

@@ -9,8 +9,9 @@ import { entries, exported } from './support/text-entries.ts'
 const amount = Number(process.env['LINEAR_TEXTS'] ?? 10)
 const longest = Number(process.env['LINEAR_LENGTH'] ?? 4096)
 const seed = Number(process.env['LINEAR_SEED'] ?? Date.now() & 0x7fff_ffff)
-/** Behind which each part is repeated; a short run takes them from random texts alone. */
-const starts = process.env['LINEAR_TEXTS'] === undefined ? [] : commonStarts
+/** A short run repeats parts behind no start but the words of an expression, and takes others from random texts. */
+const isAtLength = process.env['LINEAR_TEXTS'] !== undefined
+const starts = isAtLength ? commonStarts : []
 const { literal, builtIn } = findExpressions()
 const unlimited = { timeout: 0 }
 
@@ -33,8 +34,9 @@ test('each regular expression that is written out', unlimited, async () => {
     const all = new RegExp(expression.source, [...new Set(`${expression.flags}g`)].join(''))
     const work = (text: string): unknown => text.replaceAll(all, '')
     const parts = [...new Set([...partsOf(expression), ...'a0 :"\\é'])]
+    const before = [...(isAtLength ? parts : []), ...wordsOf(expression)]
     const found =
-      (await firstCostly(work, pumpedTexts(parts, [...parts, ...wordsOf(expression)]))) ??
+      (await firstCostly(work, pumpedTexts(parts, before))) ??
       (await firstCostly(work, randomTexts(parts, amount, longest, seed)))
     if (found !== null) costly.push(`${name} ${found}`)
   }
