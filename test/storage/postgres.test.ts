@@ -18,6 +18,7 @@ import { call } from './support/call.ts'
 import { errorOf } from './support/error-of.ts'
 import { license, newLicense } from './support/license.ts'
 import { isInTime, testContract } from './support/register.ts'
+import { counting, countRoundTrips, countUnderLoad, replacing } from './support/round-trips.ts'
 
 let server: PostgresServer
 let url: string
@@ -520,5 +521,31 @@ describe('PostgreSQL trouble', () => {
     expect((await errorOf(() => storage.insertLicense(newLicense('nul\0'), undefined, call))).kind).toBe(
       'invalid',
     )
+  })
+})
+
+describe('PostgreSQL: how many statements are sent', () => {
+  /** A store, and how many statements it has sent so far. */
+  function counted() {
+    let sent = 0
+    const plain: PostgresPool = pool()
+    const lend = async (): ReturnType<PostgresPool['connect']> =>
+      counting(await plain.connect(), ['query'], () => (sent += 1))
+    return [postgresStorage(replacing(plain, 'connect', lend)), () => sent] as const
+  }
+
+  test('for an exchange 3, for a license updated or generated 2, for a token verified 1', async () => {
+    expect(await countRoundTrips(...counted())).toEqual({
+      exchange: 3,
+      update: 2,
+      generate: 2,
+      generateWithKey: 2,
+      verify: 1,
+    })
+  })
+
+  test('by each of 32 callers a third of one at most, because they share them', async () => {
+    const counts = await countUnderLoad(...counted(), { callers: 32, each: 10 })
+    expect(Object.entries(counts).filter(([, count]) => count > 1 / 3)).toEqual([])
   })
 })
