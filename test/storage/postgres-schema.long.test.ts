@@ -39,12 +39,16 @@ test('ten servers that migrate an empty database at once all succeed', async () 
   expect(rows).toEqual([{ version: 1 }])
 })
 
-test('the error for a database without tables says what to do, and doing it helps', async () => {
-  const { storage } = storeOn(await server.createDatabase())
+test('the error for a database without tables says what to do, and a health check sees that they are gone', async () => {
+  const database = await server.createDatabase()
+  const { storage } = storeOn(database)
   const error = await errorOf(() => storage.findClient('a', call))
   expect([error.kind, error.message]).toEqual(['invalid', expect.stringContaining('run migrate()')])
   await storage.migrate()
   expect(await storage.findClient('a', call)).toBeNull()
+  await storage.ping?.(call)
+  await execute(database, 'ALTER SCHEMA public RENAME TO elsewhere')
+  expect((await errorOf(async () => storage.ping?.(call))).message).toContain('does not exist')
 })
 
 /** The same database, as another role. */

@@ -31,12 +31,17 @@ describe.each(drivers)('%s', (_, openPath) => {
     expect(await sqliteStorage(restored).migrate()).toEqual({ changed: true, warnings: [] })
   })
 
-  test('the error for a database without tables says what to do', async () => {
-    const storage = sqliteStorage(openFile().open())
+  test('the error for a database without tables says what to do, and a health check sees that they are gone', async () => {
+    const { open } = openFile()
+    const storage = sqliteStorage(open())
     const error = await errorOf(() => storage.findClient('a', call))
     expect([error.kind, error.message]).toEqual(['invalid', expect.stringContaining('run migrate()')])
     await storage.migrate()
     expect(await storage.findClient('a', call)).toBeNull()
+    // The reads of one turn share a snapshot.
+    await new Promise((resolve) => setImmediate(resolve))
+    open().exec('DROP TABLE utility_api_schema')
+    await expect(async () => storage.ping?.(call)).rejects.toThrow('no such table')
   })
 
   test('tables without the row that says their version are refused with a clear error', async () => {

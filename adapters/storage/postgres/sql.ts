@@ -54,7 +54,8 @@ function typeOf(column: string): string {
   return /hash/.test(column) ? 'bytea' : 'text'
 }
 
-export const ping: string = 'SELECT 1'
+/** Reads a table, because a server answers although the tables are gone or renamed, or not for this role. */
+export const ping: string = 'SELECT version FROM utility_api_schema'
 
 /** Finds the row with the key `$1`, or the rows with an array of keys. The planner takes longer for an array. */
 export interface KeyedSelect {

@@ -31,7 +31,7 @@ export function servingMethods(
   return {
     ping: (call) =>
       read(call, (db) => {
-        db.get('SELECT 1')
+        db.get('SELECT version FROM utility_api_schema')
         requireSameFiles()
       }),
     findClient: (clientId, call) => read(call, (db) => db.find(toClient, sql.findClient, clientId)),
