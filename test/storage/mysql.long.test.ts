@@ -101,6 +101,20 @@ describe.skipIf(reason)('MySQL', () => {
     expect(rows).toEqual([{ version: 1, step: 1 }])
   })
 
+  test("a migration waits for another's as long as it takes, whatever limit statements have", async () => {
+    const [limited, other] = [pool({ uri: await server.createDatabase() }), await pool().getConnection()]
+    limited.on('connection', (connection) => void connection.query('SET max_statement_time = 0.1'))
+    const [[database]] = await limited.query<RowDataPacket[]>('SELECT md5(database()) AS name')
+    const lock = `'utility_api_schema:${database?.['name']}'`
+    await other.query(`DO get_lock(${lock}, 1)`)
+    const migrated = mysqlStorage(limited).migrate()
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    await other.query(`DO release_lock(${lock})`)
+    expect(await migrated).toMatchObject({ changed: true })
+    const [[row]] = await limited.query<RowDataPacket[]>('SELECT @@max_statement_time AS seconds')
+    expect(Number(row?.['seconds'])).toBe(0.1)
+  })
+
   test('a schema newer than this version is refused, before anything is read or written', async () => {
     const newer = makePool(await server.createDatabase())
     pools.push(newer)

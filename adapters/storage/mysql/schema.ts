@@ -46,7 +46,9 @@ const patient: StorageCall = callWithin(Infinity)
 const lockName = "concat('utility_api_schema:', md5(database()))"
 /** The maximum number of attempts at a migration that other nodes of a cluster make at the same time. */
 const maxAttempts = 12
-const takeLock = `SELECT get_lock(${lockName}, 30) AS got`
+/** Indexes of large tables take longer than a server may let statements take, and so may another's migration. */
+const withoutTimeLimit = 'SET STATEMENT max_statement_time = 0 FOR'
+const takeLock = `${withoutTimeLimit} SELECT get_lock(${lockName}, 30) AS got`
 
 /** Brings the schema up to date. Servers that start at the same time take turns. */
 export async function migrateSchema(pool: MysqlPool): Promise<MigrationResult> {
@@ -124,7 +126,7 @@ async function takeSteps(connection: MysqlConnection): Promise<boolean> {
   if (isCurrent(schema, steps.length)) return false
   for (const statement of steps.slice(schema.step).flat())
     // oxlint-disable-next-line no-await-in-loop -- one after the other
-    await connection.query(statement)
+    await connection.query(`${withoutTimeLimit} ${statement}`)
   await transact(connection, async () => {
     // With a condition on the key: safe updates refuse a DELETE without one.
     await connection.query('DELETE FROM utility_api_schema WHERE version >= 0')
