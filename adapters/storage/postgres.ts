@@ -34,8 +34,9 @@ export interface PostgresStorage extends AdminStorage {
    * starting at the same time. Puts the numbers of licenses forward if a restore or a replication has left them behind
    * the rows. Waits up to 30 s for a first connection that takes longer than the pool's timeout.
    *
-   * @throws `StorageError` `invalid` if the schema is from a newer version of this library, a new database is not UTF8, or
-   *   row level security applies to the role; `unavailable` if the server does not answer.
+   * @throws `StorageError` `invalid` if the schema is from a newer version of this library, a new database is not UTF8, the
+   *   tables are in a later schema of `search_path`, or row level security applies to the role; `unavailable` if the
+   *   server does not answer.
    */
   migrate(): Promise<MigrationResult>
 }

@@ -93,6 +93,19 @@ test('tables without the row that says their version are refused with a clear er
   ])
 })
 
+test('tables in a later schema of the search_path are refused, or a new schema before it hides every row', async () => {
+  const database = await server.createDatabase()
+  await storeOn(database).storage.migrate()
+  await execute(database, 'CREATE SCHEMA postgres')
+  const { storage } = storeOn(database)
+  const error = await errorOf(() => storage.migrate())
+  expect([error.kind, error.message]).toEqual([
+    'invalid',
+    expect.stringContaining('SET search_path = public'),
+  ])
+  expect(await storage.findClient('a', call)).toBeNull()
+})
+
 test('a role that may only read migrates a schema that is current, and reads', async () => {
   const database = await server.createDatabase()
   await storeOn(database).storage.migrate()

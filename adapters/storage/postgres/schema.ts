@@ -19,6 +19,12 @@ import {
 const findTable = (name: string): string =>
   onPrimary(`SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = '${name}'`)
 
+/** The encoding of the database, and the schema in which statements would find tables that are there already. */
+const readPlace = onPrimary(`
+  SELECT current_setting('server_encoding') AS encoding,
+         (SELECT relnamespace::regnamespace::text FROM pg_class
+          WHERE oid = to_regclass('utility_api_clients')) AS place`)
+
 /** The first of our tables, by name, of which the role may not see every row. */
 const firstHidden = `
   SELECT min(relname::text) FROM pg_class
@@ -154,15 +160,20 @@ async function takeSteps(client: PostgresClient): Promise<boolean> {
 }
 
 /**
- * Requires a database in which the first step can be taken: without our tables, and with UTF8. In another encoding, the
- * first name in another script would fail, long after the start.
+ * Requires a database in which the first step can be taken. In another encoding than UTF8, the first name in another
+ * script would fail, long after the start. In a schema before that of the tables, new ones would hide every row.
  */
 async function requireNew(client: PostgresClient): Promise<void> {
   if (await hasTable(client, 'utility_api_clients')) throw missingVersion()
-  const { rows } = await client.query('SHOW server_encoding')
-  const [{ server_encoding: encoding }] = rows as [{ server_encoding: string }]
-  if (encoding === 'UTF8') return
-  throw new StorageError('invalid', `The encoding of the database is ${encoding}: it must be UTF8.`)
+  const { rows } = await client.query(readPlace)
+  const [{ encoding, place }] = rows as [{ encoding: string; place: string | null }]
+  if (place !== null)
+    throw new StorageError(
+      'invalid',
+      `The tables are in the schema ${place}, but another comes first in search_path: ALTER ROLE … SET search_path = ${place}, or leave ${place} out to create other tables.`,
+    )
+  if (encoding !== 'UTF8')
+    throw new StorageError('invalid', `The encoding of the database is ${encoding}: it must be UTF8.`)
 }
 
 /** Throws unless this version can work with the schema. */
