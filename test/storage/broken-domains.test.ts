@@ -1,4 +1,5 @@
 import type { AdminStorage, LicensePage } from 'utility-api/storage'
+import { memoryStorage } from 'utility-api/storage/memory'
 import type { BoundListing } from '../../src/testing/contract/bound.ts'
 import { testMistakes, type Mistake } from './support/mistake.ts'
 
@@ -49,6 +50,28 @@ function noting(
 }
 
 testMistakes([
+  {
+    what: 'keeps no compared form of a license that comes with an idempotency key',
+    caughtBy: 'the licenses of a domain are found by its compared form',
+    change: () => {
+      const { insertLicense, ...storage } = memoryStorage()
+      return {
+        ...storage,
+        insertLicense: (license, key, call) =>
+          insertLicense(key ? { ...license, comparedDomain: '' } : license, key, call),
+      }
+    },
+  },
+  {
+    what: 'lists only the valid ones among the licenses that end',
+    caughtBy: 'licenses that end are listed in order of their end',
+    change: (_, lists) =>
+      withLicenses(lists, async (page) => {
+        const { licenses, ...next } = await lists.licenses(page)
+        if (page.endsBefore === undefined) return { licenses, ...next }
+        return { licenses: licenses.filter(({ status }) => status === 'valid'), ...next }
+      }),
+  },
   {
     what: 'finds licenses by their text as it was sent',
     caughtBy: found,

@@ -66,6 +66,36 @@ testMistakes([
     }),
   },
   {
+    what: 'keeps a scope as a set of names, in their order',
+    caughtBy: 'a credential is read back as it was stored',
+    change: (good) => ({
+      insertCredential: (kind, hash, row) =>
+        good.insertCredential(kind, hash, { ...row, scope: row.scope.split(' ').toSorted().join(' ') }),
+    }),
+  },
+  {
+    what: 'keeps the redirect URIs of an update as a set, in their order',
+    caughtBy: 'an update of a client changes only the fields that were sent',
+    change: (good) => ({
+      updateClient: (clientId, { redirectUris, ...patch }) =>
+        good.updateClient(clientId, {
+          ...patch,
+          ...(redirectUris && { redirectUris: redirectUris.toSorted() }),
+        }),
+    }),
+  },
+  {
+    what: 'revokes the access of all whose keys begin with the subject and a separator',
+    caughtBy: 'every method changes the row with exactly that identifier',
+    change: (good) => ({
+      async revokeAccess(which, at) {
+        const counts = await good.revokeAccess(which, at)
+        if ('subject' in which) await good.revokeAccess({ subject: `${which.subject}:b` }, at)
+        return counts
+      },
+    }),
+  },
+  {
     what: 'takes an empty name of a client for none',
     caughtBy: 'an update of a client to an empty name is stored',
     change: (good) => ({

@@ -995,6 +995,41 @@ const mistakes: readonly Mistake[] = [
     caughtBy: 'a closed store fails with unavailable',
     change: () => ({ close() {} }),
   },
+  {
+    what: 'answers a ping after close',
+    caughtBy: 'a closed store fails with unavailable',
+    change: () => ({ ping() {} }),
+  },
+  {
+    what: 'keeps the id of a token that it refuses',
+    caughtBy: 'a code stays unspent if its token cannot be stored',
+    change: (good) => {
+      const refused = new Set<string>()
+      return {
+        async redeemAuthorizationCode(codeHash, at, token) {
+          if (refused.has(token.id)) throw new StorageError('conflict', 'The id is taken.')
+          refused.add(token.id)
+          const isSpent = await good.redeemAuthorizationCode(codeHash, at, token)
+          refused.delete(token.id)
+          return isSpent
+        },
+      }
+    },
+  },
+  {
+    what: 'purges tokens as soon as they are revoked',
+    caughtBy: 'a purge keeps clients, resellers, API keys and licenses',
+    change: (good) => {
+      let isPurged = false
+      return {
+        purgeExpired: (at) => ((isPurged = true), good.purgeExpired(at)),
+        async findCredential(kind, hash) {
+          const row = await good.findCredential(kind, hash)
+          return isPurged && kind === 'access_token' && row?.revokedAt !== null ? null : row
+        },
+      }
+    },
+  },
 ]
 
 testMistakes(mistakes)
@@ -1020,10 +1055,16 @@ test('a failing history is reported with its seed, the few calls it needs, and b
   expect(message?.match(/^ {2}\d+\. /gm)?.length).toBeLessThan(5)
 })
 
-test('a failure of the wrong kind is reported with the kind that it has', async () => {
+test.each([
+  [new StorageError('bug', 'This is no page.'), "of kind 'bug': This is no page."],
+  [
+    Object.assign(new Error('No page'), { name: 'StorageError', kind: 'invalid' }),
+    'StorageError: No page (no StorageError of this copy of utility-api)',
+  ],
+])('a failure of the wrong kind is reported with the kind that it has', async (error, got) => {
   const cases = storageContract(() => {
     const resellers = (): never => {
-      throw new StorageError('bug', 'This is no page.')
+      throw error
     }
     const good = memoryStorage()
     return { storage: { ...good, listing: { ...good.listing, resellers } as StorageListing }, close() {} }
@@ -1032,9 +1073,7 @@ test('a failure of the wrong kind is reported with the kind that it has', async 
     .find(({ name }) => name.startsWith('an invalid page mark'))
     ?.run()
     .then(String, ({ message: text }: Error) => text)
-  expect(message).toBe(
-    "page mark of resellers: expected a StorageError of kind 'invalid', not of kind 'bug': This is no page.",
-  )
+  expect(message).toBe(`page mark of resellers: expected a StorageError of kind 'invalid', not ${got}`)
 })
 
 /** The eight methods alone, as an adapter to tables of one's own would have them. */

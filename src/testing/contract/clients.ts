@@ -235,7 +235,7 @@ export const clientCases: readonly ContractCase[] = [
       strictEqual(await admin.updateClient(nameOf('client'), { name: 'Shop' }), true)
       const named = makeClient({ revokedAt: 7, name: 'Shop' })
       equalValues(await admin.findClient(nameOf('client')), named)
-      const redirectUris = ['https://app.example/new', 'https://app.example/newer']
+      const redirectUris = ['https://app.example/newer', 'https://app.example/new']
       strictEqual(await admin.updateClient(nameOf('client'), { redirectUris }), true)
       equalValues(await admin.findClient(nameOf('client')), { ...named, redirectUris })
       strictEqual(await admin.updateClient(nameOf('client'), { redirectUris: [] }), true)

@@ -115,7 +115,8 @@ export const codeCases: readonly ContractCase[] = [
         'a taken hash is refused',
       )
       strictEqual((await storage.findAuthorizationCode(hashOf(101)))?.redeemedAt, null)
-      strictEqual(await storage.redeemAuthorizationCode(hashOf(101), 7, makeToken(2)), true)
+      const free = makeToken(2, { id: nameOf('another') })
+      strictEqual(await storage.redeemAuthorizationCode(hashOf(101), 7, free), true)
     },
   },
   {

@@ -126,7 +126,7 @@ export function makeCode(fields: Partial<AuthorizationCode> = {}): Authorization
     clientId: nameOf('client'),
     subject: null,
     redirectUri: 'https://app.example/callback',
-    scope: 'dns:check',
+    scope: 'dns:check blockgame:lookup',
     codeChallenge: null,
     expiresAt: 60_000,
     redeemedAt: null,
@@ -140,7 +140,7 @@ export function makeToken(number: number, fields: Partial<NewAccessToken> = {}):
     hash: hashOf(number),
     ownerId: nameOf('client'),
     subject: null,
-    scope: 'dns:check',
+    scope: 'dns:check blockgame:lookup',
     createdAt: 5,
     expiresAt: 3_600_000,
     ...fields,
@@ -289,7 +289,9 @@ export async function rejectsAs(
     async () => call(),
     (error: unknown) => {
       if (error instanceof StorageError && error.kind === kind) return true
-      const got = error instanceof StorageError ? `of kind '${error.kind}': ${error.message}` : String(error)
+      // Two installed copies have a class each, of the same name.
+      const other = `${String(error)} (no StorageError of this copy of utility-api)`
+      const got = error instanceof StorageError ? `of kind '${error.kind}': ${error.message}` : other
       throw new Error(`${expected}, not ${got}`, { cause: error })
     },
     expected,

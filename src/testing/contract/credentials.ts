@@ -34,7 +34,7 @@ export const credentialCases: readonly ContractCase[] = [
     needs: ['seed'],
     async run({ storage, seed }) {
       const credentials = [
-        makeCredential(nameOf('a'), { scope: 'blockgame:lookup dns:check', name: 'Ops' }),
+        makeCredential(nameOf('a'), { scope: 'dns:check blockgame:lookup', name: 'Ops' }),
         makeCredential(nameOf('b'), { expiresAt: 0, revokedAt: 0 }),
         makeCredential(nameOf('c'), { expiresAt: 5, revokedAt: 3 }),
       ]

@@ -4,7 +4,9 @@ import type { BoundListing } from './bound.ts'
 import {
   equalValues,
   fill,
+  hashOf,
   inTurn,
+  makeIdempotencyKey,
   makeLicense,
   nameOf,
   race,
@@ -34,7 +36,10 @@ async function insertFor(
   domains: readonly string[],
 ): Promise<void> {
   await inTurn(domains.entries(), ([index, domainOrIp]) =>
-    storage.insertLicense(makeLicense(nameOf(`${index}`), { domainOrIp })),
+    storage.insertLicense(
+      makeLicense(nameOf(`${index}`), { domainOrIp }),
+      index % 2 === 0 ? undefined : makeIdempotencyKey({ keyHash: hashOf(index) }),
+    ),
   )
 }
 
@@ -197,6 +202,7 @@ export const domainCases: readonly ContractCase[] = [
       const rows = Array.from({ length: 60 }, (_, index) => ({
         licenseKey: nameOf(`${index}`),
         resellerId: resellers[index & 1] ?? '',
+        status: index % 3 === 0 ? 'invalid' : 'valid',
         expiresAt: index % 5 === 0 ? null : 9e12 + ((index * 7) % 13),
       }))
       await race(60, (index) => admin.insertLicense(makeLicense(rows[index]?.licenseKey ?? '', rows[index])))

@@ -189,9 +189,10 @@ export const failureCases: readonly ContractCase[] = [
   {
     name: 'a closed store fails with unavailable, or a shutdown tells customers that their keys do not exist',
     needs: ['admin', 'close'],
-    async run({ admin, close }) {
+    async run({ admin, close, ping }) {
       await close()
       await allUnavailable(admin, { ...calls, ...adminCalls })
+      if ((ping as typeof ping | undefined) !== undefined) await rejectsAs('unavailable', ping, 'ping')
       await close()
     },
   },

@@ -281,7 +281,7 @@ export const valueCases: readonly ContractCase[] = [
     needs: ['admin'],
     async run({ admin }) {
       const long = 'x'.repeat(250)
-      const twins = ['a', 'A', 'a ', ' a', `${long}y`, `${long}z`]
+      const twins = ['a', 'A', 'a ', ' a', 'a:b', 'a#b', 'a|b', 'a/b', `${long}y`, `${long}z`]
       await inTurn(twins.entries(), async ([index, id]) => {
         await admin.insertClient(makeClient({ clientId: id }))
         await admin.insertAuthorizationCode(hashOf(100 + index), makeCode())
