@@ -56,7 +56,7 @@ const isAnswer: Readonly<Record<Method, (answer: unknown) => boolean>> = {
   updateLicense: (answer) => isOneOf(updateOutcomes, answer),
   findLicense: isRowOrNull,
   recordUse: () => true,
-  ping: () => true,
+  ping: (answer) => answer !== false,
 }
 
 function isOneOf(outcomes: readonly unknown[], answer: unknown): boolean {

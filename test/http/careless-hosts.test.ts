@@ -79,6 +79,11 @@ test.each<[keyof AdminStorage, unknown]>([
   expect(causes.join('')).toContain(`The storage's ${method} returned what it must not`)
 })
 
+test('a ping that resolves to false is a failure', async () => {
+  const api = createUtilityApi({ storage: answering('ping', Promise.resolve(false)), logger: false })
+  expect(await api.health()).toEqual({ storage: 'failed' })
+})
+
 test.each<[keyof AdminStorage, unknown]>([
   ['findClient', undefined],
   ['findAuthorizationCode', undefined],
