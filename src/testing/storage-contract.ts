@@ -1,3 +1,4 @@
+import { inTime } from '../bounds/in-time.ts'
 import { demand, invalidOption, isOptions, requireOptions } from '../domain/arguments.ts'
 import type { MaybePromise } from '../domain/maybe-promise.ts'
 import type { AdminStorage, UtilityStorage } from '../ports/storage.ts'
@@ -178,10 +179,16 @@ async function withFixture(
   demand(isFixture, `make must return a storage and close(): write storageContract(${exampleFixture}).`)
   try {
     await work(fixture)
-  } finally {
-    await fixture.close()
+  } catch (error) {
+    // A connection that the store has leaked makes it fail or wait, which would hide why.
+    await inTime(closeTimeoutMs, () => fixture.close(), Error).catch(() => {})
+    throw error
   }
+  await fixture.close()
 }
+
+/** How long to wait for the end of a case that has failed. */
+const closeTimeoutMs = 2000
 
 function toContext(
   fixture: StorageFixture,

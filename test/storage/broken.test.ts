@@ -1076,6 +1076,17 @@ test.each([
   expect(message).toBe(`page mark of resellers: expected a StorageError of kind 'invalid', not ${got}`)
 })
 
+test.each([
+  ['fails', () => Promise.reject(new Error('A connection is still lent.'))],
+  ['never ends', () => new Promise<void>(() => {})],
+])('a case that fails says why, although what frees everything after it %s', async (_, close) => {
+  const storage = { ...memoryStorage(), findAuthorizationCode: () => undefined as never }
+  const named = storageContract(() => ({ storage, close })).find(({ name }) =>
+    name.startsWith('an unknown code is null'),
+  )
+  await expect(named?.run()).rejects.toThrow('undefined')
+})
+
 /** The eight methods alone, as an adapter to tables of one's own would have them. */
 function eightMethods(store: AdminStorage = memoryStorage()): UtilityStorage {
   const { findClient, findAuthorizationCode, redeemAuthorizationCode, ...rest } = store

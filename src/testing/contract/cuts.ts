@@ -1,9 +1,10 @@
 import { ok, strictEqual } from 'node:assert/strict'
+import { inTime } from '../../bounds/in-time.ts'
 import { comparedDomain } from '../../domain/compared-domain.ts'
 import type { License } from '../../domain/license.ts'
 import type { MaybePromise } from '../../domain/maybe-promise.ts'
 import { StorageError, type NewIdempotencyKey } from '../../ports/storage.ts'
-import { clearTimeout, setTimeout } from '../../ports/timers.ts'
+import { setTimeout } from '../../ports/timers.ts'
 import type { BoundAdmin, BoundListing } from './bound.ts'
 import {
   countOf,
@@ -46,18 +47,6 @@ async function untilAnswered<Result>(ask: () => MaybePromise<Result>, attempts =
   } catch (error) {
     if (attempts === 0 || !(error instanceof StorageError) || error.kind !== 'unavailable') throw error
     return untilAnswered(ask, attempts - 1)
-  }
-}
-
-async function unlessItHangs<Result>(work: Promise<Result>, what: string): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined
-  const hangs = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what}: no answer in ${hangsAfterMs} ms`)), hangsAfterMs)
-  })
-  try {
-    return await Promise.race([work, hangs])
-  } finally {
-    clearTimeout(timer)
   }
 }
 
@@ -377,7 +366,8 @@ export const cutCases: readonly ContractCase[] = [
           inTurn(misreadings(listing), (ask) => rejectsAs('invalid', ask, 'an invalid page mark')),
         )
       const calls = race(20, (index) => admin.findClient(nameOf(index % 2 === 0 ? 'client' : 'revoked')))
-      const found = await unlessItHangs(calls, 'after a hundred refusals')
+      const hangs = (): Error => new Error(`after a hundred refusals: no answer in ${hangsAfterMs} ms`)
+      const found = await inTime(hangsAfterMs, () => calls, hangs)
       strictEqual(countOf<unknown>(found, null), 0)
       strictEqual(
         await admin.redeemAuthorizationCode(hashOf(2), 6, makeToken(2)),
