@@ -84,12 +84,12 @@ export function postgresStorage(pool: PostgresPool): PostgresStorage {
 
 function requirePool(pool: Partial<PostgresPool> | undefined): void {
   // A client can connect too, but has no number of connections.
-  if (typeof pool?.connect !== 'function' || typeof pool.options?.max !== 'number')
+  if (typeof pool?.connect !== 'function' || Number.isNaN(Number(pool.options?.max)))
     throw new StorageError(
       'bug',
       'postgresStorage takes a Pool of pg. Write postgresStorage(new Pool({ connectionString })).',
     )
-  if (pool.options.binary !== true) return
+  if (pool.options?.binary !== true) return
   throw new StorageError(
     'invalid',
     'The pool has the option binary, and the storage reads rows as text: leave it out.',

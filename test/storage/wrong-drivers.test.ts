@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { createPool, createPoolCluster } from 'mysql2'
 import { createPoolCluster as createPromiseCluster } from 'mysql2/promise'
-import { Client } from 'pg'
+import { Client, Pool } from 'pg'
 import { mysqlStorage } from 'utility-api/storage/mysql'
 import { postgresStorage } from 'utility-api/storage/postgres'
 import { sqliteStorage } from 'utility-api/storage/sqlite'
@@ -25,6 +25,10 @@ test.each([undefined, 'postgres://localhost/a', new Client()])(
     expect(() => postgresStorage(wrong as never)).toThrow('postgresStorage takes a Pool of pg.')
   },
 )
+
+test('postgresStorage takes a pool whose size is text, as from a variable of the environment', () => {
+  expect(postgresStorage(new Pool({ max: '5' as never }))).toHaveProperty('migrate')
+})
 
 test.each([
   undefined,
