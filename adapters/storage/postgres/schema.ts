@@ -22,8 +22,7 @@ const findTable = (name: string): string =>
 /** The encoding of the database, and the schema in which statements would find tables that are there already. */
 const readPlace = onPrimary(`
   SELECT current_setting('server_encoding') AS encoding,
-         (SELECT relnamespace::regnamespace::text FROM pg_class
-          WHERE oid = to_regclass('utility_api_clients')) AS place`)
+         (SELECT relnamespace::regnamespace::text FROM pg_class WHERE oid = to_regclass('utility_api_clients')) AS place`)
 
 /** The first of our tables, by name, of which the role may not see every row. */
 const firstHidden = `

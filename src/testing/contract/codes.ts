@@ -115,8 +115,7 @@ export const codeCases: readonly ContractCase[] = [
         'a taken hash is refused',
       )
       strictEqual((await storage.findAuthorizationCode(hashOf(101)))?.redeemedAt, null)
-      const free = makeToken(2, { id: nameOf('another') })
-      strictEqual(await storage.redeemAuthorizationCode(hashOf(101), 7, free), true)
+      strictEqual(await storage.redeemAuthorizationCode(hashOf(101), 7, makeToken(2, { id: taken.id })), true)
     },
   },
   {

@@ -278,6 +278,19 @@ function plain(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, plain(member)]))
 }
 
+/** Returns the answer of a call, or null if it is refused with this kind. */
+export async function orRefused<Result>(
+  kind: StorageErrorKind,
+  call: () => MaybePromise<Result>,
+): Promise<Result | null> {
+  try {
+    return await call()
+  } catch (error) {
+    await rejectsAs(kind, () => Promise.reject(error), 'a call that may be refused')
+    return null
+  }
+}
+
 /** Expects a `StorageError` of this kind, thrown or rejected. */
 export async function rejectsAs(
   kind: StorageErrorKind,

@@ -12,21 +12,12 @@ import {
   makeReseller,
   makeToken,
   nameOf,
+  orRefused,
   race,
   raceOverTurns,
   rejectsAs,
   type ContractCase,
 } from './context.ts'
-
-/** Returns `'conflict'` for a call that is refused with one. */
-async function orConflict(call: () => MaybePromise<unknown>): Promise<unknown> {
-  try {
-    return await call()
-  } catch (error) {
-    await rejectsAs('conflict', () => Promise.reject(error), 'taken')
-    return 'conflict'
-  }
-}
 
 export const credentialCases: readonly ContractCase[] = [
   {
@@ -118,7 +109,7 @@ export const credentialCases: readonly ContractCase[] = [
     needs: ['admin'],
     async run({ admin }) {
       const outcomes = await raceOverTurns(20, (index) =>
-        orConflict(() => {
+        orRefused('conflict', () => {
           const kind = index % 2 === 0 ? 'api_key' : 'access_token'
           return admin.insertCredential(kind, hashOf(index), makeCredential(nameOf('id')))
         }),
@@ -135,7 +126,9 @@ export const credentialCases: readonly ContractCase[] = [
     needs: ['admin'],
     async run({ admin }) {
       const outcomes = await raceOverTurns(20, (index) =>
-        orConflict(() => admin.insertCredential('api_key', hashOf(1), makeCredential(nameOf(`${index}`)))),
+        orRefused('conflict', () =>
+          admin.insertCredential('api_key', hashOf(1), makeCredential(nameOf(`${index}`))),
+        ),
       )
       strictEqual(countOf<unknown>(outcomes, 'inserted'), 1)
       const winner = nameOf(`${outcomes.indexOf('inserted')}`)
@@ -148,7 +141,7 @@ export const credentialCases: readonly ContractCase[] = [
     async run({ admin }) {
       await race(20, (index) => admin.insertAuthorizationCode(hashOf(100 + index), makeCode()))
       const outcomes = await raceOverTurns(20, (index) =>
-        orConflict(() =>
+        orRefused('conflict', () =>
           admin.redeemAuthorizationCode(hashOf(100 + index), 5, makeToken(index, { id: nameOf('id') })),
         ),
       )
@@ -177,10 +170,12 @@ export const credentialCases: readonly ContractCase[] = [
     needs: ['admin'],
     async run({ admin }) {
       const outcomes = await raceOverTurns(20, (index) =>
-        orConflict(() => admin.insertAuthorizationCode(hashOf(1), makeCode({ expiresAt: 100 + index }))),
+        orRefused('conflict', () =>
+          admin.insertAuthorizationCode(hashOf(1), makeCode({ expiresAt: 100 + index })),
+        ),
       )
-      strictEqual(countOf<unknown>(outcomes, 'conflict'), 19)
-      const winner = outcomes.findIndex((outcome) => outcome !== 'conflict')
+      strictEqual(countOf<unknown>(outcomes, null), 19)
+      const winner = outcomes.findIndex((outcome) => outcome !== null)
       strictEqual((await admin.findAuthorizationCode(hashOf(1)))?.expiresAt, 100 + winner)
     },
   },

@@ -19,6 +19,7 @@ import {
   makeReseller,
   makeToken,
   nameOf,
+  orRefused,
   race,
   rejectsAs,
   type ContractCase,
@@ -29,16 +30,6 @@ const cuts = Array.from({ length: 12 }, (_, replies) => replies)
 
 /** Longer than any answer takes, so that only calls that hang are given up. */
 const hangsAfterMs = 15_000
-
-/** Returns the answer of a call, or null if its connection was cut. */
-async function orCut<Result>(ask: () => MaybePromise<Result>): Promise<Result | null> {
-  try {
-    return await ask()
-  } catch (error) {
-    await rejectsAs('unavailable', () => Promise.reject(error), 'a connection that was cut')
-    return null
-  }
-}
 
 /** Repeats a call until the connection holds. */
 async function untilAnswered<Result>(ask: () => MaybePromise<Result>, attempts = 20): Promise<Result> {
@@ -245,7 +236,7 @@ export const cutCases: readonly ContractCase[] = [
       inTurn(cuts, async (replies) => {
         await seed.insertAuthorizationCode(hashOf(100 + replies), makeCode())
         await cutAfter(replies)
-        const answer = await orCut(() =>
+        const answer = await orRefused('unavailable', () =>
           storage.redeemAuthorizationCode(hashOf(100 + replies), 5, makeToken(replies)),
         )
         const again = await untilAnswered(() => storage.findAuthorizationCode(hashOf(100 + replies)))
@@ -272,7 +263,9 @@ export const cutCases: readonly ContractCase[] = [
         const makeOwn = (attempt: number): License => makeLicense(nameOf(`${replies}-${attempt}`), place)
         let attempts = 0
         await cutAfter(replies)
-        const first = await orCut(() => storage.insertLicense(makeOwn(0), keyOf(200 + replies)))
+        const first = await orRefused('unavailable', () =>
+          storage.insertLicense(makeOwn(0), keyOf(200 + replies)),
+        )
         const answer = await untilAnswered(() =>
           storage.insertLicense(makeOwn((attempts += 1)), keyOf(200 + replies)),
         )
@@ -299,7 +292,7 @@ export const cutCases: readonly ContractCase[] = [
           const key = nameOf(`${number}-${replies}`)
           await seed.insertLicense(makeLicense(key, from))
           await cutAfter(replies)
-          await orCut(() => move(admin, key, from, to))
+          await orRefused('unavailable', () => move(admin, key, from, to))
           await listsAgree({ seed, listing }, [key, `${key}-new`], [from, to])
         }),
       ),
@@ -318,9 +311,9 @@ export const cutCases: readonly ContractCase[] = [
         await seed.insertCredential('api_key', hashOf(300 + replies), makeCredential(id))
         await cutAfter(replies)
         const update = { licenseKey: key, resellerId: nameOf('reseller'), patch: { status: 'new' }, at: 7 }
-        const updated = await orCut(() => admin.updateLicense(update))
-        const revoked = await orCut(() => admin.revokeClient(clientId, 7))
-        const ended = await orCut(() => admin.revokeCredential({ id }, 7))
+        const updated = await orRefused('unavailable', () => admin.updateLicense(update))
+        const revoked = await orRefused('unavailable', () => admin.revokeClient(clientId, 7))
+        const ended = await orRefused('unavailable', () => admin.revokeCredential({ id }, 7))
         const closed = await untilAnswered(() => admin.revokeClient(clientId, 8))
         if (updated !== null) strictEqual((await seed.findLicense(key))?.status, 'new')
         if (revoked !== null) strictEqual((await seed.findClient(clientId))?.revokedAt, 7)
@@ -341,7 +334,7 @@ export const cutCases: readonly ContractCase[] = [
           const hash = hashOf(1000 * (number + 1) + replies)
           await prepare(seed, own, hash)
           await cutAfter(replies)
-          const first = await orCut(async () => [await ask(admin, own, hash)])
+          const first = await orRefused('unavailable', async () => [await ask(admin, own, hash)])
           if (first !== null) equalValues(first, [answer])
           // The cut may come after the answer.
           await untilAnswered(() => admin.findClient(own))

@@ -14,6 +14,7 @@ import {
   makeReseller,
   makeToken,
   nameOf,
+  orRefused,
   race,
   rejectsAs,
   type ContractCase,
@@ -71,15 +72,9 @@ async function askAndLeave<Bound>(
 ): Promise<boolean[]> {
   let timeLeft = 20_000
   const bound = bind(() => ({ timeLeftMs: () => timeLeft }))
-  const outcomes = writes.map(async (write) => {
-    try {
-      await write(bound)
-      return true
-    } catch (error) {
-      await rejectsAs('unavailable', () => Promise.reject(error), 'out of time')
-      return false
-    }
-  })
+  const outcomes = writes.map(
+    async (write) => (await orRefused('unavailable', async () => [await write(bound)])) !== null,
+  )
   timeLeft = 0
   return Promise.all(outcomes)
 }

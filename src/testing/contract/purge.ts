@@ -106,8 +106,7 @@ export const purgeCases: readonly ContractCase[] = [
         hashOf(1),
         makeCredential(nameOf('b'), { expiresAt: 1, revokedAt: 1 }),
       )
-      const revoked = makeCredential(nameOf('c'), { revokedAt: 1 })
-      await admin.insertCredential('access_token', hashOf(1), revoked)
+      await admin.insertCredential('access_token', hashOf(1), makeCredential(nameOf('c'), { revokedAt: 1 }))
       await admin.insertLicense(makeLicense(nameOf('key'), { expiresAt: 1 }))
       equalValues(await admin.purgeExpired(Number.MAX_SAFE_INTEGER), nothing)
       strictEqual((await admin.findClient(nameOf('client')))?.clientId, nameOf('client'))
