@@ -17,9 +17,10 @@ import {
 } from './context.ts'
 
 async function raceForOneKey(
+  seed: BoundStorage,
   stores: readonly BoundStorage[],
   idempotencyOf: (resellerId: string) => NewIdempotencyKey | undefined = () => undefined,
-): Promise<number> {
+): Promise<void> {
   const storeOf = (index: number): BoundStorage => stores[index % stores.length] as BoundStorage
   const outcomes = await raceOverTurns(20, (index) => {
     const resellerId = `${index}`
@@ -27,12 +28,14 @@ async function raceForOneKey(
   })
   strictEqual(countOf<unknown>(outcomes, 'inserted'), 1, 'exactly one caller inserts')
   strictEqual(countOf<unknown>(outcomes, 'key_taken'), 19, 'all others are told that the key exists')
-  return outcomes.indexOf('inserted')
+  const winner = `${outcomes.indexOf('inserted')}`
+  strictEqual((await seed.findLicense(nameOf('key')))?.resellerId, winner)
 }
 
 /** Runs twenty rounds in which three callers each change one field of the same license at the same time. */
-async function raceForOneLicense(stores: readonly BoundStorage[]): Promise<void> {
+async function raceForOneLicense(seed: BoundStorage, stores: readonly BoundStorage[]): Promise<void> {
   const storeOf = (index: number): BoundStorage => stores[index % stores.length] as BoundStorage
+  await race(20, (index) => storeOf(0).insertLicense(makeLicense(nameOf(`key-${index}`))))
   const fields = ['registeredTo', 'domainOrIp', 'status'] as const
   const outcomes = await raceOverTurns(60, (index) =>
     storeOf(index).updateLicense({
@@ -43,6 +46,11 @@ async function raceForOneLicense(stores: readonly BoundStorage[]): Promise<void>
     }),
   )
   strictEqual(countOf(outcomes, 'updated'), 60)
+  const found = await race(20, (index) => seed.findLicense(nameOf(`key-${index}`)))
+  equalValues(
+    found,
+    found.map((_, index) => makeLicense(nameOf(`key-${index}`), changed)),
+  )
 }
 
 function keyOf(resellerId: string): NewIdempotencyKey {
@@ -117,34 +125,22 @@ export const licenseCases: readonly ContractCase[] = [
   {
     name: 'twenty callers insert one key: one succeeds, or two customers share a key',
     needs: ['seed'],
-    async run({ storage, seed }) {
-      const winner = await raceForOneKey([storage])
-      strictEqual((await seed.findLicense(nameOf('key')))?.resellerId, `${winner}`)
-    },
+    run: ({ storage, seed }) => raceForOneKey(seed, [storage]),
   },
   {
     name: 'twenty callers insert one key over two instances: one succeeds, or two servers issue the same key',
     needs: ['seed', 'second'],
-    async run({ storage, second, seed }) {
-      const winner = await raceForOneKey([storage, second])
-      strictEqual((await seed.findLicense(nameOf('key')))?.resellerId, `${winner}`)
-    },
+    run: ({ storage, second, seed }) => raceForOneKey(seed, [storage, second]),
   },
   {
     name: 'twenty callers insert one key, each with an idempotency key: one succeeds, or two customers share a key',
     needs: ['seed'],
-    async run({ storage, seed }) {
-      const winner = await raceForOneKey([storage], keyOf)
-      strictEqual((await seed.findLicense(nameOf('key')))?.resellerId, `${winner}`)
-    },
+    run: ({ storage, seed }) => raceForOneKey(seed, [storage], keyOf),
   },
   {
     name: 'twenty callers with idempotency keys insert one key over two instances: one succeeds, or two servers issue it',
     needs: ['seed', 'second'],
-    async run({ storage, second, seed }) {
-      const winner = await raceForOneKey([storage, second], keyOf)
-      strictEqual((await seed.findLicense(nameOf('key')))?.resellerId, `${winner}`)
-    },
+    run: ({ storage, second, seed }) => raceForOneKey(seed, [storage, second], keyOf),
   },
   {
     name: 'an update to empty text is stored, or a removed value is still there',
@@ -254,28 +250,12 @@ export const licenseCases: readonly ContractCase[] = [
   {
     name: 'concurrent updates of different fields all take effect, or a confirmed change is lost',
     needs: ['seed'],
-    async run({ storage, seed }) {
-      await race(20, (index) => storage.insertLicense(makeLicense(nameOf(`key-${index}`))))
-      await raceForOneLicense([storage])
-      const found = await race(20, (index) => seed.findLicense(nameOf(`key-${index}`)))
-      equalValues(
-        found,
-        found.map((_, index) => makeLicense(nameOf(`key-${index}`), changed)),
-      )
-    },
+    run: ({ storage, seed }) => raceForOneLicense(seed, [storage]),
   },
   {
     name: 'concurrent updates over two instances all take effect, or a second server loses confirmed changes',
     needs: ['seed', 'second'],
-    async run({ storage, second, seed }) {
-      await race(20, (index) => storage.insertLicense(makeLicense(nameOf(`key-${index}`))))
-      await raceForOneLicense([storage, second])
-      const found = await race(20, (index) => seed.findLicense(nameOf(`key-${index}`)))
-      equalValues(
-        found,
-        found.map((_, index) => makeLicense(nameOf(`key-${index}`), changed)),
-      )
-    },
+    run: ({ storage, second, seed }) => raceForOneLicense(seed, [storage, second]),
   },
   {
     name: 'what one instance has written the other reads at once, or support reads outdated licenses',
