@@ -95,10 +95,11 @@ export function readPlainly(message: Buffer, query: EncodedQuery): PlainReply {
     !isCircle &&
     ((flags & 0x80) !== 0 ? chain.length >= 10 : chain.length > 0 || isReferredTo(authorities, flags))
   const none = isReferral ? 'REFERRAL' : 'NODATA'
+  const finalStatus = status === 'NOERROR' && records.length === 0 ? none : status
   // The first name server's zone is read, and its servers.
   if (isReferral && chain.length === 0) readServers(message, authorities)
   return {
-    status: status === 'NOERROR' && records.length === 0 ? none : status,
+    status: finalStatus,
     chain,
     records: records.map(({ owner, data }) => `${owner} ${data}`),
     ttl:
@@ -106,7 +107,7 @@ export function readPlainly(message: Buffer, query: EncodedQuery): PlainReply {
         ? undefined
         : Math.min(least, ...ttls),
     ede,
-    authenticated: (flags & 0x20) !== 0,
+    authenticated: (flags & 0x20) !== 0 && ['NOERROR', 'NODATA', 'NXDOMAIN'].includes(finalStatus),
   }
 }
 
