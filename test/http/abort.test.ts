@@ -22,7 +22,7 @@ function expectOpenLookups(world: World, open: number): Promise<void> {
   return eventually(async () => expect(await world.silentLookups()).toMatchObject({ open }), patience)
 }
 
-describeEachServer('Leaving', { lookupTimeoutMs: 20_000 }, (server) => {
+describeEachServer('Leaving', {}, (server) => {
   async function lookUp({ world, prefix, connect: open }: Server): Promise<RawClient> {
     const client = await open()
     client.write(rawRequestText(`GET ${prefix}${lookupPath}`, lookupHeaders(world)))
@@ -62,7 +62,7 @@ let world: World | undefined
 afterEach(() => world?.close())
 
 test('api.fetch listens to the signal of its request, or of its context', async () => {
-  world = await createWorld('api.fetch', { lookupTimeoutMs: 20_000 })
+  world = await createWorld('api.fetch')
   for (const give of ['request', 'context']) {
     const controller = new AbortController()
     const { signal } = controller
@@ -99,7 +99,7 @@ test('a signal that outlives its requests keeps no listener of theirs', async ()
 })
 
 test('HTTP/2: a stream that is canceled ends its lookup', async () => {
-  world = await createWorld('api.fetch', { lookupTimeoutMs: 20_000 })
+  world = await createWorld('api.fetch')
   const { port, close } = await onHttp2(world.api)
   const session = connect(`http://127.0.0.1:${port}`)
   const stream = session.request({ ':path': lookupPath, ...lookupHeaders(world) })

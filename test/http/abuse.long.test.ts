@@ -22,7 +22,7 @@ let port = 0
 const broken = vi.fn()
 
 beforeAll(async () => {
-  world = await createWorld('api.fetch', { lookupTimeoutMs: 20_000 })
+  world = await createWorld('api.fetch')
   // An owner's server, with shorter patience than Node's minutes.
   const timeouts = {
     headersTimeout: 400,

@@ -330,7 +330,7 @@ describe('hooks', () => {
 
   test('levels: refusals are debug, a server that does not answer is info, our own faults are error', async () => {
     const { entries, logger } = recordingLogger()
-    world = await createWorld('Node http', { logger })
+    world = await createWorld('Node http', { logger, lookupTimeoutMs: 300 })
     vi.spyOn(world.storage, 'updateLicense').mockRejectedValue(new Error('down'))
     const { apiKey, silentGame, resellerToken } = world
     await world.send({ method: 'GET', path: '/nowhere' })
@@ -419,7 +419,8 @@ test('no secret, key or personal text in logs, events or traces', async () => {
   const events: RequestEndEvent[] = []
   const { seen, stop } = listen()
   const personal = { name: 'Personal Name', domain: 'personal-domain.example', wrong: 'wrong-secret-text' }
-  world = await createWorld('Node http', { logger, onRequestEnd: (event) => events.push(event) })
+  const onRequestEnd = (event: RequestEndEvent) => events.push(event)
+  world = await createWorld('Node http', { logger, lookupTimeoutMs: 300, onRequestEnd })
   const { accessToken, apiKey, clientSecret, resellerToken, otherResellerToken, silentGame } = world
   const secrets = [
     accessToken,

@@ -47,7 +47,7 @@ let limited: World
 let described: Described
 
 beforeAll(async () => {
-  world = await createWorld('Node http', withScope())
+  world = await createWorld('Node http', { lookupTimeoutMs: 300, ...withScope() })
   const storage = {
     ...memoryStorage(),
     findCredential: () => Promise.reject(new StorageError('unavailable', 'gone')),

@@ -92,7 +92,7 @@ async function ask(world: World, name: Name, request: TestRequest | Promise<Test
 }
 
 async function inWorld(options: WorldOptions, work: (world: World) => Promise<void>): Promise<void> {
-  const world = await createWorld('Node http', options)
+  const world = await createWorld('Node http', { lookupTimeoutMs: 300, ...options })
   try {
     await work(world)
   } finally {

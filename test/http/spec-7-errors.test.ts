@@ -142,7 +142,7 @@ const lookupRows: Row[] = [
   },
 ]
 
-runRows('Section 7', [...updateRows, ...generateRows, ...lookupRows])
+runRows('Section 7', [...updateRows, ...generateRows, ...lookupRows], { lookupTimeoutMs: 300 })
 
 const databaseError = { error: 'database_error', message: 'The database failed.' }
 const serverError = { error: 'server_error', error_description: 'The database failed.' }

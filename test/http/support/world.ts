@@ -38,7 +38,7 @@ export interface World extends Surface {
 export const redirectUri = 'https://client.example/callback'
 
 export interface WorldOptions extends Partial<UtilityApiOptions> {
-  /** Deadline of a game server lookup. Default: 300. */
+  /** Deadline of a game server lookup. Default: 20,000, because a busy machine may take its time. */
   readonly lookupTimeoutMs?: number
 }
 
@@ -53,7 +53,7 @@ export function createWorld(surface: string, options: WorldOptions = {}): Promis
 
 export async function buildWorld(
   start: StartSurface,
-  { lookupTimeoutMs = 300, ...options }: WorldOptions = {},
+  { lookupTimeoutMs = 20_000, ...options }: WorldOptions = {},
 ): Promise<World> {
   const storage = memoryStorage()
   const clock = fixedClock()
