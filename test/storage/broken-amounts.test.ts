@@ -43,15 +43,12 @@ testMistakes([
     what: 'goes on in a list after the license of the page mark',
     caughtBy: 'a list goes on after the rows of a page are deleted',
     change: (_, lists) => ({
-      listing: {
-        ...lists,
-        async licenses({ after, limit, ...of }) {
-          const all = (await lists.licenses({ ...of, limit: 5000 })).licenses
-          const place = all.findIndex(({ licenseKey }) => licenseKey === after)
-          const rest = after === undefined ? all : place === -1 ? [] : all.slice(place + 1)
-          const [licenses, next] = [rest.slice(0, limit), rest[limit - 1]]
-          return rest.length > limit && next ? { licenses, next: next.licenseKey } : { licenses }
-        },
+      async licenses({ after, limit, ...of }) {
+        const all = (await lists.licenses({ ...of, limit: 5000 })).licenses
+        const place = all.findIndex(({ licenseKey }) => licenseKey === after)
+        const rest = after === undefined ? all : place === -1 ? [] : all.slice(place + 1)
+        const [licenses, next] = [rest.slice(0, limit), rest[limit - 1]]
+        return rest.length > limit && next ? { licenses, next: next.licenseKey } : { licenses }
       },
     }),
   },
@@ -59,15 +56,12 @@ testMistakes([
     what: 'goes on in a list after the credential of the page mark',
     caughtBy: 'a list goes on after the rows of a page are deleted',
     change: (_, lists) => ({
-      listing: {
-        ...lists,
-        async credentials({ after, limit, ...of }) {
-          const all = (await lists.credentials({ ...of, limit: 5000 })).credentials
-          const place = all.findIndex(({ id }) => id === after)
-          const rest = after === undefined ? all : place === -1 ? [] : all.slice(place + 1)
-          const [credentials, next] = [rest.slice(0, limit), rest[limit - 1]]
-          return rest.length > limit && next ? { credentials, next: next.id } : { credentials }
-        },
+      async credentials({ after, limit, ...of }) {
+        const all = (await lists.credentials({ ...of, limit: 5000 })).credentials
+        const place = all.findIndex(({ id }) => id === after)
+        const rest = after === undefined ? all : place === -1 ? [] : all.slice(place + 1)
+        const [credentials, next] = [rest.slice(0, limit), rest[limit - 1]]
+        return rest.length > limit && next ? { credentials, next: next.id } : { credentials }
       },
     }),
   },
@@ -75,13 +69,10 @@ testMistakes([
     what: 'ends the list of a reseller at a window without any of its licenses',
     caughtBy: 'a thousand licenses are all counted and listed and hide none of another reseller',
     change: (_, lists) => ({
-      listing: {
-        ...lists,
-        async licenses({ resellerId, ...page }) {
-          const { licenses, ...next } = await lists.licenses({ ...page, limit: Math.max(page.limit, 500) })
-          const own = licenses.filter((each) => each.resellerId === (resellerId ?? each.resellerId))
-          return own.length === 0 ? { licenses: [] } : { licenses: own, ...next }
-        },
+      async licenses({ resellerId, ...page }) {
+        const { licenses, ...next } = await lists.licenses({ ...page, limit: Math.max(page.limit, 500) })
+        const own = licenses.filter((each) => each.resellerId === (resellerId ?? each.resellerId))
+        return own.length === 0 ? { licenses: [] } : { licenses: own, ...next }
       },
     }),
   },
@@ -89,12 +80,9 @@ testMistakes([
     what: 'lists five hundred licenses and says that these are all',
     caughtBy: 'a thousand licenses are all counted and listed and hide none of another reseller',
     change: (_, lists) => ({
-      listing: {
-        ...lists,
-        async licenses({ limit, ...page }) {
-          if (limit <= 500) return lists.licenses({ ...page, limit })
-          return { licenses: (await lists.licenses({ ...page, limit: 500 })).licenses }
-        },
+      async licenses({ limit, ...page }) {
+        if (limit <= 500) return lists.licenses({ ...page, limit })
+        return { licenses: (await lists.licenses({ ...page, limit: 500 })).licenses }
       },
     }),
   },
@@ -102,19 +90,16 @@ testMistakes([
     what: 'counts no further than to a thousand',
     caughtBy: 'a thousand licenses are all counted and listed and hide none of another reseller',
     change: (_, lists) => ({
-      listing: { ...lists, countLicenses: async (of) => Math.min(1000, await lists.countLicenses(of)) },
+      countLicenses: async (of) => Math.min(1000, await lists.countLicenses(of)),
     }),
   },
   {
     what: 'lists fifty credentials of an owner and says that these are all',
     caughtBy: 'five hundred and one rows of a kind are all listed',
     change: (_, lists) => ({
-      listing: {
-        ...lists,
-        async credentials({ limit, ...page }) {
-          if (page.ownerId === undefined || limit <= 50) return lists.credentials({ ...page, limit })
-          return { credentials: (await lists.credentials({ ...page, limit: 50 })).credentials }
-        },
+      async credentials({ limit, ...page }) {
+        if (page.ownerId === undefined || limit <= 50) return lists.credentials({ ...page, limit })
+        return { credentials: (await lists.credentials({ ...page, limit: 50 })).credentials }
       },
     }),
   },
@@ -122,14 +107,11 @@ testMistakes([
     what: 'ends the list of an owner at a window without any of its credentials',
     caughtBy: 'five hundred and one rows of a kind are all listed',
     change: (_, lists) => ({
-      listing: {
-        ...lists,
-        async credentials({ ownerId, ...page }) {
-          const { credentials, ...next } = await lists.credentials({ ...page, limit: 500 })
-          const isOwn = (each: ListedCredential): boolean => each.ownerId === (ownerId ?? each.ownerId)
-          const own = credentials.filter(isOwn)
-          return own.length === 0 ? { credentials: [] } : { credentials: own, ...next }
-        },
+      async credentials({ ownerId, ...page }) {
+        const { credentials, ...next } = await lists.credentials({ ...page, limit: 500 })
+        const isOwn = (each: ListedCredential): boolean => each.ownerId === (ownerId ?? each.ownerId)
+        const own = credentials.filter(isOwn)
+        return own.length === 0 ? { credentials: [] } : { credentials: own, ...next }
       },
     }),
   },
@@ -137,12 +119,9 @@ testMistakes([
     what: `refuses to list more than five hundred ${what} at once`,
     caughtBy: 'five hundred and one rows of a kind are all listed',
     change: (_, lists) => ({
-      listing: {
-        ...lists,
-        [what](page: { readonly limit: number }) {
-          if (page.limit > 500) throw new StorageError('invalid', 'too many')
-          return lists[what](page)
-        },
+      [what](page: { readonly limit: number }) {
+        if (page.limit > 500) throw new StorageError('invalid', 'too many')
+        return lists[what](page)
       },
     }),
   })),

@@ -1,15 +1,5 @@
-import type { AdminStorage, LicensePage } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
-import type { BoundListing } from '../../src/testing/contract/bound.ts'
 import { testMistakes, type Mistake } from './support/mistake.ts'
-
-/** Returns the lists with other filters of licenses, or with other rows. */
-function withLicenses(
-  lists: BoundListing,
-  list: (page: LicensePage) => ReturnType<BoundListing['licenses']>,
-): Partial<AdminStorage> {
-  return { listing: { ...lists, licenses: (page) => list(page) } }
-}
 
 const found = 'the licenses of a domain are found by its compared form'
 const ordered = 'the licenses of several domains are in one order'
@@ -32,17 +22,14 @@ function noting(
       const days = new Map<string, number>()
       return {
         recordUse: (kind, ids, at) => note(days, kind, ids, at),
-        listing: {
-          ...lists,
-          async credentials(page) {
-            const { credentials, ...next } = await lists.credentials(page)
-            const lastUsedOn = (id: string): number | null =>
-              days.get(`${page.kind} ${id}`) ?? days.get(id) ?? null
-            return {
-              ...next,
-              credentials: credentials.map((row) => ({ ...row, lastUsedOn: lastUsedOn(row.id) })),
-            }
-          },
+        async credentials(page) {
+          const { credentials, ...next } = await lists.credentials(page)
+          const lastUsedOn = (id: string): number | null =>
+            days.get(`${page.kind} ${id}`) ?? days.get(id) ?? null
+          return {
+            ...next,
+            credentials: credentials.map((row) => ({ ...row, lastUsedOn: lastUsedOn(row.id) })),
+          }
         },
       }
     },
@@ -65,58 +52,62 @@ testMistakes([
   {
     what: 'lists only the valid ones among the licenses that end',
     caughtBy: 'licenses that end are listed in order of their end',
-    change: (_, lists) =>
-      withLicenses(lists, async (page) => {
+    change: (_, lists) => ({
+      licenses: async (page) => {
         const { licenses, ...next } = await lists.licenses(page)
         if (page.endsBefore === undefined) return { licenses, ...next }
         return { licenses: licenses.filter(({ status }) => status === 'valid'), ...next }
-      }),
+      },
+    }),
   },
   {
     what: 'finds licenses by their text as it was sent',
     caughtBy: found,
-    change: (_, lists) =>
-      withLicenses(lists, async ({ comparedDomains, ...page }) => {
+    change: (_, lists) => ({
+      licenses: async ({ comparedDomains, ...page }) => {
         const { licenses, ...next } = await lists.licenses({ ...page, limit: 1000 })
         const isFound = (text: string): boolean => comparedDomains?.includes(text) ?? true
         return { ...next, licenses: licenses.filter(({ domainOrIp }) => isFound(domainOrIp)) }
-      }),
+      },
+    }),
   },
   {
     what: 'returns the compared form with its rows',
     caughtBy: found,
-    change: (_, lists) =>
-      withLicenses(lists, async (page) => {
+    change: (_, lists) => ({
+      licenses: async (page) => {
         const { licenses, ...next } = await lists.licenses(page)
         return { ...next, licenses: licenses.map((row) => ({ ...row, comparedDomain: row.domainOrIp })) }
-      }),
+      },
+    }),
   },
   {
     what: 'finds the licenses of the first domain only',
     caughtBy: found,
-    change: (_, lists) =>
-      withLicenses(lists, ({ comparedDomains, ...page }) =>
+    change: (_, lists) => ({
+      licenses: ({ comparedDomains, ...page }) =>
         lists.licenses({ ...page, ...(comparedDomains && { comparedDomains: comparedDomains.slice(0, 1) }) }),
-      ),
+    }),
   },
   {
     what: 'finds the licenses of the first two domains only',
     caughtBy: ordered,
-    change: (_, lists) =>
-      withLicenses(lists, ({ comparedDomains, ...page }) =>
+    change: (_, lists) => ({
+      licenses: ({ comparedDomains, ...page }) =>
         lists.licenses({ ...page, ...(comparedDomains && { comparedDomains: comparedDomains.slice(0, 2) }) }),
-      ),
+    }),
   },
   {
     what: 'lists one domain after the other',
     caughtBy: ordered,
-    change: (_, lists) =>
-      withLicenses(lists, async ({ comparedDomains = [], ...page }) => {
+    change: (_, lists) => ({
+      licenses: async ({ comparedDomains = [], ...page }) => {
         const all = await Promise.all(
           comparedDomains.map((form) => lists.licenses({ comparedDomains: [form], limit: 1000 })),
         )
         return { licenses: all.flatMap(({ licenses }) => licenses).slice(0, page.limit) }
-      }),
+      },
+    }),
   },
   ...(['updateLicense', 'changeLicense'] as const).map((method): Mistake => ({
     what: `keeps the form of before in ${method}`,
@@ -128,11 +119,11 @@ testMistakes([
           before.set(license.licenseKey, license.comparedDomain)
           return good.insertLicense(license, idempotency)
         },
-        ...withLicenses(lists, async ({ comparedDomains, ...page }) => {
+        licenses: async ({ comparedDomains, ...page }) => {
           const { licenses, ...next } = await lists.licenses({ ...page, limit: 1000 })
           const isFound = (key: string): boolean => comparedDomains?.includes(before.get(key) ?? '') ?? true
           return { ...next, licenses: licenses.filter(({ licenseKey }) => isFound(licenseKey)) }
-        }),
+        },
         ...(method === 'updateLicense'
           ? {
               changeLicense(licenseKey, change, at) {
@@ -153,26 +144,30 @@ testMistakes([
   ...(['resellerId', 'status', 'comparedDomains'] as const).map((filter): Mistake => ({
     what: `takes no notice of ${filter} in a list`,
     caughtBy: filters,
-    change: (_, lists) => withLicenses(lists, ({ [filter]: _filter, ...page }) => lists.licenses(page)),
+    change: (_, lists) => ({
+      licenses: ({ [filter]: _filter, ...page }) => lists.licenses(page),
+    }),
   })),
   {
     what: 'applies the first filter only',
     caughtBy: filters,
-    change: (_, lists) =>
-      withLicenses(lists, ({ resellerId, status, comparedDomains, ...page }) => {
+    change: (_, lists) => ({
+      licenses: ({ resellerId, status, comparedDomains, ...page }) => {
         if (comparedDomains !== undefined) return lists.licenses({ ...page, comparedDomains })
         if (resellerId !== undefined) return lists.licenses({ ...page, resellerId })
         return lists.licenses(status === undefined ? page : { ...page, status })
-      }),
+      },
+    }),
   },
   {
     what: 'finds the first thousand licenses of a domain',
     caughtBy: 'a thousand licenses of one domain are all listed',
-    change: (_, lists) =>
-      withLicenses(lists, async (page) => {
+    change: (_, lists) => ({
+      licenses: async (page) => {
         const { licenses, ...next } = await lists.licenses(page)
         return Number(page.after) > 300 ? { licenses } : { licenses, ...next }
-      }),
+      },
+    }),
   },
   noting('stores the last report', late, (days, kind, ids, at) =>
     ids.forEach((id) => days.set(`${kind} ${id}`, at)),

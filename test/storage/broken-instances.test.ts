@@ -94,16 +94,13 @@ const mistakes: Omit<Mistake, 'second'>[] = [
           numbers.set(license.licenseKey, numbers.size)
           return good.insertLicense(license, idempotency)
         },
-        listing: {
-          ...lists,
-          async licenses({ after = '0', limit, ...of }) {
-            const all = (await lists.licenses({ ...of, limit: 1000 })).licenses
-            const numberOf = (key: string): number => numbers.get(key) ?? 0
-            const sorted = all.toSorted((a, b) => numberOf(a.licenseKey) - numberOf(b.licenseKey))
-            const rest = sorted.slice(Number(after))
-            const licenses = rest.slice(0, limit)
-            return rest.length > limit ? { licenses, next: `${Number(after) + limit}` } : { licenses }
-          },
+        async licenses({ after = '0', limit, ...of }) {
+          const all = (await lists.licenses({ ...of, limit: 1000 })).licenses
+          const numberOf = (key: string): number => numbers.get(key) ?? 0
+          const sorted = all.toSorted((a, b) => numberOf(a.licenseKey) - numberOf(b.licenseKey))
+          const rest = sorted.slice(Number(after))
+          const licenses = rest.slice(0, limit)
+          return rest.length > limit ? { licenses, next: `${Number(after) + limit}` } : { licenses }
         },
       }
     },
@@ -111,7 +108,7 @@ const mistakes: Omit<Mistake, 'second'>[] = [
   {
     what: 'counts the licenses that it has inserted',
     caughtBy: 'licenses inserted through two instances are in one list and one count',
-    change(good, lists) {
+    change(good) {
       let count = 0
       return {
         async insertLicense(license, idempotency) {
@@ -119,7 +116,7 @@ const mistakes: Omit<Mistake, 'second'>[] = [
           if (result === 'inserted') count += 1
           return result
         },
-        listing: { ...lists, countLicenses: () => count },
+        countLicenses: () => count,
       }
     },
   },

@@ -9,9 +9,9 @@ interface Page {
 }
 type List = (page: Page) => Promise<{ readonly next?: string } & Record<string, unknown>>
 
-/** Returns the lists with one of them changed. */
-function withList(lists: BoundListing, what: Lists, change: (list: List) => List): BoundListing {
-  return { ...lists, [what]: change(lists[what] as unknown as List) }
+/** Returns one of the lists, changed. */
+function withList(lists: BoundListing, what: Lists, change: (list: List) => List): Partial<BoundListing> {
+  return { [what]: change(lists[what] as unknown as List) }
 }
 
 const allLists = ['clients', 'resellers', 'licenses', 'credentials'] as const
@@ -36,7 +36,7 @@ function moving(
           moved = page[what] as typeof moved
           return (good[method] as (...all: unknown[]) => unknown)(...args)
         },
-        listing: withList(lists, what, (list) => async (page) => {
+        ...withList(lists, what, (list) => async (page) => {
           const found = await list(page)
           if (found.next !== undefined) return found
           return { ...found, [what]: [...(found[what] as unknown[]), ...moved] }
@@ -55,36 +55,33 @@ testMistakes([
     {
       what: `makes page marks of ${what} that are numbers`,
       caughtBy: 'the longest rows are listed whole, with a page mark of at most 1,024 characters',
-      change: (_, lists) => ({
-        listing: withList(lists, what, (list) => async ({ after, ...page }) => {
+      change: (_, lists) =>
+        withList(lists, what, (list) => async ({ after, ...page }) => {
           const { next, ...found } = await list(after === undefined ? page : { ...page, after: `${after}` })
           return { ...found, ...(next !== undefined && { next: Number(next) as unknown as string }) }
         }),
-      }),
     },
     {
       what: `makes page marks of whole rows of ${what}`,
       caughtBy: 'the longest rows are listed whole, with a page mark of at most 1,024 characters',
-      change: (_, lists) => ({
-        listing: withList(lists, what, (list) => async ({ after, ...page }) => {
+      change: (_, lists) =>
+        withList(lists, what, (list) => async ({ after, ...page }) => {
           const place = after === undefined ? {} : { after: after.slice(0, after.indexOf(' ')) }
           const { next, ...found } = await list({ ...page, ...place })
           return { ...found, ...(next !== undefined && { next: `${next} ${toBase64(found)}` }) }
         }),
-      }),
     },
     {
       what: `lists two ${what} where one was asked for`,
       caughtBy: 'the longest rows are listed whole, with a page mark of at most 1,024 characters',
-      change: (_, lists) => ({
-        listing: withList(
+      change: (_, lists) =>
+        withList(
           lists,
           what,
           (list) =>
             ({ limit, ...page }) =>
               list({ ...page, limit: Math.max(2, limit) }),
         ),
-      }),
     },
   ]),
   ...(['licenses', 'countLicenses'] as const).map((method): Mistake => ({
@@ -98,12 +95,9 @@ testMistakes([
           if (license !== null && resellerId !== undefined) before.set(resellerId, license.resellerId)
           return good.changeLicense(licenseKey, { ...change, ...(resellerId && { resellerId }) }, at)
         },
-        listing: {
-          ...lists,
-          [method](of: { readonly resellerId?: string; readonly limit: number }) {
-            const stale = [...before].find(([, old]) => old === of.resellerId)?.[0] ?? 'nobody'
-            return lists[method]({ ...of, resellerId: stale }) as never
-          },
+        [method](of: { readonly resellerId?: string; readonly limit: number }) {
+          const stale = [...before].find(([, old]) => old === of.resellerId)?.[0] ?? 'nobody'
+          return lists[method]({ ...of, resellerId: stale }) as never
         },
       }
     },
@@ -119,12 +113,9 @@ testMistakes([
           if (license !== null) deleted = [license]
           return good.deleteLicense(licenseKey)
         },
-        listing: {
-          ...lists,
-          async licenses(page) {
-            const { licenses, next } = await lists.licenses(page)
-            return next === undefined ? { licenses: [...licenses, ...deleted] } : { licenses, next }
-          },
+        async licenses(page) {
+          const { licenses, next } = await lists.licenses(page)
+          return next === undefined ? { licenses: [...licenses, ...deleted] } : { licenses, next }
         },
       }
     },
@@ -133,12 +124,9 @@ testMistakes([
     what: 'leaves revoked credentials out of the list of their owner',
     caughtBy: 'the list of one owner has its revoked and expired rows and no other kind',
     change: (_, lists) => ({
-      listing: {
-        ...lists,
-        async credentials(page) {
-          const found = await lists.credentials(page)
-          return { ...found, credentials: found.credentials.filter(({ revokedAt }) => revokedAt === null) }
-        },
+      async credentials(page) {
+        const found = await lists.credentials(page)
+        return { ...found, credentials: found.credentials.filter(({ revokedAt }) => revokedAt === null) }
       },
     }),
   },
@@ -146,13 +134,10 @@ testMistakes([
     what: 'lists the credentials of an owner whatever their kind',
     caughtBy: 'the list of one owner has its revoked and expired rows and no other kind',
     change: (_, lists) => ({
-      listing: {
-        ...lists,
-        async credentials(page) {
-          const kinds = ['api_key', 'reseller_token', 'access_token'] as const
-          const found = await Promise.all(kinds.map((kind) => lists.credentials({ ...page, kind })))
-          return { credentials: found.flatMap(({ credentials }) => credentials) }
-        },
+      async credentials(page) {
+        const kinds = ['api_key', 'reseller_token', 'access_token'] as const
+        const found = await Promise.all(kinds.map((kind) => lists.credentials({ ...page, kind })))
+        return { credentials: found.flatMap(({ credentials }) => credentials) }
       },
     }),
   },
@@ -160,26 +145,23 @@ testMistakes([
     what: 'lists the licenses of all references',
     caughtBy: 'filters of licenses combine',
     change: (_, lists) => ({
-      listing: { ...lists, licenses: ({ reference: _reference, ...page }) => lists.licenses(page) },
+      licenses: ({ reference: _reference, ...page }) => lists.licenses(page),
     }),
   },
   {
     what: 'lists licenses that end in order of insertion',
     caughtBy: 'licenses that end are listed in order of their end',
     change: (_, lists) => ({
-      listing: {
-        ...lists,
-        async licenses({ endsBefore, endsFrom = 0, ...page }) {
-          if (endsBefore === undefined) return lists.licenses(page)
-          const { licenses } = await lists.licenses({ limit: 1000 })
-          const { resellerId } = page
-          return {
-            licenses: licenses.filter(({ expiresAt, resellerId: owner }) => {
-              const isInRange = expiresAt !== null && expiresAt >= endsFrom && expiresAt < endsBefore
-              return isInRange && owner === (resellerId ?? owner)
-            }),
-          }
-        },
+      async licenses({ endsBefore, endsFrom = 0, ...page }) {
+        if (endsBefore === undefined) return lists.licenses(page)
+        const { licenses } = await lists.licenses({ limit: 1000 })
+        const { resellerId } = page
+        return {
+          licenses: licenses.filter(({ expiresAt, resellerId: owner }) => {
+            const isInRange = expiresAt !== null && expiresAt >= endsFrom && expiresAt < endsBefore
+            return isInRange && owner === (resellerId ?? owner)
+          }),
+        }
       },
     }),
   },
@@ -187,12 +169,9 @@ testMistakes([
     what: 'goes on after the end of the last license alone, and so past those that end together',
     caughtBy: 'licenses that end are listed in order of their end',
     change: (_, lists) => ({
-      listing: {
-        ...lists,
-        async licenses(page) {
-          const { licenses, next } = await lists.licenses(page)
-          return { licenses, ...(next !== undefined && { next: next.replace(/:.*/s, ':\u{10FFFF}') }) }
-        },
+      async licenses(page) {
+        const { licenses, next } = await lists.licenses(page)
+        return { licenses, ...(next !== undefined && { next: next.replace(/:.*/s, ':\u{10FFFF}') }) }
       },
     }),
   },

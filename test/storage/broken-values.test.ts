@@ -187,16 +187,13 @@ testMistakes([
           kept.set(client.clientId, [...client.redirectUris])
           return good.insertClient(client)
         },
-        listing: {
-          ...lists,
-          async clients(page) {
-            const { clients, ...next } = await lists.clients(page)
-            const shared = clients.map((each) => ({
-              ...each,
-              redirectUris: kept.get(each.clientId) ?? each.redirectUris,
-            }))
-            return { clients: shared, ...next }
-          },
+        async clients(page) {
+          const { clients, ...next } = await lists.clients(page)
+          const shared = clients.map((each) => ({
+            ...each,
+            redirectUris: kept.get(each.clientId) ?? each.redirectUris,
+          }))
+          return { clients: shared, ...next }
         },
       }
     },

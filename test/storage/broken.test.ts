@@ -115,11 +115,8 @@ const mistakes: readonly Mistake[] = [
     what: 'cuts identifiers at a separator',
     caughtBy: 'identifiers that contain separators stay distinct, ',
     change: (_, lists) => ({
-      listing: {
-        ...lists,
-        licenses: ({ resellerId = '', ...page }) =>
-          lists.licenses({ ...page, resellerId: resellerId.split(':')[0] ?? '' }),
-      },
+      licenses: ({ resellerId = '', ...page }) =>
+        lists.licenses({ ...page, resellerId: resellerId.split(':')[0] ?? '' }),
     }),
   },
   {
@@ -433,21 +430,18 @@ const mistakes: readonly Mistake[] = [
   {
     what: 'pages licenses by time of creation',
     caughtBy: 'licenses of one millisecond are all listed once',
-    change: (_, lists) => ({ listing: { ...lists, licenses: pagedByTime(lists) } }),
+    change: (_, lists) => ({ licenses: pagedByTime(lists) }),
   },
   {
     what: 'pages by offset',
     caughtBy: 'three hundred licenses are listed once each while others are deleted',
     change: (_, lists) => ({
-      listing: {
-        ...lists,
-        async licenses({ after = '0', limit, ...rest }) {
-          if (!/^\d+$/.test(after)) throw new StorageError('invalid', 'no mark')
-          const all = (await lists.licenses({ ...rest, limit: 1000 })).licenses
-          const next = Number(after) + limit
-          const page = { licenses: all.slice(Number(after), next) }
-          return next < all.length ? { ...page, next: String(next) } : page
-        },
+      async licenses({ after = '0', limit, ...rest }) {
+        if (!/^\d+$/.test(after)) throw new StorageError('invalid', 'no mark')
+        const all = (await lists.licenses({ ...rest, limit: 1000 })).licenses
+        const next = Number(after) + limit
+        const page = { licenses: all.slice(Number(after), next) }
+        return next < all.length ? { ...page, next: String(next) } : page
       },
     }),
   },
@@ -455,12 +449,9 @@ const mistakes: readonly Mistake[] = [
     what: 'lists newest first',
     caughtBy: 'licenses of one millisecond are listed in the order of insertion',
     change: (_, lists) => ({
-      listing: {
-        ...lists,
-        async licenses(page) {
-          const { licenses, ...next } = await lists.licenses(page)
-          return { licenses: licenses.toReversed(), ...next }
-        },
+      async licenses(page) {
+        const { licenses, ...next } = await lists.licenses(page)
+        return { licenses: licenses.toReversed(), ...next }
       },
     }),
   },
@@ -468,12 +459,9 @@ const mistakes: readonly Mistake[] = [
     what: 'sorts clients by name',
     caughtBy: 'clients are listed oldest first',
     change: (_, lists) => ({
-      listing: {
-        ...lists,
-        async clients(page) {
-          const { clients, ...next } = await lists.clients(page)
-          return { clients: clients.toSorted((a, b) => (a.clientId < b.clientId ? -1 : 1)), ...next }
-        },
+      async clients(page) {
+        const { clients, ...next } = await lists.clients(page)
+        return { clients: clients.toSorted((a, b) => (a.clientId < b.clientId ? -1 : 1)), ...next }
       },
     }),
   },
@@ -481,15 +469,12 @@ const mistakes: readonly Mistake[] = [
     what: 'lists what was stored a page ago',
     caughtBy: 'three hundred access tokens are listed once each while others are purged',
     change: (_, lists) => ({
-      listing: {
-        ...lists,
-        async credentials({ after = '0', limit, ...rest }) {
-          if (!/^\d+$/.test(after)) throw new StorageError('invalid', 'no mark')
-          const all = (await lists.credentials({ ...rest, limit: 1000 })).credentials
-          const next = Number(after) + limit
-          const page = { credentials: all.slice(Number(after), next) }
-          return next < all.length ? { ...page, next: String(next) } : page
-        },
+      async credentials({ after = '0', limit, ...rest }) {
+        if (!/^\d+$/.test(after)) throw new StorageError('invalid', 'no mark')
+        const all = (await lists.credentials({ ...rest, limit: 1000 })).credentials
+        const next = Number(after) + limit
+        const page = { credentials: all.slice(Number(after), next) }
+        return next < all.length ? { ...page, next: String(next) } : page
       },
     }),
   },
@@ -497,33 +482,30 @@ const mistakes: readonly Mistake[] = [
     what: 'lists the credentials of everybody under one owner',
     caughtBy: 'the list of one reseller has all of its licenses and no others',
     change: (_, lists) => ({
-      listing: { ...lists, credentials: ({ ownerId: _owner, ...page }) => lists.credentials(page) },
+      credentials: ({ ownerId: _owner, ...page }) => lists.credentials(page),
     }),
   },
   {
     what: 'calls every credential an API key',
     caughtBy: 'lists have complete rows of their own kind only',
     change: (_, lists) => ({
-      listing: {
-        ...lists,
-        async credentials(page) {
-          const { credentials, ...next } = await lists.credentials(page)
-          return { credentials: credentials.map((row) => ({ ...row, kind: 'api_key' as const })), ...next }
-        },
+      async credentials(page) {
+        const { credentials, ...next } = await lists.credentials(page)
+        return { credentials: credentials.map((row) => ({ ...row, kind: 'api_key' as const })), ...next }
       },
     }),
   },
   {
     what: 'counts what it has ever stored',
     caughtBy: 'licenses are counted, in all and by reseller',
-    change: (good, lists) => {
+    change: (good) => {
       let stored = 0
       return {
         insertLicense(license, idempotency) {
           stored += 1
           return good.insertLicense(license, idempotency)
         },
-        listing: { ...lists, countLicenses: () => stored },
+        countLicenses: () => stored,
       }
     },
   },
@@ -544,23 +526,17 @@ const mistakes: readonly Mistake[] = [
     what: 'starts over at a mark that is none',
     caughtBy: 'an invalid page mark is refused',
     change: (_, lists) => ({
-      listing: {
-        ...lists,
-        resellers: ({ after, limit }) =>
-          lists.resellers({ limit, ...(/^\d+$/.test(after ?? '') && { after: after ?? '' }) }),
-      },
+      resellers: ({ after, limit }) =>
+        lists.resellers({ limit, ...(/^\d+$/.test(after ?? '') && { after: after ?? '' }) }),
     }),
   },
   {
     what: 'always offers a next page',
     caughtBy: 'the last page has no next mark, full or not',
     change: (_, lists) => ({
-      listing: {
-        ...lists,
-        async licenses(page) {
-          const { licenses, next = String(licenses.length) } = await lists.licenses(page)
-          return { licenses, next }
-        },
+      async licenses(page) {
+        const { licenses, next = String(licenses.length) } = await lists.licenses(page)
+        return { licenses, next }
       },
     }),
   },

@@ -13,17 +13,19 @@ import { storageContract, type StorageFixture } from '../../../src/testing/stora
 export interface Mistake {
   readonly what: string
   readonly caughtBy: string
-  readonly change: (good: BoundAdmin, lists: BoundListing) => Partial<AdminStorage>
+  /** Returns the methods that are different, those of the lists among the others. */
+  readonly change: (good: BoundAdmin, lists: BoundListing) => Partial<AdminStorage & StorageListing>
   /** Another instance on the same data. */
   readonly second?: boolean
 }
 
 function makeBroken({ change, second }: Mistake): StorageFixture {
   const good = memoryStorage()
-  const broken = (): AdminStorage => ({
-    ...good,
-    ...change(bindAdmin(good), bindListing(good.listing as StorageListing)),
-  })
+  const lists = good.listing as StorageListing
+  function broken(): AdminStorage {
+    const { listing = lists, ...methods } = change(bindAdmin(good), bindListing(lists))
+    return { ...good, ...methods, listing: { ...listing, ...methods } }
+  }
   return { storage: broken(), close() {}, ...(second ? { second: broken() } : {}) }
 }
 
