@@ -1,17 +1,10 @@
 import { callWithin, StorageError, withCheckedRows, type AdminStorage } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { expect, test } from 'vitest'
+import { newCredential } from './support/rows.ts'
 
 const call = callWithin(Infinity)
-const credential = {
-  id: 'token',
-  ownerId: 'shop',
-  subject: null,
-  scope: '',
-  createdAt: 1,
-  expiresAt: null,
-  revokedAt: null,
-}
+const credential = newCredential('token')
 
 test('a storage whose methods are those of a class keeps them all', async () => {
   class Store {

@@ -5,6 +5,7 @@ import { mysqlStorage, type MysqlConnection, type MysqlPool } from 'utility-api/
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { call } from './support/call.ts'
 import { newLicense } from './support/license.ts'
+import { newCode, newToken } from './support/rows.ts'
 
 // What the store makes of a driver's errors, on a pool that answers what a test wants it to.
 
@@ -148,8 +149,7 @@ test.each([1062, 1213])(
       return [{}, undefined]
     }
     const hash = new Uint8Array(32)
-    const token = { id: 't', hash, ownerId: 'a', subject: null, scope: '', createdAt: 1, expiresAt: 2 }
-    const redeemed = mysqlStorage(fake.pool).redeemAuthorizationCode(hash, 5, token, call)
+    const redeemed = mysqlStorage(fake.pool).redeemAuthorizationCode(hash, 5, newToken('t', hash), call)
     await expect(redeemed).rejects.toMatchObject({ kind: 'conflict' })
     expect(fake.sent).toBe(1)
     expect(fake.released.at(-1)).toBe('destroyed')
@@ -456,7 +456,7 @@ test('a rollback that answers with a deadlock is repeated, and the work again on
     return [{}, undefined]
   }
   const hash = new Uint8Array(32)
-  const token = { id: 't', hash, ownerId: 'a', subject: null, scope: '', createdAt: 1, expiresAt: 2 }
+  const token = newToken('t', hash)
   fake.pool.getConnection = async () => connection
   expect(await mysqlStorage(fake.pool).redeemAuthorizationCode(hash, 5, token, call)).toBe(true)
   expect(asked.filter((text) => text === 'ROLLBACK')).toHaveLength(2)
@@ -589,16 +589,7 @@ test('a code is taken back if another node of the cluster has revoked its client
       return sql.includes('SELECT') ? [{ revoked_at: revokedAt(attempt) }] : { affectedRows: 1 }
     }, 'utility_api_c'),
   )
-  const code = {
-    clientId: 'a',
-    redirectUri: 'https://shop.example/',
-    scope: '',
-    subject: null,
-    codeChallenge: null,
-    expiresAt: 9,
-    redeemedAt: null,
-  }
-  const issued = mysqlStorage(pool).insertAuthorizationCode(new Uint8Array(32), code, call)
+  const issued = mysqlStorage(pool).insertAuthorizationCode(new Uint8Array(32), newCode('a'), call)
   await expect(issued).rejects.toMatchObject({ kind: 'conflict', message: 'The client is revoked.' })
   expect(sent).toEqual(['SELECT', 'INSERT', 'SELECT', 'DELETE'])
 })

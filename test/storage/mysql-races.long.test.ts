@@ -5,6 +5,7 @@ import { mysqlStorage } from 'utility-api/storage/mysql'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { call } from './support/call.ts'
 import { execute, makePool, startMysql, whyNoMysql, type MysqlServer } from './support/mysql-server.ts'
+import { newCode, newToken } from './support/rows.ts'
 
 // Longer: TEST_RACES=10000 and TEST_CRASHES=5.
 const codeCount = Number(process.env['TEST_RACES'] ?? 200)
@@ -46,12 +47,9 @@ describe.skipIf(reason)('MySQL, several processes at once', () => {
   test(`${codeCount} codes, twenty racers each: one token for each code`, async () => {
     const pool = makePool(url)
     const storage = mysqlStorage(pool)
-    const code = { clientId: 'c', subject: null, redirectUri: 'u', scope: '', codeChallenge: null }
-    for (let index = 0; index < codeCount; index += 1) {
-      const fresh = { ...code, expiresAt: 9, redeemedAt: null }
+    for (let index = 0; index < codeCount; index += 1)
       // oxlint-disable-next-line no-await-in-loop -- a few hundred
-      await storage.insertAuthorizationCode(hashOf(`code-${index}`), fresh, call)
-    }
+      await storage.insertAuthorizationCode(hashOf(`code-${index}`), newCode('c'), call)
     await pool.end()
     expect(await race('redeem', codeCount)).toBe(codeCount)
     expect(await rowsIn('credentials')).toBe(codeCount)
@@ -84,23 +82,14 @@ async function crashUnderLoad(
   round: number,
   crash: () => Promise<void>,
 ): Promise<void> {
-  const code = { clientId: 'c', subject: null, redirectUri: 'u', scope: '', codeChallenge: null }
   const names = Array.from({ length: 400 }, (_, index) => `crash-${round}-${index}`)
   for (const name of names)
     // oxlint-disable-next-line no-await-in-loop -- a few hundred
-    await storage.insertAuthorizationCode(hashOf(name), { ...code, expiresAt: 9, redeemedAt: null }, call)
+    await storage.insertAuthorizationCode(hashOf(name), newCode('c'), call)
   let answered = 0
   let killed: Promise<void> | undefined
   const done = names.map(async (name) => {
-    const token = {
-      id: name,
-      hash: hashOf(name),
-      ownerId: 'c',
-      subject: null,
-      scope: '',
-      createdAt: 1,
-      expiresAt: 9,
-    }
+    const token = newToken(name, hashOf(name))
     const redeemed = Promise.resolve(storage.redeemAuthorizationCode(hashOf(name), 5, token, call))
     const won = await redeemed.catch(() => null)
     answered += 1

@@ -12,6 +12,7 @@ import {
   whyNoMysql,
   type MysqlServer,
 } from './support/mysql-server.ts'
+import { newToken } from './support/rows.ts'
 
 // Writes that share a commit, and lookups that share a statement, on a real server.
 
@@ -22,15 +23,7 @@ const bad = 77
 const hashOf = (index: number): Buffer => Buffer.alloc(32, `hash ${index} `)
 const keyOf = (index: number): string => `LIC-${String(index).padStart(3, '0')}`
 const indexes = Array.from({ length: count }, (_, index) => index)
-const tokenOf = (index: number): NewAccessToken => ({
-  id: `token-${index}`,
-  hash: hashOf(index),
-  ownerId: 'client',
-  subject: null,
-  scope: 'a',
-  createdAt: 5,
-  expiresAt: 99,
-})
+const tokenOf = (index: number): NewAccessToken => newToken(`token-${index}`, hashOf(index))
 
 describe.skipIf(whyNoMysql())('MySQL', () => {
   let server: MysqlServer

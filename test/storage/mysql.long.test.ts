@@ -18,6 +18,7 @@ import { errorOf } from './support/error-of.ts'
 import { license, newLicense, withForm } from './support/license.ts'
 import { testContract } from './support/register.ts'
 import { replacing } from './support/round-trips.ts'
+import { newClient } from './support/rows.ts'
 import { verifyStepUnderLoad, verifyTooNew } from './support/steps.ts'
 
 /** Whether the whole suite runs on every setup of the connections, as in the long tests. */
@@ -426,8 +427,7 @@ describe.skipIf(reason)('MySQL', () => {
       await storage.migrate()
       await emptyTables(own)
       const keys = ['a', 'b', 'c']
-      const client = { secretHashes: [], redirectUris: [], createdAt: 1, revokedAt: null }
-      await Promise.all(keys.map((clientId) => storage.insertClient({ ...client, clientId }, call)))
+      await Promise.all(keys.map((key) => storage.insertClient(newClient(key), call)))
       await own.query(`SET SESSION ${setting}`)
       // Two together, in a transaction, and one that commits on its own.
       await Promise.all(['a', 'b'].map((key) => storage.insertLicense(newLicense(key), undefined, call)))
@@ -588,8 +588,7 @@ describe.skipIf(reason)('MySQL', () => {
     const watched = watching(own)
     const storage = mysqlStorage(own)
     await storage.migrate()
-    const client = { secretHashes: [], redirectUris: [], createdAt: 1, revokedAt: null }
-    await storage.insertClient({ ...client, clientId: 'issuing' }, call)
+    await storage.insertClient(newClient('issuing'), call)
     await own.query(
       'INSERT INTO utility_api_codes (hash, client_id, redirect_uri, scope, expires_at) VALUES ?',
       [Array.from({ length: 1100 }, () => [randomBytes(32), 'issuing', '', '', 99])],

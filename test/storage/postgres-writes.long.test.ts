@@ -11,6 +11,7 @@ import {
   startPostgres,
   type PostgresServer,
 } from './support/postgres-server.ts'
+import { newToken } from './support/rows.ts'
 
 // Writes that share a statement, on a real server.
 
@@ -84,15 +85,7 @@ async function during(text: string, undo: string): Promise<void> {
 
 const hashOf = (index: number): Buffer => Buffer.alloc(32, `hash ${index} `)
 const keyOf = (index: number): string => `LIC-${String(index).padStart(3, '0')}`
-const tokenOf = (index: number, hash = hashOf(index)): NewAccessToken => ({
-  id: `token-${index}`,
-  hash,
-  ownerId: 'client',
-  subject: null,
-  scope: 'a',
-  createdAt: 5,
-  expiresAt: 99,
-})
+const tokenOf = (index: number, hash = hashOf(index)): NewAccessToken => newToken(`token-${index}`, hash)
 const idempotencyKeyOf = (index: number): NewIdempotencyKey => ({
   resellerId: 'r',
   keyHash: hashOf(index),

@@ -19,6 +19,7 @@ import { errorOf } from './support/error-of.ts'
 import { license, newLicense } from './support/license.ts'
 import { isInTime, testContract } from './support/register.ts'
 import { counting, countRoundTrips, countUnderLoad, replacing } from './support/round-trips.ts'
+import { newClient, newCode, newCredential, newToken } from './support/rows.ts'
 
 let server: PostgresServer
 let url: string
@@ -181,13 +182,11 @@ describe('PostgreSQL trouble', () => {
   test('a code waits for the revocation of its client that is under way, and is refused', async () => {
     const own = pool()
     const storage = postgresStorage(own)
-    const client = { clientId: 'waits', secretHashes: [], redirectUris: [], createdAt: 1, revokedAt: null }
-    await storage.insertClient(client, call)
+    await storage.insertClient(newClient('waits'), call)
     const holder = await own.connect()
     await holder.query("BEGIN; UPDATE utility_api_clients SET revoked_at = 5 WHERE client_id = 'waits'")
-    const granted = { clientId: 'waits', subject: null, redirectUri: 'https://shop.example/', scope: '' }
-    const code = { ...granted, codeChallenge: null, expiresAt: 2 ** 41, redeemedAt: null }
-    const issued = errorOf(() => storage.insertAuthorizationCode(new Uint8Array(32).fill(78), code, call))
+    const hash = new Uint8Array(32).fill(78)
+    const issued = errorOf(() => storage.insertAuthorizationCode(hash, newCode('waits'), call))
     const isAnswered = issued.then(
       () => true,
       () => true,
@@ -209,10 +208,9 @@ describe('PostgreSQL trouble', () => {
     const [first, second] = ['noted-first', 'noted-second']
     // The second comes first there.
     for (const [index, id] of [second, first].entries()) {
-      const dates = { createdAt: 1, expiresAt: null, revokedAt: null }
-      const key = { id, ownerId: 'r', subject: null, scope: '', label: null, lastUsedOn: null, ...dates }
+      const hash = new Uint8Array(32).fill(90 + index)
       // oxlint-disable-next-line no-await-in-loop -- one after the other
-      await storage.insertCredential('api_key', new Uint8Array(32).fill(90 + index), key, call)
+      await storage.insertCredential('api_key', hash, newCredential(id), call)
     }
     const holder = await own.connect()
     const lock = 'SELECT id FROM utility_api_credentials WHERE id ='
@@ -231,11 +229,8 @@ describe('PostgreSQL trouble', () => {
     const own = pool()
     const [storage, other] = [postgresStorage(own), postgresStorage(pool())]
     const codeHash = new Uint8Array(32).fill(77)
-    const granted = { clientId: 'purged', subject: null, redirectUri: 'https://shop.example/', scope: '' }
-    const code = { ...granted, codeChallenge: null, expiresAt: 10, redeemedAt: null }
-    await storage.insertAuthorizationCode(codeHash, code, call)
-    const owner = { ownerId: 'purged', subject: null, scope: '', createdAt: 9, expiresAt: 1000 }
-    const token = { id: 'bought', hash: codeHash, ...owner }
+    await storage.insertAuthorizationCode(codeHash, newCode('purged', { expiresAt: 10 }), call)
+    const token = newToken('bought', codeHash, { expiresAt: 1000 })
     let spent = false
     own.on('acquire', (client) => {
       const query = client.query.bind(client) as (statement: { text: string }) => Promise<unknown>
@@ -264,28 +259,11 @@ describe('PostgreSQL trouble', () => {
       { length: 32 },
       (_each, index) => [0, 0x5c, 0x27, 0x80, 0xff, 0x0a, 0x41][index % 7] ?? 0,
     )
-    const client = {
-      clientId: id,
-      secretHashes: [hash],
-      redirectUris: [],
-      createdAt: 2 ** 41,
-      revokedAt: null,
-    }
-    await plain.insertClient(client, call)
-    const owner = {
-      ownerId: id,
-      subject: null,
-      scope: 'a',
-      createdAt: 2 ** 41,
-      expiresAt: null,
-      revokedAt: null,
-    }
-    await plain.insertCredential('api_key', hash, { id, ...owner }, call)
+    const createdAt = 2 ** 41
+    await plain.insertClient(newClient(id, { secretHashes: [hash], createdAt }), call)
+    await plain.insertCredential('api_key', hash, newCredential(id, { scope: 'a', createdAt }), call)
     expect(await storage.findClient(id, call)).toEqual(await plain.findClient(id, call))
-    expect(await storage.findCredential('api_key', hash, call)).toMatchObject({
-      id,
-      createdAt: 2 ** 41,
-    })
+    expect(await storage.findCredential('api_key', hash, call)).toMatchObject({ id, createdAt })
     expect(await storage.purgeExpired(1, call)).toEqual({ tokens: 0, codes: 0, idempotency: 0 })
     expect(await storage.listing?.countLicenses({ resellerId: 'raw' }, call)).toBe(0)
   })
@@ -323,8 +301,7 @@ describe('PostgreSQL trouble', () => {
   test('a client with many codes is revoked first, and its codes are ended 1,000 at a time', async () => {
     const own = pool()
     const [plain, watched] = [postgresStorage(own), watching(own)]
-    const client = { secretHashes: [], redirectUris: [], createdAt: 1, revokedAt: null }
-    await plain.insertClient({ ...client, clientId: 'issuing' }, call)
+    await plain.insertClient(newClient('issuing'), call)
     await own.query(`
       INSERT INTO utility_api_codes (hash, client_id, redirect_uri, scope, expires_at)
       SELECT sha256(('issuing-' || n)::bytea), 'issuing', '', '', 99 FROM generate_series(1, 1100) AS n`)
@@ -336,13 +313,13 @@ describe('PostgreSQL trouble', () => {
     const own = pool()
     const storage = postgresStorage(own)
     const hash = (byte: number): Buffer => Buffer.alloc(32, byte)
-    const rest = { ownerId: 'r', subject: null, scope: '', createdAt: 1, expiresAt: 5, revokedAt: null }
     for (const byte of [1, 2]) {
       const key = { resellerId: 'purged', keyHash: hash(byte), requestHash: hash(0), at: 1, expiresAt: 5 }
       // oxlint-disable-next-line no-await-in-loop -- two
       await storage.insertLicense(newLicense(`purged-${byte}`), key, call)
+      const token = newCredential(`purged-${byte}`, { expiresAt: 5 })
       // oxlint-disable-next-line no-await-in-loop -- two
-      await storage.insertCredential('access_token', hash(byte), { id: `purged-${byte}`, ...rest }, call)
+      await storage.insertCredential('access_token', hash(byte), token, call)
     }
     const console = await own.connect()
     onTestFinished(() => console.release())
@@ -388,15 +365,12 @@ describe('PostgreSQL trouble', () => {
     pools.push(own)
     const storage = postgresStorage(own)
     await emptyTables(own)
-    const granted = { clientId: 'c', subject: null, redirectUri: 'https://shop.example/', scope: '' }
-    const code = { ...granted, codeChallenge: null, expiresAt: 2 ** 41, redeemedAt: null }
-    const owner = { ownerId: 'c', subject: null, scope: '', createdAt: 1, expiresAt: 2 ** 41 }
     const update = { resellerId: 'r', patch: { status: 'new' }, at: 5 }
     const hashes = [1, 2, 3].map((byte) => Buffer.alloc(32, byte))
-    await Promise.all(hashes.map((hash) => storage.insertAuthorizationCode(hash, code, call)))
+    await Promise.all(hashes.map((hash) => storage.insertAuthorizationCode(hash, newCode('c'), call)))
     await Promise.all(
       hashes.map((hash, index) =>
-        storage.redeemAuthorizationCode(hash, 5, { ...owner, id: `t${index}`, hash }, call),
+        storage.redeemAuthorizationCode(hash, 5, newToken(`t${index}`, hash), call),
       ),
     )
     await Promise.all(
@@ -493,15 +467,7 @@ describe('PostgreSQL trouble', () => {
     await storage.migrate()
     await own.query("ALTER TABLE utility_api_licenses ADD CHECK (status <> 'refused')")
     const hash = Buffer.alloc(32, 'hash')
-    const credential = {
-      id: 'an-id',
-      ownerId: 'Ada',
-      subject: null,
-      scope: '',
-      createdAt: 0,
-      expiresAt: 1,
-      revokedAt: null,
-    }
+    const credential = newCredential('an-id', { ownerId: 'Ada' })
     await storage.insertCredential('access_token', hash, credential, call)
     const errors = await Promise.all(
       [

@@ -10,6 +10,7 @@ import { call, callOfLooks } from './support/call.ts'
 import { errorOf } from './support/error-of.ts'
 import { license, newLicense } from './support/license.ts'
 import { testContract } from './support/register.ts'
+import { newClient, newCode, newToken } from './support/rows.ts'
 import { drivers, fileOf, migrated } from './support/sqlite-files.ts'
 import { openTwice } from './support/sqlite-fixture.ts'
 
@@ -207,8 +208,7 @@ describe.each(drivers)('%s', (_, openPath) => {
   test('a client with many codes is revoked first, and its codes are ended 500 at a time', async () => {
     const database = openFile().open()
     const storage = await migrated(database)
-    const client = { secretHashes: [], redirectUris: [], createdAt: 1, revokedAt: null }
-    await storage.insertClient({ ...client, clientId: 'shop' }, call)
+    await storage.insertClient(newClient('shop'), call)
     database.exec(`
       WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 1200)
       INSERT INTO utility_api_codes (hash, client_id, redirect_uri, scope, expires_at)
@@ -326,23 +326,12 @@ describe.each(drivers)('%s', (_, openPath) => {
 
   test('a value that a column cannot store is invalid, and an existing key a conflict', async () => {
     const storage = await migrated(openFile().open())
-    const client = { secretHashes: [], redirectUris: [], createdAt: 1, revokedAt: null }
-    const code = {
-      clientId: 'a',
-      subject: null,
-      redirectUri: '',
-      scope: '',
-      codeChallenge: null,
-      redeemedAt: null,
-    }
     await storage.insertLicense(newLicense('LIC-1'), undefined, call)
     const update = { licenseKey: 'LIC-1', resellerId: 'r', patch: {}, at: 'soon' as unknown as number }
     expect((await errorOf(() => storage.updateLicense(update, call))).kind).toBe('invalid')
-    await storage.insertClient({ ...client, clientId: 'a' }, call)
-    await storage.insertAuthorizationCode(new Uint8Array(32), { ...code, expiresAt: 1 }, call)
-    const again = errorOf(() =>
-      storage.insertAuthorizationCode(new Uint8Array(32), { ...code, expiresAt: 1 }, call),
-    )
+    await storage.insertClient(newClient('a'), call)
+    await storage.insertAuthorizationCode(new Uint8Array(32), newCode('a'), call)
+    const again = errorOf(() => storage.insertAuthorizationCode(new Uint8Array(32), newCode('a'), call))
     expect((await again).kind).toBe('conflict')
   })
 
@@ -404,15 +393,9 @@ describe.each(drivers)('%s', (_, openPath) => {
   test("an error quotes neither keys nor hashes nor customers' text, because it is logged with its cause", async () => {
     const storage = await migrated(openFile().open())
     const hash = Buffer.alloc(32, 'hash')
-    const code = {
-      clientId: 'c',
-      subject: null,
-      redirectUri: 'https://client.example/',
-      scope: '',
-      codeChallenge: null,
-    }
-    await storage.insertAuthorizationCode(hash, { ...code, expiresAt: 9, redeemedAt: null }, call)
-    const token = { id: 'an-id', hash, ownerId: 'Ada', subject: null, scope: '', createdAt: 0, expiresAt: 9 }
+    const code = newCode('c', { redirectUri: 'https://client.example/' })
+    await storage.insertAuthorizationCode(hash, code, call)
+    const token = newToken('an-id', hash, { ownerId: 'Ada' })
     await storage.insertCredential('access_token', hash, { ...token, revokedAt: null }, call)
     await storage.insertLicense(newLicense('LIC-1'), undefined, call)
     const update = { licenseKey: 'LIC-1', resellerId: 'r', patch: {}, at: 'Ada' as never }

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { call } from './support/call.ts'
 import { errorOf } from './support/error-of.ts'
 import { newLicense } from './support/license.ts'
+import { newCredential } from './support/rows.ts'
 import { drivers, fileOf, migrated } from './support/sqlite-files.ts'
 
 /** A connection on which the next statements of these texts find the disk broken, each once. */
@@ -54,10 +55,9 @@ describe.each(drivers)('%s', (_, openPath) => {
   test('a write that finds the row of a neighbor is not refused if the neighbor is not committed', async () => {
     const { database, broken } = breaking(openFile().open())
     const storage = await migrated(database)
-    const owner = { ownerId: 'a', subject: null, scope: '', createdAt: 1, expiresAt: null, revokedAt: null }
     const insert = (byte: number): Promise<unknown> =>
       errorOf(async () =>
-        storage.insertCredential('api_key', new Uint8Array(32).fill(byte), { id: 'same', ...owner }, call),
+        storage.insertCredential('api_key', new Uint8Array(32).fill(byte), newCredential('same'), call),
       ).then(({ kind }) => kind)
     broken.push('COMMIT')
     expect(await Promise.all([insert(1), insert(2)])).toEqual(['unavailable', 'unavailable'])

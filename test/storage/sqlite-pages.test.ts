@@ -7,6 +7,7 @@ import Database from 'better-sqlite3'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { call } from './support/call.ts'
 import { newLicense } from './support/license.ts'
+import { newCode, newToken } from './support/rows.ts'
 import { migrated } from './support/sqlite-files.ts'
 
 const codes = Array.from({ length: 500 }, () => hash('sha256', randomUUID(), 'buffer'))
@@ -17,15 +18,14 @@ test('spending codes moves none of them to another page', async () => {
   const pagesOfCodes = (): unknown =>
     database.prepare("SELECT count(*) AS pages FROM dbstat WHERE name = 'utility_api_codes'").get()
   const at = Date.now()
-  const granted = { clientId: 'shop', subject: 'ada', redirectUri: 'https://shop.example/cb', scope: '' }
-  const code = { ...granted, codeChallenge: null, expiresAt: at, redeemedAt: null }
+  const code = newCode('shop', { subject: 'ada', redirectUri: 'https://shop.example/cb', expiresAt: at })
   await Promise.all(codes.map((codeHash) => storage.insertAuthorizationCode(codeHash, code, call)))
   const before = pagesOfCodes()
 
-  const owner = { ownerId: 'shop', subject: 'ada', scope: '', createdAt: at, expiresAt: at }
+  const owner = { ownerId: 'shop', subject: 'ada', createdAt: at, expiresAt: at }
   const spent = await Promise.all(
     codes.map((codeHash) => {
-      const token = { id: randomUUID(), hash: hash('sha256', codeHash, 'buffer'), ...owner }
+      const token = newToken(randomUUID(), hash('sha256', codeHash, 'buffer'), owner)
       return storage.redeemAuthorizationCode(codeHash, at, token, call)
     }),
   )

@@ -5,6 +5,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { call } from './support/call.ts'
 import { errorOf } from './support/error-of.ts'
 import { license, newLicense } from './support/license.ts'
+import { newClient, newCode } from './support/rows.ts'
 import { drivers, fileOf, migrated } from './support/sqlite-files.ts'
 
 /** A connection that notes what is executed on it. */
@@ -174,14 +175,11 @@ describe.each(drivers)('%s', (_, openPath) => {
   test('a code that waits for the lock while its client is revoked is refused', async () => {
     const { open } = openFile()
     const storage = await migrated(open())
-    const client = { clientId: 'a', secretHashes: [], redirectUris: [], createdAt: 1, revokedAt: null }
-    await storage.insertClient(client, call)
+    await storage.insertClient(newClient('a'), call)
     const other = open()
     other.exec('BEGIN IMMEDIATE')
     const hash = new Uint8Array(32).fill(1)
-    const granted = { clientId: 'a', subject: null, redirectUri: 'https://a.example/', scope: '' }
-    const code = { ...granted, codeChallenge: null, expiresAt: 2 ** 41, redeemedAt: null }
-    const issued = errorOf(async () => storage.insertAuthorizationCode(hash, code, call))
+    const issued = errorOf(async () => storage.insertAuthorizationCode(hash, newCode('a'), call))
     other.exec('UPDATE utility_api_clients SET revoked_at = 5')
     other.exec('COMMIT')
     expect((await issued).kind).toBe('conflict')
@@ -192,8 +190,7 @@ describe.each(drivers)('%s', (_, openPath) => {
     const { open } = openFile()
     const storage = await migrated(open())
     const [old, fresh] = [1, 2].map((byte) => new Uint8Array(32).fill(byte)) as [Uint8Array, Uint8Array]
-    const client = { clientId: 'a', secretHashes: [old], redirectUris: [], createdAt: 1, revokedAt: null }
-    await storage.insertClient(client, call)
+    await storage.insertClient(newClient('a', { secretHashes: [old] }), call)
     const other = open()
     other.exec('BEGIN IMMEDIATE')
     const rotated = storage.rotateClientSecret('a', fresh, call)

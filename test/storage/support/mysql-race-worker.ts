@@ -4,6 +4,7 @@ import { hash } from 'node:crypto'
 import { mysqlStorage } from 'utility-api/storage/mysql'
 import { call } from './call.ts'
 import { makePool } from './mysql-server.ts'
+import { newToken } from './rows.ts'
 
 const [url = '', work = '', from = '0', to = '0', name = ''] = process.argv.slice(2)
 const pool = makePool(url, { connectionLimit: 20 })
@@ -16,16 +17,7 @@ async function redeemAll(): Promise<number> {
   for (let code = Number(from); code < Number(to); code += 1) {
     const racers = Array.from({ length: 10 }, (_, racer) => {
       const id = `${name}-${code}-${racer}`
-      const token = {
-        id,
-        hash: hashOf(id),
-        ownerId: 'client',
-        subject: null,
-        scope: '',
-        createdAt: 1,
-        expiresAt: 9,
-      }
-      return storage.redeemAuthorizationCode(hashOf(`code-${code}`), 5, token, call)
+      return storage.redeemAuthorizationCode(hashOf(`code-${code}`), 5, newToken(id, hashOf(id)), call)
     })
     // oxlint-disable-next-line no-await-in-loop -- code after code, so that both processes are at the same one
     won += (await Promise.all(racers)).filter(Boolean).length
