@@ -120,15 +120,13 @@ describe.skipIf(whyNoMysql())('MySQL', () => {
     readonly read?: () => Promise<unknown>
     readonly unchanged?: unknown
   }[] = [
-    ...(Object.keys(kinds) as Name[]).flatMap((of) => [
-      {
-        of,
-        that: 'has a text that is too long',
-        how: { text: long },
-        outcome: { kind: 'invalid' },
-        alone: count,
-      },
-    ]),
+    ...(Object.keys(kinds) as Name[]).map((of) => ({
+      of,
+      that: 'has a text that is too long',
+      how: { text: long },
+      outcome: { kind: 'invalid' },
+      alone: count,
+    })),
     // Such a time of a new license does not reach the database.
     ...(['redemption', 'update'] as const).map((of) => ({
       of,
@@ -342,11 +340,7 @@ describe.skipIf(whyNoMysql())('MySQL', () => {
       stores.map((store, which) =>
         Promise.all(
           indexes.map((index) => {
-            const token = {
-              ...tokenOf(index),
-              id: `${which}-${index}`,
-              hash: hashOf(index + 1000 * (which + 1)),
-            }
+            const token = newToken(`${which}-${index}`, hashOf(index + 1000 * (which + 1)))
             return store.redeemAuthorizationCode(
               hashOf(which === 0 ? index : count - 1 - index),
               5,

@@ -163,49 +163,41 @@ describe.skipIf(reason)('MySQL', () => {
     expect(rows).toEqual([{ after: 1 }])
   })
 
-  test('a user who may only read migrates a schema that is current, and reads', async () => {
-    const database = new URL(await server.createDatabase())
+  /** Makes a user with these rights on a database, and returns its URI. */
+  async function userOf(uri: string, rights: string): Promise<string> {
+    const database = new URL(uri)
     const name = database.pathname.slice(1)
-    const owner = pool({ uri: database.href })
-    await mysqlStorage(owner).migrate()
+    const owner = pool({ uri })
     await owner.query(`CREATE USER ${name}@'%'`)
-    await owner.query(`GRANT SELECT ON ${name}.* TO ${name}@'%'`)
-    const storage = mysqlStorage(
-      pool({ uri: Object.assign(database, { username: name, password: '' }).href }),
-    )
+    await owner.query(`GRANT ${rights} ON ${name}.* TO ${name}@'%'`)
+    return Object.assign(database, { username: name, password: '' }).href
+  }
+
+  test('a user who may only read migrates a schema that is current, and reads', async () => {
+    const uri = await server.createDatabase()
+    await mysqlStorage(pool({ uri })).migrate()
+    const storage = mysqlStorage(pool({ uri: await userOf(uri, 'SELECT') }))
     await storage.migrate()
     expect(await storage.findClient('a', call)).toBeNull()
   })
 
   test('a user who may not create tables migrates a schema that is current', async () => {
-    const database = new URL(await server.createDatabase())
-    const name = database.pathname.slice(1)
-    const owner = pool({ uri: database.href })
-    await mysqlStorage(owner).migrate()
-    await owner.query(`CREATE USER ${name}@'%'`)
-    await owner.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ${name}.* TO ${name}@'%'`)
-    const storage = mysqlStorage(
-      pool({ uri: Object.assign(database, { username: name, password: '' }).href }),
-    )
+    const uri = await server.createDatabase()
+    await mysqlStorage(pool({ uri })).migrate()
+    const storage = mysqlStorage(pool({ uri: await userOf(uri, 'SELECT, INSERT, UPDATE, DELETE') }))
     await storage.migrate()
     expect(await storage.insertLicense(newLicense('served'), undefined, call)).toBe('inserted')
   })
 
   test('after a migration that failed, the pool loses no write that it acknowledges', async () => {
-    const database = new URL(await server.createDatabase())
-    const name = database.pathname.slice(1)
-    const owner = pool({ uri: database.href })
-    await owner.query(`CREATE USER ${name}@'%'`)
-    await owner.query(`GRANT SELECT, INSERT, UPDATE, CREATE, ALTER, INDEX ON ${name}.* TO ${name}@'%'`)
-    const app = pool({
-      uri: Object.assign(database, { username: name, password: '' }).href,
-      connectionLimit: 1,
-    })
-    const storage = mysqlStorage(app)
+    const uri = await server.createDatabase()
+    const owner = mysqlStorage(pool({ uri }))
+    const app = await userOf(uri, 'SELECT, INSERT, UPDATE, CREATE, ALTER, INDEX')
+    const storage = mysqlStorage(pool({ uri: app, connectionLimit: 1 }))
     expect((await errorOf(() => storage.migrate())).message).toContain('DELETE command denied')
-    await mysqlStorage(owner).migrate()
+    await owner.migrate()
     expect(await storage.insertLicense(newLicense('kept'), undefined, call)).toBe('inserted')
-    expect(await mysqlStorage(owner).findLicense('kept', call)).toEqual(license('kept'))
+    expect(await owner.findLicense('kept', call)).toEqual(license('kept'))
   })
 
   test.each(

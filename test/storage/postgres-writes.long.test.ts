@@ -548,7 +548,7 @@ test('of three servers that spend the same codes at once, exactly one spends eac
       store.redeemAuthorizationCode(
         hashOf(index),
         5,
-        { ...tokenOf(index, hashOf(index + 1000 * (which + 1))), id: `${which}-${index}` },
+        newToken(`${which}-${index}`, hashOf(index + 1000 * (which + 1))),
         call,
       )
     // oxlint-disable-next-line no-await-in-loop -- as above
