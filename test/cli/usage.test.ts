@@ -14,16 +14,13 @@ const migrated = join(folder.path, 'migrated.sqlite')
 new DatabaseSync(empty).close()
 const signingKey = keyFile('signing.pem', generateKeyPairSync('ed25519').privateKey)
 const rsaKey = keyFile('rsa.pem', generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey)
-const newLicense = [
-  'license',
-  'create',
-  '--reseller',
-  'x',
-  '--registered-to',
-  'A',
-  '--domain-or-ip',
-  'a.example',
-]
+const host = ['--domain-or-ip', 'a.example']
+const newLicense = ['license', 'create', '--reseller', 'x', '--registered-to', 'A', ...host]
+const newCode = ['code', 'issue', '--client', 'x', '--redirect-uri', 'https://a.example/']
+
+function onDatabase(args: readonly string[]): string[] {
+  return [...args, '--database', migrated]
+}
 
 function signAs(issuer: string): string[] {
   return ['license', 'sign', 'LIC-1', '--issuer', issuer, '--lifetime', '7d', '--signing-key', signingKey]
@@ -38,7 +35,9 @@ function keyFile(name: string, key: KeyObject): string {
 beforeAll(() => run(['migrate', '--database', migrated]))
 afterAll(() => folder.remove())
 
-const wrong: Record<string, { args: string[]; says: string }> = {
+type Table = Readonly<Record<string, { readonly args: readonly string[]; readonly says: string }>>
+
+const wrong: Table = {
   'an unknown command': { args: ['clients'], says: 'There is no command "utility-api clients".' },
   'a misspelled flag of the program': {
     args: ['--hepl'],
@@ -144,10 +143,6 @@ const wrong: Record<string, { args: string[]; says: string }> = {
     says: 'There is no option --databse here. Did you mean --database?',
   },
   'an option of one letter': { args: ['serve', '-q'], says: 'There is no option -q here.' },
-  'a bad prefix to serve': {
-    args: ['serve', '--prefix', 'api', '--database', migrated],
-    says: '--prefix: must be empty or start with a slash',
-  },
   'a bad prefix to print': {
     args: ['openapi', '--prefix', 'api/'],
     says: '--prefix: must be empty or start',
@@ -160,43 +155,15 @@ const wrong: Record<string, { args: string[]; says: string }> = {
     args: ['dns', 'a.example', '--server', '127.0.0.1:99999'],
     says: '--server: "127.0.0.1:99999" is not a resolver',
   },
-  'a bad scope': {
-    args: ['token', 'create', '--scope', 'a"b', '--database', migrated],
-    says: '--scope must be',
-  },
-  'bad permissions': {
-    args: ['api-key', 'create', '--permissions', 'a b', '--database', migrated],
-    says: '--permissions must be',
-  },
-  'a bad page mark': {
-    args: ['license', 'list', '--after', 'nonsense', '--database', migrated],
-    says: '--after: "nonsense" is not a place where a list ended.',
-  },
-  'an option given twice': {
-    args: ['revoke-access', '--subject', 'one', '--subject=two', '--database', migrated],
-    says: '--subject is given twice.',
-  },
   'an option spelled as in a program': {
     args: ['serve', '--keyPrefix', 'B-'],
     says: 'There is no option --keyPrefix here. Did you mean --key-prefix?',
-  },
-  'an option in the place of a value': {
-    args: ['reseller', 'create', '--name', '--json', '--database', migrated],
-    says: '--name needs a value; write one that begins with "-" after a "=".',
   },
   'a value taken away': { args: ['serve', '--no-port'], says: 'There is no option --no-port here.' },
   'a bad log format': { args: ['serve', '--log', 'xml'], says: '--log must be one of line, json, none.' },
   'a bad number of proxies': {
     args: ['serve', '--trust-proxy', 'yes'],
     says: '--trust-proxy must be a number',
-  },
-  'bad statuses': {
-    args: ['serve', '--statuses', 'a b', '--database', migrated],
-    says: '--statuses: must be 1 to 64 visible ASCII characters.',
-  },
-  'a bad key prefix': {
-    args: ['license', 'get', 'x', '--key-prefix', 'ä', '--database', migrated],
-    says: '--key-prefix: must have at most 64',
   },
   'a bad interval': {
     args: ['dns', 'a.example', '--interval', '0'],
@@ -215,47 +182,9 @@ const wrong: Record<string, { args: string[]; says: string }> = {
     args: ['serve', '--drain', '1.5'],
     says: '--drain must be 0 to 3600 seconds, or a time such as 30s or 5m.',
   },
-  'a code that would live too long': {
-    args: [
-      'code',
-      'issue',
-      '--client',
-      'a',
-      '--redirect-uri',
-      'https://a.example/',
-      '--lifetime',
-      '30m',
-      '--database',
-      migrated,
-    ],
-    says: '--lifetime must be 1 to 600 seconds, or a time such as 30s or 5m.',
-  },
-  'scopes of a token with a comma': {
-    args: ['token', 'create', '--scope', 'dns:check,orders:read', '--database', migrated],
-    says: '--scope takes names separated by spaces: --scope "dns:check orders:read".',
-  },
-  'scopes of a code with a comma': {
-    args: [
-      'code',
-      'issue',
-      '--client',
-      'a',
-      '--redirect-uri',
-      'https://a.example',
-      '--scope',
-      'a, b',
-      '--database',
-      migrated,
-    ],
-    says: '--scope takes names separated by spaces: --scope "dns:check orders:read".',
-  },
   'a drain time that is too long': {
     args: ['serve', '--drain', '2h'],
     says: '--drain must be 0 to 3600 seconds',
-  },
-  'a bad kind of token': {
-    args: ['token', 'list', '--kind', 'client', '--database', migrated],
-    says: '--kind must be one of access, reseller.',
   },
   'nobody whose access ends': {
     args: ['revoke-access'],
@@ -265,61 +194,9 @@ const wrong: Record<string, { args: string[]; says: string }> = {
     args: ['revoke-access', '--client', 'a', '--reseller', 'b'],
     says: 'Give either --client, --subject or --reseller.',
   },
-  'a bad subject': {
-    args: ['revoke-access', '--subject', 'a b', '--database', migrated],
-    says: '--subject must be 1 to 255 visible ASCII characters.',
-  },
-  'nothing to change of a client': {
-    args: ['client', 'update', 'x', '--database', migrated],
-    says: 'Give --name or redirection URIs.',
-  },
   'nothing to change of a license': {
     args: ['license', 'set', 'LIC-1'],
     says: 'Give --status, --registered-to, --domain-or-ip, --reseller, --reference or --ends.',
-  },
-  'a status that licenses do not have': {
-    args: ['license', 'set', 'LIC-1', '--status', 'odd', '--database', migrated],
-    says: '--status must be one of valid, invalid; the option statuses adds others.',
-  },
-  'an id that can be none': {
-    args: ['reseller', 'token', 'a b', '--database', migrated],
-    says: 'The id of a reseller must be 1 to 255',
-  },
-  'all, and only some': {
-    args: ['license', 'list', '--all', '--limit', '5', '--database', migrated],
-    says: 'Give either --all or --limit.',
-  },
-  'a domain that is none': {
-    args: ['license', 'list', '--domain', 'https://a.example/', '--database', migrated],
-    says: '--domain must be a host name or an IP address, without scheme, port or path.',
-  },
-  'a lifetime that ends at once': {
-    args: ['api-key', 'create', '--lifetime', '0d', '--database', migrated],
-    says: '--lifetime must be 1 to 315360000 seconds, or a time such as 30s, 5m, 12h or 90d.',
-  },
-  'a lifetime that is too long': {
-    args: ['token', 'create', '--lifetime', '366d', '--database', migrated],
-    says: '--lifetime must be 1 to 31536000 seconds,',
-  },
-  'a lifetime in months': {
-    args: ['reseller', 'token', 'x', '--lifetime', '3M', '--database', migrated],
-    says: '--lifetime must be',
-  },
-  'a license without its host': {
-    args: ['license', 'create', '--reseller', 'x', '--registered-to', 'Ada', '--database', migrated],
-    says: '--domain-or-ip is missing.',
-  },
-  'a bad reference': {
-    args: [...newLicense, '--reference', 'a b', '--database', migrated],
-    says: '--reference must be 1 to 255 visible ASCII characters.',
-  },
-  'a day that no month has': {
-    args: [...newLicense, '--ends', '2027-02-30', '--database', migrated],
-    says: '--ends must be a date or a time, such as 2027-01-31 or 2027-01-31T12:00Z.',
-  },
-  'a time on a day that no month has': {
-    args: [...newLicense, '--ends', '2027-02-30T12:00+02:00', '--database', migrated],
-    says: '--ends must be a date or a time, such as 2027-01-31 or 2027-01-31T12:00Z.',
   },
   'a statement without a key': {
     args: ['license', 'sign', 'LIC-1', '--issuer', 'x', '--lifetime', '7d'],
@@ -338,14 +215,6 @@ const wrong: Record<string, { args: string[]; says: string }> = {
     args: ['license', 'jwks', '--signing-key', rsaKey],
     says: '--signing-key: must be an Ed25519 key, and is of the type rsa',
   },
-  'an issuer that is none': {
-    args: [...signAs('a b'), '--database', migrated],
-    says: '--issuer',
-  },
-  'an audience that is none': {
-    args: [...signAs('x'), '--audience', 'a b', '--database', migrated],
-    says: '--audience must be 1 to 255 visible ASCII characters, and a URI if it has a colon.',
-  },
   'a short spelling of an address': { args: ['ping', '127.1'], says: '"127.1" is not an address' },
   'a bad game address': { args: ['ping', 'https://a.example/'], says: 'is not an address' },
   'a bad domain': { args: ['dns', 'not a name', '--server', '127.0.0.1:9'], says: 'NAME must be' },
@@ -359,7 +228,114 @@ const wrong: Record<string, { args: string[]; says: string }> = {
   },
 }
 
-test.for(Object.entries(wrong))('%s ends with code 2 and says what is wrong', async ([, { args, says }]) => {
+const wrongOnDatabase: Table = {
+  'a bad prefix to serve': {
+    args: ['serve', '--prefix', 'api'],
+    says: '--prefix: must be empty or start with a slash',
+  },
+  'a bad scope': { args: ['token', 'create', '--scope', 'a"b'], says: '--scope must be' },
+  'bad permissions': { args: ['api-key', 'create', '--permissions', 'a b'], says: '--permissions must be' },
+  'a bad page mark': {
+    args: ['license', 'list', '--after', 'nonsense'],
+    says: '--after: "nonsense" is not a place where a list ended.',
+  },
+  'an option given twice': {
+    args: ['revoke-access', '--subject', 'one', '--subject=two'],
+    says: '--subject is given twice.',
+  },
+  'an option in the place of a value': {
+    args: ['reseller', 'create', '--name', '--json'],
+    says: '--name needs a value; write one that begins with "-" after a "=".',
+  },
+  'bad statuses': {
+    args: ['serve', '--statuses', 'a b'],
+    says: '--statuses: must be 1 to 64 visible ASCII characters.',
+  },
+  'a bad key prefix': {
+    args: ['license', 'get', 'x', '--key-prefix', 'ä'],
+    says: '--key-prefix: must have at most 64',
+  },
+  'a code that would live too long': {
+    args: [...newCode, '--lifetime', '30m'],
+    says: '--lifetime must be 1 to 600 seconds, or a time such as 30s or 5m.',
+  },
+  'scopes of a token with a comma': {
+    args: ['token', 'create', '--scope', 'dns:check,orders:read'],
+    says: '--scope takes names separated by spaces: --scope "dns:check orders:read".',
+  },
+  'scopes of a code with a comma': {
+    args: [...newCode, '--scope', 'a, b'],
+    says: '--scope takes names separated by spaces: --scope "dns:check orders:read".',
+  },
+  'a bad kind of token': {
+    args: ['token', 'list', '--kind', 'client'],
+    says: '--kind must be one of access, reseller.',
+  },
+  'a bad subject': {
+    args: ['revoke-access', '--subject', 'a b'],
+    says: '--subject must be 1 to 255 visible ASCII characters.',
+  },
+  'nothing to change of a client': {
+    args: ['client', 'update', 'x'],
+    says: 'Give --name or redirection URIs.',
+  },
+  'a status that licenses do not have': {
+    args: ['license', 'set', 'LIC-1', '--status', 'odd'],
+    says: '--status must be one of valid, invalid; the option statuses adds others.',
+  },
+  'an id that can be none': {
+    args: ['reseller', 'token', 'a b'],
+    says: 'The id of a reseller must be 1 to 255',
+  },
+  'all, and only some': {
+    args: ['license', 'list', '--all', '--limit', '5'],
+    says: 'Give either --all or --limit.',
+  },
+  'a domain that is none': {
+    args: ['license', 'list', '--domain', 'https://a.example/'],
+    says: '--domain must be a host name or an IP address, without scheme, port or path.',
+  },
+  'a lifetime that ends at once': {
+    args: ['api-key', 'create', '--lifetime', '0d'],
+    says: '--lifetime must be 1 to 315360000 seconds, or a time such as 30s, 5m, 12h or 90d.',
+  },
+  'a lifetime that is too long': {
+    args: ['token', 'create', '--lifetime', '366d'],
+    says: '--lifetime must be 1 to 31536000 seconds,',
+  },
+  'a lifetime in months': {
+    args: ['reseller', 'token', 'x', '--lifetime', '3M'],
+    says: '--lifetime must be',
+  },
+  'a license without its host': {
+    args: ['license', 'create', '--reseller', 'x', '--registered-to', 'Ada'],
+    says: '--domain-or-ip is missing.',
+  },
+  'a bad reference': {
+    args: [...newLicense, '--reference', 'a b'],
+    says: '--reference must be 1 to 255 visible ASCII characters.',
+  },
+  'a day that no month has': {
+    args: [...newLicense, '--ends', '2027-02-30'],
+    says: '--ends must be a date or a time, such as 2027-01-31 or 2027-01-31T12:00Z.',
+  },
+  'a time on a day that no month has': {
+    args: [...newLicense, '--ends', '2027-02-30T12:00+02:00'],
+    says: '--ends must be a date or a time, such as 2027-01-31 or 2027-01-31T12:00Z.',
+  },
+  'an issuer that is none': { args: signAs('a b'), says: '--issuer' },
+  'an audience that is none': {
+    args: [...signAs('x'), '--audience', 'a b'],
+    says: '--audience must be 1 to 255 visible ASCII characters, and a URI if it has a colon.',
+  },
+}
+
+test.for([
+  ...Object.entries(wrong),
+  ...Object.entries(wrongOnDatabase).map(
+    ([name, { args, says }]) => [name, { args: onDatabase(args), says }] as const,
+  ),
+])('%s ends with code 2 and says what is wrong', async ([, { args, says }]) => {
   const { code, stdout, stderr } = await run(args)
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toContain(says)
@@ -367,11 +343,8 @@ test.for(Object.entries(wrong))('%s ends with code 2 and says what is wrong', as
   expect(stderr).not.toMatch(/secret@|=secret| {4}at |migrate$/m)
 })
 
-const unknown: Readonly<Record<string, { args: string[]; says: string }>> = {
-  'a code of nobody': {
-    args: ['code', 'issue', '--client', 'x', '--redirect-uri', 'https://a.example/'],
-    says: 'There is no live client "x".\n',
-  },
+const unknown: Table = {
+  'a code of nobody': { args: newCode, says: 'There is no live client "x".\n' },
   'an access token for nobody': {
     args: ['token', 'create', '--client', 'x'],
     says: 'There is no live client "x".\n',
@@ -387,17 +360,14 @@ const unknown: Readonly<Record<string, { args: string[]; says: string }>> = {
     says: 'There is no reseller "nope".\n',
   },
   'a license of nobody': { args: newLicense, says: 'There is no reseller "x".\n' },
-  'a statement of no license': {
-    args: signAs('x'),
-    says: 'There is no license with this key.\n',
-  },
+  'a statement of no license': { args: signAs('x'), says: 'There is no license with this key.\n' },
   'a token for nobody': { args: ['reseller', 'token', 'x'], says: 'There is no reseller "x".\n' },
 }
 
 test.for(Object.entries(unknown))(
   '%s ends with code 1: the command line is right',
   async ([, { args, says }]) => {
-    const outcome = await run([...args, '--database', migrated])
+    const outcome = await run(onDatabase(args))
     expect(outcome).toEqual({ code: 1, stdout: '', stderr: says })
   },
 )
