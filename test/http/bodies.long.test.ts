@@ -1,12 +1,9 @@
 /** Bodies that strangers send to fill the memory of a server, or its places. */
-import { spawn, type ChildProcessByStdio } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { createInterface, type Interface } from 'node:readline'
-import type { Readable, Writable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { startMeasured, type Measured } from './support/measured-process.ts'
 
 /** Chunks of one octet in each body; a body may have 65,536 octets. */
 const chunks = Number(process.env['BODY_CHUNKS'] ?? 60_000)
@@ -24,60 +21,26 @@ const shares =
 /** The servers that are sent bodies. */
 const mounts = (process.env['BODY_MOUNTS'] ?? 'Node,Bun').split(',')
 
-const program = fileURLToPath(new URL('./support/bodies-server.ts', import.meta.url))
-const sources = new URL('../support/sources.ts', import.meta.url).href
-const bin = fileURLToPath(new URL('../../node_modules/.bin/', import.meta.url))
-
-interface Memory {
-  readonly held: number
-  readonly rss: number
-}
-
-interface BodiesServer {
-  readonly child: ChildProcessByStdio<Writable, Readable, null>
+interface Facts {
   readonly port: number
   readonly exchange: object
   readonly token: string
   readonly accessToken: string
   readonly apiKey: string
-  /** Bytes held, garbage aside, and those that the machine sees. */
-  memory(): Promise<Memory>
 }
 
-const cleanUp: (() => void)[] = []
-afterEach(() => {
-  for (const each of cleanUp.splice(0)) each()
-})
-
-async function start(mount: string): Promise<BodiesServer> {
-  const flags = ['--max-old-space-size=256', '--expose-gc', '--import', sources]
-  const [command, args] = mount === 'Bun' ? ['bun', []] : ['node', flags]
-  const child = spawn(`${bin}${command}`, [...args, program, mount], { stdio: ['pipe', 'pipe', 'inherit'] })
-  cleanUp.push(() => child.kill('SIGKILL'))
-  const lines: Interface = createInterface(child.stdout)
-  const ask = async (): Promise<unknown> => JSON.parse(((await once(lines, 'line')) as [string])[0])
-  const facts = (await ask()) as Omit<BodiesServer, 'child' | 'memory'>
-  return {
-    ...facts,
-    child,
-    async memory() {
-      const answer = ask()
-      child.stdin.write('\n')
-      return (await answer) as Memory
-    },
-  }
-}
+const start = (mount: string): Promise<Facts & Measured> => startMeasured<Facts>('bodies-server', mount)
 
 async function open(port: number): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1' })
-  cleanUp.push(() => socket.destroy())
+  onTestFinished(() => void socket.destroy())
   socket.on('error', () => {})
   await once(socket, 'connect')
   return socket
 }
 
 /** The beginning of a request to each of them. */
-function targets({ token, accessToken, apiKey }: BodiesServer): string[] {
+function targets({ token, accessToken, apiKey }: Facts): string[] {
   const chunked = 'Host: x\r\nTransfer-Encoding: chunked\r\n'
   return [
     `POST /v4/oauth2/token HTTP/1.1\r\n${chunked}Content-Type: application/json\r\n\r\n`,
@@ -90,7 +53,7 @@ function targets({ token, accessToken, apiKey }: BodiesServer): string[] {
   ]
 }
 
-async function exchangeTakesPlace({ port, exchange }: BodiesServer): Promise<boolean> {
+async function exchangeTakesPlace({ port, exchange }: Facts): Promise<boolean> {
   const response = await fetch(`http://127.0.0.1:${port}/v4/oauth2/token`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
@@ -133,7 +96,7 @@ test.for(mounts.flatMap((mount) => shares.map((share) => ({ mount, ...share })))
     // Garbage that a collector gives back late counts for little only where there are many bodies.
     if (bodies >= 200) expect(rss).toBeLessThan(1_000_000)
     expect(await exchangeTakesPlace(server)).toBe(true)
-    expect(server.child.exitCode).toBeNull()
+    expect(server.exitCode()).toBeNull()
   },
 )
 

@@ -1,19 +1,17 @@
 /** How long a bystander waits beside senders of the largest answers, and beside as many honest ones, on each mount. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createInterface } from 'node:readline'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { startMeasured } from './support/measured-process.ts'
 
 const connections = Number(process.env['BYSTANDER_CONNECTIONS'] ?? 100)
 const rounds = Number(process.env['BYSTANDER_ROUNDS'] ?? 3)
 const mounts = (process.env['BYSTANDER_MOUNTS'] ?? 'Node,Express,Hono,Bun,serve').split(',')
 
-const serverProgram = fileURLToPath(new URL('./support/answers-server.ts', import.meta.url))
 const sendersProgram = fileURLToPath(new URL('./support/senders.ts', import.meta.url))
 const sources = new URL('../support/sources.ts', import.meta.url).href
-const bin = fileURLToPath(new URL('../../node_modules/.bin/', import.meta.url))
 
 interface Facts {
   readonly port: number
@@ -25,25 +23,15 @@ interface Facts {
   readonly exchanges: object[]
 }
 
-const cleanUp: (() => void)[] = []
-afterEach(() => {
-  for (const each of cleanUp.splice(0)) each()
-})
-
-/** Starts a process and returns what it prints first. */
-async function start(command: string, args: readonly string[]): Promise<{ line: string; stop(): void }> {
-  const child = spawn(`${bin}${command}`, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+/** Starts what sends beside them, and returns once it says that it does. */
+async function startSenders(args: readonly string[]): Promise<{ stop(): void }> {
+  const child = spawn(process.execPath, ['--import', sources, sendersProgram, ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
   const stop = (): void => void child.kill('SIGKILL')
-  cleanUp.push(stop)
-  const [line] = (await once(createInterface(child.stdout), 'line')) as [string]
-  return { line, stop }
-}
-
-async function startServer(mount: string): Promise<Facts> {
-  const flags = ['--max-old-space-size=256', '--import', sources]
-  const [command, args] = mount === 'Bun' ? ['bun', []] : ['node', flags]
-  const { line } = await start(command, [...args, serverProgram, mount])
-  return JSON.parse(line) as Facts
+  onTestFinished(stop)
+  await once(child.stdout, 'data')
+  return { stop }
 }
 
 /**
@@ -101,7 +89,7 @@ async function beside(
 ): Promise<Record<string, number | undefined>> {
   const tokens = kind === 'honest' ? facts.honest.join(',') : facts.attacker
   const args = [String(facts.port), String(connections), kind, String(reads), tokens]
-  const senders = await start('node', ['--import', sources, sendersProgram, ...args])
+  const senders = await startSenders(args)
   await wait(500)
   const all: Record<string, number>[] = []
   // oxlint-disable-next-line no-await-in-loop -- one after the other
@@ -128,7 +116,7 @@ test.for(mounts)(
   `a bystander is answered beside ${connections} connections: %s`,
   { timeout: 60_000 + 20_000 * rounds * kinds.length },
   async (mount, { task }) => {
-    const facts = await startServer(mount)
+    const facts = await startMeasured<Facts>('answers-server', mount)
     await ask(facts, 'nobody')
     const figures: Record<string, object> = { honest: await beside(facts, 'honest', true) }
     for (const kind of kinds) {

@@ -1,68 +1,28 @@
 /** Many connections that ask for the largest answers, in a process with little memory, on each mount. */
-import { spawn, type ChildProcessByStdio } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { createInterface } from 'node:readline'
-import type { Readable, Writable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { startMeasured, type Measured } from './support/measured-process.ts'
 import { rawClient, rawRequestText, type RawClient } from './support/raw.ts'
 
 const connections = Number(process.env['UNREAD_CONNECTIONS'] ?? 200)
 const mounts = (process.env['UNREAD_MOUNTS'] ?? 'Node,Express,Hono,Bun,serve').split(',')
 
-const program = fileURLToPath(new URL('./support/answers-server.ts', import.meta.url))
-const sources = new URL('../support/sources.ts', import.meta.url).href
-const bin = fileURLToPath(new URL('../../node_modules/.bin/', import.meta.url))
-
-interface Memory {
-  readonly held: number
-  readonly rss: number
-}
-
-interface AnswersServer {
-  readonly child: ChildProcessByStdio<Writable, Readable, null>
+interface Facts {
   readonly port: number
   readonly attacker: string
   readonly bystander: string
-  memory(): Promise<Memory>
 }
 
-const cleanUp: (() => void)[] = []
-afterEach(() => {
-  for (const each of cleanUp.splice(0)) each()
-})
-
-async function start(mount: string): Promise<AnswersServer> {
-  const flags = ['--max-old-space-size=256', '--expose-gc', '--import', sources]
-  const [command, args] = mount === 'Bun' ? ['bun', []] : ['node', flags]
-  const child = spawn(`${bin}${command}`, [...args, program, mount], { stdio: ['pipe', 'pipe', 'inherit'] })
-  cleanUp.push(() => child.kill('SIGKILL'))
-  const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
-  const ask = async (): Promise<unknown> => {
-    const { done, value } = await lines.next()
-    if (done === true)
-      throw new Error(`The server on ${mount} has died (${child.signalCode ?? child.exitCode}).`)
-    return JSON.parse(value)
-  }
-  const facts = (await ask()) as Pick<AnswersServer, 'port' | 'attacker' | 'bystander'>
-  return {
-    ...facts,
-    child,
-    async memory() {
-      child.stdin.write('\n')
-      return (await ask()) as Memory
-    },
-  }
-}
+const start = (mount: string): Promise<Facts & Measured> => startMeasured<Facts>('answers-server', mount)
 
 async function openAll(port: number, reads: boolean): Promise<Socket[]> {
   const sockets: Socket[] = []
   for (let count = 0; count < connections; count += 100) {
     const some = Array.from({ length: Math.min(100, connections - count) }, () => connect(port, '127.0.0.1'))
     for (const socket of some) {
-      cleanUp.push(() => socket.destroy())
+      onTestFinished(() => void socket.destroy())
       socket.on('error', () => {})
       if (reads) socket.resume()
       else socket.pause()
@@ -81,7 +41,7 @@ const checkOf = (token: string, domain: string): string =>
     'X-Record-Type': 'TXT',
   })
 
-async function statusOfBystander({ port, bystander }: AnswersServer, domain: string): Promise<number> {
+async function statusOfBystander({ port, bystander }: Facts, domain: string): Promise<number> {
   const headers = { Authorization: `Bearer ${bystander}`, 'X-Domain': domain, 'X-Record-Type': 'TXT' }
   const response = await fetch(`http://127.0.0.1:${port}/v3/tools/dnscheck`, { headers })
   await response.arrayBuffer()
@@ -125,14 +85,14 @@ test.for(cases)(
     Object.assign(task.meta, { figures: { connections, most, bytesPerConnection } })
     if (connections >= 1000) expect(bytesPerConnection).toBeLessThan(500_000)
     if (mount === 'Bun') expect(most).toBeLessThan(400_000_000)
-    expect(server.child.exitCode).toBeNull()
+    expect(server.exitCode()).toBeNull()
   },
 )
 
 test('Bun ends a connection that brings many requests at once, even if no answer needs a wait', async () => {
   const { port } = await start('Bun')
   const client = await rawClient(port)
-  cleanUp.push(() => client.close())
+  onTestFinished(() => client.close())
   client.write(rawRequestText('GET /nowhere').repeat(200))
   await client.ended()
   expect(await answersOf(client)).toBeLessThanOrEqual(65)
