@@ -7,7 +7,7 @@ import { toNodeHandler } from 'utility-api/node'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { rawClient, rawRequestText, type RawClient } from './support/raw.ts'
 import { sendToPort } from './support/send.ts'
-import { createWorld, licenseHeaders, type World } from './support/world.ts'
+import { createWorld, generateRequest, type World } from './support/world.ts'
 import { eventually } from '../support/eventually.ts'
 
 const rounds = Number(process.env['ABUSE_ROUNDS'] ?? 1)
@@ -158,11 +158,7 @@ async function finish(text: string): Promise<void> {
 }
 
 async function expectService(): Promise<void> {
-  const answer = await sendToPort(port, {
-    method: 'POST',
-    path: '/v2/reseller/licenses/generate',
-    headers: { Authorization: `Bearer ${world.resellerToken}`, ...licenseHeaders },
-  })
+  const answer = await sendToPort(port, generateRequest(world.resellerToken))
   expect(answer).toMatchObject({ status: 200 })
 }
 

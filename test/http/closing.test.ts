@@ -17,7 +17,7 @@ import { memoryStorage } from 'utility-api/storage/memory'
 import { describe, expect, test, vi } from 'vitest'
 import { Closing } from '../../src/bounds/closing.ts'
 import { sendToFetch, sendToPort, type TestRequest } from './support/send.ts'
-import { createWorld, licenseHeaders, type WorldOptions } from './support/world.ts'
+import { createWorld, generateRequest, type WorldOptions } from './support/world.ts'
 import { eventually } from '../support/eventually.ts'
 
 const storage = memoryStorage()
@@ -27,11 +27,7 @@ const { apiKey } = await admin.createApiKey()
 const { accessToken } = await admin.createAccessToken({ scope: '' })
 const unavailable = { status: 503, headers: { 'retry-after': '1' }, json: { error: 'unavailable' } }
 
-const generate: TestRequest = {
-  method: 'POST',
-  path: '/v2/reseller/licenses/generate',
-  headers: { Authorization: `Bearer ${token}`, ...licenseHeaders },
-}
+const generate = generateRequest(token)
 const lookUp = (host: number): TestRequest => ({
   method: 'GET',
   path: '/v4/games/blockgame/lookup',

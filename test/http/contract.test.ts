@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { isInstalled } from '../hosts/hosts.ts'
 import { runRows, type Row } from './support/rows.ts'
 import { allSurfaces } from './support/surfaces.ts'
-import { licenseHeaders, type World } from './support/world.ts'
+import { generateRequest, licenseHeaders, type World } from './support/world.ts'
 
 if (allSurfaces && !isInstalled) console.warn('Skipped: install the hosts with npm ci --prefix test/hosts.')
 
@@ -120,7 +120,7 @@ const headerBytes: Row[] = [
     'a comma': ['Lovelace, Ada', 'Lovelace, Ada'],
   }).map(([name, [sent, meant]]): Row => ({
     name: `header text: ${name}`,
-    request: ({ resellerToken }) => generate(resellerToken, { 'X-Registered-To': sent ?? '' }),
+    request: ({ resellerToken }) => generateRequest(resellerToken, { 'X-Registered-To': sent ?? '' }),
     status: 200,
     check: (_, { json }) => expect(json).toMatchObject({ data: { registered_to: meant } }),
   })),
@@ -184,14 +184,6 @@ function updateHeaders({ resellerToken }: World): Record<string, string> {
 
 function update(world: World, key: string) {
   return { method: 'PUT', path: `/v2/reseller/${key}/update`, headers: updateHeaders(world) }
-}
-
-function generate(token: string, headers: Record<string, string | string[]>) {
-  return {
-    method: 'POST',
-    path: '/v2/reseller/licenses/generate',
-    headers: { Authorization: `Bearer ${token}`, ...licenseHeaders, ...headers },
-  }
 }
 
 function encodeEach(text: string): string {

@@ -1,16 +1,13 @@
 /** A repeat of "generate" with an Idempotency-Key gets the first answer again and makes no second license. */
 import { expect } from 'vitest'
 import { runRows, type Row } from './support/rows.ts'
-import type { TestAnswer } from './support/surfaces.ts'
-import { licenseHeaders, type World } from './support/world.ts'
+import type { TestAnswer, TestRequest } from './support/surfaces.ts'
+import { generateRequest, type World } from './support/world.ts'
 
 const day = 24 * 60 * 60 * 1000
 
-const generate = (key: string, token: string, changes: Record<string, string> = {}) => ({
-  method: 'POST',
-  path: '/v2/reseller/licenses/generate',
-  headers: { Authorization: `Bearer ${token}`, ...licenseHeaders, 'Idempotency-Key': key, ...changes },
-})
+const generate = (key: string, token: string, changes: Record<string, string> = {}): TestRequest =>
+  generateRequest(token, { 'Idempotency-Key': key, ...changes })
 
 const send = (world: World, key: string): Promise<TestAnswer> =>
   world.send(generate(key, world.resellerToken))

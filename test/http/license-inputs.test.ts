@@ -1,17 +1,13 @@
 /** What goes into a license through headers and path, nasty inputs first, and what comes out. */
 import { expect } from 'vitest'
 import { runRows, type Row } from './support/rows.ts'
-import { licenseHeaders, type World } from './support/world.ts'
+import { generateRequest, type World } from './support/world.ts'
 
 /** A header value as a client sends text in UTF-8: one character per octet. */
 const utf8 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1')
 
 function generate(headers: Record<string, string | string[]>): Row['request'] {
-  return ({ resellerToken }: World) => ({
-    method: 'POST',
-    path: '/v2/reseller/licenses/generate',
-    headers: { Authorization: `Bearer ${resellerToken}`, ...licenseHeaders, ...headers },
-  })
+  return ({ resellerToken }: World) => generateRequest(resellerToken, headers)
 }
 
 function accepts(header: string, sent: string, stored: string, name = JSON.stringify(sent)): Row {

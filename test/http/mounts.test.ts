@@ -12,19 +12,16 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { expresses, listenHttp2, listenNode, type Host } from './support/hosts.ts'
 import { rawClient, rawRequestText } from './support/raw.ts'
 import { sendToPort } from './support/send.ts'
-import { licenseHeaders, redirectUri } from './support/world.ts'
+import { generateRequest, redirectUri } from './support/world.ts'
 import { eventually } from '../support/eventually.ts'
 import { grantFields } from './support/grant.ts'
+import { jsonRequest, rawRequest } from './support/token-request.ts'
 
 const storage = memoryStorage()
 const admin = createAdmin({ storage })
 const api = createUtilityApi({ storage })
 const { token } = await admin.createReseller()
-const generate = {
-  method: 'POST',
-  path: '/v2/reseller/licenses/generate',
-  headers: { Authorization: `Bearer ${token}`, ...licenseHeaders },
-}
+const generate = generateRequest(token)
 
 const hosts: Host[] = []
 async function listen(listener: RequestListener): Promise<number> {
@@ -139,13 +136,13 @@ describe.each(Object.entries(expresses))('%s', (_, express) => {
     const parsed = await listen(express().use(express.urlencoded({ extended: true }), toExpressHandler(api)))
     const fields = grantFields({ clientId, clientSecret }, code, redirectUri)
     const exchange = (port: number, pairs: [string, string][]): ReturnType<typeof sendToPort> =>
-      sendToPort(port, {
-        method: 'POST',
-        path: '/v4/oauth2/token',
+      sendToPort(
+        port,
         // A media type in any case means the same (RFC 9110 section 8.3.1).
-        headers: { 'Content-Type': 'Application/X-WWW-Form-URLEncoded' },
-        body: new URLSearchParams(pairs).toString(),
-      })
+        rawRequest(new URLSearchParams(pairs).toString(), {
+          'Content-Type': 'Application/X-WWW-Form-URLEncoded',
+        }),
+      )
     const pairs = Object.entries(fields)
     for (const name of Object.keys(fields)) {
       for (const brackets of ['[]', '[0]', '[a]', '[a][b]', '[__proto__]']) {
@@ -181,12 +178,7 @@ describe.each(Object.entries(expresses))('%s', (_, express) => {
     app.use(express.json({ verify: keep }), toExpressHandler(api))
     const body = `{"grant_type":"a","grant_type":"b"}`
     const headers = { 'Content-Type': 'application/json' }
-    const answer = await sendToPort(await listen(app), {
-      method: 'POST',
-      path: '/v4/oauth2/token',
-      headers,
-      body,
-    })
+    const answer = await sendToPort(await listen(app), rawRequest(body, headers))
     expect(answer.json).toMatchObject({ error_description: 'grant_type must be sent once.' })
   })
 
@@ -195,12 +187,8 @@ describe.each(Object.entries(expresses))('%s', (_, express) => {
     const keep = (request: object, _response: object, bytes: Buffer): void =>
       void Object.assign(request, { rawBody: bytes.toString() })
     app.use(express.json({ verify: keep }), toExpressHandler(api))
-    const answer = await sendToPort(await listen(app), {
-      method: 'POST',
-      path: '/v4/oauth2/token',
-      headers: { 'Content-Type': 'application/json' },
-      body: '{"client_id":"a","client_secret":"b"}',
-    })
+    const request = jsonRequest({ client_id: 'a', client_secret: 'b' })
+    const answer = await sendToPort(await listen(app), request)
     expect(answer).toMatchObject({ status: 401, json: { error: 'invalid_client' } })
   })
 
@@ -211,12 +199,8 @@ describe.each(Object.entries(expresses))('%s', (_, express) => {
       next()
     })
     app.use(toExpressHandler(api))
-    const answer = await sendToPort(await listen(app), {
-      method: 'POST',
-      path: '/v4/oauth2/token',
-      headers: { 'Content-Type': 'application/json' },
-      body: '{"client_id":"a","client_secret":"b","state":"ä€"}',
-    })
+    const request = jsonRequest({ client_id: 'a', client_secret: 'b', state: 'ä€' })
+    const answer = await sendToPort(await listen(app), request)
     expect(answer).toMatchObject({ status: 401, json: { error: 'invalid_client' } })
   })
 
@@ -224,12 +208,8 @@ describe.each(Object.entries(expresses))('%s', (_, express) => {
     const { clientId, clientSecret } = await admin.createClient({ redirectUris: [redirectUri] })
     const { code } = await admin.issueAuthorizationCode({ clientId, redirectUri, scope: '' })
     const app = express().use(express[parser]({ type: '*/*' }), toExpressHandler(api))
-    const answer = await sendToPort(await listen(app), {
-      method: 'POST',
-      path: '/v4/oauth2/token',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(grantFields({ clientId, clientSecret }, code, redirectUri)),
-    })
+    const request = jsonRequest(grantFields({ clientId, clientSecret }, code, redirectUri))
+    const answer = await sendToPort(await listen(app), request)
     expect(answer).toMatchObject({ status: 200 })
   })
 

@@ -8,8 +8,14 @@ import { memoryStorage } from 'utility-api/storage/memory'
 import { fixedClock } from 'utility-api/testing'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { sendToFetch } from './support/send.ts'
-import { createWorld, licenseHeaders, type World, type WorldOptions } from './support/world.ts'
-import { tokenFields, type TokenFields } from './support/token-request.ts'
+import {
+  createWorld,
+  generateRequest,
+  licenseHeaders,
+  type World,
+  type WorldOptions,
+} from './support/world.ts'
+import { jsonRequest, tokenFields, type TokenFields } from './support/token-request.ts'
 
 const channelNames = ['request', 'storage', 'dns', 'blockgame'].map((name) => `utility-api.${name}`)
 const stages = ['start', 'end', 'asyncStart', 'asyncEnd', 'error'] as const
@@ -48,15 +54,8 @@ afterEach(async () => {
   world = undefined
 })
 
-const generateHeaders = (token: string) => ({ Authorization: `Bearer ${token}`, ...licenseHeaders })
-
 async function exchange(target: World, changes: TokenFields = {}): Promise<string> {
-  const { json } = await target.send({
-    method: 'POST',
-    path: '/v4/oauth2/token',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(await tokenFields(target, changes)),
-  })
+  const { json } = await target.send(jsonRequest(await tokenFields(target, changes)))
   return (json as { access_token?: string }).access_token ?? ''
 }
 
@@ -64,11 +63,7 @@ describe('tracing channels', () => {
   test('report a request, and the storage calls inside it', async () => {
     world = await createWorld('Node http')
     const { seen, stop } = listen()
-    await world.send({
-      method: 'POST',
-      path: '/v2/reseller/licenses/generate',
-      headers: { ...generateHeaders(world.resellerToken), 'X-Request-Id': 'the-id' },
-    })
+    await world.send(generateRequest(world.resellerToken, { 'X-Request-Id': 'the-id' }))
     stop()
     const names = seen.map(({ channel, stage, event }) => [
       channel.slice(12),
@@ -166,11 +161,7 @@ describe('tracing channels', () => {
     const storage = { ...memoryStorage(), findCredential: () => Promise.reject(cause) }
     const { seen, stop } = listen()
     const api = createUtilityApi({ storage })
-    await sendToFetch(api, {
-      method: 'POST',
-      path: '/v2/reseller/licenses/generate',
-      headers: generateHeaders('x'),
-    })
+    await sendToFetch(api, generateRequest('x'))
     stop()
     const error = seen.find(({ stage }) => stage === 'error')
     expect(error).toMatchObject({ channel: 'utility-api.storage', event: { error: { cause } } })
@@ -189,11 +180,7 @@ describe('hooks', () => {
       onRequestEnd: ({ durationMs }) => durations.push(durationMs),
     })
     const started = performance.now()
-    await sendToFetch(api, {
-      method: 'POST',
-      path: '/v2/reseller/licenses/generate',
-      headers: generateHeaders('x'),
-    })
+    await sendToFetch(api, generateRequest('x'))
     const wholeMs = performance.now() - started
     expect(durations).toStrictEqual([expect.any(Number)])
     // Timers may be a millisecond early.
@@ -203,11 +190,7 @@ describe('hooks', () => {
 
   async function statusWith(options: WorldOptions): Promise<number> {
     world = await createWorld('Node http', options)
-    const answer = await world.send({
-      method: 'POST',
-      path: '/v2/reseller/licenses/generate',
-      headers: generateHeaders(world.resellerToken),
-    })
+    const answer = await world.send(generateRequest(world.resellerToken))
     const refusal = await world.send({ method: 'GET', path: '/nowhere' })
     expect(refusal).toMatchObject({ status: 404, json: { error: 'not_found' } })
     return answer.status
@@ -378,7 +361,7 @@ test('onRequestEnd is told which license was generated or changed, and the chann
   const [{ token }, other] = [await admin.createReseller(), await admin.createReseller()]
   const send = (method: string, path: string, headers: Record<string, string>): Promise<Response> =>
     api.fetch(new Request(`http://localhost/v2/reseller/${path}`, { method, headers }))
-  const generate = { ...generateHeaders(token), 'Idempotency-Key': 'order-1' }
+  const generate = { Authorization: `Bearer ${token}`, ...licenseHeaders, 'Idempotency-Key': 'order-1' }
   const made = await send('POST', 'licenses/generate', generate)
   const { license_key: key } = ((await made.json()) as { data: { license_key: string } }).data
   await send('POST', 'licenses/generate', generate)

@@ -1,17 +1,13 @@
 // Through Prism, all rows of the contract go as through every mount; here is what it finds where the document is wrong.
 import { expect, test } from 'vitest'
 import { hasPrism, startPrism } from './support/prism.ts'
-import { createWorld, licenseHeaders } from './support/world.ts'
+import { createWorld, generateRequest } from './support/world.ts'
 
 if (!hasPrism) console.log('Skipped: Prism is not installed; run `npm ci` in test/peers.')
 
 test.skipIf(!hasPrism)('a proxy finds an answer that the document does not allow', async () => {
   const world = await createWorld('api.fetch')
-  const generate = {
-    method: 'POST',
-    path: '/v2/reseller/licenses/generate',
-    headers: { Authorization: `Bearer ${world.resellerToken}`, ...licenseHeaders },
-  }
+  const generate = generateRequest(world.resellerToken)
   const text = JSON.stringify(world.api.openapi())
   const found = await Promise.all(
     [

@@ -2,21 +2,17 @@
 import { createAdmin, createUtilityApi, type RateLimiter } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
-import { sendToFetch, type TestAnswer, type TestRequest } from './support/send.ts'
-import { createWorld, licenseHeaders, type World } from './support/world.ts'
+import { sendToFetch, type TestAnswer } from './support/send.ts'
+import { createWorld, generateRequest, licenseHeaders, type World } from './support/world.ts'
 import { addressKey } from '../../src/bounds/address-key.ts'
 import { eventually } from '../support/eventually.ts'
-import { tokenFields, type TokenFields } from './support/token-request.ts'
+import { jsonRequest, tokenFields, type TokenFields } from './support/token-request.ts'
 
 const storage = memoryStorage()
 const { token } = await createAdmin({ storage }).createReseller()
 const unavailable = { status: 503, headers: { 'retry-after': '1' }, json: { error: 'unavailable' } }
 
-const generate: TestRequest = {
-  method: 'POST',
-  path: '/v2/reseller/licenses/generate',
-  headers: { Authorization: `Bearer ${token}`, ...licenseHeaders },
-}
+const generate = generateRequest(token)
 
 let world: World
 const keys: string[] = []
@@ -36,14 +32,8 @@ beforeEach(async () => {
 afterEach(() => world.close())
 
 const exchange = async (changes: TokenFields = {}): Promise<TestAnswer> =>
-  world.send({
-    method: 'POST',
-    path: '/v4/oauth2/token',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(await tokenFields(world, changes)),
-  })
-const generateAs = (secret: string): Promise<TestAnswer> =>
-  world.send({ ...generate, headers: { ...licenseHeaders, Authorization: `Bearer ${secret}` } })
+  world.send(jsonRequest(await tokenFields(world, changes)))
+const generateAs = (secret: string): Promise<TestAnswer> => world.send(generateRequest(secret))
 
 test('count by caller once it is known, and by address if credentials fail', async () => {
   await generateAs(world.resellerToken)

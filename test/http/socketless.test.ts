@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { listenNode } from './support/hosts.ts'
 import { sendToPort, type TestRequest } from './support/send.ts'
 import { socketless, type Inject, type Listener } from './support/socketless.ts'
-import { buildWorld, licenseHeaders, redirectUri, type World } from './support/world.ts'
+import { buildWorld, generateRequest, redirectUri, type World } from './support/world.ts'
 import { grantFields } from './support/grant.ts'
 
 const mounts: Readonly<Record<string, (api: UtilityApi) => Listener>> = {
@@ -76,11 +76,7 @@ const requests: [what: string, request: Sent, status: number, json: unknown][] =
   ],
   [
     'generate',
-    ({ resellerToken }) => ({
-      method: 'POST',
-      path: '/v2/reseller/licenses/generate',
-      headers: { Authorization: `Bearer ${resellerToken}`, ...licenseHeaders },
-    }),
+    ({ resellerToken }) => generateRequest(resellerToken),
     200,
     { data: { registered_to: 'Ada Lovelace' } },
   ],

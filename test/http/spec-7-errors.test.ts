@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import type { AdminStorage } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { runRows, type Row } from './support/rows.ts'
-import { licenseHeaders, redirectUri, type World } from './support/world.ts'
+import { generateRequest, redirectUri } from './support/world.ts'
 
 const updateOf = (
   key: string,
@@ -12,12 +12,6 @@ const updateOf = (
   method: 'PUT',
   path: `/v2/reseller/${key}/update`,
   headers: { Authorization: `Bearer ${token}`, ...headers },
-})
-
-const generateWith = ({ resellerToken }: World, headers: Record<string, string> = {}) => ({
-  method: 'POST',
-  path: '/v2/reseller/licenses/generate',
-  headers: { Authorization: `Bearer ${resellerToken}`, ...licenseHeaders, ...headers },
 })
 
 const lookUp = (headers: Record<string, string>) => ({
@@ -96,7 +90,7 @@ const generateRows: Row[] = [
   },
   {
     name: 'generate: a status off the list',
-    request: (world) => generateWith(world, { 'X-Status': 'Valid' }),
+    request: (world) => generateRequest(world.resellerToken, { 'X-Status': 'Valid' }),
     status: 400,
     body: { error: 'invalid_request', message: 'X-Status must be one of valid, invalid.' },
   },
@@ -175,7 +169,7 @@ const failingRows: Row[] = [
   },
   {
     name: 'generate: database error',
-    request: (world) => generateWith(world),
+    request: (world) => generateRequest(world.resellerToken),
     status: 500,
     body: databaseError,
   },

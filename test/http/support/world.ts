@@ -9,7 +9,7 @@ import type { AdminStorage } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { fakeBlockgameServer, fakeDnsServer, fixedClock, type FixedClock } from 'utility-api/testing'
 import { remotes, startRemoteWorld } from './remote.ts'
-import { surfaces, type StartSurface, type Surface } from './surfaces.ts'
+import { surfaces, type StartSurface, type Surface, type TestRequest } from './surfaces.ts'
 
 /** Everything a request can meet: a service with one of each credential, resolvers and a game server on loopback. */
 export interface World extends Surface {
@@ -137,11 +137,7 @@ export async function buildWorld(
       return code
     },
     async generate() {
-      const answer = await send({
-        method: 'POST',
-        path: '/v2/reseller/licenses/generate',
-        headers: { Authorization: `Bearer ${resellerToken}`, ...licenseHeaders },
-      })
+      const answer = await send(generateRequest(resellerToken))
       return (answer.json as { data: { license_key: string } }).data.license_key
     },
     async close() {
@@ -156,4 +152,13 @@ export const licenseHeaders: Readonly<Record<string, string>> = {
   'X-Registered-To': 'Ada Lovelace',
   'X-Domain-Or-IP': 'example.com',
   'X-Status': 'valid',
+}
+
+/** A request for a license, with further headers. */
+export function generateRequest(token: string, headers: TestRequest['headers'] = {}): TestRequest {
+  return {
+    method: 'POST',
+    path: '/v2/reseller/licenses/generate',
+    headers: { Authorization: `Bearer ${token}`, ...licenseHeaders, ...headers },
+  }
 }
