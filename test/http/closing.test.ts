@@ -133,12 +133,8 @@ describe('close', () => {
   test.each<[string, TestRequest, WorldOptions]>([
     ['an answer', generate, {}],
     ['an answer that a hook is told of', generate, { onRequestEnd: () => undefined }],
-    ['a refusal', { ...generate, headers: { ...generate.headers, Authorization: 'Bearer no' } }, {}],
-    [
-      'a refusal that a limiter is asked about',
-      { ...generate, headers: { ...generate.headers, Authorization: 'Bearer no' } },
-      { rateLimiter: slowLimiter },
-    ],
+    ['a refusal', generateRequest('no'), {}],
+    ['a refusal that a limiter is asked about', generateRequest('no'), { rateLimiter: slowLimiter }],
   ])('has waited for %s when it resolves', async (_, request, options) => {
     const found = Promise.withResolvers<void>()
     const slow = {
@@ -312,7 +308,7 @@ describe('overload', () => {
     }
     const api = createUtilityApi({ storage: slow, maxInFlight: 4 })
     const { token: otherToken } = await createAdmin({ storage }).createReseller()
-    const other = { ...generate, headers: { ...generate.headers, Authorization: `Bearer ${otherToken}` } }
+    const other = generateRequest(otherToken)
     const held = [generate, generate, other, other].map((request) => sendToFetch(api, request))
     expect(await sendToFetch(api, generate)).toMatchObject(unavailable)
     release()

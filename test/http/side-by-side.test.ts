@@ -4,6 +4,7 @@ import { hash } from 'node:crypto'
 import { createUtilityApi, type UtilityApi } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { afterEach, expect, test, vi } from 'vitest'
+import { licenseHeaders } from '../support/license-headers.ts'
 
 const call = callWithin(60_000)
 
@@ -40,12 +41,7 @@ function serviceThat(noteRead: () => void): UtilityApi {
 }
 
 function generate(api: UtilityApi): Promise<{ readonly status: number }> {
-  const headers: Readonly<Record<string, string>> = {
-    Authorization: 'Bearer token',
-    'X-Registered-To': 'Ada Lovelace',
-    'X-Domain-Or-IP': 'shop.example',
-    'X-Status': 'valid',
-  }
+  const headers = licenseHeaders('token')
   return api.dispatch({
     method: 'POST',
     url: '/v2/reseller/licenses/generate',

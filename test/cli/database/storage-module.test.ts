@@ -5,6 +5,7 @@ import { memoryStorage } from 'utility-api/storage/memory'
 import { afterAll, describe, expect, test } from 'vitest'
 import { firstLine, run, start, temporaryFolder } from '../support/cli.ts'
 import { runHere } from '../support/cli-here.ts'
+import { licenseHeaders } from '../../support/license-headers.ts'
 
 const folder = temporaryFolder()
 afterAll(() => folder.remove())
@@ -59,12 +60,7 @@ describe('--storage', () => {
       'ACME-',
     ])
     const url = (await firstLine(child)).replace('Listening on ', '')
-    const headers = {
-      Authorization: `Bearer ${token}`,
-      'X-Registered-To': 'Ada',
-      'X-Domain-Or-IP': 'shop.example',
-      'X-Status': 'trial',
-    }
+    const headers = { ...licenseHeaders(token), 'X-Status': 'trial' }
     const answer = await fetch(`${url}/v2/reseller/licenses/generate`, { method: 'POST', headers })
     const { data } = (await answer.json()) as { data: { license_key: string } }
     expect(data).toMatchObject({ license_key: expect.stringMatching(/^ACME-/), status: 'trial' })

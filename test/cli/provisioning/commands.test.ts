@@ -44,6 +44,15 @@ afterAll(async () => {
 
 type Row = Record<string, unknown>
 
+const issueTo = (clientId: string): string[] => [
+  'code',
+  'issue',
+  '--client',
+  clientId,
+  '--redirect-uri',
+  'https://a.example/cb',
+]
+
 const isoTime = /^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
 function isoText(time: number): string {
@@ -90,14 +99,7 @@ describe('client', () => {
     const { clientSecret: second = '' } = await json('client', 'rotate', clientId)
     expect(second).toMatch(/^uapi_cs_\w{49}$/)
     for (const clientSecret of [first, second]) {
-      const { code = '' } = await json(
-        'code',
-        'issue',
-        '--client',
-        clientId,
-        '--redirect-uri',
-        'https://a.example/cb',
-      )
+      const { code = '' } = await json(...issueTo(clientId))
       expect((await exchange({ clientId, clientSecret, code })).status).toBe(200)
     }
   })
@@ -248,16 +250,7 @@ describe('tokens', () => {
 
   test('a code issued for a subject gives a token of that subject, which revoke-access revokes', async () => {
     const { clientId = '', clientSecret = '' } = await json('client', 'create', 'https://a.example/cb')
-    const issue = [
-      'code',
-      'issue',
-      '--client',
-      clientId,
-      '--redirect-uri',
-      'https://a.example/cb',
-      '--subject',
-      'ada',
-    ]
+    const issue = [...issueTo(clientId), '--subject', 'ada']
     const { code = '' } = await json(...issue)
     const { access_token: token } = (await (await exchange({ clientId, clientSecret, code })).json()) as {
       access_token: string

@@ -38,17 +38,9 @@ function generate(token: string): Promise<Response> {
 
 test('a client and a code created here give a token, and a revoked client gets none', async () => {
   const { clientId = '', clientSecret } = await json('client', 'create', redirectUri, 'https://b.example/cb')
+  const issue = ['code', 'issue', '--client', clientId, '--redirect-uri', redirectUri]
   async function exchange(): Promise<Response> {
-    const issued = await json(
-      'code',
-      'issue',
-      '--client',
-      clientId,
-      '--redirect-uri',
-      redirectUri,
-      '--scope',
-      'a b',
-    )
+    const issued = await json(...issue, '--scope', 'a b')
     const body = new URLSearchParams({
       grant_type: 'authorization_code',
       code: issued['code'] ?? '',
@@ -62,10 +54,7 @@ test('a client and a code created here give a token, and a revoked client gets n
   expect(await answer.json()).toMatchObject({ scope: 'a b', token_type: 'Bearer' })
 
   expect(await json('revoke', clientId)).toEqual({ revoked: clientId })
-  const again = await run(
-    ['code', 'issue', '--client', clientId, '--redirect-uri', redirectUri, '--database', file],
-    {},
-  )
+  const again = await run([...issue, '--database', file], {})
   expect(again).toMatchObject({ code: 1, stdout: '' })
   expect(again.stderr).toContain('There is no live client')
 })

@@ -401,12 +401,7 @@ describe('draining', () => {
 
   /** Sends a request, which stays in progress until the storage is released. */
   async function generate({ url, token, server }: Awaited<ReturnType<typeof startHeld>>) {
-    const headers = {
-      Authorization: `Bearer ${token}`,
-      'X-Registered-To': 'A',
-      'X-Domain-Or-IP': 'a.example',
-      'X-Status': 'valid',
-    }
+    const headers = licenseHeaders(token)
     const arrived = once(server, 'request')
     const answer = fetch(`${url}/v2/reseller/licenses/generate`, { method: 'POST', headers })
     await arrived
