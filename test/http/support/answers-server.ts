@@ -13,7 +13,7 @@ import {
 } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { speak, startMount } from './measured-server.ts'
-import { grantFields } from './grant.ts'
+import { grantFields, redirectUri } from './grant.ts'
 
 const large = 'x'.repeat(90)
 
@@ -56,7 +56,6 @@ const game: BlockgameClient = {
   close: async () => {},
 }
 
-const redirectUri = 'https://client.example/callback'
 const storage = memoryStorage()
 const api = createUtilityApi({
   storage,

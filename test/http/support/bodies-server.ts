@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { createAdmin, createUtilityApi } from 'utility-api'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { speak, startMount } from './measured-server.ts'
-import { grantFields } from './grant.ts'
+import { grantFields, redirectUri } from './grant.ts'
 
 /** A resolver that never answers. */
 const silent = createSocket('udp4')
@@ -27,7 +27,6 @@ const api = createUtilityApi({
   blockgame: { resolvers: [resolver] },
 })
 const admin = createAdmin({ storage })
-const redirectUri = 'https://client.example/callback'
 const { clientId, clientSecret } = await admin.createClient({ redirectUris: [redirectUri] })
 const { token } = await admin.createReseller()
 const { accessToken } = await admin.createAccessToken({ scope: '' })

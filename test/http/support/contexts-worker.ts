@@ -25,8 +25,7 @@ import { postgresStorage } from 'utility-api/storage/postgres'
 import { sqliteStorage, type SqliteDatabase } from 'utility-api/storage/sqlite'
 import { hashSecret } from '../../../src/domain/secret.ts'
 import { counting, replacing } from '../../storage/support/round-trips.ts'
-import { grantFields } from './grant.ts'
-import { redirectUri } from './world.ts'
+import { grantFields, redirectUri } from './grant.ts'
 
 const current = new AsyncLocalStorage<string>()
 const called: Record<string, number> = {}

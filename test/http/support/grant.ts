@@ -1,3 +1,6 @@
+/** Where the codes of tests are sent. */
+export const redirectUri = 'https://client.example/callback'
+
 /** Who exchanges a code. */
 export interface Grantee {
   readonly clientId: string

@@ -4,6 +4,7 @@ import { hash } from 'node:crypto'
 import { createAdmin, createUtilityApi, type DnsAnswer, type ServerStatus } from 'utility-api'
 import type { AuthorizationCode, Client } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
+import { redirectUri } from './grant.ts'
 
 declare const gc: (options: { type: 'minor' | 'major' }) => void
 
@@ -28,7 +29,6 @@ const status: ServerStatus = {
   srvRecord: null,
   description: '',
 }
-const redirectUri = 'https://client.example/callback'
 const client: Client = {
   clientId: 'client',
   secretHashes: [hash('sha256', 'secret', 'buffer')],

@@ -8,6 +8,7 @@ import {
 import type { AdminStorage } from 'utility-api/storage'
 import { memoryStorage } from 'utility-api/storage/memory'
 import { fakeBlockgameServer, fakeDnsServer, fixedClock, type FixedClock } from 'utility-api/testing'
+import { redirectUri } from './grant.ts'
 import { remotes, startRemoteWorld } from './remote.ts'
 import { surfaces, type StartSurface, type Surface, type TestRequest } from './surfaces.ts'
 
@@ -35,7 +36,7 @@ export interface World extends Surface {
   silentLookups(): Promise<{ seen: number; open: number }>
 }
 
-export const redirectUri = 'https://client.example/callback'
+export { redirectUri }
 
 export interface WorldOptions extends Partial<UtilityApiOptions> {
   /** Deadline of a game server lookup. Default: 20,000, because a busy machine may take its time. */
