@@ -53,11 +53,16 @@ func check(licenseKey, host string) string {
 	folder := os.Getenv("LICENSE_FOLDER")
 	stored := filepath.Join(folder, "license.jwt") // What the server said last.
 	answer := ask(licenseKey)
+	keys := shippedKeys(filepath.Join(folder, "license-keys.json"))
 	if answer == "unknown" {
-		os.Remove(stored)
+		before, _ := os.ReadFile(stored)
+		said, _ := verified(strings.TrimSpace(string(before)), keys)
+		// A key that was mistyped says nothing of the license that is stored.
+		if said != nil && folded(said.LicenseKey) == folded(licenseKey) {
+			os.Remove(stored)
+		}
 		return "refused: there is no such license"
 	}
-	keys := shippedKeys(filepath.Join(folder, "license-keys.json"))
 	said, why := verified(answer, keys)
 	tolerated := grace
 	if said != nil {

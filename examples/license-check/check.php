@@ -19,14 +19,18 @@ function check(string $licenseKey, string $host, string $server, string $folder)
 {
     $stored = "$folder/license.jwt"; // What the server said last.
     $answer = ask($server, $licenseKey);
-    if ($answer === 'unknown') {
-        @unlink($stored);
-        return 'refused: there is no such license';
-    }
     // Shipped with the product: keys that were fetched from the server would prove nothing.
     $keys = json_decode((string) @file_get_contents("$folder/license-keys.json"), true)['keys'] ?? null;
     if ($keys === null) {
         throw new RuntimeException("$folder/license-keys.json is missing, or is not what `utility-api license jwks` prints.");
+    }
+    if ($answer === 'unknown') {
+        $claims = verified(trim((string) @file_get_contents($stored)), $keys);
+        // A key that was mistyped says nothing of the license that is stored.
+        if (is_array($claims) && folded((string) ($claims['sub'] ?? '')) === folded($licenseKey)) {
+            unlink($stored);
+        }
+        return 'refused: there is no such license';
     }
     $claims = verified($answer, $keys);
     $grace = is_array($claims) ? 0 : GRACE_SECONDS; // A server that answers has no need of it.

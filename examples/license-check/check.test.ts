@@ -264,6 +264,9 @@ describe.for(Object.entries(languages))('%s', ([name, { prepare, needs }]) => {
     expect(readFileSync(stored, 'utf8')).toBe(statement)
     routes = licenseRoutes(api)
     expect(await check('LIC-other')).toBe('refused: there is no such license')
+    expect(readFileSync(stored, 'utf8')).not.toBe('')
+    await admin.deleteLicense(key)
+    expect(await check(key)).toBe('refused: there is no such license')
     expect(existsSync(stored)).toBe(false)
   }, 60_000)
 

@@ -27,7 +27,9 @@ process.exitCode = outcome.startsWith('refused') ? 1 : 0
 async function check(licenseKey: string, ownHost: string): Promise<string> {
   const answer = await ask(licenseKey)
   if (answer === 'unknown') {
-    await rm(stored, { force: true })
+    const before = await verified(await lastStatement())
+    // A key that was mistyped says nothing of the license that is stored.
+    if (typeof before !== 'string' && folded(String(before.sub)) === folded(licenseKey)) await rm(stored)
     return 'refused: there is no such license'
   }
   let claims = await verified(answer)
@@ -35,7 +37,7 @@ async function check(licenseKey: string, ownHost: string): Promise<string> {
   if (isAnswered) await store(answer)
   if (typeof claims === 'string') {
     const why = claims
-    claims = await verified((await readFile(stored, 'utf8').catch(() => '')).trim())
+    claims = await verified(await lastStatement())
     // What is in the log is for you; a customer can do nothing about it.
     if (typeof claims === 'string') {
       console.error(`License check: the answer: ${why}; the stored statement: ${claims}.`)
@@ -58,6 +60,10 @@ async function check(licenseKey: string, ownHost: string): Promise<string> {
   const grace = `grace: the server must be reached before ${utc(end)}`
   console.error(`License check: ${grace}.`)
   return grace
+}
+
+async function lastStatement(): Promise<string> {
+  return (await readFile(stored, 'utf8').catch(() => '')).trim()
 }
 
 function utc(seconds: number): string {
